@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from . import __version__, _demo
-from ._callbacks import HAS_CALLBACKS
+from ._core.callbacks import HAS_CALLBACKS
 from .datasets import make_digit_words
 
 PICTURE = "sklearn_fw_demo.png"

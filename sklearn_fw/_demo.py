@@ -10,8 +10,6 @@ from .displays import ConvergenceDisplay
 from .metrics import node_accuracy, sequence_accuracy
 from .structured import ChainModel, StructuredSVM
 
-__all__ = ["GRID", "Single", "Tuned", "draw", "make_chain", "make_single", "tune", "warm_up"]
-
 GRID = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 N_SHOWN = 24
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sklearn_fw._callbacks import HAS_CALLBACKS, FitTasks
+from sklearn_fw._core.callbacks import HAS_CALLBACKS, FitTasks
 
 needs_callbacks = pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn is older than 1.9")
 

@@ -1,34 +1,23 @@
 """The rules of the code base that a program can check. CONTRIBUTING.md says them in words."""
 
 import ast
+import io
 import re
 import subprocess
 import sys
+import tokenize
 import tomllib
 import warnings
 
+import networkx
 import pytest
 
 from _package import PACKAGE, ROOT, families, sources
 
-# A module imports from its own room and from rooms that stand before it.
-ROOMS = [
+# A module imports from its own subpackage and from subpackages that stand before it.
+SUBPACKAGES = [
     "_kernels",
-    "_validation",
-    "_files",
-    "_packed",
-    "_callbacks",
-    "_estimator",
-    "_warnings",
-    "_budget",
-    "_conjugate_gradients",
-    "_result",
-    "_labels",
-    "_links",
-    "_loop",
-    "_threads",
-    "_torch",
-    "_figures",
+    "_core",
     "losses",
     "task_losses",
     "penalties",
@@ -58,9 +47,9 @@ ROOMS = [
 ]
 
 # Kinds of kernels; a kernel imports from its own kind and from kinds that stand before it.
-KERNEL_ROOMS = ["common", "moments", "incremental", "graphs", "frank_wolfe", "structured"]
+KERNEL_KINDS = ["common", "moments", "incremental", "graphs", "frank_wolfe", "structured"]
 
-# Imports against the arrows, allowed inside functions only: {(file, room): why}.
+# Imports against the arrows, allowed inside functions only: {(file, subpackage): why}.
 LAZY_EXCEPTIONS = {
     ("sklearn_fw/model_selection/_scoring.py", "metrics"): "scoring takes the names of SCORERS",
 }
@@ -68,6 +57,51 @@ LAZY_EXCEPTIONS = {
 # Private names of scikit-learn that its own documentation tells developers to use.
 PRIVATE_SKLEARN = {"_safe_indexing"}
 PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data"}
+
+# Lines of code of each subpackage, which may only fall: a commit that raises one says why.
+LINES_OF_CODE = {
+    "sklearn_fw": 167,
+    "_kernels": 7856,
+    "_core": 1741,
+    "losses": 477,
+    "task_losses": 711,
+    "penalties": 508,
+    "projections": 138,
+    "smoothing": 29,
+    "inference": 2334,
+    "optim": 7647,
+    "model_selection": 527,
+    "random_fields": 3882,
+    "structured": 12071,
+    "linear_model": 1769,
+    "density": 1629,
+    "gaussian_probability": 1890,
+    "pac_bayes": 760,
+    "decomposition": 1658,
+    "cluster": 1317,
+    "alignment": 991,
+    "inspection": 2265,
+    "seq2seq": 1849,
+    "metrics": 333,
+    "preprocessing": 788,
+    "datasets": 1437,
+    "displays": 356,
+    "utils": 288,
+}
+SLACK = 40  # lines below the budget at which the budget is lowered
+
+# Imports of another subpackage's private modules, which may only become fewer.
+PRIVATE_IMPORTS = 63
+# Modules that import each other, by the first of each circle; none may be added.
+CIRCLES = {
+    "sklearn_fw.inference._oracles._best_of",
+    "sklearn_fw.inference._oracles._graph_cut",
+    "sklearn_fw.inspection._judges",
+    "sklearn_fw.optim._frank_wolfe._minimize_submodular",
+    "sklearn_fw.optim._incremental._minimize_saga",
+    "sklearn_fw.random_fields._choice",
+    "sklearn_fw.structured._solvers._accelerators",
+}
 
 MAX_LINES = 700
 FUNCTION_LINES = 60  # without the docstring
@@ -108,25 +142,27 @@ def arrow_faults(files, exceptions=None):
     faults, used = [], set()
     for path, tree in files.items():
         own = path.split("/")[1].removesuffix(".py")
-        if own == "__init__":  # the front door gathers names from every room
+        if own == "__init__":  # the front door gathers names from every subpackage
             continue
-        if own not in ROOMS:
-            faults.append(f"{path}: {own} has no place in ROOMS")
+        if own not in SUBPACKAGES:
+            faults.append(f"{path}: {own} has no place in SUBPACKAGES")
             continue
         for module, name, line, lazy in imports(tree, path):
             parts = [*module.split("."), *([name] if name else [])]
             if parts[0] != "sklearn_fw":
                 continue
-            room = parts[1] if len(parts) > 1 else None
-            if room == "__version__":  # the one source of the version is the front door
+            target = parts[1] if len(parts) > 1 else None
+            if target == "__version__":  # the one source of the version is the front door
                 continue
-            if room not in ROOMS:
-                faults.append(f"{path}:{line} imports {room} of sklearn_fw, which is no room")
-            elif ROOMS.index(room) > ROOMS.index(own):
-                if lazy and (path, room) in exceptions:
-                    used.add((path, room))
+            if target not in SUBPACKAGES:
+                faults.append(
+                    f"{path}:{line} imports {target} of sklearn_fw, which is not a subpackage"
+                )
+            elif SUBPACKAGES.index(target) > SUBPACKAGES.index(own):
+                if lazy and (path, target) in exceptions:
+                    used.add((path, target))
                 else:
-                    faults.append(f"{path}:{line} imports {room}, which stands below {own}")
+                    faults.append(f"{path}:{line} imports {target}, which stands below {own}")
     faults += [f"LAZY_EXCEPTIONS: {entry} is not needed" for entry in set(exceptions) - used]
     return faults
 
@@ -141,7 +177,7 @@ def test_imports_follow_the_arrows():
         ("from ..structured import StructuredSVM", "stands below"),
         ("def f():\n    from .. import structured", "stands below"),
         ("import sklearn_fw.structured", "stands below"),
-        ("from sklearn_fw import StructuredSVM", "no room"),
+        ("from sklearn_fw import StructuredSVM", "not a subpackage"),
         ("from .._kernels import chain", None),
         ("from ._map import MAP", None),
     ],
@@ -149,6 +185,76 @@ def test_imports_follow_the_arrows():
 def test_arrow_faults_are_found(line, fault):
     faults = arrow_faults({"sklearn_fw/inference/_chain.py": ast.parse(line)}, exceptions={})
     assert [fault in f for f in faults] == ([] if fault is None else [True])
+
+
+def import_graph(files):
+    """Directed graph of the modules, from each to those that it imports at any time."""
+    modules = {
+        path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in files
+    }
+    graph = networkx.DiGraph()
+    for path, tree in files.items():
+        own = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for module, name, *_ in imports(tree, path):
+            target = f"{module}.{name}" if f"{module}.{name}" in modules else module
+            if target in modules and target != own:
+                graph.add_edge(own, target)
+    return graph
+
+
+def test_no_modules_import_each_other():
+    parts = networkx.strongly_connected_components(import_graph(sources()))
+    circles = {min(part): sorted(part) for part in parts if len(part) > 1}
+    assert set(circles) == CIRCLES, circles
+
+
+def private_imports(files):
+    """Yield the imports of another subpackage's private modules."""
+    for path, tree in files.items():
+        own = path.split("/")[1]
+        for module, _, line, _ in imports(tree, path):
+            top, *inner = module.split(".")[1:] or [""]
+            shared = own == top or top.startswith("_") or own.endswith(".py")
+            if not shared and any(part.startswith("_") for part in inner):
+                yield f"{path}:{line} imports {module}"
+
+
+def test_private_modules_stay_private():
+    found = sorted(set(private_imports(sources())))
+    assert len(found) <= PRIVATE_IMPORTS, "\n".join(found)
+    assert len(found) == PRIVATE_IMPORTS, "lower PRIVATE_IMPORTS"
+
+
+def lines_of_code(path):
+    """Number of lines that hold something other than a comment, a docstring or blanks."""
+    source = path.read_text(encoding="utf-8")
+    used = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in NO_CODE:
+            used.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node
+        ):
+            used -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    return len(used)
+
+
+NO_CODE = {
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}  # fmt: skip
+
+
+def test_subpackages_keep_their_budget():
+    size = dict.fromkeys(LINES_OF_CODE, 0)
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE).parts
+        size[parts[0] if len(parts) > 1 else "sklearn_fw"] += lines_of_code(path)
+    over = {name: n for name, n in size.items() if n > LINES_OF_CODE[name]}
+    assert not over, f"over budget: {over}; simplify, or edit LINES_OF_CODE and say why"
+    slack = {name: n for name, n in size.items() if n < LINES_OF_CODE[name] - SLACK}
+    assert not slack, f"lower LINES_OF_CODE: {slack}"
 
 
 def test_numba_stays_in_kernels():
@@ -219,11 +325,11 @@ def test_kernels_stand_with_their_kind():
         kind = path.split("/")[2]
         if kind in ("__init__.py", "_jit.py", "_cache.py"):
             continue
-        assert kind in KERNEL_ROOMS, f"{path}: kernels stand in {', '.join(KERNEL_ROOMS)}"
+        assert kind in KERNEL_KINDS, f"{path}: kernels stand in {', '.join(KERNEL_KINDS)}"
         for module, name, line, _ in imports(tree, path):
             parts = [*module.split("."), name]
-            if parts[:2] == ["sklearn_fw", "_kernels"] and parts[2] in KERNEL_ROOMS:
-                later = KERNEL_ROOMS.index(parts[2]) > KERNEL_ROOMS.index(kind)
+            if parts[:2] == ["sklearn_fw", "_kernels"] and parts[2] in KERNEL_KINDS:
+                later = KERNEL_KINDS.index(parts[2]) > KERNEL_KINDS.index(kind)
                 assert not later, f"{path}:{line} imports {parts[2]}, which stands below {kind}"
 
 
@@ -257,9 +363,11 @@ def test_only_public_names_of_sklearn():
 
 def test_threads_are_counted_in_one_place():
     for path, tree in sources().items():
-        if path != "sklearn_fw/_threads.py":
+        if path != "sklearn_fw/_core/threads.py":
             found = [line for _, name, line, _ in imports(tree, path) if name == "Parallel"]
-            assert not found, f"{path}:{found}: take `parallel` of _threads.py, which caps threads"
+            assert not found, (
+                f"{path}:{found}: take `parallel` of _core/threads.py, which caps threads"
+            )
 
 
 def test_extras_are_asked_for_by_the_fixture():

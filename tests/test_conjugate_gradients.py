@@ -1,6 +1,6 @@
 import numpy as np
 
-from sklearn_fw._conjugate_gradients import conjugate_gradients
+from sklearn_fw._core.conjugate_gradients import conjugate_gradients
 
 
 def test_conjugate_gradients(rng):

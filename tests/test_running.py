@@ -13,9 +13,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from _package import ROOT, sources
 from sklearn_fw import AsagaClassifier, StructuredSVM, TRWMarginals, regularization_path
-from sklearn_fw._budget import budget_now, shared, time_budget
-from sklearn_fw._loop import IterativeMethod, drive
-from sklearn_fw._result import History, Outcome, Status
+from sklearn_fw._core.budget import budget_now, shared, time_budget
+from sklearn_fw._core.loop import IterativeMethod, drive
+from sklearn_fw._core.result import History, Outcome, Status
 from sklearn_fw.datasets import make_ising_clique
 from sklearn_fw.inference import time_left
 from sklearn_fw.model_selection import cross_validate_path
@@ -228,7 +228,7 @@ def test_warnings_point_at_the_caller(call, rng):
 
 
 def test_only_one_place_counts_frames():
-    allowed = {"sklearn_fw/_warnings.py", "sklearn_fw/_kernels/_cache.py"}
+    allowed = {"sklearn_fw/_core/warnings.py", "sklearn_fw/_kernels/_cache.py"}
     for path in sources():
         if path in allowed:
             continue

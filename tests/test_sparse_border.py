@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, StructuredSVM
-from sklearn_fw._validation import check_sparse
+from sklearn_fw._core.validation import check_sparse
 from sklearn_fw.optim import minimize_saga, solve_matrix_game
 from sklearn_fw.optim.experimental import neighbor_graph, simulate_async
 from sklearn_fw.utils import Packed

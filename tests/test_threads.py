@@ -4,8 +4,8 @@ import joblib
 import pytest
 from joblib import effective_n_jobs
 
+from sklearn_fw._core.threads import chunks, count_workers, n_threads, parallel
 from sklearn_fw._kernels._jit import thread_limit
-from sklearn_fw._threads import chunks, count_workers, n_threads, parallel
 
 N_JOBS = [None, 1, 2, -1, -2, 10**6]
 
@@ -52,7 +52,7 @@ def test_no_jobs():
 
 
 def test_a_limit_of_threads_that_numba_sets_is_named(monkeypatch):
-    from sklearn_fw import _threads
+    from sklearn_fw._core import threads as _threads
 
     monkeypatch.setattr(_threads, "cpu_count", lambda: 4)
     monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", 1)

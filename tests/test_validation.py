@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, StructuredSVM
-from sklearn_fw._validation import (
+from sklearn_fw._core.validation import (
     LARGEST,
     check_array_of_numbers,
     check_flag,

@@ -61,8 +61,8 @@ class Grid:
 
     def solve(self, eps, warm):
         """Solve every point to ``eps``; returns dual values and oracle calls per sample."""
+        from sklearn_fw._core.loop import drive
         from sklearn_fw._kernels.structured.block_rules import CALLS
-        from sklearn_fw._loop import drive
 
         method, duals, calls = None, [], 0
         for lam in GRID:

@@ -56,8 +56,8 @@ def estimator_for(model, **settings):
 
 def warm_grid(estimator, X, y, eps):
     """Oracle calls per sample of the grid."""
+    from sklearn_fw._core.loop import drive
     from sklearn_fw._kernels.structured.block_rules import CALLS
-    from sklearn_fw._loop import drive
 
     estimator.set_params(C=1.0)
     blocks, _ = estimator._make_blocks(X, y, None)

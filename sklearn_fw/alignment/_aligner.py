@@ -4,11 +4,11 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
+from .._core.estimator import Estimator
+from .._core.links import mapping_counts, precision_recall_f1
+from .._core.validation import check_integer, check_random_state
+from .._core.warnings import warn
 from .._kernels.graphs.greedy_alignment import align, graph_terms, pair_terms
-from .._links import mapping_counts, precision_recall_f1
-from .._validation import check_integer, check_random_state
-from .._warnings import warn
 from ._checks import as_pairs, check_parameters, check_truth
 from ._encoding import (
     encode_graphs,
@@ -23,8 +23,6 @@ from ._encoding import (
 from ._explain import candidate_pairs
 from ._knowledge_base import check_knowledge_base
 from ._suggestions import mutual_fraction, pairs_of_labels, pairs_of_rare_values
-
-__all__ = ["KnowledgeBaseAligner"]
 
 MOST_LABELS = 100_000  # of both sides, for which trigrams are tried
 

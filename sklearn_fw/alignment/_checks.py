@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .._links import as_mapping
-from .._validation import (
+from .._core.links import as_mapping
+from .._core.validation import (
     check_choice,
     check_integer,
     check_not_negative,
@@ -13,8 +13,6 @@ from .._validation import (
     check_random_state,
 )
 from ._encoding import SIMILARITIES
-
-__all__ = ["as_pairs", "check_parameters", "check_truth"]
 
 
 def check_parameters(model):

@@ -5,11 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._figures import new_figure
-from .._validation import check_array_of_numbers, check_choice, check_list
+from .._core.figures import new_figure
+from .._core.validation import check_array_of_numbers, check_choice, check_list
 from ._aligner import KnowledgeBaseAligner
-
-__all__ = ["AlignmentCurveDisplay", "MatchEvidenceDisplay"]
 
 EVIDENCE = ("names", "properties", "graph")
 MOST_LETTERS = 40  # of a name beside its bar

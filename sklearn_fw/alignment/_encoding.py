@@ -8,23 +8,11 @@ from itertools import chain
 
 import numpy as np
 
+from .._core.packed import starts_of
+from .._core.warnings import warn
 from .._kernels.graphs.greedy_alignment import Neighbors, Values, Words
-from .._packed import starts_of
-from .._warnings import warn
 from ._knowledge_base import local_name
 from ._rows import distinct_rows
-
-__all__ = [
-    "SIMILARITIES",
-    "encode_graphs",
-    "encode_labels",
-    "encode_values",
-    "simple_words",
-    "tie_names",
-    "unique_labels",
-    "warn_of_no_ties",
-    "words_of_labels",
-]
 
 WORD = re.compile(r"[^\W_]+")
 DATE = re.compile(r"([12]\d{3})-\d{1,2}-\d{1,2}")

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["candidate_pairs"]
-
 
 def candidate_pairs(model, i):
     """Pairs of an entity that share a word or a matched neighbour, and these neighbours."""

@@ -9,8 +9,6 @@ import numpy as np
 from ._rows import distinct_rows
 from ._triples import read_triples
 
-__all__ = ["KnowledgeBase"]
-
 LABELS = ("label", "preflabel", "name", "title")
 
 
@@ -49,12 +47,6 @@ class KnowledgeBase:
         The value of each of them.
     labels : list of str
         Label of each entity, "" where there is none.
-
-    Raises
-    ------
-    ValueError
-        When a fact has not three parts or an empty entity, an entity is listed twice, or labels
-        name entities or properties that are not there. The message has the index of the fact.
 
     Examples
     --------
@@ -277,11 +269,6 @@ class KnowledgeBase:
         -------
         KnowledgeBase
             The facts in codes.
-
-        Raises
-        ------
-        ValueError
-            When a line is no triple or no UTF-8; the message has its number.
         """
         return cls.from_triples(read_triples(path), labels)
 

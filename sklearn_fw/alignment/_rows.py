@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 
-__all__ = ["distinct_rows"]
-
 
 def distinct_rows(*columns):
     """Rows of columns of integers from 0 on, each once and sorted, as columns.

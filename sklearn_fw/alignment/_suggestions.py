@@ -2,11 +2,9 @@
 
 import numpy as np
 
+from .._core.packed import starts_of
 from .._kernels.graphs.greedy_alignment import Words, suggest
-from .._packed import starts_of
 from ._rows import distinct_rows
-
-__all__ = ["mutual_fraction", "pairs_of_labels", "pairs_of_rare_values"]
 
 N_SAMPLE = 1000  # labels that tokens are chosen by
 

@@ -3,9 +3,7 @@
 import gzip
 import re
 
-from .._files import check_path, damage
-
-__all__ = ["read_triples"]
+from .._core.files import check_path, damage
 
 LINE = re.compile(
     r'\s*(<[^<>"\s]*>|_:\S+)\s+<([^<>"\s]*)>\s+'

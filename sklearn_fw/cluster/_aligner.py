@@ -7,9 +7,9 @@ from enum import Enum
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._packed import starts_of
-from .._validation import (
+from .._core.estimator import Estimator
+from .._core.packed import starts_of
+from .._core.validation import (
     check_array_of_numbers,
     check_choice,
     check_flag,
@@ -20,12 +20,10 @@ from .._validation import (
     check_number,
     check_random_state,
 )
-from .._warnings import warn
+from .._core.warnings import warn
 from ..optim.domains import OrderedPlacements
 from ._alignment import Alignment
 from ._diffrac import relax
-
-__all__ = ["SequenceAligner"]
 
 FEW_SLOTS = 120
 
@@ -112,12 +110,6 @@ class SequenceAligner(Estimator):
         Frank-Wolfe iterations of the best start.
     history_ : dict of str to ndarray
         One entry per iteration of the best start, "objective" and "dual_gap" among them.
-
-    Raises
-    ------
-    ValueError
-        When a sequence is empty or holds no token that counts, costs are not symmetric, or there
-        are fewer slots than tokens in a sequence; the message names the sequence.
 
     Warns
     -----

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from .._kernels import lazy
 from ..optim.objectives import Objective
 
-__all__ = ["Alignment"]
+orderings = lazy("graphs.orderings")
 
 N_KICKS = 60  # parts that are put in again in vain before a search ends
 STAY = (0.25, 0.5, 0.75)  # share of the sequences that stay meanwhile
@@ -63,8 +64,6 @@ class Alignment(Objective):
 
     def _descended(self, slots, rng, present):
         """Align sequences that are not present to the others, then each to the rest in turn."""
-        from .._kernels.graphs.orderings import realign
-
         slots, kept = slots.copy(), np.repeat(present, np.diff(self.starts))
         counts = np.zeros(self.shape)
         np.add.at(counts, (self.tokens[kept], slots[kept]), 1.0)
@@ -72,7 +71,7 @@ class Alignment(Objective):
         order, sums = rng.permutation(n), self.costs @ counts
         # Those that are out go in first
         order = np.concatenate([order[~present[order]], order[present[order]]])
-        while realign(
+        while orderings.realign(
             order, present, self.tokens, self.starts, self.costs, counts, sums, slots
         ):  # fmt: skip
             sums = self.costs @ counts

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from .._packed import starts_of
-from .._validation import check_array_of_numbers, check_list, check_magnitude
-
-__all__ = ["check_sequences", "check_windows", "masks_of"]
+from .._core.packed import starts_of
+from .._core.validation import check_array_of_numbers, check_list, check_magnitude
 
 
 def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):

@@ -14,8 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from ..optim import minimize_block_frank_wolfe, minimize_frank_wolfe
 from ..optim.objectives import Objective
 
-__all__ = ["Classifier", "Diffrac", "Term", "relax", "start_of"]
-
 TINY = 1e-12  # eigenvalues below this share of the largest are zero
 
 

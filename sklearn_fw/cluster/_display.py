@@ -3,15 +3,13 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._figures import new_figure
-from .._validation import check_array_of_numbers, check_integer, check_list
+from .._core.figures import new_figure
+from .._core.validation import check_array_of_numbers, check_integer, check_list
 from ._aligner import SequenceAligner
 from ._clips import check_sequences
 from ._ordered import OrderedDiscriminativeClustering
 from ._state_problem import Clips
 from ._states import JointStateActionClustering
-
-__all__ = ["AlignedScriptDisplay", "StateActionDisplay", "StepsDisplay"]
 
 MOST_LETTERS = 12  # of a token in a cell
 STATES = ("C0", "C1")  # colours of the two states

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._validation import (
+from .._core.estimator import Estimator
+from .._core.validation import (
     check_choice,
     check_flag,
     check_integer,
@@ -15,12 +15,10 @@ from .._validation import (
     check_random_state,
     check_strength,
 )
-from .._warnings import warn
+from .._core.warnings import warn
 from ..optim.domains import OrderedPlacements
 from ._clips import check_sequences, check_windows, masks_of
 from ._diffrac import Classifier, Diffrac, Term, relax, start_of
-
-__all__ = ["OrderedDiscriminativeClustering"]
 
 N_CORNERS = 10  # of the first point
 N_FAILURES, N_MOVES = 60, 600  # moved steps that lower nothing, one after the other, and in all
@@ -92,12 +90,6 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         The one whose rounding is returned.
     n_features_in_ : int
         Number of features.
-
-    Raises
-    ------
-    ValueError
-        When sequences are empty, shorter than ``n_steps`` or of several widths; the message names
-        the sequence.
 
     Warns
     -----

@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._validation import (
+from .._core.estimator import Estimator
+from .._core.validation import (
     check_array_of_numbers,
     check_integer,
     check_list,
@@ -14,8 +14,6 @@ from .._validation import (
 )
 from ._aligner import SequenceAligner
 from ._ordered import OrderedDiscriminativeClustering
-
-__all__ = ["ScriptDiscovery"]
 
 MOST = 2.0**52  # rows
 
@@ -59,12 +57,6 @@ class ScriptDiscovery(Estimator):
         Row of each step within its sequence.
     labels_ : ndarray of shape (n_rows,)
         Step of each row, -1 for none, one sequence after the other.
-
-    Raises
-    ------
-    ValueError
-        When the words have no step in common, or tokens and their rows do not fit together; the
-        message names the sequence.
 
     See Also
     --------

@@ -5,13 +5,11 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from .._packed import starts_of
-from .._validation import check_array_of_numbers, check_list, check_magnitude
+from .._core.packed import starts_of
+from .._core.validation import check_array_of_numbers, check_list, check_magnitude
 from ..optim.domains import OrderedPlacements, StateChoices
 from ._clips import check_sequences
 from ._diffrac import Diffrac
-
-__all__ = ["Clips", "Problem"]
 
 KEYS = {"X_action", "X_state", "t_action", "t_state", "start", "end", "score"}
 

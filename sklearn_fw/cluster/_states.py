@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._validation import (
+from .._core.estimator import Estimator
+from .._core.validation import (
     check_choice,
     check_flag,
     check_integer,
@@ -17,8 +17,6 @@ from .._validation import (
 from ..optim.domains import Product
 from ._diffrac import Classifier, Diffrac, Term, relax, start_of
 from ._state_problem import Clips, Problem
-
-__all__ = ["JointStateActionClustering"]
 
 N_CORNERS, N_WARM = 5, 30  # of the first points, and iterations on each problem alone
 ROUND_EVERY = 25
@@ -97,12 +95,6 @@ class JointStateActionClustering(Estimator):
         Iterations of the best start.
     best_iter_ : int
         The one whose rounding is returned.
-
-    Raises
-    ------
-    ValueError
-        When a clip lacks an entry, is empty, has other features than the first, or no two
-        candidates that could be the two states; the message names the clip.
 
     See Also
     --------

@@ -7,13 +7,11 @@ import numpy as np
 from sklearn.datasets import get_data_home
 from sklearn.utils import Bunch
 
-from .._files import check_path, damage, name_of, read_bytes, without_mark
-from .._packed import Packed
-from .._validation import check_flag, check_integer, check_not_negative
+from .._core.files import check_path, damage, name_of, read_bytes, without_mark
+from .._core.packed import Packed
+from .._core.validation import check_flag, check_integer, check_not_negative
 from ._fetch import Remote, fetch
 from ._files import Origin, find_file
-
-__all__ = ["fetch_conll2000", "load_conll", "load_conll2000"]
 
 DESCR = """\
 CoNLL-2000 chunking
@@ -85,15 +83,6 @@ def load_conll(
     Packed of n_sentences object arrays of shape (n_tokens, n_columns)
         The fields as str, equal strings stored once.  ``list(...)`` gives a list of
         arrays, ``sentence[:, 0]`` the first column of a sentence.
-
-    Raises
-    ------
-    ValueError
-        When a line has another number of columns than the first, is not in ``encoding``, or
-        holds a NUL byte (file and line are named); when an archive is damaged, a column does
-        not exist, there is no token, or ``member`` is not in the archive.
-    TypeError
-        When ``source`` is neither a path nor an open file.
 
     See Also
     --------
@@ -189,8 +178,6 @@ def load_conll2000(data_home=None, *, return_X_y=False):
     ------
     FileNotFoundError
         When a file is absent; the message lists the names that were looked for.
-    ValueError
-        When a file is not of the expected format.
 
     See Also
     --------

@@ -6,9 +6,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch, check_scalar
 
-from .._validation import check_flag, check_moderate, check_random_state
-
-__all__ = ["make_digit_words"]
+from .._core.validation import check_flag, check_moderate, check_random_state
 
 # Images in a random order: first those for training, last those for testing; validation words, when
 # there are any, get the first half of the latter.
@@ -87,12 +85,6 @@ def make_digit_words(
         ``DESCR``: str.
     X_train, y_train, X_valid, y_valid, X_test, y_test : object arrays
         With ``return_X_y=True``.
-
-    Raises
-    ------
-    ValueError
-        When a number or length is below 1, ``n_valid`` or ``noise`` is negative, or
-        ``max_length`` is below ``min_length``.
 
     See Also
     --------

@@ -11,7 +11,7 @@ import urllib.request
 from pathlib import Path
 from typing import NamedTuple
 
-from .._files import gzip_chunks
+from .._core.files import gzip_chunks
 
 logger = logging.getLogger("sklearn_fw")
 

@@ -4,7 +4,7 @@ import os
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from .._files import check_path
+from .._core.files import check_path
 
 VARIABLE = "SKLEARN_FW_DATA"
 

@@ -3,9 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._validation import check_integer, check_random_state
-
-__all__ = ["make_kb_pair"]
+from .._core.validation import check_integer, check_random_state
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -31,11 +29,6 @@ def make_kb_pair(n_movies=1000, *, random_state=None):
         ``relations1``, ``relations2``: lists of (entity, relation, entity); ``properties1``,
         ``properties2``: lists of (entity, property, value); ``labels1``, ``labels2``: dicts;
         ``truth``: dict of the entities that both sides have.
-
-    Raises
-    ------
-    ValueError
-        When ``n_movies`` is too small.
 
     References
     ----------

@@ -5,9 +5,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_scalar
 
-from .._validation import check_choice, check_moderate, check_random_state
-
-__all__ = ["make_label_grids"]
+from .._core.validation import check_choice, check_moderate, check_random_state
 
 MOST_GRIDS, LONGEST_SIDE = 10**6, 10**4
 # Of each pattern: the least length of a side, and the label that a cell looks like, by its own.
@@ -50,11 +48,6 @@ def make_label_grids(
         One where a cell has a look, zero elsewhere, plus noise.
     y : list of ndarray of shape (n_rows, n_columns), int64
         Labels of the cells.
-
-    Raises
-    ------
-    ValueError
-        When ``shape`` is too small for the pattern, or a parameter is out of its range.
 
     See Also
     --------

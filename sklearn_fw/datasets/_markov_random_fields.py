@@ -6,18 +6,11 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch, check_scalar
 
-from .._validation import check_flag, check_moderate, check_random_state
+from .._core.validation import check_flag, check_moderate, check_random_state
 from ..random_fields import PairwiseMRF
 
 # So large a complete graph, or grid, still fits into memory.
 MOST_SPINS, MOST_ROWS = 10_000, 100_000
-
-__all__ = [
-    "make_digit_inpainting",
-    "make_ising_clique",
-    "make_ising_grid",
-    "make_ising_rbm",
-]
 
 INPAINTING_DESCR = """\
 In-painting of handwritten digits
@@ -63,11 +56,6 @@ def make_ising_clique(n_variables=10, *, coupling=1.0, field=1.0, random_state=N
     -------
     mrf : PairwiseMRF
         Random field with n_variables (n_variables - 1) / 2 edges.
-
-    Raises
-    ------
-    ValueError
-        When n_variables is below 1, or coupling or field is negative or not finite.
 
     See Also
     --------
@@ -124,12 +112,6 @@ def make_ising_grid(shape=(5, 5), *, coupling=4.0, field=1.0, attractive=False, 
     -------
     mrf : PairwiseMRF
         Random field; variable ``row * n_columns + column``.
-
-    Raises
-    ------
-    ValueError
-        When shape does not hold two positive integers, or coupling or field is negative or not
-        finite.
 
     See Also
     --------
@@ -188,11 +170,6 @@ def make_ising_rbm(n_visible=20, n_hidden=20, *, coupling=1.0, field=1.0, random
     mrf : PairwiseMRF
         Random field with n_visible * n_hidden edges.
 
-    Raises
-    ------
-    ValueError
-        When a number of spins is below 1, or coupling or field is negative or not finite.
-
     See Also
     --------
     make_ising_grid : Spins on a grid.
@@ -248,11 +225,6 @@ def make_digit_inpainting(patch=4, n_test=100, *, random_state=0):
         ``edges``: int64 ndarray of shape (306, 2), pixels joined with those one step to the right,
         below and on both diagonals below, and two steps to the right and below.
         ``image_shape``: (8, 8).  ``DESCR``: str.
-
-    Raises
-    ------
-    ValueError
-        When patch or n_test is out of range.
 
     See Also
     --------

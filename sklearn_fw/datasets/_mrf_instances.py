@@ -6,12 +6,10 @@ import re
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._files import damage, read_text
-from .._validation import check_choice
+from .._core.files import damage, read_text
+from .._core.validation import check_choice
 from ..random_fields import PairwiseMRF
 from ._files import Origin, find_file
-
-__all__ = ["load_mrf_instances"]
 
 INSTANCES_DESCR = """\
 {title}
@@ -81,8 +79,6 @@ def load_mrf_instances(data_home=None, *, name="cliques"):
     ------
     FileNotFoundError
         When the files are absent; the message lists the names that were looked for.
-    ValueError
-        When a file is not of the expected format, or ``name`` is unknown.
 
     See Also
     --------

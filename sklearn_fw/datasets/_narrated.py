@@ -3,9 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._validation import check_between, check_integer, check_not_negative, check_random_state
-
-__all__ = ["make_ordered_videos", "make_scripts", "make_state_action_clips"]
+from .._core.validation import check_between, check_integer, check_not_negative, check_random_state
 
 STEP_STRENGTH, STEP_SPREAD, STEP_LENGTH = 1.8, 0.8, 5  # features and rows of a step
 BACKGROUNDS, BACKGROUND_LENGTH = 5, 15  # scenes between steps

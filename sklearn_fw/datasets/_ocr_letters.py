@@ -3,12 +3,10 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._files import damage, read_arrays, read_bytes
-from .._packed import Packed
-from .._validation import check_dtype, check_flag
+from .._core.files import damage, read_arrays, read_bytes
+from .._core.packed import Packed
+from .._core.validation import check_dtype, check_flag
 from ._files import Origin, find_file
-
-__all__ = ["load_ocr_letters"]
 
 IMAGE_SHAPE = (16, 8)
 N_PIXELS = 128
@@ -85,8 +83,6 @@ def load_ocr_letters(data_home=None, *, split=None, dtype=np.float64, return_X_y
     ------
     FileNotFoundError
         When the file is absent; the message lists the names that were looked for.
-    ValueError
-        When the file is not of the expected format, or ``split`` is unknown.
 
     See Also
     --------

@@ -3,14 +3,14 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._validation import (
+from .._core.scores import as_array
+from .._core.validation import (
     check_array_of_numbers,
     check_flag,
     check_integer,
     check_list,
     check_random_state,
 )
-from ..inference._scores import as_array
 
 STEPS = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)])  # up, down, left, right: colours 0 to 3
 BACKGROUND = 4

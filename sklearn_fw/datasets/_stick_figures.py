@@ -3,9 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._validation import check_integer, check_moderate, check_random_state
-
-__all__ = ["make_stick_figures"]
+from .._core.validation import check_integer, check_moderate, check_random_state
 
 # Joint, what it looks like, the joint before, and the mean displacement from there in units of the
 # trunk: rows down, columns to the right.

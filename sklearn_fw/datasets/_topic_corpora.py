@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import Bunch
 
-from .._validation import (
+from .._core.validation import (
     check_array_of_numbers,
     check_between,
     check_integer,
@@ -12,8 +12,6 @@ from .._validation import (
     check_positive,
     check_random_state,
 )
-
-__all__ = ["make_gp_corpus", "make_lda_corpus"]
 
 MOST_TOKENS = 2**31 - 1
 
@@ -55,11 +53,6 @@ def make_gp_corpus(
         (n_components, n_features) with rows that sum to one; ``doc_topic_prior``: array of shape
         (n_components,); ``rate``: rate of the gamma laws; ``intensities``: array of shape
         (n_samples, n_components).
-
-    Raises
-    ------
-    ValueError
-        When a parameter is not positive, or there would be 2**31 tokens or more.
 
     See Also
     --------
@@ -125,11 +118,6 @@ def make_lda_corpus(
         ``X``: sparse array of counts of shape (n_samples, n_features); ``topics``: array of shape
         (n_components, n_features) with rows that sum to one; ``doc_topic_prior``: array of shape
         (n_components,); ``proportions``: array of shape (n_samples, n_components).
-
-    Raises
-    ------
-    ValueError
-        When a parameter is not positive, or there would be 2**31 tokens or more.
 
     See Also
     --------

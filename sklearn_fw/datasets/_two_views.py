@@ -3,10 +3,8 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._validation import check_between, check_integer, check_random_state
+from .._core.validation import check_between, check_integer, check_random_state
 from ._topic_corpora import MOST_TOKENS, draw_dirichlet
-
-__all__ = ["make_discrete_cca", "make_mixed_cca", "make_nongaussian_cca"]
 
 
 def make_discrete_cca(
@@ -45,11 +43,6 @@ def make_discrete_cca(
         ``X``, ``y``: arrays of counts of shape (n_samples, n_features); ``x_loadings``,
         ``y_loadings``: arrays of shape (n_features, n_components); ``sources``: array of shape
         (n_samples, n_components).
-
-    Raises
-    ------
-    ValueError
-        When a parameter is not positive, or the views are too large.
 
     See Also
     --------
@@ -110,11 +103,6 @@ def make_nongaussian_cca(
         arrays of shape (n_features, n_components); ``sources``: array of shape (n_samples,
         n_components).
 
-    Raises
-    ------
-    ValueError
-        When a parameter is not positive, or the views are too large.
-
     See Also
     --------
     make_discrete_cca : Counts.
@@ -174,11 +162,6 @@ def make_mixed_cca(
         ``X``: array of real numbers and ``y``: array of counts, of shape (n_samples, n_features);
         ``x_loadings``, ``y_loadings``: arrays of shape (n_features, n_components); ``sources``:
         array of shape (n_samples, n_components).
-
-    Raises
-    ------
-    ValueError
-        When a parameter is not positive, or the views are too large.
 
     See Also
     --------

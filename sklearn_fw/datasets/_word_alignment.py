@@ -4,10 +4,8 @@ import json
 
 from sklearn.utils import Bunch
 
-from .._files import damage, read_text
+from .._core.files import damage, read_text
 from ._files import Origin, find_file
-
-__all__ = ["load_word_alignment"]
 
 DESCR = """\
 Word alignments: English and French sentences
@@ -78,8 +76,6 @@ def load_word_alignment(data_home=None, *, corpus="hansards"):
     ------
     FileNotFoundError
         When a file is absent; the message lists the names that were looked for.
-    ValueError
-        When a file is not of the expected format, or ``corpus`` is unknown.
 
     See Also
     --------

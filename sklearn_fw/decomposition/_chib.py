@@ -2,16 +2,17 @@
 
 import numpy as np
 
-from .._validation import (
+from .._core.validation import (
     check_array_of_numbers,
     check_integer,
     check_magnitude,
     check_random_state,
     check_table,
 )
+from .._kernels import lazy
 from ._rows import as_counts
 
-__all__ = ["chib_log_likelihood"]
+topics_kernels = lazy("moments.topics")
 
 MOST_NUMBERS = 2e8  # random numbers of one document
 
@@ -42,11 +43,6 @@ def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
     log_likelihood : ndarray of shape (n_docs,)
         In nats, of the tokens in their order, given their number; 0 for documents without tokens.
 
-    Raises
-    ------
-    ValueError
-        When topics are no probabilities, the prior is not positive, or a document is too long.
-
     See Also
     --------
     DiscreteICA : What finds the topics.
@@ -69,8 +65,6 @@ def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
     >>> np.exp(chib_log_likelihood([[0, 1]], [[0.2, 0.8]], [1.0], random_state=0)).round(6)
     array([0.8])
     """
-    from .._kernels.moments.topics import chib_log_probability
-
     topics, prior = check_topics(topics, prior)
     X = as_counts(check_table(X, accept_sparse="csr", dtype=np.float64), "X", whole=True)
     if X.shape[1] != topics.shape[1]:
@@ -93,7 +87,9 @@ def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
             tokens = np.repeat(X.indices[part].astype(np.int64), X.data[part].astype(np.int64))
             uniforms = rng.random_sample((n_burn_in + n_samples, len(tokens)))
             first = rng.randint(n_samples)
-            values[i] = chib_log_probability(tokens, columns, prior, uniforms, n_burn_in, first)
+            values[i] = topics_kernels.chib_log_probability(
+                tokens, columns, prior, uniforms, n_burn_in, first
+            )
     return values
 
 

@@ -6,12 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, svds
 
-from .._conjugate_gradients import conjugate_gradients
-from .._warnings import warn
+from .._core.conjugate_gradients import conjugate_gradients
+from .._core.warnings import warn
 from ._moments import DENSE_UP_TO, EXTRA_COLUMNS, FORMED_UP_TO, N_POWERS, pair_sum, triple_sum
 from ._rows import times
-
-__all__ = ["CrossMoments", "Whitening", "generalized_points", "solve_within"]
 
 LARGEST_EXPONENT = 300.0  # its square is still a number
 CG_TOL, CG_ITERATIONS = 1e-8, 200

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._validation import (
+from .._core.validation import (
     check_array_of_numbers,
     check_choice,
     check_integer,
@@ -14,14 +14,10 @@ from .._validation import (
     check_positive,
     check_random_state,
 )
-from .._warnings import warn
+from .._core.warnings import warn
+from .._kernels import lazy
 
-__all__ = [
-    "JointDiagonalization",
-    "joint_diagonalize",
-    "joint_diagonalize_similarity",
-    "tensor_power_method",
-]
+jacobi_kernels = lazy("moments.jacobi")
 
 SEARCH_SWEEPS = 15
 SHEARS = ("jdtm", "just", "normality", "shrt")
@@ -69,11 +65,6 @@ def joint_diagonalize(matrices, *, tol=1e-8, max_iter=100):
     -------
     result : JointDiagonalization
         ``basis``, ``diagonals``, ``off_diagonality`` and ``n_iter``.
-
-    Raises
-    ------
-    ValueError
-        When the matrices are not symmetric, or not of one shape.
 
     Warns
     -----
@@ -141,11 +132,6 @@ def joint_diagonalize_similarity(matrices, *, shear="normality", tol=1e-8, max_i
     result : JointDiagonalization
         ``basis`` (of any column norms), ``diagonals``, ``off_diagonality`` and ``n_iter``.
 
-    Raises
-    ------
-    ValueError
-        When the matrices are not square, not of one shape or not finite.
-
     Warns
     -----
     ConvergenceWarning
@@ -197,17 +183,15 @@ def jacobi(matrices, shear, tol=1e-8, max_iter=100):
 
     ``max_iter=None`` stands for few sweeps and no warning, where the answer is one of a search.
     """
-    from .._kernels.moments import jacobi as kernels
-
     is_final, tol = max_iter is not None, check_not_negative(tol, "tol")
     max_iter = check_integer(max_iter, "max_iter", 1) if is_final else SEARCH_SWEEPS
     size = matrices.shape[1]
     scale = np.max(np.abs(matrices)) or 1.0  # squares of small numbers would vanish
     turned = np.ascontiguousarray(matrices.transpose(1, 2, 0)) / scale
-    basis, kind = np.eye(size), getattr(kernels, shear.upper())
+    basis, kind = np.eye(size), getattr(jacobi_kernels, shear.upper())
     n_iter, change = 0, np.inf
     while change > tol and n_iter < max_iter:
-        change = kernels.jacobi_sweep(turned, basis, kind)
+        change = jacobi_kernels.jacobi_sweep(turned, basis, kind)
         n_iter += 1
     if change > tol and is_final:
         warn(
@@ -250,11 +234,6 @@ def tensor_power_method(tensor, *, n_restarts=10, tol=1e-5, max_iter=100, random
         The weights l_k.
     n_iter : int
         Iterations of all starts.
-
-    Raises
-    ------
-    ValueError
-        When the tensor is no cube or not finite.
 
     See Also
     --------

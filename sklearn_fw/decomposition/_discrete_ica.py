@@ -7,8 +7,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._validation import (
+from .._core.estimator import Estimator
+from .._core.validation import (
     check_array_of_numbers,
     check_between,
     check_choice,
@@ -16,14 +16,12 @@ from .._validation import (
     check_not_negative,
     check_random_state,
 )
-from .._warnings import warn
+from .._core.warnings import warn
 from ._held_out import FEWEST, FIRST_SHARE, SHARES, HeldOut, smoothed
 from ._posterior import bounds, infer, refine_prior, refine_topics
 from ._recover import estimate_prior
 from ._rows import check_counts, rows_of
 from ._solution import FIXED_LENGTHS, length_ratio, solve
-
-__all__ = ["DiscreteICA"]
 
 # Topics of noise have more negative mass than this; one of them is common in documents of people,
 # several are a model that does not fit.
@@ -235,12 +233,6 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         -------
         self : DiscreteICA
             The estimator.
-
-        Raises
-        ------
-        ValueError
-            When X holds no counts, there are fewer than three documents or words than topics, or
-            fewer eigenvalues above zero than topics.
         """
         rng = self._check_parameters()
         rows = rows_of(self, X, sample_weight, self.batch_size, whole=True)

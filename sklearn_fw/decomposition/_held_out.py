@@ -7,8 +7,6 @@ from scipy.special import digamma
 
 from ._posterior import bounds, infer
 
-__all__ = ["FEWEST", "FIRST_SHARE", "SHARES", "HeldOut", "smoothed"]
-
 FIRST_SHARE = 0.01
 SHARES = (FIRST_SHARE, 0.1, 0.3, 0.6, 0.9, 0.99, 0.999)
 STEP = 5  # one document of so many is set aside

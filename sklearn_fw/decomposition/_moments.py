@@ -12,8 +12,6 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from ._diagonalization import jacobi
 from ._rows import times
 
-__all__ = ["GPMoments", "LDAMoments", "generalized_targets", "largest_eigenpairs"]
-
 DENSE_UP_TO = 200  # features: S is formed and decomposed at once
 FORMED_UP_TO = 4096  # the same where rows come in batches from elsewhere, and a pass is dear
 LANCZOS_TOL = 1e-6

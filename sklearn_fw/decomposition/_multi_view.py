@@ -13,8 +13,8 @@ from sklearn.base import (
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._validation import (
+from .._core.estimator import Estimator
+from .._core.validation import (
     check_array_of_numbers,
     check_choice,
     check_integer,
@@ -23,13 +23,11 @@ from .._validation import (
     check_random_state,
     check_sample_weight,
 )
-from .._warnings import warn
+from .._core.warnings import warn
 from ._cross_moments import CrossMoments, Whitening, generalized_points, solve_within
 from ._diagonalization import SHEARS, JointDiagonalization, jacobi
 from ._pairs import check_view, pairs_of
 from ._rows import is_batches
-
-__all__ = ["MultiViewCCA", "find_loadings"]
 
 MUCH_NEGATIVE_MASS = 0.45
 COLUMNS = 256  # of a sparse view that are scored together
@@ -125,12 +123,6 @@ class MultiViewCCA(
         -------
         self : object
             The estimator.
-
-        Raises
-        ------
-        ValueError
-            When views have different numbers of rows, a view is constant, counts are negative or
-            not whole, or the views share fewer directions than ``n_components``.
         """
         rng = self._check_parameters()
         self._y_names = _column_names(y)

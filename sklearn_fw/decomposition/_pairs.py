@@ -3,10 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from .._validation import check_data, check_sample_weight, check_table
+from .._core.validation import check_data, check_sample_weight, check_table
 from ._rows import Rows, as_counts, computed, is_batches, list_of_batches
-
-__all__ = ["Pairs", "check_view", "pairs_of"]
 
 
 class Pairs(Rows):

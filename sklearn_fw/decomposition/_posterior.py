@@ -4,9 +4,10 @@ import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 from sklearn.exceptions import ConvergenceWarning
 
-from .._warnings import warn
+from .._core.warnings import warn
+from .._kernels import lazy
 
-__all__ = ["bounds", "fit_prior", "infer", "refine_prior", "refine_topics"]
+topics_kernels = lazy("moments.topics")
 
 FIRST_ROUNDS, ROUNDS = 20, 3  # rounds within documents at the start, and in later passes
 FIRST_CONCENTRATION = 0.1  # of words in topics
@@ -18,12 +19,12 @@ def infer(X, topics, prior, *, tol=1e-6, max_iter=200, gamma=None):
 
     ``topics`` has shape (n_features, K); ``gamma`` is a start, which is changed.
     """
-    from .._kernels.moments.topics import infer_proportions
-
     if gamma is None:
         lengths = np.asarray(X.sum(axis=1)).ravel()
         gamma = prior + lengths[:, None] / len(prior)
-    infer_proportions(X.data, X.indices, X.indptr, topics, prior, gamma, tol, max_iter)
+    topics_kernels.infer_proportions(
+        X.data, X.indices, X.indptr, topics, prior, gamma, tol, max_iter
+    )
     return gamma
 
 
@@ -32,12 +33,12 @@ def bounds(X, topics, prior, gamma, *, counts=None, weight=None):
 
     Expected counts of topics, times ``weight``, are added to ``counts`` (n_features, K).
     """
-    from .._kernels.moments.topics import document_bounds
-
     values = np.empty(X.shape[0])
     counts = np.empty((0, len(prior))) if counts is None else counts
     weight = np.ones(X.shape[0]) if weight is None else weight
-    document_bounds(X.data, X.indices, X.indptr, topics, prior, gamma, counts, values, weight)
+    topics_kernels.document_bounds(
+        X.data, X.indices, X.indptr, topics, prior, gamma, counts, values, weight
+    )
     return values
 
 

@@ -8,8 +8,6 @@ from scipy.optimize import nnls
 from ._diagonalization import jacobi, tensor_power_method
 from ._moments import generalized_targets
 
-__all__ = ["Topics", "diagonalize", "estimate_prior", "read_topics"]
-
 GENERALIZED_SCALE = 0.05  # larger exponents leave the range where weights vary little
 TURNS = 1e-4  # noise of any corpus turns further
 LEAST, MOST = 1e-3, 1e4  # concentrations

@@ -5,12 +5,7 @@ import sys
 import numpy as np
 import scipy.sparse as sp
 
-from .._validation import check_data, check_sample_weight, check_table
-
-__all__ = [
-    "Rows", "as_counts", "check_counts", "computed", "is_batches", "list_of_batches", "rows_of",
-    "times",
-]  # fmt: skip
+from .._core.validation import check_data, check_sample_weight, check_table
 
 
 class Rows:

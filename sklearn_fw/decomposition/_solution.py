@@ -8,8 +8,6 @@ from ._moments import GPMoments, LDAMoments, largest_eigenpairs
 from ._recover import diagonalize, read_topics
 from ._rows import times
 
-__all__ = ["FIXED_LENGTHS", "Solution", "length_ratio", "solve"]
-
 MOST_COMPONENTS = 100  # that "auto" looks at
 FIXED_LENGTHS = 1.5  # variance of lengths over their mean; 1 for Poisson lengths
 # Squared variation of expected lengths below which cumulants may be far off; of LDA moments the

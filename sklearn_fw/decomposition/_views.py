@@ -2,8 +2,6 @@
 
 from ._multi_view import MultiViewCCA
 
-__all__ = ["DiscreteCCA", "MixedCCA", "NonGaussianCCA"]
-
 
 class DiscreteCCA(MultiViewCCA):
     """Shared factors of two views of counts, with loadings that can be read.
@@ -103,7 +101,6 @@ class DiscreteCCA(MultiViewCCA):
     NonGaussianCCA : Real numbers in both views.
     MixedCCA : Real numbers in one, counts in the other.
     DiscreteICA : Topics of one view.
-    sklearn.cross_decomposition.CCA : Loadings up to an invertible matrix, and real numbers.
 
     Notes
     -----

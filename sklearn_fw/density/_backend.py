@@ -10,8 +10,6 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, lapack, solve_triangular
 from sklearn import get_config
 
-__all__ = ["NUMPY", "Backend", "backend_of", "check_same_backend"]
-
 
 class Backend:
     """NumPy and SciPy; the other libraries override what they do differently."""

@@ -5,10 +5,8 @@ from itertools import product
 import numpy as np
 from scipy.special import logsumexp
 
-from .._validation import check_array_of_numbers, check_magnitude
-from .._warnings import warn
-
-__all__ = ["Box", "log_integral", "resolve_support", "sample_box", "support_sides"]
+from .._core.validation import check_array_of_numbers, check_magnitude
+from .._core.warnings import warn
 
 NODES = 8  # Gauss-Legendre nodes on a panel
 MAX_POINTS = 2_000_000

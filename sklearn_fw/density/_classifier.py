@@ -7,8 +7,8 @@ from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._validation import check_sample_weight, check_strength
+from .._core.estimator import Estimator
+from .._core.validation import check_sample_weight, check_strength
 from ._backend import NUMPY
 from ._kernel_functions import RADIAL, RadialKernel
 from ._label_scores import label_log_probability, left_out_label_scores
@@ -17,8 +17,6 @@ from ._model import batch_rows, make_model
 from ._posterior import ExactPosterior
 from ._resolve import check_parameters, check_rows, log_volume, resolve_kernel
 from ._student_t import KernelStudentTDensity
-
-__all__ = ["KernelStudentTClassifier"]
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the median distance
 TEMPERATURES = 2.0 ** np.arange(12)  # that candidates may choose from
@@ -64,11 +62,6 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when X is a data frame with string names.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range and for settings of ``density`` that have no meaning here.
 
     See Also
     --------

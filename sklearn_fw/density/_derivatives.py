@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["hyvarinen", "require_derivatives", "score_gradient"]
-
 
 def require_derivatives(estimator, name):
     """Refuse kernels and settings whose score has no gradient here."""

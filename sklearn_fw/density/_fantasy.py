@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from .._validation import check_integer, check_random_state
+from .._core.validation import check_integer, check_random_state
 from ._box import support_sides
 from ._student_t import KernelStudentTDensity
-
-__all__ = ["kernel_student_t_fantasy"]
 
 
 def kernel_student_t_fantasy(
@@ -52,11 +50,6 @@ def kernel_student_t_fantasy(
     -------
     X : ndarray of shape (n_samples, n_features)
         Rows, in the order of the draws.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, or when the box does not contain zero.
 
     See Also
     --------

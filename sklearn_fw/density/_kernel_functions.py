@@ -18,8 +18,6 @@ from sklearn.utils import gen_batches
 
 from ._backend import NUMPY
 
-__all__ = ["RADIAL", "AllSubsetsKernel", "DotKernel", "OpaqueKernel", "RadialKernel"]
-
 PANEL = 256  # rows
 
 

@@ -3,8 +3,6 @@
 import numpy as np
 from scipy.linalg import lapack
 
-__all__ = ["label_log_probability", "left_out_label_scores"]
-
 
 def left_out_label_scores(model, K, y, n_classes, mismatch):
     """Log score of every row with every label, in the model without one unit of its weight.

@@ -4,14 +4,6 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import logsumexp
 
-__all__ = [
-    "choose_length_scale",
-    "distinct_rows",
-    "likely_bandwidth",
-    "likely_unit",
-    "median_distance",
-]
-
 MULTIPLE = 3.5  # length scale over bandwidth, by mean and worst regret over nineteen novelty sets
 NEIGHBOUR = 0.5  # least length scale over the median distance to the nearest neighbour
 # Largest distance to the nearest neighbor, in length scales, of 95 % of the rows. Beyond 5 a

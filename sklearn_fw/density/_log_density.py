@@ -8,8 +8,6 @@ from ._low_rank import LowRankPosterior
 from ._model import batch_rows
 from ._resolve import log_volume
 
-__all__ = ["LogDensity"]
-
 
 class LogDensity:
     """Log density of validated rows, without normaliser and box; calling it gives its values.

@@ -5,8 +5,6 @@ import numpy as np
 from ._backend import NUMPY
 from ._posterior import factor
 
-__all__ = ["LowRankPosterior"]
-
 RANK_TOL = 1e-12  # of the largest k(x, x); a smaller remainder is zero
 
 

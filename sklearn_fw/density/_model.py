@@ -16,8 +16,6 @@ care: every term stays finite and none is a difference of large numbers.
 import numpy as np
 from sklearn import get_config
 
-__all__ = ["StudentTModel", "batch_rows", "make_model"]
-
 BATCH_COPIES = 3  # arrays of the size of a batch of kernel values that scoring holds at once
 
 

@@ -5,8 +5,6 @@ from sklearn.base import OutlierMixin
 
 from ._threshold import ReferenceScores
 
-__all__ = ["NoveltyMixin"]
-
 NORMAL_SHARE = 0.05  # of new normal rows that contamination="auto" calls outliers
 
 

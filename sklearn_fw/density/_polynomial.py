@@ -2,10 +2,8 @@
 
 from sklearn.base import BaseEstimator
 
-from .._validation import check_integer, check_moderate, check_strength
+from .._core.validation import check_integer, check_moderate, check_strength
 from ._kernel_functions import DotKernel
-
-__all__ = ["PolynomialKernel"]
 
 
 class PolynomialKernel(BaseEstimator):

@@ -13,10 +13,8 @@ B^-1, ``sums = B^-1 1`` and ``information = 1' B^-1 1``.
 import numpy as np
 from scipy.linalg import LinAlgError, solve_triangular
 
-from .._warnings import warn
+from .._core.warnings import warn
 from ._backend import NUMPY
-
-__all__ = ["ExactPosterior", "factor"]
 
 JITTER = 1e-10  # relative to the mean of the diagonal, tried once
 

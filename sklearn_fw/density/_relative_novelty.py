@@ -5,13 +5,11 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._validation import check_integer, check_positive, check_random_state
+from .._core.estimator import Estimator
+from .._core.validation import check_integer, check_positive, check_random_state
 from ._classifier import prototype
 from ._resolve import check_rows
 from ._threshold import score_threshold
-
-__all__ = ["RelativeNoveltyDetector"]
 
 
 class RelativeNoveltyDetector(Estimator):
@@ -49,11 +47,6 @@ class RelativeNoveltyDetector(Estimator):
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when X is a data frame with string names.
-
-    Raises
-    ------
-    ValueError
-        When y names one sample only, or for parameters out of range.
 
     See Also
     --------

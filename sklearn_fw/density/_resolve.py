@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import DotProduct, Kernel
 from sklearn.utils.validation import validate_data
 
-from .._validation import (
+from .._core.validation import (
     LARGEST,
     check_array_of_numbers,
     check_choice,
@@ -20,17 +20,6 @@ from .._validation import (
 from ._kernel_functions import RADIAL, AllSubsetsKernel, DotKernel, OpaqueKernel, RadialKernel
 from ._length_scale import choose_length_scale, median_distance
 from ._polynomial import PolynomialKernel
-
-__all__ = [
-    "check_parameters",
-    "check_rows",
-    "copy_of_rows",
-    "equal_rows",
-    "log_volume",
-    "needs_numpy",
-    "precomputed_diagonal",
-    "resolve_kernel",
-]
 
 NAMES = (*RADIAL, "linear", "polynomial", "all_subsets", "precomputed")
 

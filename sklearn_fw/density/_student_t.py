@@ -5,9 +5,9 @@ from copy import copy
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._validation import check_integer, check_random_state, check_sample_weight
-from .._warnings import warn
+from .._core.estimator import Estimator
+from .._core.validation import check_integer, check_random_state, check_sample_weight
+from .._core.warnings import warn
 from ._backend import NUMPY, backend_of, check_same_backend
 from ._box import Box, log_integral, resolve_support, sample_box
 from ._derivatives import require_derivatives
@@ -24,8 +24,6 @@ from ._resolve import (
     precomputed_diagonal,
     resolve_kernel,
 )
-
-__all__ = ["KernelStudentTDensity"]
 
 
 class KernelStudentTDensity(NoveltyMixin, Estimator):
@@ -108,12 +106,6 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when X is a data frame with string names.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, kernels that are not positive semidefinite or overflow, and
-        a quadrature that does not converge.
 
     Warns
     -----

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["ReferenceScores", "score_threshold"]
-
 TIE = 1e-9  # copies of a row differ by rounding only and stand on the same side
 
 

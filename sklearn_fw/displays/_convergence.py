@@ -3,10 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._figures import check_label, new_figure
-from .._validation import check_array_of_numbers, check_choice
-
-__all__ = ["ConvergenceDisplay"]
+from .._core.figures import check_label, new_figure
+from .._core.validation import check_array_of_numbers, check_choice
 
 STEPS = {"n_oracle_calls": "Oracle calls", "time": "Seconds", "n_iter": "Iterations"}
 # What says how far there is to go, by column; of several the one with most entries.
@@ -97,17 +95,6 @@ class ConvergenceDisplay:
         -------
         display : ConvergenceDisplay
             With the artists as attributes.
-
-        Raises
-        ------
-        NotFittedError
-            When the estimator is not fitted.
-        TypeError
-            When the estimator has no ``history_``.
-        ValueError
-            When ``x`` or ``kind`` is unknown or not in the history, or nothing was iterated.
-        ImportError
-            When matplotlib is not installed.
         """
         if hasattr(estimator, "fit"):
             check_is_fitted(estimator)

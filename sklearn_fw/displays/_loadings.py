@@ -3,10 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_array_of_numbers, check_integer
+from .._core.validation import check_array_of_numbers, check_integer
 from ._panels import components_of, names_of, panels_of
-
-__all__ = ["LoadingDisplay"]
 
 COLORS = "C0", "C1"
 
@@ -90,17 +88,6 @@ class LoadingDisplay:
         -------
         display : LoadingDisplay
             With the artists as attributes.
-
-        Raises
-        ------
-        NotFittedError
-            When the estimator is not fitted.
-        TypeError
-            When the estimator has no loadings of two views.
-        ValueError
-            When components or names do not fit the loadings.
-        ImportError
-            When matplotlib is not installed.
         """
         check_is_fitted(estimator)
         if not (hasattr(estimator, "x_loadings_") and hasattr(estimator, "y_loadings_")):

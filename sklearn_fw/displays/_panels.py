@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from .._figures import new_figure
-from .._validation import check_integer
-
-__all__ = ["components_of", "names_of", "panels_of"]
+from .._core.figures import new_figure
+from .._core.validation import check_integer
 
 
 def panels_of(display, ax, n_panels):

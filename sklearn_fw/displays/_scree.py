@@ -3,10 +3,13 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._figures import check_label, new_figure
-from .._validation import check_array_of_numbers, check_integer, check_magnitude, check_not_negative
-
-__all__ = ["ScreeDisplay"]
+from .._core.figures import check_label, new_figure
+from .._core.validation import (
+    check_array_of_numbers,
+    check_integer,
+    check_magnitude,
+    check_not_negative,
+)
 
 # What an estimator may call them, and their name on the axis.
 VALUES = {
@@ -96,15 +99,6 @@ class ScreeDisplay:
         -------
         display : ScreeDisplay
             With the artists as attributes.
-
-        Raises
-        ------
-        NotFittedError
-            When the estimator is not fitted.
-        TypeError
-            When the estimator stores no such values.
-        ImportError
-            When matplotlib is not installed.
         """
         check_is_fitted(estimator)
         stored = [key for key in VALUES if hasattr(estimator, key)]

@@ -3,10 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_array_of_numbers, check_integer, check_magnitude
+from .._core.validation import check_array_of_numbers, check_integer, check_magnitude
 from ._panels import components_of, names_of, panels_of
-
-__all__ = ["TopicDisplay"]
 
 
 class TopicDisplay:
@@ -76,17 +74,6 @@ class TopicDisplay:
         -------
         display : TopicDisplay
             With the artists as attributes.
-
-        Raises
-        ------
-        NotFittedError
-            When the estimator is not fitted.
-        TypeError
-            When the estimator has no topics.
-        ValueError
-            When topics are negative, or components or names do not fit them.
-        ImportError
-            When matplotlib is not installed.
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "components_"):

@@ -3,15 +3,18 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._core.validation import (
+    check_array_of_numbers,
+    check_integer,
+    check_magnitude,
+    check_positive,
+)
+from .._core.warnings import warn
 from .._kernels.moments.gaussian import propagate_boxes
-from .._validation import check_array_of_numbers, check_integer, check_magnitude, check_positive
-from .._warnings import warn
 from ._engine import gaussian_masses, interval_masses
 from ._narrow import is_narrow, propagate
 from ._parallel import SLIGHT
 from ._problems import check_covariance, check_order
-
-__all__ = ["log_box_probabilities"]
 
 ROWS = 4096  # boxes at a time, for the memory
 
@@ -40,11 +43,6 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
         Log probabilities; -inf where a box is too far away for a float64.
     gradient_mean : ndarray of shape (n_boxes, n)
         Their gradients in the means.
-
-    Raises
-    ------
-    ValueError
-        For bounds out of order, shapes that do not fit, and a matrix that is not positive definite.
 
     Warns
     -----

@@ -8,8 +8,8 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._validation import (
+from .._core.estimator import Estimator
+from .._core.validation import (
     check_choice,
     check_data,
     check_flag,
@@ -27,8 +27,6 @@ from ._latent import (
     standardised,
     warn_unless_settled,
 )
-
-__all__ = ["BayesPointMachine"]
 
 NOISES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # that "auto" chooses from
 KERNELS = {"linear", "poly", "rbf"}
@@ -83,12 +81,6 @@ class BayesPointMachine(ClassifierMixin, Estimator):
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when X is a data frame with string names.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, for labels that are not two, and for labels that no half-space
-        separates with ``noise=0``.
 
     Warns
     -----

@@ -5,18 +5,16 @@ from scipy.optimize import brentq
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_consistent_length
 
-from .._validation import (
+from .._core.validation import (
     check_array_of_numbers,
     check_data,
     check_flag,
     check_magnitude,
     check_strength,
 )
-from .._warnings import warn
+from .._core.warnings import warn
 from ._engine import interval_masses
 from ._process import IntervalProcess, Intervals
-
-__all__ = ["EPIntervalRegressor"]
 
 NORMAL_95 = 1.959963984540054
 FACTORS = np.linspace(1.0, 3.0, 81)  # of standard deviations
@@ -72,11 +70,6 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when X is a data frame with string names.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, ends out of order, and targets without a finite end.
 
     Warns
     -----

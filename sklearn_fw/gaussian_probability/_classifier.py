@@ -4,11 +4,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import check_data, check_magnitude, check_strength
+from .._core.validation import check_data, check_magnitude, check_strength
 from ._latent import positive_probability, sign_bounds
 from ._process import IntervalProcess, Intervals
-
-__all__ = ["EPProbitClassifier"]
 
 
 class EPProbitClassifier(ClassifierMixin, IntervalProcess):
@@ -51,11 +49,6 @@ class EPProbitClassifier(ClassifierMixin, IntervalProcess):
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when X is a data frame with string names.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range and fewer than two classes.
 
     Warns
     -----

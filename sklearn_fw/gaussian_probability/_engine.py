@@ -11,16 +11,6 @@ import numpy as np
 from .._kernels.moments.gaussian import interval_sweep, propagate_boxes
 from ._parallel import Marginals, interval_masses, parallel_sites
 
-__all__ = [
-    "LOG_ROOT_2PI",
-    "Propagation",
-    "gaussian_masses",
-    "interval_masses",
-    "log_factors",
-    "propagate_wide",
-]
-
-
 BLOCK = 48  # sites whose updates of the covariance are made together
 WHOLE = 128  # sites below which one pass needs no blocks
 RESTARTS = 20

@@ -3,12 +3,10 @@
 import numpy as np
 from scipy.optimize import brentq
 
-from .._validation import check_number
+from .._core.validation import check_number
 from ._engine import interval_masses
 from ._narrow import EQUAL
 from ._problems import check_bounds, check_covariance
-
-__all__ = ["equicorrelated_probability", "exact_log_probability", "orthant_probability"]
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 PANELS = 2  # on each side of the mode, to begin with
@@ -30,11 +28,6 @@ def orthant_probability(cov):
     -------
     prob : float
         The probability.
-
-    Raises
-    ------
-    ValueError
-        If ``cov`` is no covariance, or larger than 3 x 3: take `log_gaussian_probability`.
 
     Examples
     --------
@@ -74,11 +67,6 @@ def equicorrelated_probability(lower, upper, rho):
     -------
     log_prob : float
         Log of the probability, right in the tails.
-
-    Raises
-    ------
-    ValueError
-        For ``rho`` out of range and for empty intervals.
 
     Examples
     --------

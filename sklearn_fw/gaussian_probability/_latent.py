@@ -4,13 +4,8 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.exceptions import ConvergenceWarning
 
-from .._warnings import warn
+from .._core.warnings import warn
 from ._narrow import propagate
-
-__all__ = [
-    "LatentIntervals", "positive_probability", "sign_bounds", "standardised",
-    "warn_unless_settled",
-]  # fmt: skip
 
 
 class LatentIntervals:

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from .._validation import check_array_of_numbers
+from .._core.validation import check_array_of_numbers
 from ._engine import interval_masses
-
-__all__ = ["truncated_normal_moments"]
 
 
 def truncated_normal_moments(lower, upper, mean=0.0, var=1.0):
@@ -30,11 +28,6 @@ def truncated_normal_moments(lower, upper, mean=0.0, var=1.0):
         Means of what is inside.
     var : ndarray
         Variances of what is inside.
-
-    Raises
-    ------
-    ValueError
-        Where ``lower`` is not below ``upper``, or ``var`` is not positive.
 
     Notes
     -----

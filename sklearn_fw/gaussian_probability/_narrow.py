@@ -13,8 +13,6 @@ from scipy.sparse.csgraph import connected_components
 
 from ._engine import LOG_ROOT_2PI, Propagation, propagate_wide
 
-__all__ = ["EQUAL", "OpenPart", "is_narrow", "open_part", "propagate"]
-
 NARROW = 1e-3  # standard deviations of the prior
 STRAIN = 0.01  # width over the length on which a density changes: the parabola is right to 1e-8
 EQUAL = 1e-14  # of correlations

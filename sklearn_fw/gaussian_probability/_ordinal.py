@@ -5,12 +5,16 @@ from scipy.special import ndtri
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from .._validation import check_choice, check_data, check_magnitude, check_strength, find_labels
-from .._warnings import warn
+from .._core.validation import (
+    check_choice,
+    check_data,
+    check_magnitude,
+    check_strength,
+    find_labels,
+)
+from .._core.warnings import warn
 from ._engine import interval_masses
 from ._process import IntervalProcess, Intervals
-
-__all__ = ["EPOrdinalClassifier"]
 
 LOWEST = (-100.0, 100.0)  # of the lowest threshold, in units of the prior of noisy values
 GAPS = (1e-6, 1e3)  # between thresholds, in the same units
@@ -70,11 +74,6 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when X is a data frame with string names.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, labels that ``order`` lacks, and fewer than two classes.
 
     Warns
     -----

@@ -5,8 +5,6 @@ from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 
 from .._kernels.moments.gaussian import all_interval_moments
 
-__all__ = ["SLIGHT", "Marginals", "interval_masses", "parallel_sites"]
-
 MEMORY = 5  # points that the extrapolation knows
 NEAR = 0.3  # standard deviations of change, from which on sweeps are extrapolated
 WORSE = 3.0  # times the best change so far, from which on the memory is dropped

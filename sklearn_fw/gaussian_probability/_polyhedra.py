@@ -5,8 +5,6 @@ from scipy.optimize import linprog
 
 from ._problems import check_bounds, check_constraints
 
-__all__ = ["minimal_polyhedron"]
-
 SAME = 1e-12  # of unit rows
 
 
@@ -32,11 +30,6 @@ def minimal_polyhedron(constraints, lower, upper):
         Their upper ends.
     active : ndarray of shape (p,)
         True for the rows that are kept.
-
-    Raises
-    ------
-    ValueError
-        If the region has no inside.
 
     Notes
     -----

@@ -6,14 +6,14 @@ import numpy as np
 from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 
-from .._validation import (
+from .._core.validation import (
     check_choice,
     check_flag,
     check_integer,
     check_positive,
     check_random_state,
 )
-from .._warnings import warn
+from .._core.warnings import warn
 from ._engine import interval_masses
 from ._exact import exact_log_probability
 from ._narrow import open_part, propagate
@@ -21,8 +21,6 @@ from ._polyhedra import minimal_polyhedron
 from ._problems import check_problem
 from ._result import GaussianProbabilityResult
 from ._sampling import SECONDS, refine
-
-__all__ = ["log_gaussian_probability", "shares_of"]
 
 METHODS = {"auto", "ep", "exact", "genz", "sampled"}
 DEEP = -1e14  # log probability of one row beyond which expectation propagation has no digits
@@ -77,12 +75,6 @@ def log_gaussian_probability(
     -------
     result : GaussianProbabilityResult
         ``log_prob``, its ``error``, moments and gradients.
-
-    Raises
-    ------
-    ValueError
-        For bounds out of order, a matrix that is no covariance, an empty region with
-        ``minimal=True``, and ``method="exact"`` where nothing exact is known.
 
     Warns
     -----

@@ -4,9 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_magnitude
-
-__all__ = ["Problem", "check_bounds", "check_covariance", "check_problem"]
+from .._core.validation import check_array_of_numbers, check_magnitude
 
 
 class Problem(NamedTuple):

@@ -7,8 +7,8 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._validation import (
+from .._core.estimator import Estimator
+from .._core.validation import (
     check_array_of_numbers,
     check_choice,
     check_data,
@@ -19,8 +19,6 @@ from .._validation import (
     check_random_state,
 )
 from ._latent import LatentIntervals, warn_unless_settled
-
-__all__ = ["IntervalProcess", "Intervals"]
 
 ROWS = 500  # of which the median distance is taken
 SHORTEST = 1e-40  # median distance that a kernel can start from

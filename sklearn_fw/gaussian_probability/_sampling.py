@@ -10,8 +10,6 @@ from scipy.stats import qmc
 from .._kernels.moments.gaussian import weigh_draws
 from ._engine import log_factors
 
-__all__ = ["SECONDS", "Estimate", "refine"]
-
 SHIFTS = 16  # independent copies of the point set, of which the spread is the error
 # 99 % of Student's t with SHIFTS - 1 degrees of freedom is 2.95: the rest is for stopping early.
 CONFIDENCE = 3.3

@@ -8,8 +8,8 @@ from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._validation import (
+from .._core.estimator import Estimator
+from .._core.validation import (
     check_array_of_numbers,
     check_data,
     check_integer,
@@ -18,11 +18,9 @@ from .._validation import (
     check_random_state,
     check_strength,
 )
-from .._warnings import warn
+from .._core.warnings import warn
 from ._probability import log_gaussian_probability
 from ._problems import check_bounds, check_constraints
-
-__all__ = ["TruncatedGaussian"]
 
 SWEEPS = 100  # of Gibbs sampling, in chains of their own
 
@@ -66,11 +64,6 @@ class TruncatedGaussian(DensityMixin, Estimator):
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when X is a data frame with string names.
-
-    Raises
-    ------
-    ValueError
-        For bounds out of order and for rows outside the region.
 
     Warns
     -----

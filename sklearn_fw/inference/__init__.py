@@ -8,14 +8,15 @@ for a `PairwiseScores`; `Oracle` says what it must answer and what it may. A fun
 ``scores -> labels`` is turned into one by `resolve_oracle`.
 """
 
-from .._budget import time_left
+from .._core.budget import time_left
+from .._core.checked_oracle import CheckedOracle
+from .._core.oracle import Oracle
+from .._core.scores import PairwiseScores
 from ._oracles._assignment import Assignment
-from ._oracles._base import Oracle
 from ._oracles._best_of import BestOf
 from ._oracles._branch_and_bound import BranchAndBound
 from ._oracles._callable import CallableOracle
 from ._oracles._chain import Viterbi
-from ._oracles._checked import CheckedOracle
 from ._oracles._distance_transform import DistanceTransform
 from ._oracles._elimination import Elimination
 from ._oracles._enumeration import Enumeration
@@ -32,7 +33,6 @@ from ._oracles._toulbar2 import Toulbar2
 from ._oracles._tree import TreeMaxProduct
 from ._oracles._trws import TRWS
 from ._pose_scores import PoseScores
-from ._scores import PairwiseScores
 
 __all__ = [
     "ICM",

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._validation import check_array_of_numbers
-from ._scores import check_sums, floats, integers, is_forest
-
-__all__ = ["PoseScores"]
+from .._core.scores import check_sums, floats, integers, is_forest
+from .._core.validation import check_array_of_numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -91,12 +89,6 @@ class PoseScores:
         -------
         scores : PoseScores
             The checked scores.
-
-        Raises
-        ------
-        ValueError
-            When shapes do not fit, a score is NaN or +inf, the cost of a square is negative, or the
-            edges have a cycle or name a missing joint.
         """
         maps, edges = floats(maps, "maps"), integers(edges, "edges", 2)
         if deformation is None:
@@ -166,11 +158,6 @@ class PoseScores:
         -------
         value : float
             The score with the best types, ``-inf`` if the pose is forbidden.
-
-        Raises
-        ------
-        ValueError
-            When there is not one position for each joint, or one is outside of the maps.
         """
         positions = check_positions(positions, "positions", len(self.maps), self.maps.shape[1:])
         value = self.maps[np.arange(len(self.maps)), positions[:, 0], positions[:, 1]].sum()

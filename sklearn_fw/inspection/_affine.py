@@ -5,8 +5,6 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 
 from ._answers import dressed
 
-__all__ = ["affine_pull", "transformed"]
-
 # More features than this would ask for a matrix that is too large.
 MOST_FEATURES = 2000
 SAME = 1e-8

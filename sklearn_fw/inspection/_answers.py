@@ -9,14 +9,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
-from .._torch import is_torch_module
-from .._validation import check_choice, check_magnitude, check_table, find_labels
-
-__all__ = [
-    "CHUNK", "NO_CHANCE", "best_of", "check_classifier", "check_inputs", "check_labels",
-    "check_names", "classes_of", "dressed", "labels_by", "names_of", "noted", "scores_by",
-    "with_names",
-]  # fmt: skip
+from .._core.torch import is_torch_module
+from .._core.validation import check_choice, check_magnitude, check_table, find_labels
 
 # Rows that are handed over at once: hidden layers of many rows would not fit into memory.
 CHUNK = 4096

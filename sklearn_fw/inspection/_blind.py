@@ -6,10 +6,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from .._validation import LARGEST
+from .._core.validation import LARGEST
 from ._answers import NO_CHANCE
-
-__all__ = ["LOOKS", "Blind"]
 
 # Rows that linear models are fitted to, and among which neighbours of other classes are sought.
 MOST_GUIDES = 2000

@@ -4,16 +4,11 @@ import numpy as np
 from scipy.stats import binomtest
 from sklearn.utils import Bunch
 
-from .._validation import check_choice
+from .._core.validation import check_choice
 from ._answers import check_classifier, check_inputs, labels_by
 from ._judges import find_judge
 from ._scale import check_radius
 from ._search import OBJECTIVES, Box, search
-
-__all__ = [
-    "critical_sample_ratio", "exact_critical_samples_linear", "input_gradient",
-    "langevin_adversarial_search",
-]  # fmt: skip
 
 
 def langevin_adversarial_search(
@@ -66,16 +61,6 @@ def langevin_adversarial_search(
         With ``found`` of shape (n_samples,), ``X_adversarial`` of the shape of X, NaN where nothing
         was found, ``n_iter`` (n_samples,), and ``gradient``, the source of directions: "linear",
         "network", "torch", "own", "numeric" or "search".
-
-    Raises
-    ------
-    ValueError
-        When the radius is in other units than X, or gradients or scores are asked for that the
-        classifier does not have.
-    TypeError
-        When the estimator is no classifier.
-    NotFittedError
-        When it is not fitted.
 
     Warns
     -----
@@ -172,16 +157,6 @@ def critical_sample_ratio(
         the ratio as a binomial share, ``interval``, Wilson's at 95 %, and ``gradient``, the source
         of directions.
 
-    Raises
-    ------
-    ValueError
-        When the radius is in other units than X, or gradients or scores are asked for that the
-        classifier does not have.
-    TypeError
-        When the estimator is no classifier.
-    NotFittedError
-        When it is not fitted.
-
     Warns
     -----
     UserWarning
@@ -252,11 +227,6 @@ def input_gradient(estimator, X, target, *, objective="loss", gradient="analytic
     gradient : ndarray of the shape of X
         One row of derivatives for each row.
 
-    Raises
-    ------
-    ValueError
-        When the classifier has no such gradients, or labels are none of its classes.
-
     See Also
     --------
     langevin_adversarial_search : What the gradients are for.
@@ -312,11 +282,6 @@ def exact_critical_samples_linear(estimator, X, radius):
     -------
     critical : ndarray of bool of shape (n_samples,)
         Whether a point of another class is in the box.
-
-    Raises
-    ------
-    ValueError
-        When the scores are not linear.
 
     See Also
     --------

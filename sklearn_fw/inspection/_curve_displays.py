@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from .._figures import check_label, new_figure
-from .._validation import check_array_of_numbers, check_list
+from .._core.figures import check_label, new_figure
+from .._core.validation import check_array_of_numbers, check_list
 from ._displays import vectors
 from ._sensitivity import class_loss_sensitivity, gini_coefficient
-
-__all__ = ["ClassSensitivityDisplay", "MemorizationDisplay", "SensitivityDisplay"]
 
 
 class SensitivityDisplay:
@@ -155,13 +153,6 @@ class ClassSensitivityDisplay:
         -------
         display : ClassSensitivityDisplay
             With the artists as attributes.
-
-        Raises
-        ------
-        ValueError
-            When the run diverges or labels do not fit the rows.
-        ImportError
-            When matplotlib is not installed.
         """
         found = class_loss_sensitivity(
             estimator, X, y, n_steps=n_steps, eval_every=eval_every, learning_rate=learning_rate,
@@ -266,13 +257,6 @@ class MemorizationDisplay:
         -------
         display : MemorizationDisplay
             With the artists as attributes.
-
-        Raises
-        ------
-        TypeError
-            When it is neither.
-        ImportError
-            When matplotlib is not installed.
         """
         wanted = ("train_accuracy", "valid_accuracy", "critical_ratio")
         names = ("training accuracy", "validation accuracy", "critical")

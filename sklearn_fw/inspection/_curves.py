@@ -5,8 +5,8 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
 
-from .._threads import parallel
-from .._validation import (
+from .._core.threads import parallel
+from .._core.validation import (
     check_choice,
     check_integer,
     check_list,
@@ -18,8 +18,6 @@ from ._answers import check_labels, check_names, labels_by, names_of
 from ._critical import critical_sample_ratio
 from ._epochs import Epochs, check_template, has_epochs
 from ._noise import check_fraction, corrupt_inputs, corrupt_labels
-
-__all__ = ["memorization_curve", "regularization_frontier", "track_memorization"]
 
 
 def track_memorization(
@@ -57,13 +55,6 @@ def track_memorization(
         With arrays of one length: ``epochs``, ``train_accuracy``, ``valid_accuracy`` and
         ``critical_ratio`` (NaN without a radius); and ``epochs_to_fit``, the first epoch measured
         with all training rows right, infinite if there was none.
-
-    Raises
-    ------
-    ValueError
-        When rows and labels do not fit each other, or the radius has other units.
-    TypeError
-        When the estimator is no classifier.
 
     See Also
     --------
@@ -210,13 +201,6 @@ def memorization_curve(
         training rows were not all right) and ``critical_ratio`` at the end; and ``fractions``,
         ``param_name``, ``param_range``.
 
-    Raises
-    ------
-    ValueError
-        When shares, parameters or data do not fit.
-    TypeError
-        When the estimator is no classifier.
-
     See Also
     --------
     track_memorization : One run, epoch by epoch.
@@ -352,13 +336,6 @@ def regularization_frontier(
     result : Bunch
         With ``param_range``, ``random_accuracy`` (n_values,), of training on random labels at the
         end, and ``valid_accuracy`` (n_values,), the best on real labels.
-
-    Raises
-    ------
-    ValueError
-        When parameters or data do not fit.
-    TypeError
-        When the estimator is no classifier.
 
     See Also
     --------

@@ -6,19 +6,17 @@ from scipy.stats import chi2
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
 
-from .._threads import parallel
-from .._validation import (
+from .._core.threads import parallel
+from .._core.validation import (
     check_choice,
     check_integer,
     check_magnitude,
     check_random_state,
     check_table,
 )  # fmt: skip
-from .._warnings import warn
+from .._core.warnings import warn
 from ._answers import check_labels, labels_by
 from ._epochs import Epochs, check_template, has_chance, has_epochs, probabilities
-
-__all__ = ["example_difficulty"]
 
 METHODS = ("auto", "early", "held_out")
 # A pilot run ends after so many epochs, or when so many did not make it better.
@@ -73,13 +71,6 @@ def example_difficulty(
         sorted draws of the binomial share that equally hard rows would have; ``dispersion``, the
         variance of the error rates over that of the binomial, about 1 for equally hard rows;
         ``p_value`` of such a dispersion by chance; ``n_epochs`` and ``method``.
-
-    Raises
-    ------
-    ValueError
-        When labels do not fit the rows, or "early" is asked of a classifier without epochs.
-    TypeError
-        When the estimator is no classifier.
 
     Warns
     -----

@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from .._figures import check_label, new_figure
-from .._validation import check_array_of_numbers, check_list, check_magnitude, check_positive
+from .._core.figures import check_label, new_figure
+from .._core.validation import check_array_of_numbers, check_list, check_magnitude, check_positive
 from ._critical import critical_sample_ratio
 from ._difficulty import example_difficulty
 from ._scale import feature_radius
-
-__all__ = ["CriticalSampleDisplay", "DifficultyDisplay"]
 
 
 def vectors(*named):
@@ -99,13 +97,6 @@ class CriticalSampleDisplay:
         -------
         display : CriticalSampleDisplay
             With the artists as attributes.
-
-        Raises
-        ------
-        ValueError
-            When shares are not positive, or the search refuses its input.
-        ImportError
-            When matplotlib is not installed.
         """
         shares = check_list(shares, "shares", "positive numbers")
         shares = [check_positive(share, "shares") for share in shares]
@@ -230,13 +221,6 @@ class DifficultyDisplay:
         -------
         display : DifficultyDisplay
             With the artists as attributes.
-
-        Raises
-        ------
-        ValueError
-            When labels do not fit the rows.
-        ImportError
-            When matplotlib is not installed.
         """
         found = example_difficulty(
             estimator, X, y, n_runs=n_runs, n_epochs=n_epochs, method=method, n_jobs=n_jobs,

@@ -6,8 +6,6 @@ from sklearn.pipeline import Pipeline
 
 from ._answers import best_of, labels_by, noted, with_names
 
-__all__ = ["Epochs", "check_template", "has_chance", "has_epochs", "probabilities"]
-
 FITTED = "fitted to X and y, with a value of param_range if there is one"
 
 

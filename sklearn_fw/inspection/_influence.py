@@ -6,15 +6,13 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.neural_network import MLPClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from .._conjugate_gradients import conjugate_gradients
-from .._torch import is_torch_module
-from .._validation import check_not_negative, check_positive
-from .._warnings import warn
+from .._core.conjugate_gradients import conjugate_gradients
+from .._core.torch import is_torch_module
+from .._core.validation import check_not_negative, check_positive
+from .._core.warnings import warn
 from ._networks import Network
 from ._runs import Rows, not_a_network
 from ._unroll import DenseProblem
-
-__all__ = ["Influence"]
 
 # Residual of the system, relative, and iterations that it may take.
 SMALL = 1e-7

@@ -5,12 +5,10 @@ from scipy.special import softmax
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
 
-from .._torch import is_torch_module
+from .._core.torch import is_torch_module
 from ._affine import affine_pull, transformed
 from ._answers import CHUNK, classes_of, labels_by, scores_by
 from ._networks import Network
-
-__all__ = ["Judge", "away", "find_judge", "linear_form", "network_of"]
 
 # What scores may differ by, relative, for a model to count as linear.
 SAME = 1e-8

@@ -6,8 +6,6 @@
 import numpy as np
 from scipy.special import expit, log_softmax, softmax
 
-__all__ = ["ACTIVATIONS", "Network", "losses"]
-
 
 def _relu(z):
     return np.maximum(z, 0.0)

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._validation import (
+from .._core.validation import (
     check_choice,
     check_flag,
     check_magnitude,
@@ -12,8 +12,6 @@ from .._validation import (
     check_table,
 )  # fmt: skip
 from ._answers import check_labels
-
-__all__ = ["check_fraction", "corrupt_inputs", "corrupt_labels"]
 
 
 def check_fraction(fraction, name="fraction"):
@@ -44,11 +42,6 @@ def corrupt_labels(y, fraction, *, mode="uniform", random_state=None):
     result : Bunch
         With ``y`` (n_samples,), a copy; ``mask`` (n_samples,), the rows that were touched; and
         ``changed``, those that have another label now.
-
-    Raises
-    ------
-    ValueError
-        When the fraction is no share or there is one class only.
 
     See Also
     --------
@@ -101,11 +94,6 @@ def corrupt_inputs(X, fraction, *, per_feature=False, random_state=None):
     result : Bunch
         With ``X`` (n_samples, n_features), a copy, and ``mask`` (n_samples,), the rows that were
         touched.
-
-    Raises
-    ------
-    ValueError
-        When the fraction is no share.
 
     See Also
     --------

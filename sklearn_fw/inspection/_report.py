@@ -8,8 +8,13 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 
-from .._figures import new_figure
-from .._validation import check_array_of_numbers, check_integer, check_random_state, check_table
+from .._core.figures import new_figure
+from .._core.validation import (
+    check_array_of_numbers,
+    check_integer,
+    check_random_state,
+    check_table,
+)
 from ._answers import check_labels, check_names, names_of
 from ._curve_displays import MemorizationDisplay, SensitivityDisplay
 from ._curves import track_memorization
@@ -19,8 +24,6 @@ from ._epochs import check_template
 from ._noise import corrupt_labels
 from ._scale import feature_radius
 from ._sensitivity import loss_sensitivity
-
-__all__ = ["MemorizationReport"]
 
 
 class MemorizationReport:
@@ -119,13 +122,6 @@ class MemorizationReport:
         -------
         report : MemorizationReport
             This object.
-
-        Raises
-        ------
-        ValueError
-            When labels do not fit the rows, or the radius has other units.
-        TypeError
-            When the estimator is no classifier.
         """
         estimator = check_template(self.estimator, X)
         check_integer(self.n_epochs, "n_epochs", 1)
@@ -190,15 +186,6 @@ class MemorizationReport:
         -------
         display : Bunch
             With ``figure_``, ``ax_`` and ``displays``.
-
-        Raises
-        ------
-        NotFittedError
-            Before `run`.
-        ValueError
-            When there are not four axes.
-        ImportError
-            When matplotlib is not installed.
         """
         if not hasattr(self, "real_"):
             raise NotFittedError("this MemorizationReport has nothing to draw before `run`")

@@ -6,8 +6,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
 
-from .._torch import is_torch_module
-from .._validation import (
+from .._core.torch import is_torch_module
+from .._core.validation import (
     check_choice,
     check_integer,
     check_magnitude,
@@ -19,8 +19,6 @@ from ._affine import affine_pull
 from ._answers import best_of, check_labels, check_names, dressed, with_names
 from ._networks import ACTIVATIONS, Network
 from ._unroll import DenseProblem, Descent, unroll
-
-__all__ = ["Rows", "Run", "not_a_network"]
 
 
 class Rows:

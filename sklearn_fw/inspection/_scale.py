@@ -2,16 +2,14 @@
 
 import numpy as np
 
-from .._validation import (
+from .._core.validation import (
     check_array_of_numbers,
     check_list,
     check_magnitude,
     check_positive,
     check_table,
 )  # fmt: skip
-from .._warnings import warn
-
-__all__ = ["check_feature_range", "check_radius", "check_steps", "feature_radius"]
+from .._core.warnings import warn
 
 # The paper's box is 0.3 of 255 grey levels. One that is smaller by this is hardly meant.
 LEAST_SHARE = 1e-5
@@ -36,11 +34,6 @@ def feature_radius(X, share=0.1):
     -------
     radius : ndarray of shape (n_features,)
         In the units of the features.
-
-    Raises
-    ------
-    ValueError
-        When the share is not positive, or all features are constant.
 
     See Also
     --------

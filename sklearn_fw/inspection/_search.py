@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from .._validation import check_choice, check_integer, check_random_state
+from .._core.validation import check_choice, check_integer, check_random_state
 from ._answers import check_classifier, check_inputs
 from ._blind import LOOKS, Blind
 from ._judges import find_judge
 from ._scale import check_feature_range, check_radius, check_steps
-
-__all__ = ["GRADIENTS", "OBJECTIVES", "Box", "search"]
 
 GRADIENTS = ("analytic", "auto", "numeric", "search")
 OBJECTIVES = ("loss", "margin")

@@ -3,11 +3,9 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._validation import check_array_of_numbers, check_choice, check_flag
+from .._core.validation import check_array_of_numbers, check_choice, check_flag
 from ._influence import Influence
 from ._runs import Run
-
-__all__ = ["class_loss_sensitivity", "gini_coefficient", "loss_sensitivity"]
 
 METHODS = ("direct", "influence", "unrolled")
 NORMS = {1: 1, 2: 2, np.inf: np.inf}
@@ -28,11 +26,6 @@ def gini_coefficient(g):
     -------
     gini : float
         From 0 to 1 - 1 / n; zeros only have 0.
-
-    Raises
-    ------
-    ValueError
-        When numbers are negative.
 
     See Also
     --------
@@ -115,16 +108,6 @@ def loss_sensitivity(
         With ``sensitivity`` of shape (n_samples,), the mean over times; ``per_step`` of shape
         (n_evaluations, n_samples), ``steps``, the times; ``gini`` at each and ``gini_mean``, that
         of the means; ``loss``, the mean training loss at each time. "influence" has one time, 0.
-
-    Raises
-    ------
-    ValueError
-        When the classifier is trained by another method than plain descent, the run diverges, or
-        "influence" meets an l1 penalty or class weights.
-    TypeError
-        When the estimator is no network.
-    NotFittedError
-        When "influence" is asked of an estimator that is not fitted.
 
     Warns
     -----
@@ -236,16 +219,6 @@ def class_loss_sensitivity(
     -------
     result : Bunch
         With ``matrix`` of shape (n_classes, n_classes), ``classes`` and ``steps``.
-
-    Raises
-    ------
-    ValueError
-        When the classifier is trained by another method than plain descent, the run diverges, or
-        "influence" meets an l1 penalty or class weights.
-    TypeError
-        When the estimator is no network.
-    NotFittedError
-        When "influence" is asked of an estimator that is not fitted.
 
     Warns
     -----

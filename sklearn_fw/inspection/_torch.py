@@ -4,11 +4,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from .._torch import import_torch
+from .._core.torch import import_torch
 from ._answers import CHUNK
 from ._judges import Judge
-
-__all__ = ["TorchJudge", "as_tensor", "logits_of"]
 
 
 @contextmanager

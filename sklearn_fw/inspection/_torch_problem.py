@@ -4,10 +4,8 @@ import copy
 
 import numpy as np
 
-from .._torch import import_torch
+from .._core.torch import import_torch
 from ._torch import logits_of
-
-__all__ = ["TorchProblem"]
 
 
 class TorchProblem:

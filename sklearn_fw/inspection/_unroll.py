@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["DenseProblem", "Descent", "unroll"]
-
 # Numbers that all derivatives of one walk back may take together.
 MOST_NUMBERS = 2**24
 

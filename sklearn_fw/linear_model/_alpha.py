@@ -3,17 +3,15 @@
 import numpy as np
 import scipy.sparse as sp
 
-from .._budget import budget_now, time_budget
-from .._validation import check_random_state
-from .._warnings import warn
+from .._core.budget import budget_now, time_budget
+from .._core.validation import check_random_state
+from .._core.warnings import warn
 from ..optim._incremental._auto import DENSE, SPARSE, Auto
 from ..optim._incremental._curvature import JITTER, Curvature
 from ..optim._incremental._minimize_saga import solve
 from ..optim._incremental._newton_cg import is_ridge
 from ..optim._incremental._run import Start
 from ._path import has_strength, zero_strength
-
-__all__ = ["automatic_strength", "radii_by_folds", "strength_by_folds"]
 
 # Candidates per decade, from this share of the smallest variance of a column to so many times the
 # largest eigenvalue.

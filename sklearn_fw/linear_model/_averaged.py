@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._budget import time_budget
-from .._callbacks import FitTasks, with_callbacks
-from .._loop import drive
-from .._result import Outcome, Status
-from .._validation import (
+from .._core.budget import time_budget
+from .._core.callbacks import FitTasks, with_callbacks
+from .._core.loop import drive
+from .._core.result import Outcome, Status
+from .._core.validation import (
     check_array_of_numbers,
     check_choice,
     check_flag,
@@ -22,14 +22,12 @@ from .._validation import (
 )
 from ..losses import Hinge, resolve_loss
 from ..losses._border import ask
-from ..optim._subgradient._averages import RunningAverage
+from ..optim import RunningAverage
 from ..optim._subgradient._rows import SAMPLINGS, RidgeProblem, RowSteps, SubgradientState
 from ..optim._subgradient._step_sizes import check_step_size
 from ..projections import project_l1_ball
 from ._linear import LinearEstimator
 from ._units import Units
-
-__all__ = ["AveragedModel"]
 
 PROJECTIONS = {"l2_ball", "l1_ball", "box", "nonneg"}
 NAMES = (

@@ -5,8 +5,6 @@ import numpy as np
 from ._averaged import AveragedModel
 from ._linear import LabelsMixin
 
-__all__ = ["AveragedSubgradientClassifier"]
-
 
 class AveragedSubgradientClassifier(LabelsMixin, AveragedModel):
     """Linear SVM by one cheap subgradient per row and a weighted average of all iterates.
@@ -101,9 +99,6 @@ class AveragedSubgradientClassifier(LabelsMixin, AveragedModel):
 
     Raises
     ------
-    ValueError
-        For parameters out of range, NaN or infinity in the data, a class without weight, a loss
-        whose slopes have no bound.
     FloatingPointError
         When coefficients overflow.
 
@@ -112,7 +107,6 @@ class AveragedSubgradientClassifier(LabelsMixin, AveragedModel):
     AsagaClassifier : Smooth losses, with a certificate.
     AveragedSubgradientRegressor : The same for numbers.
     sklearn_fw.optim.projected_subgradient : The method as a function of an oracle.
-    sklearn.linear_model.SGDClassifier : Steps that do not know of the strong convexity.
 
     Notes
     -----

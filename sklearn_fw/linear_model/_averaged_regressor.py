@@ -5,8 +5,6 @@ import numpy as np
 from ._averaged import AveragedModel
 from ._linear import TargetsMixin
 
-__all__ = ["AveragedSubgradientRegressor"]
-
 
 class AveragedSubgradientRegressor(TargetsMixin, AveragedModel):
     """Robust linear regression by one cheap subgradient per row and an average of all iterates.
@@ -88,8 +86,6 @@ class AveragedSubgradientRegressor(TargetsMixin, AveragedModel):
 
     Raises
     ------
-    ValueError
-        For parameters out of range, NaN or infinity in the data, a loss whose slopes have no bound.
     FloatingPointError
         When coefficients overflow.
 
@@ -98,7 +94,6 @@ class AveragedSubgradientRegressor(TargetsMixin, AveragedModel):
     AsagaRegressor : Smooth losses, with a certificate.
     AveragedSubgradientClassifier : The same for labels.
     sklearn.svm.LinearSVR : Dual coordinate ascent for "epsilon_insensitive".
-    sklearn.linear_model.QuantileRegressor : Linear programs for "absolute_error".
 
     Notes
     -----

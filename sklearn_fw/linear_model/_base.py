@@ -7,29 +7,27 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from .._budget import time_budget
-from .._callbacks import FitTasks, with_callbacks
-from .._result import Outcome, Status
-from .._threads import count_workers
-from .._validation import (
+from .._core.budget import time_budget
+from .._core.callbacks import FitTasks, with_callbacks
+from .._core.result import Outcome, Status
+from .._core.threads import count_workers
+from .._core.validation import (
     check_flag,
     check_integer,
     check_not_negative,
     check_random_state,
     check_time_limit,
 )
-from .._warnings import warn
+from .._core.warnings import warn
+from ..optim import Asaga
 from ..optim._incremental._auto import Auto, choose_solver
 from ..optim._incremental._finite_sum import FiniteSum
 from ..optim._incremental._minimize_saga import convergence_advice, solve
 from ..optim._incremental._run import Start
-from ..optim._incremental._saga import Asaga
 from ..optim._incremental._solvers import resolve_incremental_solver
 from ..penalties import resolve_penalty
 from ._linear import LinearEstimator
 from ._path import linear_path
-
-__all__ = ["AsagaModel"]
 
 # Why a solver was taken that was not chosen here.
 GIVEN = "it was given"

@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from .._validation import check_choice, check_strength
+from .._core.validation import check_choice, check_strength
 from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
 from ..losses._border import ask_probability
 from ._base import AsagaModel
 from ._linear import LabelsMixin
-
-__all__ = ["AsagaClassifier"]
 
 
 class AsagaClassifier(LabelsMixin, AsagaModel):
@@ -112,11 +110,6 @@ class AsagaClassifier(LabelsMixin, AsagaModel):
         Without a dual "gradient_mapping" and "suboptimality" in the place of "dual_gap"; the latter
         is a bound in the last row, if one could be proven, and the objective itself before.
         "output" numbers several problems.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, NaN or infinity in the data, a class without weight.
 
     Warns
     -----

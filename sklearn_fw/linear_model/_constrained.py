@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from .._budget import time_budget
-from .._callbacks import FitTasks, with_callbacks
-from .._result import Outcome, Status
-from .._validation import (
+from .._core.budget import time_budget
+from .._core.callbacks import FitTasks, with_callbacks
+from .._core.result import Outcome, Status
+from .._core.validation import (
     check_choice,
     check_flag,
     check_integer,
@@ -33,8 +33,6 @@ from ._constrained_objective import MeanLoss
 from ._linear import LinearEstimator
 from ._path import LinearPath, check_grid
 from ._units import Units
-
-__all__ = ["ConstrainedModel"]
 
 NAMES = (
     "log_loss", "squared_hinge", "smooth_hinge", "modified_huber", "squared_error", "huber",

@@ -5,8 +5,6 @@ import numpy as np
 from ._constrained import ConstrainedModel
 from ._linear import LabelsMixin
 
-__all__ = ["FrankWolfeClassifier"]
-
 
 class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
     """Linear classifier with coefficients on a set that has a linear oracle, certified.
@@ -102,12 +100,6 @@ class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
         One row per step: "n_iter", "time" (seconds), "objective", "dual_gap", "step_size" and
         counts. "output" numbers several problems.
 
-    Raises
-    ------
-    ValueError
-        For parameters out of range, NaN or infinity in the data, a class without weight, a domain
-        of another size.
-
     Warns
     -----
     ConvergenceWarning
@@ -118,7 +110,6 @@ class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
     AsagaClassifier : Penalties instead of sets.
     FrankWolfeRegressor : The same for numbers.
     sklearn_fw.optim.minimize_frank_wolfe : The method for any smooth function.
-    sklearn.linear_model.LogisticRegression : The penalty form of "l1" and "l2".
 
     Notes
     -----

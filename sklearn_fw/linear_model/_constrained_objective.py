@@ -4,10 +4,11 @@ from functools import cached_property
 
 import numpy as np
 
+from .._kernels import lazy
 from ..optim._incremental._finite_sum import FiniteSum
 from ..optim.objectives import Composite
 
-__all__ = ["MeanLoss"]
+score_lines = lazy("frank_wolfe.score_lines")
 
 # An intercept that is so many times as far as scores and truths is a step into the void.
 FAR = 1e3
@@ -121,8 +122,6 @@ class MeanLoss(Composite):
 
     def _settle(self, scores):
         """Value and slopes at the best c, which the shifts are from here on; None if not found."""
-        from .._kernels.frank_wolfe import score_lines
-
         self._come_back(scores)
         shifts, slopes = self._shifts.copy(), np.empty_like(scores)
         value = score_lines.settle(

@@ -3,8 +3,6 @@
 from ._constrained import ConstrainedModel
 from ._linear import TargetsMixin
 
-__all__ = ["FrankWolfeRegressor"]
-
 
 class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
     """Linear regression with coefficients on a set that has a linear oracle, certified.
@@ -98,11 +96,6 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
         One row per step: "n_iter", "time" (seconds), "objective", "dual_gap", "step_size" and
         counts. "output" numbers several problems.
 
-    Raises
-    ------
-    ValueError
-        For parameters out of range, NaN or infinity in the data, a domain of another size.
-
     Warns
     -----
     ConvergenceWarning
@@ -113,7 +106,6 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
     AsagaRegressor : Penalties instead of sets.
     FrankWolfeClassifier : The same for labels.
     sklearn_fw.optim.minimize_frank_wolfe : The method for any smooth function.
-    sklearn.linear_model.Lasso : The penalty form of "l1"; faster where alpha is known.
 
     Notes
     -----

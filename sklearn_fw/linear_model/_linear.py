@@ -11,9 +11,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .._callbacks import CallbackSupportMixin
-from .._estimator import Estimator
-from .._validation import (
+from .._core.callbacks import CallbackSupportMixin
+from .._core.estimator import Estimator
+from .._core.validation import (
     LARGEST,
     check_array_of_numbers,
     check_data,
@@ -24,8 +24,6 @@ from .._validation import (
 from ..losses import resolve_loss
 from ..losses._border import ask_probability
 from ..optim._incremental._minimize_saga import ROWS, check_rows
-
-__all__ = ["LabelsMixin", "LinearEstimator", "TargetsMixin"]
 
 
 def has_probabilities(estimator):

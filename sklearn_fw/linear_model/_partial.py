@@ -4,12 +4,10 @@ from copy import copy, deepcopy
 
 import numpy as np
 
-from .._threads import count_workers
-from .._validation import check_random_state
+from .._core.threads import count_workers
+from .._core.validation import check_random_state
 from ..optim._incremental._run import Seen, Start
 from ..optim._incremental._solvers import resolve_incremental_solver
-
-__all__ = ["partial_fit"]
 
 # What `fit` says of its result and parts cannot say.
 CERTIFIED = (

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from .._budget import budget_now
-from .._validation import (
+from .._core.budget import budget_now
+from .._core.validation import (
     LARGEST,
     check_array_of_numbers,
     check_integer,
@@ -17,11 +17,9 @@ from .._validation import (
     check_positive,
     check_random_state,
 )
-from .._warnings import warn
+from .._core.warnings import warn
 from ..model_selection import RegularizationPath
 from ..optim._incremental._run import Start
-
-__all__ = ["LinearPath", "check_grid", "has_strength", "linear_path", "zero_strength"]
 
 # Strengths 1 / C or alpha where none makes all coefficients zero, strongest first.
 WIDE = 1e4, 1e-4
@@ -105,11 +103,6 @@ class LinearPath(RegularizationPath):
         -------
         estimator : estimator
             With ``C``, ``alpha`` or ``radius`` set and all fitted attributes.
-
-        Raises
-        ------
-        ValueError
-            When the value is not in the grid; names its ends and the neighbours.
         """
         name = self.param_name
         value = check_number(value, "value")

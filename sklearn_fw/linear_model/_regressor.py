@@ -1,6 +1,6 @@
 """The linear regressor."""
 
-from .._validation import (
+from .._core.validation import (
     check_choice,
     check_not_negative,
     check_strength,
@@ -9,8 +9,6 @@ from ..losses import resolve_loss
 from ._alpha import automatic_strength
 from ._base import AsagaModel
 from ._linear import TargetsMixin
-
-__all__ = ["AsagaRegressor"]
 
 
 class AsagaRegressor(TargetsMixin, AsagaModel):
@@ -103,11 +101,6 @@ class AsagaRegressor(TargetsMixin, AsagaModel):
         How far the running sum of the memory was from the memory before its last repair.
     history_ : dict of str to ndarray
         As `AsagaClassifier`.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, NaN or infinity in the data.
 
     Warns
     -----

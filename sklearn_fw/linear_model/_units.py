@@ -5,8 +5,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Units"]
-
 # Columns that vary by less than this share of their size are constant but for rounding.
 CONSTANT = 1e-12
 

@@ -5,9 +5,10 @@ from abc import ABC, abstractmethod
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._kernels import lazy
 from ._border import ask, check_on, one_by_one
 
-__all__ = ["Loss"]
+losses_kernels = lazy("common.losses")
 
 # Slopes outside the domain of a conjugate by no more than rounding count as its edge.
 TOLERANCE = 1e-12
@@ -171,10 +172,8 @@ class Loss(BaseEstimator, ABC):
 
     def _formula(self):
         """The loss as kernels take it."""
-        from .._kernels.common.losses import Formula, PythonLoss
-
-        call = PythonLoss(one_by_one(self, "value"), one_by_one(self, "derivative"))
-        return Formula(-1, 0.0, call)
+        call = losses_kernels.PythonLoss(one_by_one(self, "value"), one_by_one(self, "derivative"))
+        return losses_kernels.Formula(-1, 0.0, call)
 
     def _total(self, y, z, shift, weight):
         """Sum of the weighted losses at the scores ``z + shift``."""

@@ -8,9 +8,7 @@ import math
 
 import numpy as np
 
-from .._validation import LARGEST, check_array_of_numbers, check_choice, check_positive
-
-__all__ = ["ask", "ask_probability", "check_declared", "check_on", "one_by_one"]
+from .._core.validation import LARGEST, check_array_of_numbers, check_choice, check_positive
 
 # Truths that a loss is tried on, at most.
 TRUTHS = 8

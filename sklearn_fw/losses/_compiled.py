@@ -5,30 +5,19 @@ from abc import abstractmethod
 import numpy as np
 from scipy.special import expit, softmax
 
-from .._packed import writable
-from .._validation import (
+from .._core.packed import writable
+from .._core.validation import (
     LARGEST,
     check_array_of_numbers,
     check_magnitude,
     check_not_negative,
     check_positive,
 )
+from .._kernels import lazy
 from ._base import Loss
 
-__all__ = [
-    "AbsoluteError",
-    "CompiledLoss",
-    "EpsilonInsensitive",
-    "Hinge",
-    "Huber",
-    "LogLoss",
-    "ModifiedHuber",
-    "MultinomialLogLoss",
-    "SmoothHinge",
-    "SquaredEpsilonInsensitive",
-    "SquaredError",
-    "SquaredHinge",
-]
+losses = lazy("common.losses")
+sums = lazy("common.sums")
 
 # What the numbers are called that a quantity is a function of.
 NAMES = {"value": "z", "derivative": "z", "conjugate": "s"}
@@ -47,8 +36,6 @@ class CompiledLoss(Loss):
     @property
     def code(self):
         """Integer by which compiled code knows the loss."""
-        from .._kernels.common import losses
-
         return getattr(losses, self._code_name)
 
     def value(self, y, z):
@@ -72,8 +59,6 @@ class CompiledLoss(Loss):
         """Second derivatives where the slopes are s."""
 
     def _apply(self, quantity, y, x):
-        from .._kernels.common import losses
-
         self.check()
         y, x = check_array_of_numbers(y, "y"), check_array_of_numbers(x, NAMES[quantity], False)
         check_magnitude(y, "y")
@@ -97,23 +82,15 @@ class CompiledLoss(Loss):
         pass  # known to be what it says
 
     def _formula(self):
-        from .._kernels.common.losses import Formula
-
-        return Formula(self.code, float(self.parameter))
+        return losses.Formula(self.code, float(self.parameter))
 
     def _total(self, y, z, shift, weight):
-        from .._kernels.common import sums
-
         return sums.sum_losses(self._formula(), y, z, float(shift), weight)
 
     def _total_and_slopes(self, y, z, weight, slopes):
-        from .._kernels.common import sums
-
         return sums.losses_and_slopes(self._formula(), y, z, weight, slopes)
 
     def _slope_total(self, y, z, shift, weight):
-        from .._kernels.common import sums
-
         return sums.sum_slopes(self._formula(), y, z, shift, weight)
 
     def _conjugates(self, y, s):
@@ -179,8 +156,6 @@ class MultinomialLogLoss(CompiledLoss):
         return slope * (1.0 - slope)
 
     def _apply(self, quantity, y, x):
-        from .._kernels.common import losses
-
         name = NAMES[quantity]
         # Of two infinite scores none is the larger; slopes may be infinite.
         finite = quantity != "conjugate"
@@ -224,8 +199,6 @@ class MultinomialLogLoss(CompiledLoss):
         return self._total_and_slopes(y, moved, weight, moved)
 
     def _total_and_slopes(self, y, z, weight, slopes):
-        from .._kernels.common import sums
-
         return sums.softmax_losses_and_slopes(y, z, weight, slopes)
 
 

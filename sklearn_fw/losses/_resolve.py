@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._validation import check_choice, check_flag, check_list
+from .._core.validation import check_choice, check_flag, check_list
 from ._base import Loss
 from ._border import check_declared
 from ._compiled import (
@@ -19,8 +19,6 @@ from ._compiled import (
     SquaredError,
     SquaredHinge,
 )
-
-__all__ = ["resolve_loss"]
 
 _NAMED = {
     "log_loss": LogLoss,
@@ -60,12 +58,6 @@ def resolve_loss(loss, task, *, smooth=False, names=tuple(_NAMED)):
     -------
     Loss
         The object that was given, or a new one with default parameters.
-
-    Raises
-    ------
-    ValueError
-        When there is no such loss for the task, it is not smooth but must be, or a parameter of the
-        loss is out of range.
 
     Examples
     --------

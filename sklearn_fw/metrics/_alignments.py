@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._links import (
+from .._core.links import (
     as_mapping,
     common_shape,
     links_of,
@@ -10,9 +10,7 @@ from .._links import (
     pairs_of,
     precision_recall_f1,
 )
-from .._validation import check_flag, check_list
-
-__all__ = ["alignment_error_rate", "alignment_prf"]
+from .._core.validation import check_flag, check_list
 
 
 def alignment_error_rate(y_sure, y_possible, y_pred):
@@ -40,11 +38,6 @@ def alignment_error_rate(y_sure, y_possible, y_pred):
     -------
     float
         Between 0 and 1, smaller is better; 0 when there are neither sure nor predicted links.
-
-    Raises
-    ------
-    ValueError
-        When the numbers of samples differ, or those of words in a sample (which is named).
 
     See Also
     --------
@@ -110,11 +103,6 @@ def alignment_prf(truth, mapping, *, complete=False):
         Share of the true matches that were found; 1 when there are none.
     f1 : float
         Their harmonic mean.
-
-    Raises
-    ------
-    ValueError
-        When an argument is no mapping.
 
     Examples
     --------

@@ -3,9 +3,7 @@
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from .._validation import check_array_of_numbers, check_flag, check_magnitude
-
-__all__ = ["multiview_l1_error", "topic_l1_error"]
+from .._core.validation import check_array_of_numbers, check_flag, check_magnitude
 
 
 def topic_l1_error(topics_true, topics_pred):
@@ -24,11 +22,6 @@ def topic_l1_error(topics_true, topics_pred):
     -------
     float
         From 0 to 1, smaller is better.
-
-    Raises
-    ------
-    ValueError
-        When rows have negative entries or none above zero, or shapes do not fit.
 
     See Also
     --------
@@ -79,11 +72,6 @@ def multiview_l1_error(
     -------
     float
         From 0 to 1, smaller is better.
-
-    Raises
-    ------
-    ValueError
-        When columns are zero, or shapes do not fit.
 
     See Also
     --------

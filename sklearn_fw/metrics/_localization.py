@@ -4,10 +4,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import Bunch
 
-from .._links import precision_recall_f1
-from .._validation import check_array_of_numbers
-
-__all__ = ["localization_f1"]
+from .._core.links import precision_recall_f1
+from .._core.validation import check_array_of_numbers
 
 
 def localization_f1(intervals_true, locations_pred, *, matching="hungarian"):

@@ -10,26 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.metrics import make_scorer
 
-from .._labels import check_pairs, locate
-from .._validation import check_integer, check_number, check_sample_weight
+from .._core.labels import check_pairs, locate
+from .._core.validation import check_integer, check_number, check_sample_weight
 from ..task_losses import HammingLoss, ZeroOneLoss
 from ..task_losses._phrases import NO_TAG, phrases, split_tag
 from ..task_losses._read import read_mistakes
-
-__all__ = [
-    "SCORERS",
-    "PhraseScores",
-    "mean_hamming_loss",
-    "node_accuracy",
-    "node_accuracy_scorer",
-    "phrase_classification_report",
-    "phrase_counts",
-    "phrase_f1_score",
-    "phrase_f1_scorer",
-    "phrase_precision_recall_f1",
-    "sequence_accuracy",
-    "sequence_accuracy_scorer",
-]
 
 MOST_DIGITS = 50  # decimals of a ratio
 
@@ -48,12 +33,6 @@ def node_accuracy(y_true, y_pred, *, sample_weight=None):
     -------
     float
         Between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        When two sequences differ in length or a label is None or NaN (the first such sample
-        is named), or no node has weight.
 
     See Also
     --------
@@ -83,11 +62,6 @@ def sequence_accuracy(y_true, y_pred, *, sample_weight=None):
     float
         Between 0 and 1.
 
-    Raises
-    ------
-    ValueError
-        When two sequences differ in length (the first such sample is named).
-
     Examples
     --------
     >>> from sklearn_fw.metrics import sequence_accuracy
@@ -116,12 +90,6 @@ def mean_hamming_loss(y_true, y_pred, *, normalize="node", sample_weight=None):
     -------
     float
         Between 0 and 1, or with ``normalize=None`` up to the length of a sequence.
-
-    Raises
-    ------
-    ValueError
-        When two sequences differ in length (the first such sample is named),
-        ``normalize`` is unknown, or there is nothing to average over.
 
     See Also
     --------
@@ -191,12 +159,6 @@ def phrase_counts(y_true, y_pred, *, sample_weight=None):
     dict of str to tuple
         ``{type: (n_true, n_predicted, n_correct)}``, types in sorted order; integers
         without ``sample_weight``, else floats.
-
-    Raises
-    ------
-    ValueError
-        When two sequences differ in length, or a tag has another prefix (the first such
-        sample is named).
 
     Notes
     -----
@@ -272,12 +234,6 @@ def phrase_precision_recall_f1(
     PhraseScores or dict of str to PhraseScores
         Three numbers between 0 and 1; with ``average=None`` three for each type.
 
-    Raises
-    ------
-    ValueError
-        When two sequences differ in length, a tag is malformed, or ``average`` is
-        unknown.
-
     See Also
     --------
     phrase_counts : The counts behind the ratios, and how phrases are read.
@@ -326,12 +282,6 @@ def phrase_f1_score(y_true, y_pred, *, average="micro", sample_weight=None, zero
     float or dict of str to float
         Between 0 and 1; with ``average=None`` one number for each type.
 
-    Raises
-    ------
-    ValueError
-        When two sequences differ in length, a tag is malformed, or ``average`` is
-        unknown.
-
     Examples
     --------
     >>> from sklearn_fw.metrics import phrase_f1_score
@@ -361,11 +311,6 @@ def phrase_classification_report(y_true, y_pred, *, digits=3, sample_weight=None
     str
         One line per type, a line for all phrases together, and the node accuracy.
         ``true``, ``predicted`` and ``correct`` are numbers of phrases.
-
-    Raises
-    ------
-    ValueError
-        When two sequences differ in length or a tag is malformed.
 
     Examples
     --------

@@ -3,10 +3,8 @@
 import numpy as np
 from sklearn.metrics import make_scorer
 
-from .._validation import check_sample_weight
+from .._core.validation import check_sample_weight
 from ..task_losses import resolve_task_loss
-
-__all__ = ["make_loss_scorer", "mean_task_loss"]
 
 
 def mean_task_loss(y_true, y_pred, *, task_loss="hamming", sample_weight=None):
@@ -30,11 +28,6 @@ def mean_task_loss(y_true, y_pred, *, task_loss="hamming", sample_weight=None):
     -------
     float
         Not negative, smaller is better; in the units of the loss.
-
-    Raises
-    ------
-    ValueError
-        When outputs differ in number or shape, there are none, or the loss is unknown.
 
     See Also
     --------

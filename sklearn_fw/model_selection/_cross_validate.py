@@ -8,15 +8,13 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import Bunch, indexable
 from sklearn.utils.parallel import delayed
 
-from .._budget import budget_now, shared, time_budget
-from .._packed import length_of, take
-from .._threads import n_workers, parallel
-from .._validation import check_integer, check_sample_weight, find_labels
+from .._core.budget import budget_now, shared, time_budget
+from .._core.packed import length_of, take
+from .._core.threads import n_workers, parallel
+from .._core.validation import check_integer, check_sample_weight, find_labels
 from ._folds import split_folds
 from ._path import check_has_path, regularization_path
 from ._scoring import accepts, check_scorer
-
-__all__ = ["cross_validate_path"]
 
 
 def cross_validate_path(
@@ -77,13 +75,6 @@ def cross_validate_path(
         mean score: the most regularized run of equal ones, and of it the one in the middle;
         ``best_estimator``, fitted on all data; ``paths`` of the folds, and None, or None and the
         ``path`` on all data, for a grid.
-
-    Raises
-    ------
-    TypeError
-        When the estimator has no path.
-    ValueError
-        For parameters out of range, folds that are none, and what the path refuses.
 
     See Also
     --------

@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from .._figures import check_label, new_figure
-from .._validation import check_array_of_numbers, check_choice, check_list, check_number
+from .._core.figures import check_label, new_figure
+from .._core.validation import check_array_of_numbers, check_choice, check_list, check_number
 from ._path import RegularizationPath, check_values
-
-__all__ = ["RegularizationPathDisplay"]
 
 CURVES = {
     "score": "Score",
@@ -138,14 +136,6 @@ class RegularizationPathDisplay:
         -------
         display : RegularizationPathDisplay
             With the artists as attributes.
-
-        Raises
-        ------
-        ValueError
-            When a curve is unknown or has no data, only one of X and y is given, or the number of
-            axes is not that of curves.
-        ImportError
-            When matplotlib is not installed.
         """
         if (X is None) != (y is None):
             raise ValueError("X and y come together: pass both or none")

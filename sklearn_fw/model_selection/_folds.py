@@ -4,8 +4,6 @@ import numpy as np
 from sklearn.model_selection import check_cv
 from sklearn.utils import assert_all_finite
 
-__all__ = ["split_folds"]
-
 
 def split_folds(cv, y, groups, n_samples, classifier):
     """The folds as pairs of index arrays; what is no fold is refused with its number.

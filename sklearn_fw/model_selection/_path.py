@@ -5,12 +5,10 @@ from numbers import Real
 
 import numpy as np
 
-from .._budget import time_budget
-from .._packed import length_of
-from .._validation import check_array_of_numbers, check_number, check_sample_weight
+from .._core.budget import time_budget
+from .._core.packed import length_of
+from .._core.validation import check_array_of_numbers, check_number, check_sample_weight
 from ._scoring import check_scorer, score_with
-
-__all__ = ["RegularizationPath", "regularization_path"]
 
 
 class RegularizationPath(ABC):
@@ -245,17 +243,6 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
     path : RegularizationPath
         `sklearn_fw.structured.StructuredPath`, `sklearn_fw.structured.RadiusPath` or
         `sklearn_fw.linear_model.LinearPath`.
-
-    Raises
-    ------
-    TypeError
-        When the estimator has no path, or not with these options.
-    ValueError
-        For parameters out of range, and what the estimator's ``fit`` refuses. Structured: for
-        bounds on the weights that are not a cone (each lower bound 0 or none, no upper bounds), for
-        averages of iterates in heuristic mode, and over radii for an oracle that is not exact and
-        gives no bounds.
-        Linear: for penalties that are constraints only, and for domains of a size of their own.
 
     Warns
     -----

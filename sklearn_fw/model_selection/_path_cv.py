@@ -5,11 +5,9 @@ from abc import abstractmethod
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
+from .._core.estimator import Estimator
 from ._cross_validate import cross_validate_path
 from ._scoring import check_scorer, score_with
-
-__all__ = ["PathSearch", "RegularizationPathCV"]
 
 
 def _has(name):

@@ -5,8 +5,6 @@ import inspect
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils import get_tags
 
-__all__ = ["accepts", "check_scorer", "score_with"]
-
 
 def score_with(scorer, estimator, X, y, sample_weight):
     """What a scorer says; one of the user's gets weights if it has a parameter for them."""

@@ -3,10 +3,8 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._result import Status
-from .._warnings import warn
-
-__all__ = ["end_of", "fields_of"]
+from .._core.result import Status
+from .._core.warnings import warn
 
 
 def end_of(callback, state):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_choice, check_positive
+from .._core.validation import check_array_of_numbers, check_choice, check_positive
 from ._checks import (
     answer,
     check_complexity,
@@ -12,11 +12,6 @@ from ._checks import (
     check_risk,
     values,
 )
-
-__all__ = [
-    "alquier_bound", "catoni_bound", "catoni_evidence_bound", "hoeffding_bound", "subgamma_bound",
-    "subgamma_evidence_bound", "subgaussian_bound",
-]  # fmt: skip
 
 
 def check_temperature(lam, n):
@@ -53,11 +48,6 @@ def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=Non
     -------
     bound : float or ndarray
         Above b it says nothing.
-
-    Raises
-    ------
-    ValueError
-        For numbers out of range, and a risk outside of the range of the losses.
 
     References
     ----------
@@ -98,11 +88,6 @@ def catoni_evidence_bound(log_evidence, n, delta=0.05, *, loss_range):
     -------
     bound : float or ndarray
         On the expected loss.
-
-    Raises
-    ------
-    ValueError
-        For numbers out of range, and an evidence that losses in the range cannot have.
 
     Examples
     --------
@@ -146,11 +131,6 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
     bound : float or ndarray
         On the expected loss.
 
-    Raises
-    ------
-    ValueError
-        For numbers out of range, or NaN from ``psi``.
-
     Examples
     --------
     >>> from sklearn_fw.pac_bayes import alquier_bound
@@ -193,11 +173,6 @@ def hoeffding_bound(
     -------
     bound : float or ndarray
         On the expected loss.
-
-    Raises
-    ------
-    ValueError
-        For numbers out of range, and a risk outside of the range of the losses.
 
     References
     ----------
@@ -243,11 +218,6 @@ def subgaussian_bound(emp_risk, kl, n, delta=0.05, *, s2, lam="n"):
     bound : float or ndarray
         On the expected loss.
 
-    Raises
-    ------
-    ValueError
-        For numbers out of range.
-
     Notes
     -----
     A guarantee needs the factor to hold for almost every predictor under the prior. On average over
@@ -291,11 +261,6 @@ def subgamma_bound(emp_risk, kl, n, delta=0.05, *, s2, c, lam="n"):
     -------
     bound : float or ndarray
         On the expected loss.
-
-    Raises
-    ------
-    ValueError
-        For numbers out of range.
 
     Notes
     -----
@@ -347,11 +312,6 @@ def subgamma_evidence_bound(log_evidence, n, delta=0.05, *, s2, c):
     -------
     bound : float or ndarray
         On the expected negative log-likelihood; see the notes of `subgamma_bound`.
-
-    Raises
-    ------
-    ValueError
-        For numbers out of range.
 
     Examples
     --------

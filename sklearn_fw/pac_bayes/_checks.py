@@ -2,12 +2,7 @@
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_list, check_magnitude, check_number
-
-__all__ = [
-    "answer", "check_complexity", "check_confidence", "check_delta", "check_evidence",
-    "check_range", "check_risk", "values",
-]  # fmt: skip
+from .._core.validation import check_array_of_numbers, check_list, check_magnitude, check_number
 
 
 def values(number, name, *, least=None, strict=False):

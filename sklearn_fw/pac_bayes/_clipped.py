@@ -3,8 +3,6 @@
 import numpy as np
 from scipy.special import ndtr
 
-__all__ = ["clipped_losses"]
-
 
 def clipped_losses(residual, spread, noise, low, high):
     """Means of ``min(max(loss, low), high)`` for residuals that are normal with these variances."""

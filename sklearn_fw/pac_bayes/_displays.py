@@ -4,10 +4,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._figures import check_label, new_figure
-from .._validation import check_array_of_numbers, check_integer, check_list, check_table
-
-__all__ = ["EvidenceDisplay", "RiskBoundDisplay"]
+from .._core.figures import check_label, new_figure
+from .._core.validation import check_array_of_numbers, check_integer, check_list, check_table
 
 
 class RiskBoundDisplay:
@@ -86,13 +84,6 @@ class RiskBoundDisplay:
         -------
         display : RiskBoundDisplay
             With the artists as attributes.
-
-        Raises
-        ------
-        ValueError
-            When there are fewer rows than that, or a bound is refused.
-        ImportError
-            When matplotlib is not installed.
         """
         if isinstance(estimator, type) or not hasattr(estimator, "risk_bound"):
             raise TypeError(f"estimator must have risk_bound, got {estimator!r:.60}")
@@ -224,15 +215,6 @@ class EvidenceDisplay:
         -------
         display : EvidenceDisplay
             With the artists as attributes.
-
-        Raises
-        ------
-        NotFittedError
-            When the selector is not fitted.
-        ValueError
-            When the grid has no such parameter.
-        ImportError
-            When matplotlib is not installed.
         """
         if isinstance(estimator, type) or not hasattr(estimator, "fit"):
             raise TypeError(

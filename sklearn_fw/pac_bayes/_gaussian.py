@@ -3,13 +3,9 @@
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from .._validation import check_choice, check_integer, check_not_negative, check_positive
+from .._core.validation import check_choice, check_integer, check_not_negative, check_positive
 from ._bounds import alquier_bound
 from ._checks import answer, values
-
-__all__ = [
-    "gaussian_linear_bound", "largest_temperature", "psi_gaussian_linear", "subgamma_coefficients",
-]  # fmt: skip
 
 LOSSES = {"nll", "squared"}
 N_GRID = 20001
@@ -65,11 +61,6 @@ def subgamma_coefficients(
     -------
     s2, c : float
         For `subgamma_bound`, whose notes say why the outcome is no guarantee.
-
-    Raises
-    ------
-    ValueError
-        For numbers out of range, and ``t c`` of one or more.
 
     References
     ----------
@@ -132,11 +123,6 @@ def psi_gaussian_linear(
     psi : float or ndarray
         Infinite from ``lam = noise_variance / (x_variance prior_variance)`` on; for the squared
         loss with 1/2 in place of the noise.
-
-    Raises
-    ------
-    ValueError
-        For numbers out of range.
 
     Notes
     -----
@@ -227,11 +213,6 @@ def gaussian_linear_bound(
     -------
     bound : float or ndarray
         On the expected loss; infinite where psi is.
-
-    Raises
-    ------
-    ValueError
-        For numbers out of range.
 
     Examples
     --------

@@ -3,10 +3,8 @@
 import numpy as np
 from scipy.special import logsumexp
 
-from .._validation import check_number, check_positive, check_strength
+from .._core.validation import check_number, check_positive, check_strength
 from ._checks import check_confidence, values
-
-__all__ = ["gaussian_kl", "gibbs_log_weights", "model_averaging_bound", "model_selection_bounds"]
 
 
 def _check_models(log_evidences, log_prior):
@@ -43,11 +41,6 @@ def model_selection_bounds(log_evidences, n, delta=0.05, *, gap, log_prior=None)
     -------
     bounds : ndarray of shape (n_models,)
         On the expected negative log-likelihood of the posterior of each.
-
-    Raises
-    ------
-    ValueError
-        For numbers out of range.
 
     References
     ----------
@@ -89,11 +82,6 @@ def model_averaging_bound(log_evidences, n, delta=0.05, *, gap, log_prior=None):
     bound : float
         On the expected negative log-likelihood.
 
-    Raises
-    ------
-    ValueError
-        For numbers out of range.
-
     Examples
     --------
     >>> from sklearn_fw.pac_bayes import model_averaging_bound
@@ -125,11 +113,6 @@ def gibbs_log_weights(emp_risks, log_prior, lam):
     log_normalizer : float
         ``ln Z``, with ``lam`` times the mean risk plus the divergence from the prior equal to
         ``-ln Z``.
-
-    Raises
-    ------
-    ValueError
-        For numbers out of range.
 
     Examples
     --------
@@ -166,11 +149,6 @@ def gaussian_kl(mean_q, cov_q, mean_p, cov_p):
     -------
     kl : float
         Not negative.
-
-    Raises
-    ------
-    ValueError
-        For other shapes, and covariances that are not positive definite.
 
     Examples
     --------

@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._validation import (
+from .._core.estimator import Estimator
+from .._core.validation import (
     check_array_of_numbers,
     check_choice,
     check_data,
@@ -26,8 +26,6 @@ from ._gaussian import (
     largest_temperature,
     subgamma_coefficients,
 )
-
-__all__ = ["PACBayesLinearRegression"]
 
 KINDS = {"catoni", "gaussian_linear", "hoeffding", "subgamma"}
 SAFE = 0.8  # of the largest temperature
@@ -85,11 +83,6 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, when X had names that are all strings.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, and NaN or infinity in the data.
 
     See Also
     --------
@@ -414,11 +407,6 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
             ``value``, ``empirical_risk``, ``complexity``, ``gap`` (the remainder), ``kind``,
             ``loss``, ``lam``, ``delta``, ``assumptions`` (dict) and ``rigorous``: whether the value
             is a guarantee under the stated assumptions.
-
-        Raises
-        ------
-        ValueError
-            When a truth is missing, or the model is none that the bound is for.
         """
         check_is_fitted(self)
         check_choice(kind, "kind", KINDS)

@@ -10,15 +10,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._threads import parallel
-from .._validation import check_array_of_numbers, check_choice, check_flag, check_number
+from .._core.estimator import Estimator
+from .._core.threads import parallel
+from .._core.validation import check_array_of_numbers, check_choice, check_flag, check_number
 from ..linear_model._linear import ScoreMixin
 from ._checks import check_delta
 from ._models import model_averaging_bound, model_selection_bounds
 from ._regression import PACBayesLinearRegression
-
-__all__ = ["PACBayesModelSelector"]
 
 
 class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
@@ -74,13 +72,6 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, when X had names that are all strings.
-
-    Raises
-    ------
-    TypeError
-        For an estimator without ``log_evidence_``.
-    ValueError
-        For a prior or gaps of other lengths, and parameters out of range.
 
     See Also
     --------

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_choice, check_list
-
-__all__ = ["check_bound", "check_group_weights", "check_groups"]
+from .._core.validation import check_array_of_numbers, check_choice, check_list
 
 
 def check_bound(bound, name, n_features):

@@ -6,10 +6,11 @@ from numbers import Real
 
 import numpy as np
 
-from .._packed import starts_of
-from .._validation import check_array_of_numbers, check_magnitude, check_not_negative
+from .._core.packed import starts_of
+from .._core.validation import check_array_of_numbers, check_magnitude, check_not_negative
+from .._kernels import lazy
 
-__all__ = ["GroupLassoForm", "L2BallForm", "PythonForm", "SeparableForm", "SimplexForm"]
+prox_kernels = lazy("common.prox")
 
 # A dual point outside of its domain by no more than rounding counts as its edge.
 TOLERANCE = 1e-12
@@ -93,9 +94,7 @@ class GroupForm:
 
     @property
     def code(self):
-        from .._kernels.common import prox
-
-        return getattr(prox, self._code_name)
+        return getattr(prox_kernels, self._code_name)
 
     @cached_property
     def start(self):

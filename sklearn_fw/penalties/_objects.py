@@ -7,23 +7,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
-from .._validation import check_integer, check_not_negative, check_positive
+from .._core.validation import check_integer, check_not_negative, check_positive
 from ._checks import check_bound, check_group_weights, check_groups
 from ._forms import GroupForm, GroupLassoForm, L2BallForm, PythonForm, SeparableForm, SimplexForm
-
-__all__ = [
-    "L1",
-    "L2",
-    "Box",
-    "ElasticNet",
-    "GroupLasso",
-    "GroupSeparable",
-    "L2Ball",
-    "NonNegative",
-    "Penalty",
-    "Simplex",
-    "resolve_penalty",
-]
 
 
 class Penalty(BaseEstimator, ABC):
@@ -358,11 +344,6 @@ def resolve_penalty(penalty, l1_ratio=0.5):
     -------
     Penalty
         The object that was given, or a new one.
-
-    Raises
-    ------
-    ValueError
-        When penalty is anything else, or l1_ratio is not between 0 and 1.
 
     Examples
     --------

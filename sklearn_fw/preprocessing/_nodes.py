@@ -13,11 +13,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._packed import Packed, starts_of
-from .._validation import check_array_of_numbers, check_list, check_sample_weight
-
-__all__ = ["NodeTransformer"]
+from .._core.estimator import Estimator
+from .._core.packed import Packed, starts_of
+from .._core.validation import check_array_of_numbers, check_list, check_sample_weight
 
 # Metadata with one value per sample; each node gets the value of its sample.
 _PER_SAMPLE = ("sample_weight", "groups")
@@ -56,14 +54,6 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         Number of features of a node, where the fitted transformer has it.
     feature_names_in_ : ndarray of str
         Names of these features, where the fitted transformer has them.
-
-    Raises
-    ------
-    ValueError
-        When ``X`` holds no node, samples are of different kinds or widths (the first
-        one that differs is named), or ``sample_weight`` has not one value per sample.
-    TypeError
-        When a sample is neither an array, CSR, data frame, list nor tuple.
 
     See Also
     --------

@@ -1,9 +1,7 @@
 """Templates: which values of which neighbours of a token make its features."""
 
-from .._validation import check_list
+from .._core.validation import check_list
 from ._word_functions import FUNCTIONS
-
-__all__ = ["chunking_templates", "named_templates", "tagging_templates"]
 
 AFFIXES = [f"{kind}{n}" for kind in ("prefix", "suffix") for n in range(1, 5)]
 FLAGS = [name for name in FUNCTIONS if name.startswith(("is_", "has_"))]

@@ -5,10 +5,8 @@ from itertools import chain
 import numpy as np
 import scipy.sparse as sp
 
-from .._packed import Packed, starts_of
-from .._validation import check_list
-
-__all__ = ["token_columns"]
+from .._core.packed import Packed, starts_of
+from .._core.validation import check_list
 
 
 def token_columns(X, n_fields, name="X"):

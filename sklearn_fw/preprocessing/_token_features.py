@@ -9,15 +9,13 @@ from sklearn import get_config
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import Estimator
-from .._packed import Packed
-from .._validation import check_dtype, check_flag, check_integer, check_list
+from .._core.estimator import Estimator
+from .._core.packed import Packed
+from .._core.validation import check_dtype, check_flag, check_integer, check_list
 from ._grams import Grams, base_of
 from ._templates import named_templates
 from ._token_columns import token_columns
 from ._word_functions import FUNCTIONS, resolve_function
-
-__all__ = ["TokenFeatures"]
 
 FARTHEST = 1000  # tokens between those of a template
 _CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
@@ -64,14 +62,6 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         Number of columns.
     vocabularies_ : tuple of dict
         For each field, the position of each training value in sorted order.
-
-    Raises
-    ------
-    ValueError
-        When a template names an unknown field or function, or ``X`` holds no token.
-    TypeError
-        When a sentence is a string or a tuple, a field holds something but text, or a function of
-        your own returns something but text or None.
 
     See Also
     --------

@@ -6,8 +6,6 @@ from ._templates import chunking_templates
 from ._token_columns import token_columns
 from ._token_features import TokenFeatures, check_text
 
-__all__ = ["ChunkingFeatures", "crfsuite_chunking_attributes"]
-
 
 def crfsuite_chunking_attributes(sentence):
     """Attributes of the chunking tutorial of CRFsuite, one list of strings per token.
@@ -92,13 +90,6 @@ class ChunkingFeatures(TokenFeatures, auto_wrap_output_keys=None):
         Number of columns.
     vocabularies_ : tuple of dict
         For each field, the position of each training value in sorted order.
-
-    Raises
-    ------
-    ValueError
-        When a template names an unknown field, or ``X`` holds no token.
-    TypeError
-        When a sentence is a string or a tuple, or a field holds something but text.
 
     See Also
     --------

@@ -3,8 +3,6 @@
 import re
 from functools import cache
 
-__all__ = ["FUNCTIONS", "resolve_function"]
-
 _RUNS = re.compile(r"(.)\1+", re.DOTALL)
 _AFFIX = re.compile(r"(prefix|suffix)([1-9][0-9]?)")
 

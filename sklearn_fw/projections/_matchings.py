@@ -5,16 +5,14 @@ import functools
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._validation import (
+from .._core.validation import (
     check_array_of_numbers,
     check_flag,
     check_integer,
     check_magnitude,
     check_positive,
 )
-from .._warnings import warn
-
-__all__ = ["project_matching", "sinkhorn_matching"]
+from .._core.warnings import warn
 
 # Newton's method starts where values are at most this large; it then doubles them, and the duals.
 EASY = 4.0
@@ -61,12 +59,6 @@ def project_matching(p, *, perfect=False, tol=1e-9, max_iter=500, duals=None, re
     duals : tuple of ndarrays of shapes (n_rows,) and (n_columns,)
         Duals (u, v) of rows and columns, not negative unless ``perfect``; with
         ``return_duals=True``.
-
-    Raises
-    ------
-    ValueError
-        When p is no matrix or not finite, is not square although ``perfect``, or a parameter is
-        out of range.
 
     Warns
     -----
@@ -139,12 +131,6 @@ def sinkhorn_matching(
     duals : tuple of ndarrays of shapes (n_rows,) and (n_columns,)
         Duals (u, v) of rows and columns, not negative unless ``perfect``; with
         ``return_duals=True``.
-
-    Raises
-    ------
-    ValueError
-        When log_p is no matrix or not finite, is not square although ``perfect``, or a parameter
-        is out of range.
 
     Warns
     -----

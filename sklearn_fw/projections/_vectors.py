@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_positive
-
-__all__ = ["project_box", "project_l1_ball", "project_l2_ball", "project_simplex"]
-
+from .._core.validation import check_array_of_numbers, check_positive
 
 # Sums of the largest numbers may be infinite on the way: comparisons come out right.
 BEYOND = {"over": "ignore", "invalid": "ignore"}
@@ -28,11 +25,6 @@ def project_simplex(v, radius=1.0):
     -------
     ndarray of the shape of v
         Projections.
-
-    Raises
-    ------
-    ValueError
-        When v is empty or not finite, or radius is not positive.
 
     Notes
     -----
@@ -71,11 +63,6 @@ def project_l1_ball(v, radius=1.0):
     ndarray of the shape of v
         Projections; points of the ball are unchanged.
 
-    Raises
-    ------
-    ValueError
-        When v is empty or not finite, or radius is not positive.
-
     Notes
     -----
     Sorts the vectors: O(n log n) each.
@@ -113,11 +100,6 @@ def project_l2_ball(v, radius=1.0):
     ndarray of the shape of v
         Projections; points of the ball are unchanged.
 
-    Raises
-    ------
-    ValueError
-        When v is empty or not finite, or radius is not positive.
-
     Examples
     --------
     >>> from sklearn_fw.projections import project_l2_ball
@@ -146,11 +128,6 @@ def project_box(v, lower, upper):
     -------
     ndarray of the shape of v
         Projections.
-
-    Raises
-    ------
-    ValueError
-        When v is empty or not finite, or a lower bound is not below or at its upper bound.
 
     Examples
     --------

@@ -5,9 +5,7 @@ from numbers import Real
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
-from .._validation import check_choice, check_integer, check_positive
-
-__all__ = ["BarrierFrankWolfe"]
+from .._core.validation import check_choice, check_integer, check_positive
 
 LOOSE = 0.1  # part of a large gap that a correction may leave
 

@@ -1,7 +1,6 @@
 """Marginals by messages between neighbours: tree-reweighted and loopy belief propagation."""
 
 import dataclasses
-import functools
 import math
 from numbers import Real
 
@@ -9,36 +8,29 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 
-from .._budget import part_of_time, time_left
-from .._loop import IterativeMethod, drive
-from .._result import History, Status
-from .._validation import (
+from .._core.budget import part_of_time, time_left
+from .._core.loop import IterativeMethod, drive
+from .._core.result import History, Status
+from .._core.scores import is_forest
+from .._core.validation import (
     check_choice,
     check_integer,
     check_not_negative,
     check_positive,
     check_random_state,
 )
-from ..inference._scores import is_forest
+from .._kernels import lazy
 from ._choice import NOTHING_ALLOWED
 from ._estimator import Inference, MarginalsEstimator
 from ._objective import uniform_marginals
 from ._products import make_layout, parts_in_time
 from ._spanning_trees import TreeChoice, matrix_tree_edge_probabilities, starting_rho
 
-__all__ = ["LoopyBPMarginals", "TRBPMarginals", "kernels"]
+belief_propagation = lazy("graphs.belief_propagation")
 
 DIVERGED = 1e3  # times the least distance from rest: messages go back there, with more damping
 SECONDS_PER_TERM = 4e-8  # of the last pass, for each pair of states and direction
 MIN_RHO = 1e-3  # messages are scaled by 1 / rho: below this they take too long to settle
-
-
-@functools.cache
-def kernels():
-    """The compiled loops; numba is loaded at the first question, not at import."""
-    from .._kernels.graphs import belief_propagation
-
-    return belief_propagation
 
 
 class MessagePassing(MarginalsEstimator):
@@ -146,12 +138,6 @@ class TRBPMarginals(MessagePassing):
         One entry per pass: "n_iter", "time", "rho_iter", "slack" (distance of the messages from
         rest); and at the end of each choice of rho, else NaN, "objective", "dual_objective" (the
         bound) and "dual_gap".
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, tables that hold no states, edges that do not exist, and when
-        messages show that potentials of -inf forbid every labelling.
 
     Warns
     -----
@@ -324,12 +310,6 @@ class LoopyBPMarginals(MessagePassing):
         One entry per pass: "n_iter", "time", "slack" (distance of the messages from rest); and in
         the last one, else NaN, "objective" and, without cycles, "dual_objective" and "dual_gap".
 
-    Raises
-    ------
-    ValueError
-        For parameters out of range, tables that hold no states, edges that do not exist, and when
-        messages show that potentials of -inf forbid every labelling.
-
     Warns
     -----
     ConvergenceWarning
@@ -443,11 +423,13 @@ class Propagation(IterativeMethod):
         if self.least[0] < math.inf:  # a whole pass was made
             self.messages[:] = self.least[1]
         mu, rho = np.empty_like(self.theta), self.rho
-        estimate, upper, lower = kernels().conclude(self.layout, self.theta, rho, self.messages, mu)
+        estimate, upper, lower = belief_propagation.conclude(
+            self.layout, self.theta, rho, self.messages, mu
+        )
         if upper == -math.inf:
             raise ValueError(NOTHING_ALLOWED)
         if not self.is_forest:
-            lower = kernels().product_bound(self.layout, self.mrf.theta, mu)
+            lower = belief_propagation.product_bound(self.layout, self.mrf.theta, mu)
         if not self.bounds:
             upper = math.inf
         constant = self.mrf.constant
@@ -469,7 +451,7 @@ class Propagation(IterativeMethod):
         old = self.messages.copy() if self.update == "parallel" else self.messages
         n_done = 0
         for part in parts_in_time(self.order, self.work):
-            possible = kernels().propagate(
+            possible = belief_propagation.propagate(
                 self.layout, self.theta, self.rho, part, self.damping, old, self.messages,
                 self.beliefs, self.slack,
             )  # fmt: skip

@@ -5,10 +5,8 @@ import re
 
 import numpy as np
 
-from .._files import check_path, damage, read_text
+from .._core.files import check_path, damage, read_text
 from ._factor_graph import MOST_AXES, FactorGraph
-
-__all__ = ["load_bif", "save_bif"]
 
 TOKEN = re.compile(r'\s+|//[^\n]*|/\*.*?\*/|"([^"\n]*)"|([{}()\[\],;|])|([^\s{}()\[\],;|"]+)', re.S)
 # Probabilities that `default` lines may stand for, besides one for each word of the file.
@@ -31,13 +29,6 @@ def load_bif(path):
         With a factor for the conditional probabilities of each variable, as logarithms, and the
         names of variables and states. Its log Z is zero, up to the rounding of the file; after
         `FactorGraph.condition` it is the logarithm of the probability of what was observed.
-
-    Raises
-    ------
-    ValueError
-        When the file is malformed, a variable or a row of probabilities is missing, a row does not
-        sum to one within 0.01, a variable has more than 31 parents, or ``default`` lines stand for
-        more than 2^24 probabilities. The message names the file and the line.
 
     See Also
     --------
@@ -101,12 +92,6 @@ def save_bif(graph, path):
         without names are written by their numbers.
     path : str or path
         Text file to write; an existing one is overwritten.
-
-    Raises
-    ------
-    ValueError
-        When the factors are not such distributions, as after `FactorGraph.condition`, or a name
-        cannot be written.
 
     See Also
     --------

@@ -11,8 +11,6 @@ from ..inference._oracles._natural import exact_oracle
 from ..inference._oracles._resolve import trusted_oracle
 from ._estimator import Inference, pairs_of
 
-__all__ = ["Choice", "choose", "choose_oracle", "exact_inference", "require_allowed"]
-
 EXACT_SHARE = 0.6  # of the time that is left that elimination may take where more may follow
 NOTHING_ALLOWED = "potentials of -inf forbid every labelling: no state of some variable is left"
 

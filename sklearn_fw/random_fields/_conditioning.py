@@ -4,10 +4,8 @@ from numbers import Integral
 
 import numpy as np
 
-from .._validation import check_array_of_numbers
-from ..inference._scores import as_array
-
-__all__ = ["Conditioning"]
+from .._core.scores import as_array
+from .._core.validation import check_array_of_numbers
 
 
 class Conditioning:
@@ -33,12 +31,6 @@ class Conditioning:
             Of the same kind. Variables that are not observed, in their order; ``variables`` are
             their numbers before all conditioning, ``evidence`` what is known, and `complete` goes
             back. Its log Z is that of all labellings that agree with the observation.
-
-        Raises
-        ------
-        ValueError
-            When a variable or state does not exist, a variable is observed in two states, all
-            variables are observed, or the observation is forbidden.
         """
         states = self._observed_states(observed)
         free = np.flatnonzero(states < 0)

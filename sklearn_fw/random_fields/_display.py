@@ -4,10 +4,8 @@ import math
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._figures import check_label, new_figure
-from .._validation import check_array_of_numbers, check_integer, check_list
-
-__all__ = ["MarginalsDisplay"]
+from .._core.figures import check_label, new_figure
+from .._core.validation import check_array_of_numbers, check_integer, check_list
 
 
 class MarginalsDisplay:
@@ -76,15 +74,6 @@ class MarginalsDisplay:
         -------
         display : MarginalsDisplay
             With the artists as attributes.
-
-        Raises
-        ------
-        NotFittedError
-            When the estimator is not fitted.
-        ValueError
-            When ``shape`` does not fit.
-        ImportError
-            When matplotlib is not installed.
         """
         if isinstance(estimator, type) or not hasattr(estimator, "fit"):
             raise TypeError(

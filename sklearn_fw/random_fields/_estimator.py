@@ -8,24 +8,22 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._budget import time_budget
-from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from .._estimator import Estimator
-from .._validation import (
+from .._core.budget import time_budget
+from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._core.estimator import Estimator
+from .._core.scores import is_forest
+from .._core.validation import (
     check_data,
     check_flag,
     check_integer,
     check_random_state,
 )
-from .._warnings import warn
-from ..inference._scores import is_forest
+from .._core.warnings import warn
 from ._factor_graph import FactorGraph
 from ._forest_rows import ForestRows
 from ._learning import MRFLearner, check_learned, check_states
 from ._mrf import SOFT, PairwiseMRF
 from ._products import Products
-
-__all__ = ["Inference", "MarginalsEstimator"]
 
 
 @dataclass

@@ -2,16 +2,13 @@
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_integer, check_random_state
-from ..inference import TreeMaxProduct
-from ..inference._oracles._elimination import Elimination
-from ..inference._scores import is_forest
+from .._core.scores import is_forest
+from .._core.validation import check_integer, check_random_state
+from ..inference import Elimination, TreeMaxProduct
 from ._choice import exact_inference
 from ._estimator import Inference, MarginalsEstimator
 from ._mrf import PairwiseMRF
 from ._reduced import Reduced
-
-__all__ = ["ExactMarginals"]
 
 
 class ExactMarginals(MarginalsEstimator):
@@ -57,12 +54,6 @@ class ExactMarginals(MarginalsEstimator):
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)
         Names of the columns of a data frame.
-
-    Raises
-    ------
-    ValueError
-        When a table would have more than ``max_table_size`` numbers, every labelling is forbidden,
-        tables hold no states, or edges do not exist.
 
     See Also
     --------

@@ -4,14 +4,12 @@ from itertools import pairwise as neighbours
 
 import numpy as np
 
-from .._packed import starts_of
-from .._validation import check_array_of_numbers, check_list, check_number
-from ..inference._scores import as_array, floats, integers
+from .._core.packed import starts_of
+from .._core.scores import as_array, floats, integers
+from .._core.validation import check_array_of_numbers, check_list, check_number
 from ._conditioning import Conditioning
 from ._names import Naming
 from ._networks import Networks
-
-__all__ = ["FactorGraph"]
 
 MOST_AXES = 32  # of an array of numpy 1
 
@@ -63,12 +61,6 @@ class FactorGraph(Conditioning, Naming, Networks):
         Number that each variable had before `condition`; without it 0, 1, ...
     evidence : dict of int to int
         States of the variables that are not here any more, by such numbers.
-
-    Raises
-    ------
-    ValueError
-        When shapes do not fit, a potential is NaN or +inf, a scope names a missing variable or one
-        twice, or a variable has no allowed state.
 
     See Also
     --------
@@ -324,11 +316,6 @@ class FactorGraph(Conditioning, Naming, Networks):
         -------
         X : ndarray of shape (n_samples, n_variables), int64
             The same.
-
-        Raises
-        ------
-        ValueError
-            When the shape is wrong or a state is missing, fractional or out of range.
         """
         X = as_array(X, "X")
         if X.dtype.kind not in "fiub" or np.ma.is_masked(X):
@@ -362,11 +349,6 @@ class FactorGraph(Conditioning, Naming, Networks):
         -------
         labels : ndarray of shape (n_variables,), int64
             The same.
-
-        Raises
-        ------
-        ValueError
-            When the shape is wrong or a state is missing, fractional or out of range.
         """
         try:
             return self.check_labels(as_array(labels, name)[None])[0]
@@ -423,11 +405,6 @@ class FactorGraph(Conditioning, Naming, Networks):
         mrf : PairwiseMRF
             Its first variables are those of this graph; the others stand for factors, in their
             order.
-
-        Raises
-        ------
-        ValueError
-            When a table is ``-inf`` everywhere.
         """
         from ._mrf import PairwiseMRF
 
@@ -471,11 +448,6 @@ class FactorGraph(Conditioning, Naming, Networks):
         result : MAPResult
             ``labels``, ``value`` (the score with ``constant``), ``bound``, ``exact`` and
             ``choice``, which says what was asked and why.
-
-        Raises
-        ------
-        ValueError
-            When potentials of -inf forbid every labelling, or no allowed one was found.
 
         Examples
         --------

@@ -8,8 +8,6 @@ from ..inference._oracles._linear_programs import INFEASIBLE
 from ..inference._oracles._local_polytope import scaled_costs
 from ..inference._oracles._settle import NEGLIGIBLE
 
-__all__ = ["n_equations", "solve_factor_program"]
-
 
 def solve_factor_program(graph, seconds):
     """Labels and a bound on all labellings, without the constant, within some seconds.

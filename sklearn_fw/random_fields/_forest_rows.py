@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..inference._scores import kernels
+from .._kernels import lazy
 from ._mrf import PairwiseMRF
 
-__all__ = ["ForestRows"]
+tree = lazy("graphs.tree")
 
 ENTRIES_AT_ONCE = 2**22  # of the arrays for a batch of rows
 
@@ -18,7 +18,7 @@ class ForestRows:
         self.unary = scores.unary
         self.n_edges = mrf.n_edges
         # From child to parent, leaves first.
-        ends, self.source, flipped = kernels().orient_forest(mrf.edges.copy(), mrf.n_variables)
+        ends, self.source, flipped = tree.orient_forest(mrf.edges.copy(), mrf.n_variables)
         self.ends = ends.tolist()
         tables = scores.pairwise[self.source]
         self.flipped = flipped.astype(bool)

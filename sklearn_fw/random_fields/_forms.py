@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from .._validation import check_array_of_numbers
-from ..inference._scores import integers
-
-__all__ = ["OtherForms"]
+from .._core.scores import integers
+from .._core.validation import check_array_of_numbers
 
 
 class OtherForms:
@@ -22,11 +20,6 @@ class OtherForms:
             Couplings, in the order of ``edges``.
         constant : float
             The score is ``constant + sum_i h_i s_i + sum_ij J_ij s_i s_j``.
-
-        Raises
-        ------
-        ValueError
-            When a variable does not have two states, or a potential is ``-inf``.
         """
         if np.any(self.n_states != 2):
             raise ValueError("to_ising needs two states for every variable")
@@ -104,11 +97,6 @@ class OtherForms:
         -------
         mrf : PairwiseMRF
             The random field; ``names`` are the nodes as text.
-
-        Raises
-        ------
-        ValueError
-            When the graph is directed or an attribute is missing.
         """
         parts = ("is_directed", "nodes", "edges")
         if isinstance(graph, type) or not all(hasattr(graph, name) for name in parts):

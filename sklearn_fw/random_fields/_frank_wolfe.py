@@ -4,16 +4,17 @@ import math
 
 import numpy as np
 
-from .._budget import budget_now
+from .._core.budget import budget_now
+from .._core.loop import IterativeMethod, drive
+from .._core.result import History, Status
+from .._kernels import lazy
 from .._kernels.common.step_rules import FW
-from .._loop import IterativeMethod, drive
-from .._result import History, Status
-from ..inference._oracles._icm import ICM
+from ..inference import ICM
 from ..optim.domains import MarginalPolytope
 from ._objective import make_energy, uniform_marginals
 from ._spanning_trees import TreeChoice
 
-__all__ = ["TRWRun", "tighten"]
+trw = lazy("graphs.trw")
 
 PATIENCE = 5  # small estimated gaps in a row that end a run whose oracle proves nothing
 CORRECTION_STEPS = 100  # in one correction, as in the authors' program
@@ -33,8 +34,6 @@ class TRWRun(IterativeMethod):
     certificate = "stopping_gap"
 
     def __init__(self, mrf, theta, polytope, settings, *, tol, local_search=False):
-        from .._kernels.graphs import trw
-
         self._kernels = trw
         self.mrf, self.theta, self.polytope, self.settings = mrf, theta, polytope, settings
         self._nearby = None  # labellings that local search finds

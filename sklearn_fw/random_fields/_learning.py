@@ -8,24 +8,22 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from .._loop import IterativeMethod, drive
-from .._result import Status
-from .._validation import (
+from .._core.layout import check_edges
+from .._core.loop import IterativeMethod, drive
+from .._core.result import Status
+from .._core.scores import as_array, integers, is_forest
+from .._core.validation import (
     check_array_of_numbers,
     check_not_negative,
     check_sample_weight,
     check_strength,
     check_table,
 )
-from .._warnings import warn
-from ..inference._layout import check_edges
-from ..inference._scores import as_array, integers, is_forest
+from .._core.warnings import warn
 from ..optim.domains import SpanningTrees
 from ._forest_rows import ForestRows
 from ._mrf import PairwiseMRF
 from ._spanning_trees import matrix_tree_edge_probabilities
-
-__all__ = ["LearnedMRF", "MRFLearner", "check_learned", "check_states"]
 
 WORDS = re.compile("could not convert string|must hold numbers")  # of tables without numbers
 # Expectation and maximisation: rounds at most, nats per row that another round must gain, and
@@ -161,11 +159,6 @@ class MRFLearner(BaseEstimator):
         -------
         learned : LearnedMRF
             The random field ``mrf`` and what is known of it.
-
-        Raises
-        ------
-        ValueError
-            For parameters out of range, tables that hold no states, and edges that do not exist.
         """
         self._check()
         X = check_states(X, check_table)

@@ -6,20 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._budget import part_of_time, time_budget, time_left
-from .._loop import get_logger
-from .._validation import check_time_limit
+from .._core.budget import part_of_time, time_budget, time_left
+from .._core.loop import get_logger
+from .._core.scores import is_forest
+from .._core.validation import check_time_limit
 from ..inference import TRWS, BestOf, IteratedLocalSearch
 from ..inference._oracles._resolve import trusted_oracle
-from ..inference._scores import is_forest
 from ._choice import EXACT_SHARE, NOTHING_ALLOWED, choose
 from ._estimator import soften
 from ._factor_program import n_equations, solve_factor_program
 from ._mrf import PairwiseMRF
 from ._reduced import Reduced
 from ._regions import RegionSearch
-
-__all__ = ["MAPResult", "allowed_labelling", "find_map"]
 
 # Rounds of local search for each variable where nothing else is waited for, and their bounds.
 ROUNDS_PER_VARIABLE, FEWEST_ROUNDS, MOST_ROUNDS = 200, 10_000, 1_000_000

@@ -5,14 +5,12 @@ import math
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._budget import budget_now
-from .._loop import IterativeMethod, drive
-from .._result import History, Status
-from .._validation import check_integer, check_positive, check_random_state
+from .._core.budget import budget_now
+from .._core.loop import IterativeMethod, drive
+from .._core.result import History, Status
+from .._core.validation import check_integer, check_positive, check_random_state
 from ._estimator import Inference, MarginalsEstimator
 from ._products import Products
-
-__all__ = ["MeanFieldMarginals"]
 
 
 class MeanFieldMarginals(MarginalsEstimator):
@@ -77,11 +75,6 @@ class MeanFieldMarginals(MarginalsEstimator):
     history_ : dict of str to ndarray
         One entry per pass: "n_iter", "time", "start", "change"; and "objective", the bound, at the
         end of each start, else NaN.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, tables that hold no states, and edges that do not exist.
 
     Warns
     -----

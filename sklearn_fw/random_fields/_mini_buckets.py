@@ -7,16 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._budget import time_left
-from .._loop import IterativeMethod, drive
-from .._result import Status
-from .._validation import check_integer, check_not_negative
+from .._core.budget import time_left
+from .._core.loop import IterativeMethod, drive
+from .._core.result import Status
+from .._core.validation import check_integer, check_not_negative
 from ._choice import NOTHING_ALLOWED
 from ._estimator import Inference, MarginalsEstimator
 from ._products import Products
 from ._reduced import Reduced
-
-__all__ = ["MiniBucketMarginals"]
 
 # The first step of shifts, what it is multiplied by after a good and after a bad one.
 STEP, LONGER, SHORTER = 0.6, 1.2, 0.4
@@ -93,12 +91,6 @@ class MiniBucketMarginals(MarginalsEstimator):
     history_ : dict of str to ndarray
         One entry per pass: "n_iter", "time", "dual_objective" (the bound) and "change" (by how much
         it fell, NaN where it did not and the step is made shorter).
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, when potentials of -inf are seen to forbid every labelling,
-        tables hold no states, or edges do not exist.
 
     Warns
     -----

@@ -4,13 +4,11 @@ from itertools import pairwise as neighbours
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_list, check_number
-from ..inference._layout import FlatParts, check_edges
-from ..inference._scores import floats
+from .._core.layout import FlatParts, check_edges
+from .._core.scores import floats
+from .._core.validation import check_array_of_numbers, check_list, check_number
 from ._factor_graph import FactorGraph
 from ._forms import OtherForms
-
-__all__ = ["SOFT", "PairwiseMRF"]
 
 # Nats below the best entry of its table, for what -inf forbids, where a method needs numbers.
 SOFT = 30.0
@@ -62,12 +60,6 @@ class PairwiseMRF(OtherForms, FactorGraph):
         Number that each variable had before `condition`; without it 0, 1, ...
     evidence : dict of int to int
         States of the variables that are not here any more, by such numbers.
-
-    Raises
-    ------
-    ValueError
-        When shapes do not fit, a potential is NaN or +inf, an edge names a missing variable or
-        joins a variable to itself, or a variable has no allowed state.
 
     See Also
     --------

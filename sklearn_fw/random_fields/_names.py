@@ -4,9 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
-from .._validation import check_list
-
-__all__ = ["Naming"]
+from .._core.validation import check_list
 
 
 class Naming:

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from .._files import check_path
-from .._validation import check_array_of_numbers
-
-__all__ = ["Networks"]
+from .._core.files import check_path
+from .._core.validation import check_array_of_numbers
 
 
 class Networks:
@@ -26,12 +24,6 @@ class Networks:
         -------
         field : PairwiseMRF or FactorGraph
             The random field; a `PairwiseMRF` where no factor is on more than two variables.
-
-        Raises
-        ------
-        ValueError
-            When the file is malformed, and the message names the line; or `PairwiseMRF` is asked
-            for one with larger factors.
         """
         from ._uai import load_uai, read_uai_evidence
 
@@ -79,11 +71,6 @@ class Networks:
             With a factor for each table, as logarithms. Names of variables and states are those of
             the model, as text.
 
-        Raises
-        ------
-        ValueError
-            When tables are missing, hold negative numbers or disagree about the states.
-
         See Also
         --------
         load_bif : The files that pgmpy writes by ``model.save``.
@@ -119,11 +106,6 @@ class Networks:
         -------
         graph : FactorGraph
             With a factor for each table, as logarithms, and the names of variables and states.
-
-        Raises
-        ------
-        ValueError
-            When a table holds negative numbers.
 
         See Also
         --------

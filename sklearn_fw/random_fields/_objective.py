@@ -2,18 +2,13 @@
 
 import numpy as np
 
-from .._validation import check_array_of_numbers
+from .._core.validation import check_array_of_numbers
+from .._kernels import lazy
 from ._mrf import PairwiseMRF
 
-ROUNDING = 1e-6  # by which probabilities may exceed one
+trw = lazy("graphs.trw")
 
-__all__ = [
-    "edge_mutual_information",
-    "make_energy",
-    "trw_gradient",
-    "trw_objective",
-    "uniform_marginals",
-]
+ROUNDING = 1e-6  # by which probabilities may exceed one
 
 
 def trw_objective(mu, mrf, rho):
@@ -53,10 +48,8 @@ def trw_objective(mu, mrf, rho):
     >>> bool(np.isclose(trw_objective(mu, mrf, [1.0]), exact.log_partition_))
     True
     """
-    from .._kernels.graphs.trw import value
-
     energy = _energy(mrf, rho)
-    return mrf.constant + value(energy, _point(mu, mrf))
+    return mrf.constant + trw.value(energy, _point(mu, mrf))
 
 
 def trw_gradient(mu, mrf, rho):
@@ -76,11 +69,9 @@ def trw_gradient(mu, mrf, rho):
     gradient : ndarray of shape (size,)
         ``theta - K (1 + log mu)`` with the weights K of the entropies of variables and edges.
     """
-    from .._kernels.graphs.trw import gradient
-
     energy, mu = _energy(mrf, rho), _point(mu, mrf)
     slopes = np.empty_like(mu)
-    gradient(energy, mu, slopes)
+    trw.gradient(energy, mu, slopes)
     return slopes
 
 
@@ -99,11 +90,9 @@ def edge_mutual_information(mu, mrf):
     information : ndarray of shape (n_edges,)
         Nats, not negative: minus the derivative of the bound in each edge probability.
     """
-    from .._kernels.graphs.trw import mutual_information
-
     _expect_field(mrf)
     information = np.empty(mrf.n_edges)
-    mutual_information(
+    trw.mutual_information(
         _point(mu, mrf), mrf.n_states, mrf.edges, mrf.node_start, mrf.edge_start, information
     )  # fmt: skip
     return information
@@ -119,8 +108,6 @@ def uniform_marginals(mrf):
 
 def make_energy(mrf, rho, *, theta=None, floor=0.0):
     """The objective as the kernels take it."""
-    from .._kernels.graphs.trw import Energy
-
     rho = np.asarray(rho, dtype=np.float64)
     if rho.shape != (mrf.n_edges,):
         raise ValueError(f"rho must have shape (n_edges,) = ({mrf.n_edges},), got {rho.shape}")
@@ -130,7 +117,7 @@ def make_energy(mrf, rho, *, theta=None, floor=0.0):
     pairs = mrf.n_states[mrf.edges].prod(axis=1)
     entropy = np.concatenate([np.repeat(node, mrf.n_states), np.repeat(rho, pairs)])
     theta = mrf.theta if theta is None else theta
-    return Energy(theta, entropy, uniform_marginals(mrf), floor)
+    return trw.Energy(theta, entropy, uniform_marginals(mrf), floor)
 
 
 def _energy(mrf, rho):

@@ -5,15 +5,13 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.parallel import delayed
 
-from .._threads import parallel
-from .._validation import check_choice, check_integer, check_random_state
-from ..inference._scores import PairwiseScores
+from .._core.scores import PairwiseScores
+from .._core.threads import parallel
+from .._core.validation import check_choice, check_integer, check_random_state
 from ._choice import choose_oracle
 from ._estimator import Inference, MarginalsEstimator, pairs_of
 from ._map import allowed_labelling
 from ._mrf import PairwiseMRF
-
-__all__ = ["PerturbAndMAPMarginals"]
 
 
 class PerturbAndMAPMarginals(MarginalsEstimator):
@@ -85,12 +83,6 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)
         Names of the columns of a data frame.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, tables that hold no states, edges that do not exist, and when
-        the oracle finds no labelling that is allowed.
 
     See Also
     --------

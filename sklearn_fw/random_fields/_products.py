@@ -5,11 +5,13 @@ import math
 
 import numpy as np
 
-from .._budget import time_left
-from .._packed import starts_of
+from .._core.budget import time_left
+from .._core.packed import starts_of
+from .._kernels import lazy
 from ._mrf import PairwiseMRF
 
-__all__ = ["Products", "make_layout", "parts_in_time"]
+belief_propagation = lazy("graphs.belief_propagation")
+factors = lazy("graphs.factors")
 
 WORK = 2**23  # numbers between two looks at the clock, some tenths of a second
 PASSES = 5  # from one labelling to the distributions around it
@@ -33,14 +35,10 @@ class Products:
     def __init__(self, field):
         self._field = field
         if isinstance(field, PairwiseMRF):
-            from .._kernels.graphs import belief_propagation as kernels
-
             self._layout = make_layout(field)
         else:
-            from .._kernels.graphs import factors as kernels
-
             self._layout = _factor_layout(field)
-        self._kernels, self._work = kernels, np.ones(field.n_variables)
+        self._kernels, self._work = belief_propagation, np.ones(field.n_variables)
         for scope in field.scopes:
             size = len(scope) * math.prod(field.n_states[i] for i in scope)
             for i in scope:
@@ -81,11 +79,9 @@ class Products:
 
 def make_layout(mrf):
     """The field of pairs as the kernels take it."""
-    from .._kernels.graphs.belief_propagation import Layout
-
     end = mrf.edges.ravel()
     sizes = np.bincount(end, minlength=mrf.n_variables)
-    return Layout(
+    return belief_propagation.Layout(
         n_states=mrf.n_states,
         node_start=mrf.node_start,
         edge_start=mrf.edge_start,
@@ -98,11 +94,9 @@ def make_layout(mrf):
 
 def _factor_layout(graph):
     """The factor graph as the kernels take it."""
-    from .._kernels.graphs.factors import FactorLayout
-
     lengths = np.array([len(scope) for scope in graph.scopes], np.int64)
     scope = np.array([i for scope in graph.scopes for i in scope], np.int64)
-    return FactorLayout(
+    return factors.FactorLayout(
         n_states=graph.n_states,
         node_start=graph.node_start,
         factor_start=graph.factor_start,

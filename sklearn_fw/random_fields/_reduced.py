@@ -6,8 +6,6 @@ from ..inference._oracles._factor_elimination import FactorElimination
 from ._choice import NOTHING_ALLOWED
 from ._factor_graph import FactorGraph
 
-__all__ = ["Reduced", "allowed_states"]
-
 N_ORDERS = 32  # tried where tables are large: a few hundredths of a second spare many seconds
 
 

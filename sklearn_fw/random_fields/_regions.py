@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from .._budget import time_left
+from .._core.budget import time_left
 from ..inference._oracles._factor_elimination import FactorElimination
-
-__all__ = ["RegionSearch"]
 
 LARGEST_TABLE = 2**14  # of the elimination of one region
 MOST_LAYERS = 12  # of a region, between layers that stay

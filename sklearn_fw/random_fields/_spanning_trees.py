@@ -5,25 +5,23 @@ from scipy.sparse import diags_array
 from scipy.sparse.linalg import splu
 from sklearn.utils import gen_batches
 
+from .._core.layout import check_edges
+from .._core.validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_integer,
+    check_random_state,
+)
+from .._kernels import lazy
 from .._kernels.common.step_rules import open_loop_step
-from .._validation import check_array_of_numbers, check_choice, check_integer, check_random_state
-from ..inference._layout import check_edges
 from ..optim._frank_wolfe._core import FrankWolfe
 from ..optim._frank_wolfe._iterate import Iterate
 from ..optim.domains import SpanningTrees
-from ..optim.domains._trees import adjacency, kernels
+from ..optim.domains._trees import adjacency
 from ._mrf import SOFT
 from ._objective import edge_mutual_information
 
-__all__ = [
-    "TreeChoice",
-    "check_edge_probabilities",
-    "edge_coupling_weights",
-    "matrix_tree_edge_probabilities",
-    "sampled_edge_probabilities",
-    "starting_rho",
-    "tree_gap",
-]
+spanning_trees = lazy("graphs.spanning_trees")
 
 WEIGHT_FLOOR = 1e-6  # of the largest weight: no edge gets probability zero
 TOLERANCE = 1e-6  # of sums of edge probabilities
@@ -56,12 +54,6 @@ def matrix_tree_edge_probabilities(edges, n_variables, weights=None):
     rho : ndarray of shape (n_edges,)
         Probabilities, between 0 (excluded) and 1 (for edges whose removal disconnects). Their sum
         is n_variables minus the number of components.
-
-    Raises
-    ------
-    ValueError
-        When edges or weights have a wrong shape, an edge names a missing variable or joins a
-        variable to itself, or a weight is negative or not finite.
 
     See Also
     --------
@@ -99,7 +91,7 @@ def matrix_tree_edge_probabilities(edges, n_variables, weights=None):
     largest = weights.max()
     weights = np.maximum(weights / largest, WEIGHT_FLOOR) if largest > 0 else np.ones(len(edges))
     order = _elimination_order(edges, n_variables)
-    rho = weights * kernels().effective_resistances(order[edges], weights, n_variables)
+    rho = weights * spanning_trees.effective_resistances(order[edges], weights, n_variables)
     return np.minimum(rho, 1.0)
 
 
@@ -126,11 +118,6 @@ def sampled_edge_probabilities(edges, n_variables, n_trees=1000, random_state=No
     rho : ndarray of shape (n_edges,)
         Multiples of ``1 / n_trees``; zero for an edge that is in none of the trees. Their sum is
         n_variables minus the number of components.
-
-    Raises
-    ------
-    ValueError
-        When an edge names a missing variable or joins a variable to itself, or n_trees < 1.
 
     See Also
     --------
@@ -159,7 +146,7 @@ def sampled_edge_probabilities(edges, n_variables, n_trees=1000, random_state=No
     counts = np.zeros(len(edges), np.int64)
     for batch in gen_batches(n_trees, max(1, ORDERS_AT_ONCE // max(len(edges), 1))):
         orders = np.stack([rng.permutation(len(edges)) for _ in range(batch.stop - batch.start)])
-        counts += kernels().count_greedy_forests(edges, orders, n_variables)
+        counts += spanning_trees.count_greedy_forests(edges, orders, n_variables)
     return counts / n_trees
 
 

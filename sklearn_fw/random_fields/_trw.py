@@ -6,23 +6,23 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from .._budget import part_of_time, time_left
-from .._loop import get_logger
-from .._result import Outcome, Status
-from .._validation import check_choice, check_integer, check_positive
+from .._core.budget import part_of_time, time_left
+from .._core.loop import get_logger
+from .._core.result import Outcome, Status
+from .._core.scores import is_forest
+from .._core.validation import check_choice, check_integer, check_positive
+from .._kernels import lazy
 from ..inference import BestOf
 from ..inference._oracles._resolve import trusted_oracle
-from ..inference._scores import is_forest
 from ..optim.domains import LocalPolytope, MarginalPolytope
 from ._barrier import BarrierFrankWolfe
-from ._belief_propagation import kernels as bp_kernels
 from ._belief_propagation import make_layout
 from ._choice import EXACT_SHARE, Choice, choose, exact_inference, require_allowed
 from ._estimator import Inference, MarginalsEstimator, pairs_of, soften
 from ._frank_wolfe import TRWRun, tighten
 from ._spanning_trees import starting_rho, tree_gap
 
-__all__ = ["TRWMarginals"]
+belief_propagation = lazy("graphs.belief_propagation")
 
 RHO_ITERATIONS = 10  # problems solved for a given random field, as in the paper
 
@@ -141,13 +141,6 @@ class TRWMarginals(MarginalsEstimator):
         (log Z of the surrogate from below), "dual_objective" (from above), "dual_gap",
         "estimated_gap", "log_partition_upper" (best so far), "delta", "n_vertices"; NaN where
         nothing is certified. Empty where no oracle was asked.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, tables that hold no states, edges that do not exist, potentials
-        of -inf that allow no labelling, and answers of an oracle that have the wrong length or
-        range.
 
     Warns
     -----
@@ -310,7 +303,7 @@ class TRWMarginals(MarginalsEstimator):
             **Outcome(status, run.history.n_iter, history).attributes(),
         }
         # On weakly coupled fields independent variables say more than a few hundred labellings do.
-        product = bp_kernels().product_bound(make_layout(mrf), mrf.theta, run.mu)
+        product = belief_propagation.product_bound(make_layout(mrf), mrf.theta, run.mu)
         lower = max(run.lower, mrf.constant + product)
         failure = None if run.gap <= self.tol else _advice(run, status, self.tol)
         failure = failure or _forbidden(run, lower > -math.inf or has_allowed, self.tol)

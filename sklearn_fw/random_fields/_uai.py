@@ -4,11 +4,9 @@ import math
 
 import numpy as np
 
-from .._files import damage, read_text
+from .._core.files import damage, read_text
 from ._factor_graph import MOST_AXES, FactorGraph
 from ._mrf import PairwiseMRF
-
-__all__ = ["load_uai", "read_uai_evidence", "read_uai_solution"]
 
 LARGEST_INTEGER = 10**15  # far more than memory holds of anything that files count
 # States that variables may have besides those that the words of the file could describe.
@@ -31,12 +29,6 @@ def load_uai(path):
         A `PairwiseMRF` where no factor is on more than two variables. The product of all factors,
         as logarithms: those on the same variables are multiplied, those on no variable go to
         ``constant``, and zeros become ``-inf`` (hard constraints).
-
-    Raises
-    ------
-    ValueError
-        When the file is malformed, or no labelling is allowed by the factors of one variable. The
-        message names the file and the line.
 
     See Also
     --------
@@ -111,12 +103,6 @@ def read_uai_evidence(path):
     observed : dict of int to int, or list of such
         State of each observed variable; a list when the file holds several samples.
 
-    Raises
-    ------
-    ValueError
-        When the file is malformed, or a variable is observed in two states. The message names the
-        file and the line.
-
     See Also
     --------
     sklearn_fw.random_fields.FactorGraph.condition : What to do with the result.
@@ -152,12 +138,6 @@ def read_uai_solution(path):
     solution : list of ndarray of shape (n_states_i,), float, or ndarray of shape (n_variables,)
         Node marginals; or the natural logarithm of the partition function, which the file holds as
         decimal logarithm; or the state of each variable, int64.
-
-    Raises
-    ------
-    ValueError
-        When the file is malformed or holds something else, or the marginals of a variable do not
-        sum to one up to rounding to three decimals. The message names the file and the line.
 
     Examples
     --------

@@ -4,12 +4,10 @@ import math
 
 import numpy as np
 
-from .._files import check_path
-from .._validation import check_array_of_numbers, check_choice, check_list
-from ..inference._scores import as_array, integers
+from .._core.files import check_path
+from .._core.scores import as_array, integers
+from .._core.validation import check_array_of_numbers, check_choice, check_list
 from ._factor_graph import FactorGraph
-
-__all__ = ["save_uai", "save_uai_evidence", "save_uai_solution"]
 
 LARGEST_EXPONENT = 700.0  # exp of it and of its negative are normal numbers of float64
 MOST_PARTS = 10_000  # factors written for one table
@@ -24,11 +22,6 @@ def save_uai(mrf, path):
         Random field. Names of variables and states have no place in the format and are left out.
     path : str or path
         Text file to write; an existing one is overwritten.
-
-    Raises
-    ------
-    ValueError
-        When a potential is larger than 7 million nats.
 
     See Also
     --------
@@ -130,11 +123,6 @@ def save_uai_solution(solution, path, kind="auto"):
         Text file to write; an existing one is overwritten.
     kind : {"auto", "PR", "MAR", "MAP", "MPE"}, default="auto"
         First word of the file. "auto" is PR for a number, MAP for a labelling and else MAR.
-
-    Raises
-    ------
-    ValueError
-        When the solution is none of its kind.
 
     See Also
     --------

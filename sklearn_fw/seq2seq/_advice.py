@@ -2,10 +2,8 @@
 
 from sklearn.exceptions import ConvergenceWarning
 
-from .._loop import get_logger
-from .._warnings import warn
-
-__all__ = ["announce", "summary_of", "warn_of_budget"]
+from .._core.loop import get_logger
+from .._core.warnings import warn
 
 
 def announce(model, trained, held_out):

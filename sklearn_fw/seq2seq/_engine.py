@@ -7,8 +7,6 @@ import numpy as np
 
 from ._losses import log_softmax
 
-__all__ = ["RollOuts", "RolledIn", "StepPolicy", "beam_search", "roll_in", "roll_out"]
-
 
 class StepPolicy(ABC):
     """What scores the next token of many outputs at once (base class).

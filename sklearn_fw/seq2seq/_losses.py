@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_choice, check_flag, check_positive
-
-__all__ = ["LOSSES", "searnn_loss"]
+from .._core.validation import check_array_of_numbers, check_choice, check_flag, check_positive
 
 LOSSES = ("kl", "ll", "llcas", "shl")
 TIE = 1e-12  # of the range of costs: what rounding makes of equal ones
@@ -47,12 +45,6 @@ def searnn_loss(scores, costs, loss="ll", *, cost_scale=1.0, target=None, sample
         Loss of each cell, not negative.
     gradient : ndarray of shape (..., n_tokens)
         Derivatives by the scores; they sum to zero in a cell.
-
-    Raises
-    ------
-    ValueError
-        When shapes differ, costs are negative or NaN, no token of a cell was tried, or scores are
-        not finite.
 
     See Also
     --------

@@ -5,10 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._torch import import_torch
+from .._core.torch import import_torch
 from ._engine import StepPolicy, roll_in
-
-__all__ = ["Network"]
 
 SMALL = 0.3  # first vectors of tokens: with those of scale one networks learn pairs by heart
 FAR = -1e9  # score of places behind the end of an input: finite, so that gradients are numbers

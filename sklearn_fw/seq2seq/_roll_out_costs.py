@@ -5,14 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from .._packed import padded
-from .._validation import check_array_of_numbers, check_integer, check_list, check_random_state
+from .._core.packed import padded
+from .._core.validation import check_array_of_numbers, check_integer, check_list, check_random_state
 from ..task_losses import resolve_task_loss
 from ._costs import costs_for
 from ._engine import StepPolicy, roll_in, roll_out
 from ._search import Draws, LearningToSearch
-
-__all__ = ["RollOutCosts", "roll_out_costs"]
 
 
 class RollOutCosts(NamedTuple):
@@ -71,13 +69,6 @@ def roll_out_costs(policy, X, y, *, task_loss="hamming", search=None, end=None, 
     -------
     result : RollOutCosts
         Costs, outputs of the roll-in, and counts.
-
-    Raises
-    ------
-    ValueError
-        When numbers of tokens are out of range, an output is empty, or costs are negative or NaN.
-    TypeError
-        When the policy is none.
 
     See Also
     --------

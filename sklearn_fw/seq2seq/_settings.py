@@ -4,7 +4,7 @@ from numbers import Integral
 
 from sklearn.base import BaseEstimator
 
-from .._validation import (
+from .._core.validation import (
     check_choice,
     check_flag,
     check_integer,
@@ -12,8 +12,6 @@ from .._validation import (
     check_number,
     check_positive,
 )
-
-__all__ = ["Minibatches", "RecurrentNetwork", "check_length", "is_auto"]
 
 RATES = {"adadelta": 1.0, "adam": 0.004, "sgd": 0.5}
 

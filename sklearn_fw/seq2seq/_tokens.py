@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_list, check_magnitude
+from .._core.validation import check_array_of_numbers, check_list, check_magnitude
 from ..task_losses._edit import tokens_of
-
-__all__ = ["Inputs", "Outputs", "Reader"]
 
 ADVICE = "name all tokens in fit, or in the first partial_fit, by classes and input_tokens"
 

@@ -2,15 +2,13 @@
 
 import numpy as np
 
-from .._loop import IterativeMethod
-from .._packed import padded
-from .._validation import check_sample_weight
+from .._core.loop import IterativeMethod
+from .._core.packed import padded
+from .._core.validation import check_sample_weight
 from ._costs import costs_for, task_losses_of, written
 from ._engine import roll_in, roll_out
 from ._losses import cheapest, searnn_loss
 from ._search import all_cells
-
-__all__ = ["Pairs", "Training", "Updates", "decode", "seeded", "split", "weighted"]
 
 POOL = 8  # batches that are sorted by length together
 MOST_EVALUATED = 1000  # outputs decoded together

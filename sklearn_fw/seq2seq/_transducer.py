@@ -7,13 +7,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._budget import time_budget
-from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from .._estimator import Estimator
-from .._loop import drive
-from .._result import Outcome, Status
-from .._torch import import_torch
-from .._validation import (
+from .._core.budget import time_budget
+from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._core.estimator import Estimator
+from .._core.loop import drive
+from .._core.result import Outcome, Status
+from .._core.torch import import_torch
+from .._core.validation import (
     check_choice,
     check_flag,
     check_integer,
@@ -29,8 +29,6 @@ from ._search import LearningToSearch
 from ._settings import Minibatches, RecurrentNetwork, check_length, is_auto
 from ._tokens import Outputs, Reader
 from ._training import Pairs, Training, Updates, seeded, split, weighted
-
-__all__ = ["SeaRNNTransducer"]
 
 LONGER = 1.5  # than the longest output of fit: where outputs without an end are cut
 
@@ -113,16 +111,6 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
         One entry per look: "n_iter", "time", "objective" (mean loss of the updates since the last
         look), "n_rollouts", and with early stopping "validation_loss" and "patience" (looks that
         may still pass without a better one).
-
-    Raises
-    ------
-    ImportError
-        When PyTorch is not installed.
-    ValueError
-        For empty sequences, outputs longer than ``output_length`` allows, unknown tokens in
-        training with named tokens, costs that are negative or not finite, or settings out of range.
-    TypeError
-        When sequences are neither texts nor lists nor arrays.
 
     Warns
     -----

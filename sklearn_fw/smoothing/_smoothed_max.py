@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_choice, check_integer, check_moderate
+from .._core.validation import check_array_of_numbers, check_choice, check_integer, check_moderate
+from .._kernels import lazy
 
-__all__ = ["smoothed_max"]
+smoothing = lazy("common.smoothing")
 
 
 def smoothed_max(scores, mu, smoother="l2", k=None):
@@ -35,12 +36,6 @@ def smoothed_max(scores, mu, smoother="l2", k=None):
         The maximiser u, which is the gradient of the value in the scores where k is None, and a
         subgradient with "l2" for every k.
 
-    Raises
-    ------
-    ValueError
-        When a score is NaN or inf, a vector is empty or all its scores are ``-inf``, mu is
-        negative, or k < 1.
-
     See Also
     --------
     sklearn_fw.projections.project_simplex : The weights of "l2" are that of ``scores / mu``.
@@ -65,8 +60,6 @@ def smoothed_max(scores, mu, smoother="l2", k=None):
     >>> weights
     array([0.75, 0.25, 0.  ])
     """
-    from .._kernels.common import smoothing
-
     codes = {"l2": smoothing.L2, "entropy": smoothing.ENTROPY}
     code = codes[check_choice(smoother, "smoother", tuple(codes))]
     scores = _possible(check_array_of_numbers(scores, "scores", finite=False))

@@ -3,11 +3,14 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._result import Status
-from .._warnings import warn
+from .._core.result import Status
+from .._core.warnings import warn
+from .._kernels import lazy
 from ._choice_of_c import factors_of, natural_C
 from ._models._pairwise import has_parts
 from ._solvers import BlockFrankWolfe
+
+block_rules = lazy("structured.block_rules")
 
 LARGE_C = 50.0  # times the natural one
 UNEQUAL = 100.0  # root mean squares of columns, the largest over the median
@@ -17,9 +20,7 @@ SATURATED = 0.5  # share of samples for which the best few outputs are too few t
 
 def warn_of_oracle(blocks):
     """A RuntimeWarning when the oracle turned out not to be exact."""
-    from .._kernels.structured.block_rules import WORSE
-
-    n_worse = blocks.counts[WORSE]
+    n_worse = blocks.counts[block_rules.WORSE]
     faults = []
     if n_worse:
         faults.append(

@@ -5,8 +5,8 @@ import scipy.sparse as sp
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_integer, check_sample_weight
-from ..inference._oracles._checked import checked
+from .._core.checked_oracle import checked
+from .._core.validation import check_integer, check_sample_weight
 from ._blocks._checked_model import CheckedModel
 from ._items import length_of
 from ._models import MulticlassModel
@@ -62,13 +62,6 @@ class Answers:
             for boxes, with m < k where fewer outputs exist.
         scores : list of n_samples ndarrays of shape (m,)
             Their scores ``<coef_, phi(x, y)>``, in descending order.
-
-        Raises
-        ------
-        TypeError
-            When the oracle has no method ``top_k``.
-        ValueError
-            When k < 1.
         """
         X, k = self._check_X(X), check_integer(k, "k", 1)
         self._need("n_best", "top_k")
@@ -99,11 +92,6 @@ class Answers:
         marginals : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels, 2)
             Class or label probabilities in the order of ``classes_``; for sequences an object array
             of arrays of shape (T, n_classes).
-
-        Raises
-        ------
-        TypeError
-            When the oracle has no method ``marginals``.
         """
         X = self._check_X(X)
         self._need("predict_marginals", "marginals")
@@ -126,11 +114,6 @@ class Answers:
         marginals : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels, 2)
             Shares of the states of each node, summing to one, in the order of ``classes_``; for
             sequences and graphs an object array of arrays of shape (n_nodes, n_classes).
-
-        Raises
-        ------
-        TypeError
-            When the oracle has no method ``vertex``, as `LPRelaxation` has.
         """
         X = self._check_X(X)
         self._need("predict_relaxed", "vertex")
@@ -160,13 +143,6 @@ class Answers:
         -------
         self : StructuredSVM
             The estimator, with ``temperature_`` set.
-
-        Raises
-        ------
-        TypeError
-            When the oracle has no method ``marginals``.
-        ValueError
-            When X and y do not fit together, or hold no node with a known label.
 
         Warns
         -----
@@ -261,11 +237,6 @@ class Answers:
         gap : float
             Value of the objective at ``coef_`` less the best lower bound on its minimum that was
             found; inf where an oracle that is not exact gives no bounds.
-
-        Raises
-        ------
-        ValueError
-            When X and y do not fit together or to the model, or the solver is "perceptron".
 
         Notes
         -----

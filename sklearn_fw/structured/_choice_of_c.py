@@ -8,9 +8,9 @@ about the size beside which both are learnt.
 
 import numpy as np
 
-from .._budget import budget_now, time_budget
-from .._loop import drive
-from .._validation import check_random_state
+from .._core.budget import budget_now, time_budget
+from .._core.loop import drive
+from .._core.validation import check_random_state
 from ._folds import folds_of
 from ._models._pairwise import has_parts
 from ._solvers import suitable_solver, with_bounds_of

@@ -2,10 +2,13 @@
 
 import numpy as np
 
-from .._loop import IterativeMethod, drive
+from .._core.loop import IterativeMethod, drive
+from .._kernels import lazy
 from ._blocks._other_truths import per_node, retarget, true_scores, truth_of
 from ._solvers import begin
 from ._solvers._base import Solution
+
+block_rules = lazy("structured.block_rules")
 
 LOOSEST = 0.5  # tolerance of the first convex problem
 SHARE = 0.5  # of the last relative decrease, which the next convex problem is solved to
@@ -113,9 +116,7 @@ class ConcaveConvex(IterativeMethod):
     @property
     def n_oracle_calls(self):
         """Calls of all convex problems and for all states."""
-        from .._kernels.structured.block_rules import CALLS
-
-        return int(self.counts[CALLS]) + self.n_imputed
+        return int(self.counts[block_rules.CALLS]) + self.n_imputed
 
     def weights(self):
         """The present point."""
@@ -123,11 +124,9 @@ class ConcaveConvex(IterativeMethod):
 
     def solution(self):
         """The present point; the counts of the blocks are those of all convex problems then."""
-        from .._kernels.structured.block_rules import CALLS, EVICTED
-
         counts = np.array(self.counts)
-        counts[CALLS] = self.n_oracle_calls
-        counts[EVICTED] = self.blocks.counts[EVICTED]
+        counts[block_rules.CALLS] = self.n_oracle_calls
+        counts[block_rules.EVICTED] = self.blocks.counts[block_rules.EVICTED]
         self.blocks.counts = counts
         return self.point
 

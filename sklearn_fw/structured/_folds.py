@@ -4,12 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._packed import length_of, take
+from .._core.packed import length_of, take
+from .._kernels import lazy
 from ._blocks._checked_model import CheckedModel
 from ._blocks._pieces import can_be_cut, cells, regrouped
 from ._blocks._sizes import is_costly
 from ._blocks._sizes import n_costly as n_costly_of
 from ._models._pairwise import has_parts
+
+blocks_kernels = lazy("structured.blocks")
 
 N_FOLDS = 5
 # Nodes held out in all: folds are added until then.
@@ -97,8 +100,6 @@ def _losses_of_samples(model, oracle, X, y):
 
 def _of_pieces(blocks, total, rng):
     """Folds of connected pieces of a few large graphs, or of long sequences."""
-    from .._kernels.structured.blocks import losses_of
-
     parts = blocks._parts
     if not can_be_cut(parts) or blocks.n_nodes < FEWEST_NODES or blocks.relaxed:
         return
@@ -124,7 +125,9 @@ def _of_pieces(blocks, total, rng):
             losses=(
                 _log_losses(judge)
                 if judge.surrogate.smooth
-                else lambda w, judge=judge: losses_of(judge._parts, judge.predicted(w))
+                else lambda w, judge=judge: blocks_kernels.losses_of(
+                    judge._parts, judge.predicted(w)
+                )
             ),
             weight=judge.weight,
         )

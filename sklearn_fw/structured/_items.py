@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._packed import Packed, length_of, take
-from .._validation import check_sample_weight
+from .._core.packed import Packed, length_of, take
+from .._core.validation import check_sample_weight
 
 
 def weighted_samples(X, y, sample_weight, sequences):

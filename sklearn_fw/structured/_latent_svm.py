@@ -3,11 +3,11 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._budget import time_budget
-from .._callbacks import FitTasks, with_callbacks
-from .._loop import drive
-from .._validation import check_choice, check_integer, check_random_state
-from ..task_losses._costs import MISSING
+from .._core.budget import time_budget
+from .._core.callbacks import FitTasks, with_callbacks
+from .._core.costs import MISSING
+from .._core.loop import drive
+from .._core.validation import check_choice, check_integer, check_random_state
 from ._choice_of_c import most_passes, natural_C
 from ._hidden_starts import start_states
 from ._missing_labels import with_label, with_masks
@@ -16,8 +16,6 @@ from ._models._pairwise import has_parts
 from ._parameters import check_parameters, is_auto
 from ._predictions import is_tabular
 from ._svm import StructuredSVM
-
-__all__ = ["LatentStructuredSVM"]
 
 MOST_PROBLEMS = 50
 # Where a larger share of labels is missing, C in natural units: samples held out judge what first
@@ -139,14 +137,6 @@ class LatentStructuredSVM(StructuredSVM):
         One entry per convex problem: "n_iter", "time", "n_oracle_calls", "objective" (which never
         rises), "dual_objective", "dual_gap", "n_changed" (nodes whose states changed) and
         "n_passes" (over the convex problem). Of several starts it is that of the one that was kept.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, inputs that do not fit, no label at all, or a loss that is no
-        sum over nodes.
-    TypeError
-        When the model is not one of nodes and edges.
 
     Warns
     -----

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._packed import Packed, length_of
-from .._validation import check_sample_weight
+from .._core.packed import Packed, length_of
+from .._core.validation import check_sample_weight
 from ._models._ragged import as_labels, observed
 
 

@@ -25,12 +25,6 @@ class NamedParts:
         -------
         self : object
             The estimator.
-
-        Raises
-        ------
-        ValueError
-            When a parameter does not exist, or belongs to a part that is "auto", which is chosen
-            in ``fit``; the message has the line to write instead.
         """
         super().set_params(**{key: value for key, value in params.items() if "__" not in key})
         of_parts = {}

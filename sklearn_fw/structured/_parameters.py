@@ -2,10 +2,8 @@
 
 from numbers import Real
 
-from .._validation import check_flag, check_integer, check_not_negative, check_strength
+from .._core.validation import check_flag, check_integer, check_not_negative, check_strength
 from ._surrogates import resolve_surrogate
-
-__all__ = ["check_parameters", "is_auto"]
 
 
 def is_auto(value):

@@ -5,14 +5,12 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_data, check_sample_weight
+from .._core.validation import check_data, check_sample_weight
 from ._blocks._checked_model import CheckedModel
 from ._items import collect, length_of
 from ._models import MulticlassModel, MultilabelModel
 from ._models._hidden_states import labelled
 from ._models._pairwise import has_parts
-
-__all__ = ["Predictions", "is_tabular"]
 
 
 def _is_multiclass(estimator):

@@ -5,13 +5,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._budget import time_budget
-from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from .._estimator import Estimator
-from .._loop import drive
-from .._result import Status
-from .._validation import check_positive, check_random_state
-from .._warnings import warn
+from .._core.budget import time_budget
+from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._core.estimator import Estimator
+from .._core.loop import drive
+from .._core.result import Status
+from .._core.validation import check_positive, check_random_state
+from .._core.warnings import warn
 from ._advice import warn_of_oracle
 from ._items import length_of, weighted_samples
 from ._parameters import check_parameters, is_auto
@@ -21,8 +21,6 @@ from ._prox_linear._score_answers import ScoreAnswers
 from ._prox_linear._score_model import CheckedScores
 from ._prox_linear._torch_scores import TorchScores, as_score_model
 from ._solvers import resolve_solver
-
-__all__ = ["ProxLinearStructuredSVM"]
 
 LOOSEST = 0.1  # share of the objective: a larger gap is never called convergence
 TOL, MAX_ITER, USUAL_C = 0.05, 30, 0.1  # what "auto" stands for
@@ -125,14 +123,6 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, E
         rises), "prox_gradient_norm" (where the model was made), "eta", "n_passes" (over it),
         "is_accepted" (whether its minimiser was taken), and where it was not "dual_objective" and
         "dual_gap".
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, inputs that do not fit, scores that are not finite or change
-        their shape, or derivatives that contradict the values.
-    TypeError
-        When the score model lacks a method.
 
     Warns
     -----

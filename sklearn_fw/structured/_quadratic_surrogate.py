@@ -6,17 +6,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._budget import budget_now, time_budget
-from .._estimator import Estimator
-from .._packed import starts_of
-from .._validation import (
+from .._core.budget import budget_now, time_budget
+from .._core.costs import costs_of
+from .._core.estimator import Estimator
+from .._core.packed import starts_of
+from .._core.validation import (
     check_data,
     check_magnitude,
     check_sample_weight,
     find_labels,
 )
 from ..task_losses import HammingLoss, Truth, ZeroOneLoss, resolve_task_loss
-from ..task_losses._costs import costs_of
 from ._quadratic._calibration import check_eps
 from ._quadratic._descent import descend, functions, seen_constants
 from ._quadratic._embeddings import ListedOutputs, NodeOutputs
@@ -24,8 +24,6 @@ from ._quadratic._forms import steps_needed
 from ._quadratic._kernels import choose, kernel_matrix
 from ._quadratic._ridge import fit_features, fit_kernel
 from ._quadratic._settings import check_settings
-
-__all__ = ["QuadraticSurrogateClassifier"]
 
 MOST_OUTPUTS = 5000
 LEAST_COST = 0.01  # of the largest one, in weights of samples
@@ -139,12 +137,6 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, when X had names that are all strings.
-
-    Raises
-    ------
-    ValueError
-        For costs that are negative, a loss without costs, more than 5,000 distinct outputs that
-        would have to be listed, and parameters out of range.
 
     See Also
     --------

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .._loop import drive
-from .._validation import check_data, check_integer
-from ..inference._oracles._checked import checked
+from .._core.checked_oracle import checked
+from .._core.loop import drive
+from .._core.validation import check_data, check_integer
 from ._choice_of_c import most_passes
 from ._items import weighted_samples
 from ._models import ChainModel, MulticlassModel, MultilabelModel

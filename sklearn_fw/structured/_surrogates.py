@@ -7,9 +7,7 @@ With a temperature tau and a weight rho of the task loss,
 
 from typing import NamedTuple
 
-from .._validation import check_choice
-
-__all__ = ["HINGE", "Surrogate", "check_trains", "resolve_surrogate"]
+from .._core.validation import check_choice
 
 
 class Surrogate(NamedTuple):

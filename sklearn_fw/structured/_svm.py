@@ -5,15 +5,16 @@ from functools import partial
 import numpy as np
 from sklearn.base import clone
 
-from .._budget import time_budget
-from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from .._estimator import Estimator
-from .._loop import drive
-from .._result import Status
-from .._validation import check_data, check_integer, check_positive, check_random_state
-from .._warnings import warn
+from .._core.budget import time_budget
+from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._core.checked_oracle import checked
+from .._core.estimator import Estimator
+from .._core.loop import drive
+from .._core.result import Status
+from .._core.validation import check_data, check_integer, check_positive, check_random_state
+from .._core.warnings import warn
+from .._kernels import lazy
 from ..inference import resolve_oracle
-from ..inference._oracles._checked import checked
 from ..inference._oracles._natural import quick_oracle
 from ._advice import warn_of_budget, warn_of_oracle
 from ._answers import Answers
@@ -34,7 +35,7 @@ from ._predictions import Predictions, is_tabular
 from ._solvers import Perceptron, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
 from ._surrogates import check_trains, resolve_surrogate
 
-__all__ = ["StructuredSVM"]
+block_rules = lazy("structured.block_rules")
 
 # Whatever tol says, a gap of a larger share of the objective is not called convergence.
 LOOSEST = 0.1
@@ -167,14 +168,6 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
         "n_oracle_calls", "objective", "dual_objective", "dual_gap", "estimated_gap"; solvers may
         have more. Where ``dual_gap_`` is inf, "objective" and
         "dual_gap" are estimates.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, ragged or unequal inputs, NaN, labels unseen in fit, or a
-        solver that cannot keep the bounds of the model.
-    TypeError
-        When the model or oracle lacks a method that is needed.
 
     Warns
     -----
@@ -474,7 +467,6 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
         }
 
     def _store(self, method, blocks, outcome):
-        from .._kernels.structured import block_rules
         from ._blocks._base import COUNTED
 
         solution, counts = method.solution(), blocks.counts

@@ -4,8 +4,6 @@ from ..model_selection._path_cv import PathSearch
 from ._solvers import has_radius, resolve_solver
 from ._svm import StructuredSVM
 
-__all__ = ["StructuredSVMCV"]
-
 
 class StructuredSVMCV(PathSearch):
     """Structured SVM whose C is chosen by cross-validation along the regularization path.

@@ -3,9 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from .._warnings import warn
-
-__all__ = ["best_temperature", "spread_of"]
+from .._core.warnings import warn
 
 # Temperatures are looked for within this factor around that at which scores differ by one.
 WIDEST = 1e4

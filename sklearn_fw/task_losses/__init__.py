@@ -1,7 +1,7 @@
 """What a wrong output costs: losses that models train with and metrics judge by."""
 
+from .._core.costs import NodeCosts, Truth
 from ._base import FunctionLoss, TaskLoss
-from ._costs import NodeCosts, Truth
 from ._edit import EditLoss
 from ._links import LinkLoss
 from ._nodes import BlockLoss, HammingLoss, MatrixLoss, OverlapLoss, ZeroOneLoss

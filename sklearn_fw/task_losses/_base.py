@@ -5,11 +5,9 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._validation import find_labels
-from ._costs import Truth, costs_of, truth_of_pairs
+from .._core.costs import Truth, costs_of, truth_of_pairs
+from .._core.validation import find_labels
 from ._read import as_list, as_samples, read_labels
-
-__all__ = ["FunctionLoss", "TaskLoss"]
 
 
 class TaskLoss(BaseEstimator):
@@ -101,14 +99,6 @@ class TaskLoss(BaseEstimator):
         -------
         losses : ndarray of shape (n_samples,)
             The cost of each.
-
-        Raises
-        ------
-        ValueError
-            When outputs differ in number or in shape, hold labels that the loss does not know, or
-            the value of a user's loss is negative or not finite.
-        TypeError
-            When the loss has neither ``value`` nor ``node_costs``, or the former gives no number.
         """
         if self._has_value:
             y_true, y_pred = as_list(y_true, "y_true"), as_list(y_pred, "y_pred")
@@ -143,11 +133,6 @@ class TaskLoss(BaseEstimator):
         costs : ndarray of shape (n_nodes, n_states) or NodeCosts
             Not negative; zero for true states. Rows of nodes without a known truth (-1) are not
             used, nor are the columns that a kind of node has no states for.
-
-        Raises
-        ------
-        TypeError
-            When the loss is known by its value alone.
         """
         raise TypeError(
             f"{type(self).__name__} is known by its values alone: it has no method node_costs"
@@ -165,11 +150,6 @@ class TaskLoss(BaseEstimator):
         -------
         costs : ndarray of shape (n_outputs, n_outputs)
             Cost of each as the prediction (column) for each as the truth (row).
-
-        Raises
-        ------
-        ValueError
-            When the loss does not know a label, or a user's loss gives no costs.
 
         Examples
         --------

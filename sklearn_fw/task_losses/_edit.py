@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from .._validation import check_flag
+from .._core.validation import check_flag
+from .._kernels import lazy
 from ._base import TaskLoss
 
-__all__ = ["EditLoss"]
+edit_distance = lazy("graphs.edit_distance")
 
 
 class EditLoss(TaskLoss):
@@ -64,15 +65,13 @@ class EditLoss(TaskLoss):
         value : float
             The cost, not negative.
         """
-        from .._kernels.graphs.edit_distance import edit_distance
-
         normalize = check_flag(self.normalize, "normalize")
         code = {}
         true, made = (
             np.array([code.setdefault(token, len(code)) for token in tokens], dtype=np.int64)
             for tokens in (tokens_of(y_true, "y_true"), tokens_of(y_pred, "y_pred"))
         )
-        distance = edit_distance(made, true, np.empty(len(true) + 1, np.int64))
+        distance = edit_distance.edit_distance(made, true, np.empty(len(true) + 1, np.int64))
         return distance / max(len(true), 1) if normalize else float(distance)
 
 

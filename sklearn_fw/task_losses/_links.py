@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from .._links import common_shape, links_of, pairs_of
-from .._validation import check_flag, check_strength
+from .._core.costs import NodeCosts
+from .._core.links import common_shape, links_of, pairs_of
+from .._core.validation import check_flag, check_strength
 from ._base import TaskLoss
-from ._costs import NodeCosts
-
-__all__ = ["LinkLoss"]
 
 
 class LinkLoss(TaskLoss):

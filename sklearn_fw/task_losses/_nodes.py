@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .._validation import (
+from .._core.costs import MISSING, NodeCosts
+from .._core.validation import (
     check_array_of_numbers,
     check_flag,
     check_list,
@@ -13,10 +14,7 @@ from .._validation import (
     check_not_negative,
 )
 from ._base import TaskLoss
-from ._costs import MISSING, NodeCosts
 from ._read import as_samples, read_labels, read_mistakes
-
-__all__ = ["BlockLoss", "HammingLoss", "MatrixLoss", "OverlapLoss", "ZeroOneLoss"]
 
 
 class _SumOverNodes(TaskLoss):

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["NO_TAG", "phrases", "split_tag"]
-
 PREFIXES = ("O", "B", "I", "E", "S")
 NO_TAG = "is neither 'O' nor starts with 'B-', 'I-', 'E-' or 'S-' (or 'L-', 'U-')"
 

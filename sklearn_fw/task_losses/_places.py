@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_list, check_magnitude, check_strength
+from .._core.validation import check_array_of_numbers, check_list, check_magnitude, check_strength
 from ._base import TaskLoss
-
-__all__ = ["BoxLoss", "DistanceLoss"]
 
 LONGEST = 2**24  # pixels of a side, of which the product of two is exact
 

@@ -3,10 +3,10 @@
 import numpy as np
 import scipy.sparse as sp
 
-from .._labels import check_pairs, locate
-from .._packed import starts_of
-from .._validation import check_list
-from ._costs import Truth
+from .._core.costs import Truth
+from .._core.labels import check_pairs, locate
+from .._core.packed import starts_of
+from .._core.validation import check_list
 
 RIGHT_OR_WRONG = np.array(["right", "wrong"])
 

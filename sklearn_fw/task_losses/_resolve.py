@@ -3,15 +3,13 @@
 import numpy as np
 from sklearn.base import clone
 
-from .._validation import check_list
+from .._core.validation import check_list
 from ._base import FunctionLoss, TaskLoss
 from ._edit import EditLoss
 from ._links import LinkLoss
 from ._nodes import HammingLoss, MatrixLoss, ZeroOneLoss
 from ._places import DistanceLoss
 from ._sequences import BleuLoss, PhraseLoss
-
-__all__ = ["resolve_task_loss"]
 
 MAKERS = {
     "bleu": BleuLoss,
@@ -40,11 +38,6 @@ def resolve_task_loss(task_loss, names=tuple(MAKERS)):
     -------
     loss : TaskLoss
         A new object; a loss is copied.
-
-    Raises
-    ------
-    ValueError
-        When a name is not accepted, or something else is given.
 
     Examples
     --------

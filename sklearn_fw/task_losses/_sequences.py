@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from .._packed import padded
-from .._validation import check_integer
+from .._core.packed import padded
+from .._core.validation import check_integer
+from .._kernels import lazy
 from ._base import TaskLoss
 from ._edit import tokens_of
 from ._phrases import NO_TAG, phrases, split_tag
 from ._read import as_list
 
-__all__ = ["BleuLoss", "PhraseLoss", "SequenceLoss"]
+ngrams = lazy("graphs.ngrams")
 
 
 class SequenceLoss(TaskLoss):
@@ -111,13 +112,11 @@ class BleuLoss(SequenceLoss):
         self.max_n = max_n
 
     def _pricing(self, tokens, true, n_true):
-        from .._kernels.graphs.ngrams import ngram_losses
-
         max_n = check_integer(self.max_n, "max_n", 1)
 
         def price(sample, made, n_made):
             out = np.empty(len(sample))
-            ngram_losses(true, n_true, sample, made, n_made, max_n, out)
+            ngrams.ngram_losses(true, n_true, sample, made, n_made, max_n, out)
             return out
 
         return price

@@ -1,6 +1,6 @@
 """Tools for users and for authors of structured estimators."""
 
-from .._packed import Packed
+from .._core.packed import Packed
 from ._estimator_checks import check_structured_estimator
 
 __all__ = ["Packed", "check_structured_estimator"]

@@ -17,10 +17,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.utils.validation import has_fit_parameter
 
-from .._packed import Packed
-from .._validation import check_list, check_not_negative
-
-__all__ = ["check_structured_estimator"]
+from .._core.packed import Packed
+from .._core.validation import check_list, check_not_negative
 
 
 def check_structured_estimator(
@@ -61,8 +59,6 @@ def check_structured_estimator(
     ------
     AssertionError
         At the first violated check; the message starts with its name.
-    ValueError
-        When there are fewer than six samples, or ``skip`` holds an unknown name.
 
     Notes
     -----

@@ -38,14 +38,14 @@ def rubbish(array):
 
 def refused(array):
     """The right way, as far as a test can be: errors of the package count only."""
-    from sklearn_fw._validation import check_positive
+    from sklearn_fw._core.validation import check_positive
 
     return check_positive(-1.0, "array")
 
 
 def nameless(array):
     """An error of the package without the name of the argument."""
-    from sklearn_fw._validation import check_positive
+    from sklearn_fw._core.validation import check_positive
 
     return check_positive(-1.0, "something else")
 

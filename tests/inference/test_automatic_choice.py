@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from _mrf_referees import brute_force, random_mrf
 from sklearn_fw import TRWMarginals
-from sklearn_fw._budget import time_budget
+from sklearn_fw._core.budget import time_budget
 from sklearn_fw.datasets import make_ising_clique, make_ising_grid
 from sklearn_fw.inference import TRWS, BranchAndBound, Elimination, time_left
 from sklearn_fw.random_fields import (

@@ -17,7 +17,7 @@ from _random_scores import (
     read_only,
     size_of,
 )
-from sklearn_fw._budget import time_budget
+from sklearn_fw._core.budget import time_budget
 from sklearn_fw.inference import TRWS, AlphaBetaSwap, AlphaExpansion, BestOf, PairwiseScores
 
 ORACLES = [AlphaExpansion(), AlphaBetaSwap()]

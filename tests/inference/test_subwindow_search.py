@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_fw._budget import time_budget
+from sklearn_fw._core.budget import time_budget
 from sklearn_fw.inference import BoxScores, SubwindowSearch, time_left
 from sklearn_fw.task_losses import OverlapLoss
 

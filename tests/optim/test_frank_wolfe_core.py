@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from _domain_referees import matchings
-from sklearn_fw._loop import drive
-from sklearn_fw._result import Status
+from sklearn_fw._core.loop import drive
+from sklearn_fw._core.result import Status
 from sklearn_fw.optim._frank_wolfe._core import Minimisation
 from sklearn_fw.optim._frank_wolfe._min_norm_point import HullProjection
 from sklearn_fw.optim._frank_wolfe._steps import RULES, Backtracking, named_rule

@@ -170,7 +170,7 @@ def test_losses_look_at_known_labels_alone():
 
 def test_costs_of_nodes_without_labels():
     truth = Truth(np.array([0, -2, 1, -2]), np.array([0, 3, 4]), (np.array([0, 1]),))
-    from sklearn_fw.task_losses._costs import costs_of
+    from sklearn_fw._core.costs import costs_of
 
     costs = costs_of(HammingLoss(), truth)
     np.testing.assert_allclose(costs.dense(), [[0, 0.5], [0, 0], [0.5, 0], [0, 0]])

@@ -1,20 +1,14 @@
 """Scores as the compiled loops on general graphs want them."""
 
-import functools
 from typing import NamedTuple
 
 import numpy as np
 
-from ..._packed import starts_of
-from .._scores import arrays_of, as_array
+from ..._core.packed import starts_of
+from ..._core.scores import arrays_of, as_array
+from ..._kernels import lazy
 
-
-@functools.cache
-def kernels():
-    """The compiled loops on general graphs; numba is loaded at the first question."""
-    from ..._kernels.graphs import message_passing
-
-    return message_passing
+message_passing = lazy("graphs.message_passing")
 
 
 class Adjacency(NamedTuple):
@@ -69,7 +63,7 @@ def prepare(scores, plan):
         edge_table = flipped.astype(np.int64)
         source, flipped = np.zeros(2, np.int64), np.array([False, True])
     oriented = np.empty((2, len(source), width, width))
-    kernels().orient_tables(tables, source, flipped, oriented)
+    message_passing.orient_tables(tables, source, flipped, oriented)
     return Problem(unary, oriented, edge_table, n_states, plan.start, plan.edge, plan.other)
 
 

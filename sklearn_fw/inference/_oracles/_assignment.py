@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..._validation import check_flag, check_integer
-from .._scores import check_sums, floats
-from ._base import Oracle
-from ._k_best import k_best
+from ..._core.k_best import k_best
+from ..._core.oracle import Oracle
+from ..._core.scores import check_sums, floats
+from ..._core.validation import check_flag, check_integer
 from ._settle import ROUNDING, is_negligible
 
 
@@ -100,11 +100,6 @@ class Assignment(Oracle):
             Its score, ``-inf`` (and no pair) when no perfect matching is allowed.
         upper_bound : float
             The same number.
-
-        Raises
-        ------
-        ValueError
-            When scores are no matrix or hold NaN or +inf, or are not square although ``perfect``.
         """
         scores = self._check(scores)
         matching = np.zeros(scores.shape, np.int8)
@@ -127,11 +122,6 @@ class Assignment(Oracle):
         -------
         best : ndarray of shape (n_rows, n_columns)
             The scores, ``-inf`` where a pair is in no allowed matching.
-
-        Raises
-        ------
-        ValueError
-            As in `argmax`.
         """
         scores = self._check(scores)
         if len(scores) > scores.shape[1]:  # the rows make the graph: let them be the shorter side
@@ -156,11 +146,6 @@ class Assignment(Oracle):
         matchings : ndarray of shape (m, n_rows, n_columns), int8
             The matchings, all different. Unless ``perfect``, those with pairs of negative score and
             those that lack some of positive score are among them.
-
-        Raises
-        ------
-        ValueError
-            As in `argmax`, or when k < 1.
         """
         scores, k = self._check(scores), check_integer(k, "k", 1)
         if len(scores) > scores.shape[1]:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._validation import check_not_negative
-from .._scores import expect_scores
-from ._base import Oracle
-from ._checked import checked
+from ..._core.checked_oracle import checked
+from ..._core.oracle import Oracle
+from ..._core.scores import expect_scores
+from ..._core.validation import check_not_negative
 
 
 class Attempt(NamedTuple):
@@ -107,11 +107,6 @@ class BestOf(Oracle):
             Named tuples ``(oracle, value, upper_bound, seconds)``: what was asked, by the name or
             as the object that ``oracles`` holds, the score of its labels, its own bound, and the
             time of its answer. Oracles behind an exact answer are missing, for nobody asked them.
-
-        Raises
-        ------
-        ValueError
-            When an oracle refuses the graph.
 
         Examples
         --------

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._budget import time_left
-from ..._validation import check_integer, check_time_limit
-from .._scores import expect_scores
+from ..._core.budget import time_left
+from ..._core.oracle import Oracle
+from ..._core.scores import expect_scores
+from ..._core.validation import check_integer, check_time_limit
 from ._adjacency import adjacency
-from ._base import Oracle
 from ._plans import PlanCache
 from ._settle import settled
 from ._trws import Incumbent, Relaxation

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .._scores import expect_scores
-from ._base import Oracle
-from ._checked import check_argmax, copy_of
+from ..._core.checked_oracle import check_argmax, copy_of
+from ..._core.oracle import Oracle
+from ..._core.scores import expect_scores
 
 
 class CallableOracle(Oracle):

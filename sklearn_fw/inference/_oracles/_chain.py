@@ -2,8 +2,11 @@
 
 import numpy as np
 
-from .._scores import arrays_of, kernels
+from ..._core.scores import arrays_of
+from ..._kernels import lazy
 from ._tree import ForestInference
+
+tree = lazy("graphs.tree")
 
 
 class Viterbi(ForestInference):
@@ -72,7 +75,7 @@ def _chain(scores):
     """Arguments of the compiled loops: a chain is a tree whose edges are already in order."""
     # A copy, since edges may be read-only, and each kind of array costs one more compilation.
     edges = np.array(scores.edges, dtype=np.int64, order="C")
-    if not kernels().is_chain(edges, scores.n_nodes):
+    if not tree.is_chain(edges, scores.n_nodes):
         raise ValueError(
             "Viterbi needs the edges of a chain, (0, 1), (1, 2), ... in this order, one fewer than "
             "nodes; TreeMaxProduct() takes the edges of any tree or forest in any order"

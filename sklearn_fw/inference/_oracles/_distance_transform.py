@@ -2,9 +2,12 @@
 
 import numpy as np
 
+from ..._core.oracle import Oracle
+from ..._kernels import lazy
 from .._pose_scores import PoseScores
-from .._scores import kernels
-from ._base import Oracle
+
+distance_transform = lazy("graphs.distance_transform")
+tree = lazy("graphs.tree")
 
 
 class DistanceTransform(Oracle):
@@ -79,24 +82,17 @@ class DistanceTransform(Oracle):
             Its score, ``-inf`` if every pose is forbidden.
         upper_bound : float
             The same number.
-
-        Raises
-        ------
-        TypeError
-            When scores are something else.
         """
         if not isinstance(scores, PoseScores):
             raise TypeError(
                 f"scores must be PoseScores, got {type(scores).__name__}: make them with "
                 f"PoseScores.from_arrays"
             )
-        from ..._kernels.graphs.distance_transform import pose_downward, pose_upward
-
         springs = _towards_roots(scores)
         beliefs = scores.maps.copy(order="C")
         positions, types = np.empty((len(beliefs), 2), np.int64), np.empty(len(beliefs), np.int64)
-        pose_upward(beliefs, *springs)
-        pose_downward(beliefs, *springs, positions, types)
+        distance_transform.pose_upward(beliefs, *springs)
+        distance_transform.pose_downward(beliefs, *springs, positions, types)
         value = scores.value(positions)
         has_types = scores.bias.shape[1] > 1
         return np.column_stack([positions, types]) if has_types else positions, value, value
@@ -104,7 +100,7 @@ class DistanceTransform(Oracle):
 
 def parents(edges, n_joints):
     """Parent of every joint as oracles see a tree, and its edge; -1 where there is none."""
-    directed, source, _ = kernels().orient_forest(np.array(edges, np.int64, order="C"), n_joints)
+    directed, source, _ = tree.orient_forest(np.array(edges, np.int64, order="C"), n_joints)
     parent, edge = np.full((2, n_joints), -1)
     parent[directed[:, 0]], edge[directed[:, 0]] = directed[:, 1], source
     return parent, edge
@@ -113,7 +109,7 @@ def parents(edges, n_joints):
 def _towards_roots(scores):
     """Edges (child, parent), leaves first, with costs of the displacement from the parent."""
     edges = np.array(scores.edges, dtype=np.int64, order="C")
-    directed, source, flipped = kernels().orient_forest(edges, len(scores.maps))
+    directed, source, flipped = tree.orient_forest(edges, len(scores.maps))
     sign = np.where(flipped, 1.0, -1.0)[:, None]  # as they stand, edges lead from the child
     weights = scores.deformation[source]
     weights[:, :, 1] *= sign

@@ -1,24 +1,20 @@
 """Exact inference on any graph whose tree-width is small."""
 
-import functools
 import itertools
 import math
 
 import numpy as np
 
-from ..._budget import time_left
-from ..._packed import starts_of
-from ..._validation import check_integer
-from .._scores import arrays_of, expect_scores
+from ..._core.budget import time_left
+from ..._core.packed import starts_of
+from ..._core.scores import arrays_of, expect_scores
+from ..._core.validation import check_integer
+from ..._kernels import lazy
 from ._exact import GibbsInference
 from ._plans import PlanCache
 
-
-@functools.cache
-def kernels():
-    from ..._kernels.graphs import elimination
-
-    return elimination
+elimination_plan = lazy("graphs.elimination_plan")
+elimination = lazy("graphs.elimination")
 
 
 # Base-2 logarithm of the largest table beyond which other orders of elimination are tried.
@@ -50,13 +46,11 @@ def make_plan(edges, size, scopes=(), n_orders=0):
     one state, and ``cuts`` begin behind it. The table has its axes in the order of the plan.
     Where tables are large, ``n_orders`` more orders are tried, of which ties are at random.
     """
-    from ..._kernels.graphs.elimination_plan import Plan, arrange, min_fill, scopes_of
-
-    order, scope_start, scope, log_largest = min_fill(edges, size)
+    order, scope_start, scope, log_largest = elimination_plan.min_fill(edges, size)
     if log_largest > WIDE:
         # Long and narrow graphs, such as grids, want to be swept from end to end.
         for sweep in (np.arange(len(size)), _narrow_order(edges, len(size))):
-            found = scopes_of(edges, size, sweep, log_largest)
+            found = elimination_plan.scopes_of(edges, size, sweep, log_largest)
             if len(found[0]) == len(size) and found[3] < log_largest:
                 order, scope_start, scope, log_largest = found
     if VERY_WIDE < log_largest < HOPELESS:
@@ -66,7 +60,7 @@ def make_plan(edges, size, scopes=(), n_orders=0):
                 break
             number = rng.permutation(len(size))
             node = np.argsort(number)
-            found = min_fill(number[edges], size[node])
+            found = elimination_plan.min_fill(number[edges], size[node])
             complete = len(found[0]) == len(size)
             if complete and (len(order) < len(size) or found[3] < log_largest):
                 order, scope_start, scope, log_largest = found
@@ -83,11 +77,11 @@ def make_plan(edges, size, scopes=(), n_orders=0):
         starts = starts_of(lengths)
         scope_start = np.concatenate([starts, starts[-1] + scope_start[1:]])
         edges = np.empty((0, 2), np.int64)  # pairs are among the tables
-    arrays = arrange(edges, size, order, scope_start, scope)
-    n_numbers = np.diff(arrays[Plan._fields.index("message_start")]) * size[order]
+    arrays = elimination_plan.arrange(edges, size, order, scope_start, scope)
+    n_numbers = np.diff(arrays[elimination_plan.Plan._fields.index("message_start")]) * size[order]
     last = np.append(np.diff(np.cumsum(n_numbers[n_given:]) // PART) > 0, True)  # of each part
     cuts = n_given + np.append(0, np.flatnonzero(last) + 1)
-    return Plan(*arrays, cuts=cuts), width, int(n_numbers.max())
+    return elimination_plan.Plan(*arrays, cuts=cuts), width, int(n_numbers.max())
 
 
 class _Graph:
@@ -199,9 +193,9 @@ class Elimination(GibbsInference):
     def argmax(self, scores, start=None):
         expect_scores(scores)
         problem = self._problem(scores)
-        value, messages, _ = upward(problem, kernels().MAX)
+        value, messages, _ = upward(problem, elimination.MAX)
         labels = np.empty((1, scores.n_nodes), np.int32)
-        kernels().choose(*problem, kernels().MAX, messages, np.empty((1, 0)), labels)
+        elimination.choose(*problem, elimination.MAX, messages, np.empty((1, 0)), labels)
         return labels[0], value, value
 
     def largest_table(self, scores):
@@ -268,11 +262,11 @@ class Elimination(GibbsInference):
 
     def _maxima(self, scores):
         problem = self._problem(scores)
-        value, messages, scales = upward(problem, kernels().MAX)
+        value, messages, scales = upward(problem, elimination.MAX)
         node = np.full((scores.n_nodes, scores.n_states), -np.inf)
         if value > -math.inf:
             edge = np.empty((0, 0, 0))
-            downward(problem, kernels().MAX, messages, scales, value, node, edge)
+            downward(problem, elimination.MAX, messages, scales, value, node, edge)
         return node
 
     def _draws(self, scores, uniforms):
@@ -280,7 +274,7 @@ class Elimination(GibbsInference):
         mode, value, messages, _ = upward_sum(problem)
         labels = np.zeros(uniforms.shape, np.int32)
         if value > -math.inf:
-            kernels().choose(*problem, mode, messages, uniforms, labels)
+            elimination.choose(*problem, mode, messages, uniforms, labels)
         return labels, value
 
     def _problem(self, scores):
@@ -329,9 +323,7 @@ def require_fit(plan, width, largest, max_table_size):
 
 
 def _count_states(unary):
-    from ..._kernels.graphs.elimination_plan import count_states
-
-    return count_states(unary)
+    return elimination_plan.count_states(unary)
 
 
 def upward(problem, mode, given=None):
@@ -343,7 +335,7 @@ def upward(problem, mode, given=None):
     messages, scales = np.empty(plan.message_start[-1]), np.empty((2, len(plan.order)))
     value = 0.0 if given is None else given(mode, messages, scales)
     for begin, end in _parts(plan):
-        value += kernels().upward(*problem, mode, messages, scales, begin, end)
+        value += elimination.upward(*problem, mode, messages, scales, begin, end)
         if math.isnan(value):
             break
     return value, messages, scales
@@ -351,10 +343,10 @@ def upward(problem, mode, given=None):
 
 def upward_sum(problem, given=None):
     """(mode, value, messages, scales) of a sum: in ordinary numbers if possible."""
-    mode = kernels().PRODUCT
+    mode = elimination.PRODUCT
     value, messages, scales = upward(problem, mode, given)
     if math.isnan(value):
-        mode = kernels().LOG_SUM
+        mode = elimination.LOG_SUM
         value, messages, scales = upward(problem, mode, given)
     return mode, value, messages, scales
 
@@ -362,7 +354,7 @@ def upward_sum(problem, given=None):
 def downward(problem, mode, messages, scales, value, node, edge):
     """Fill ``node`` and ``edge`` on the way back."""
     for begin, end in _parts(problem[0], backwards=True):
-        kernels().downward(*problem, mode, messages, scales, begin, end, value, node, edge)
+        elimination.downward(*problem, mode, messages, scales, begin, end, value, node, edge)
 
 
 def _parts(plan, backwards=False):

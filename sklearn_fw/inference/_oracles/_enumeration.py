@@ -2,9 +2,12 @@
 
 import numpy as np
 
-from ..._validation import check_integer
-from .._scores import allowed, arrays_of, count_labelings, expect_scores, kernels
+from ..._core.scores import allowed, arrays_of, count_labelings, expect_scores
+from ..._core.validation import check_integer
+from ..._kernels import lazy
 from ._exact import GibbsInference
+
+tree = lazy("graphs.tree")
 
 
 class Enumeration(GibbsInference):
@@ -62,7 +65,7 @@ class Enumeration(GibbsInference):
         unary, tables, edge_table = arrays_of(scores)
         edges = np.array(scores.edges, dtype=np.int64, order="C")
         labels = np.empty(len(unary), np.int32)
-        value = kernels().enumerate_argmax(unary, edges, edge_table, tables, labels)
+        value = tree.enumerate_argmax(unary, edges, edge_table, tables, labels)
         return labels, value, value
 
     def _best(self, scores, k):

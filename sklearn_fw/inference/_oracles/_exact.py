@@ -1,24 +1,19 @@
 """What exact oracles know besides the best labelling: the Gibbs distribution of the scores."""
 
-import functools
 import math
 
 import numpy as np
 
-from ..._packed import writable
-from ..._validation import check_integer, check_random_state
-from .._scores import expect_scores
-from ._base import Oracle
-from ._k_best import k_best_labelings
+from ..._core.k_best import k_best_labelings
+from ..._core.oracle import Oracle
+from ..._core.packed import writable
+from ..._core.scores import expect_scores
+from ..._core.validation import check_integer, check_random_state
+from ..._kernels import lazy
+
+sum_product = lazy("graphs.sum_product")
 
 PROBABILITY = 1e-9  # by which sums of probabilities may differ from one by rounding
-
-
-@functools.cache
-def _kernels():
-    from ..._kernels.graphs import sum_product
-
-    return sum_product
 
 
 class GibbsInference(Oracle):
@@ -59,12 +54,6 @@ class GibbsInference(Oracle):
             Probability of each pair of states of each edge, with axes as in ``scores.pairwise``.
         log_partition : float
             Logarithm of the sum of ``exp(score(y))`` over all labellings.
-
-        Raises
-        ------
-        ValueError
-            When every labelling is forbidden, the oracle does not accept the graph, or rounding
-            errors of very large scores leave nothing of a distribution.
         """
         expect_scores(scores)
         node, edge, log_partition = self._sums(scores, marginals=True)
@@ -83,11 +72,6 @@ class GibbsInference(Oracle):
         -------
         log_partition : float
             The logarithm, ``-inf`` when every labelling is forbidden.
-
-        Raises
-        ------
-        ValueError
-            When the oracle does not accept the graph.
         """
         expect_scores(scores)
         return self._sums(scores, marginals=False)[2]
@@ -105,11 +89,6 @@ class GibbsInference(Oracle):
         best : ndarray of shape (n_nodes, n_states)
             The scores, ``-inf`` where a state is in no allowed labelling. The largest of each row
             is the value of `argmax`.
-
-        Raises
-        ------
-        ValueError
-            When the oracle does not accept the graph.
         """
         expect_scores(scores)
         return self._maxima(scores)
@@ -130,11 +109,6 @@ class GibbsInference(Oracle):
             Scores in descending order; m < k when fewer labellings are allowed.
         labels : ndarray of shape (m, n_nodes), int32
             The labellings, all different.
-
-        Raises
-        ------
-        ValueError
-            When the oracle does not accept the graph, or k < 1.
         """
         expect_scores(scores)
         return self._best(scores, check_integer(k, "k", 1))
@@ -159,12 +133,6 @@ class GibbsInference(Oracle):
         -------
         labels : ndarray of shape (n_samples, n_nodes), int32
             The labellings.
-
-        Raises
-        ------
-        ValueError
-            When every labelling is forbidden, n_samples < 1, or the oracle does not accept the
-            graph.
         """
         expect_scores(scores)
         n_samples = check_integer(n_samples, "n_samples", 1)
@@ -187,7 +155,7 @@ def _normalised(probabilities, what):
     """
     shape = len(probabilities), math.prod(probabilities.shape[1:])
     rows = writable(probabilities.reshape(shape))
-    least, largest = _kernels().range_of_sums(rows)
+    least, largest = sum_product.range_of_sums(rows)
     if least >= 1.0 - PROBABILITY and largest <= 1.0 + PROBABILITY:
         return probabilities
     sums = rows.sum(axis=1)

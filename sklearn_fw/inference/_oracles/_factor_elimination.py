@@ -5,8 +5,11 @@ import math
 
 import numpy as np
 
-from .._scores import check_sums
-from ._elimination import cost_of, downward, kernels, make_plan, require_fit, upward, upward_sum
+from ..._core.scores import check_sums
+from ..._kernels import lazy
+from ._elimination import cost_of, downward, make_plan, require_fit, upward, upward_sum
+
+elimination = lazy("graphs.elimination")
 
 
 class FactorElimination:
@@ -62,14 +65,14 @@ class FactorElimination:
         downward(problem, mode, messages, scales, value, node, np.empty((0, 0, 0)))
         with np.errstate(invalid="ignore"):
             back = messages[: len(given)]
-            belief = given * back if mode == kernels().PRODUCT else np.exp(given + back)
+            belief = given * back if mode == elimination.PRODUCT else np.exp(given + back)
         return _normalised(node[: self.n_nodes]), self._unload(belief), value
 
     def argmax(self):
         """(labels, value), one of the best; -inf if nothing is allowed."""
         problem = self._problem()
-        value, messages, _ = upward(problem, kernels().MAX, self._load)
-        return self._choose(problem, kernels().MAX, messages, np.empty((1, 0)), 1), value
+        value, messages, _ = upward(problem, elimination.MAX, self._load)
+        return self._choose(problem, elimination.MAX, messages, np.empty((1, 0)), 1), value
 
     def draws(self, n_samples, rng):
         """(labels of independent draws, log-partition)."""
@@ -83,7 +86,7 @@ class FactorElimination:
 
     def _choose(self, problem, mode, messages, uniforms, n_samples):
         labels = np.zeros((n_samples, len(self.unary)), np.int32)
-        kernels().choose(*problem, mode, messages, uniforms, labels)
+        elimination.choose(*problem, mode, messages, uniforms, labels)
         return labels[:, : self.n_nodes].astype(np.int64)
 
     def _problem(self):
@@ -103,11 +106,11 @@ class FactorElimination:
             message[:] = table.transpose(self._axes[t]).ravel()
             scales[:, t] = 0.0
             top = message.max()
-            if mode == kernels().MAX or top == -np.inf:
+            if mode == elimination.MAX or top == -np.inf:
                 continue
             value += top
             message -= top
-            if mode == kernels().PRODUCT:
+            if mode == elimination.PRODUCT:
                 scales[1, t] = -message.min(where=message > -np.inf, initial=0.0)
                 np.exp(message, out=message)
         return value

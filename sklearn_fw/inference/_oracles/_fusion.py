@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._scores import PairwiseScores
+from ..._core.scores import PairwiseScores
 from ._elimination import Elimination
 
 LARGEST_TABLE = 2**16  # of the elimination that joins labellings

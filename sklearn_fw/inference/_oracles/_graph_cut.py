@@ -1,26 +1,20 @@
 """Exact inference by a minimum cut, for two states and edges that want equal states."""
 
-import functools
 import heapq
 from typing import NamedTuple
 
 import numpy as np
 
-from ..._validation import check_integer
-from .._scores import PairwiseScores, allowed, arrays_of, check_range, expect_scores
-from ._base import Oracle
+from ..._core.oracle import Oracle
+from ..._core.scores import PairwiseScores, allowed, arrays_of, check_range, expect_scores
+from ..._core.validation import check_integer
+from ..._kernels import lazy
 from ._settle import ROUNDING, settled
+
+max_flow = lazy("graphs.max_flow")
 
 DIAGONAL = [0, 1], [0, 1]
 OFF_DIAGONAL = [0, 1], [1, 0]
-
-
-@functools.cache
-def flow_kernels():
-    """The compiled loops on flows; numba is loaded at the first question, not at import."""
-    from ..._kernels.graphs import max_flow
-
-    return max_flow
 
 
 class GraphCut(Oracle):
@@ -113,11 +107,6 @@ class GraphCut(Oracle):
             Scores in descending order; m < k when fewer labellings are allowed.
         labels : ndarray of shape (m, n_nodes), int32
             The labellings, all different.
-
-        Raises
-        ------
-        ValueError
-            When there are more than two states, an edge is not attractive, or k < 1.
         """
         expect_scores(scores)
         k = check_integer(k, "k", 1)
@@ -160,11 +149,6 @@ class GraphCut(Oracle):
         best : ndarray of shape (n_nodes, n_states)
             The scores, ``-inf`` where a state is in no allowed labelling. The largest of each row
             is the value of `argmax`, but for rounding.
-
-        Raises
-        ------
-        ValueError
-            When there are more than two states, or an edge is not attractive.
         """
         expect_scores(scores)
         best = np.full((scores.n_nodes, 2), -np.inf)
@@ -225,8 +209,8 @@ class Cut(NamedTuple):
     def of(cls, form, edges):
         """The cut of scores that are attractive."""
         arcs = fill_arcs(edges, form.forward, form.backward, -form.gain)
-        flow = flow_kernels().max_flow(arcs)
-        return cls(arcs, flow, flow_kernels().reaches_sink(arcs))
+        flow = max_flow.max_flow(arcs)
+        return cls(arcs, flow, max_flow.reaches_sink(arcs))
 
     def flip_losses(self, nodes, fix):
         """What the score loses when one of the nodes changes its side: (len(nodes),).
@@ -234,7 +218,7 @@ class Cut(NamedTuple):
         With ``fix`` nodes before it have to stay; the capacities are no longer valid then.
         """
         losses = np.empty(len(nodes))
-        flow_kernels().flip_losses(self.arcs, self.sink, nodes, fix, losses)
+        max_flow.flip_losses(self.arcs, self.sink, nodes, fix, losses)
         return losses
 
 
@@ -329,7 +313,7 @@ def _finite_form(scores):
     unary, tables, edge_table = arrays_of(scores)
     edges = np.array(scores.edges, dtype=np.int64, order="C")
     gain, loss, crossed = np.empty(len(unary)), np.empty(len(edges)), np.empty(len(edges), bool)
-    constant, rounding = flow_kernels().switch_form(
+    constant, rounding = max_flow.switch_form(
         unary, tables, edge_table, edges, ROUNDING, gain, loss, crossed
     )
     if np.isnan(rounding):
@@ -366,11 +350,11 @@ def nothing_allowed(scores):
 def fill_arcs(edges, forward, backward, excess):
     """The flow problem of the kernels, with room ``forward`` along edges and ``backward`` back."""
     edges = np.array(edges, dtype=np.int64, order="C")
-    first, head, sister, arc = flow_kernels().sort_arcs(edges, len(excess))
+    first, head, sister, arc = max_flow.sort_arcs(edges, len(excess))
     residual = np.empty(len(head))
     residual[arc] = forward
     residual[sister[arc]] = backward
-    return flow_kernels().Arcs(first, head, sister, residual, excess)
+    return max_flow.Arcs(first, head, sister, residual, excess)
 
 
 def _without_fixed(unary, tables, edges, fixed):

@@ -2,11 +2,14 @@
 
 import numpy as np
 
-from ..._validation import check_integer
-from .._scores import expect_scores
-from ._adjacency import adjacency, first_labels, kernels, prepare
-from ._base import Oracle
+from ..._core.oracle import Oracle
+from ..._core.scores import expect_scores
+from ..._core.validation import check_integer
+from ..._kernels import lazy
+from ._adjacency import adjacency, first_labels, prepare
 from ._plans import PlanCache
+
+message_passing = lazy("graphs.message_passing")
 
 
 class ICM(Oracle):
@@ -76,8 +79,8 @@ class ICM(Oracle):
 def climb(problem, labels, max_iter=1000, potts=None):
     """Change ``labels`` by iterated conditional modes."""
     if potts is None:
-        potts = kernels().equal_and_other(problem.tables[0])
+        potts = message_passing.equal_and_other(problem.tables[0])
     waiting = np.ones(len(labels), bool)
     for _ in range(max_iter):
-        if not kernels().icm_sweep(*problem, potts, labels, waiting):
+        if not message_passing.icm_sweep(*problem, potts, labels, waiting):
             break

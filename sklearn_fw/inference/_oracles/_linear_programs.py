@@ -5,11 +5,11 @@ from time import perf_counter
 
 import numpy as np
 
-from ..._budget import time_left
-from ..._validation import check_flag, check_not_negative, check_time_limit
-from .._scores import expect_scores
+from ..._core.budget import time_left
+from ..._core.oracle import Oracle
+from ..._core.scores import expect_scores
+from ..._core.validation import check_flag, check_not_negative, check_time_limit
 from ._adjacency import first_labels
-from ._base import Oracle
 from ._graph_cut import nothing_allowed
 from ._local_polytope import (
     Polytope,
@@ -274,8 +274,6 @@ class LPRelaxation(Oracle):
 
         Raises
         ------
-        ValueError
-            When forbidden states and pairs leave nothing of the local polytope.
         RuntimeError
             When HiGHS fails.
         """

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._scores import PairwiseScores, check_range
+from ..._core.scores import PairwiseScores, check_range
 from ._adjacency import first_labels
 from ._settle import ROUNDING
 

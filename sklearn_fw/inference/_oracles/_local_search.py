@@ -1,17 +1,19 @@
 """Local search that goes on after the first local optimum."""
 
-import functools
-
 import numpy as np
 
-from ..._budget import finishing, time_budget, time_left
-from ..._validation import check_integer, check_random_state
-from .._scores import PairwiseScores, expect_scores
-from ._adjacency import adjacency, first_labels, kernels, prepare
-from ._base import Oracle
+from ..._core.budget import finishing, time_budget, time_left
+from ..._core.oracle import Oracle
+from ..._core.scores import PairwiseScores, expect_scores
+from ..._core.validation import check_integer, check_random_state
+from ..._kernels import lazy
+from ._adjacency import adjacency, first_labels, prepare
 from ._fusion import MOST, fuse
 from ._icm import climb
 from ._plans import PlanCache
+
+message_passing = lazy("graphs.message_passing")
+local_search = lazy("graphs.local_search")
 
 # Rounds of "auto": per node, and the least and the most of them.
 ROUNDS_PER_NODE, FEWEST_ROUNDS, MOST_ROUNDS = 5, 200, 20_000
@@ -19,14 +21,6 @@ ROUNDS_AT_ONCE = 500  # between two looks at the clock, some hundredths of a sec
 # Many short runs from random labels, whose best parts are joined, find better labels than a long
 # one: rounds of a run per node, the least of them, and how many runs must fit in.
 RUN_PER_NODE, SHORTEST_RUN, FEWEST_RUNS = 1.25, 400, 4
-
-
-@functools.cache
-def search_kernels():
-    """The compiled loops; numba is loaded at the first question, not at import."""
-    from ..._kernels.graphs import local_search
-
-    return local_search
 
 
 class IteratedLocalSearch(Oracle):
@@ -136,7 +130,7 @@ def _penalty(problem):
     """A score that is worse than all else together, for what is forbidden; -inf if nothing is."""
     if problem.unary.min() > -np.inf and problem.tables.min(initial=0.0) > -np.inf:
         return -np.inf
-    return -2.0 * (kernels().total_size(*problem) + 1.0)
+    return -2.0 * (message_passing.total_size(*problem) + 1.0)
 
 
 def _softened(scores, worst):
@@ -172,7 +166,7 @@ def _runs(scores, problem, labels, n_rounds, run, rng):
 
 def _search(problem, labels, n_rounds, state):
     """Change ``labels`` by rounds of kicks and repairs, until they or the time are over."""
-    loops = search_kernels()
+    loops = local_search
     sums = np.zeros(problem.unary.shape)
     while n_rounds > 0 and time_left() > 0.0:
         # Sums are kept by differences, whose rounding adds up.

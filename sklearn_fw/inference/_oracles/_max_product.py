@@ -1,23 +1,17 @@
 """Max-product belief propagation."""
 
-import functools
-
 import numpy as np
 
-from ..._budget import time_left
-from ..._validation import check_integer, check_not_negative
-from .._scores import expect_scores
+from ..._core.budget import time_left
+from ..._core.oracle import Oracle
+from ..._core.scores import expect_scores
+from ..._core.validation import check_integer, check_not_negative
+from ..._kernels import lazy
 from ._adjacency import adjacency
-from ._base import Oracle
 from ._plans import PlanCache
 from ._trws import Incumbent
 
-
-@functools.cache
-def _kernels():
-    from ..._kernels.graphs import max_product
-
-    return max_product
+max_product = lazy("graphs.max_product")
 
 
 class MaxProduct(Oracle):
@@ -102,7 +96,7 @@ class MaxProduct(Oracle):
         for _ in range(max_iter):
             changes = []
             for upwards in (True, False):
-                value, change = _kernels().max_product_sweep(
+                value, change = max_product.max_product_sweep(
                     *problem, incumbent.potts, messages, labels, damping, upwards
                 )
                 incumbent.offer(labels, value)

@@ -1,28 +1,23 @@
 """Local search whose moves are minimum cuts: alpha-expansion and alpha-beta swap."""
 
-import functools
 from abc import abstractmethod
 from typing import NamedTuple
 
 import numpy as np
 
-from ..._budget import time_left
-from ..._validation import check_integer
-from .._scores import arrays_of, expect_scores
+from ..._core.budget import time_left
+from ..._core.oracle import Oracle
+from ..._core.scores import arrays_of, expect_scores
+from ..._core.validation import check_integer
+from ..._kernels import lazy
 from ._adjacency import first_labels
-from ._base import Oracle
-from ._graph_cut import SwitchForm, flow_kernels
+from ._graph_cut import SwitchForm
 from ._plans import PlanCache
 from ._qpbo import roof_dual
 from ._settle import ROUNDING
 
-
-@functools.cache
-def move_kernels():
-    """The compiled loops; numba is loaded at the first question, not at import."""
-    from ..._kernels.graphs import moves
-
-    return moves
+max_flow = lazy("graphs.max_flow")
+moves_kernels = lazy("graphs.moves")
 
 
 class Arcs(NamedTuple):
@@ -37,7 +32,7 @@ class Arcs(NamedTuple):
     @classmethod
     def of_graph(cls, edges, n_nodes, n_states):
         """The plan of a graph, for `PlanCache`."""
-        return cls(edges, *flow_kernels().sort_arcs(edges, n_nodes))
+        return cls(edges, *max_flow.sort_arcs(edges, n_nodes))
 
 
 class CutMoves(Oracle):
@@ -212,7 +207,7 @@ class Fusions:
         self._scores = np.maximum(unary, worst), np.maximum(tables, worst), edge_table, plan.edges
         self._plan = plan
         self.labels = labels
-        self.value = move_kernels().score_of(*self._scores, labels)
+        self.value = moves_kernels.score_of(*self._scores, labels)
 
     def fuse(self, zero, one):
         """Take the best mixture of two labellings if it is better; returns whether it is.
@@ -227,18 +222,18 @@ class Fusions:
         _, first, head, sister, arc = self._plan
         residual, excess = np.empty(len(head)), np.empty(len(zero))
         crossed = np.empty(len(arc), bool)
-        n_crossed = move_kernels().fusion(
+        n_crossed = moves_kernels.fusion(
             *self._scores, zero, one, ROUNDING, arc, sister, residual, excess, crossed
         )
         if n_crossed:
             side = self._relaxed(-excess, residual[arc], crossed)
             side = np.where(side < 0, self.labels == one, side)
         else:
-            arcs = flow_kernels().Arcs(first, head, sister, residual, excess)
-            flow_kernels().max_flow(arcs)
-            side = flow_kernels().reaches_sink(arcs)
+            arcs = max_flow.Arcs(first, head, sister, residual, excess)
+            max_flow.max_flow(arcs)
+            side = max_flow.reaches_sink(arcs)
         labels = np.where(side, one, zero)
-        value = move_kernels().score_of(*self._scores, labels)
+        value = moves_kernels.score_of(*self._scores, labels)
         better = value > self.value and not np.array_equal(labels, self.labels)
         if better:
             self.labels, self.value = labels, value

@@ -2,14 +2,12 @@
 
 import math
 
-from .._scores import is_forest
+from ..._core.scores import is_forest
 from ._best_of import BestOf
 from ._elimination import Elimination
 from ._enumeration import Enumeration
 from ._tree import TreeMaxProduct
 from ._trws import TRWS
-
-__all__ = ["FEW_LABELINGS", "exact_oracle", "natural_oracle", "quick_oracle"]
 
 FEW_LABELINGS = 4096  # listing so many in compiled code costs less than the way through Python
 CLOSE = 1e-3  # share of the score of an answer, behind which nothing better is looked for

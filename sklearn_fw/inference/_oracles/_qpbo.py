@@ -2,11 +2,14 @@
 
 import numpy as np
 
-from .._scores import expect_scores
+from ..._core.oracle import Oracle
+from ..._core.scores import expect_scores
+from ..._kernels import lazy
 from ._adjacency import first_labels
-from ._base import Oracle
-from ._graph_cut import fill_arcs, flow_kernels, nothing_allowed, switch_form
+from ._graph_cut import fill_arcs, nothing_allowed, switch_form
 from ._settle import settled
+
+max_flow = lazy("graphs.max_flow")
 
 
 class QPBO(Oracle):
@@ -126,7 +129,7 @@ def roof_dual(form, edges):
         np.tile(form.backward, 2),
         np.concatenate([-form.gain, form.gain]),
     )
-    kernels = flow_kernels()
+    kernels = max_flow
     flow = kernels.max_flow(arcs)
     one = kernels.reaches_sink(arcs)
     # Any other node can be on another side than its opposite unless each has a way to the other.

@@ -2,11 +2,11 @@
 
 from sklearn.base import clone
 
+from ..._core.checked_oracle import can_be_asked, checked
 from ._best_of import BestOf
 from ._branch_and_bound import BranchAndBound
 from ._callable import CallableOracle
 from ._chain import Viterbi
-from ._checked import can_be_asked, checked
 from ._elimination import Elimination
 from ._enumeration import Enumeration
 from ._graph_cut import GraphCut
@@ -61,13 +61,6 @@ def resolve_oracle(oracle, *, default=None):
     -------
     oracle : object
         An oracle.
-
-    Raises
-    ------
-    ValueError
-        When a name is unknown, or "auto" is given where there is no default.
-    TypeError
-        When ``oracle`` is of no such kind.
 
     Examples
     --------

@@ -7,7 +7,7 @@ worse than it whatever the rest does, and ask again: what is left has the size t
 
 import numpy as np
 
-from .._scores import PairwiseScores, count_labelings
+from ..._core.scores import PairwiseScores, count_labelings
 
 # Sums of this many times the sizes of their terms are taken for the error of rounding.
 ROUNDING = 32 * np.finfo(np.float64).eps

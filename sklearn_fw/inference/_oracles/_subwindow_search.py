@@ -1,25 +1,20 @@
 """Best boxes of images by branch and bound."""
 
-import functools
 from time import perf_counter
 
 import numpy as np
 
-from ..._budget import time_left
-from ..._validation import check_integer, check_moderate, check_time_limit
+from ..._core.budget import time_left
+from ..._core.oracle import Oracle
+from ..._core.scores import check_sums, floats
+from ..._core.validation import check_integer, check_moderate, check_time_limit
+from ..._kernels import lazy
 from ...task_losses._places import as_box
-from .._scores import check_sums, floats
-from ._base import Oracle
 from ._settle import ROUNDING
 
+subwindow = lazy("graphs.subwindow")
+
 SETS = 1000  # between two looks at the clock
-
-
-@functools.cache
-def _kernels():
-    from ..._kernels.graphs import subwindow
-
-    return subwindow
 
 
 class BoxScores:
@@ -169,11 +164,6 @@ class SubwindowSearch(Oracle):
             Its score.
         upper_bound : float
             No box has a larger score.
-
-        Raises
-        ------
-        ValueError
-            When weights are no matrix or not finite, or a parameter is out of its range.
         """
         scores = scores if isinstance(scores, BoxScores) else BoxScores(scores)
         boxes, _, bound = self._search(scores, 1)
@@ -229,7 +219,7 @@ class SubwindowSearch(Oracle):
         )
         while not state[2]:
             n_steps = min(SETS, max(most - int(state[0]), 0) // 2)
-            keys, boxes, size = _kernels().search_boxes(
+            keys, boxes, size = subwindow.search_boxes(
                 up, down, truth, scores.cost, keys, boxes, size, found, values, state, n_steps,
                 rounding,
             )  # fmt: skip

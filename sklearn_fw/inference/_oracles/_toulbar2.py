@@ -5,10 +5,10 @@ import threading
 
 import numpy as np
 
-from ..._budget import time_left
-from ..._validation import check_integer, check_time_limit
-from .._scores import expect_scores
-from ._base import Oracle
+from ..._core.budget import time_left
+from ..._core.oracle import Oracle
+from ..._core.scores import expect_scores
+from ..._core.validation import check_integer, check_time_limit
 from ._graph_cut import nothing_allowed, possible_states
 from ._local_polytope import best_guess, dual_bound
 from ._settle import ROUNDING, is_negligible

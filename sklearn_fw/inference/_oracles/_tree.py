@@ -1,18 +1,13 @@
 """Exact inference on trees and forests."""
 
-import functools
-
 import numpy as np
 
-from .._scores import arrays_of, count_labelings, expect_scores, kernels
+from ..._core.scores import arrays_of, count_labelings, expect_scores
+from ..._kernels import lazy
 from ._exact import GibbsInference
 
-
-@functools.cache
-def _sum_kernels():
-    from ..._kernels.graphs import sum_product
-
-    return sum_product
+sum_product = lazy("graphs.sum_product")
+tree = lazy("graphs.tree")
 
 
 class ForestInference(GibbsInference):
@@ -32,18 +27,18 @@ class ForestInference(GibbsInference):
         n_nodes, n_states = forest[0].shape
         labels = np.empty(n_nodes, np.int32)
         messages = np.empty((n_nodes + 1, n_states))
-        value = kernels().tree_argmax(*forest, labels, messages)
+        value = tree.tree_argmax(*forest, labels, messages)
         return labels, value, value
 
     def _best(self, scores, k):
         k = min(k, count_labelings(scores))
-        return kernels().tree_top_k(*self._forest(scores), k)
+        return tree.tree_top_k(*self._forest(scores), k)
 
     def _sums(self, scores, marginals):
         forest, n_states = self._forest(scores), scores.n_states
         node = np.empty((scores.n_nodes if marginals else 0, n_states))
         edge = np.empty((scores.n_edges if marginals else 0, n_states, n_states))
-        value = _sum_kernels().tree_marginals(*forest, node, edge)
+        value = sum_product.tree_marginals(*forest, node, edge)
         if marginals:
             edge = self._undirected(edge, scores)
         return node, edge, value
@@ -51,13 +46,13 @@ class ForestInference(GibbsInference):
     def _maxima(self, scores):
         forest = self._forest(scores)
         node = np.empty(forest[0].shape)
-        _sum_kernels().tree_max_marginals(*forest, node)
+        sum_product.tree_max_marginals(*forest, node)
         return node
 
     def _draws(self, scores, uniforms):
         forest = self._forest(scores)
         labels = np.zeros(uniforms.shape, np.int32)
-        return labels, _sum_kernels().tree_samples(*forest, uniforms, labels)
+        return labels, sum_product.tree_samples(*forest, uniforms, labels)
 
 
 class TreeMaxProduct(ForestInference):
@@ -136,7 +131,7 @@ class TreeMaxProduct(ForestInference):
 
 def _orient(scores):
     """Edges from child to parent, leaves first, and how they come from those of the scores."""
-    edges, source, flipped = kernels().orient_forest(
+    edges, source, flipped = tree.orient_forest(
         np.array(scores.edges, dtype=np.int64, order="C"), scores.n_nodes
     )
     if len(edges) < scores.n_edges:

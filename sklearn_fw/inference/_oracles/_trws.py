@@ -5,14 +5,17 @@ import functools
 
 import numpy as np
 
-from ..._budget import time_left
-from ..._validation import check_integer, check_not_negative
-from .._scores import expect_scores
-from ._adjacency import adjacency, first_labels, kernels, prepare
-from ._base import Oracle
+from ..._core.budget import time_left
+from ..._core.oracle import Oracle
+from ..._core.scores import expect_scores
+from ..._core.validation import check_integer, check_not_negative
+from ..._kernels import lazy
+from ._adjacency import adjacency, first_labels, prepare
 from ._icm import climb
 from ._plans import PlanCache
 from ._settle import settled
+
+message_passing = lazy("graphs.message_passing")
 
 
 class TRWS(Oracle):
@@ -127,10 +130,10 @@ class Incumbent:
 
     def __init__(self, scores, plan, start=None):
         self.problem = prepare(scores, plan)
-        self.potts = kernels().equal_and_other(self.problem.tables[0])
+        self.potts = message_passing.equal_and_other(self.problem.tables[0])
         # A few errors for each number, and those of adding up all nodes.
         error = (32 + scores.n_nodes) * float(np.finfo(np.float64).eps)
-        self.rounding = error * kernels().total_size(*self.problem)
+        self.rounding = error * message_passing.total_size(*self.problem)
         self._scores = scores
         self._record = -np.inf
         self.labels = first_labels(scores, start)
@@ -169,7 +172,7 @@ class Relaxation:
     def __init__(self, problem, potts=None):
         n_nodes, width = problem.unary.shape
         self.unary = problem.unary.copy()
-        potts = kernels().equal_and_other(problem.tables[0]) if potts is None else potts
+        potts = message_passing.equal_and_other(problem.tables[0]) if potts is None else potts
         self._fixed = (*problem[1:], potts)
         self._messages = np.zeros((len(problem.edge_table), width))
         self._tops = np.zeros(n_nodes)
@@ -193,7 +196,7 @@ class Relaxation:
             labels = np.zeros(len(self.unary), np.int32)
             # Only a second pass knows bounds of single states.
             first = self.bound == np.inf
-            self.bound, value = kernels().trws_sweep(
+            self.bound, value = message_passing.trws_sweep(
                 self.unary, *self._fixed,
                 self._messages, self._tops, self.bounds, labels,
                 0.0 if first else self.bound, -np.inf if first else cutoff, upwards,

@@ -5,8 +5,6 @@ import numpy as np
 from ..._kernels.common.step_rules import move_mass, slope_and_limit
 from ..domains._atoms import DenseAtom, RankOneAtom, as_atom
 
-__all__ = ["ActiveSet"]
-
 SMALL = 1024  # entries of an atom up to which one product for all atoms beats a loop over them
 DENSE = 128  # length of an atom up to which zeros cost less than to know where they are
 

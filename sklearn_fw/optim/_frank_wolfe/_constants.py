@@ -9,8 +9,6 @@ from ..domains._base import check_domain
 from ..domains._sets import Box, ConvexHull, L1Ball, L2Ball, Simplex
 from ..objectives import Composite, Quadratic
 
-__all__ = ["curvature_constant", "pyramidal_width"]
-
 CONVEX = 1e-10  # share of the largest eigenvalue down to which a negative one is rounding
 
 

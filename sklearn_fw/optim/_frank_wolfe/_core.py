@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 
+from ..._core.loop import IterativeMethod
+from ..._core.validation import check_array_of_numbers, is_moderate
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers
-from ..._loop import IterativeMethod
-from ..._validation import check_array_of_numbers, is_moderate
 from ..domains._atoms import UnitAtom, is_ours
 from ..domains._spectral import is_matrix
 from ..objectives._base import Objective
@@ -25,8 +25,6 @@ REFINEMENTS = 5  # of one answer at most
 # The tolerance where none is given: a share of the present value, and at least one of the first
 # value or gap, for functions that fall to zero.
 SHARE, FLOOR = 1e-6, 1e-8
-
-__all__ = ["KINDS", "FrankWolfe", "Minimisation", "checked_derivatives"]
 
 KINDS = {"fw": FW, "away": AWAY, "pairwise": PAIRWISE}
 

@@ -5,13 +5,11 @@ from numbers import Integral
 
 import numpy as np
 
+from ..._core.validation import check_array_of_numbers, check_integer, check_magnitude
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE
-from ..._validation import check_array_of_numbers, check_integer, check_magnitude
 from ..domains._atoms import Atom, as_atom, is_ours
 from ..domains._base import ask
 from ._active_set import ActiveSet
-
-__all__ = ["Iterate", "check_answer", "start_of"]
 
 
 class Iterate:

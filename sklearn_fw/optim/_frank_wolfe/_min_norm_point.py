@@ -4,11 +4,9 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._warnings import warn
+from ..._core.warnings import warn
 from ..domains._atoms import as_atom
 from ._active_set import ActiveSet
-
-__all__ = ["HullProjection"]
 
 RIDGE = 1e-12  # added to the diagonal of singular matrices, as a share of its largest entry
 

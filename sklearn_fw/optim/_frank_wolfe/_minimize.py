@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..._budget import time_budget
-from ..._loop import drive
-from ..._result import History, Status
-from ..._validation import (
+from ..._core.budget import time_budget
+from ..._core.loop import drive
+from ..._core.result import History, Status
+from ..._core.validation import (
     check_array_of_numbers,
     check_choice,
     check_flag,
@@ -15,7 +15,7 @@ from ..._validation import (
     check_number,
     check_positive,
 )
-from ..._warnings import warn
+from ..._core.warnings import warn
 from .._ends import end_of, fields_of
 from ..domains._atoms import UnitAtom
 from ..domains._base import check_domain
@@ -26,8 +26,6 @@ from ._core import Minimisation
 from ._corrective import Correction, QuadraticCorrection
 from ._scan import ScanRun, can_scan
 from ._steps import named_rule
-
-__all__ = ["minimize_frank_wolfe"]
 
 VARIANTS = ("auto", "fw", "away", "pairwise", "fully_corrective", "min_norm_point")
 CORRECTIVE = ("fully_corrective", "min_norm_point")
@@ -121,13 +119,6 @@ def minimize_frank_wolfe(
         ``success``, ``status``, ``message``, ``tol``, ``variant`` and ``step_size`` as they were
         chosen, ``history`` (dict of arrays: objective, gap, step, counts), and ``atoms`` and
         ``weights``, of which x is the sum (None for "fw").
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, "min_norm_point" or "exact" where the objective is not known
-        to be quadratic, a start outside of the domain, values or gradients that are not finite or
-        of another shape, an oracle that answers with worse points than it is asked at.
 
     Warns
     -----

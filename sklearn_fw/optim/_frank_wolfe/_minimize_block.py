@@ -5,18 +5,16 @@ import math
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..._budget import time_budget
+from ..._core.budget import time_budget
+from ..._core.loop import drive
+from ..._core.validation import check_choice, check_integer, check_random_state
 from ..._kernels.common.step_rules import open_loop_step
-from ..._loop import drive
-from ..._validation import check_choice, check_integer, check_random_state
 from .._ends import end_of
 from ..domains._atoms import ProductAtom, SparseAtom, is_ours
 from ._core import FrankWolfe, Minimisation, checked_derivatives
 from ._iterate import Iterate
 from ._minimize import _check_tol, _result, _rule, check_problem, choose
 from ._steps import ImageLine, Line
-
-__all__ = ["minimize_block_frank_wolfe"]
 
 SAMPLINGS = ("uniform", "permutation", "gap")
 STEP_SIZES = ("auto", "exact", "line_search", "backtracking", "universal")
@@ -94,12 +92,6 @@ def minimize_block_frank_wolfe(
         (None for factors of "fw", for all where each is, and where ``x`` is an average),
         ``n_oracle_calls`` counts the factors. ``variant`` and ``step_size`` are lists with those of
         each factor where these differ.
-
-    Raises
-    ------
-    ValueError
-        For a domain that is no product, parameters out of range, and what `minimize_frank_wolfe`
-        refuses.
 
     Warns
     -----

@@ -5,9 +5,9 @@ import math
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..._budget import time_budget
-from ..._loop import drive
-from ..._validation import check_choice, check_flag, check_integer, check_not_negative
+from ..._core.budget import time_budget
+from ..._core.loop import drive
+from ..._core.validation import check_choice, check_flag, check_integer, check_not_negative
 from .._ends import end_of, fields_of
 from ..domains._base import Domain
 from ..domains._base_polytopes import BaseAtom, BasePolytope
@@ -17,8 +17,6 @@ from ._core import Minimisation
 from ._corrective import QuadraticCorrection
 from ._minimize import REFRESH
 from ._steps import named_rule
-
-__all__ = ["minimize_submodular"]
 
 VARIANTS = ("min_norm_point", "pairwise", "away", "fw")
 # Shares of the sum of the absolute entries of the first base:
@@ -90,12 +88,6 @@ def minimize_submodular(
         function without the value of the empty set), ``nit``, ``n_oracle_calls`` (bases asked
         for), ``n_away``, ``n_drop``, ``success``, ``status``, ``message``, and ``history`` (dict of
         arrays).
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, values that are not finite, and a function that is seen not to
-        be submodular: the message names an element and two sets.
 
     Warns
     -----

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..._kernels import lazy
 from ..domains._atoms import UnitAtom, as_atom, is_ours
 from ..domains._sets import ConvexHull, L1Ball, Simplex
 from ..objectives._base import Objective
@@ -9,7 +10,7 @@ from ._active_set import ActiveSet
 from ._core import KINDS, Minimisation
 from ._corrective import QuadraticCorrection
 
-__all__ = ["ScanRun", "can_scan"]
+scan = lazy("frank_wolfe.scan")
 
 CHUNK = 250  # steps of one call, between which time limits are looked at
 REFRESH = 1000  # steps after which slopes are made anew
@@ -55,8 +56,6 @@ class ScanRun(Minimisation):
     @property
     def n_active(self):
         """Number of atoms in use, also where the kernel keeps them."""
-        from ..._kernels.frank_wolfe import scan
-
         return self.n_atoms if self.hull is None else int(self.hull.counts[scan.N_ACTIVE])
 
     def corrected(self, options):
@@ -130,8 +129,6 @@ class ScanRun(Minimisation):
 
     def _chunk(self):
         """Rows of some steps of the kernel; empty when it has no room for the next."""
-        from ..._kernels.frank_wolfe import scan
-
         left = self.max_iter - self.n_iter - 1, REFRESH - self._since
         n_left = min(*left, self._chunk_size)
         rows, made = np.empty((n_left, scan.ROW)), 0
@@ -164,8 +161,6 @@ class ScanRun(Minimisation):
 
     def _begin(self):
         """Set up the kernel where the base stands, if that is a combination of listed atoms."""
-        from ..._kernels.frank_wolfe import scan
-
         active = self.iterate.active or ActiveSet([self.iterate.point])
         numbers = self._numbers_of(active.atoms)
         if numbers is None:
@@ -190,8 +185,6 @@ class ScanRun(Minimisation):
 
     def _load(self):
         """Go on from exact sums."""
-        from ..._kernels.frank_wolfe import scan
-
         self.hull.slopes[:] = self._on_columns(self.gradient)
         self.hull.numbers[scan.VALUE] = self.value
         self.hull.numbers[scan.TOL] = self.tol
@@ -200,8 +193,6 @@ class ScanRun(Minimisation):
 
     def _take_over(self, made):
         """Numbers of the base from those of the kernel."""
-        from ..._kernels.frank_wolfe import scan
-
         numbers, counts = self.hull.numbers, self.hull.counts.tolist()
         self._since += made
         self.n_iter += made
@@ -215,8 +206,6 @@ class ScanRun(Minimisation):
     def state(self):
         if self.hull is None:
             return super().state()
-        from ..._kernels.frank_wolfe import scan
-
         hull, k = self.hull, self.hull.counts[scan.N_ACTIVE]
         ids, weights, m = hull.ids[:k], hull.weights[:k], len(hull.slopes)
         if type(self.iterate.domain) is ConvexHull:
@@ -228,8 +217,6 @@ class ScanRun(Minimisation):
 
     def _hand_over(self):
         """Put the base where the kernel stands."""
-        from ..._kernels.frank_wolfe import scan
-
         hull, k = self.hull, self.hull.counts[scan.N_ACTIVE]
         self._stand(hull.ids[:k], hull.weights[:k])
         self.refresh()
@@ -241,8 +228,6 @@ class ScanRun(Minimisation):
         self.iterate.point = active.point()
 
     def certified_best(self):
-        from ..._kernels.frank_wolfe import scan
-
         hull = self.hull
         if hull is not None and hull.numbers[scan.BEST_GAP] < self.best.dual_gap:
             k = hull.counts[scan.N_BEST]

@@ -4,8 +4,6 @@ import numpy as np
 
 from ._min_norm_point import nearest_mean
 
-__all__ = ["maximise_on_simplex"]
-
 # Added to the diagonal, as a share of its largest entry. Where the quadratic is flat, steps then
 # are long instead of infinite, and end where a weight becomes zero.
 RIDGE = 1e-13

@@ -4,11 +4,9 @@ import math
 from numbers import Real
 from typing import NamedTuple
 
+from ..._core.validation import check_choice, check_positive
 from ..._kernels.common.step_rules import open_loop_step, short_step
-from ..._validation import check_choice, check_positive
 from ..objectives._base import knows_lines
-
-__all__ = ["Backtracking", "StepState", "named_rule", "take"]
 
 MOST_TRIALS = 60  # of one line search or one backtracking
 NOISE = 1e-6  # share of a value that may be rounding

@@ -9,8 +9,6 @@ from ._newton_cg import NewtonCG, is_ridge
 from ._run import Solver
 from ._saga import Asaga
 
-__all__ = ["Auto", "choose_solver"]
-
 # Most columns for a matrix of second derivatives: of dense tables, whose columns depend on each
 # other, and of sparse ones.
 DENSE, SPARSE = 1000, 500

@@ -17,8 +17,6 @@ import numpy as np
 
 from ._curvature import Curvature, solve_positive
 
-__all__ = ["solve_scores", "suboptimality_bound"]
-
 # Columns for which a matrix of second derivatives is made, and those for which it costs too much.
 COLUMNS = 1000
 # Iterations and accuracy of conjugate gradients for more columns or outputs.

@@ -3,7 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Columns"]
+from ..._kernels import lazy
+
+rows_kernels = lazy("common.rows")
 
 # Bytes of the state from which on its columns are put in the order of the rows: more than stays in
 # the cache of one processor.
@@ -38,10 +40,8 @@ class Columns:
 
     def _order(self):
         """Columns that a row touches lie together: fewer lines to fetch where none stay cached."""
-        from ..._kernels.common.rows import order_of_first_touch
-
         self.home = np.full(self.first, -1, dtype=np.int32)
-        order_of_first_touch(self.problem.rows(), self.problem.n_rows, self.home[:-1])
+        rows_kernels.order_of_first_touch(self.problem.rows(), self.problem.n_rows, self.home[:-1])
         self.home[-1] = self.first - 1
         self.numbers = self.home
 
@@ -94,15 +94,13 @@ class Columns:
             return None
         if not sp.issparse(self.problem.X):
             return self.numbers[:-1]
-        from ..._kernels.common.rows import renumber
-
         given = self.problem.X.indices
         indices = np.empty(given.size, dtype=np.int32)
 
         def work(starts, worker):
             for start in starts:
                 part = slice(start, start + MANY)
-                renumber(given[part], self.numbers, indices[part])
+                rows_kernels.renumber(given[part], self.numbers, indices[part])
             return 0.0
 
         self.crew.run(work, np.arange(0, given.size, MANY))

@@ -3,8 +3,6 @@
 from concurrent.futures import ThreadPoolExecutor, wait
 from threading import Event
 
-__all__ = ["Crew"]
-
 # Rows after which a worker looks whether it should stop: some milliseconds.
 CHUNK = 1 << 15
 

@@ -7,9 +7,11 @@ objective with it: rows less their mean, weighted by the curvatures of their los
 import numpy as np
 import scipy.sparse as sp
 
+from ..._kernels import lazy
 from ...losses import MultinomialLogLoss
 
-__all__ = ["Curvature", "solve_positive"]
+quadratic = lazy("common.quadratic")
+sums = lazy("common.sums")
 
 # Bytes of the dense rows of which outer products are summed at a time.
 BYTES = 1 << 18
@@ -75,10 +77,8 @@ class Curvature:
         """The same without intercepts that follow."""
         if self.probabilities is None:
             return self.rows * moves
-        from ..._kernels.common.sums import softmax_curvature
-
         changes = np.empty_like(moves)
-        softmax_curvature(self.probabilities, self.problem.weight, moves, changes)
+        sums.softmax_curvature(self.probabilities, self.problem.weight, moves, changes)
         return changes
 
     def _mass(self):
@@ -96,10 +96,8 @@ class Curvature:
         size = problem.n_columns
         center = problem.column_means if problem.centers else None
         if sp.issparse(problem.X):
-            from ..._kernels.common.quadratic import add_outer_products
-
             total, mass, X = np.zeros((size, size)), np.zeros(size), problem.X
-            add_outer_products(X.data, X.indices, X.indptr, h, total, mass)
+            quadratic.add_outer_products(X.data, X.indices, X.indptr, h, total, mass)
         else:
             total, mass = _dense_products(problem.X, h, center)
         if problem.fit_intercept:

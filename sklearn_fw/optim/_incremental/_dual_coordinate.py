@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..._kernels import lazy
 from ._columns import Columns
 from ._crew import Crew
 from ._engines import bounds_of
 from ._run import Solver
 from ._saga import SagaRun
 
-__all__ = ["Sdca"]
+dual_coordinate = lazy("incremental.dual_coordinate")
 
 
 class Sdca(Solver):
@@ -145,8 +146,6 @@ class DualEngine:
     """
 
     def __init__(self, problem, n_workers):
-        from ..._kernels.incremental.dual_coordinate import Curved, squared_norms
-
         self.problem, self.crew = problem, Crew(n_workers)
         self.penalty = problem.penalty
         self.target = problem.target()
@@ -154,11 +153,11 @@ class DualEngine:
         self.rows = self.columns.rows(None)
         self.memory = np.zeros(problem.n_rows)
         self.norms = np.zeros(problem.n_rows)
-        squared_norms(problem.rows(), problem.active, self.norms)
+        dual_coordinate.squared_norms(problem.rows(), problem.active, self.norms)
         l2, bounds = self.penalty.l2, bounds_of(self.penalty, problem)
         self.curved = None
         if self.penalty.l1 > 0.0 or bounds is not None:
-            self.curved = Curved(self.penalty.l1 / l2, self.columns.placed(bounds))
+            self.curved = dual_coordinate.Curved(self.penalty.l1 / l2, self.columns.placed(bounds))
         # The intercept weighs as much as the features of a row.
         typical = self.norms.sum() / max(problem.active.size, 1) or 1.0
         self.scale = (1.0 / l2, typical / l2 if problem.fit_intercept else 0.0)
@@ -167,13 +166,11 @@ class DualEngine:
         self.crowd = self._gather_crowd() if n_workers > 1 else None
 
     def _gather_crowd(self):
-        from ..._kernels.incremental.dual_coordinate import Crowd
-
         n_hot, n_workers = self.columns.hot.size, self.crew.size
         loss = self.problem.loss.smoothness
         # A step moves v by at most this times the row.
         travel = loss / (self.penalty.l2 + loss * self.norms.sum() / self.problem.n_rows)
-        return Crowd(
+        return dual_coordinate.Crowd(
             self.columns.first, np.zeros(n_hot), np.zeros((n_workers, n_hot)),
             np.zeros((n_workers, n_hot)), self.columns.period(travel, None, None),
         )  # fmt: skip
@@ -199,8 +196,6 @@ class DualEngine:
 
         Minus the conjugates at the new slopes, and the losses before each step.
         """
-        from ..._kernels.incremental.dual_coordinate import epoch
-
         crowd, columns = self.crowd, self.columns
         if crowd is not None:
             crowd.base[:] = self.v[columns.hot_place]
@@ -210,7 +205,7 @@ class DualEngine:
 
         def work(part, worker):
             return np.array(
-                epoch(
+                dual_coordinate.epoch(
                     self.rows, self.target, self.curved, self.scale, part, self.v, self.memory,
                     self.norms, columns.last, worker, crowd,
                 )

@@ -10,11 +10,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..._kernels import lazy
 from ._columns import Columns
 from ._crew import Crew
 from ._finite_sum import Pair
 
-__all__ = ["GroupEngine", "LaggedEngine", "SeparableEngine", "make_engine"]
+group_incremental = lazy("incremental.group_incremental")
+incremental = lazy("incremental.incremental")
+lagged = lazy("incremental.lagged")
+rows_kernels = lazy("common.rows")
 
 # Bytes of the state of a column.
 ROW_BYTES = 32
@@ -153,8 +157,6 @@ class SeparableEngine(Engine):
 
     def __init__(self, problem, n_workers, *, order_columns=True):
         super().__init__(problem, n_workers)
-        from ..._kernels.incremental.incremental import Separable
-
         penalty = problem.penalty
         self._bounds = bounds_of(penalty, problem)
         # Rows of the state of the columns and, last, of the intercept: here, and for the workers.
@@ -162,7 +164,7 @@ class SeparableEngine(Engine):
         self.team = self._gather_team() if n_workers > 1 else None
         self.state = np.zeros((self.columns.size, 2 + n_workers))
         bounds = self.columns.placed(self._bounds)
-        self.penalty = Separable(float(penalty.l1), float(penalty.l2), bounds)
+        self.penalty = incremental.Separable(float(penalty.l1), float(penalty.l2), bounds)
 
     @property
     def hot(self):
@@ -170,10 +172,8 @@ class SeparableEngine(Engine):
         return self.columns.hot
 
     def _gather_team(self):
-        from ..._kernels.incremental.incremental import Team
-
         n_hot, n_workers = self.hot.size, self.crew.size
-        return Team(
+        return incremental.Team(
             self.columns.first, np.zeros(n_hot), np.zeros((n_workers, n_hot)),
             np.zeros((n_workers, 2, n_hot)), 1,
         )  # fmt: skip
@@ -199,15 +199,13 @@ class SeparableEngine(Engine):
         return copies.reshape(self.crew.size, self.hot.size, self.state.shape[1])
 
     def run(self, order, refresh=True):
-        from ..._kernels.incremental.incremental import epoch
-
         if self.team is not None:
             self._hand_out()
 
         last = self.columns.last
 
         def work(part, worker):
-            return epoch(
+            return incremental.epoch(
                 self.rows, self.target, self.penalty, part, self.state, self.memory,
                 self.gamma, self.placed_metric, refresh, last, worker, self.team,
             )  # fmt: skip
@@ -238,10 +236,8 @@ class SeparableEngine(Engine):
         self.state[rows, 0] = moved
 
     def fenchel(self, mapping=True):
-        from ..._kernels.incremental.incremental import fenchel
-
         step = self.problem.unit_step if mapping else 0.0
-        value, product, conjugate, steepest, size = fenchel(
+        value, product, conjugate, steepest, size = incremental.fenchel(
             self.state, self.problem.n_columns, self.crew.size, self.penalty, step
         )
         scale = 1.0
@@ -283,17 +279,14 @@ class GroupEngine(Engine):
 
     def __init__(self, problem, n_workers, *, dense=False):
         super().__init__(problem, n_workers)
-        from ..._kernels.incremental import group_incremental as kernel
-        from ..._kernels.incremental.incremental import Separable
-
         penalty, n_columns = problem.penalty, problem.n_columns
         self.n_outputs = problem.n_outputs or 1
         self.memory = self.memory.reshape(problem.n_rows, self.n_outputs)
         self.call = None
-        self.separable = Separable(0.0, 0.0, None)
-        code, params, weight = kernel.ELEMENTWISE, np.zeros(1), None
+        self.separable = incremental.Separable(0.0, 0.0, None)
+        code, params, weight = group_incremental.ELEMENTWISE, np.zeros(1), None
         if penalty.separable:
-            self.separable = Separable(
+            self.separable = incremental.Separable(
                 float(penalty.l1), float(penalty.l2), bounds_of(penalty, problem)
             )
             label = np.zeros(n_columns, np.intp) if dense else np.arange(n_columns)
@@ -305,20 +298,22 @@ class GroupEngine(Engine):
                 )
             label, weight = alone_where_free(penalty.labels, penalty.weights)
             code, params = penalty.code, penalty.params
-            if code == kernel.PYTHON:
-                self.call = kernel.PythonProx(penalty.group_prox)
+            if code == group_incremental.PYTHON:
+                self.call = group_incremental.PythonProx(penalty.group_prox)
         n_groups = int(label.max(initial=-1)) + 1
         sizes = np.bincount(label, minlength=n_groups)
         weight = np.ones(n_groups) if weight is None else weight
-        self.groups = kernel.Groups(
+        self.groups = group_incremental.Groups(
             label.astype(np.intp), np.append(0, np.cumsum(sizes)).astype(np.intp),
             np.argsort(label, kind="stable"), code, np.asarray(params, dtype=float), weight,
         )  # fmt: skip
         shape = n_columns + 1, self.n_outputs
-        self.now = kernel.Iterate(np.zeros(shape), np.zeros(n_columns + 1), np.zeros(shape))
+        self.now = group_incremental.Iterate(
+            np.zeros(shape), np.zeros(n_columns + 1), np.zeros(shape)
+        )
         largest = int(sizes.max(initial=1)) * self.n_outputs
         self.scratches = [
-            kernel.Scratch(
+            group_incremental.Scratch(
                 np.zeros(self.n_outputs), np.zeros(self.n_outputs), np.zeros(n_columns),
                 np.zeros(n_groups, dtype=np.intp), np.zeros(largest), np.zeros(largest),
             )
@@ -326,12 +321,10 @@ class GroupEngine(Engine):
         ]  # fmt: skip
 
     def _own_counts(self):
-        from ..._kernels.common.rows import count_groups
-
         rows, label = self.problem.rows(), self.groups.label
         counts = np.zeros(self.groups.start.size - 1)
         last = np.full(counts.size, -1, dtype=np.intp)
-        count_groups(rows, self.problem.active, label, counts, last)
+        rows_kernels.count_groups(rows, self.problem.active, label, counts, last)
         return counts[label]
 
     def common(self, metric):
@@ -346,12 +339,10 @@ class GroupEngine(Engine):
         self.now.step[:] = self.shares()
 
     def run(self, order, refresh=True):
-        from ..._kernels.incremental.group_incremental import group_epoch
-
         team = None if self.crew.size == 1 else True
 
         def work(part, worker):
-            return group_epoch(
+            return group_incremental.group_epoch(
                 self.rows, self.target, self.separable, self.groups, part, self.now, self.memory,
                 self.gamma, self.metric, refresh, self.scratches[worker], team, self.call,
             )  # fmt: skip
@@ -383,8 +374,6 @@ class LaggedEngine(Engine):
 
     def __init__(self, problem, pull):
         super().__init__(problem, 1)
-        from ..._kernels.incremental.incremental import Separable
-
         penalty = problem.penalty
         if not penalty.separable or problem.n_outputs is not None:
             raise ValueError(
@@ -393,7 +382,7 @@ class LaggedEngine(Engine):
             )
         if bounds_of(penalty, problem) is not None:
             raise ValueError("bounds cannot be caught up with; use solver='asaga'")
-        self.penalty = Separable(float(penalty.l1), float(penalty.l2), None)
+        self.penalty = incremental.Separable(float(penalty.l1), float(penalty.l2), None)
         self.pull = pull
         n_columns = problem.n_columns
         self.x, self.sum = np.zeros(n_columns + 1), np.zeros(n_columns + 1)
@@ -403,9 +392,7 @@ class LaggedEngine(Engine):
         pass  # the kernel needs the step sizes alone
 
     def run(self, order, refresh=True):
-        from ..._kernels.incremental.lagged import lagged_epoch
-
-        return lagged_epoch(
+        return lagged.lagged_epoch(
             self.rows, self.target, self.penalty, order, self.x, self.sum, self.memory,
             self.problem.active.size, self.gamma, self.pull, self.metric, self.last,
         )  # fmt: skip

@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..._kernels import lazy
 from ...losses import MultinomialLogLoss
 
-__all__ = ["Certificate", "FiniteSum", "Pair"]
+incremental = lazy("incremental.incremental")
+rows_kernels = lazy("common.rows")
 
 # A step that ends where a penalty is least.
 LONG = 1e12
@@ -121,19 +123,15 @@ class FiniteSum:
 
     def rows(self, center=None):
         """The rows as kernels take them."""
-        from ..._kernels.common.rows import Rows
-
         X = self.X
         if sp.issparse(X):
-            return Rows(X.data, X.indices, X.indptr, 0, None)
+            return rows_kernels.Rows(X.data, X.indices, X.indptr, 0, None)
         columns = np.arange(self.n_columns, dtype=np.int32)
-        return Rows(X.reshape(-1), columns, columns[:1], self.n_columns, center)
+        return rows_kernels.Rows(X.reshape(-1), columns, columns[:1], self.n_columns, center)
 
     def target(self):
         """The losses as kernels take them."""
-        from ..._kernels.incremental.incremental import Target
-
-        return Target(self.formula, self.y, self.weight)
+        return incremental.Target(self.formula, self.y, self.weight)
 
     @cached_property
     def formula(self):
@@ -161,10 +159,8 @@ class FiniteSum:
         """Number of active rows that touch each column; a dense row touches all."""
         if not sp.issparse(self.X):
             return np.full(self.n_columns, float(self.active.size))
-        from ..._kernels.common.rows import count_columns
-
         counts = np.zeros(self.n_columns, dtype=self.active.dtype)
-        count_columns(self.rows(), self.active, counts)
+        rows_kernels.count_columns(self.rows(), self.active, counts)
         return counts
 
     # ---- values ----------------------------------------------------------------------------------
@@ -318,9 +314,7 @@ class FiniteSum:
 
     def smoothness_in(self, metric, center):
         """The same in a metric (factors of the columns), with something taken from the rows."""
-        from ..._kernels.common.rows import largest_norm
-
-        norm = largest_norm(self.rows(center), self.active, self.weight, metric)
+        norm = rows_kernels.largest_norm(self.rows(center), self.active, self.weight, metric)
         return self.loss.smoothness * norm
 
     def conjugate_sum(self, slopes, scale=1.0):

@@ -7,10 +7,10 @@ import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._budget import time_budget
-from ..._loop import drive
-from ..._threads import count_workers
-from ..._validation import (
+from ..._core.budget import time_budget
+from ..._core.loop import drive
+from ..._core.threads import count_workers
+from ..._core.validation import (
     check_array_of_numbers,
     check_flag,
     check_integer,
@@ -21,20 +21,15 @@ from ..._validation import (
     check_strength,
     check_table,
 )
-from ..._warnings import warn
+from ..._core.warnings import warn
+from ..._kernels import lazy
 from ...losses import MultinomialLogLoss, resolve_loss
 from ...penalties import resolve_penalty
 from ._finite_sum import FiniteSum
 from ._run import Start
 from ._solvers import resolve_incremental_solver
 
-__all__ = [
-    "check_rows",
-    "convergence_advice",
-    "make_problem",
-    "minimize_saga",
-    "solve",
-]
+rows_kernels = lazy("common.rows")
 
 
 def minimize_saga(
@@ -108,11 +103,6 @@ def minimize_saga(
         ``gradient_mapping``, ``nit`` (epochs), ``n_updates`` (steps), ``success``, ``status``,
         ``message``, ``memory`` (slopes of the losses at x), ``memory_drift`` (how far the running
         sum of the memory had drifted before the last repair) and ``history`` (dict of arrays).
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, NaN or infinity in the data, labels a loss cannot take.
 
     Warns
     -----
@@ -202,10 +192,8 @@ def check_rows(X):
     check_magnitude(X.data if sp.issparse(X) else X, "X")
     if not sp.issparse(X) or X.has_canonical_format:
         return X
-    from ..._kernels.common.rows import Rows, repeats
-
-    rows = Rows(X.data, X.indices, X.indptr, 0, None)
-    if repeats(rows, X.shape[0], np.full(X.shape[1], -1, dtype=np.int64)):
+    rows = rows_kernels.Rows(X.data, X.indices, X.indptr, 0, None)
+    if rows_kernels.repeats(rows, X.shape[0], np.full(X.shape[1], -1, dtype=np.int64)):
         X = X.copy()
         X.sum_duplicates()
     return X

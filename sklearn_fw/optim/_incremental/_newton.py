@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from ..._kernels import lazy
 from ...losses import SquaredError
 from ._curvature import Curvature, solve_positive
 from ._newton_cg import is_ridge, start_from_sample
 from ._run import PlainRun, Point, Solver
 
-__all__ = ["Newton"]
+quadratic = lazy("common.quadratic")
 
 # Sweeps of coordinate descent between attempts to solve for the free coefficients at once, which
 # cost as much as many of them.
@@ -107,14 +108,12 @@ def minimize_model(matrix, slopes, coef, penalty, free):
     l1, l2 = float(penalty.l1), float(penalty.l2)
     if free:
         return coef - solve_positive(matrix, slopes + l2 * coef, l2)
-    from ..._kernels.common.quadratic import descend
-
     bounds = np.empty((len(coef), 2))
     bounds[:, 0], bounds[:, 1] = penalty.lower, penalty.upper
     lower, upper = bounds.T
     w, gradient = coef.copy(), slopes.copy()
     for sweeps in SWEEPS:
-        if descend(matrix, gradient, w, l1, l2, bounds, sweeps, ROUNDING):
+        if quadratic.descend(matrix, gradient, w, l1, l2, bounds, sweeps, ROUNDING):
             return w
         exact = _with_free_solved(matrix, gradient, w, l1, l2, lower, upper)
         if exact is not None:

@@ -6,11 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_scalar
 
-from ..._validation import check_positive
+from ..._core.validation import check_positive
 from ._curvature import Curvature, solve_positive
 from ._run import PlainRun, Point, Solver, Start
-
-__all__ = ["NewtonCG", "is_ridge", "start_from_sample"]
 
 # Multiplications up to which the exact matrix of all outputs preconditions, and columns up to which
 # a matrix that all outputs share does.

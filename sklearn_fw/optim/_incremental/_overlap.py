@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from ..._validation import check_flag, check_moderate, check_number
-from ..._warnings import warn
-
-__all__ = ["overlap_step"]
+from ..._core.validation import check_flag, check_moderate, check_number
+from ..._core.warnings import warn
 
 
 def overlap_step(overlap, sparsity, kappa=np.inf, *, composite=False):

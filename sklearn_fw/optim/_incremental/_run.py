@@ -8,13 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from ..._loop import IterativeMethod
-from ..._validation import check_choice, check_positive
+from ..._core.loop import IterativeMethod
+from ..._core.validation import check_choice, check_positive
+from ..._kernels import lazy
 from ._bound import suboptimality_bound
 from ._engines import make_engine
 from ._overlap import proven_share
 
-__all__ = ["IncrementalSolver", "PlainRun", "Point", "Run", "Seen", "Solver", "Start"]
+random = lazy("common.random")
+rows = lazy("common.rows")
 
 # Share of the largest row norm that the intercept adds to the smoothness: its curvature is large,
 # so it needs no long steps, and it should not shorten those of the features.
@@ -118,14 +120,12 @@ class IncrementalSolver(Solver):
         dense = not sp.issparse(problem.X)
         if self.conditioning is None or (self.conditioning == "auto" and not dense):
             return None, None
-        from ..._kernels.common.rows import largest_entries
-
         center = None
         if dense and problem.fit_intercept:
             weight = np.ones(problem.n_rows) if problem.weight is None else problem.weight
             center = problem.gradient(weight) / problem.total_weight
         largest = np.zeros(problem.n_columns)
-        largest_entries(problem.rows(center), problem.active, largest)
+        rows.largest_entries(problem.rows(center), problem.active, largest)
         squares = np.square(largest)
         return 1.0 / np.where(squares > TINY, squares, 1.0), center
 
@@ -205,13 +205,11 @@ class Run(IterativeMethod):
 
     def draw(self, size=None):
         """Rows of an epoch, or ``size`` independent draws; valid until the next call."""
-        from ..._kernels.common.random import draw, shuffle
-
         if size is None and self.settings.sampling == "shuffle":
-            shuffle(self.order, self.seed)
+            random.shuffle(self.order, self.seed)
             return self.order
         order = np.empty(self.order.size if size is None else size, self.order.dtype)
-        draw(self.problem.active, order, self.seed)
+        random.draw(self.problem.active, order, self.seed)
         return order
 
     def advance(self, order, refresh=True):

@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from ..._validation import check_choice, check_not_negative
+from ..._core.validation import check_choice, check_not_negative
 from ._columns import PERIOD
 from ._engines import LaggedEngine, make_engine
 from ._run import IncrementalSolver, Run
 from ._support import has_support, minimize_on_support
-
-__all__ = ["Asaga", "LaggedSaga", "Sag", "Saga", "SagaRun", "SparseSaga"]
 
 # Epoch from which on, at powers of two, the optimum on the support of an l1 norm is tried, and how
 # often the support may grow.

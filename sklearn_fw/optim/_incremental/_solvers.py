@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ..._validation import resolve_named
+from ..._core.validation import resolve_named
 from ._auto import Auto
 from ._dual_coordinate import Sdca
 from ._newton import Newton
@@ -10,8 +10,6 @@ from ._newton_cg import NewtonCG
 from ._run import Solver
 from ._saga import Asaga, LaggedSaga, Sag, Saga, SparseSaga
 from ._svrg import Svrg
-
-__all__ = ["resolve_incremental_solver"]
 
 
 def _study(name, **settings):

@@ -16,8 +16,6 @@ from ._curvature import Curvature
 from ._newton import Newton
 from ._run import Start
 
-__all__ = ["has_support", "minimize_on_support"]
-
 # Most columns, and multiplications per step, for which Newton's method is cheap.
 COLUMNS, PRODUCTS = 1000, 1e9
 # Largest support for conjugate gradients, as a part of the rows: beyond it they converge slowly.

@@ -1,9 +1,7 @@
 """SVRG: the memory is that of a snapshot."""
 
-from ..._validation import check_flag, check_positive
+from ..._core.validation import check_flag, check_positive
 from ._run import IncrementalSolver, Run
-
-__all__ = ["Svrg"]
 
 # Epochs between two snapshots: more would be a mistake, and never end.
 MOST_INNER = 1e4

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from scipy.sparse.linalg import LinearOperator
 
-from ..._budget import time_budget
-from ..._loop import IterativeMethod, drive
-from ..._validation import (
+from ..._core.budget import time_budget
+from ..._core.loop import IterativeMethod, drive
+from ..._core.validation import (
     check_choice,
     check_integer,
     check_not_negative,
@@ -20,8 +20,6 @@ from .._frank_wolfe._iterate import check_answer, start_of
 from ..domains import DenseAtom, Simplex
 from ..domains._base import ask, check_domain
 from ._saddle_point import split_start
-
-__all__ = ["solve_matrix_game"]
 
 
 def solve_matrix_game(
@@ -79,13 +77,6 @@ def solve_matrix_game(
         ``y_last``, the averages of all plays, with ``lower_last`` and ``upper_last``; ``nit``,
         ``success``, ``status``, ``message`` and ``history`` (dict of arrays with the bounds of
         each round).
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, a payoff with NaN or infinity or of which ``rmatvec`` is not
-        the product with the transpose, sizes that do not fit, a start outside of its domain, an
-        oracle of which the bounds show that it is wrong.
 
     Warns
     -----

@@ -2,23 +2,21 @@
 
 from scipy.optimize import OptimizeResult
 
-from ..._budget import time_budget
-from ..._kernels.common.step_rules import FW, open_loop_step
-from ..._loop import drive
-from ..._validation import (
+from ..._core.budget import time_budget
+from ..._core.loop import drive
+from ..._core.validation import (
     check_choice,
     check_integer,
     check_not_negative,
     check_random_state,
 )
-from ..._warnings import warn
+from ..._core.warnings import warn
+from ..._kernels.common.step_rules import FW, open_loop_step
 from .._ends import end_of, fields_of
 from .._frank_wolfe._core import KINDS, FrankWolfe, checked_derivatives
 from .._frank_wolfe._iterate import Iterate
 from ..domains._base import check_domain
 from ._saddle_steps import resolve_step_size
-
-__all__ = ["solve_saddle_point", "split_start"]
 
 VARIANTS = ("fw", "away", "pairwise", "block")
 
@@ -105,14 +103,6 @@ def solve_saddle_point(
         the step that led there, counts). For "away" and "pairwise" the last points are the sums of
         ``atoms_x`` and ``atoms_y``, lists of `sklearn_fw.optim.domains.Atom`, with ``weights_x``
         and ``weights_y``; these are None else.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, missing constants, "adaptive" with a coupling that is too
-        strong, ``step_size="line_search"``, a start outside of its domain, values or gradients that
-        are not finite or of another shape, an oracle that answers with worse points than it is
-        asked at.
 
     Warns
     -----

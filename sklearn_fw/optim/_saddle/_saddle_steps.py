@@ -4,10 +4,8 @@ import math
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 
-from ..._validation import check_choice, check_flag, check_not_negative
+from ..._core.validation import check_choice, check_flag, check_not_negative
 from .._frank_wolfe._steps import named_rule
-
-__all__ = ["SaddleConstants", "resolve_step_size"]
 
 RULES = ("universal", "fictitious", "adaptive", "heuristic", "strongly_convex_set")
 

@@ -2,15 +2,13 @@
 
 import numpy as np
 
-from ..._validation import (
+from ..._core.validation import (
     check_array_of_numbers,
     check_integer,
     check_magnitude,
     check_not_negative,
     check_number,
 )
-
-__all__ = ["RunningAverage"]
 
 SCHEMES = {"none", "uniform", "suffix", "doubling", "weighted", "weighted2"}
 FAMILIES = {"power", "polynomial"}
@@ -45,12 +43,6 @@ class RunningAverage:
         Number of points.
     value : ndarray or None
         The average, None before the first point.
-
-    Raises
-    ------
-    ValueError
-        For an unknown scheme, "suffix" without horizon, and points of different shapes or that are
-        not finite.
 
     Notes
     -----

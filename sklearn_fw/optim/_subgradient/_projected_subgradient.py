@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..._budget import time_budget
-from ..._loop import IterativeMethod, drive
-from ..._result import Status
-from ..._validation import (
+from ..._core.budget import time_budget
+from ..._core.loop import IterativeMethod, drive
+from ..._core.result import Status
+from ..._core.validation import (
     check_array_of_numbers,
     check_integer,
     check_not_negative,
@@ -17,8 +17,6 @@ from ..._validation import (
 from .._ends import end_of
 from ._averages import RunningAverage
 from ._step_sizes import check_step_size, step_sizes
-
-__all__ = ["projected_subgradient"]
 
 
 def projected_subgradient(
@@ -86,12 +84,6 @@ def projected_subgradient(
         ``x`` (the average), ``x_last``, ``fun`` (objective at x, None without ``objective``),
         ``nit``, ``success`` (whether all steps were made), ``status``, ``message`` and ``history``
         (dict of arrays).
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, and an oracle or a projection that returns another shape or
-        numbers that are not finite.
 
     See Also
     --------

@@ -3,11 +3,14 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ..._loop import IterativeMethod
-from ..._validation import LARGEST
+from ..._core.loop import IterativeMethod
+from ..._core.validation import LARGEST
+from ..._kernels import lazy
 from ._step_sizes import step_sizes
 
-__all__ = ["SAMPLINGS", "RidgeProblem", "RowSteps", "SubgradientState"]
+incremental = lazy("incremental.incremental")
+rows_kernels = lazy("common.rows")
+subgradient = lazy("incremental.subgradient")
 
 SAMPLINGS = {"uniform", "shuffle", "cyclic"}
 
@@ -54,16 +57,13 @@ class RidgeProblem:
 
     def rows(self):
         """The rows and truths as kernels take them."""
-        from ..._kernels.common.rows import Rows
-        from ..._kernels.incremental.incremental import Target
-
         X = self.X
         if sp.issparse(X):
-            rows = Rows(X.data, X.indices, X.indptr, 0, None)
+            rows = rows_kernels.Rows(X.data, X.indices, X.indptr, 0, None)
         else:
             columns = np.arange(X.shape[1], dtype=np.int32)
-            rows = Rows(X.reshape(-1), columns, columns[:1], X.shape[1], None)
-        return rows, Target(self.loss._formula(), self.y, self.weight)
+            rows = rows_kernels.Rows(X.reshape(-1), columns, columns[:1], X.shape[1], None)
+        return rows, incremental.Target(self.loss._formula(), self.y, self.weight)
 
 
 class SubgradientState:
@@ -125,10 +125,8 @@ class RowSteps(IterativeMethod):
         )
 
     def _compiled(self, order, shares, rates):
-        from ..._kernels.incremental.subgradient import averaged_pass
-
         problem, state = self.problem, self.state
-        averaged_pass(
+        subgradient.averaged_pass(
             self.rows, self.target, order, shares, rates, problem.alpha, problem.bias,
             problem.radius, state.factors, state.v, state.u,
         )  # fmt: skip

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ..._validation import check_not_negative, check_positive
-
-__all__ = ["check_step_size", "step_sizes"]
+from ..._core.validation import check_not_negative, check_positive
 
 NAMED = {"theory": (2.0, 1.0), "pegasos": (1.0, 0.0)}
 

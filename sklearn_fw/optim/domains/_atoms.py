@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..._validation import check_array_of_numbers, check_integer, check_number
+from ..._core.validation import check_array_of_numbers, check_integer, check_number
 
 FEW = 0.25  # share of nonzero entries up to which a plain array is kept by its places
 PACKAGE = __name__.partition(".")[0]

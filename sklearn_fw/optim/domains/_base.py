@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ..._validation import check_array_of_numbers
+from ..._core.validation import check_array_of_numbers
 from ._atoms import Atom, as_atom, is_ours
 
 

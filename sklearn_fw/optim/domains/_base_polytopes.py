@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from ..._validation import check_array_of_numbers, check_magnitude, check_not_negative
+from ..._core.validation import check_array_of_numbers, check_magnitude, check_not_negative
 from ...projections._vectors import BEYOND
 from ..set_functions._functions import ModularFunction, as_submodular, base_of
 from ._atoms import DenseAtom

@@ -6,21 +6,16 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from ..._validation import check_choice, check_not_negative, check_number
+from ..._core.validation import check_choice, check_not_negative, check_number
+from ..._kernels import lazy
 from ._atoms import SparseAtom
 from ._base import Described
+
+shortest_path = lazy("graphs.shortest_path")
 
 LARGE = 2.0**600  # numbers from which on sums may overflow
 FINE = 2.0**-40  # of the largest number of a network: where its flows are rounded to
 TOLERANCE = 1e-10  # the least that HiGHS takes
-
-
-@functools.cache
-def kernels():
-    """The compiled loops; numba is loaded at the first question, not at import."""
-    from ..._kernels.graphs import shortest_path
-
-    return shortest_path
 
 
 class _Network(Described):
@@ -138,7 +133,7 @@ class DagPaths(_Network):
             edge_cost = cost
         else:
             node_cost = cost[self._order]
-        return kernels().lightest_path(
+        return shortest_path.lightest_path(
             self._first, self._tail, self._edge, edge_cost, node_cost, self._is_source,
             self._is_target,
         )  # fmt: skip

@@ -5,15 +5,12 @@ This is the one place where the sign turns: scores are the negative gradient.
 
 import numpy as np
 
-from ..._validation import check_array_of_numbers, check_magnitude
-from ...inference._layout import FlatParts, check_edges
-from ...inference._oracles._best_of import BestOf
-from ...inference._oracles._checked import can_be_asked, checked
-from ...inference._oracles._elimination import Elimination
-from ...inference._oracles._linear_programs import LPRelaxation
+from ..._core.checked_oracle import can_be_asked, checked
+from ..._core.layout import FlatParts, check_edges
+from ..._core.scores import is_forest
+from ..._core.validation import check_array_of_numbers, check_magnitude
+from ...inference import BestOf, Elimination, LPRelaxation, TreeMaxProduct
 from ...inference._oracles._resolve import trusted_oracle
-from ...inference._oracles._tree import TreeMaxProduct
-from ...inference._scores import is_forest
 from ._atoms import SparseAtom
 from ._base import Domain
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..._validation import check_flag, check_integer, check_not_negative
+from ..._core.validation import check_flag, check_integer, check_not_negative
 from ...inference._oracles._assignment import best_pairs
 from ...projections._vectors import BEYOND
 from ._atoms import SparseAtom

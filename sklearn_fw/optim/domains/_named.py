@@ -1,11 +1,9 @@
 """Domains by the names that estimators take."""
 
-from ..._validation import check_choice, check_positive
+from ..._core.validation import check_choice, check_positive
 from ._base import is_domain
 from ._sets import Box, L1Ball, L2Ball, LpBall, Simplex
 from ._spectral import NuclearNormBall, Spectrahedron
-
-__all__ = ["NAMES", "domain_of"]
 
 
 def _max_norm_ball(size, radius):

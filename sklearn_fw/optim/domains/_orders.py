@@ -5,16 +5,19 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..._packed import starts_of
-from ..._validation import (
+from ..._core.packed import starts_of
+from ..._core.validation import (
     check_array_of_numbers,
     check_choice,
     check_magnitude,
     check_not_negative,
 )
+from ..._kernels import lazy
 from ._atoms import SparseAtom
 from ._base import Described, Domain
 from ._sets import Product
+
+orderings = lazy("graphs.orderings")
 
 MOST = 2.0**28  # numbers of a point
 CONSTRAINTS = ("at_least_one", "exactly_one")
@@ -41,12 +44,6 @@ class OrderedPlacements(Described):
         Numbers of items and slots.
     diameter : float
         A bound on the largest distance of two points: the root of twice the number of items.
-
-    Raises
-    ------
-    ValueError
-        When there are more items than slots, or ``allowed`` leaves a sequence no placement; the
-        message names the sequence.
 
     See Also
     --------
@@ -154,14 +151,12 @@ class OrderedPlacements(Described):
         slots : ndarray of shape (n_items,)
             One after the other for several sequences.
         """
-        from ..._kernels.graphs.orderings import place_in_order
-
         cost = _costs(self, cost, "cost")
         if self._forbidden is not None:
             cost = np.where(self._forbidden, np.inf, cost)
         chosen = np.empty(len(self._row), np.int64)
         n_items, n_slots = np.ascontiguousarray(self.shapes.T)
-        bad = place_in_order(np.ascontiguousarray(cost), n_items, n_slots, chosen)
+        bad = orderings.place_in_order(np.ascontiguousarray(cost), n_items, n_slots, chosen)
         if bad >= 0:
             raise ValueError(
                 f"allowed leaves sequence {bad} no placement: there must be slots that ascend from "
@@ -228,12 +223,6 @@ class StateChoices(Domain):
     diameter : float
         A bound on the largest distance of two points: the root of twice the number of candidates,
         or of four for each clip with "exactly_one".
-
-    Raises
-    ------
-    ValueError
-        When a clip has no two candidates that may follow each other in the two states; the message
-        names the clip.
 
     See Also
     --------
@@ -339,13 +328,11 @@ class StateChoices(Domain):
         states : ndarray of shape (n_candidates,)
             -1 for none, 0 for the first and 1 for the second; clips follow each other.
         """
-        from ..._kernels.graphs.orderings import choose_states
-
         cost = _costs(self, cost, "cost")
         if self._forbidden is not None:
             cost = np.where(self._forbidden, np.inf, cost)
         chosen = np.empty(self.size // 2, np.int64)
-        bad = choose_states(
+        bad = orderings.choose_states(
             np.ascontiguousarray(cost).reshape(-1, 2), self._offsets, self._order, self._before,
             self.constraint == "exactly_one", chosen,
         )  # fmt: skip

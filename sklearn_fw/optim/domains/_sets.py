@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from ..._validation import (
+from ..._core.validation import (
     check_array_of_numbers,
     check_integer,
     check_not_negative,

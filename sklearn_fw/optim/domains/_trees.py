@@ -6,20 +6,16 @@ import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.csgraph import connected_components
 
-from ..._validation import check_integer, check_not_negative
-from ...inference._layout import check_edges
+from ..._core.layout import check_edges
+from ..._core.validation import check_integer, check_not_negative
+from ..._kernels import lazy
 from ._atoms import SparseAtom
 from ._base import Described
 
+max_flow = lazy("graphs.max_flow")
+spanning_trees = lazy("graphs.spanning_trees")
+
 EXACT_CHECK_MAX_NODES = 500  # one minimum cut for each node
-
-
-@functools.cache
-def kernels():
-    """The compiled loops; numba is loaded at the first question, not at import."""
-    from ..._kernels.graphs import spanning_trees
-
-    return spanning_trees
 
 
 class SpanningTrees(Described):
@@ -80,7 +76,7 @@ class SpanningTrees(Described):
 
     def lmo(self, gradient):
         order = np.argsort(self._vector(gradient, "gradient"), kind="stable")
-        counts = kernels().count_greedy_forests(self.edges, order[None], self.n_nodes)
+        counts = spanning_trees.count_greedy_forests(self.edges, order[None], self.n_nodes)
         return SparseAtom(self.size, np.flatnonzero(counts))
 
     def contains(self, x, tol=1e-9):
@@ -95,7 +91,7 @@ class SpanningTrees(Described):
         ``x`` is not negative, and sums may be too large by ``tol``; see the Notes of the class.
         """
         order = np.argsort(-x, kind="stable")
-        n_added = kernels().overfull_cluster(self.edges, order, x, self.n_nodes, tol)
+        n_added = spanning_trees.overfull_cluster(self.edges, order, x, self.n_nodes, tol)
         if n_added > 0:
             added = self.edges[order[:n_added]]
             component = components(added, self.n_nodes)
@@ -110,9 +106,7 @@ class SpanningTrees(Described):
         which is a cut: nodes with positive terms are joined to the sink, negative ones to the
         source, and the root inseparably to the source.
         """
-        from ..._kernels.graphs.max_flow import Arcs, max_flow, sort_arcs
-
-        first, head, sister, arc = sort_arcs(self.edges, self.n_nodes)
+        first, head, sister, arc = max_flow.sort_arcs(self.edges, self.n_nodes)
         capacity = np.empty(len(head))
         capacity[arc] = capacity[sister[arc]] = x / 2
         tail = np.repeat(np.arange(self.n_nodes), np.diff(first))
@@ -120,7 +114,7 @@ class SpanningTrees(Described):
         for root in range(self.n_nodes):
             residual, excess = capacity.copy(), -own
             excess[root] = 2.0 * self.n_nodes
-            flow = max_flow(Arcs(first, head, sister, residual, excess))
+            flow = max_flow.max_flow(max_flow.Arcs(first, head, sister, residual, excess))
             smallest = flow + np.minimum(np.delete(own, root), 0.0).sum() + own[root]
             if smallest < 1.0 - tol:
                 inside = excess > 0.0

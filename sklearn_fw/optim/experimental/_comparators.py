@@ -6,12 +6,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_scalar
 
-from ..._validation import check_choice, check_positive
+from ..._core.validation import check_choice, check_positive
+from ..._kernels import lazy
 from .._incremental._crew import Crew
 from .._incremental._engines import bounds_of
 from .._incremental._run import PlainRun, Point, Solver
 
-__all__ = ["AsySPCD", "Fista"]
+coordinate = lazy("incremental.coordinate")
+incremental = lazy("incremental.incremental")
+random = lazy("common.random")
 
 
 class FistaRun(PlainRun):
@@ -116,23 +119,22 @@ class Coordinates(Point):
 
     def __init__(self, problem, n_workers):
         super().__init__(problem)
-        from ..._kernels.incremental.coordinate import Columns, curvatures
-        from ..._kernels.incremental.incremental import Separable
-
         penalty, weight = problem.penalty, problem.weight
         # Rows without weight are left out; other runs may have shuffled their numbers.
         self.active = active = np.sort(problem.active)
         weight = None if weight is None else weight[active]
         self.target = problem.target()._replace(y=problem.y[active], weight=weight)
-        self.penalty = Separable(float(penalty.l1), float(penalty.l2), bounds_of(penalty, problem))
+        self.penalty = incremental.Separable(
+            float(penalty.l1), float(penalty.l2), bounds_of(penalty, problem)
+        )
         X = problem.X if active.size == problem.n_rows else problem.X[active]
         ones = np.full((active.size, 1), problem.fit_intercept, dtype=X.dtype)
         columns = sp.csc_array(sp.hstack([sp.csr_array(X), sp.csr_array(ones)], format="csc"))
-        self.columns = Columns(columns.data, columns.indices, columns.indptr)
+        self.columns = coordinate.Columns(columns.data, columns.indices, columns.indptr)
         self.crew = Crew(n_workers)
         self.x, self.scores = np.zeros(problem.n_columns + 1), np.zeros(active.size)
         self.curvature = np.empty(self.x.size)
-        curvatures(self.columns, weight, self.curvature)
+        coordinate.curvatures(self.columns, weight, self.curvature)
         self.curvature *= problem.loss.smoothness
 
     def set_step(self, step_size):
@@ -164,12 +166,10 @@ class Coordinates(Point):
 
     def run(self, order):
         """Make a step on every column of ``order``."""
-        from ..._kernels.incremental.coordinate import coordinate_epoch
-
         team = None if self.crew.size == 1 else True
 
         def work(part, worker):
-            coordinate_epoch(
+            coordinate.coordinate_epoch(
                 self.columns, self.target, self.penalty, part, self.x, self.scores, self.step, team
             )
             return 0.0
@@ -195,12 +195,10 @@ class CoordinateRun(PlainRun):
 
     def step(self):
         """A step on every column, then a certificate."""
-        from ..._kernels.common.random import draw, shuffle
-
         if self.settings.sampling == "shuffle":
-            shuffle(self.order, self.seed)
+            random.shuffle(self.order, self.seed)
         else:
-            draw(self.population, self.order, self.seed)
+            random.draw(self.population, self.order, self.seed)
         self.n_updates += self.order.size
         self.engine.run(self.order)
         self.problem.raise_kept()

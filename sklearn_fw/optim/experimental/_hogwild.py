@@ -1,9 +1,7 @@
 """Plain stochastic gradients without locks."""
 
-from ..._validation import check_not_negative
+from ..._core.validation import check_not_negative
 from .._incremental._run import IncrementalSolver, Run
-
-__all__ = ["Hogwild"]
 
 
 class HogwildRun(Run):

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ..._validation import LARGEST, check_array_of_numbers, check_choice, check_integer
-
-__all__ = ["memorization_rate", "memorization_step"]
+from ..._core.validation import LARGEST, check_array_of_numbers, check_choice, check_integer
 
 
 def memorization_rate(K, q, n, a):

@@ -6,14 +6,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from ..._validation import check_choice, check_integer, check_not_negative
+from ..._core.validation import check_choice, check_integer, check_not_negative
+from ..._kernels import lazy
 from .._incremental._engines import SeparableEngine
 from .._incremental._run import IncrementalSolver
 from .._incremental._saga import SagaRun
 from ._memorization import memorization_step
 from ._neighbors import METHODS, given_parents, graph_of_parents, neighbor_graph
 
-__all__ = ["NeighborSaga"]
+memory_kernels = lazy("incremental.memory")
+random = lazy("common.random")
 
 # What epsilon stands for the variants without one: never share, always share.
 EPSILON = {"q_saga": -1.0, "n_saga": -1.0, "shared_n_saga": np.inf}
@@ -57,12 +59,14 @@ class MemoryEngine(SeparableEngine):
 
     def connect(self, first, last, members, distances=None):
         """Fix which slots follow a step: ``members[first[i] : last[i]]`` that on row i."""
-        from ..._kernels.incremental.memory import Links, Sharing, Slots
-
         distances = np.empty(0) if distances is None else distances
-        self.links = Links(first, last, members, distances)
-        self.sharing = Sharing(self.epsilon, self.norms, float(self.problem.loss.smoothness))
-        self.slots = Slots(self.filled, np.empty(int((last - first).max(initial=1))), self.tally)
+        self.links = memory_kernels.Links(first, last, members, distances)
+        self.sharing = memory_kernels.Sharing(
+            self.epsilon, self.norms, float(self.problem.loss.smoothness)
+        )
+        self.slots = memory_kernels.Slots(
+            self.filled, np.empty(int((last - first).max(initial=1))), self.tally
+        )
 
     def move_to(self, coef, intercept, memory=None, total=None, mass=None):
         super().move_to(coef, intercept, memory, total, mass)
@@ -74,9 +78,7 @@ class MemoryEngine(SeparableEngine):
         if self.plain:
             self.tally[2] += order.size
             return super().run(order, refresh)
-        from ..._kernels.incremental.memory import memory_epoch
-
-        return memory_epoch(
+        return memory_kernels.memory_epoch(
             self.rows, self.target, self.penalty, order, self.state, self.memory, self.gamma,
             self.metric, self.links, self.sharing, self.slots,
         )  # fmt: skip
@@ -147,9 +149,7 @@ class NeighborRun(SagaRun):
 
     def _arcs(self):
         """Links of a new random circle of the rows: q consecutive ones beginning with each."""
-        from ..._kernels.common.random import shuffle
-
-        shuffle(self.ring, self.ring_seed)
+        random.shuffle(self.ring, self.ring_seed)
         first = np.zeros(self.problem.n_rows, dtype=np.intp)
         first[self.ring] = np.arange(self.ring.size)
         return first, first + self.q, np.append(self.ring, self.ring[: self.q - 1])

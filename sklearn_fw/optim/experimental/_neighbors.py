@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.random_projection import SparseRandomProjection
 from sklearn.utils import gen_batches
 
-from ..._validation import (
+from ..._core.validation import (
     check_choice,
     check_integer,
     check_magnitude,
@@ -15,8 +15,6 @@ from ..._validation import (
     check_table,
     find_labels,
 )
-
-__all__ = ["METHODS", "NeighborGraph", "neighbor_graph"]
 
 METHODS = ("auto", "exact", "lsh", "rp_tree")
 
@@ -81,11 +79,6 @@ def neighbor_graph(X, y, n_neighbors, *, method="auto", random_state=None):
     -------
     NeighborGraph
         Named tuple of ``parents``, ``distances``, ``indptr``, ``children``, ``child_distances``.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, and row numbers that are none or stand twice in a row.
 
     Notes
     -----

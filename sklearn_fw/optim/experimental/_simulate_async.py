@@ -4,12 +4,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 
-from ..._validation import check_integer, check_not_negative, check_random_state
+from ..._core.validation import check_integer, check_not_negative, check_random_state
+from ..._kernels import lazy
 from .._incremental._engines import SeparableEngine
 from .._incremental._minimize_saga import make_problem, solve
 from .._incremental._saga import SagaRun, SparseSaga
 
-__all__ = ["simulate_async"]
+simulate = lazy("incremental.simulate")
 
 # An objective this many times that of zero coefficients counts as infinite.
 DIVERGED = 1e3
@@ -82,11 +83,6 @@ def simulate_async(
         delays that do no harm) and ``history`` (dict of arrays, with the exact certificate of
         every epoch).
 
-    Raises
-    ------
-    ValueError
-        For parameters out of range, invalid data, several outputs or penalties of groups.
-
     See Also
     --------
     minimize_saga : The methods themselves.
@@ -147,8 +143,6 @@ class DelayedEngine(SeparableEngine):
 
     def __init__(self, problem, delay):
         super().__init__(problem, 1, order_columns=False)
-        from ..._kernels.incremental.simulate import Pending
-
         self.seed = self.pending = None
         if delay > 0:
             X = problem.X
@@ -158,12 +152,12 @@ class DelayedEngine(SeparableEngine):
             first[-1] = 0
             following = np.append(np.arange(1, n_places), -1)
             change = np.zeros((n_places, 2))
-            self.pending = Pending(first, following, np.zeros(n_places, dtype=np.intp), change)
+            self.pending = simulate.Pending(
+                first, following, np.zeros(n_places, dtype=np.intp), change
+            )
 
     def run(self, order, refresh=True):
-        from ..._kernels.incremental.simulate import delayed_epoch
-
-        delayed_epoch(
+        simulate.delayed_epoch(
             self.rows, self.target, self.penalty, order, self.state, self.memory, self.gamma,
             self.metric, self.pending, self.seed,
         )  # fmt: skip

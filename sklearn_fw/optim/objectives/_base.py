@@ -4,10 +4,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ..._validation import check_array_of_numbers, check_magnitude
+from ..._core.validation import check_array_of_numbers, check_magnitude
 from ..domains._atoms import is_ours
-
-__all__ = ["Objective", "is_quadratic", "knows_lines"]
 
 
 class Objective(ABC):

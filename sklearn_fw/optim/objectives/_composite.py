@@ -2,18 +2,19 @@
 
 import numpy as np
 
-from ..._validation import (
+from ..._core.validation import (
     check_array_of_numbers,
     check_flag,
     check_magnitude,
     check_sample_weight,
 )
+from ..._kernels import lazy
 from ...losses import LogLoss, Loss, MultinomialLogLoss, SquaredError, resolve_loss
 from ...losses._compiled import CompiledLoss
 from ._base import Objective
 from ._maps import LinearMap
 
-__all__ = ["Composite", "LeastSquares", "Logistic"]
+score_lines = lazy("frank_wolfe.score_lines")
 
 SHARE = 1e-3  # of the first slope, at which a step is the best one
 
@@ -158,8 +159,6 @@ class Composite(Objective):
 
     def _newton_step(self, image, ahead, slope, longest, guess, shifts, fits):
         """The same with an intercept per output, if it is to be fitted; else in one column."""
-        from ..._kernels.frank_wolfe import score_lines
-
         shape = (-1, len(shifts))
         weight = self._weight if len(shifts) == 1 else self._row_weight
         step, slope = score_lines.step_along(

@@ -5,10 +5,8 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from ..._validation import check_magnitude, check_table
+from ..._core.validation import check_magnitude, check_table
 from ..domains._atoms import RankOneAtom
-
-__all__ = ["LinearMap"]
 
 FEW = 0.2  # share of nonzero entries up to which columns are summed
 LONG, SPARSE = 1000, 0.02  # length and share of nonzero entries where points count as few columns

@@ -3,11 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ..._validation import check_array_of_numbers, check_magnitude
+from ..._core.validation import check_array_of_numbers, check_magnitude
 from ._base import Objective
 from ._maps import LinearMap
-
-__all__ = ["Quadratic"]
 
 SYMMETRIC = 1e-10  # relative difference of a matrix from its transpose that is rounding
 

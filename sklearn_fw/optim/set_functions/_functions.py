@@ -6,14 +6,14 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 
-from ..._validation import (
+from ..._core.layout import check_edges
+from ..._core.validation import (
     check_array_of_numbers,
     check_flag,
     check_integer,
     check_magnitude,
     check_sparse,
 )
-from ...inference._layout import check_edges
 
 BENT = 1e-9  # share of the largest step by which the steps of a concave list may rise
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._validation import check_array_of_numbers, check_magnitude, check_sparse, is_moderate
+from ..._core.checked_oracle import name_of
+from ..._core.validation import check_array_of_numbers, check_magnitude, check_sparse, is_moderate
 from ...inference import CallableOracle
-from ...inference._oracles._checked import name_of
 from .._models._base import missing_methods
 
 

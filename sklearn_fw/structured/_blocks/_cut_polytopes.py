@@ -8,12 +8,13 @@ as the hull itself: a corner is best.
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._core.packed import starts_of
+from ..._core.warnings import warn
+from ..._kernels import lazy
 from ..._kernels.structured.edge_mix import POTTS
-from ..._packed import starts_of
-from ..._warnings import warn
 from ._part_polytopes import PartPolytopes
 
-__all__ = ["CutPolytopes", "only_attract"]
+cut_projection = lazy("structured.cut_projection")
 
 MOST_STEPS = 20_000
 
@@ -150,11 +151,9 @@ class CutPolytopes(PartPolytopes):
 
     def project(self, p, accuracy):
         """Nearest points; the dual variables of the last projection are the start of this one."""
-        from ..._kernels.structured.cut_projection import project_cuts
-
         self.n_calls += len(self.weight)
         z, bounds = np.empty(self.size), np.empty(len(self.weight))
-        project_cuts(
+        cut_projection.project_cuts(
             self._ends, self._parts.node_start, self._edge_start, np.ascontiguousarray(p),
             self._steps, accuracy, MOST_STEPS, self._dual, z, bounds,
         )  # fmt: skip

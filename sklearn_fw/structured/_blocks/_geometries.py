@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Entropy", "Euclidean", "Point", "Potentials"]
-
 
 class Potentials(NamedTuple):
     """What prox steps add up: ``F_i' w + s c_i`` for every sample."""

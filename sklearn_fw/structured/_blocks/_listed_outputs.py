@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._core.checked_oracle import name_of
 from ..._kernels.structured.block_rules import CALLS
-from ...inference._oracles._checked import name_of
 from ._base import Mixture
 from ._checked_model import SparseVector, difference, union
 

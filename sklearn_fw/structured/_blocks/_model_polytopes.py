@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from ..._packed import starts_of
+from ..._core.packed import starts_of
 from ._checked_model import CheckedPolytopes
 from ._geometries import Point
-
-__all__ = ["ModelPolytopes"]
 
 # Methods that a model without part scores needs besides the four compulsory ones.
 SHARED = ("z_size", "label_vector", "adjoint", "apply", "loss_vector", "z_diameter")

@@ -5,12 +5,14 @@ from functools import cache, cached_property
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from ..._kernels import lazy
 from ...optim._frank_wolfe._min_norm_point import HullProjection
 from ...optim.domains import SparseAtom
 from ...projections import project_simplex
 from ._geometries import Point
 
-__all__ = ["PartPolytopes"]
+block_gibbs = lazy("structured.block_gibbs")
+blocks_kernels = lazy("structured.blocks")
 
 
 @cache
@@ -84,11 +86,9 @@ class PartPolytopes:
         return np.concatenate([out.ravel(), tables.ravel()])
 
     def _score_nodes(self, w, s, out):
-        from ..._kernels.structured.block_gibbs import node_scores
-
         view = self._view(np.ascontiguousarray(w))
         self._share(
-            lambda first, last: node_scores(
+            lambda first, last: block_gibbs.node_scores(
                 self._parts, view, float(s), first, last, self._make_scratch().oracle, out
             )
         )
@@ -105,10 +105,8 @@ class PartPolytopes:
         return self._psi(), float(self._marginals.loss.sum())
 
     def _psi(self):
-        from ..._kernels.structured.blocks import accumulate
-
         psi = np.zeros(self.n_weights)
-        accumulate(
+        blocks_kernels.accumulate(
             self._parts, self._marginals, np.empty(0, np.int32), 1.0, self._view(psi),
             self._make_scratch().step,
         )  # fmt: skip
@@ -118,8 +116,6 @@ class PartPolytopes:
 
     def gibbs(self, potentials, stored):
         """The point of marginals of potentials."""
-        from ..._kernels.structured.block_gibbs import node_losses, set_to_gibbs
-
         parts, here, values = self._parts, self._marginals, np.empty(len(self.weight))
         if potentials.array is None:
             view = self._score_nodes(potentials.w, potentials.s, here.nodes)
@@ -128,8 +124,8 @@ class PartPolytopes:
             here.nodes[:] = potentials.array[: here.nodes.size].reshape(here.nodes.shape)
 
         def run(first, last):
-            set_to_gibbs(parts, here, view.tables, first, last, values)
-            node_losses(parts, here.nodes, first, last, here.loss)
+            block_gibbs.set_to_gibbs(parts, here, view.tables, first, last, values)
+            block_gibbs.node_losses(parts, here.nodes, first, last, here.loss)
 
         self._share(run)
         self.n_calls += len(self.weight)
@@ -172,10 +168,8 @@ class PartPolytopes:
 
     def center(self):
         """The truth."""
-        from ..._kernels.structured.blocks import set_to_truth
-
         self._marginals.nodes[:], self._marginals.tables[:] = 0.0, 0.0
-        set_to_truth(self._parts, self._marginals)
+        blocks_kernels.set_to_truth(self._parts, self._marginals)
         return np.concatenate([self._marginals.nodes.ravel(), self._marginals.tables.ravel()])
 
     def weight_of_entries(self):
@@ -238,9 +232,7 @@ class _Corners:
 
 def set_marginals(parts, marginals, z):
     """Put a flat vector of `PartPolytopes`, and its losses, into the `Marginals`."""
-    from ..._kernels.structured.block_gibbs import node_losses
-
     cut = marginals.nodes.size
     marginals.nodes[:] = z[:cut].reshape(marginals.nodes.shape)
     marginals.tables[:] = z[cut:].reshape(marginals.tables.shape)
-    node_losses(parts, marginals.nodes, 0, len(parts.weight), marginals.loss)
+    block_gibbs.node_losses(parts, marginals.nodes, 0, len(parts.weight), marginals.loss)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from ..._core.checked_oracle import name_of
+from ..._core.packed import starts_of
 from ..._kernels.structured import block_primitives as primitives
 from ..._kernels.structured.block_rules import CALLS, WORSE
-from ..._packed import starts_of
 from ...inference import PairwiseScores
-from ...inference._oracles._checked import name_of
 from .._models._part_scores import augmented_argmax
 from ._base import Answer, Mixture, Sweep, means_of
 

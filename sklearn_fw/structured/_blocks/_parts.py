@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils.parallel import delayed
 
+from ..._core.threads import chunks, n_threads, parallel
+from ..._kernels import lazy
 from ..._kernels.structured import block_primitives as primitives
 from ..._kernels.structured import blocks as kernels
 from ..._kernels.structured.block_rules import CALLS, EVICTED, EXACT_STEPS, VISITS
@@ -14,7 +16,6 @@ from ..._kernels.structured.parts import (
     StepScratch,
     Weights,
 )
-from ..._threads import chunks, n_threads, parallel
 from ...inference import CallableOracle, Enumeration, TreeMaxProduct, Viterbi
 from ...inference._oracles._natural import FEW_LABELINGS
 from .._models._part_scores import Graph, augmented_argmax
@@ -25,6 +26,8 @@ from ._sizes import mean_square, n_costly
 from ._smoothed import SmoothedParts
 from ._stored_corners import StoredCorners
 from ._workers import Workers
+
+kept_corners = lazy("structured.kept_corners")
 
 # Oracles whose loop is inside the compiled pass, as is `Enumeration` of few labellings; any other
 # object is called from Python.
@@ -247,11 +250,9 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
 
     def keep(self, answers):
         """Make the labellings of a sweep corners; see `Blocks.keep`."""
-        from ..._kernels.structured.kept_corners import keep_labels
-
         first = 0
         while first < self.n_blocks:
-            first = keep_labels(
+            first = kept_corners.keep_labels(
                 self._parts, self._dual, self._corners, answers, self._scratch, first
             )
             if first < self.n_blocks:
@@ -259,10 +260,10 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
 
     def best_kept(self):
         """The best corner of every block; see `Blocks.best_kept`."""
-        from ..._kernels.structured.kept_corners import best_corners
-
         slots, (values, current) = np.zeros(self.n_blocks, np.int64), np.empty((2, self.n_blocks))
-        best_corners(self._parts, self._dual, self._corners, self._scratch, slots, values, current)
+        kept_corners.best_corners(
+            self._parts, self._dual, self._corners, self._scratch, slots, values, current
+        )
         return slots, values, current
 
     def kept(self, slots):

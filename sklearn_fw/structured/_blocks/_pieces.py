@@ -4,7 +4,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from ..._packed import starts_of
+from ..._core.packed import starts_of
+from ..._kernels import lazy
+
+sparse = lazy("common.sparse")
 
 
 def can_be_cut(parts):
@@ -50,8 +53,6 @@ def regrouped(parts, group):
     parts : _kernels.structured.parts.Parts
         A group weighs as much as the sample that it is from; weights sum to one.
     """
-    from ..._kernels.common.sparse import number_locally
-
     kept = group >= 0
     group = np.where(kept, np.unique(group[kept], return_inverse=True)[1][np.cumsum(kept) - 1], -1)
     nodes = np.flatnonzero(kept)
@@ -69,7 +70,7 @@ def regrouped(parts, group):
     samples = _sample_of_nodes(parts)
     weight = parts.weight[samples[nodes[node_start[:-1]]]]
     rows = _rows(parts, samples)[nodes]
-    local, attribute_start, attributes = number_locally(
+    local, attribute_start, attributes = sparse.number_locally(
         node_start, rows.indptr.astype(np.int64), rows.indices, parts.n_attributes
     )
     return parts._replace(

@@ -13,8 +13,6 @@ from ._cut_polytopes import CutPolytopes, only_attract
 from ._model_polytopes import ModelPolytopes
 from ._part_polytopes import PartPolytopes
 
-__all__ = ["polytopes_of"]
-
 
 def polytopes_of(blocks):
     """The convex hulls of the outputs of `Blocks`, whose lam and dual variables stay."""

@@ -3,10 +3,10 @@
 import numpy as np
 from sklearn.utils.parallel import delayed
 
+from ..._core.threads import chunks, parallel
 from ..._kernels.structured import blocks as kernels
 from ..._kernels.structured.block_rules import CALLS
 from ..._kernels.structured.parts import Marginals
-from ..._threads import chunks, parallel
 from ...inference import PairwiseScores
 from ._base import Answer, Sweep
 from ._parts import PartBlocks

@@ -2,10 +2,14 @@
 
 import numpy as np
 
+from ..._core.checked_oracle import name_of
+from ..._kernels import lazy
 from ..._kernels.structured.block_rules import CALLS
 from ...inference import PairwiseScores
-from ...inference._oracles._checked import name_of
 from ._base import Mixture, SmoothedSweep
+
+smoothed = lazy("structured.smoothed")
+sum_product = lazy("graphs.sum_product")
 
 
 class SmoothedParts:
@@ -46,8 +50,6 @@ class SmoothedParts:
         """A compiled pass, which threads share, where oracles are compiled; see `Blocks`."""
         if not self.sums_are_compiled:
             return super().smoothed_sweep(w, temperature, loss_weight, mean)
-        from ..._kernels.structured import smoothed
-
         self._check_sums(loss_weight)
         self.counts[CALLS] += self.n_blocks
         view, out, targets = self._view(np.ascontiguousarray(w)), np.empty((3, self.n_blocks)), []
@@ -67,27 +69,24 @@ class SmoothedParts:
 
     def make_sums(self):
         """Working memory of one thread for compiled sums."""
-        from ..._kernels.graphs.sum_product import Beliefs, Weights
-        from ..._kernels.structured.smoothed import Sums
-
         parts, n_states = self._parts, self._n_states
         n_nodes = int(np.diff(parts.node_start).max())
         n_edges = int((parts.edge_stop - parts.edge_start).max(initial=0))
         n_shared = parts.n_tables if parts.mix is None else 0
         tables = np.zeros((3, n_shared, n_states, n_states))
         nodes = np.zeros((5, n_nodes, n_states))
-        beliefs = Beliefs(
+        beliefs = sum_product.Beliefs(
             nodes[0], np.zeros((n_edges, n_states)), np.zeros(n_edges), np.zeros(n_nodes, np.bool_),
             np.zeros((2, n_states)),
         )  # fmt: skip
-        return Sums(
+        return smoothed.Sums(
             node=nodes[1],
             table=np.zeros(parts.n_tables * n_states**2),
             scores=nodes[2],
             beliefs=beliefs,
             message=nodes[3],
             factor=nodes[4],
-            weights=Weights(np.arange(n_shared), tables[0], np.zeros(n_shared)),
+            weights=sum_product.Weights(np.arange(n_shared), tables[0], np.zeros(n_shared)),
             turned=tables[1],
             pairs=tables[2],
             line=np.zeros((2, n_states)),

@@ -6,9 +6,7 @@ from uuid import uuid4
 
 from sklearn.utils.parallel import delayed
 
-from ..._threads import chunks, n_workers, parallel, shares_memory
-
-__all__ = ["Shipment", "Workers"]
+from ..._core.threads import chunks, n_workers, parallel, shares_memory
 
 PIECES = 4  # jobs for each worker: none waits long for the slowest
 MOST_SHIPPED = 4  # training sets that a process keeps

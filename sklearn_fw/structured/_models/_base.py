@@ -6,8 +6,6 @@ from sklearn.base import BaseEstimator
 
 from ...task_losses import TaskLoss, resolve_task_loss
 
-__all__ = ["StructuredModel", "kept_loss", "loss_of_nodes", "missing_methods"]
-
 REQUIRED = ("joint_feature", "loss", "loss_augmented_inference", "inference")
 
 

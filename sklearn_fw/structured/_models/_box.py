@@ -2,14 +2,12 @@
 
 import numpy as np
 
-from ..._validation import check_array_of_numbers, check_magnitude
-from ...inference._oracles._subwindow_search import BoxScores, SubwindowSearch
+from ..._core.validation import check_array_of_numbers, check_magnitude
+from ...inference import BoxScores, SubwindowSearch
 from ...task_losses import BoxLoss
 from ...task_losses._places import as_box
 from ._scored import ScoredModel
 from ._tree_pose import as_image, as_lists
-
-__all__ = ["BoxModel"]
 
 
 class BoxModel(ScoredModel):
@@ -75,11 +73,6 @@ class BoxModel(ScoredModel):
         -------
         self : BoxModel
             The model.
-
-        Raises
-        ------
-        ValueError
-            When an array has a wrong shape or holds NaN, or a box is empty or outside of its image.
         """
         X, y = as_lists(X, y)
         self.n_features_in_ = as_image(X[0], "X[0]").shape[2]

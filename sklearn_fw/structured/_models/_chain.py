@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._validation import check_flag
+from ..._core.validation import check_flag
 from ...inference import Viterbi
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph
@@ -15,9 +15,6 @@ from ._ragged import (
     stack_rows,
 )
 from ._rows import Rows
-
-__all__ = ["ChainModel"]
-
 
 ENDS = np.array([0, 1])  # nodes of an edge, counted from its number
 

@@ -5,13 +5,11 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..._validation import check_array_of_numbers, check_magnitude, is_moderate
+from ..._core.validation import check_array_of_numbers, check_magnitude, is_moderate
 from ...task_losses import ZeroOneLoss, resolve_task_loss
 from .._items import length_of
 from ._base import kept_loss
 from ._scored import ScoredModel
-
-__all__ = ["EnumeratedModel"]
 
 
 class Largest(BaseEstimator):

@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ..._validation import check_array_of_numbers, check_choice, check_list
-from ...inference._scores import as_array
+from ..._core.scores import as_array
+from ..._core.validation import check_array_of_numbers, check_choice, check_list
 from ._graph_items import (
     Numbered,
     edges_of_kinds,
@@ -16,8 +16,6 @@ from ._graph_items import (
 from ._labelled import LabelledParts
 from ._parts import MIRRORS, Sample
 from ._ragged import labels_in
-
-__all__ = ["GraphModel"]
 
 
 class GraphModel(LabelledParts):

@@ -2,12 +2,10 @@
 
 import numpy as np
 
+from ..._core.scores import is_forest
 from ...inference import GraphCut
-from ...inference._scores import is_forest
 from ...task_losses import HammingLoss
 from ._graph import GraphModel
-
-__all__ = ["GraphCutModel"]
 
 
 class GraphCutModel(GraphModel):

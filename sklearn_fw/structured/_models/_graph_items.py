@@ -5,11 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._packed import starts_of
-from ..._validation import check_array_of_numbers
-from ...inference._scores import as_array, integers
-
-__all__ = ["Numbered", "edges_of_kinds", "is_graph", "is_kinds", "nodes_in_order", "read_networkx"]
+from ..._core.packed import starts_of
+from ..._core.scores import as_array, integers
+from ..._core.validation import check_array_of_numbers
 
 
 def is_graph(x):

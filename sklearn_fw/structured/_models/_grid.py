@@ -4,12 +4,10 @@ import itertools
 
 import numpy as np
 
-from ..._validation import check_array_of_numbers, check_flag, check_list
-from ...inference._scores import as_array
+from ..._core.scores import as_array
+from ..._core.validation import check_array_of_numbers, check_flag, check_list
 from ._labelled import LabelledParts
 from ._parts import Sample
-
-__all__ = ["GridModel"]
 
 # How far apart neighbours are, as the number of coordinates in which they differ.
 NEIGHBORHOODS = {2: {4: 1, 8: 2}, 3: {6: 1, 18: 2, 26: 3}}

@@ -4,14 +4,12 @@ from copy import copy
 
 import numpy as np
 
-from ..._validation import check_integer, check_list
+from ..._core.validation import check_integer, check_list
 from ...inference import Viterbi
 from ._pairwise import PairwiseModel
 from ._part_samples import difficulty
 from ._parts import PartModel
 from ._ragged import Stacked
-
-__all__ = ["HiddenStates", "labelled"]
 
 
 class HiddenStates(PairwiseModel):
@@ -220,7 +218,7 @@ class HiddenStates(PairwiseModel):
     def _losses(self, y_true, y, training=False, X=None):
         if not isinstance(y_true, Stacked):
             return self.base._losses(y_true, y, training, X)
-        from ...task_losses._costs import costs_of
+        from ..._core.costs import costs_of
 
         base, node_start = self.base, self._node_start_of(y)
         nodes = self._about_nodes(X)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..._packed import starts_of
-from ..._validation import check_flag, check_list
-from ...inference._scores import integers
+from ..._core.packed import starts_of
+from ..._core.scores import integers
+from ..._core.validation import check_flag, check_list
 from ...task_losses import Truth
 from ._parts import PartModel, Sample
 from ._ragged import class_weights, encode_labels, find_classes, stack_labels, stack_rows

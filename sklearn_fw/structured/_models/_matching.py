@@ -2,17 +2,18 @@
 
 import numpy as np
 
-from ..._links import common_shape, links_of, pairs_of
-from ..._validation import check_array_of_numbers, check_flag, check_list, check_magnitude
-from ...inference._oracles._assignment import Assignment
+from ..._core.costs import costs_of, truth_of_pairs
+from ..._core.links import common_shape, links_of, pairs_of
+from ..._core.validation import check_array_of_numbers, check_flag, check_list, check_magnitude
+from ..._kernels import lazy
+from ...inference import Assignment
 from ...task_losses import LinkLoss
-from ...task_losses._costs import costs_of, truth_of_pairs
 from .._items import length_of
 from ._base import kept_loss, loss_of_nodes
 from ._matching_polytope import MatchingPolytope
 from ._scored import ScoredModel
 
-__all__ = ["MatchingModel"]
+matching = lazy("graphs.matching")
 
 NAMES = ("links", "hamming", "hamming_sum")  # of task losses
 
@@ -110,12 +111,6 @@ class MatchingModel(MatchingPolytope, ScoredModel):
         -------
         self : MatchingModel
             The model.
-
-        Raises
-        ------
-        ValueError
-            When an array has a wrong shape or holds NaN, when an output is no matching, or the loss
-            is no sum over pairs.
         """
         if not self._loss.decomposes:
             raise ValueError(
@@ -282,14 +277,7 @@ class MatchingModel(MatchingPolytope, ScoredModel):
         -------
         scores : ndarray of shape (J, K)
             What the oracle maximises.
-
-        Raises
-        ------
-        ValueError
-            When x has another shape or holds NaN or infinity.
         """
-        from ..._kernels.graphs.matching import pair_scores
-
         x, w = self._check_input(x), check_array_of_numbers(w, "w")
         check_magnitude(w, "w")
         if w.shape != (self.n_features_in_,):
@@ -298,7 +286,9 @@ class MatchingModel(MatchingPolytope, ScoredModel):
         if features.dtype not in (np.float64, np.float32):
             features = features.astype(np.float64)
         scores = np.empty(x.shape[:2])
-        pair_scores(np.ascontiguousarray(features), np.ascontiguousarray(w), scores.ravel())
+        matching.pair_scores(
+            np.ascontiguousarray(features), np.ascontiguousarray(w), scores.ravel()
+        )
         if not np.isfinite(scores).all():
             raise ValueError("scores are not finite: x or w contains NaN, infinity or huge numbers")
         return scores

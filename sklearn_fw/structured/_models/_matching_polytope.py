@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..._links import links_of
-from ..._validation import check_array_of_numbers, check_choice, check_magnitude
+from ..._core.links import links_of
+from ..._core.validation import check_array_of_numbers, check_choice, check_magnitude
 from ...projections import project_matching, sinkhorn_matching
 
 

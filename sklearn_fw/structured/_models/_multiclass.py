@@ -4,15 +4,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..._validation import check_array_of_numbers, check_flag, find_labels
-from ...task_losses._costs import costs_of
+from ..._core.costs import costs_of
+from ..._core.validation import check_array_of_numbers, check_flag, find_labels
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph
 from ._ragged import as_labels, class_weights, encode_labels, find_classes, observed
 from ._rows import Rows
 from ._tabular import check_rows, one_row_each, stacked_rows
-
-__all__ = ["MulticlassModel"]
 
 
 class MulticlassModel(PairwiseModel):

@@ -4,15 +4,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from ..._validation import check_array_of_numbers, check_choice, check_flag, check_sparse
+from ..._core.costs import MISSING
+from ..._core.validation import check_array_of_numbers, check_choice, check_flag, check_sparse
 from ...optim.domains import SpanningTrees
-from ...task_losses._costs import MISSING
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
 from ._rows import Rows
 from ._tabular import check_rows, one_row_each, stacked_rows
-
-__all__ = ["MultilabelModel"]
 
 
 class MultilabelModel(PairwiseModel):

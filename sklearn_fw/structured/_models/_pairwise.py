@@ -15,16 +15,20 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
-from ..._validation import check_array_of_numbers, check_magnitude
+from ..._core.costs import MISSING, costs_of
+from ..._core.validation import check_array_of_numbers, check_magnitude
+from ..._kernels import lazy
 from ...inference import PairwiseScores, TreeMaxProduct
 from ...inference._oracles._natural import FEW_LABELINGS, natural_oracle
 from ...task_losses import HammingLoss, Truth
-from ...task_losses._costs import MISSING, costs_of
 from ._base import REQUIRED, StructuredModel, loss_of_nodes
 from ._part_scores import PartScores, augmented_argmax
 from ._rows import plain, size_of_rows, with_markers, writable
 from ._sparse_weights import dense_part, product
 from ._units import PLAIN, Columns
+
+parts_kernels = lazy("structured.parts")
+sparse = lazy("common.sparse")
 
 ALL_LABELINGS = 1_000_000  # what `Enumeration` lists at most
 
@@ -216,19 +220,16 @@ class PairwiseModel(StructuredModel):
 
     def _build_parts(self, X, y, weight):
         """The training set as `_kernels.structured.parts.Parts`; ``weight`` sums to one."""
-        from ..._kernels.common.sparse import number_locally
-        from ..._kernels.structured.parts import Parts
-
         rows = self._stack(X)
         n_own = self._n_own(rows)
         states, costs = self._targets(y, rows, n_own)
         matrix = with_markers(rows._replace(matrix=plain(rows.matrix)), self._units)
         indptr = matrix.indptr.astype(np.int64)
-        local, attribute_start, attributes = number_locally(
+        local, attribute_start, attributes = sparse.number_locally(
             rows.row_start, indptr, writable(matrix.indices), self._n_attributes
         )
         graph = self._graph_of(rows)
-        parts = Parts(
+        parts = parts_kernels.Parts(
             row_start=rows.row_start,
             indptr=indptr,
             local=local,
@@ -255,7 +256,7 @@ class PairwiseModel(StructuredModel):
         )
         # joblib maps large arrays into its workers read-only, and numba would compile all kernels
         # once more for arrays of that kind.
-        return Parts(*(writable(field) for field in parts))
+        return parts_kernels.Parts(*(writable(field) for field in parts))
 
     def _targets(self, y, rows, n_own):
         """True states of all nodes, of ``n_own`` that each has, and their `NodeCosts`."""
@@ -436,11 +437,6 @@ class PairwiseModel(StructuredModel):
         augmented : PairwiseScores
             Scores whose maximiser is the loss-augmented prediction. Weights of nodes, which only
             inputs tell, are not in them.
-
-        Raises
-        ------
-        ValueError
-            When the loss is not a sum over nodes (zero-one loss).
         """
         if not isinstance(scores, PairwiseScores):
             raise TypeError(f"scores must be PairwiseScores, got {type(scores).__name__}")

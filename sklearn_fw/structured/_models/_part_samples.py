@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._validation import check_array_of_numbers, check_magnitude
-from ...inference._scores import as_array, is_forest
+from ..._core.scores import as_array, is_forest
+from ..._core.validation import check_array_of_numbers, check_magnitude
 
 
 class Sample(NamedTuple):

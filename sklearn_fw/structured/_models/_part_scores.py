@@ -4,9 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._core.checked_oracle import name_of
+from ..._core.scores import is_forest
+from ..._kernels import lazy
 from ...inference import PairwiseScores
-from ...inference._oracles._checked import name_of
-from ...inference._scores import is_forest, kernels
+
+edge_mix = lazy("structured.edge_mix")
+sum_product = lazy("graphs.sum_product")
+tree_kernels = lazy("graphs.tree")
+tree = lazy("graphs.tree")
 
 EDGE_NUMBERS = 2**21  # marginals of edges in memory at a time
 
@@ -41,10 +47,8 @@ class Graph(NamedTuple):
         here = slice(self.start[i], self.stop[i])
         edges, shape = self.edges[here], (self.stop[i] - self.start[i], *tables.shape[1:])
         if self.mix is not None:
-            from ..._kernels.structured.edge_mix import mix_tables
-
             pairwise = np.empty(shape)
-            mix_tables(self.mix, here.start, here.stop, tables, pairwise)
+            edge_mix.mix_tables(self.mix, here.start, here.stop, tables, pairwise)
         elif len(tables) == 1:
             pairwise = np.broadcast_to(tables[0], shape)
         else:
@@ -58,9 +62,7 @@ class Graph(NamedTuple):
         if self.mix is None:
             np.add.at(out, (self.table[here], ends[:, 0], ends[:, 1]), 1.0)
         else:
-            from ..._kernels.structured.edge_mix import add_mixed_labels
-
-            add_mixed_labels(self.mix, here.start, ends, n_states, out.reshape(-1))
+            edge_mix.add_mixed_labels(self.mix, here.start, ends, n_states, out.reshape(-1))
         return out
 
     def summed(self, i, pairs, n_tables):
@@ -69,9 +71,7 @@ class Graph(NamedTuple):
         if self.mix is None:
             np.add.at(out, self.table[self.start[i] : self.stop[i]], pairs)
         else:
-            from ..._kernels.structured.edge_mix import add_mixed_marginals
-
-            add_mixed_marginals(self.mix, self.start[i], pairs, out.reshape(-1))
+            edge_mix.add_mixed_marginals(self.mix, self.start[i], pairs, out.reshape(-1))
         return out
 
 
@@ -96,10 +96,8 @@ class PartScores(NamedTuple):
 
     def argmax(self):
         """States of all nodes and values of all samples, by the compiled trees."""
-        from ..._kernels.graphs.tree import tree_argmax_batch
-
         graph, states = self.graph, np.empty(len(self.nodes), np.int32)
-        values = tree_argmax_batch(
+        values = tree_kernels.tree_argmax_batch(
             self.nodes, self.node_start, graph.start, graph.stop, graph.edges, graph.table,
             self.tables, states,
         )  # fmt: skip
@@ -110,8 +108,6 @@ class PartScores(NamedTuple):
         if oracle is not None:
             found = [oracle.marginals(scores)[0] for scores in self.each()]
             return np.concatenate([np.empty((0, self.nodes.shape[1])), *found])
-        from ..._kernels.graphs.sum_product import tree_marginals_batch
-
         full = np.flatnonzero(self.lengths)
         if not len(full):
             return np.empty_like(self.nodes)
@@ -125,7 +121,7 @@ class PartScores(NamedTuple):
             a, b = starts[part[0]], starts[part[-1] + 1]
             first, stop = graph.start[full[part]], graph.stop[full[part]]
             edge = np.empty((n_edges[part].sum(), *self.tables.shape[1:]))
-            tree_marginals_batch(
+            sum_product.tree_marginals_batch(
                 self.nodes[a:b], starts[part[0] : part[-1] + 2] - a, first, stop, graph.edges,
                 graph.table, self.tables, node[a:b], edge,
             )  # fmt: skip
@@ -138,7 +134,7 @@ def oriented(edges, n_nodes):
     Also where each edge was before, and whether it was turned around.
     """
     edges = np.array(edges, dtype=np.int64).reshape(-1, 2)
-    found = kernels().orient_forest(edges, n_nodes)
+    found = tree.orient_forest(edges, n_nodes)
     if len(found[0]) == len(edges):
         return found
     return edges, np.arange(len(edges)), np.zeros(len(edges), dtype=bool)

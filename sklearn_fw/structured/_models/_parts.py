@@ -5,11 +5,12 @@ from abc import abstractmethod
 import numpy as np
 import scipy.sparse as sp
 
-from ..._packed import starts_of
-from ..._validation import check_array_of_numbers, check_choice, check_list, check_magnitude
-from ...inference._scores import as_array
+from ..._core.costs import MISSING
+from ..._core.packed import starts_of
+from ..._core.scores import as_array
+from ..._core.validation import check_array_of_numbers, check_choice, check_list, check_magnitude
+from ..._kernels import lazy
 from ...task_losses import Truth
-from ...task_losses._costs import MISSING
 from .._items import length_of
 from ._pairwise import PairwiseModel
 from ._part_samples import (
@@ -27,7 +28,7 @@ from ._part_scores import Graph, oriented
 from ._ragged import stack_rows
 from ._rows import Rows, size_of_rows
 
-__all__ = ["PartModel"]
+edge_mix = lazy("structured.edge_mix")
 
 # Codes of `_kernels.structured.edge_mix`.
 MIRRORS = {"free": 0.0, "symmetric": 1.0, "antisymmetric": -1.0, "potts": 2.0}
@@ -196,12 +197,6 @@ class PartModel(PairwiseModel):
         -------
         self : PartModel
             The model.
-
-        Raises
-        ------
-        ValueError
-            When inputs differ in their kinds or numbers of features, or an output does not fit its
-            input.
         """
         self._set_losses()
         self._look_at(X, y)
@@ -412,13 +407,11 @@ class PartModel(PairwiseModel):
         table, turned = np.concatenate(table).astype(np.int64), np.concatenate(turned)
         mix = None
         if weights or np.any(turned) or np.any(self._mirrors):
-            from ..._kernels.structured.edge_mix import EdgeMix
-
             rows = sp.vstack(weights, format="csr") if weights else units(table, self.n_tables_)
             scales = self._table_scales
             if scales is not None:
                 rows.data /= scales[rows.indices]
-            mix = EdgeMix(
+            mix = edge_mix.EdgeMix(
                 rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data, turned,
                 self._mirrors,
             )  # fmt: skip

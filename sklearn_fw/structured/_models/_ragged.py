@@ -8,16 +8,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import assert_all_finite
 
-from ..._packed import Packed, stack
-from ..._validation import (
+from ..._core.costs import MISSING
+from ..._core.packed import Packed, stack
+from ..._core.validation import (
     check_list,
     check_magnitude,
     check_not_negative,
     check_sparse,
     is_moderate,
 )
-from ..._warnings import warn
-from ...task_losses._costs import MISSING
+from ..._core.warnings import warn
 
 KEPT = (np.float64, np.float32)  # all other numbers become the former
 NEEDS_NUMBERS = (

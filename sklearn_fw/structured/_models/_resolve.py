@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from ..._packed import Packed
+from ..._core.packed import Packed
 from ._base import missing_methods
 from ._box import BoxModel
 from ._chain import ChainModel

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._packed import starts_of
+from ..._core.packed import starts_of
 
 CHUNK = 2**16  # entries of a dense matrix looked at at a time
 

@@ -4,8 +4,6 @@ from abc import abstractmethod
 
 from ._base import StructuredModel
 
-__all__ = ["ScoredModel", "is_scored"]
-
 ASKED = ("inference", "loss_augmented_inference")
 
 

@@ -3,8 +3,6 @@
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["dense_part", "product"]
-
 
 def dense_part(w, start, stop):
     """Some neighbouring weights as an array.

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ..._validation import check_magnitude, check_table
+from ..._core.validation import check_magnitude, check_table
 from ._ragged import Stacked
 
 

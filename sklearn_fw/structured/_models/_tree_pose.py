@@ -2,21 +2,20 @@
 
 import numpy as np
 
-from ..._validation import (
+from ..._core.scores import integers
+from ..._core.validation import (
     check_array_of_numbers,
     check_integer,
     check_list,
     check_magnitude,
     is_moderate,
 )
-from ...inference._oracles._distance_transform import DistanceTransform, parents
-from ...inference._pose_scores import PoseScores, check_positions, check_tree
-from ...inference._scores import integers
+from ...inference import DistanceTransform, PoseScores
+from ...inference._oracles._distance_transform import parents
+from ...inference._pose_scores import check_positions, check_tree
 from ...task_losses import resolve_task_loss
 from ._base import kept_loss
 from ._scored import ScoredModel
-
-__all__ = ["TreePoseModel"]
 
 FAR = 3.0  # standard deviations: squares of what is further off would rule the choice of C
 
@@ -129,12 +128,6 @@ class TreePoseModel(ScoredModel):
         -------
         self : TreePoseModel
             The model.
-
-        Raises
-        ------
-        ValueError
-            When an array has a wrong shape or holds NaN, a joint is outside of its image, edges
-            have a cycle, or an edge has fewer different displacements than types.
         """
         self._loss  # refuses what is no loss  # noqa: B018
         self.task_loss_ = self.task_loss

@@ -4,11 +4,9 @@ from abc import abstractmethod
 
 import numpy as np
 
-from ..._validation import check_array_of_numbers, check_strength
+from ..._core.validation import check_array_of_numbers, check_strength
 from ...model_selection import RegularizationPath
 from ._path_walk import TOUCH
-
-__all__ = ["EnclosedPath"]
 
 
 class EnclosedPath(RegularizationPath):
@@ -45,11 +43,6 @@ class EnclosedPath(RegularizationPath):
         -------
         coef : ndarray of shape (n_weights,) or (n_values, n_weights)
             Weights whose objective is within ``eps`` of the optimum.
-
-        Raises
-        ------
-        ValueError
-            When a value is not positive or not on the path.
         """
         values = self._on_path(value)
         coefs = np.empty((len(values), self.coefs_.shape[1]))
@@ -68,11 +61,6 @@ class EnclosedPath(RegularizationPath):
         -------
         gap : float or ndarray of shape (n_values,)
             At most ``eps``; an estimate in heuristic mode.
-
-        Raises
-        ------
-        ValueError
-            When a value is not positive or not on the path.
         """
         gaps = self._gaps(self._on_path(value))
         return gaps if np.ndim(value) else float(gaps[0])

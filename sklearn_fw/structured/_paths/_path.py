@@ -7,12 +7,13 @@ from itertools import pairwise
 import numpy as np
 from sklearn.base import clone
 
-from ..._validation import (
+from ..._core.validation import (
     check_choice,
     check_integer,
     check_random_state,
     check_strength,
 )
+from ..._kernels import lazy
 from .._parameters import is_auto
 from .._solvers import BlockFrankWolfe, DualAscent, begin, resolve_solver
 from .._surrogates import resolve_surrogate
@@ -20,7 +21,7 @@ from ._enclosed_path import EnclosedPath
 from ._path_pieces import Breakpoint, Piece
 from ._path_walk import TOUCH, Walk
 
-__all__ = ["StructuredPath", "structured_path"]
+block_rules = lazy("structured.block_rules")
 
 # Accuracy where none is given, as a share of the mean largest loss, and of the mean loss of zero
 # weights where the loss is smooth, of whose values chances are made.
@@ -207,11 +208,9 @@ def structured_path(
     )  # fmt: skip
     walk.run()
     walk.warn_if_short("C", 1.0 / (walk.solved[-1].lam * scale))
-    from ..._kernels.structured.block_rules import CALLS
-
     return StructuredPath(
         fitted, walk.solved, hinge_at_zero=hinge_at_zero, eps=eps,
-        terminated_by=walk.ended, n_oracle_calls=int(blocks.counts[CALLS]),
+        terminated_by=walk.ended, n_oracle_calls=int(blocks.counts[block_rules.CALLS]),
         certified=mode == "exact",
     )  # fmt: skip
 
@@ -261,8 +260,6 @@ def _start(blocks, tol):
 
     Returns a lam at which that is optimal to ``tol``, and the mean hinge of zero weights.
     """
-    from ..._kernels.structured.block_rules import CALLS
-
     if blocks.bounded and not (
         np.all((blocks.lower == 0) | np.isneginf(blocks.lower))
         and np.all(np.isposinf(blocks.upper))
@@ -277,7 +274,7 @@ def _start(blocks, tol):
     blocks.refresh()
     clipped = blocks.clip(direction)
     reach = blocks.mean_hinge(blocks.sweep(clipped, augmented=False))
-    blocks.counts[CALLS] += blocks.n_blocks
+    blocks.counts[block_rules.CALLS] += blocks.n_blocks
     # The gap of an oracle with loose bounds does not go to 0 with C.
     lam = (clipped @ direction + reach) / max(tol - (hinge - loss), 0.5 * tol)
     if lam <= 0:

@@ -5,9 +5,9 @@ import math
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._budget import budget_now
-from ..._loop import drive
-from ..._warnings import warn
+from ..._core.budget import budget_now
+from ..._core.loop import drive
+from ..._core.warnings import warn
 
 # Log ratios of the parameter from one breakpoint to the next: the first, and the largest. Where
 # mixtures would allow more, a warm start from afar costs more passes than a breakpoint between.

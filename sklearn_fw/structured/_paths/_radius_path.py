@@ -6,14 +6,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..._validation import check_positive
+from ..._core.validation import check_positive
+from ..._kernels import lazy
 from .._solvers import begin
 from ._enclosed_path import EnclosedPath
 from ._path import EPS, KAPPA, check_walk
 from ._path_walk import TOUCH, Walk
 from ._radius_pieces import BallPiece, Lines
 
-__all__ = ["RadiusPath", "radius_path"]
+block_rules = lazy("structured.block_rules")
 
 # A path without radius_max ends at this multiple of the radius at which the hinge loss would be
 # zero if it went on falling as it begins.
@@ -174,11 +175,9 @@ def radius_path(
     )  # fmt: skip
     walk.run()
     walk.warn_if_short("radius", walk.solved[-1].radius)
-    from ..._kernels.structured.block_rules import CALLS
-
     return RadiusPath(
         fitted, walk.solved, method.lines, hinge_at_zero=method.hinge_at_zero, eps=eps,
-        terminated_by=walk.ended, n_oracle_calls=int(blocks.counts[CALLS]),
+        terminated_by=walk.ended, n_oracle_calls=int(blocks.counts[block_rules.CALLS]),
     )  # fmt: skip
 
 

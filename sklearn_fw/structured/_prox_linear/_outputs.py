@@ -3,19 +3,17 @@
 import numpy as np
 from scipy.special import logsumexp, softmax
 
+from ..._core.checked_oracle import checked, name_of
+from ..._core.costs import costs_of
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, resolve_oracle
-from ...inference._oracles._checked import checked, name_of
 from ...inference._oracles._natural import natural_oracle
 from ...task_losses import HammingLoss, Truth
-from ...task_losses._costs import costs_of
 from .._blocks._checked_model import ask_for_output, ask_for_outputs
 from .._items import collect
 from .._models import EnumeratedModel
 from .._models._base import loss_of_nodes
 from .._models._enumerated import Largest
 from .._models._ragged import encode_labels, find_classes, stack_labels
-
-__all__ = ["Candidates", "Labellings", "outputs_for"]
 
 NODE_LOSSES = ("auto", "hamming", "hamming_sum")
 

@@ -4,11 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._budget import budget_now
-from ..._loop import IterativeMethod, drive
+from ..._core.budget import budget_now
+from ..._core.loop import IterativeMethod, drive
 from .._solvers import begin
-
-__all__ = ["ProxLinear"]
 
 SHARE = 0.5  # of the decrease of the model, which its certified gap may be
 TIGHTER = 0.25  # factor of the tolerance while the gap is larger

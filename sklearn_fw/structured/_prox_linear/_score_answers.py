@@ -3,13 +3,11 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..._validation import check_integer, check_sample_weight
-from ...inference._oracles._checked import name_of
+from ..._core.checked_oracle import name_of
+from ..._core.validation import check_integer, check_sample_weight
 from .._items import length_of
 from .._temperature import best_temperature
 from ._score_model import CheckedScores
-
-__all__ = ["ScoreAnswers"]
 
 
 class ScoreAnswers:
@@ -47,13 +45,6 @@ class ScoreAnswers:
             where fewer outputs exist.
         scores : list of n_samples ndarrays of shape (m,)
             Their scores, in descending order.
-
-        Raises
-        ------
-        TypeError
-            When the oracle has no method ``top_k``.
-        ValueError
-            When k < 1.
         """
         check_is_fitted(self)
         k = check_integer(k, "k", 1)
@@ -77,11 +68,6 @@ class ScoreAnswers:
             For each sample the probabilities of the states of its nodes, of shape
             (n_nodes, n_classes) in the order of ``classes_``, or of its candidates, of shape
             (n_candidates,).
-
-        Raises
-        ------
-        TypeError
-            When outputs are labels of nodes and the oracle has no method ``marginals``.
         """
         check_is_fitted(self)
         self._need("predict_marginals", "marginals")
@@ -109,13 +95,6 @@ class ScoreAnswers:
         -------
         self : ProxLinearStructuredSVM
             The estimator, with ``temperature_`` set.
-
-        Raises
-        ------
-        TypeError
-            When outputs are labels of nodes and the oracle has no method ``marginals``.
-        ValueError
-            When X and y do not fit together, or hold nothing with a known label.
 
         Warns
         -----

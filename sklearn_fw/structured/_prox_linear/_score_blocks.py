@@ -22,8 +22,6 @@ from ..._kernels.structured import block_rules
 from .._blocks._base import Answer, Blocks, Direction, Mixture, Sweep
 from .._blocks._workers import Workers
 
-__all__ = ["ScoreBlocks"]
-
 REFRESH = 20  # moves per sample after which weights are computed anew
 FORGIVEN = 1e-12  # rounding of an answer that is no better than the truth
 

@@ -6,10 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..._validation import check_array_of_numbers, check_magnitude
-from ...inference._layout import check_edges
-
-__all__ = ["CheckedScores", "Group", "Layout", "ScoreModel"]
+from ..._core.layout import check_edges
+from ..._core.validation import check_array_of_numbers, check_magnitude
 
 NEEDED = ("init", "value", "jvp", "vjp")
 STEP = 1e-5  # of central differences, relative to the weights

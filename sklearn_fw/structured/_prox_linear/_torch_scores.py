@@ -5,13 +5,11 @@ from collections import defaultdict
 
 import numpy as np
 
-from ..._torch import import_torch, is_torch_module
+from ..._core.torch import import_torch, is_torch_module
 from ._score_model import ScoreModel
 
 BATCH = 8  # most samples of a block, which take one step together
 SAME = 1e-9  # what scores of samples may differ by, relative, when many are computed at once
-
-__all__ = ["TorchScores", "as_score_model"]
 
 
 def as_score_model(model):

@@ -4,15 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._validation import check_array_of_numbers, check_flag, check_list, check_magnitude
-from ..._warnings import warn
+from ..._core.validation import check_array_of_numbers, check_flag, check_list, check_magnitude
+from ..._core.warnings import warn
 from ._programs import PairPrograms
 from ._spaces import ScoreSpace, check_costs
-
-__all__ = [
-    "CalibrationPair", "calibration_function", "consistency_level", "convex_envelope",
-    "surrogate_excess",
-]  # fmt: skip
 
 MANY = 200
 CLOSE = 1.0 - 1e-12
@@ -114,11 +109,6 @@ def calibration_function(costs, eps, *, score_space="loss", pairs=None, return_p
     pair : CalibrationPair or None
         With ``return_pair``: the worst case, None if there is none.
 
-    Raises
-    ------
-    ValueError
-        For costs or eps that are negative or not finite, and pairs that no scores lead to.
-
     See Also
     --------
     calibration_function_closed_form : Formulas for the usual losses, of any size.
@@ -205,11 +195,6 @@ def surrogate_excess(costs, scores, probabilities, *, score_space="loss"):
     excess : float or ndarray of shape (n,)
         Not negative.
 
-    Raises
-    ------
-    ValueError
-        For shapes that do not fit, probabilities that are none, and scores outside of the space.
-
     Examples
     --------
     >>> from sklearn_fw.structured import surrogate_excess
@@ -253,11 +238,6 @@ def consistency_level(costs, *, score_space="loss"):
     -------
     level : float
         In units of the costs.
-
-    Raises
-    ------
-    ValueError
-        For costs that are negative or not finite, and a space that is no matrix.
 
     Notes
     -----
@@ -304,11 +284,6 @@ def convex_envelope(eps, values):
     -------
     envelope : ndarray of shape (n,)
         Values of the bound at ``eps``.
-
-    Raises
-    ------
-    ValueError
-        For vectors of other lengths, eps that does not rise, values that fall or are negative.
 
     Examples
     --------

@@ -3,12 +3,10 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ..._loop import IterativeMethod, drive
-from ..._validation import LARGEST
+from ..._core.loop import IterativeMethod, drive
+from ..._core.validation import LARGEST
 from ...optim import RunningAverage
 from ._ridge import fit_features, fit_kernel
-
-__all__ = ["descend", "functions", "seen_constants"]
 
 SOME = 2000  # rows that the radius is taken from
 

@@ -6,11 +6,9 @@ With scores ``F g`` of all predictions, where ``F'F = k I``, the surrogate is
 
 import numpy as np
 
-from ..._packed import starts_of
-from ...task_losses._costs import Truth, costs_of
+from ..._core.costs import Truth, costs_of
+from ..._core.packed import starts_of
 from ._spaces import ScoreSpace, check_costs
-
-__all__ = ["ListedOutputs", "NodeOutputs"]
 
 
 class ListedOutputs:

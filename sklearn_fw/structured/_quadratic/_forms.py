@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._validation import (
+from ..._core.validation import (
     check_array_of_numbers,
     check_choice,
     check_integer,
@@ -11,11 +11,6 @@ from ..._validation import (
 )
 from ._calibration import calibration_function, check_eps, convex_envelope
 from ._spaces import ScoreSpace, check_costs
-
-__all__ = [
-    "calibration_function_closed_form", "calibration_lower_bound", "calibration_upper_bound",
-    "learning_complexity", "sgd_constants",
-]  # fmt: skip
 
 N_GRID = 101
 
@@ -47,11 +42,6 @@ def calibration_function_closed_form(
     -------
     value : float or ndarray of the shape of eps
         H(eps), infinite above one.
-
-    Raises
-    ------
-    ValueError
-        For a loss or space without a formula, and numbers out of range.
 
     References
     ----------
@@ -138,11 +128,6 @@ def calibration_lower_bound(costs, eps, *, score_space="loss"):
     bound : float or ndarray of the shape of eps
         At most H(eps).
 
-    Raises
-    ------
-    ValueError
-        When the space does not hold the loss, for which no such bound is known.
-
     References
     ----------
     .. [1] A. Osokin, F. Bach, S. Lacoste-Julien, "On structured prediction theory with calibrated
@@ -187,11 +172,6 @@ def calibration_upper_bound(costs, eps):
     -------
     bound : float or ndarray of the shape of eps
         At least H(eps) for ``score_space="full"``; infinite above the largest cost.
-
-    Raises
-    ------
-    ValueError
-        For costs that are no distances.
 
     References
     ----------
@@ -242,11 +222,6 @@ def sgd_constants(costs, *, score_space="loss", max_norm=1.0, label_norm=1.0):
     -------
     constants : dict
         "L_max", "r" (rank), "kappa" (condition number of F), "R", "Q", "D", "M".
-
-    Raises
-    ------
-    ValueError
-        For a matrix with dependent columns, and numbers out of range.
 
     References
     ----------
@@ -312,11 +287,6 @@ def learning_complexity(costs, eps, *, score_space="loss", max_norm=1.0, label_n
     -------
     n_examples : float or ndarray of the shape of eps
         Number of steps, each with a new example; infinite below the consistency level.
-
-    Raises
-    ------
-    ValueError
-        For eps that is not positive, and what `sgd_constants` refuses.
 
     Examples
     --------

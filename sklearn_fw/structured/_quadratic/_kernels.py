@@ -6,10 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from ..._validation import check_array_of_numbers, check_magnitude
+from ..._core.validation import check_array_of_numbers, check_magnitude
 from ._ridge import choose_alpha
-
-__all__ = ["choose", "kernel_matrix"]
 
 MOST_ROWS = 2000  # that "auto" tries a Gaussian kernel on: its cost is their cube
 FEW_ROWS = 1000  # that kernels are compared on

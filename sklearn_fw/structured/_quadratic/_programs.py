@@ -4,8 +4,6 @@ import numpy as np
 import scipy.linalg as sl
 from scipy.optimize import linprog, nnls
 
-__all__ = ["PairPrograms"]
-
 PROXIMITY = 1e-3
 N_ROUNDS = 60
 STILL = 1e-13

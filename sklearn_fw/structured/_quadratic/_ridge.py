@@ -6,8 +6,6 @@ import scipy.sparse as sp
 from sklearn.linear_model import Ridge
 from sklearn.utils.extmath import safe_sparse_dot
 
-__all__ = ["choose_alpha", "fit_features", "fit_kernel"]
-
 MOST = 2000  # rows that the weight of the ridge is chosen by, where there are more features
 SOME = 5000  # rows that are left out, where there are fewer features
 FLAT = 1.001  # of the least error: the largest weight within it does not depend on rounding

@@ -2,7 +2,7 @@
 
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
-from ..._validation import (
+from ..._core.validation import (
     check_choice,
     check_flag,
     check_integer,
@@ -10,8 +10,6 @@ from ..._validation import (
     check_random_state,
     check_strength,
 )
-
-__all__ = ["check_settings"]
 
 KERNELS = {"auto", *PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}
 

@@ -4,9 +4,7 @@ import numpy as np
 import scipy.linalg as sl
 from scipy.optimize import linprog
 
-from ..._validation import check_array_of_numbers, check_magnitude
-
-__all__ = ["ScoreSpace", "check_costs", "predictable_labels"]
+from ..._core.validation import check_array_of_numbers, check_magnitude
 
 RANK = 1e-10  # singular values below this share of the largest are rounding
 
@@ -119,11 +117,6 @@ def predictable_labels(score_space):
     -------
     labels : ndarray of int
         Numbers of predictions, rising.
-
-    Raises
-    ------
-    ValueError
-        For what is no matrix of finite numbers, or one of zeros.
 
     Notes
     -----

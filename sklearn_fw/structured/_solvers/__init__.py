@@ -1,6 +1,6 @@
 """Solvers of the structured SVM; each is an object whose parameters are grid keys."""
 
-from ..._validation import resolve_named
+from ..._core.validation import resolve_named
 from ._base import Solver, begin, has_radius, with_bounds_of
 from ._block_frank_wolfe import BlockFrankWolfe
 from ._casimir import SVRG, Casimir

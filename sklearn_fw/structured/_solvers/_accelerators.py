@@ -7,8 +7,6 @@ their trajectories equal.
 
 import functools
 
-__all__ = ["TWINS", "accelerated", "accelerates"]
-
 TWINS = {}  # name of a pass: list of (kind of blocks, condition, twin)
 
 

@@ -7,12 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from ..._validation import check_array_of_numbers
+from ..._core.validation import check_array_of_numbers
+from ..._kernels import lazy
 
-__all__ = [
-    "STEP_SIZES", "Solution", "Solver", "begin", "check_bounds", "check_switch", "has_radius",
-    "numbers", "with_bounds_of",
-]  # fmt: skip
+block_rules = lazy("structured.block_rules")
 
 STEP_SIZES = ("line_search", "universal")
 NEEDED = ("step", "certify", "weights")
@@ -216,9 +214,7 @@ class _UserMethod:
                 f"{name} returned a row without 'dual_gap': set certified = False in the class of "
                 f"a solver that has none"
             )
-        from ..._kernels.structured.block_rules import CALLS
-
-        n_calls = int(self._blocks.counts[CALLS])
+        n_calls = int(self._blocks.counts[block_rules.CALLS])
         self._row = {"n_oracle_calls": n_calls, "dual_gap": None, **row}
         return self._row
 
@@ -302,10 +298,8 @@ def _check_within(solver, lower, upper, model):
 
 def numbers(certificate, blocks, estimate):
     """A row of the history, from anything with ``primal``, ``dual`` and ``gap``."""
-    from ..._kernels.structured.block_rules import CALLS
-
     return {
-        "n_oracle_calls": int(blocks.counts[CALLS]),
+        "n_oracle_calls": int(blocks.counts[block_rules.CALLS]),
         "objective": certificate.primal,
         "dual_objective": certificate.dual,
         "dual_gap": certificate.gap,

@@ -1,8 +1,9 @@
 """Steps of all blocks at once, on the primitives of `Blocks`."""
 
+from ..._kernels import lazy
 from ..._kernels.common.step_rules import short_step
 
-__all__ = ["batch_line_search", "batch_step"]
+block_rules = lazy("structured.block_rules")
 
 
 def batch_line_search(blocks, answers):
@@ -22,11 +23,9 @@ def batch_step(blocks, certificate):
     blocks.step_towards(certificate.sweep.answers, gamma)
     blocks.refresh()
     if blocks.moments.size:
-        from ..._kernels.structured.block_rules import VISITS
-
         # The step counts as one more iterate of the average.
-        blocks.counts[VISITS] += 1
-        visit = float(blocks.counts[VISITS])
+        blocks.counts[block_rules.VISITS] += 1
+        visit = float(blocks.counts[block_rules.VISITS])
         blocks.moments += 0.5 * visit * (visit - 1.0) * (blocks.v - before)
         blocks.loss_moment += 0.5 * visit * (visit - 1.0) * (blocks.loss.sum() - loss_before)
     return gamma

@@ -4,19 +4,20 @@ from numbers import Real
 
 import numpy as np
 
-from ..._loop import IterativeMethod
-from ..._validation import (
+from ..._core.loop import IterativeMethod
+from ..._core.validation import (
     check_choice,
     check_flag,
     check_integer,
     check_not_negative,
     check_positive,
 )
-from ..._warnings import warn
+from ..._core.warnings import warn
+from ..._kernels import lazy
 from ._base import STEP_SIZES, Solution, Solver, check_bounds, check_switch, numbers
 from ._batch_steps import batch_step
 
-__all__ = ["BlockFrankWolfe"]
+block_rules = lazy("structured.block_rules")
 
 # In the order of the codes of block_rules.
 VARIANTS = ("fw", "pairwise", "away", "hybrid", "exact")
@@ -198,14 +199,12 @@ class _BlockMethod(IterativeMethod):
     """The state of one run; `_loop.drive` calls `step` for every pass."""
 
     def __init__(self, settings, blocks, lam, tol, rng, warm):
-        from ..._kernels.structured.block_rules import Rules
-
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
         use_cache = settings.cache is True
         explicit = use_cache or settings.variant != "fw"
         if settings.variant == "exact" and blocks.single:  # marginals say all
             explicit = False
-        self.rules = Rules(
+        self.rules = block_rules.Rules(
             lam=lam,
             variant=VARIANTS.index(settings.variant),
             line_search=settings.step_size == "line_search",
@@ -235,8 +234,6 @@ class _BlockMethod(IterativeMethod):
         self.warned = False  # of a negative gap
 
     def _warm_start(self, warm, lam):
-        from ..._kernels.structured.block_rules import VISITS
-
         blocks = self.blocks
         blocks.restore(warm)
         if self.settings.warm_start_type == "keep_primal" and lam != warm["lam"]:
@@ -252,19 +249,17 @@ class _BlockMethod(IterativeMethod):
         same = average is not None and lam == warm["lam"]
         if self.averages and same and np.array_equal(average["weight"], blocks.weight):
             blocks.moments[:], blocks.loss_moment[:] = average["moments"], average["loss_moment"]
-            blocks.counts[VISITS] = average["visits"]
+            blocks.counts[block_rules.VISITS] = average["visits"]
 
     def export(self):
         """Dual variables for a warm start, and what the average needs."""
-        from ..._kernels.structured.block_rules import VISITS
-
         exported, blocks = self.blocks.export(), self.blocks
         if self.settings.averaging:
             exported["average"] = {
                 "weight": blocks.weight,
                 "moments": blocks.moments.copy(),
                 "loss_moment": blocks.loss_moment.copy(),
-                "visits": blocks.counts[VISITS],
+                "visits": blocks.counts[block_rules.VISITS],
             }
         return exported
 
@@ -338,14 +333,13 @@ class _BlockMethod(IterativeMethod):
 
     def _run_active(self):
         """Visits of blocks with a gap until little of it is known; True when none is left."""
-        from ..._kernels.structured.block_rules import VISITS
         from ._visits import visit_blocks
 
         blocks, n, gaps = self.blocks, self.blocks.n_blocks, self.blocks.gaps.value
         enough = max(ACTIVE_SHARE * blocks.gaps.total[0], self._known_enough())
-        stop = blocks.counts[VISITS] + int(self.settings.gap_check) * n
+        stop = blocks.counts[block_rules.VISITS] + int(self.settings.gap_check) * n
         first = np.isinf(gaps[0])
-        while blocks.counts[VISITS] < stop:
+        while blocks.counts[block_rules.VISITS] < stop:
             active = np.flatnonzero(gaps)
             if not len(active):
                 return True
@@ -362,8 +356,6 @@ class _BlockMethod(IterativeMethod):
         return float(self.settings.early_exit) * self.blocks.gap_limit(self.tol)
 
     def _order(self):
-        from ..._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP
-
         n, rng, sampling = self.blocks.n_blocks, self.rng, self.settings.sampling
         uniforms = rng.random_sample(n) if sampling == "gap" else np.zeros(n)
         if sampling == "uniform":
@@ -372,7 +364,7 @@ class _BlockMethod(IterativeMethod):
             return rng.permutation(n), uniforms
         # Blocks without a gap yet come first, in random order: uniform among the infinite ones.
         unseen = np.flatnonzero(np.isinf(self.blocks.gaps.value))
-        order = np.full(n, BY_GAP if sampling == "gap" else BY_MAX_GAP)
+        order = np.full(n, block_rules.BY_GAP if sampling == "gap" else block_rules.BY_MAX_GAP)
         order[: len(unseen)] = rng.permutation(unseen)
         return order, uniforms
 

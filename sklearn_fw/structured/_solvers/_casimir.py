@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from ..._loop import IterativeMethod
-from ..._validation import check_choice, check_integer, check_not_negative, check_positive
+from ..._core.loop import IterativeMethod
+from ..._core.validation import check_choice, check_integer, check_not_negative, check_positive
+from ..._kernels import lazy
 from ._base import Solution, Solver, check_bounds
 from ._casimir_schedules import SCHEDULES, Schedule, is_strong
 from ._variance_reduced import Smoothing, smooth_pass, svrg_walk
 
-__all__ = ["SVRG", "Casimir"]
+block_rules = lazy("structured.block_rules")
 
 SMOOTHERS = ("entropy", "l2")
 STARTS = ("extrapolation", "previous", "prox_center")
@@ -336,11 +337,9 @@ class _CasimirMethod(IterativeMethod):
 
     def certify(self):
         """The best points seen; they were certified when they were seen."""
-        from ..._kernels.structured.block_rules import CALLS
-
         best = self.solution()
         return {
-            "n_oracle_calls": int(self.blocks.counts[CALLS]),
+            "n_oracle_calls": int(self.blocks.counts[block_rules.CALLS]),
             "objective": best.primal,
             "dual_objective": best.dual,
             "dual_gap": best.gap,

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["SCHEDULES", "Schedule", "is_strong", "momentum", "next_alpha"]
-
 SCHEDULES = ("adapt", "adapt_nonstrong", "const", "const_nonstrong")
 
 

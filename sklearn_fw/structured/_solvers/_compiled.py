@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..._kernels import lazy
 from ..._kernels.structured import blocks as kernels
 from ..._kernels.structured import class_blocks
 from ..._kernels.structured.block_rules import (
@@ -22,6 +23,9 @@ from ._saddle_point import saddle_visits
 from ._subgradient import subgradient_visits
 from ._variance_reduced import Snapshot, smooth_pass, svrg_walk
 from ._visits import visit_blocks
+
+smoothed = lazy("structured.smoothed")
+variance_reduced = lazy("structured.variance_reduced")
 
 
 def is_compiled(blocks):
@@ -111,11 +115,9 @@ def sums_are_compiled(blocks):
 @accelerates(ascend_blocks, PartBlocks, sums_are_compiled)
 def ascend_parts(blocks, order, uniforms, rules, entropy):
     """A pass in one call."""
-    from ..._kernels.structured.smoothed import ascend
-
     surrogate = blocks.surrogate
     blocks._check_sums(surrogate.loss_weight)
-    return ascend(
+    return smoothed.ascend(
         blocks._with_loss(0.0), blocks._dual, blocks.gaps, rules, order, uniforms, entropy,
         surrogate.temperature, surrogate.loss_weight, blocks._scratch, blocks.make_sums(),
         blocks.counts, 0,
@@ -156,13 +158,11 @@ def mixes_outputs(blocks):
 @accelerates(smooth_pass, PartBlocks, mixes_outputs)
 def smooth_pass_of_parts(blocks, w, smoothing):
     """A pass that threads share."""
-    from ..._kernels.structured import variance_reduced as reduced
-
     is_loss, surrogate = smoothing.kind == "loss", blocks.surrogate
     out, view = np.empty((5, blocks.n_blocks)), blocks._view(np.ascontiguousarray(w))
 
     def run(first, last):
-        reduced.smooth_pass(
+        variance_reduced.smooth_pass(
             blocks._parts, blocks.marginals, view, _smoother(blocks, smoothing), first, last,
             blocks._make_scratch(), *_room(blocks, smoothing), out,
         )  # fmt: skip
@@ -180,44 +180,38 @@ def smooth_pass_of_parts(blocks, w, smoothing):
 @accelerates(svrg_walk, PartBlocks, mixes_outputs)
 def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoothing):
     """A pass in one call, which touches what its samples touch."""
-    from ..._kernels.structured import variance_reduced as reduced
-
     n_steps, n_rows = len(order), blocks._parts.n_attributes
-    x, total, report = x.copy(), np.zeros_like(x), np.zeros(reduced.N_REPORTED)
+    x, total, report = x.copy(), np.zeros_like(x), np.zeros(variance_reduced.N_REPORTED)
     power = rho ** np.arange(n_steps + 1)
     reach = np.append(0.0, np.cumsum(power[:-1]))
-    walk = reduced.Walk(
+    walk = variance_reduced.Walk(
         *map(blocks._view, (x, drift, total, np.ascontiguousarray(origin))),
         np.zeros(n_rows, np.int64), power, reach, np.cumsum(reach),
     )  # fmt: skip
-    reduced.svrg_steps(
+    variance_reduced.svrg_steps(
         blocks._parts, blocks.marginals, values, order, walk, step, _smoother(blocks, smoothing),
         blocks._scratch, *_room(blocks, smoothing), report,
     )  # fmt: skip
-    reduced.make_up_all(walk, n_steps)
-    blocks.counts[CALLS] += int(report[reduced.CALLS])
-    return x, total, report[: reduced.CALLS]
+    variance_reduced.make_up_all(walk, n_steps)
+    blocks.counts[CALLS] += int(report[variance_reduced.CALLS])
+    return x, total, report[: variance_reduced.CALLS]
 
 
 def _smoother(blocks, smoothing):
     """Settings as kernels take them."""
-    from ..._kernels.structured.variance_reduced import Smoother
-
     mu, loss_weight = float(smoothing.mu), 1.0
     if smoothing.kind == "loss":
         mu, loss_weight = blocks.surrogate.temperature, blocks.surrogate.loss_weight
-    return Smoother(
+    return variance_reduced.Smoother(
         mu, int(smoothing.n_best), int(smoothing.limit), loss_weight, smoothing.kind == "entropy"
     )
 
 
 def _room(blocks, smoothing):
     """Working memory of one thread: for sums, or None, and for what is found."""
-    from ..._kernels.structured.variance_reduced import Point
-
     if smoothing.kind in ("entropy", "loss"):
         sums = blocks.make_sums()
-        return sums, Point(sums.node, sums.table)
+        return sums, variance_reduced.Point(sums.node, sums.table)
     scratch = blocks._scratch
     nodes, tables = scratch.oracle.scores, scratch.step.delta_tables
-    return None, Point(np.empty_like(nodes), np.empty_like(tables))
+    return None, variance_reduced.Point(np.empty_like(nodes), np.empty_like(tables))

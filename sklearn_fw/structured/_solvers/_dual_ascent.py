@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from ..._loop import IterativeMethod
-from ..._validation import check_choice, check_integer, check_positive
+from ..._core.loop import IterativeMethod
+from ..._core.validation import check_choice, check_integer, check_positive
+from ..._kernels import lazy
 from ._accelerators import accelerated
 from ._base import Solution, Solver, check_switch, numbers
 from ._quasi_newton import QuasiNewton
 
-__all__ = ["DualAscent", "ascend_blocks"]
+block_rules = lazy("structured.block_rules")
 
 SAMPLINGS = ("gap", "shuffle", "uniform")
 # Passes still to go from which quasi-Newton steps are quicker, and the share of the objective that
@@ -44,8 +45,6 @@ def ascend_blocks(blocks, order, uniforms, rules, entropy):
     n_visits : int
         Fewer than asked for when no block has a gap left.
     """
-    from ..._kernels.structured import block_rules
-
     tau, rho = blocks.surrogate.temperature, blocks.surrogate.loss_weight
     for k in range(len(order)):
         i = block_rules.pick_block(blocks.gaps, order[k], uniforms[k])
@@ -142,12 +141,10 @@ class _AscentMethod(IterativeMethod):
     """The state of one run."""
 
     def __init__(self, settings, blocks, lam, tol, rng, warm):
-        from ..._kernels.structured.block_rules import FW, Rules
-
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
-        self.rules = Rules(
-            lam=lam, variant=FW, line_search=False, explicit=False, use_cache=False, cache_f=0.0,
-            cache_nu=0.0, gap_degree=float(settings.gap_degree),
+        self.rules = block_rules.Rules(
+            lam=lam, variant=block_rules.FW, line_search=False, explicit=False, use_cache=False,
+            cache_f=0.0, cache_nu=0.0, gap_degree=float(settings.gap_degree),
         )  # fmt: skip
         blocks.reset(lam)
         self.entropy = np.zeros(blocks.n_blocks)  # of the truth
@@ -253,15 +250,13 @@ class _AscentMethod(IterativeMethod):
         return None
 
     def _order(self):
-        from ..._kernels.structured.block_rules import BY_GAP
-
         n, rng, sampling = self.blocks.n_blocks, self.rng, self.settings.sampling
         if sampling == "uniform":
             return rng.randint(n, size=n), np.zeros(n)
         unseen = np.flatnonzero(np.isinf(self.blocks.gaps.value))
         if sampling == "shuffle" or len(unseen) == n:
             return rng.permutation(n), np.zeros(n)
-        order = np.full(n, BY_GAP)
+        order = np.full(n, block_rules.BY_GAP)
         order[: len(unseen)] = rng.permutation(unseen)
         return order, rng.random_sample(n)
 

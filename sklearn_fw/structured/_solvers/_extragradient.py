@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._loop import IterativeMethod
-from ..._validation import (
+from ..._core.loop import IterativeMethod
+from ..._core.validation import (
     check_choice,
     check_flag,
     check_integer,
@@ -14,10 +14,11 @@ from ..._validation import (
     check_positive,
     check_strength,
 )
+from ..._kernels import lazy
 from ._base import Solution, Solver, check_bounds, numbers
 from ._weight_spaces import Ball, CrossPolytope, Ridge, Weights
 
-__all__ = ["Extragradient"]
+block_rules = lazy("structured.block_rules")
 
 # A run that starts at w has half the squared distance gap(w) / lam to go at most. Each takes a
 # number of iterations inversely proportional to the root of its gap and to this factor: 1/4 makes
@@ -215,11 +216,10 @@ class Extragradient(Solver):
 
 def _make_first_passes(blocks, lam, bounds, n_passes):
     """The best weights after some passes of Frank-Wolfe steps; the blocks forget all but counts."""
-    from ..._kernels.structured.block_rules import FW, Rules
     from ._visits import visit_blocks
 
     blocks.reset(lam, bounds=bounds, averaging=True)
-    rules = Rules(lam, FW, True, False, False, 0.0, 0.0, 1.0)
+    rules = block_rules.Rules(lam, block_rules.FW, True, False, False, 0.0, 0.0, 1.0)
     rng = np.random.RandomState(0)  # an order all the same, for a method that is deterministic
     for _ in range(n_passes):
         visit_blocks(blocks, rng.permutation(blocks.n_blocks), np.zeros(blocks.n_blocks), rules)
@@ -340,8 +340,6 @@ class _Method(IterativeMethod):
 
     def _try_step(self):
         """Both prox steps, and the step to the next v, whose length may be refused."""
-        from ..._kernels.structured.block_rules import CALLS
-
         space, outputs, weight = self.space, self.outputs, self.step_weight
         calls = outputs.polytopes.n_calls
         v_w, v_z, eta_w, eta_z = self.v_w, self.v_z, self.eta_w, self.eta_z
@@ -350,7 +348,7 @@ class _Method(IterativeMethod):
         slopes = self.slopes + weight * (u_z.psi - space.lam * u_w.w)
         potentials = outputs.plus(self.potentials, eta_z * weight * u_w.w, eta_z * weight)
         next_w, next_z = space.step(space.center, eta_w * slopes), outputs.at(potentials)
-        self.blocks.counts[CALLS] += outputs.polytopes.n_calls - calls
+        self.blocks.counts[block_rules.CALLS] += outputs.polytopes.n_calls - calls
         if not self._accept(u_w, u_z, next_w, next_z):
             return False
         self.slopes, self.potentials, self.v_w, self.v_z = slopes, potentials, next_w, next_z

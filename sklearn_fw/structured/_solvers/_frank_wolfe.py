@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from ..._validation import check_choice
+from ..._core.validation import check_choice
 from ...optim._frank_wolfe import _core as core
 from ...optim._frank_wolfe._steps import universal
 from ._base import STEP_SIZES, Solution, Solver, check_bounds, numbers
 from ._batch_steps import batch_line_search
-
-__all__ = ["FrankWolfe"]
 
 
 class FrankWolfe(Solver):

@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from ..._loop import IterativeMethod
-from ..._validation import check_choice, check_integer, check_not_negative
+from ..._core.loop import IterativeMethod
+from ..._core.validation import check_choice, check_integer, check_not_negative
 from ._base import Solution, Solver, check_bounds, numbers
 from ._kept_outputs import revisit_rules
-
-__all__ = ["MinibatchFrankWolfe"]
 
 SAMPLINGS = ("gap", "shuffle")
 # Samples of a batch for each worker, and the share of all samples that a batch is at most.

@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from ..._budget import budget_now
-from ..._loop import IterativeMethod
-from ..._validation import check_integer
+from ..._core.budget import budget_now
+from ..._core.loop import IterativeMethod
+from ..._core.validation import check_integer
 from ._base import Solution, Solver, check_bounds, numbers
 from ._kept_outputs import revisit_rules
-
-__all__ = ["NSlack"]
 
 # The quadratic program is solved until its gap is this share of the last certified one, by so many
 # rounds at most; a round visits the samples that hold most of its gap so many times.

@@ -3,12 +3,10 @@
 import numpy as np
 from scipy.optimize import brentq
 
-from ..._loop import IterativeMethod
-from ..._validation import check_integer, check_not_negative, check_positive
+from ..._core.loop import IterativeMethod
+from ..._core.validation import check_integer, check_not_negative, check_positive
 from ...optim._frank_wolfe._simplex_quadratic import maximise_on_simplex
 from ._base import Solution, Solver, check_bounds, check_switch, numbers
-
-__all__ = ["OneSlack"]
 
 # The quadratic program is solved to this share of the gap, in so many Newton steps at most where
 # there are bounds.

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["QuasiNewton"]
-
 PAIRS, NUMBERS = 10, 50_000_000  # that are remembered, and in all of them
 FALL = 1e-4  # of the slope, that a step must gain
 MOST_CUTS = 30

@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from ..._core.loop import IterativeMethod
+from ..._core.validation import check_choice, check_flag, check_integer, check_strength
+from ..._kernels import lazy
 from ..._kernels.common.step_rules import open_loop_step
-from ..._loop import IterativeMethod
-from ..._validation import check_choice, check_flag, check_integer, check_strength
 from ._accelerators import accelerated
 from ._base import Solution, Solver, numbers
 
-__all__ = ["SaddlePointFrankWolfe", "saddle_visits"]
+block_saddle = lazy("structured.block_saddle")
 
 # Share of the passes by whose number steps shrink that still counts after the radius has changed.
 KEPT = 0.5
@@ -129,13 +130,11 @@ def saddle_visits(blocks, order, visits, radius, euclidean, w, mean):
     w, mean : ndarray of shape (n_weights,)
         The weights and their average, weighted by their number; changed in place.
     """
-    from ..._kernels.structured.block_saddle import step_in_ball
-
     n = blocks.n_blocks
     for k, i in enumerate(order, visits):
         gamma = open_loop_step(k, n, 1.0)
         answer = blocks.answer(i, w)
-        step_in_ball(w, blocks.v, radius, euclidean, gamma)
+        block_saddle.step_in_ball(w, blocks.v, radius, euclidean, gamma)
         blocks.move(i, blocks.direction(i, answer), gamma)
         mean += open_loop_step(k, 1.0, 1.0) * (w - mean)
 
@@ -233,13 +232,11 @@ class _BatchMethod(_Method):
 
     def step(self):
         """A step towards the answers at hand, then the certificate of where it led."""
-        from ..._kernels.structured.block_saddle import step_in_ball
-
         if self.answers is not None:
             t = self.n_passes
             is_fictitious = self.settings.step_size == "fictitious"
             gamma = 1.0 / (t + 1.0) if is_fictitious else open_loop_step(t, 1.0, 1.0)
-            step_in_ball(self.w, self.blocks.v, self.radius, self.euclidean, gamma)
+            block_saddle.step_in_ball(self.w, self.blocks.v, self.radius, self.euclidean, gamma)
             self.blocks.step_towards(self.answers, gamma)
             self.blocks.refresh()
             self.n_passes += 1

@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from ..._loop import IterativeMethod
-from ..._validation import check_flag
+from ..._core.loop import IterativeMethod
+from ..._core.validation import check_flag
 from ._accelerators import accelerated
 from ._base import Solution, Solver
-
-__all__ = ["Perceptron", "Subgradient", "subgradient_visits"]
 
 
 @accelerated

@@ -6,8 +6,6 @@ import numpy as np
 
 from ._accelerators import accelerated
 
-__all__ = ["Smoothing", "Snapshot", "smooth_pass", "svrg_walk"]
-
 
 class Smoothing(NamedTuple):
     """How maxima over outputs are smoothed."""

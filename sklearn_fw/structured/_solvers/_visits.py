@@ -7,8 +7,6 @@ from ..._kernels.structured import block_rules
 from ..._kernels.structured.block_rules import AWAY, EXACT, FW, PAIRWISE
 from ._accelerators import accelerated
 
-__all__ = ["take_in", "visit_blocks"]
-
 # Exact visits: when the gap of a block counts as closed, as a share of what it was and of the
 # largest loss, and how many answers, and steps in all, there are at most.
 CLOSED, ROUNDING = 1e-3, 1e-14

@@ -72,10 +72,4 @@ class Oracle(BaseEstimator, ABC):
             Its score, ``-inf`` if it is forbidden.
         upper_bound : float
             No labelling has a larger score; inf if there is no bound.
-
-        Raises
-        ------
-        ValueError
-            When the oracle does not take the graph or its states, ``start`` is no labelling of it,
-            or a parameter is out of its range.
         """

@@ -4,9 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_magnitude, check_moderate
-
-__all__ = ["MISSING", "NodeCosts", "Truth"]
+from .validation import check_array_of_numbers, check_magnitude, check_moderate
 
 MISSING = -2  # in place of the state of a node without a label
 
@@ -148,11 +146,6 @@ class NodeCosts(NamedTuple):
         -------
         costs : NodeCosts
             The products.
-
-        Raises
-        ------
-        ValueError
-            When a difference costs something as a whole, which no node can share.
         """
         if self.whole:
             raise ValueError("weights of nodes need a loss that is a sum over nodes")

@@ -11,10 +11,10 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ..._validation import check_array_of_numbers, check_integer
-from .._scores import PairwiseScores, expect_scores
-from ._base import Oracle
-from ._k_best import k_best_labelings
+from .k_best import k_best_labelings
+from .oracle import Oracle
+from .scores import PairwiseScores, expect_scores
+from .validation import check_array_of_numbers, check_integer
 
 # By how much sums of user code may differ from ours, relative to their size.
 ROUNDING = 1e-8

@@ -5,8 +5,6 @@ import inspect
 
 from sklearn.base import BaseEstimator
 
-__all__ = ["Estimator"]
-
 FITS = "fit", "fit_predict", "fit_transform", "partial_fit"
 
 

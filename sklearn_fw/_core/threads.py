@@ -8,9 +8,7 @@ from joblib import cpu_count, effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel
 
-from ._warnings import warn
-
-__all__ = ["chunks", "count_workers", "n_threads", "n_workers", "parallel", "shares_memory"]
+from .warnings import warn
 
 # No machine has more; larger numbers are mistakes, and joblib cannot count to them.
 MOST_WORKERS = 2**20
@@ -18,7 +16,7 @@ MOST_WORKERS = 2**20
 
 def n_threads(n_jobs):
     """Threads for compiled loops, at most the processors that this process may use."""
-    from ._kernels._jit import thread_limit
+    from .._kernels._jit import thread_limit
 
     wanted, limit = n_workers(n_jobs), thread_limit()
     # joblib lowers the limit in its workers, whose backend is a nested one.

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["History", "Outcome", "Status"]
-
 
 class Status(Enum):
     """End states of the loop in `_loop.py`; the value is the advice printed with a warning."""

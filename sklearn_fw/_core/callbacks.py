@@ -19,9 +19,6 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-__all__ = ["HAS_CALLBACKS", "CallbackSupportMixin", "FitTasks", "with_callbacks"]
-
-
 class FitTasks:
     """The tasks of one fit as callbacks see them: the fit itself and its passes."""
 

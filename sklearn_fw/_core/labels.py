@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ._packed import Packed
-from ._validation import check_list
+from .packed import Packed
+from .validation import check_list
 
 
 def check_pairs(y_true, y_pred):

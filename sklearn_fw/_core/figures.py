@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["check_label", "new_figure"]
-
 
 def check_label(name):
     """Text for a legend, or None."""

@@ -1,7 +1,5 @@
 """PyTorch, which is imported when it is asked for, and never at import."""
 
-__all__ = ["import_torch", "is_torch_module"]
-
 
 def import_torch(who):
     """The library, or what to install for it; ``who`` needs it."""

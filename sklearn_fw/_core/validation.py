@@ -15,31 +15,6 @@ from sklearn.utils import check_array, check_scalar
 from sklearn.utils import check_random_state as _random_state
 from sklearn.utils.validation import validate_data
 
-__all__ = [
-    "LARGEST",
-    "check_array_of_numbers",
-    "check_choice",
-    "check_data",
-    "check_dtype",
-    "check_flag",
-    "check_integer",
-    "check_list",
-    "check_magnitude",
-    "check_moderate",
-    "check_not_negative",
-    "check_number",
-    "check_positive",
-    "check_random_state",
-    "check_sample_weight",
-    "check_sparse",
-    "check_strength",
-    "check_table",
-    "check_time_limit",
-    "find_labels",
-    "is_moderate",
-    "resolve_named",
-]
-
 # Largest number of which squares can be summed, and multiplied with weights; one over it is the
 # smallest share that a weight may have.
 LARGEST = 1e100

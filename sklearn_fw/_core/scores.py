@@ -1,23 +1,17 @@
 """What an oracle is asked about: scores of the states of nodes and of pairs of states of edges."""
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
 
-from .._packed import writable
-from .._validation import check_array_of_numbers
+from .._kernels import lazy
+from .packed import writable
+from .validation import check_array_of_numbers
+
+tree = lazy("graphs.tree")
 
 # Sums of scores, and a few of them in a difference, have to stay within the range of float64.
 LARGEST_SUM = 2.0**1018
-
-
-@functools.cache
-def kernels():
-    """The compiled loops on trees; numba is loaded at the first question, not at import."""
-    from .._kernels.graphs import tree
-
-    return tree
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -105,11 +99,6 @@ class PairwiseScores:
         -------
         scores : PairwiseScores
             The checked scores.
-
-        Raises
-        ------
-        ValueError
-            When shapes do not fit, a score is NaN or +inf, or an edge names a missing node.
         """
         unary = floats(unary, "unary")
         if unary.ndim != 2:
@@ -199,11 +188,6 @@ class PairwiseScores:
         -------
         value : float
             The score, ``-inf`` if the labelling is forbidden.
-
-        Raises
-        ------
-        ValueError
-            When there is not one label for each node, or a label is no state.
         """
         labels = integers(labels, "labels", None)
         if labels.shape != (self.n_nodes,):
@@ -302,15 +286,10 @@ def arrays_of(scores):
     """(unary, tables, edge_table) for compiled loops, which are compiled once per kind of array.
 
     So read-only ones are copied.
-
-    Raises
-    ------
-    ValueError
-        When sums of scores could leave the range of float64.
     """
     tables, edge_table = tables_of(scores)
     unary, tables = writable(scores.unary), writable(tables)
-    largest = max(kernels().largest_score(part.ravel()) for part in (unary, tables))
+    largest = max(tree.largest_score(part.ravel()) for part in (unary, tables))
     check_sums(largest, scores.n_nodes + scores.n_edges)
     return unary, tables, edge_table
 
@@ -337,7 +316,7 @@ def check_sums(largest, n_parts):
 def is_forest(edges, n_nodes):
     """Whether a graph has no cycles; loops and double edges are cycles."""
     edges = np.array(edges, dtype=np.int64, order="C")
-    return len(kernels().orient_forest(edges, n_nodes)[0]) == len(edges)
+    return len(tree.orient_forest(edges, n_nodes)[0]) == len(edges)
 
 
 def allowed(values, labels):

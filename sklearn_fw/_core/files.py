@@ -10,18 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = [
-    "check_path",
-    "damage",
-    "gzip_chunks",
-    "name_of",
-    "read_arrays",
-    "read_bytes",
-    "read_text",
-    "to_text",
-    "without_mark",
-]
-
 CHUNK = 1 << 16
 # Names of the encodings in which the mark of UTF-8 is no text; numbers are read as Latin-1.
 MARKED = {"utf-8", "utf-8-sig", "iso8859-1"}

@@ -6,17 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
-from ._validation import check_time_limit
-
-__all__ = [
-    "Budget",
-    "budget_now",
-    "finishing",
-    "part_of_time",
-    "shared",
-    "time_budget",
-    "time_left",
-]
+from .validation import check_time_limit
 
 
 class Budget(NamedTuple):

@@ -4,11 +4,9 @@ import logging
 import math
 from abc import ABC, abstractmethod
 
-from ._budget import budget_now
-from ._result import History, Outcome, Status
-from ._validation import check_integer
-
-__all__ = ["IterativeMethod", "drive", "get_logger"]
+from .budget import budget_now
+from .result import History, Outcome, Status
+from .validation import check_integer
 
 
 def get_logger(verbose=0):

@@ -13,9 +13,7 @@ state makes a part of its own. So every part costs one table and one call of the
 
 import numpy as np
 
-from .._scores import PairwiseScores
-
-__all__ = ["k_best", "k_best_labelings"]
+from .scores import PairwiseScores
 
 
 class _Part:

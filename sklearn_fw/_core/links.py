@@ -4,7 +4,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from ._validation import check_array_of_numbers
+from .validation import check_array_of_numbers
 
 
 def links_of(y, name, shape=None):

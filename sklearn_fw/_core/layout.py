@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from .._packed import starts_of
-from ._scores import PairwiseScores, integers
-
-__all__ = ["MOST_PADDED", "FlatParts", "check_edges"]
+from .packed import starts_of
+from .scores import PairwiseScores, integers
 
 MOST_PADDED = 2**28  # numbers in the tables of all edges, padded to one shape
 

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["conjugate_gradients"]
-
 
 class Progress(NamedTuple):
     """How systems were solved."""

@@ -6,9 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
 
-from ._validation import check_list, check_sparse
-
-__all__ = ["Packed", "length_of", "padded", "stack", "starts_of", "take", "writable"]
+from .validation import check_list, check_sparse
 
 
 class Packed:
@@ -43,11 +41,6 @@ class Packed:
 
     Raises
     ------
-    TypeError
-        When ``values`` is neither an array nor CSR, or ``offsets`` or ``index`` does
-        not hold integers.
-    ValueError
-        When ``offsets`` does not cut ``values`` into blocks.
     IndexError
         When ``index`` names a block that does not exist.
 
@@ -105,12 +98,6 @@ class Packed:
         -------
         Packed
             The same samples in the same order.
-
-        Raises
-        ------
-        ValueError
-            When there is no block, or the first block that does not fit the others
-            (named) has another width, or text stands beside numbers.
         """
         if isinstance(blocks, Packed):
             return blocks

@@ -8,13 +8,11 @@ from pathlib import Path
 import joblib
 from sklearn.utils import parallel
 
-from ._callbacks import with_callbacks
-
-__all__ = ["warn"]
+from .callbacks import with_callbacks
 
 # Code that stands between a call of the user and ours: the decorator for callbacks, and joblib.
 BETWEEN = (
-    str(Path(__file__).parent) + os.sep,
+    str(Path(__file__).parents[1]) + os.sep,
     with_callbacks.__code__.co_filename,
     str(Path(joblib.__file__).parent) + os.sep,
     parallel.__file__,

@@ -1,0 +1,1 @@
+"""What several subpackages share: validation, the loop, budgets, results. No public names."""
