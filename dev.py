@@ -1,7 +1,7 @@
 """Set up and run sklearn_fw from a checkout: python3 dev.py COMMAND [ARGUMENTS]
 
   demo          fit a small structured model, print its certificate, draw the result
-  test          run the tests; arguments go to pytest, e.g. test -k chain
+  test          run the quick tests, --all of them, or those that pytest selects, e.g. test -k chain
   test-extras   run the tests that need an extra, with all extras; none of them may skip
   test-plain    run the quick tests as plain Python, without the compiler
   lint          check format, style, spelling and docstrings; lint --fix repairs what it can
@@ -97,7 +97,12 @@ def demo(args):
 
 
 def test(args):
-    return pytest(environment("test"), args)
+    python = environment("test")
+    if args:
+        return pytest(python, [argument for argument in args if argument != "--all"])
+    status = pytest(python, ["-m", "not slow", "-n", "auto"])
+    say("these were the quick tests; python3 dev.py test --all runs everything")
+    return status
 
 
 def test_extras(args):
