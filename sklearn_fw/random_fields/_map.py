@@ -214,7 +214,7 @@ def _refined(graph, labels, bound, first=False):
         return _score(graph, labels) - graph.constant
 
     def is_over():
-        reached = bound - value() <= ROUNDING * max(1.0, abs(bound))
+        reached = bound == -np.inf or bound - value() <= ROUNDING * max(1.0, abs(bound))
         return reached or time_left() <= 0.0 or (first and value() > -np.inf)
 
     for number in itertools.count():
@@ -237,6 +237,8 @@ def _refined(graph, labels, bound, first=False):
         gap, before = bound - value(), labels
         found, closer = solve_factor_program(graph, seconds)
         bound = min(bound, closer)
+        if bound == -np.inf:  # nothing is allowed
+            break
         if found is not None and _score(soft, found) > _score(soft, labels):
             labels = found
         # The first is short: where it found nothing, a longer one may.
