@@ -29,8 +29,7 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
     radius : float or "auto", default="auto"
         Size of the set, positive; "auto" takes that of the smallest loss in cross-validation along
         ascending radii; where every target is a problem of its own, in the unit of each. For
-        "l1" and
-        sparse X it is the norm of the optimum for the l1 penalty of least held-out loss.
+        "l1" and sparse X it is the norm of the optimum for the l1 penalty of least held-out loss.
     variant : str, default="auto"
         "fw", "away", "pairwise", "fully_corrective" or "min_norm_point", see
         `sklearn_fw.optim.minimize_frank_wolfe`.

@@ -197,7 +197,7 @@ def test_automatic_radius():
         ({"variant": "best"}, "variant must be one of"),
         ({"loss": "absolute_error"}, "is not smooth"),
         ({"tol": -1.0}, "tol == -1.0, must be >= 0"),
-        ({"standardize": "no"}, "standardize must be one of 'auto'"),
+        ({"standardize": "no"}, "standardize must be 'auto' or True or False"),
     ],
 )
 def test_refusals(params, message):

@@ -401,7 +401,10 @@ def test_losses_that_an_error_lists_are_accepted(estimator, rng):
         (lambda: AsagaRegressor(alpha="best"), "alpha must be 'auto' or a number; got 'best'"),
         (lambda: FrankWolfeRegressor(radius="x"), "radius must be 'auto' or a number; got 'x'"),
         (lambda: AsagaRegressor("l2"), "or an object of sklearn_fw.losses such as"),
-        (lambda: AsagaRegressor(solver=Saga(step_size=iter([1]))), "solver has a parameter that"),
+        (
+            lambda: AsagaRegressor(solver=Saga(step_size=(s for s in [1]))),
+            "solver has a parameter that",
+        ),
     ],
 )
 def test_messages_name_all_that_a_parameter_may_be(make, message):
