@@ -24,6 +24,8 @@ EQUAL, ROUNDING = 1e-6, 1e-14
 CONSTANT = 1e-12
 # Held-out losses below this share of that of zero coefficients are as good as zero.
 EXACT = 1e-8
+# Entries that are read at a time: no copy of X.
+PART = 1 << 15
 # Largest ratio of column scales for which eigenvalues need no care.
 UNLIKE = 1e4
 # What scikit-learn's ElasticNet and Lasso take, for data without a column or a target that varies.
@@ -150,7 +152,8 @@ def _keys(problem):
     rng = np.random.default_rng(0)
     factors = rng.integers(2**64, size=problem.n_columns, dtype=np.uint64) | np.uint64(1)
     keys = np.empty(problem.n_rows, dtype=np.uint64)
-    for part in problem._parts():
+    n_entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
+    for part in problem._parts(1 + PART * problem.n_rows // (1 + n_entries)):
         X = problem.X[part]
         bits = (X.data if sp.issparse(X) else X).astype(np.float64).view(np.uint64)
         bits = bits ^ (bits >> np.uint64(29))
