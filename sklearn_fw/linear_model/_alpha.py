@@ -25,7 +25,7 @@ CONSTANT = 1e-12
 # Held-out losses below this share of that of zero coefficients are as good as zero.
 EXACT = 1e-8
 # Entries that are read at a time: no copy of X.
-PART = 1 << 15
+PART = 1 << 13
 # Largest ratio of column scales for which eigenvalues need no care.
 UNLIKE = 1e4
 # What scikit-learn's ElasticNet and Lasso take, for data without a column or a target that varies.
