@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.linalg import block_diag
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
+from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw.gaussian_probability import (
     _engine,
@@ -329,3 +331,86 @@ def test_minimal_polyhedra():
 def test_refusals(change, text):
     with pytest.raises(ValueError, match=text):
         log_gaussian_probability(**{"lower": -1.0, "upper": 1.0, "cov": np.eye(2)} | change)
+
+
+def collinear_box(rng):
+    """Box of one factor with little noise, and its log probability by the trapezoidal rule."""
+    n = int(rng.integers(2, 4))
+    slopes = rng.choice([-1.0, 1.0], n) * rng.uniform(0.2, 3.0, n)
+    noise = np.abs(slopes) * 10.0 ** rng.uniform(-2.2, -0.7, n)
+    x = slopes * rng.normal() + noise * rng.normal(size=n)
+    size = np.abs(slopes) * rng.exponential(1.5, (2, n))
+    low = np.where(rng.random(n) < 0.3, -np.inf, x - size[0])
+    high = np.where(rng.random(n) < 0.5, np.inf, x + size[1])
+    t = np.linspace(-9.0, 9.0, 6001)[:, None]
+    masses, _, _ = truncated_normal_moments(low, high, slopes * t, noise**2)
+    truth = logsumexp(masses.sum(axis=1) - 0.5 * t[:, 0] ** 2) + np.log(t[1, 0] - t[0, 0])
+    cov = np.outer(slopes, slopes) + np.diag(noise**2)
+    return low, high, cov, truth - 0.5 * np.log(2.0 * np.pi)
+
+
+@pytest.mark.parametrize(("method", "n_draws"), [("sampled", 2048), ("ep", 1024), ("auto", 2048)])
+def test_error_bars_of_nearly_singular_boxes(rng, method, n_draws):
+    bars = []
+    for i in range(100):
+        parts = [collinear_box(rng) for _ in range(1 + i % 2)]
+        low, high = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+        order = rng.permutation(len(low))
+        cov = block_diag(*(part[2] for part in parts))[np.ix_(order, order)]
+        result = log_gaussian_probability(
+            low[order], high[order], cov=cov, method=method, n_draws=n_draws, random_state=i
+        )
+        bars.append(abs(result.log_prob - sum(part[3] for part in parts)) / (result.error + 1e-9))
+    assert np.sum(np.array(bars) > 1.0) <= 3
+    assert max(bars) < 3.0
+
+
+def test_blocks_are_factors_of_the_probability(rng):
+    cov = block_diag(equal(2, 0.9999), equal(3, 0.5), [[2.0]], equal(2, -0.99))
+    low = rng.normal(-0.5, 0.5, 8)
+    order = rng.permutation(8)
+    whole = log_gaussian_probability(low[order], np.inf, cov=cov[np.ix_(order, order)])
+    parts = [
+        log_gaussian_probability(low[r], np.inf, cov=cov[np.ix_(r, r)])
+        for r in (np.arange(2), np.arange(2, 5), np.arange(5, 6), np.arange(6, 8))
+    ]
+    assert whole.method == "exact"
+    assert whole.log_prob == pytest.approx(sum(p.log_prob for p in parts), rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:expectation propagation:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("rho", [0.3, -0.7, 0.99999])
+@pytest.mark.parametrize("far", [3e8, 1e11])
+def test_bounds_that_are_far_away_are_none(rho, far):
+    cov = equal(2, rho)
+    near = log_gaussian_probability([-0.4, -np.inf], [np.inf, 0.8], cov=cov)
+    result = log_gaussian_probability([-0.4, -far], [far, 0.8], cov=cov)
+    assert result.log_prob == pytest.approx(near.log_prob, rel=1e-12)
+    deep = log_gaussian_probability(far, np.inf, cov=equal(2, abs(rho)))
+    assert deep.log_prob == pytest.approx(-(far**2) / (1.0 + abs(rho)), rel=1e-9)
+    masses = equicorrelated_probability(np.full(4, far), np.full(4, np.inf), 0.5)
+    assert masses == pytest.approx(-(far**2) / 1.25, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:expectation propagation:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("power", [1.0, "gram"])
+@pytest.mark.parametrize("mean", [-4.0, -3e3, -5e8, -2e14, 7e14])
+def test_log_probabilities_are_finite_and_not_positive(mean, power):
+    cov = equal(4, -0.1) + np.diag([0.0, 1.0, 0.0, 2.0])
+    for method in ("ep", "sampled", "auto"):
+        result = log_gaussian_probability(
+            0.0, np.inf, mean, cov, method=method, power=power, n_draws=512
+        )
+        best = -0.5 * mean**2 * np.sum(np.linalg.inv(cov)) if mean < 0.0 else 0.0
+        assert result.log_prob <= 0.0
+        assert result.log_prob == pytest.approx(best, rel=1e-4, abs=40.0)
+        assert np.isfinite(result.error)
+
+
+def test_powers_without_a_fixed_point_are_said_to():
+    with pytest.warns(ConvergenceWarning, match="no fixed point with this power.*power=1"):
+        log_gaussian_probability(6.0, np.inf, cov=equal(3, 0.2), power="gram")
+    with pytest.warns(ConvergenceWarning, match="lost all digits"):
+        log_gaussian_probability(6e8, np.inf, cov=equal(3, 0.2))
+    with pytest.raises(ValueError, match="mean is .* standard deviations outside"):
+        log_gaussian_probability(0.0, 1.0, -1e60, np.eye(2))

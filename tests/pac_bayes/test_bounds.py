@@ -277,3 +277,14 @@ def test_table_of_the_paper():
 def test_refusals(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("w_norm2", [2.0**60, 2.0**70, 1e40, 1e250])
+def test_exact_bounds_of_huge_coefficients(w_norm2):
+    # The exponent is w_norm2 times its factor at the least s: all else is below rounding.
+    setting = {**MODEL, "x_variance": 1.0, "noise_true": 0.3, "n_features": 4}
+    for lam in (5.0, 60.0):
+        psi = psi_gaussian_linear(lam, 40, w_norm2=w_norm2, **setting)
+        assert psi == pytest.approx(0.25 * lam * w_norm2 / (1.0 - lam * 0.005), rel=1e-9)
+        bound = gaussian_linear_bound(1.0, 0.2, 40, lam=lam, w_norm2=w_norm2, **setting)
+        assert bound == pytest.approx(psi / lam, rel=1e-9)
