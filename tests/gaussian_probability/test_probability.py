@@ -412,5 +412,5 @@ def test_powers_without_a_fixed_point_are_said_to():
         log_gaussian_probability(6.0, np.inf, cov=equal(3, 0.2), power="gram")
     with pytest.warns(ConvergenceWarning, match="lost all digits"):
         log_gaussian_probability(6e8, np.inf, cov=equal(3, 0.2))
-    with pytest.raises(ValueError, match="mean is .* standard deviations outside"):
+    with pytest.raises(ValueError, match=r"mean is .* standard deviations outside"):
         log_gaussian_probability(0.0, 1.0, -1e60, np.eye(2))
