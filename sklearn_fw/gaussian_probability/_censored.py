@@ -88,8 +88,10 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     for each sweep. `log_marginal_likelihood` takes after the hyper-parameters of the kernel the
     logarithm of the noise, in normalised units, where it is learned.
 
-    Length scales by column have a normal prior on their logarithms, with a standard deviation of
-    0.7 about their mean: columns need evidence to differ.
+    With ``kernel=None`` the logarithms of length scales, in standard deviations of their columns,
+    have a normal prior about their mean with standard deviation 0.7, and that of a
+    learned noise has 1 about half a standard deviation of the targets.
+    Equal rows with equal targets count once in this search.
 
     References
     ----------

@@ -94,8 +94,9 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
     lowest threshold and the logarithms of the gaps between thresholds, both in units of the
     standard deviation that noisy latent values have at the start.
 
-    Length scales by column have a normal prior on their logarithms, with a standard deviation of
-    0.7 about their mean: columns need evidence to differ.
+    With ``kernel=None`` the logarithms of length scales, in standard deviations of their columns,
+    have a normal prior about their mean with standard deviation 0.7.
+    Equal rows with equal targets count once in this search.
 
     References
     ----------
@@ -245,6 +246,10 @@ class Ranks(Intervals):
         """The same with other thresholds."""
         levels = np.cumsum(np.r_[theta[0], np.exp(theta[1:])])
         return Ranks(self.ranks, self.scale * levels, self.noise, self.scale)
+
+    def of(self, rows):
+        """The same for some of the rows."""
+        return Ranks(self.ranks[rows], self.thresholds, self.noise, self.scale)
 
     def gradient(self, posterior):
         """Gradient of the log evidence in ``theta``."""

@@ -26,6 +26,7 @@ SHORTEST = 1e-40  # median distance that a kernel can start from
 # change of a marginal, as the relative decrease at which the search for hyper-parameters ends.
 TOL, DECREASE = 3e-3, 1e-5
 SPREAD = 0.7  # of the logarithms of the length scales of columns, a priori
+NOISE_SPREAD = 1.0  # of that of a learned noise about its start
 NOISES = (1e-3, 1e2)  # standard deviations that may be learned
 
 
@@ -56,6 +57,11 @@ class Intervals:
             return self
         noise = float(np.exp(theta[0]))
         return Intervals(self.lower, self.upper, noise, True, self.constant)
+
+    def of(self, rows):
+        """The same for some of the rows."""
+        lower, upper = self.lower[rows], self.upper[rows]
+        return Intervals(lower, upper, self.noise, self.learns_noise, self.constant)
 
     def gradient(self, posterior):
         """Gradient of the log evidence in ``theta``."""
@@ -117,18 +123,21 @@ class IntervalProcess(Estimator):
         state, n = {"sites": None}, kernel.n_dims
         # Of the default kernel only: a kernel of the user is taken as it is.
         by_column = self.kernel is None and n > 2
-        lengths = slice(1, n if by_column else 1)
+        rows = _rows_without_copies(self.X_train_, observed)
+        X, searched = self.X_train_[rows], observed.of(rows)
 
         def objective(theta):
-            moved, now = kernel.clone_with_theta(theta[:n]), observed.with_theta(theta[n:])
-            K, gradient_of = _with_gradient(moved, self.X_train_, by_column)
+            moved, now = kernel.clone_with_theta(theta[:n]), searched.with_theta(theta[n:])
+            K, gradient_of = _with_gradient(moved, X, by_column)
             posterior = self._posterior(K, now, state["sites"], TOL)
             state["sites"] = posterior.sites.tau, posterior.sites.nu
             gradient = np.r_[gradient_of(posterior), now.gradient(posterior)]
-            penalty, slope = _spread_penalty(theta, lengths)
+            penalty, slope = 0.0, 0.0
+            if by_column:
+                penalty, slope = _penalty(theta - start, n, searched.learns_noise)
             return penalty - posterior.log_evidence, slope - gradient
 
-        theta = np.r_[kernel.theta, observed.theta]
+        theta = start = np.r_[kernel.theta, observed.theta]
         if self.optimizer is not None and len(theta):
             own = kernel.bounds.reshape(n, 2)
             starts = [theta]
@@ -143,13 +152,14 @@ class IntervalProcess(Estimator):
                 "bounds": np.vstack([own, observed.bounds]),
             }
             answers = [
-                minimize(objective, start, options={"ftol": DECREASE}, **options)
-                for start in starts
+                minimize(objective, point, options={"ftol": DECREASE}, **options)
+                for point in starts
             ]
             theta = min(answers, key=lambda answer: answer.fun).x
             kernel.theta, observed = theta[:n], observed.with_theta(theta[n:])
         K = kernel(self.X_train_)
-        return kernel, observed, self._posterior(K, observed, state["sites"])
+        sites = state["sites"] if len(X) == len(K) else None
+        return kernel, observed, self._posterior(K, observed, sites)
 
     def latent_mean_and_variance(self, X):
         """Mean and variance of the latent values of rows.
@@ -222,12 +232,27 @@ class IntervalProcess(Estimator):
         return (value, np.mean(gradients, axis=0)) if eval_gradient else value
 
 
-def _spread_penalty(theta, lengths):
-    """Minus the log density of log length scales about their mean, and its gradient."""
-    slope, logs = np.zeros_like(theta), theta[lengths]
-    if len(logs):
-        slope[lengths] = (logs - logs.mean()) / SPREAD**2
-    return 0.5 * SPREAD**2 * slope @ slope, slope
+def _penalty(moved, n_kernel, learns_noise):
+    """Minus the log density of how far from their start parameters are, and its gradient."""
+    slope, logs = np.zeros_like(moved), moved[1:n_kernel]
+    slope[1:n_kernel] = (logs - logs.mean()) / SPREAD**2
+    value = 0.5 * SPREAD**2 * slope @ slope
+    if learns_noise:
+        slope[-1] = moved[-1] / NOISE_SPREAD**2
+        value += 0.5 * moved[-1] * slope[-1]
+    return value, slope
+
+
+def _rows_without_copies(X, observed):
+    """Rows that choose hyper-parameters: each row once where equal rows never differ in target.
+
+    Copies say that there is no noise. Where equal rows differ, they are measurements.
+    """
+    _, first = np.unique(X, axis=0, return_index=True)
+    targets = np.column_stack([X, observed.lower, observed.upper])
+    if len(first) < len(np.unique(targets, axis=0)):
+        return np.arange(len(X))
+    return np.sort(first)
 
 
 def _with_gradient(kernel, X, by_column):

@@ -5,6 +5,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 
 from sklearn_fw.gaussian_probability import (
     BayesPointMachine,
@@ -103,3 +105,19 @@ def test_without_bounds_it_is_the_normal_distribution(rng):
     np.testing.assert_allclose(model.covariance_, np.cov(X.T, bias=True), rtol=0, atol=1e-10)
     with pytest.raises(ValueError, match="X has rows outside of lower and upper"):
         TruncatedGaussian(lower=0.0).fit(X)
+
+
+def test_bayes_points_do_not_depend_on_the_origin(rng):
+    X = rng.normal(size=(400, 4))
+    y = X @ [1.0, 1.0, 0.0, 0.5] + 0.5 * rng.logistic(size=400) > 0.0
+    fits = [BayesPointMachine().fit(X[:150] + shift, y[:150]) for shift in (0.0, 40.0)]
+    probability = [
+        fit.predict_proba(X[150:] + shift)[:, 1]
+        for fit, shift in zip(fits, (0.0, 40.0), strict=True)
+    ]
+    np.testing.assert_allclose(*probability, rtol=0, atol=1e-6)
+    logistic = LogisticRegression().fit(X[:150], y[:150]).predict_proba(X[150:])[:, 1]
+    losses = [log_loss(y[150:], p) for p in (probability[1], logistic)]
+    assert losses[0] < 1.1 * losses[1]
+    signs = np.sign(X @ fits[1].coef_[0] + 40.0 * fits[1].coef_.sum() + fits[1].intercept_)
+    np.testing.assert_array_equal(signs > 0, fits[1].predict(X + 40.0))

@@ -272,3 +272,55 @@ def test_sites_that_still_move_are_said_to(rng):
 def test_refusals(y, text):
     with pytest.raises(ValueError, match=text):
         EPIntervalRegressor().fit([[0.0], [1.0]], y)
+
+
+def test_columns_have_length_scales_of_their_own(rng):
+    X = rng.uniform(-2.0, 2.0, size=(160, 8)) * 10.0 ** np.arange(-4, 4)
+    target = np.sin(1e4 * X[:, 0]) + 1e3 * X[:, 1] + 0.1 * rng.normal(size=160)
+    y, fit = np.digitize(target, [-1.2, 0.0, 1.2]), np.arange(160) < 100
+    ordinal = EPOrdinalClassifier().fit(X[fit], y[fit])
+    assert ordinal.score(X[~fit], y[~fit]) > 0.7
+    regressor = EPIntervalRegressor().fit(X[fit], target[fit])
+    assert regressor.score(X[~fit], target[~fit]) > 0.8
+    lengths = regressor.kernel_.k2.length_scale / X.std(axis=0)
+    assert lengths[0] < lengths[1] < 0.5 * lengths[2:].min()
+    wide = EPIntervalRegressor().fit(X[:7], target[:7])  # more columns than rows
+    assert np.ndim(wide.kernel_.k2.length_scale) == 0
+
+
+def test_gradient_of_the_default_kernel_needs_no_cube(rng):
+    X, y = censored(rng, 30)
+    kernel = EPIntervalRegressor(optimizer=None).fit(X, y).kernel_
+    fits = [EPIntervalRegressor(k).fit(X, y) for k in (None, kernel)]
+    # The prior of length scales alone tells both searches from each other.
+    assert fits[1].log_marginal_likelihood_value_ == pytest.approx(
+        fits[0].log_marginal_likelihood_value_, rel=0, abs=0.5
+    )
+
+
+def test_intervals_of_regression_are_calibrated(rng):
+    held = []
+    for n, noise in [(30, 0.2), (40, 0.5), (60, 0.1), (60, 0.4)]:
+        X = rng.normal(size=(n + 200, 12))
+        y = np.sin(X[:, 0]) + X[:, 1] + noise * rng.normal(size=n + 200)
+        ends = np.column_stack([y, y])[:n]
+        ends[::4] += [-0.2, 0.2]
+        model = EPIntervalRegressor().fit(X[:n], ends)
+        mean, std = model.predict(X[n:], return_std=True)
+        held.append(np.mean(np.abs(y[n:] - mean) < 1.96 * std))
+        assert model.std_factor_ > 1.0
+    assert min(held) > 0.8
+    assert 0.9 < np.mean(held) < 0.995
+
+
+def test_copied_rows_leave_hyper_parameters_as_they_are(rng):
+    X, y = censored(rng, 40)
+    copied = np.r_[np.arange(40), rng.integers(0, 40, 20)]
+    plain, double = (EPIntervalRegressor().fit(X[r], y[r]) for r in (np.arange(40), copied))
+    assert double.noise_ == pytest.approx(plain.noise_, rel=1e-2)
+    X, y = grades(rng)
+    plain, double = (EPOrdinalClassifier().fit(X[r], y[r]) for r in (np.arange(40), copied))
+    np.testing.assert_allclose(plain.thresholds_, double.thresholds_, rtol=0, atol=0.4)
+    repeated = EPOrdinalClassifier().fit(np.sign(X), y)  # measurements at four points
+    rates = [np.mean(y[np.all(np.sign(X) == x, axis=1)] == 0) for x in np.sign(X[:4])]
+    np.testing.assert_allclose(repeated.predict_proba(np.sign(X[:4]))[:, 0], rates, atol=0.2)
