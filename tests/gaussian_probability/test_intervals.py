@@ -288,14 +288,13 @@ def test_columns_have_length_scales_of_their_own(rng):
     assert np.ndim(wide.kernel_.k2.length_scale) == 0
 
 
-def test_gradient_of_the_default_kernel_needs_no_cube(rng):
+def test_the_search_by_columns_ends_near_that_of_the_same_kernel(rng):
     X, y = censored(rng, 30)
     kernel = EPIntervalRegressor(optimizer=None).fit(X, y).kernel_
-    fits = [EPIntervalRegressor(k).fit(X, y) for k in (None, kernel)]
-    # The prior of length scales alone tells both searches from each other.
-    assert fits[1].log_marginal_likelihood_value_ == pytest.approx(
-        fits[0].log_marginal_likelihood_value_, rel=0, abs=0.5
+    prior, free = (
+        EPIntervalRegressor(k).fit(X, y).log_marginal_likelihood_value_ for k in (None, kernel)
     )
+    assert free - 1.5 < prior < free + 0.01
 
 
 def test_intervals_of_regression_are_calibrated(rng):
