@@ -49,7 +49,8 @@ def refine(G, h, lower, upper, sites, *, rng, seconds=SECONDS, n_draws=None):
     if n_draws is not None:
         limit = 2 ** int(np.log2(max(n_draws // SHIFTS, 1)))
     cloud = _Cloud(G, lower - sites.mean, upper - sites.mean, sites, rng)
-    pilot = min(PILOT, limit, max(limit // 4, 4))  # of few points the estimate has the most
+    # Of few points the estimate has the most.
+    pilot = 2 ** int(np.log2(min(PILOT, limit, max(limit // 4, 4))))
     best = None
     for power in POWERS:
         draw = cloud.draw_of(power)
@@ -129,14 +130,14 @@ def _stretched(points):
     A bound may bind where a millionth of the draws is: among so many points the spread of the
     copies sees it, as the tails of the first coordinates shrink with the cube of the distance.
     """
-    logs = np.zeros(len(points))
-    for k in range(min(STRETCHED, points.shape[1] - 1)):  # weights do not depend on the last
-        v = points[:, k]
-        end = np.minimum(v, 1.0 - v)
-        x = np.minimum(end / RAMP, 1.0)
-        end = (end - RAMP * x + RAMP * x**3 * (1.0 - 0.5 * x)) / (1.0 - RAMP)
-        points[:, k] = np.where(v < 0.5, np.maximum(end, TINY), np.minimum(1.0 - end, LARGEST))
-        logs += np.log(x * x * (3.0 - 2.0 * x) / (1.0 - RAMP))
+    v = points[:, : min(STRETCHED, points.shape[1] - 1)]  # weights do not depend on the last
+    end = np.minimum(v, 1.0 - v)
+    x = np.minimum(end / RAMP, 1.0)
+    end = (end - RAMP * x + RAMP * x**3 * (1.0 - 0.5 * x)) / (1.0 - RAMP)
+    logs = np.sum(np.log(x * x * (3.0 - 2.0 * x) / (1.0 - RAMP)), axis=1)
+    points[:, : v.shape[1]] = np.where(
+        v < 0.5, np.maximum(end, TINY), np.minimum(1.0 - end, LARGEST)
+    )
     return points, logs
 
 
