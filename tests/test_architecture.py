@@ -69,7 +69,7 @@ LINES_OF_CODE = {
     "projections": 138,
     "smoothing": 29,
     "inference": 2334,
-    "optim": 7647,
+    "optim": 7640,
     "model_selection": 527,
     "random_fields": 3882,
     "structured": 12071,
@@ -97,8 +97,6 @@ CIRCLES = {
     "sklearn_fw.inference._oracles._best_of",
     "sklearn_fw.inference._oracles._graph_cut",
     "sklearn_fw.inspection._judges",
-    "sklearn_fw.optim._frank_wolfe._minimize_submodular",
-    "sklearn_fw.optim._incremental._minimize_saga",
     "sklearn_fw.random_fields._choice",
     "sklearn_fw.structured._solvers._accelerators",
 }

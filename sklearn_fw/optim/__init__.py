@@ -1,5 +1,6 @@
 """Optimizers as functions of data and objectives, with certificates."""
 
+from . import experimental  # noqa: F401  adds its names of solvers
 from ._frank_wolfe._constants import curvature_constant, pyramidal_width
 from ._frank_wolfe._minimize import minimize_frank_wolfe
 from ._frank_wolfe._minimize_block import minimize_block_frank_wolfe

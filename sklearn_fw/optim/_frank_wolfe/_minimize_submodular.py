@@ -9,10 +9,10 @@ from ..._core.budget import time_budget
 from ..._core.loop import drive
 from ..._core.validation import check_choice, check_flag, check_integer, check_not_negative
 from .._ends import end_of, fields_of
+from ..domains._atoms import DenseAtom
 from ..domains._base import Domain
-from ..domains._base_polytopes import BaseAtom, BasePolytope
 from ..objectives._base import Objective
-from ..set_functions._functions import SubmodularFunction, base_of, is_known
+from ..set_functions._functions import SubmodularFunction, as_submodular, base_of, is_known
 from ._core import Minimisation
 from ._corrective import QuadraticCorrection
 from ._minimize import REFRESH
@@ -140,12 +140,10 @@ def minimize_submodular(
     -4.0
     """
     check_choice(variant, "variant", VARIANTS)
-    polytope = BasePolytope(function, size)
-    bound = Rounding(polytope.function, integer_valued, normalize)
-    direction = np.zeros(polytope.size) if start is None else polytope._vector(start, "start")
-    first = polytope.lmo(direction)
-    bases = ScaledBases(polytope, bound, first)
-    first = bases.scaled(first)
+    bases = ScaledBases(as_submodular(function, size))
+    bound = Rounding(bases.function, integer_valued, normalize)
+    direction = np.zeros(bases.size) if start is None else bases._vector(start, "start")
+    first = bases.first(direction, bound)
     bound.begin(bases, first)
     tol = GAP * bound.size if tol is None else check_not_negative(tol, "tol")
     if variant == "min_norm_point":
@@ -170,22 +168,32 @@ def minimize_submodular(
     )  # fmt: skip
 
 
+class Base(DenseAtom):
+    """A base together with the order in which the greedy algorithm made it."""
+
+    def __init__(self, array, order):
+        super().__init__(array)
+        self.order = order
+
+
 class ScaledBases(Domain):
     """Bases divided by a power of two near the length of the first one, which rounds nothing."""
 
-    def __init__(self, polytope, bound, first):
-        self.polytope, self.size, self.n_calls = polytope, polytope.size, 1
-        bound.size = float(np.abs(first.array).sum())
-        length = float(np.linalg.norm(first.array))
-        bound.scale = self.scale = 2.0 ** round(math.log2(length)) if length > 0.0 else 1.0
+    def __init__(self, function):
+        self.function, self.size, self.n_calls, self.scale = function, function.size, 0, 1.0
 
     def lmo(self, gradient):
         self.n_calls += 1
-        return self.scaled(self.polytope.lmo(gradient))
+        order = np.argsort(gradient, kind="stable")
+        return Base(base_of(self.function, order) / self.scale, order)
 
-    def scaled(self, atom):
-        """A base in these units."""
-        return BaseAtom(atom.array / self.scale, atom.order)
+    def first(self, direction, bound):
+        """The base that sets the units, which the bound gets to know."""
+        found = self.lmo(direction)
+        bound.size = float(np.abs(found.array).sum())
+        length = float(np.linalg.norm(found.array))
+        bound.scale = self.scale = 2.0 ** round(math.log2(length)) if length > 0.0 else 1.0
+        return Base(found.array / self.scale, found.order)
 
 
 class Rounding:
@@ -238,9 +246,8 @@ class Rounding:
             told = base if self.by_values else base_of(self.function, order)
             if np.abs(base - told).max() > VIOLATION * self.size:
                 raise ValueError(f"the base of {self.function!r} is not what its values say")
-            reverse = bases.scaled(BaseAtom(base, order))
             bases.n_calls += 1
-            self.look(first.array, reverse, [first])
+            self.look(first.array, Base(base / self.scale, order), [first])
 
     def _verify(self, order, values, atoms):
         """Refuse a function that a base exceeds on a set of a chain."""

@@ -10,14 +10,6 @@ from ._atoms import DenseAtom
 from ._base import Described, Projectable
 
 
-class BaseAtom(DenseAtom):
-    """A base together with the order in which the greedy algorithm made it."""
-
-    def __init__(self, array, order):
-        super().__init__(array)
-        self.order = order
-
-
 class BasePolytope(Described):
     """Bases of a submodular function: all x with ``x(A) <= F(A) - F(empty set)``, equal for all.
 
@@ -64,7 +56,7 @@ class BasePolytope(Described):
 
     def lmo(self, gradient):
         order = np.argsort(self._vector(gradient, "gradient"), kind="stable")
-        return BaseAtom(base_of(self.function, order), order)
+        return DenseAtom(base_of(self.function, order))
 
     def contains(self, x, tol=1e-9):
         from .._frank_wolfe._minimize_submodular import minimize_submodular

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.random_projection import SparseRandomProjection
 from sklearn.utils import gen_batches
 
 from ..._core.validation import (
@@ -215,6 +214,8 @@ def _search(X, q, method, rng):
     if sp.issparse(X):
         # Differences of sparse rows are slow; a projection keeps distances nearly.
         if X.shape[1] > SKETCH:
+            from sklearn.random_projection import SparseRandomProjection  # slow, as above
+
             projection = SparseRandomProjection(SKETCH, dense_output=True, random_state=rng)
             X = projection.fit_transform(X)
         else:
