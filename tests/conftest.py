@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,19 @@ def pytest_addoption(parser):
         help="extras that are installed, comma between: a test that skips fails, unless it waits "
         "for another extra or says what the machine lacks",
     )
+
+
+class ClosedFigures:
+    """Close all figures after each test and doctest; many open ones are a warning."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_teardown(self):
+        if plt := sys.modules.get("matplotlib.pyplot"):
+            plt.close("all")
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(ClosedFigures())
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,9 +1,8 @@
-"""Pictures of scripts, of steps in time and of states; matplotlib is imported when one is drawn."""
+"""Figures of scripts, of steps in time and of states."""
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from .._core.figures import new_figure
+from .._core.figures import Display, check_fitted, check_names
 from .._core.validation import check_array_of_numbers, check_integer, check_list
 from ._aligner import SequenceAligner
 from ._clips import check_sequences
@@ -12,11 +11,12 @@ from ._state_problem import Clips
 from ._states import JointStateActionClustering
 
 MOST_LETTERS = 12  # of a token in a cell
-STATES = ("C0", "C1")  # colours of the two states
 
 
-class AlignedScriptDisplay:
-    """Aligned sequences as a table: a row each, and a column for each step of their template.
+class AlignedScriptDisplay(Display):
+    """Table of aligned sequences: a row each, and a column for each step of their template.
+
+    Shows which tokens share a step and how many sequences have it. Make it with `from_estimator`.
 
     Parameters
     ----------
@@ -29,29 +29,21 @@ class AlignedScriptDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
+    figure_, ax_ : matplotlib Figure and Axes
         Where the table was drawn.
-    figure_ : matplotlib Figure
-        Its figure.
     image_ : matplotlib AxesImage
-        The cells, coloured by the support of their step.
+        The cells, colored by the support of their step.
     texts_ : list of matplotlib Text
         The tokens in the cells.
 
-    See Also
-    --------
-    SequenceAligner : Finds the template.
-
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn_fw.cluster import AlignedScriptDisplay, SequenceAligner
     >>> lines = [list("abc"), list("acx"), list("abc")]
     >>> aligner = SequenceAligner(3, random_state=0).fit(lines)
     >>> display = AlignedScriptDisplay.from_estimator(aligner, lines)
     >>> display.cells[1]
     ['a', '', 'c']
-    >>> plt.close(display.figure_)
     """
 
     def __init__(self, names, cells, support):
@@ -59,7 +51,7 @@ class AlignedScriptDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, sequences, *, ax=None):
-        """Draw sequences beside the template of a fitted aligner.
+        """Draw sequences aligned to the template of a fitted aligner.
 
         Parameters
         ----------
@@ -68,27 +60,18 @@ class AlignedScriptDisplay:
         sequences : list of list
             Tokens of each sequence.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : AlignedScriptDisplay
-            With the artists as attributes.
+            Axes to draw into; None makes a new figure.
         """
-        _check_kind(estimator, SequenceAligner)
+        check_fitted(estimator, kind=SequenceAligner)
         sequences = [
             check_list(tokens, f"sequences[{n}]", "tokens")
             for n, tokens in enumerate(check_list(sequences, "sequences", "lists of tokens"))
         ]
-        found = check_list(estimator.predict(sequences), "predict of estimator", "arrays")
-        if len(found) != len(sequences):
-            raise ValueError(
-                f"predict of estimator answers {len(found)} arrays to {len(sequences)} sequences"
-            )
+        found = _one_each(estimator.predict(sequences), "predict", len(sequences))
         cells = []
         for tokens, labels in zip(sequences, found):
             row = [""] * estimator.n_steps_
-            labels = _check_answer(labels, "predict", (len(tokens),), -1, len(row) - 1)
+            labels = _integers(labels, "predict", (len(tokens),), -1, len(row) - 1)
             for token, label in zip(tokens, labels.tolist()):
                 if label >= 0:
                     row[label] = str(token)
@@ -97,74 +80,52 @@ class AlignedScriptDisplay:
         return cls(names, cells, estimator.support_.tolist()).plot(ax)
 
     def plot(self, ax=None):
-        """Draw the table.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : AlignedScriptDisplay
-            This object.
-        """
         if not self.names or not self.cells:
             raise ValueError("there are no steps to draw")
-        self.figure_, self.ax_ = ax_of = new_figure(self, ax)
-        ax = ax_of[1]
         there = np.array([[bool(cell) for cell in row] for row in self.cells])
-        share = np.where(there, np.array(self.support, float), np.nan)
-        self.image_ = ax.imshow(share, aspect="auto", cmap="Blues", vmin=0, alpha=0.6)
-        self.texts_ = [
-            ax.text(k, n, cell[:MOST_LETTERS], ha="center", va="center", fontsize=8)
-            for n, row in enumerate(self.cells)
-            for k, cell in enumerate(row)
-            if cell
-        ]
-        labels = [f"{name[:MOST_LETTERS]}\n({n})" for name, n in zip(self.names, self.support)]
-        ax.set_xticks(np.arange(len(labels)), labels, fontsize=8)
+        support = np.where(there, np.array(self.support, float), np.nan)
+        names = [f"{name[:MOST_LETTERS]}\n({n})" for name, n in zip(self.names, self.support)]
+        style = {"aspect": "auto", "cmap": "Blues", "vmin": 0, "alpha": 0.6}
+        labels = {"xlabel": "Step, and the sequences that have it", "ylabel": "Sequence"}
+        ax = self._axes(ax)
+        self.image_ = self._heat_map(support, style, names, range(len(there)), **labels)
+        ax.tick_params(axis="x", labelsize="small")
         ax.xaxis.tick_top()
-        ax.set_yticks(np.arange(len(self.cells)))
-        ax.set_ylabel("Sequence")
-        ax.set_xlabel("Step, and the sequences that have it")
         ax.xaxis.set_label_position("top")
+        style = {"ha": "center", "va": "center", "fontsize": "small"}
+        self.texts_ = [
+            ax.text(k, n, self.cells[n][k][:MOST_LETTERS], **style) for n, k in np.argwhere(there)
+        ]
         return self
 
 
-class StepsDisplay:
-    """Steps on the time lines of sequences.
+class StepsDisplay(Display):
+    """Locations of steps on the time lines of sequences, with the true intervals.
+
+    Shows whether the steps were found in every sequence. Make it with `from_estimator`.
 
     Parameters
     ----------
     locations : array-like of shape (n_sequences, n_steps)
         Row of each step in each sequence.
     intervals_true : array-like of shape (n_sequences, n_steps, 2) or None, default=None
-        First and last row where each step truly is, -1 where it is missing.
+        First and last row of each true step, -1 where it is missing.
     names : list of str or None, default=None
-        Names of steps; None takes numbers.
+        Names of steps; None means numbers.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Where the lines were drawn.
-    figure_ : matplotlib Figure
-        Its figure.
+    figure_, ax_ : matplotlib Figure and Axes
+        Where the steps were drawn.
     points_ : list of matplotlib PathCollection
-        The places of each step.
-
-    See Also
-    --------
-    OrderedDiscriminativeClustering : Finds the places.
+        The locations of each step.
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn_fw.cluster import StepsDisplay
     >>> display = StepsDisplay([[1, 5], [0, 7]], names=["cut", "fry"]).plot()
     >>> len(display.points_)
     2
-    >>> plt.close(display.figure_)
     """
 
     def __init__(self, locations, intervals_true=None, names=None):
@@ -172,7 +133,7 @@ class StepsDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X, *, intervals_true=None, names=None, ax=None):
-        """Draw where a fitted estimator finds its steps.
+        """Draw the steps that a fitted estimator localizes.
 
         Parameters
         ----------
@@ -180,121 +141,82 @@ class StepsDisplay:
             Fitted.
         X : list of array-like of shape (n_rows_i, n_features)
             Sequences.
-        intervals_true : array-like of shape (n_sequences, n_steps, 2), default=None
-            First and last row where each step truly is, -1 where it is missing.
-        names : list of str, default=None
-            Names of steps.
+        intervals_true, names : array-like and list of str, default=None
+            True intervals and names of steps, as in the constructor.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : StepsDisplay
-            With the artists as attributes.
+            Axes to draw into; None makes a new figure.
         """
-        _check_kind(estimator, OrderedDiscriminativeClustering)
+        check_fitted(estimator, kind=OrderedDiscriminativeClustering)
         if not hasattr(X, "ndim"):
             X = check_list(X, "X", "arrays, one per sequence")
         lengths = np.diff(check_sequences(X, n_features=estimator.n_features_in_)[1])
         shape, last = (len(lengths), len(estimator.coef_)), int(lengths.max()) - 1
-        found = _check_answer(estimator.localize(X), "localize", shape, 0, last)
+        found = _integers(estimator.localize(X), "localize", shape, 0, last)
         return cls(found, intervals_true, names).plot(ax)
 
     def plot(self, ax=None):
-        """Draw the lines.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : StepsDisplay
-            This object.
-        """
         locations = np.asarray(self.locations)
         if locations.ndim != 2 or locations.dtype.kind not in "iuf":
             raise ValueError(f"locations must be a table of numbers, got shape {locations.shape}")
-        n_steps = locations.shape[1]
-        names = [f"step {k}" for k in range(n_steps)]
-        if self.names is not None:
-            names = check_list(self.names, "names", "text")
-            if strange := [name for name in names if not isinstance(name, str)]:
-                raise TypeError(f"names must hold text, got {strange[0]!r:.80}: take str of each")
-        if len(names) != n_steps:
-            raise ValueError(f"names holds {len(names)} names, but there are {n_steps} steps")
-        truth = np.empty((len(locations), 0, 2))
+        n, n_steps = locations.shape
+        names = self.names
+        if names is None:
+            names = [f"step {k}" for k in range(n_steps)]
+        names = check_names(names, n_steps, "names")
+        truth = np.empty((n, 0, 2))
         if self.intervals_true is not None:
             truth = check_array_of_numbers(self.intervals_true, "intervals_true")
-        if truth.ndim != 3 or truth.shape[::2] != (len(locations), 2):
-            raise ValueError(
-                f"intervals_true must have shape ({len(locations)}, n_steps, 2), got {truth.shape}"
-            )
-        self.figure_, self.ax_ = new_figure(self, ax)
-        rows, self.points_ = np.arange(len(locations)), []
+        if truth.ndim != 3 or truth.shape[::2] != (n, 2):
+            raise ValueError(f"intervals_true must have shape ({n}, n_steps, 2), got {truth.shape}")
+        ax, rows, self.points_ = self._axes(ax), np.arange(n), []
         for k, name in enumerate(names):
-            colour = f"C{k % 10}"
+            color = f"C{k % 10}"
             if k < truth.shape[1]:
-                first, last = truth[:, k].T
-                there = first >= 0
-                self.ax_.barh(
-                    rows[there], (last - first + 1)[there], left=first[there] - 0.5, height=0.8,
-                    color=colour, alpha=0.3,
-                )  # fmt: skip
-            found = self.ax_.scatter(
-                locations[:, k], rows, s=14, color=colour, label=name, zorder=3
-            )
-            self.points_.append(found)
-        self.ax_.set(xlabel="Row", ylabel="Sequence")
-        self.ax_.invert_yaxis()
-        self.ax_.legend(
-            ncols=min(n_steps, 5), fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1)
-        )
+                there = truth[:, k, 0] >= 0
+                first, last = truth[there, k].T
+                style = {"left": first - 0.5, "height": 0.8, "color": color, "alpha": 0.3}
+                ax.barh(rows[there], last - first + 1, **style)
+            style = {"s": 14, "color": color, "label": name, "zorder": 3}
+            self.points_.append(ax.scatter(locations[:, k], rows, **style))
+        ax.set(xlabel="Row", ylabel="Sequence")
+        if not ax.yaxis_inverted():
+            ax.invert_yaxis()
+        self._legend(ncols=min(n_steps, 5), fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1))
         return self
 
 
-class StateActionDisplay:
-    """Candidates of one clip in time, in the colours of their states, and the action.
+class StateActionDisplay(Display):
+    """Candidates of one clip in time, colored by state, with the scores and time of the action.
+
+    Shows whether the first state precedes the action and the second follows it. Make it with
+    `from_estimator`.
 
     Parameters
     ----------
-    start : array-like of shape (n_candidates,)
-        When each begins.
-    end : array-like of shape (n_candidates,)
-        When each ends.
+    start, end : array-like of shape (n_candidates,)
+        Time interval of each candidate.
     states : array-like of shape (n_candidates,), integer
         0, 1 or -1 for none.
-    times : array-like of shape (n_rows,)
-        Times of rows.
-    scores : array-like of shape (n_rows,)
-        How much each row looks like the action.
+    times, scores : array-like of shape (n_rows,)
+        Time of each row, and its score for the action.
     action : int
         Row of the action.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Where it was drawn.
-    figure_ : matplotlib Figure
-        Its figure.
+    figure_, ax_ : matplotlib Figure and Axes
+        Where the clip was drawn.
     bars_ : list of matplotlib Line2D
         The candidates.
     action_line_ : matplotlib Line2D
         The action.
 
-    See Also
-    --------
-    JointStateActionClustering : Finds both.
-
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn_fw.cluster import StateActionDisplay
     >>> display = StateActionDisplay([0, 3], [1, 4], [0, 1], [0, 1, 2, 3], [0, 0, 1, 0], 2).plot()
     >>> len(display.bars_)
     2
-    >>> plt.close(display.figure_)
     """
 
     def __init__(self, start, end, states, times, scores, action):
@@ -303,7 +225,7 @@ class StateActionDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, clips, index=0, *, ax=None):
-        """Draw one clip as a fitted estimator sees it.
+        """Draw the states and the action that a fitted estimator predicts in one clip.
 
         Parameters
         ----------
@@ -312,90 +234,61 @@ class StateActionDisplay:
         clips : list of dict
             Clips.
         index : int, default=0
-            Which of them.
+            Number of the clip to draw.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : StateActionDisplay
-            With the artists as attributes.
+            Axes to draw into; None makes a new figure.
         """
-        _check_kind(estimator, JointStateActionClustering)
+        check_fitted(estimator, kind=JointStateActionClustering)
         clips = check_list(clips, "clips", "dicts")
-        data, index = Clips(clips), check_integer(index, "index", 0)
+        index = check_integer(index, "index", 0)
+        Clips(clips)  # refuses a bad clip by its number
         if index >= len(clips):
             raise ValueError(f"index == {index}, but there are {len(clips)} clips")
-        found = estimator.predict([clips[index]])
-        rows = slice(*data.row_starts[index : index + 2])
-        own = slice(*data.starts[index : index + 2])
-        times, n_candidates = data.t_action[rows], own.stop - own.start
-        answer = estimator.decision_function([clips[index]])
-        scores = check_array_of_numbers(
-            getattr(answer, "actions", None), "actions of decision_function of estimator"
-        )
-        if scores.shape != times.shape:
-            raise ValueError(
-                f"decision_function of estimator answers actions of shape {scores.shape}, expected "
-                f"{times.shape}"
-            )
-        states = check_list(getattr(found, "state_labels", None), "predict of estimator", "states")
-        if len(states) != 1:
-            raise ValueError(f"predict of estimator answers {len(states)} clips, expected 1")
-        states = _check_answer(states[0], "predict", (n_candidates,), -1, 1)
+        clip = clips[index : index + 1]
+        data = Clips(clip)
+        found, scored = estimator.predict(clip), estimator.decision_function(clip)
+        name = "actions of decision_function of estimator"
+        scores = check_array_of_numbers(getattr(scored, "actions", None), name)
+        if scores.shape != data.t_action.shape:
+            raise ValueError(f"{name} must have shape {data.t_action.shape}, got {scores.shape}")
+        (states,) = _one_each(getattr(found, "state_labels", None), "predict", 1)
+        states = _integers(states, "predict", data.begin.shape, -1, 1)
         action = getattr(found, "action_locations", None)
-        action = _check_answer(action, "predict", (1,), 0, len(times) - 1)
-        return cls(
-            data.begin[own], data.end[own], states, times, scores, int(action[0])
-        ).plot(ax)  # fmt: skip
+        action = int(_integers(action, "predict", (1,), 0, len(scores) - 1)[0])
+        return cls(data.begin, data.end, states, data.t_action, scores, action).plot(ax)
 
     def plot(self, ax=None):
-        """Draw the clip.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : StateActionDisplay
-            This object.
-        """
-        self.figure_, self.ax_ = new_figure(self, ax)
-        order, self.bars_ = np.argsort(np.asarray(self.start), kind="stable"), []
-        for level, i in enumerate(order.tolist()):
-            state = int(self.states[i])
-            colour = STATES[state] if state >= 0 else "0.8"
-            (bar,) = self.ax_.plot(
-                [self.start[i], self.end[i]], [level, level], color=colour, linewidth=5,
-                solid_capstyle="butt",
-            )  # fmt: skip
-            self.bars_.append(bar)
-        scores, n = np.asarray(self.scores, float), len(order)
-        spread = max(np.ptp(scores), 1e-12)
-        self.ax_.fill_between(
-            self.times, -0.25 * n + 0.2 * n * (scores - scores.min()) / spread, -0.25 * n,
-            color="0.6", step="mid", label="score of the action",
-        )  # fmt: skip
+        ax, self.bars_ = self._axes(ax), []
+        colors = {0: "C0", 1: "C1"}
+        order = np.argsort(np.asarray(self.start), kind="stable").tolist()
+        for level, i in enumerate(order):
+            style = {"color": colors.get(int(self.states[i]), "0.8"), "linewidth": 5}
+            ends = [self.start[i], self.end[i]]
+            self.bars_ += ax.plot(ends, [level, level], solid_capstyle="butt", **style)
+        scores, low = np.asarray(self.scores, float), -0.25 * len(order)
+        heights = (scores - scores.min()) / max(np.ptp(scores), 1e-12)
+        style = {"color": "0.6", "step": "mid", "label": "score of the action"}
+        ax.fill_between(self.times, low * (1.0 - 0.8 * heights), low, **style)
         at = self.times[self.action]
-        self.action_line_ = self.ax_.axvline(at, color="k", linestyle="--", label="action")
+        self.action_line_ = ax.axvline(at, color="k", linestyle="--", label="action")
         for state, name in enumerate(("first state", "second state")):
-            self.ax_.plot([], [], color=STATES[state], linewidth=5, label=name)
-        self.ax_.set(xlabel="Time", yticks=[], ylabel="Candidates")
-        self.ax_.legend(fontsize=8, loc="upper left")
+            ax.plot([], [], color=colors[state], linewidth=5, label=name)
+        ax.set(xlabel="Time", yticks=[], ylabel="Candidates")
+        self._legend(fontsize=8, loc="upper left")
         return self
 
 
-def _check_kind(estimator, cls):
-    if not isinstance(estimator, cls):
-        raise TypeError(f"estimator must be a {cls.__name__}, got {type(estimator).__name__}")
-    check_is_fitted(estimator)
+def _one_each(values, method, n):
+    """A list of n arrays that a method of the estimator, possibly the user's, has returned."""
+    values = check_list(values, f"{method} of estimator", "arrays")
+    if len(values) != n:
+        raise ValueError(f"{method} of estimator must return {n} arrays, got {len(values)}")
+    return values
 
 
-def _check_answer(values, method, shape, least, most):
-    """Integers that a method of the estimator, which may be a user's own, has answered."""
-    name = f"what {method} of estimator answers"
+def _integers(values, method, shape, least, most):
+    """Integers that a method of the estimator, possibly the user's, has returned."""
+    name = f"the result of {method} of estimator"
     array = check_array_of_numbers(values, name)
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {array.shape}")

@@ -1,8 +1,6 @@
-"""Pictures of how estimators came to their answers, and of what they found."""
+"""Figures of the convergence of estimators and of the components that they find."""
 
 from ._convergence import ConvergenceDisplay
-from ._loadings import LoadingDisplay
-from ._scree import ScreeDisplay
-from ._topics import TopicDisplay
+from ._decompositions import LoadingDisplay, ScreeDisplay, TopicDisplay
 
 __all__ = ["ConvergenceDisplay", "LoadingDisplay", "ScreeDisplay", "TopicDisplay"]

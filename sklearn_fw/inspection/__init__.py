@@ -6,10 +6,15 @@ from ._critical import (
     input_gradient,
     langevin_adversarial_search,
 )
-from ._curve_displays import ClassSensitivityDisplay, MemorizationDisplay, SensitivityDisplay
 from ._curves import memorization_curve, regularization_frontier, track_memorization
 from ._difficulty import example_difficulty
-from ._displays import CriticalSampleDisplay, DifficultyDisplay
+from ._displays import (
+    ClassSensitivityDisplay,
+    CriticalSampleDisplay,
+    DifficultyDisplay,
+    MemorizationDisplay,
+    SensitivityDisplay,
+)
 from ._noise import corrupt_inputs, corrupt_labels
 from ._report import MemorizationReport
 from ._scale import feature_radius

@@ -1,57 +1,41 @@
-"""Pictures of what was inspected; matplotlib is imported when one is drawn."""
+"""Figures of critical samples, difficulty, sensitivity and memorization."""
 
 import numpy as np
 
-from .._core.figures import check_label, new_figure
-from .._core.validation import check_array_of_numbers, check_list, check_magnitude, check_positive
+from .._core.figures import Display, check_label, check_names, check_vectors
+from .._core.validation import check_array_of_numbers, check_list, check_positive
 from ._critical import critical_sample_ratio
 from ._difficulty import example_difficulty
 from ._scale import feature_radius
+from ._sensitivity import class_loss_sensitivity, gini_coefficient
 
 
-def vectors(*named):
-    """Vectors of one length, from pairs of numbers and names."""
-    found = [check_array_of_numbers(values, name, finite=None) for values, name in named]
-    names = " and ".join(name for _, name in named)
-    if any(v.ndim != 1 or not v.size or v.shape != found[0].shape for v in found):
-        raise ValueError(f"{names} must be vectors of one length, not empty")
-    for v, (_, name) in zip(found, named):
-        check_magnitude(np.where(np.isfinite(v), v, 0.0), name)
-    return found
+class CriticalSampleDisplay(Display):
+    """Ratio of critical samples by the radius of the box, with confidence intervals.
 
-
-class CriticalSampleDisplay:
-    """Ratio of critical samples against the radius of the box.
-
-    Make it with `from_estimator`.
+    Shows at which distance from the data the predictions begin to change. Make it with
+    `from_estimator`.
 
     Parameters
     ----------
     shares : array-like of shape (n_radii,)
-        Sizes of the boxes, such as parts of the standard deviations.
+        Sizes of the boxes, such as fractions of the standard deviations.
     ratios : array-like of shape (n_radii,)
         Ratios of critical samples.
     intervals : array-like of shape (n_radii, 2), default=None
         Ends of their intervals.
     name : str, default=None
-        For the legend.
+        Label of the curve in the legend.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Where it was drawn.
-    figure_ : matplotlib Figure
-        Its figure.
+    figure_, ax_ : matplotlib Figure and Axes
+        Where the curve was drawn.
     line_ : matplotlib Line2D
         The ratios.
 
-    See Also
-    --------
-    critical_sample_ratio : One ratio.
-
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn_fw.inspection import CriticalSampleDisplay
@@ -60,14 +44,10 @@ class CriticalSampleDisplay:
     >>> display = CriticalSampleDisplay.from_estimator(model, X, shares=[0.1, 0.5], random_state=0)
     >>> display.line_.get_xdata().tolist()
     [0.1, 0.5]
-    >>> plt.close(display.figure_)
     """
 
     def __init__(self, shares, ratios, *, intervals=None, name=None):
-        self.shares = shares
-        self.ratios = ratios
-        self.intervals = intervals
-        self.name = name
+        self.shares, self.ratios, self.intervals, self.name = shares, ratios, intervals, name
 
     @classmethod
     def from_estimator(
@@ -78,114 +58,78 @@ class CriticalSampleDisplay:
 
         Parameters
         ----------
-        estimator : estimator
-            A fitted classifier, as `critical_sample_ratio` takes it.
-        X : array-like of shape (n_samples, n_features)
-            Rows.
+        estimator, X : fitted classifier, array-like of shape (n_samples, n_features)
+            As in `critical_sample_ratio`.
         shares : array-like of float, default=(0.05, 0.1, 0.2, 0.4, 0.8)
             Radii in standard deviations of the features of X.
         random_state : int, RandomState instance or None, default=None
-            For the search.
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-        name : str, default=None
-            For the legend; None is the class of the estimator.
-        **kwargs : dict
-            Passed on to ``ax.plot``.
-
-        Returns
-        -------
-        display : CriticalSampleDisplay
-            With the artists as attributes.
+            As in `critical_sample_ratio`.
+        ax, name, **kwargs : Axes, str and keywords of ``ax.plot``
+            As in `plot`; None labels the curve with the class of the estimator.
         """
         shares = check_list(shares, "shares", "positive numbers")
         shares = [check_positive(share, "shares") for share in shares]
-        radii = [feature_radius(X, share) for share in shares]
         found = [
-            critical_sample_ratio(estimator, X, radius=radius, random_state=random_state)
-            for radius in radii
+            critical_sample_ratio(
+                estimator, X, radius=feature_radius(X, share), random_state=random_state
+            )
+            for share in shares
         ]
+        name = type(estimator).__name__ if name is None else name
+        intervals = np.array([r.interval for r in found])
         display = cls(
-            np.array(shares, dtype=float), np.array([r.ratio for r in found]),
-            intervals=np.array([r.interval for r in found]),
-            name=type(estimator).__name__ if name is None else name,
+            np.array(shares, float), np.array([r.ratio for r in found]), intervals=intervals,
+            name=name,
         )  # fmt: skip
         return display.plot(ax, **kwargs)
 
     def plot(self, ax=None, **kwargs):
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-        **kwargs : dict
-            Passed on to ``ax.plot``.
-
-        Returns
-        -------
-        display : CriticalSampleDisplay
-            This object.
-        """
-        x, y = vectors((self.shares, "shares"), (self.ratios, "ratios"))
-        name = check_label(self.name)
-        ends = None
+        x, y = check_vectors(None, shares=self.shares, ratios=self.ratios)
+        name, ends = check_label(self.name), None
         if self.intervals is not None:
             ends = check_array_of_numbers(self.intervals, "intervals")
             if ends.shape != (len(x), 2):
                 raise ValueError(f"intervals must have shape ({len(x)}, 2), got {ends.shape}")
-        self.figure_, self.ax_ = new_figure(self, ax)
-        (self.line_,) = self.ax_.plot(x, y, **{"marker": "o", "label": name, **kwargs})
+        self._axes(ax)
+        labels = {"xlabel": "Radius (standard deviations)", "ylabel": "Critical sample ratio"}
+        style = {"marker": "o", **kwargs}
+        (self.line_,) = self._curves(x, {name: y}, style, ylim=(-0.02, 1.02), **labels)
         if ends is not None:
             self.ax_.fill_between(x, *ends.T, color=self.line_.get_color(), alpha=0.15, lw=0)
-        self.ax_.set(xlabel="Radius (standard deviations)", ylabel="Critical sample ratio")
-        self.ax_.set_ylim(-0.02, 1.02)
-        if name is not None:
-            self.ax_.legend()
         return self
 
 
-class DifficultyDisplay:
-    """Sorted error rates of rows after short training, beside those of equally hard rows.
+class DifficultyDisplay(Display):
+    """Sorted error rates of rows after short training, with those of equally hard rows.
 
-    Make it with `from_estimator`.
+    Where the two curves part, some rows are harder than others. Make it with `from_estimator`.
 
     Parameters
     ----------
     error_rates : array-like of shape (n_samples,)
-        Shares of runs that misclassify each row.
+        Fractions of runs that misclassify each row.
     reference : array-like of shape (n_samples,)
-        Binomial shares of equally hard rows.
+        Binomial fractions of equally hard rows.
     name : str, default=None
-        For the legend.
+        Label of the curve in the legend.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Where it was drawn.
-    figure_ : matplotlib Figure
-        Its figure.
+    figure_, ax_ : matplotlib Figure and Axes
+        Where the curves were drawn.
     lines_ : list of matplotlib Line2D
         The rows and the reference.
 
-    See Also
-    --------
-    example_difficulty : The numbers.
-
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn_fw.inspection import DifficultyDisplay
     >>> display = DifficultyDisplay([0.0, 0.9, 0.1], [0.3, 0.3, 0.4]).plot()
     >>> display.lines_[0].get_ydata().tolist()
     [0.0, 0.1, 0.9]
-    >>> plt.close(display.figure_)
     """
 
     def __init__(self, error_rates, reference, *, name=None):
-        self.error_rates = error_rates
-        self.reference = reference
-        self.name = name
+        self.error_rates, self.reference, self.name = error_rates, reference, name
 
     @classmethod
     def from_estimator(
@@ -196,31 +140,10 @@ class DifficultyDisplay:
 
         Parameters
         ----------
-        estimator : classifier
-            Cloned for every run.
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        n_runs : int, default=50
-            Fresh models.
-        n_epochs : int or "auto", default="auto"
-            Epochs of each.
-        method : {"auto", "early", "held_out"}, default="auto"
+        estimator, X, y, n_runs, n_epochs, method, n_jobs, random_state : object
             As in `example_difficulty`.
-        n_jobs : int or None, default=None
-            Runs at once.
-        random_state : int, RandomState instance or None, default=None
-            For seeds and splits.
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-        name : str, default=None
-            For the legend; None is the class of the estimator.
-
-        Returns
-        -------
-        display : DifficultyDisplay
-            With the artists as attributes.
+        ax, name : Axes and str
+            As in `plot`; None labels the curve with the class of the estimator.
         """
         found = example_difficulty(
             estimator, X, y, n_runs=n_runs, n_epochs=n_epochs, method=method, n_jobs=n_jobs,
@@ -230,30 +153,220 @@ class DifficultyDisplay:
         return cls(found.error_rate, found.reference, name=name).plot(ax)
 
     def plot(self, ax=None, **kwargs):
-        """Draw both curves.
+        found = check_vectors(None, error_rates=self.error_rates, reference=self.reference)
+        rates, reference = map(np.sort, found)
+        name, place = check_label(self.name), np.arange(1, len(rates) + 1) / len(rates)
+        self._axes(ax)
+        labels = {"xlabel": "Rows, sorted (fraction)", "ylabel": "Fraction of runs with errors"}
+        self.lines_ = self._curves(place, {"rows" if name is None else name: rates}, kwargs)
+        dashed = {"color": "black", "linestyle": "--"}
+        self.lines_ += self._curves(place, {"equally hard": reference}, dashed, **labels)
+        return self
+
+
+class SensitivityDisplay(Display):
+    """Lorenz curve of the loss sensitivity: the part that the least sensitive rows have.
+
+    On the diagonal a model depends on all rows alike; the more the curve sags, the fewer rows it
+    depends on. Twice the area between the two is the Gini coefficient.
+
+    Parameters
+    ----------
+    sensitivity : array-like of shape (n_samples,)
+        Sensitivities of the rows, not negative.
+    name : str, default=None
+        Label of the curve in the legend.
+
+    Attributes
+    ----------
+    figure_, ax_ : matplotlib Figure and Axes
+        Where the curve was drawn.
+    line_ : matplotlib Line2D
+        The curve.
+    gini_ : float
+        Gini coefficient.
+
+    Examples
+    --------
+    >>> from sklearn_fw.inspection import SensitivityDisplay
+    >>> display = SensitivityDisplay([0.0, 0.0, 1.0, 3.0]).plot()
+    >>> display.line_.get_ydata().tolist()
+    [0.0, 0.0, 0.0, 0.25, 1.0]
+    """
+
+    def __init__(self, sensitivity, *, name=None):
+        self.sensitivity, self.name = sensitivity, name
+
+    def plot(self, ax=None, **kwargs):
+        g = check_array_of_numbers(self.sensitivity, "sensitivity")
+        if g.ndim != 1 or not g.size or g.min() < 0.0 or not g.any():
+            raise ValueError("sensitivity must be a vector of numbers from 0, not all 0")
+        name = check_label(self.name)
+        self.gini_ = gini_coefficient(g)
+        g = np.sort(g / g.max())
+        curve, place = np.r_[0.0, np.cumsum(g) / g.sum()], np.arange(len(g) + 1) / len(g)
+        label = f"Gini {self.gini_:.2f}" if name is None else f"{name} (Gini {self.gini_:.2f})"
+        labels = {"xlabel": "Least sensitive rows (fraction)", "ylabel": "Fraction of sensitivity"}
+        self._axes(ax)
+        (self.line_,) = self._curves(place, {label: curve}, kwargs, **labels)
+        self.ax_.plot([0, 1], [0, 1], color="black", linestyle="--", lw=0.8)
+        return self
+
+
+class ClassSensitivityDisplay(Display):
+    """Sensitivity of the loss of each class to rows of each other class, on a log scale.
+
+    Shows which classes a model separates with the help of which others. Make it with
+    `from_estimator`.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n_classes, n_classes)
+        Sensitivities of the loss of the row's class to training rows of the column's class.
+    classes : array-like of shape (n_classes,), default=None
+        Labels; None means numbers.
+
+    Attributes
+    ----------
+    figure_, ax_ : matplotlib Figure and Axes
+        Where the map was drawn.
+    image_ : matplotlib AxesImage
+        The map.
+
+    Examples
+    --------
+    >>> from sklearn_fw.inspection import ClassSensitivityDisplay
+    >>> display = ClassSensitivityDisplay([[1.0, 0.1], [0.2, 2.0]]).plot()
+    >>> display.image_.get_array().shape
+    (2, 2)
+    """
+
+    def __init__(self, matrix, *, classes=None):
+        self.matrix, self.classes = matrix, classes
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X, y, *, n_steps=200, eval_every=20, learning_rate=None, random_state=None,
+        ax=None, **kwargs,
+    ):  # fmt: skip
+        """Run `class_loss_sensitivity` and draw it.
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-        **kwargs : dict
-            Passed on to ``ax.plot`` for the rows.
-
-        Returns
-        -------
-        display : DifficultyDisplay
-            This object.
+        estimator, X, y, n_steps, eval_every, learning_rate, random_state : object
+            As in `class_loss_sensitivity`.
+        ax, **kwargs : Axes and keywords of ``ax.imshow``
+            As in `plot`.
         """
-        rates, reference = vectors((self.error_rates, "error_rates"), (self.reference, "reference"))
-        name = check_label(self.name)
-        self.figure_, self.ax_ = new_figure(self, ax)
-        place = np.arange(1, len(rates) + 1) / len(rates)
-        self.lines_ = self.ax_.plot(
-            place, np.sort(rates), **{"label": name if name is not None else "rows", **kwargs}
-        )
-        self.lines_ += self.ax_.plot(
-            place, np.sort(reference), color="black", linestyle="--", label="equally hard"
-        )
-        self.ax_.set(xlabel="Rows, sorted (share)", ylabel="Share of runs that are wrong")
-        self.ax_.legend()
+        found = class_loss_sensitivity(
+            estimator, X, y, n_steps=n_steps, eval_every=eval_every, learning_rate=learning_rate,
+            random_state=random_state,
+        )  # fmt: skip
+        return cls(found.matrix, classes=found.classes).plot(ax, **kwargs)
+
+    def plot(self, ax=None, **kwargs):
+        matrix = check_array_of_numbers(self.matrix, "matrix")
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+            raise ValueError(f"matrix must be square, got shape {matrix.shape}")
+        if matrix.min() < 0.0 or not matrix.any():
+            raise ValueError("matrix must hold numbers from 0, not all 0")
+        names = self.classes
+        if names is not None:
+            names = [str(name) for name in check_list(names, "classes", "labels")]
+        names = check_names(names, len(matrix), "classes")
+        self._axes(ax)
+        self.image_ = self._heat_map(
+            np.log10(np.maximum(matrix, matrix[matrix > 0.0].min())), kwargs, names, names,
+            "log10 of the sensitivity", xlabel="Class of the training row",
+            ylabel="Class of the loss",
+        )  # fmt: skip
+        return self
+
+
+class MemorizationDisplay(Display):
+    """Accuracies and the ratio of critical samples by epochs or by the fraction of noise.
+
+    Shows when a model begins to memorize: training accuracy still rises, validation accuracy
+    falls. Make it with `from_result`.
+
+    Parameters
+    ----------
+    x : array-like of shape (n,)
+        Epochs or fractions of noise.
+    curves : dict of str to array-like of shape (n,)
+        Curves by name; NaN leaves gaps.
+    x_label : str, default="Epoch"
+        Label of the horizontal axis.
+
+    Attributes
+    ----------
+    figure_, ax_ : matplotlib Figure and Axes
+        Where the curves were drawn.
+    lines_ : list of matplotlib Line2D
+        The curves.
+
+    Examples
+    --------
+    >>> from sklearn_fw.inspection import MemorizationDisplay
+    >>> display = MemorizationDisplay([1, 2], {"training accuracy": [0.5, 0.9]}).plot()
+    >>> len(display.lines_)
+    1
+    """
+
+    def __init__(self, x, curves, *, x_label="Epoch"):
+        self.x, self.curves, self.x_label = x, curves, x_label
+
+    @classmethod
+    def from_result(cls, result, *, ax=None, **kwargs):
+        """Draw the result of `track_memorization` or `memorization_curve`.
+
+        Parameters
+        ----------
+        result : Bunch
+            Their result.
+        ax, **kwargs : Axes and keywords of ``ax.plot``
+            As in `plot`.
+        """
+        wanted = {
+            "train_accuracy": "training accuracy", "valid_accuracy": "validation accuracy",
+            "critical_ratio": "critical",
+        }  # fmt: skip
+        several = isinstance(result, dict) and "fractions" in result
+        x_name = "fractions" if several else "epochs"
+        needed = (x_name, *wanted, *(("param_range",) if several else ()))
+        if not isinstance(result, dict) or not all(key in result for key in needed):
+            raise TypeError(
+                "result must be a result of track_memorization or memorization_curve, got "
+                f"{type(result).__name__}"
+            )
+        (x,) = check_vectors(None, **{f"result.{x_name}": result[x_name]})
+        values = list(result["param_range"]) if several else [None]
+        curves = {}
+        for key, name in wanted.items():
+            finite = None if key == "critical_ratio" else True
+            found = check_array_of_numbers(result[key], f"result.{key}", finite)
+            if np.isnan(found).all():
+                continue
+            if found.shape != (len(x), len(values))[: 1 + several]:
+                raise ValueError(f"result.{key} has shape {found.shape}, which does not fit")
+            if np.nanmin(found) < 0.0 or np.nanmax(found) > 1.0:
+                raise ValueError(f"result.{key} must hold fractions from 0 to 1")
+            for k, value in enumerate(values):
+                more = f", {result.get('param_name')}={value}" if len(values) > 1 else ""
+                curves[name + more] = found[:, k] if several else found
+        label = "Fraction of noise" if several else "Epoch"
+        return cls(x, curves, x_label=label).plot(ax, **kwargs)
+
+    def plot(self, ax=None, **kwargs):
+        if not isinstance(self.curves, dict) or not self.curves:
+            raise TypeError(f"curves must be a dict that is not empty, got {self.curves!r:.60}")
+        found = {
+            name: check_vectors(None, x=self.x, curves=values)[1]
+            for name, values in self.curves.items()
+        }
+        (x,), label = check_vectors(None, x=self.x), check_label(self.x_label)
+        dashed = {name: {"linestyle": "--"} for name in found if str(name).startswith("critical")}
+        style = {"marker": "o", "markersize": 3, **kwargs}
+        self._axes(ax)
+        self.lines_ = self._curves(x, found, style, dashed, xlabel=label, ylabel="Fraction of rows")
         return self

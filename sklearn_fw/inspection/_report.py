@@ -16,10 +16,9 @@ from .._core.validation import (
     check_table,
 )
 from ._answers import check_labels, check_names, names_of
-from ._curve_displays import MemorizationDisplay, SensitivityDisplay
 from ._curves import track_memorization
 from ._difficulty import example_difficulty
-from ._displays import DifficultyDisplay
+from ._displays import DifficultyDisplay, MemorizationDisplay, SensitivityDisplay
 from ._epochs import check_template
 from ._noise import corrupt_labels
 from ._scale import feature_radius
@@ -189,16 +188,7 @@ class MemorizationReport:
         """
         if not hasattr(self, "real_"):
             raise NotFittedError("this MemorizationReport has nothing to draw before `run`")
-        if ax is None:
-            figure, first = new_figure(self, None)
-            first.remove()
-            figure.set_size_inches(10, 7.5)
-            axes = figure.subplots(2, 2).ravel()
-        else:
-            figure, _ = new_figure(self, ax)
-            axes = np.ravel(np.asarray(ax, dtype=object))
-        if len(axes) != 4:
-            raise ValueError(f"ax must be four axes, got {len(axes)}")
+        figure, axes = new_figure(self, ax, n_panels=4, n_columns=2, size=(10, 7.5))
         shown = [MemorizationDisplay.from_result(self.real_, ax=axes[0])]
         shown.append(MemorizationDisplay.from_result(self.random_, ax=axes[1]))
         for panel, title in zip(axes, ("Real labels", "Random labels")):

@@ -1,8 +1,8 @@
-"""Pictures of regularization paths; matplotlib is imported when one is drawn."""
+"""Figure of regularization paths."""
 
 import numpy as np
 
-from .._core.figures import check_label, new_figure
+from .._core.figures import Display, check_label, new_figure
 from .._core.validation import check_array_of_numbers, check_choice, check_list, check_number
 from ._path import RegularizationPath, check_values
 
@@ -13,42 +13,33 @@ CURVES = {
     "coef": "Coefficients",
     "nonzero": "Non-zero coefficients",
 }
-# The parameters that they come from.
+# Parameters with their data.
 SOURCES = {
     "score": "scores", "norm": "norms", "gap": "gaps", "coef": "coefs", "nonzero": "coefs",
 }  # fmt: skip
-# The curves of more coefficients than this could not be told apart.
-MAX_COEFS = 100
-# Values between the ends of a path that holds for all of them, besides its breakpoints.
-N_BETWEEN = 40
+MAX_COEFS = 100  # curves of more coefficients are not distinguishable
+N_BETWEEN = 40  # values besides the breakpoints, on a path that holds for all values
 
 
-class RegularizationPathDisplay:
-    """Score, coefficients, norm and duality gap along a regularization path.
+class RegularizationPathDisplay(Display):
+    """Score, coefficients, norm and duality gap by the strength of regularization.
 
-    Make it with `from_path`. All curves are functions of the parameter of the path on a logarithmic
-    axis, with strong regularization at the left.
-
-    A structured path holds for all values of C or of the radius: its curves are drawn in between,
-    too, and the gap is what is certified there, with its breakpoints as dots. Solutions on a grid
-    are points with lines between them.
+    Make it with `from_path`. The horizontal axis is logarithmic, with strong regularization at the
+    left. A structured path holds for all values of C or of the radius: its curves are drawn between
+    breakpoints, too, with the certified gap. Solutions on a grid are points joined by lines.
 
     Parameters
     ----------
     values : array-like of shape (n_values,)
         Values of the parameter, from strong to weak regularization.
-    scores : array-like of shape (n_values,), default=None
-        Score of each solution on held-out data.
-    norms : array-like of shape (n_values,), default=None
-        Euclidean norm of the weights of each solution.
-    gaps : array-like of shape (n_values,), default=None
-        Gap of each solution.
+    scores, norms, gaps : array-like of shape (n_values,), default=None
+        Score on held-out data, Euclidean norm of the weights and gap of each solution.
     coefs : array-like of shape (n_values, ...), default=None
-        Coefficients of each solution, when they are to be drawn one by one.
+        Coefficients of each solution, to draw them one by one.
     eps : float, default=None
-        Gap that is not exceeded anywhere, drawn as a dashed line.
+        Largest gap of the path, drawn as a dashed line.
     breakpoints : array-like, default=None
-        Those of ``values`` that were solved, where others were not; dots on the curve of gaps.
+        Those of ``values`` that were solved, if not all; dots on the curve of gaps.
     param_name : str, default="C"
         Name of the parameter.
     name : str, default=None
@@ -56,12 +47,10 @@ class RegularizationPathDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The first panel.
+    figure_, ax_ : matplotlib Figure and Axes
+        Figure and first panel.
     axes_ : ndarray of matplotlib Axes
         All panels, one per curve.
-    figure_ : matplotlib Figure
-        Their figure.
     lines_ : dict of str to matplotlib Line2D
         The curves by name: "score", "norm", "gap", "nonzero"; "coef" is a list of them, one per
         coefficient.
@@ -72,7 +61,6 @@ class RegularizationPathDisplay:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn_fw import AsagaRegressor, regularization_path
     >>> from sklearn_fw.model_selection import RegularizationPathDisplay
@@ -82,31 +70,15 @@ class RegularizationPathDisplay:
     >>> display = RegularizationPathDisplay.from_path(path, curves=("coef", "nonzero"))
     >>> len(display.lines_["coef"])
     10
-    >>> plt.close(display.figure_)
     """
 
     def __init__(
-        self,
-        values,
-        *,
-        scores=None,
-        norms=None,
-        gaps=None,
-        coefs=None,
-        eps=None,
-        breakpoints=None,
-        param_name="C",
-        name=None,
-    ):
-        self.values = values
-        self.scores = scores
-        self.norms = norms
-        self.gaps = gaps
-        self.coefs = coefs
-        self.eps = eps
-        self.breakpoints = breakpoints
-        self.param_name = param_name
-        self.name = name
+        self, values, *, scores=None, norms=None, gaps=None, coefs=None, eps=None,
+        breakpoints=None, param_name="C", name=None,
+    ):  # fmt: skip
+        self.values, self.scores, self.norms, self.gaps = values, scores, norms, gaps
+        self.coefs, self.eps, self.breakpoints = coefs, eps, breakpoints
+        self.param_name, self.name = param_name, name
 
     @classmethod
     def from_path(cls, path, *, X=None, y=None, curves=None, ax=None, name=None, **kwargs):
@@ -116,26 +88,15 @@ class RegularizationPathDisplay:
         ----------
         path : RegularizationPath
             As `regularization_path` returns it.
-        X : {array-like, sparse matrix} or list of n_samples inputs, default=None
-            Held-out inputs.
-        y : array-like or list of n_samples outputs, default=None
-            Their outputs. With them every value that is drawn is scored, at the cost of one
-            prediction of all samples each.
+        X, y : held-out inputs and outputs, default=None
+            With them every value that is drawn is scored, at the cost of one prediction of all
+            samples each.
         curves : sequence of {"score", "norm", "gap", "coef", "nonzero"}, default=None
-            What to draw, one panel each; "coef" draws each coefficient that is not always zero (the
-            100 largest) and "nonzero" their number, both for paths on a grid. None draws the score
-            where there are held-out data; else the coefficients on a grid, and the norm without.
-        ax : matplotlib Axes or sequence of Axes, default=None
-            One panel per curve; None makes a new figure.
-        name : str, default=None
-            Label of the curves.
-        **kwargs : dict
-            Passed on to ``ax.plot``.
-
-        Returns
-        -------
-        display : RegularizationPathDisplay
-            With the artists as attributes.
+            Curves to draw, one panel each; "coef" draws each coefficient that is not always zero
+            (the 100 largest) and "nonzero" their number, both for paths on a grid. None draws the
+            score if there are held-out data; else the coefficients on a grid, otherwise the norm.
+        ax, name, **kwargs : list of Axes, str and keywords of ``ax.plot``
+            As in `plot`; one Axes per curve, and the label of the curves.
         """
         if (X is None) != (y is None):
             raise ValueError("X and y come together: pass both or none")
@@ -160,24 +121,6 @@ class RegularizationPathDisplay:
         return display.plot(ax, curves=curves, **kwargs)
 
     def plot(self, ax=None, *, curves=None, name=None, **kwargs):
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or sequence of Axes, default=None
-            One panel per curve; None makes a new figure with the panels below each other.
-        curves : sequence of {"score", "norm", "gap", "coef", "nonzero"}, default=None
-            What to draw, see `from_path`.
-        name : str, default=None
-            Label of the curves; None means the one of the constructor.
-        **kwargs : dict
-            Passed on to ``ax.plot``.
-
-        Returns
-        -------
-        display : RegularizationPathDisplay
-            This object.
-        """
         values, data = check_values(self.values, "values"), self._data()
         if curves is None:
             alone = "norm" if self.coefs is None else "coef"
@@ -195,12 +138,9 @@ class RegularizationPathDisplay:
                     f"{SOURCES[curve]} must hold an entry for each of {len(values)} values, got "
                     f"shape {data[curve].shape}"
                 )
-        self.figure_, axes = new_figure(self, ax, n_panels=len(curves))
-        self.axes_ = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
-        if len(self.axes_) != len(curves):
-            raise ValueError(
-                f"ax must hold one Axes per curve, got {len(self.axes_)} for {len(curves)}"
-            )
+        n = len(curves)
+        size = (6.4, 1.4 + 2.4 * n if n > 1 else 4.8)
+        self.figure_, self.axes_ = new_figure(self, ax, n, size=size, sharex=True)
         self.ax_ = self.axes_[0]
         label = check_label(self.name if name is None else name)
         self.lines_ = {}
@@ -213,14 +153,12 @@ class RegularizationPathDisplay:
         return self
 
     def _data(self):
-        """What each curve shows; None where that is missing."""
-        data = {"coef": None, "nonzero": None}
+        """Numbers of each curve; None where they are missing."""
+        data = dict.fromkeys(CURVES)
         for curve in ("score", "norm", "gap"):
             name = SOURCES[curve]
-            given = getattr(self, name)
-            data[curve] = None
-            if given is not None:
-                data[curve] = check_array_of_numbers(given, name, finite=None)
+            if getattr(self, name) is not None:
+                data[curve] = check_array_of_numbers(getattr(self, name), name, finite=None)
                 if data[curve].ndim != 1:
                     raise ValueError(f"{name} must have shape (n_values,), got {data[curve].shape}")
         if self.coefs is not None:
@@ -257,8 +195,8 @@ class RegularizationPathDisplay:
 
 
 def _check_scores(scores, path, n_values):
-    """Scores that can be drawn: those of a class of the user may be anything."""
-    what = f"what score_path of {type(path).__name__} returned"
+    """Scores that can be drawn; the class of the path may be the user's."""
+    what = f"the result of score_path of {type(path).__name__}"
     scores = check_array_of_numbers(scores, what)
     if scores.shape != (n_values,):
         raise ValueError(f"{what} must have shape ({n_values},), got {scores.shape}")

@@ -16,12 +16,6 @@ from sklearn_fw.cluster import (
 plt = pytest.importorskip("matplotlib.pyplot")
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 def test_table_has_the_aligned_tokens():
     lines, _ = scripts()
     aligner = SequenceAligner(3, random_state=0).fit(lines)
@@ -43,7 +37,7 @@ def test_points_stand_at_the_steps():
         assert points.get_offsets()[:, 0].tolist() == model.localize(X)[:, k].tolist()
     (bar,) = display.ax_.patches
     assert (bar.get_x(), bar.get_width()) == (1.5, 3.0)
-    with pytest.raises(ValueError, match="names holds 1 names, but there are 3 steps"):
+    with pytest.raises(ValueError, match="names must hold 3 names, got 1"):
         StepsDisplay.from_estimator(model, X, names=["a"])
     with pytest.raises(TypeError, match="names must hold text, got None"):
         StepsDisplay.from_estimator(model, X, names=["a", "b", None])

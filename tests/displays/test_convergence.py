@@ -20,12 +20,6 @@ X = [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 0]], np.eye(3)[[1, 1, 0, 2]]]
 Y = [[0, 1, 1], [1, 0], [1, 1, 0, 0]]
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def svm():
     return StructuredSVM(solver="bcpfw", tol=1e-3, random_state=0).fit(X, Y)

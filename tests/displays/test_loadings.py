@@ -16,12 +16,6 @@ def data():
     return make_discrete_cca(1000, 10, 2, 2, random_state=0)
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def test_the_largest_loadings_are_drawn_with_names(data):
     model = DiscreteCCA(2).fit(data.X, data.y)
     x_names, y_names = [f"x{m}" for m in range(10)], [f"y{m}" for m in range(10)]
@@ -55,7 +49,7 @@ def test_refusals(data):
         ({"components": [2]}, "numbers below 2"),
         ({"x_names": ["a"]}, "x_names must hold 10 names"),
         ({"n_top": 0}, "n_top"),
-        ({"ax": plt.subplots()[1]}, "one of 2 axes"),
+        ({"ax": plt.subplots()[1]}, "must hold 2 Axes, one per panel, got 1"),
     ):
         with pytest.raises(ValueError, match=message):
             LoadingDisplay.from_estimator(model, **wrong)

@@ -17,12 +17,6 @@ def model():
     return DiscreteICA(3, moments="gp").fit(make_gp_corpus(1000, 12, 3, random_state=0).X)
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def test_the_largest_words_are_drawn_with_their_shares(model):
     names = [f"w{m}" for m in range(12)]
     display = TopicDisplay.from_estimator(model, components=[2, 0], n_top=4, names=names)
@@ -50,7 +44,7 @@ def test_refusals(model):
         ({"components": [3]}, "numbers below 3"),
         ({"names": ["a"]}, "names must hold 12 names"),
         ({"n_top": 0}, "n_top"),
-        ({"ax": plt.subplots()[1]}, "one of 3 axes"),
+        ({"ax": plt.subplots()[1]}, "must hold 3 Axes, one per panel, got 1"),
     ):
         with pytest.raises(ValueError, match=message):
             TopicDisplay.from_estimator(model, **wrong)

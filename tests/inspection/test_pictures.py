@@ -25,12 +25,6 @@ from sklearn_fw.inspection import (
 plt = pytest.importorskip("matplotlib.pyplot", reason="needs the extra 'plot'")
 
 
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
-
-
 def network():
     last = MLPClassifier((12,), solver="sgd", learning_rate_init=0.1)
     return make_pipeline(StandardScaler(), last)
@@ -63,7 +57,7 @@ def test_report_of_a_forest():
     assert len(report.plot().displays) == 3
     with pytest.raises(ValueError, match="y_valid is missing"):
         report.run(X, y, X_valid=X)
-    with pytest.raises(ValueError, match="must be four axes, got 2"):
+    with pytest.raises(ValueError, match="must hold 4 Axes, one per panel, got 2"):
         report.plot(ax=plt.subplots(2)[1])
 
 
@@ -90,7 +84,7 @@ def test_displays():
     shown = MemorizationDisplay.from_result(curve)
     assert len(shown.lines_) == 4
     assert shown.lines_[1].get_label() == "training accuracy, mlpclassifier__alpha=1.0"
-    with pytest.raises(TypeError, match="answer of track_memorization"):
+    with pytest.raises(TypeError, match="result of track_memorization"):
         MemorizationDisplay.from_result({"a": 1})
     with pytest.raises(ValueError, match="vectors of one length"):
         CriticalSampleDisplay([1.0], [1.0, 2.0]).plot()

@@ -15,12 +15,6 @@ X = [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 0]], np.eye(3)[[1, 1, 0, 2]]]
 Y = [[0, 1, 1], [1, 0], [1, 1, 0, 0]]
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def svm():
     return StructuredSVM(solver="bcpfw", tol=1e-3, random_state=0).fit(X, Y)
@@ -111,7 +105,7 @@ def test_missing_numbers():
 
 def test_one_axis_for_two_curves(path):
     _, ax = plt.subplots()
-    with pytest.raises(ValueError, match="one Axes per curve, got 1 for 2"):
+    with pytest.raises(ValueError, match="must hold 2 Axes, one per panel, got 1"):
         RegularizationPathDisplay.from_path(path, curves=["norm", "gap"], ax=ax)
 
 

@@ -1,0 +1,308 @@
+"""Figures of topics, loadings and eigenvalues."""
+
+import numpy as np
+
+from .._core.figures import Display, check_fitted, check_label, check_names
+from .._core.validation import (
+    check_array_of_numbers,
+    check_integer,
+    check_magnitude,
+    check_not_negative,
+)
+
+# Attributes with eigenvalues or singular values, and their axis labels.
+VALUES = {
+    "spectrum_": "Eigenvalue of the second moment",
+    "eigenvalues_": "Eigenvalue",
+    "singular_values_": "Singular value",
+    "explained_variance_": "Explained variance",
+}
+
+
+class LoadingDisplay(Display):
+    """Largest loadings of each component of two views, first view left, second right.
+
+    Shows which features of one view belong to which of the other, as for words of two languages.
+    Make it with `from_estimator`, for any estimator with ``x_loadings_`` and ``y_loadings_``.
+
+    Parameters
+    ----------
+    x_loadings, y_loadings : array-like of shape (n_features, n_components)
+        Loadings of each view.
+    x_names, y_names : array-like of shape (n_features,), default=None
+        Feature names of each view; None means numbers.
+
+    Attributes
+    ----------
+    figure_, ax_ : matplotlib Figure and ndarray of Axes
+        Figure, and one Axes per component.
+    bars_ : list of matplotlib BarContainer
+        Bars of the first and the second view, component by component.
+
+    Examples
+    --------
+    >>> from sklearn_fw.datasets import make_discrete_cca
+    >>> from sklearn_fw.decomposition import DiscreteCCA
+    >>> from sklearn_fw.displays import LoadingDisplay
+    >>> data = make_discrete_cca(1000, 10, 2, 2, random_state=0)
+    >>> model = DiscreteCCA(2).fit(data.X, data.y)
+    >>> display = LoadingDisplay.from_estimator(model, n_top=5)
+    >>> len(display.ax_), len(display.bars_)
+    (2, 4)
+    """
+
+    def __init__(self, x_loadings, y_loadings, *, x_names=None, y_names=None):
+        self.x_loadings, self.y_loadings = x_loadings, y_loadings
+        self.x_names, self.y_names = x_names, y_names
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, *, components=None, n_top=8, x_names=None, y_names=None, ax=None, **kwargs
+    ):
+        """Draw the loadings of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted, also one of `sklearn.cross_decomposition`.
+        components : array-like of int, default=None
+            Components to draw; None means the first six.
+        n_top : int, default=8
+            Number of features of each view.
+        x_names, y_names : array-like of shape (n_features,), default=None
+            Feature names; None means those of the data frames in ``fit``, or numbers.
+        ax, **kwargs : list of Axes and keywords of ``ax.barh``
+            As in `plot`; one Axes per component.
+        """
+        check_fitted(estimator, "x_loadings_", "y_loadings_")
+        if x_names is None:
+            x_names = getattr(estimator, "feature_names_in_", None)
+        if y_names is None:
+            y_names = getattr(estimator, "_y_names", None)
+        display = cls(
+            estimator.x_loadings_, estimator.y_loadings_, x_names=x_names, y_names=y_names
+        )
+        return display.plot(ax, components=components, n_top=n_top, **kwargs)
+
+    def plot(self, ax=None, *, components=None, n_top=8, **kwargs):
+        views = [_matrix(getattr(self, name), name) for name in ("x_loadings", "y_loadings")]
+        sizes = [view.shape[1] for view in views]
+        if sizes[0] != sizes[1]:
+            raise ValueError(
+                f"x_loadings and y_loadings must have the same number of columns, got {sizes}"
+            )
+        names = [
+            check_names(getattr(self, name), len(view), name)
+            for view, name in zip(views, ("x_names", "y_names"))
+        ]
+        components, n_top = _chosen(components, sizes[0]), check_integer(n_top, "n_top", 1)
+        self.bars_ = []
+        for panel, k in zip(self._grid(ax, len(components)), components):
+            for sign, color, side, view, own in zip(
+                (-1, 1), ("C0", "C1"), ("right", "left"), views, names
+            ):
+                top = np.argsort(-np.abs(view[:, k]), kind="stable")[:n_top]
+                lengths = np.abs(view[top, k]) / (np.abs(view[top[0], k]) or 1.0)
+                style = {"color": color, "alpha": 0.5, **kwargs}
+                self.bars_.append(self._bars(panel, sign * lengths, (), style))
+                for row, m in enumerate(top):
+                    text = f"{'-' if view[m, k] < 0.0 else ''}{own[m]}"
+                    style = {"va": "center", "ha": side, "fontsize": "small", "clip_on": True}
+                    panel.text(sign * 0.04, row, text, **style)
+            panel.axvline(0.0, color="0.3", linewidth=0.8)
+            panel.set(title=f"Component {k}", xlim=(-1.6, 1.6), xticks=[])
+        return self
+
+
+class ScreeDisplay(Display):
+    """Decreasing eigenvalues or singular values with the noise floor: how many to keep.
+
+    Make it with `from_estimator`, for any estimator that stores them: `DiscreteICA`, which with
+    ``n_components="auto"`` estimates the noise floor, models of two views, principal components.
+    Several fits can share one axis.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_values,)
+        Eigenvalues or singular values, in any order; those not above zero are left out.
+    noise_floor : float, default=None
+        Largest value that noise alone reaches; None if unknown.
+    n_components : int, default=None
+        Number that was kept; None draws no mark.
+    value_name : str, default="Eigenvalue"
+        Label of the vertical axis.
+    name : str, default=None
+        Label of the curve in the legend.
+
+    Attributes
+    ----------
+    figure_, ax_ : matplotlib Figure and Axes
+        Where the values were drawn.
+    line_ : matplotlib Line2D
+        The values.
+    floor_, mark_ : matplotlib Line2D or None
+        The noise floor, and the end of the values that were kept.
+
+    Examples
+    --------
+    >>> from sklearn_fw.datasets import make_gp_corpus
+    >>> from sklearn_fw.decomposition import DiscreteICA
+    >>> from sklearn_fw.displays import ScreeDisplay
+    >>> X = make_gp_corpus(1000, 50, 3, random_state=0).X
+    >>> model = DiscreteICA("auto", random_state=0).fit(X)
+    >>> display = ScreeDisplay.from_estimator(model)
+    >>> display.n_components
+    3
+    """
+
+    def __init__(
+        self, values, *, noise_floor=None, n_components=None, value_name="Eigenvalue", name=None
+    ):
+        self.values, self.noise_floor, self.n_components = values, noise_floor, n_components
+        self.value_name, self.name = value_name, name
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None, name=None, **kwargs):
+        """Draw the eigenvalues or singular values of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted, with ``eigenvalues_``, ``singular_values_`` or ``explained_variance_``.
+        ax, name, **kwargs : Axes, str and keywords of ``ax.semilogy``
+            As in `plot`; the name labels the curve in the legend.
+        """
+        check_fitted(estimator, *VALUES, enough=any)
+        stored = next(key for key in VALUES if hasattr(estimator, key))
+        values = getattr(estimator, stored)
+        kept = len(getattr(estimator, "eigenvalues_", values))
+        display = cls(
+            values, noise_floor=getattr(estimator, "noise_floor_", None),
+            n_components=kept if kept < len(values) else None, value_name=VALUES[stored],
+            name=name,
+        )  # fmt: skip
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax=None, *, name=None, **kwargs):
+        values = check_array_of_numbers(self.values, "values")
+        check_magnitude(values, "values")
+        if values.ndim != 1 or not np.any(values > 0.0):
+            raise ValueError(
+                f"values must have shape (n_values,) and numbers above zero, got {self.values!r}"
+            )
+        values = -np.sort(-values[values > 0.0])
+        if self.noise_floor is not None:
+            check_not_negative(self.noise_floor, "noise_floor")
+        if self.n_components is not None:
+            check_integer(self.n_components, "n_components", 0)
+        if not isinstance(self.value_name, str):
+            raise TypeError(f"value_name must be text, got {self.value_name!r}")
+        label = check_label(self.name if name is None else name)
+        style = {"label": label, "marker": ".", "linestyle": "-", **kwargs}
+        ax, ranks = self._axes(ax), np.arange(1, len(values) + 1)
+        (self.line_,) = ax.semilogy(ranks, values, **style)
+        self.floor_ = self.mark_ = None
+        style = {"color": self.line_.get_color(), "alpha": 0.7}
+        if self.noise_floor:
+            self.floor_ = ax.axhline(
+                self.noise_floor, linestyle=":", label="noise at most", **style
+            )
+        if self.n_components is not None:
+            self.mark_ = ax.axvline(
+                self.n_components + 0.5, linestyle="--", label=f"{self.n_components} kept", **style
+            )
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.set(xlabel="Number of components", ylabel=self.value_name)
+        self._legend()
+        return self
+
+
+class TopicDisplay(Display):
+    """Most probable words of each topic, as bars.
+
+    Make it with `from_estimator`, for any estimator with nonnegative ``components_``:
+    `DiscreteICA`, latent Dirichlet allocation, nonnegative matrix factorization.
+
+    Parameters
+    ----------
+    topics : array-like of shape (n_components, n_features)
+        Topics, not negative; rows are divided by their sums.
+    names : array-like of shape (n_features,), default=None
+        Words; None means numbers.
+
+    Attributes
+    ----------
+    figure_, ax_ : matplotlib Figure and ndarray of Axes
+        Figure, and one Axes per topic.
+    bars_ : list of matplotlib BarContainer
+        Bars of each topic.
+
+    Examples
+    --------
+    >>> from sklearn_fw.datasets import make_gp_corpus
+    >>> from sklearn_fw.decomposition import DiscreteICA
+    >>> from sklearn_fw.displays import TopicDisplay
+    >>> model = DiscreteICA(2).fit(make_gp_corpus(1000, 20, 2, random_state=0).X)
+    >>> display = TopicDisplay.from_estimator(model, n_top=5)
+    >>> len(display.ax_), len(display.bars_[0])
+    (2, 5)
+    """
+
+    def __init__(self, topics, *, names=None):
+        self.topics, self.names = topics, names
+
+    @classmethod
+    def from_estimator(cls, estimator, *, components=None, n_top=8, names=None, ax=None, **kwargs):
+        """Draw the topics of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted, with ``components_``.
+        components : array-like of int, default=None
+            Topics to draw; None means the first six.
+        n_top : int, default=8
+            Number of words of each topic.
+        names : array-like of shape (n_features,), default=None
+            Words, such as ``vectorizer.get_feature_names_out()``; None means
+            ``feature_names_in_``, or numbers.
+        ax, **kwargs : list of Axes and keywords of ``ax.barh``
+            As in `plot`; one Axes per component.
+        """
+        topics = check_fitted(estimator, "components_").components_
+        if names is None:
+            names = getattr(estimator, "feature_names_in_", None)
+        return cls(topics, names=names).plot(ax, components=components, n_top=n_top, **kwargs)
+
+    def plot(self, ax=None, *, components=None, n_top=8, **kwargs):
+        topics = _matrix(self.topics, "topics")
+        if topics.min() < 0.0:
+            raise ValueError(f"topics must not be negative, got {topics.min():g}")
+        total = topics.sum(axis=1, keepdims=True)
+        topics = topics / np.where(total > 0.0, total, 1.0)
+        names = check_names(self.names, topics.shape[1], "names")
+        components, n_top = _chosen(components, len(topics)), check_integer(n_top, "n_top", 1)
+        self.bars_, style = [], {"alpha": 0.5, **kwargs}
+        for panel, k in zip(self._grid(ax, len(components)), components):
+            top = np.argsort(-topics[k], kind="stable")[:n_top]
+            labels = {"title": f"Topic {k}", "xlabel": "fraction of the topic"}
+            bars = self._bars(panel, topics[k, top], [names[m] for m in top], style, **labels)
+            self.bars_.append(bars)
+        return self
+
+
+def _matrix(values, name):
+    values = check_array_of_numbers(values, name)
+    check_magnitude(values, name)
+    if values.ndim != 2 or not values.size:
+        raise ValueError(f"{name} must be a matrix that is not empty, got shape {values.shape}")
+    return values
+
+
+def _chosen(components, size):
+    """Numbers of the components to draw."""
+    chosen = range(min(size, 6)) if components is None else np.ravel(components).tolist()
+    chosen = [check_integer(k, "components", 0) for k in chosen]
+    if not chosen or max(chosen) >= size:
+        raise ValueError(f"components must be numbers below {size}, got {chosen}")
+    return chosen
