@@ -53,7 +53,7 @@ def test_stages_of_ci(dev):
     """CI runs the two commands of the README by reading them, and the stages that it names."""
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     stages = re.findall(r"^python3 dev\.py ([a-z-]+)", script, re.M)
-    assert stages == ["lint", "test-extras", "test-plain"]
+    assert stages == ["test", "lint", "docs", "test-extras", "test-plain"]
     assert set(stages) <= set(dev.COMMANDS)
 
 

@@ -56,12 +56,32 @@ STRICT = (
 )
 
 
-@parametrize_with_checks(
-    [case.make() for case in CASES if case.two_d],
-    expected_failed_checks=expected_failures,
-    **STRICT,
-)
+def split(cases):
+    """The first case of each class, and the others."""
+    first = list({type(case.make()): case for case in reversed(cases)}.values())
+    return first, [case for case in cases if case not in first]
+
+
+def scikit_learn_checks(cases):
+    estimators = [case.make() for case in cases]
+    return parametrize_with_checks(estimators, expected_failed_checks=expected_failures, **STRICT)
+
+
+FIRST_TABLES, OTHER_TABLES = split([case for case in CASES if case.two_d])
+
+
+@scikit_learn_checks(FIRST_TABLES)
 def test_scikit_learn_checks(estimator, check):
+    run_check(estimator, check)
+
+
+@pytest.mark.slow
+@scikit_learn_checks(OTHER_TABLES)
+def test_scikit_learn_checks_of_other_settings(estimator, check):
+    run_check(estimator, check)
+
+
+def run_check(estimator, check):
     is_of_weights = "sample_weight_equivalence" in getattr(check, "func", check).__name__
     if is_of_weights and takes_newton(estimator) and is_regressor(estimator):
         pytest.skip(
@@ -71,10 +91,17 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-STRUCTURED = [case for case in CASES if case.supervised and not case.two_d]
+STRUCTURED = split([case for case in CASES if case.supervised and not case.two_d])
 
 
-@pytest.mark.parametrize("case", STRUCTURED, ids=str)
+@pytest.mark.parametrize(
+    "case",
+    [
+        *STRUCTURED[0],
+        *[pytest.param(case, marks=pytest.mark.slow) for case in STRUCTURED[1]],
+    ],
+    ids=str,
+)
 def test_structured_checks(case):
     from sklearn_fw.utils import check_structured_estimator
 

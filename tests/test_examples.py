@@ -14,6 +14,7 @@ def test_there_are_examples():
     assert EXAMPLES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 # Examples may stop early on purpose; what a reader would see as a fault stays an error.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
