@@ -74,7 +74,7 @@ class ConvergenceDisplay(Display):
             The gap on a logarithmic axis, with dots for exact numbers where others are estimates;
             or the objective and its bound, with the range of the optimum shaded. "auto" takes the
             gap where there is one.
-        ax, name, **kwargs : Axes, str and keywords of ``ax.plot``
+        ax, name, **kwargs : Axes or None, str or None, keywords of ``ax.plot``
             As in `plot`; None labels the curve with the class of the estimator.
         """
         history = None if hasattr(estimator, "fit") else getattr(estimator, "history", None)

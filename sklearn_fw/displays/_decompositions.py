@@ -67,7 +67,7 @@ class LoadingDisplay(Display):
             Components to draw, None means the first six; and number of features of each view.
         x_names, y_names : array-like of shape (n_features,), default=None
             Feature names; None means those of the data frames in ``fit``, or numbers.
-        ax, **kwargs : list of Axes and keywords of ``ax.barh``
+        ax, **kwargs : list of Axes or None, keywords of ``ax.barh``
             As in `plot`; one Axes per component.
         """
         check_fitted(estimator, "x_loadings_", "y_loadings_")
@@ -159,7 +159,7 @@ class ScreeDisplay(Display):
         ----------
         estimator : estimator
             Fitted, with ``eigenvalues_``, ``singular_values_`` or ``explained_variance_``.
-        ax, name, **kwargs : Axes, str and keywords of ``ax.semilogy``
+        ax, name, **kwargs : Axes or None, str or None, keywords of ``ax.semilogy``
             As in `plot`; the name labels the curve in the legend.
         """
         check_fitted(estimator, *VALUES, enough=any)
@@ -249,7 +249,7 @@ class TopicDisplay(Display):
         names : array-like of shape (n_features,), default=None
             Words, such as ``vectorizer.get_feature_names_out()``; None means
             ``feature_names_in_``, or numbers.
-        ax, **kwargs : list of Axes and keywords of ``ax.barh``
+        ax, **kwargs : list of Axes or None, keywords of ``ax.barh``
             As in `plot`; one Axes per component.
         """
         topics = check_fitted(estimator, "components_").components_

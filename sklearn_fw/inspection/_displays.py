@@ -50,9 +50,9 @@ class CriticalSampleDisplay(Display):
 
         Parameters
         ----------
-        estimator, X, shares, random_state : object
-            As in `critical_sample_ratio`; shares are radii in standard deviations of the features.
-        ax, name, **kwargs : Axes, str and keywords of ``ax.plot``
+        estimator, X, shares, random_state : arguments of `critical_sample_ratio`
+            Instead of ``radius``, shares are radii in standard deviations of the features.
+        ax, name, **kwargs : Axes or None, str or None, keywords of ``ax.plot``
             As in `plot`; None labels the curve with the class of the estimator.
         """
         shares = check_list(shares, "shares", "positive numbers")
@@ -118,9 +118,9 @@ class DifficultyDisplay(Display):
 
         Parameters
         ----------
-        estimator, X, y, n_runs, n_epochs, method, n_jobs, random_state : object
+        estimator, X, y, n_runs, n_epochs, method, n_jobs, random_state : arguments
             As in `example_difficulty`.
-        ax, name : Axes and str
+        ax, name : Axes or None, str or None
             As in `plot`; None labels the curve with the class of the estimator.
         """
         found = example_difficulty(
@@ -227,9 +227,9 @@ class ClassSensitivityDisplay(Display):
 
         Parameters
         ----------
-        estimator, X, y, n_steps, eval_every, learning_rate, random_state : object
+        estimator, X, y, n_steps, eval_every, learning_rate, random_state : arguments
             As in `class_loss_sensitivity`.
-        ax, **kwargs : Axes and keywords of ``ax.imshow``
+        ax, **kwargs : Axes or None, keywords of ``ax.imshow``
             As in `plot`.
         """
         found = class_loss_sensitivity(
@@ -296,7 +296,7 @@ class MemorizationDisplay(Display):
         ----------
         result : Bunch
             Their result.
-        ax, **kwargs : Axes and keywords of ``ax.plot``
+        ax, **kwargs : Axes or None, keywords of ``ax.plot``
             As in `plot`.
         """
         wanted = {"train_accuracy": "training accuracy", "valid_accuracy": "validation accuracy"}

@@ -90,7 +90,7 @@ class RegularizationPathDisplay(Display):
             Curves to draw, one panel each; "coef" draws each coefficient that is not always zero
             (the 100 largest) and "nonzero" their number, both for paths on a grid. None draws the
             score if there are held-out data; else the coefficients on a grid, otherwise the norm.
-        ax, name, **kwargs : list of Axes, str and keywords of ``ax.plot``
+        ax, name, **kwargs : list of Axes or None, str or None, keywords of ``ax.plot``
             As in `plot`; one Axes per curve, and the label of the curves.
         """
         if (X is None) != (y is None):

@@ -61,7 +61,7 @@ class RiskBoundDisplay(Display):
             Increasing numbers of rows.
         kinds : dict of str to dict
             Arguments of ``risk_bound`` for each kind of bound.
-        ax, name : Axes and str
+        ax, name : Axes or None, str or None
             As in `plot`; the name is the title.
         """
         if isinstance(estimator, type) or not hasattr(estimator, "risk_bound"):
@@ -139,7 +139,7 @@ class EvidenceDisplay(Display):
         ----------
         estimator, param : fitted PACBayesModelSelector, and str
             Selector, and parameter of its grid, with numbers as values.
-        ax, name, **kwargs : Axes, str and keywords of ``ax.plot``
+        ax, name, **kwargs : Axes or None, str or None, keywords of ``ax.plot``
             As in `plot`; None takes the name of the parameter from ``param``, after the last "__".
         """
         check_fitted(estimator, "params_", "log_evidences_")

@@ -48,7 +48,7 @@ class MarginalsDisplay(Display):
         shape, state : tuple of two ints, default=None, and int, default=1
             Shape of an image of the variables, row by row, with the probability of ``state``.
             None draws a table of variables by states.
-        ax, name, **kwargs : Axes, str and keywords of ``ax.imshow``
+        ax, name, **kwargs : Axes or None, str or None, keywords of ``ax.imshow``
             As in `plot`; None makes the class of the estimator the title.
         """
         marginals = check_fitted(estimator, "marginals_").marginals_
