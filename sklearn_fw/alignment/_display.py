@@ -19,16 +19,12 @@ class MatchEvidenceDisplay(Display):
 
     Parameters
     ----------
-    entity : str
-        Entity whose candidates are drawn.
-    names : list of str
-        Candidates, the best first.
+    entity, names : str and list of str
+        Entity, and its candidates, the best first.
     evidence : array-like of shape (n_candidates, 3)
         Contributions of names, properties and the graph to the score of each.
-    matched : list of bool
-        True for the match.
-    taken_by : list of str
-        Entity that each is matched to, empty for none.
+    matched, taken_by : list of bool and list of str
+        True for the match; and the entity that each is matched to, empty for none.
     threshold : float or None, default=None
         Lowest score of matches.
 
@@ -36,10 +32,8 @@ class MatchEvidenceDisplay(Display):
     ----------
     figure_, ax_ : matplotlib Figure and Axes
         Where the bars were drawn.
-    bars_ : list of matplotlib BarContainer
-        The bars of names, of properties and of the graph.
-    threshold_line_ : matplotlib Line2D or None
-        The threshold.
+    bars_, threshold_line_ : list of matplotlib BarContainer, and Line2D or None
+        The bars of names, of properties and of the graph; and the threshold.
 
     Examples
     --------
@@ -64,10 +58,8 @@ class MatchEvidenceDisplay(Display):
 
         Parameters
         ----------
-        estimator : KnowledgeBaseAligner
-            Fitted.
-        entity1 : entity
-            Name on the first side.
+        estimator, entity1 : fitted KnowledgeBaseAligner, and entity of its first side
+            Aligner and entity.
         n : int, default=5
             Most candidates to draw.
         ax : matplotlib Axes, default=None
@@ -75,10 +67,7 @@ class MatchEvidenceDisplay(Display):
         """
         found = check_fitted(estimator, kind=KnowledgeBaseAligner).candidates(entity1, n)
         if not found:
-            raise ValueError(
-                f"entity1={entity1!r:.60} shares no word and no matched neighbor with anything, "
-                "so there is nothing to draw"
-            )
+            raise ValueError(f"entity1={entity1!r:.60} shares no word and no matched neighbor")
         static, beta = 1.0 - estimator.alpha_, estimator.beta
         weights = np.array([static * (1.0 - beta), static * beta, estimator.alpha_])
         names1, names2 = (
@@ -138,10 +127,8 @@ class AlignmentCurveDisplay(Display):
 
     Attributes
     ----------
-    figure_, ax_ : matplotlib Figure and Axes
-        Where the lines were drawn.
-    lines_ : dict of str to matplotlib Line2D
-        The lines, by name.
+    figure_, ax_, lines_ : matplotlib Figure, Axes and dict of str to Line2D
+        Where the lines were drawn, and the lines by name.
 
     Examples
     --------
@@ -164,10 +151,8 @@ class AlignmentCurveDisplay(Display):
 
         Parameters
         ----------
-        estimator : KnowledgeBaseAligner
-            Fitted, with a threshold below all that are of interest.
-        truth : dict or list of pairs
-            True matches.
+        estimator, truth : fitted KnowledgeBaseAligner, and dict or list of pairs
+            Aligner with a threshold below all that are of interest, and true matches.
         against : {"matches", "threshold"}, default="matches"
             Horizontal axis: the number of matches, or the threshold.
         ax : matplotlib Axes, default=None

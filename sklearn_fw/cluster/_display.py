@@ -22,19 +22,15 @@ class AlignedScriptDisplay(Display):
     ----------
     names : list of str
         Steps, in order.
-    cells : list of list of str
-        For each sequence the token at each step, empty for none.
-    support : list of int
-        Number of sequences that have each step.
+    cells, support : list of list of str and list of int
+        Token of each sequence at each step, empty for none; and sequences that have each step.
 
     Attributes
     ----------
     figure_, ax_ : matplotlib Figure and Axes
         Where the table was drawn.
-    image_ : matplotlib AxesImage
-        The cells, colored by the support of their step.
-    texts_ : list of matplotlib Text
-        The tokens in the cells.
+    image_, texts_ : matplotlib AxesImage and list of Text
+        The cells, colored by the support of their step, and the tokens in them.
 
     Examples
     --------
@@ -55,10 +51,8 @@ class AlignedScriptDisplay(Display):
 
         Parameters
         ----------
-        estimator : SequenceAligner
-            Fitted.
-        sequences : list of list
-            Tokens of each sequence.
+        estimator, sequences : fitted SequenceAligner, and list of list
+            Aligner, and tokens of each sequence.
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a new figure.
         """
@@ -115,10 +109,8 @@ class StepsDisplay(Display):
 
     Attributes
     ----------
-    figure_, ax_ : matplotlib Figure and Axes
-        Where the steps were drawn.
-    points_ : list of matplotlib PathCollection
-        The locations of each step.
+    figure_, ax_, points_ : matplotlib Figure, Axes and list of PathCollection
+        Where the steps were drawn, and the locations of each.
 
     Examples
     --------
@@ -137,10 +129,8 @@ class StepsDisplay(Display):
 
         Parameters
         ----------
-        estimator : OrderedDiscriminativeClustering
-            Fitted.
-        X : list of array-like of shape (n_rows_i, n_features)
-            Sequences.
+        estimator, X : fitted OrderedDiscriminativeClustering, and list of array-like
+            Estimator, and sequences of shape (n_rows_i, n_features).
         intervals_true, names : array-like and list of str, default=None
             True intervals and names of steps, as in the constructor.
         ax : matplotlib Axes, default=None
@@ -206,10 +196,8 @@ class StateActionDisplay(Display):
     ----------
     figure_, ax_ : matplotlib Figure and Axes
         Where the clip was drawn.
-    bars_ : list of matplotlib Line2D
-        The candidates.
-    action_line_ : matplotlib Line2D
-        The action.
+    bars_, action_line_ : list of matplotlib Line2D, and Line2D
+        The candidates and the action.
 
     Examples
     --------
@@ -231,10 +219,8 @@ class StateActionDisplay(Display):
         ----------
         estimator : JointStateActionClustering
             Fitted.
-        clips : list of dict
-            Clips.
-        index : int, default=0
-            Number of the clip to draw.
+        clips, index : list of dict, and int, default=0
+            Clips, and the number of the one to draw.
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a new figure.
         """

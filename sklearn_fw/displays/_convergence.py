@@ -74,7 +74,7 @@ class ConvergenceDisplay(Display):
             The gap on a logarithmic axis, with dots for exact numbers where others are estimates;
             or the objective and its bound, with the range of the optimum shaded. "auto" takes the
             gap where there is one.
-        ax, name, **kwargs : Axes, str and keywords of ``ax.plot``
+        ax, name, **kwargs : Axes or None, str or None, keywords of ``ax.plot``
             As in `plot`; None labels the curve with the class of the estimator.
         """
         history = None if hasattr(estimator, "fit") else getattr(estimator, "history", None)
@@ -96,26 +96,21 @@ class ConvergenceDisplay(Display):
         if kind == "objectives":
             _require(history, "objective", "kind")
         elif gap is None:
-            raise ValueError(
-                "there is no gap to draw: the method has no certificate; kind='objectives' draws "
-                "its objective"
-            )
+            raise ValueError("the method has no certificate; kind='objectives' draws its objective")
         label = check_label(self.name if name is None else name)
         self._axes(ax)
         self.lines_, self.bound_lines_ = [], []
         outputs = history.get("output", np.zeros(len(history[x])))
         for output in np.unique(outputs):
             rows = {name: values[outputs == output] for name, values in history.items()}
-            own = label
-            if label is not None and "output" in history:
-                own = f"{label}, output {output:.0f}"
+            several = label is not None and "output" in history
+            own = f"{label}, output {output:.0f}" if several else label
             if kind == "gap":
                 self._plot_gap(rows, x, gap, own, kwargs)
             else:
                 self._plot_objectives(rows, x, own, kwargs, fresh=ax is None)
         self.ax_.set_xlabel(STEPS[x])
-        if label is not None:
-            self.ax_.legend()
+        self._legend()
         return self
 
     def _line(self, rows, x, column, label, style):

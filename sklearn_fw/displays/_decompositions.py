@@ -34,10 +34,8 @@ class LoadingDisplay(Display):
 
     Attributes
     ----------
-    figure_, ax_ : matplotlib Figure and ndarray of Axes
-        Figure, and one Axes per component.
-    bars_ : list of matplotlib BarContainer
-        Bars of the first and the second view, component by component.
+    figure_, ax_, bars_ : matplotlib Figure, ndarray of Axes and list of BarContainer
+        One Axes per component, with the bars of the first view and then of the second.
 
     Examples
     --------
@@ -65,13 +63,11 @@ class LoadingDisplay(Display):
         ----------
         estimator : estimator
             Fitted, also one of `sklearn.cross_decomposition`.
-        components : array-like of int, default=None
-            Components to draw; None means the first six.
-        n_top : int, default=8
-            Number of features of each view.
+        components, n_top : array-like of int, default=None, and int, default=8
+            Components to draw, None means the first six; and number of features of each view.
         x_names, y_names : array-like of shape (n_features,), default=None
             Feature names; None means those of the data frames in ``fit``, or numbers.
-        ax, **kwargs : list of Axes and keywords of ``ax.barh``
+        ax, **kwargs : list of Axes or None, keywords of ``ax.barh``
             As in `plot`; one Axes per component.
         """
         check_fitted(estimator, "x_loadings_", "y_loadings_")
@@ -125,21 +121,15 @@ class ScreeDisplay(Display):
     ----------
     values : array-like of shape (n_values,)
         Eigenvalues or singular values, in any order; those not above zero are left out.
-    noise_floor : float, default=None
-        Largest value that noise alone reaches; None if unknown.
-    n_components : int, default=None
-        Number that was kept; None draws no mark.
-    value_name : str, default="Eigenvalue"
-        Label of the vertical axis.
-    name : str, default=None
-        Label of the curve in the legend.
+    noise_floor, n_components : float and int, default=None
+        Largest value that noise alone reaches, and number that was kept; None draws no mark.
+    value_name, name : str, default="Eigenvalue" and None
+        Labels of the vertical axis, and of the curve in the legend.
 
     Attributes
     ----------
-    figure_, ax_ : matplotlib Figure and Axes
-        Where the values were drawn.
-    line_ : matplotlib Line2D
-        The values.
+    figure_, ax_, line_ : matplotlib Figure, Axes and Line2D
+        Where the values were drawn, and their curve.
     floor_, mark_ : matplotlib Line2D or None
         The noise floor, and the end of the values that were kept.
 
@@ -169,7 +159,7 @@ class ScreeDisplay(Display):
         ----------
         estimator : estimator
             Fitted, with ``eigenvalues_``, ``singular_values_`` or ``explained_variance_``.
-        ax, name, **kwargs : Axes, str and keywords of ``ax.semilogy``
+        ax, name, **kwargs : Axes or None, str or None, keywords of ``ax.semilogy``
             As in `plot`; the name labels the curve in the legend.
         """
         check_fitted(estimator, *VALUES, enough=any)
@@ -204,13 +194,10 @@ class ScreeDisplay(Display):
         self.floor_ = self.mark_ = None
         style = {"color": self.line_.get_color(), "alpha": 0.7}
         if self.noise_floor:
-            self.floor_ = ax.axhline(
-                self.noise_floor, linestyle=":", label="noise at most", **style
-            )
+            self.floor_ = ax.axhline(self.noise_floor, ls=":", label="noise at most", **style)
         if self.n_components is not None:
-            self.mark_ = ax.axvline(
-                self.n_components + 0.5, linestyle="--", label=f"{self.n_components} kept", **style
-            )
+            kept = f"{self.n_components} kept"
+            self.mark_ = ax.axvline(self.n_components + 0.5, ls="--", label=kept, **style)
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set(xlabel="Number of components", ylabel=self.value_name)
         self._legend()
@@ -232,10 +219,8 @@ class TopicDisplay(Display):
 
     Attributes
     ----------
-    figure_, ax_ : matplotlib Figure and ndarray of Axes
-        Figure, and one Axes per topic.
-    bars_ : list of matplotlib BarContainer
-        Bars of each topic.
+    figure_, ax_, bars_ : matplotlib Figure, ndarray of Axes and list of BarContainer
+        One Axes per topic, with its bars.
 
     Examples
     --------
@@ -259,14 +244,12 @@ class TopicDisplay(Display):
         ----------
         estimator : estimator
             Fitted, with ``components_``.
-        components : array-like of int, default=None
-            Topics to draw; None means the first six.
-        n_top : int, default=8
-            Number of words of each topic.
+        components, n_top : array-like of int, default=None, and int, default=8
+            Topics to draw, None means the first six; and number of words of each.
         names : array-like of shape (n_features,), default=None
             Words, such as ``vectorizer.get_feature_names_out()``; None means
             ``feature_names_in_``, or numbers.
-        ax, **kwargs : list of Axes and keywords of ``ax.barh``
+        ax, **kwargs : list of Axes or None, keywords of ``ax.barh``
             As in `plot`; one Axes per component.
         """
         topics = check_fitted(estimator, "components_").components_

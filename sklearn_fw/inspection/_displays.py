@@ -18,10 +18,8 @@ class CriticalSampleDisplay(Display):
 
     Parameters
     ----------
-    shares : array-like of shape (n_radii,)
-        Sizes of the boxes, such as fractions of the standard deviations.
-    ratios : array-like of shape (n_radii,)
-        Ratios of critical samples.
+    shares, ratios : array-like of shape (n_radii,)
+        Radii in standard deviations of the features, and ratios of critical samples.
     intervals : array-like of shape (n_radii, 2), default=None
         Ends of their intervals.
     name : str, default=None
@@ -29,19 +27,13 @@ class CriticalSampleDisplay(Display):
 
     Attributes
     ----------
-    figure_, ax_ : matplotlib Figure and Axes
-        Where the curve was drawn.
-    line_ : matplotlib Line2D
-        The ratios.
+    figure_, ax_, line_ : matplotlib Figure, Axes and Line2D
+        Where the ratios were drawn, and their curve.
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn_fw.inspection import CriticalSampleDisplay
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = LogisticRegression(max_iter=500).fit(X, y)
-    >>> display = CriticalSampleDisplay.from_estimator(model, X, shares=[0.1, 0.5], random_state=0)
+    >>> display = CriticalSampleDisplay([0.1, 0.5], [0.02, 0.3]).plot()
     >>> display.line_.get_xdata().tolist()
     [0.1, 0.5]
     """
@@ -58,30 +50,20 @@ class CriticalSampleDisplay(Display):
 
         Parameters
         ----------
-        estimator, X : fitted classifier, array-like of shape (n_samples, n_features)
-            As in `critical_sample_ratio`.
-        shares : array-like of float, default=(0.05, 0.1, 0.2, 0.4, 0.8)
-            Radii in standard deviations of the features of X.
-        random_state : int, RandomState instance or None, default=None
-            As in `critical_sample_ratio`.
-        ax, name, **kwargs : Axes, str and keywords of ``ax.plot``
+        estimator, X, shares, random_state : arguments of `critical_sample_ratio`
+            Instead of ``radius``, shares are radii in standard deviations of the features.
+        ax, name, **kwargs : Axes or None, str or None, keywords of ``ax.plot``
             As in `plot`; None labels the curve with the class of the estimator.
         """
         shares = check_list(shares, "shares", "positive numbers")
-        shares = [check_positive(share, "shares") for share in shares]
-        found = [
-            critical_sample_ratio(
-                estimator, X, radius=feature_radius(X, share), random_state=random_state
-            )
-            for share in shares
-        ]
-        name = type(estimator).__name__ if name is None else name
+        shares = np.array([check_positive(share, "shares") for share in shares], float)
+        radii = [feature_radius(X, share) for share in shares]
+        options = {"random_state": random_state}
+        found = [critical_sample_ratio(estimator, X, radius=r, **options) for r in radii]
+        ratios = np.array([r.ratio for r in found])
         intervals = np.array([r.interval for r in found])
-        display = cls(
-            np.array(shares, float), np.array([r.ratio for r in found]), intervals=intervals,
-            name=name,
-        )  # fmt: skip
-        return display.plot(ax, **kwargs)
+        name = type(estimator).__name__ if name is None else name
+        return cls(shares, ratios, intervals=intervals, name=name).plot(ax, **kwargs)
 
     def plot(self, ax=None, **kwargs):
         x, y = check_vectors(None, shares=self.shares, ratios=self.ratios)
@@ -106,19 +88,15 @@ class DifficultyDisplay(Display):
 
     Parameters
     ----------
-    error_rates : array-like of shape (n_samples,)
-        Fractions of runs that misclassify each row.
-    reference : array-like of shape (n_samples,)
-        Binomial fractions of equally hard rows.
+    error_rates, reference : array-like of shape (n_samples,)
+        Fractions of runs that misclassify each row, and binomial fractions of equally hard rows.
     name : str, default=None
         Label of the curve in the legend.
 
     Attributes
     ----------
-    figure_, ax_ : matplotlib Figure and Axes
-        Where the curves were drawn.
-    lines_ : list of matplotlib Line2D
-        The rows and the reference.
+    figure_, ax_, lines_ : matplotlib Figure, Axes and list of Line2D
+        Where the curves were drawn; the rows and the reference.
 
     Examples
     --------
@@ -140,9 +118,9 @@ class DifficultyDisplay(Display):
 
         Parameters
         ----------
-        estimator, X, y, n_runs, n_epochs, method, n_jobs, random_state : object
+        estimator, X, y, n_runs, n_epochs, method, n_jobs, random_state : arguments
             As in `example_difficulty`.
-        ax, name : Axes and str
+        ax, name : Axes or None, str or None
             As in `plot`; None labels the curve with the class of the estimator.
         """
         found = example_difficulty(
@@ -179,10 +157,8 @@ class SensitivityDisplay(Display):
 
     Attributes
     ----------
-    figure_, ax_ : matplotlib Figure and Axes
-        Where the curve was drawn.
-    line_ : matplotlib Line2D
-        The curve.
+    figure_, ax_, line_ : matplotlib Figure, Axes and Line2D
+        Where the curve was drawn, and the curve.
     gini_ : float
         Gini coefficient.
 
@@ -228,10 +204,8 @@ class ClassSensitivityDisplay(Display):
 
     Attributes
     ----------
-    figure_, ax_ : matplotlib Figure and Axes
-        Where the map was drawn.
-    image_ : matplotlib AxesImage
-        The map.
+    figure_, ax_, image_ : matplotlib Figure, Axes and AxesImage
+        Where the map was drawn, and the map.
 
     Examples
     --------
@@ -253,9 +227,9 @@ class ClassSensitivityDisplay(Display):
 
         Parameters
         ----------
-        estimator, X, y, n_steps, eval_every, learning_rate, random_state : object
+        estimator, X, y, n_steps, eval_every, learning_rate, random_state : arguments
             As in `class_loss_sensitivity`.
-        ax, **kwargs : Axes and keywords of ``ax.imshow``
+        ax, **kwargs : Axes or None, keywords of ``ax.imshow``
             As in `plot`.
         """
         found = class_loss_sensitivity(
@@ -300,10 +274,8 @@ class MemorizationDisplay(Display):
 
     Attributes
     ----------
-    figure_, ax_ : matplotlib Figure and Axes
-        Where the curves were drawn.
-    lines_ : list of matplotlib Line2D
-        The curves.
+    figure_, ax_, lines_ : matplotlib Figure, Axes and list of Line2D
+        Where the curves were drawn, and the curves.
 
     Examples
     --------
@@ -324,17 +296,15 @@ class MemorizationDisplay(Display):
         ----------
         result : Bunch
             Their result.
-        ax, **kwargs : Axes and keywords of ``ax.plot``
+        ax, **kwargs : Axes or None, keywords of ``ax.plot``
             As in `plot`.
         """
-        wanted = {
-            "train_accuracy": "training accuracy", "valid_accuracy": "validation accuracy",
-            "critical_ratio": "critical",
-        }  # fmt: skip
+        wanted = {"train_accuracy": "training accuracy", "valid_accuracy": "validation accuracy"}
+        wanted["critical_ratio"] = "critical"
         several = isinstance(result, dict) and "fractions" in result
         x_name = "fractions" if several else "epochs"
-        needed = (x_name, *wanted, *(("param_range",) if several else ()))
-        if not isinstance(result, dict) or not all(key in result for key in needed):
+        needed = {x_name, *wanted, *(("param_range",) if several else ())}
+        if not isinstance(result, dict) or not needed <= set(result):
             raise TypeError(
                 "result must be a result of track_memorization or memorization_curve, got "
                 f"{type(result).__name__}"
@@ -360,13 +330,11 @@ class MemorizationDisplay(Display):
     def plot(self, ax=None, **kwargs):
         if not isinstance(self.curves, dict) or not self.curves:
             raise TypeError(f"curves must be a dict that is not empty, got {self.curves!r:.60}")
-        found = {
-            name: check_vectors(None, x=self.x, curves=values)[1]
-            for name, values in self.curves.items()
-        }
-        (x,), label = check_vectors(None, x=self.x), check_label(self.x_label)
+        pairs = {name: check_vectors(None, x=self.x, curves=v) for name, v in self.curves.items()}
+        found, label = {name: pair[1] for name, pair in pairs.items()}, check_label(self.x_label)
         dashed = {name: {"linestyle": "--"} for name in found if str(name).startswith("critical")}
         style = {"marker": "o", "markersize": 3, **kwargs}
         self._axes(ax)
+        x = next(iter(pairs.values()))[0]
         self.lines_ = self._curves(x, found, style, dashed, xlabel=label, ylabel="Fraction of rows")
         return self

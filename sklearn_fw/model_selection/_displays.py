@@ -36,21 +36,16 @@ class RegularizationPathDisplay(Display):
         Score on held-out data, Euclidean norm of the weights and gap of each solution.
     coefs : array-like of shape (n_values, ...), default=None
         Coefficients of each solution, to draw them one by one.
-    eps : float, default=None
-        Largest gap of the path, drawn as a dashed line.
-    breakpoints : array-like, default=None
-        Those of ``values`` that were solved, if not all; dots on the curve of gaps.
-    param_name : str, default="C"
-        Name of the parameter.
-    name : str, default=None
-        Label of the curves in the legend; None makes no legend.
+    eps, breakpoints : float and array-like, default=None
+        Largest gap of the path, drawn as a dashed line; and those of ``values`` that were solved,
+        if not all, drawn as dots on the curve of gaps.
+    param_name, name : str, default="C" and None
+        Name of the parameter, and label of the curves in the legend; None makes no legend.
 
     Attributes
     ----------
-    figure_, ax_ : matplotlib Figure and Axes
-        Figure and first panel.
-    axes_ : ndarray of matplotlib Axes
-        All panels, one per curve.
+    figure_, ax_, axes_ : matplotlib Figure, Axes and ndarray of Axes
+        Figure, first panel and all panels, one per curve.
     lines_ : dict of str to matplotlib Line2D
         The curves by name: "score", "norm", "gap", "nonzero"; "coef" is a list of them, one per
         coefficient.
@@ -95,7 +90,7 @@ class RegularizationPathDisplay(Display):
             Curves to draw, one panel each; "coef" draws each coefficient that is not always zero
             (the 100 largest) and "nonzero" their number, both for paths on a grid. None draws the
             score if there are held-out data; else the coefficients on a grid, otherwise the norm.
-        ax, name, **kwargs : list of Axes, str and keywords of ``ax.plot``
+        ax, name, **kwargs : list of Axes or None, str or None, keywords of ``ax.plot``
             As in `plot`; one Axes per curve, and the label of the curves.
         """
         if (X is None) != (y is None):
@@ -107,17 +102,15 @@ class RegularizationPathDisplay(Display):
             breakpoints, values = values, _values_between(path)
             coefs, gaps = (path.coef_at(value) for value in values), path.gap_at(values)
         scores = None if X is None else path.score_path(X, y, at=values.copy())
+        if scores is not None:
+            scores = _check_scores(scores, path, len(values))
+        norms = [np.linalg.norm(coef) for coef in coefs]  # one at a time: they can be large
+        gaps = None if np.isnan(gaps).all() else gaps
+        coefs = None if path.grid_option is None else path.coefs_
         display = cls(
-            values,
-            scores=scores if scores is None else _check_scores(scores, path, len(values)),
-            norms=[np.linalg.norm(coef) for coef in coefs],  # one at a time: they can be large
-            gaps=None if np.isnan(gaps).all() else gaps,
-            coefs=None if path.grid_option is None else path.coefs_,
-            eps=getattr(path, "eps", None),
-            breakpoints=breakpoints,
-            param_name=path.param_name,
-            name=name,
-        )
+            values, scores=scores, norms=norms, gaps=gaps, coefs=coefs, name=name,
+            eps=getattr(path, "eps", None), breakpoints=breakpoints, param_name=path.param_name,
+        )  # fmt: skip
         return display.plot(ax, curves=curves, **kwargs)
 
     def plot(self, ax=None, *, curves=None, name=None, **kwargs):
@@ -138,9 +131,8 @@ class RegularizationPathDisplay(Display):
                     f"{SOURCES[curve]} must hold an entry for each of {len(values)} values, got "
                     f"shape {data[curve].shape}"
                 )
-        n = len(curves)
-        size = (6.4, 1.4 + 2.4 * n if n > 1 else 4.8)
-        self.figure_, self.axes_ = new_figure(self, ax, n, size=size, sharex=True)
+        size = 6.4, max(4.8, 1.4 + 2.4 * len(curves))
+        self.figure_, self.axes_ = new_figure(self, ax, len(curves), size=size, sharex=True)
         self.ax_ = self.axes_[0]
         label = check_label(self.name if name is None else name)
         self.lines_ = {}

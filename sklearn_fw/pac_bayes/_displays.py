@@ -26,10 +26,8 @@ class RiskBoundDisplay(Display):
 
     Attributes
     ----------
-    figure_, ax_ : matplotlib Figure and Axes
-        Where the curves were drawn.
-    lines_ : list of matplotlib Line2D
-        The risk and the bounds.
+    figure_, ax_, lines_ : matplotlib Figure, Axes and list of Line2D
+        Where the curves were drawn; the risk and the bounds.
 
     Examples
     --------
@@ -57,15 +55,13 @@ class RiskBoundDisplay(Display):
         ----------
         estimator : PACBayesLinearRegression
             Clones of it are fitted.
-        X : array-like of shape (n_rows, n_features)
-            Inputs.
-        y : array-like of shape (n_rows,)
-            Targets.
+        X, y : array-like of shape (n_rows, n_features) and (n_rows,)
+            Inputs and targets.
         n_samples : array-like of int
             Increasing numbers of rows.
         kinds : dict of str to dict
             Arguments of ``risk_bound`` for each kind of bound.
-        ax, name : Axes and str
+        ax, name : Axes or None, str or None
             As in `plot`; the name is the title.
         """
         if isinstance(estimator, type) or not hasattr(estimator, "risk_bound"):
@@ -117,12 +113,8 @@ class EvidenceDisplay(Display):
 
     Attributes
     ----------
-    figure_, ax_ : matplotlib Figure and Axes
-        Where the curve was drawn.
-    line_ : matplotlib Line2D
-        The evidences.
-    best_ : matplotlib PathCollection
-        Mark of the best model.
+    figure_, ax_, line_, best_ : matplotlib Figure, Axes, Line2D and PathCollection
+        Where the evidences were drawn, their curve and the mark of the best model.
 
     Examples
     --------
@@ -145,11 +137,9 @@ class EvidenceDisplay(Display):
 
         Parameters
         ----------
-        estimator : PACBayesModelSelector
-            Fitted.
-        param : str
-            Parameter of the grid, with numbers as values.
-        ax, name, **kwargs : Axes, str and keywords of ``ax.plot``
+        estimator, param : fitted PACBayesModelSelector, and str
+            Selector, and parameter of its grid, with numbers as values.
+        ax, name, **kwargs : Axes or None, str or None, keywords of ``ax.plot``
             As in `plot`; None takes the name of the parameter from ``param``, after the last "__".
         """
         check_fitted(estimator, "params_", "log_evidences_")

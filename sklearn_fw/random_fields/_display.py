@@ -20,10 +20,8 @@ class MarginalsDisplay(Display):
 
     Attributes
     ----------
-    figure_, ax_ : matplotlib Figure and Axes
-        Where the image was drawn.
-    image_ : matplotlib AxesImage
-        The marginals.
+    figure_, ax_, image_ : matplotlib Figure, Axes and AxesImage
+        Where the marginals were drawn, and their image.
 
     Examples
     --------
@@ -47,12 +45,10 @@ class MarginalsDisplay(Display):
         ----------
         estimator : estimator
             Fitted: `TRWMarginals`, `ExactMarginals` or another one with ``marginals_``.
-        shape : tuple of two ints, default=None
-            Shape of the image of the variables, row by row, with the probability of ``state``.
+        shape, state : tuple of two ints, default=None, and int, default=1
+            Shape of an image of the variables, row by row, with the probability of ``state``.
             None draws a table of variables by states.
-        state : int, default=1
-            State that the image shows.
-        ax, name, **kwargs : Axes, str and keywords of ``ax.imshow``
+        ax, name, **kwargs : Axes or None, str or None, keywords of ``ax.imshow``
             As in `plot`; None makes the class of the estimator the title.
         """
         marginals = check_fitted(estimator, "marginals_").marginals_
@@ -74,10 +70,8 @@ class MarginalsDisplay(Display):
             shape = check_list(shape, "shape", "two integers")
             shape = tuple(check_integer(side, "shape", 1) for side in shape)
             if len(shape) != 2 or math.prod(shape) != len(values):
-                raise ValueError(
-                    f"shape must be two integers with {len(values)} pixels, one per variable, got "
-                    f"{shape}"
-                )
+                n = len(values)
+                raise ValueError(f"shape must have {n} pixels, one per variable, got {shape}")
             state = check_integer(state, "state", 0)
             if state >= values.shape[1]:
                 raise ValueError(f"state must be 0 to {values.shape[1] - 1}, got {state}")

@@ -118,6 +118,9 @@ def methods(cls, make, arguments, suffix="", **options):
     """Entries of methods: ``make`` gives a valid object, ``arguments`` those of each method."""
     kept = functools.cache(make)
 
+    def is_source(method, name):  # of a display documents the options of plot, too
+        return name == "plot" and method.startswith("from_")
+
     def entry(name, given):
         def run(a):
             return getattr(copy.deepcopy(kept()), name)(**a)
@@ -126,7 +129,7 @@ def methods(cls, make, arguments, suffix="", **options):
             f"{public_name(cls)}.{name}{suffix}",
             given if callable(given) else lambda: copy.deepcopy(given),
             run,
-            docs=(getattr(cls, name),),
+            docs=tuple(getattr(cls, m) for m in arguments if m == name or is_source(m, name)),
             **options,
         )
 

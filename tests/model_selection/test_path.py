@@ -255,12 +255,6 @@ def test_search_ends_in_time():
 plt = pytest.importorskip("matplotlib.pyplot")
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def path():
     X, y = load_diabetes(return_X_y=True)
