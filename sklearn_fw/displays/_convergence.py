@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.figures import check_label, new_figure
-from .._core.validation import check_array_of_numbers, check_choice
+from .._core.validation import check_array_of_numbers, check_choice, is_auto
 
 STEPS = {"n_oracle_calls": "Oracle calls", "time": "Seconds", "n_iter": "Iterations"}
 # What says how far there is to go, by column; of several the one with most entries.
@@ -132,10 +132,10 @@ class ConvergenceDisplay:
         check_choice(x, "x", ("auto", *STEPS))
         check_choice(kind, "kind", KINDS)
         history = _checked(self.history)
-        if x == "auto":
+        if is_auto(x):
             x = "n_oracle_calls" if "n_oracle_calls" in history else "n_iter"
         gap = _gap_of(history)
-        if kind == "auto":
+        if is_auto(kind):
             kind = "objectives" if gap is None else "gap"
         _require(history, x, "x")
         if kind == "objectives":

@@ -3,14 +3,19 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.validation import check_integer, check_list, check_random_state, check_sample_weight
+from .._core.validation import (
+    check_integer,
+    check_list,
+    check_random_state,
+    check_sample_weight,
+    is_auto,
+)
 from ..task_losses import resolve_task_loss
 from ._costs import costs_for, task_losses_of, written
 from ._engine import beam_search, roll_in
 from ._losses import log_softmax
 from ._roll_out_costs import priced
 from ._search import Draws, LearningToSearch
-from ._settings import is_auto
 from ._training import MOST_EVALUATED, Pairs, decode
 
 
