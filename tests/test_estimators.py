@@ -117,7 +117,7 @@ TAUGHT = [case for case in ONE_EACH if get_tags(case.make()).target_tags.require
 def test_targets_without_axes_are_refused(case):
     X, _ = case.data()
     for odd in (np.array(1), 3):
-        with pytest.raises(TypeError, match="y must be a list .* give one entry per sample"):
+        with pytest.raises(TypeError, match=r"y must be a list .* give one entry per sample"):
             case.make().fit(X, odd)
 
 

@@ -6,6 +6,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.validation import check_data, check_sample_weight, is_named
+from .._core.warnings import warn_of_scorer
 from ._blocks._checked_model import CheckedModel
 from ._items import collect, length_of
 from ._models import MulticlassModel, MultilabelModel
@@ -54,7 +55,9 @@ class Predictions:
         y : ndarray of shape (n_samples,) or (n_samples, n_labels)
             Labels; an object array of label arrays for sequences.
         """
-        return self._predict(X)[0]
+        outputs = self._predict(X)[0]
+        warn_of_scorer(outputs)
+        return outputs
 
     def score_samples(self, X):
         """Score of the predicted output of every sample.
