@@ -2,7 +2,10 @@
 
 import inspect
 
+import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 import sklearn
 from sklearn.base import is_regressor
 from sklearn.exceptions import ConvergenceWarning
@@ -121,6 +124,36 @@ ONE_EACH = list({type(case.make()).__name__: case for case in CASES}.values())
 @pytest.mark.parametrize("case", ONE_EACH, ids=str)
 def test_an_interrupted_fit_changes_nothing(case):
     assert_all_or_nothing(lambda model: model.fit(*case.data()), case.make())
+
+
+NO_NAMES = [sp.csr_array(np.eye(2)), np.array(["auto", "b"]), pd.NA]
+
+
+@pytest.mark.parametrize("case", ONE_EACH, ids=str)
+def test_what_is_no_string_is_refused_by_name(case):
+    for name, value in case.make().get_params(deep=False).items():
+        for odd in NO_NAMES if isinstance(value, str) else ():
+            with pytest.raises((TypeError, ValueError), match=name):
+                case.make().set_params(**{name: odd}).fit(*case.data())
+
+
+TAUGHT = [case for case in ONE_EACH if get_tags(case.make()).target_tags.required]
+
+
+@pytest.mark.parametrize("case", TAUGHT, ids=str)
+def test_targets_without_axes_are_refused(case):
+    X, _ = case.data()
+    for odd in (np.array(1), 3):
+        with pytest.raises(TypeError, match=r"y must be a list .* give one entry per sample"):
+            case.make().fit(X, odd)
+
+
+@pytest.mark.parametrize("case", [c for c in ONE_EACH if c.two_d], ids=str)
+def test_two_columns_of_one_name_are_refused(case):
+    X, y = case.data()
+    frame = pd.DataFrame(X, columns=["b", *map(str, range(X.shape[1] - 2)), "b"])
+    with pytest.raises(ValueError, match="X has several columns of the name 'b': rename"):
+        case.make().fit(frame, y)
 
 
 WARM = [case for case in ONE_EACH if "warm_start" in case.make().get_params()]

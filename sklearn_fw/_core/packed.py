@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
 
-from .validation import check_list, check_sparse
+from .validation import check_list, check_samples, check_sparse
 
 
 class Packed:
@@ -318,11 +318,7 @@ def length_of(items, name):
     """Number of samples."""
     if items is None:
         raise ValueError(f"{name} must not be None")
-    shape = getattr(items, "shape", None)
-    if shape is None and hasattr(items, "__array__"):
-        shape = np.asarray(items).shape
-    if shape == () or (shape is None and not hasattr(items, "__len__")):
-        raise TypeError(f"{name} must be a list or array of samples, got {type(items).__name__}")
+    shape = check_samples(items, name)
     return shape[0] if shape is not None else len(items)
 
 

@@ -104,6 +104,19 @@ def check_list(values, name, what):
     return list(values)
 
 
+def check_samples(items, name):
+    """Refuse what has no length; the shape is returned, or None of what has none."""
+    shape = getattr(items, "shape", None)
+    if shape is None and hasattr(items, "__array__"):
+        shape = np.asarray(items).shape
+    if shape == () or (shape is None and not hasattr(items, "__len__")):
+        kind = "an array without axes" if shape == () else f"a {type(items).__name__}"
+        raise TypeError(
+            f"{name} must be a list or array of samples, got {kind}: give one entry per sample"
+        )
+    return shape
+
+
 def check_dtype(dtype):
     """A kind of real numbers, as numpy's dtype."""
     if dtype is None:
@@ -131,6 +144,16 @@ def check_random_state(random_state):
             f"random_state must be None, an integer from 0 to 2**32 - 1 or a numpy RandomState: "
             f"{error}"
         ) from None
+
+
+def is_named(value, *names):
+    """Whether a parameter is one of some names; a comparison with an array has no truth value."""
+    return isinstance(value, str) and value in names
+
+
+def is_auto(value):
+    """Whether a parameter is left to the estimator."""
+    return is_named(value, "auto")
 
 
 def check_choice(value, name, choices, other=None):
@@ -267,6 +290,8 @@ def check_data(estimator, X, *y, **options):
 
 
 def _check_targets(y, numeric):
+    if not isinstance(y, str):  # of scikit-learn, which says what a missing y is
+        check_samples(y, "y")
     if np.ma.is_masked(y):
         raise ValueError("y has masked entries: leave them out")
     try:
@@ -279,7 +304,7 @@ def _check_targets(y, numeric):
         return check_array_of_numbers(y, "y")
     if numeric and kind not in "fiub":
         raise ValueError(f"y must hold numbers, got dtype {np.asarray(y).dtype}")
-    if kind == "O" and any(map(_is_missing, np.ravel(np.asarray(y)))):
+    if kind == "O" and any(map(is_missing, np.ravel(np.asarray(y)))):
         raise ValueError("y has missing labels: leave these samples out")
     return y
 
@@ -288,14 +313,14 @@ def find_labels(y, name):
     """Sorted distinct labels of a vector."""
     try:
         values = np.asarray(y)
-        is_missing = values.dtype.kind == "O" and any(map(_is_missing, values.ravel().tolist()))
-        labels = values if is_missing else np.unique(values)
+        has_holes = values.dtype.kind == "O" and any(map(is_missing, values.ravel().tolist()))
+        labels = values if has_holes else np.unique(values)
     except (TypeError, ValueError):
         raise ValueError(
             f"{name} mixes labels that cannot be sorted: use one type of label"
         ) from None
     if (
-        is_missing
+        has_holes
         or values.ndim != 1
         or (labels.dtype.kind == "f" and not np.all(np.isfinite(labels)))
     ):
@@ -303,7 +328,8 @@ def find_labels(y, name):
     return labels
 
 
-def _is_missing(label):
+def is_missing(label):
+    """Whether a label is None, NaN, or what pandas has for these."""
     if label is None or (isinstance(label, float) and label != label):
         return True
     return type(label).__name__ in ("NAType", "NaTType")
@@ -331,6 +357,13 @@ def check_kind(X, name):
         return check_sparse(X, name)
     if np.ma.is_masked(X):
         raise ValueError(f"{name} has masked entries: fill them, for instance by {name}.filled(0)")
+    columns = getattr(X, "columns", None)
+    if columns is not None and len(set(columns)) < len(columns):
+        twice = next(column for k, column in enumerate(columns) if column in list(columns)[:k])
+        raise ValueError(
+            f"{name} has several columns of the name {twice!r}: rename or drop all but one, for "
+            f"instance by {name}.loc[:, ~{name}.columns.duplicated()]"
+        )
     array = X
     if isinstance(X, list | tuple):
         try:

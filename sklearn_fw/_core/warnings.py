@@ -3,9 +3,11 @@
 import os
 import sys
 import warnings
+from numbers import Number
 from pathlib import Path
 
 import joblib
+import sklearn
 from sklearn.utils import parallel
 
 from .callbacks import with_callbacks
@@ -17,6 +19,7 @@ BETWEEN = (
     str(Path(joblib.__file__).parent) + os.sep,
     parallel.__file__,
 )
+SCORER = str(Path(sklearn.__file__).parent / "metrics" / "_scorer.py")
 
 
 def warn(message, category=UserWarning):
@@ -25,3 +28,21 @@ def warn(message, category=UserWarning):
     while frame.f_back is not None and frame.f_code.co_filename.startswith(BETWEEN):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_of_scorer(outputs):
+    """Warn where a metric of scikit-learn is about to compare structured outputs."""
+    if outputs.dtype.kind != "O" or not len(outputs) or isinstance(outputs[0], str | Number):
+        return
+    frame, depth = sys._getframe(1), 0
+    while frame.f_code.co_filename != SCORER or "self" not in frame.f_code.co_varnames:
+        frame, depth = frame.f_back, depth + 1
+        if frame is None or depth > 12:
+            return
+    metric = getattr(frame.f_locals["self"], "_score_func", None)
+    if str(getattr(metric, "__module__", None)).startswith("sklearn."):
+        warn(
+            f"{metric.__name__} of scikit-learn compares no structured outputs, so that the score "
+            "will be an error or nan: take one of sklearn_fw.metrics.SCORERS, for instance "
+            "scoring=SCORERS['node_accuracy'], or scoring=None for the score of the estimator"
+        )

@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
 from .._core.links import mapping_counts, precision_recall_f1
-from .._core.validation import check_integer, check_random_state
+from .._core.validation import check_integer, check_random_state, is_auto
 from .._core.warnings import warn
 from .._kernels.graphs.greedy_alignment import align, graph_terms, pair_terms
 from ._checks import as_pairs, check_parameters, check_truth
@@ -262,11 +262,11 @@ class KnowledgeBaseAligner(Estimator):
                 raise ValueError(f"{name} has no entities: give it facts or entities")
         tokenizer = self.tokenizer if callable(self.tokenizer) else simple_words
         sides, smoothing = (kb1, kb2), self.string_smoothing
-        if smoothing == "auto":
+        if is_auto(smoothing):
             smoothing = float(np.log10(len(kb1)) + np.log10(len(kb2)))
         texts = [words_of_labels(kb, tokenizer) for kb in sides]
         labels, counts, least = self._encoded_labels(texts)
-        similarity = {} if self.property_similarity == "auto" else self.property_similarity
+        similarity = {} if is_auto(self.property_similarity) else self.property_similarity
         ties = tie_names(
             kb1.property_names,
             kb2.property_names,
@@ -307,12 +307,12 @@ class KnowledgeBaseAligner(Estimator):
     def _encoded_labels(self, texts):
         """Tokens of labels, those that find more mutual nearest neighbors with "auto"."""
         kinds = [self.tokenizer]
-        if self.tokenizer == "auto":
+        if is_auto(self.tokenizer):
             kinds = ["words", "trigrams"][: 1 + (sum(map(len, texts)) <= MOST_LABELS)]
         best, chosen = -np.inf, None
         for kind in kinds:
             least = self.suggestion_threshold
-            if least == "auto":
+            if is_auto(least):
                 least = 0.4 if kind == "trigrams" else 0.5
             found = *encode_labels(texts, self.string_weights, kind == "trigrams"), least
             fraction = mutual_fraction(*found[:2], self, least) if len(kinds) > 1 else 0.0

@@ -19,6 +19,7 @@ from .._core.validation import (
     check_not_negative,
     check_number,
     check_random_state,
+    is_auto,
 )
 from .._core.warnings import warn
 from ..optim.domains import OrderedPlacements
@@ -210,7 +211,7 @@ class SequenceAligner(Estimator):
 
     def _check_parameters(self):
         check_integer(self.n_steps, "n_steps", 1)
-        if not (isinstance(self.n_slots, str) and self.n_slots == "auto"):
+        if not is_auto(self.n_slots):
             check_integer(self.n_slots, "n_slots", 1)
         for name in ("match_cost", "mismatch_cost"):
             check_magnitude(np.array([check_number(getattr(self, name), name)]), name)

@@ -14,6 +14,7 @@ from .._core.validation import (
     check_not_negative,
     check_random_state,
     check_strength,
+    is_auto,
 )
 from .._core.warnings import warn
 from ..optim.domains import OrderedPlacements
@@ -190,7 +191,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
 
     def _check_parameters(self):
         check_integer(self.n_steps, "n_steps", 1)
-        if not (isinstance(self.reg, str) and self.reg == "auto"):
+        if not is_auto(self.reg):
             check_strength(self.reg, "reg")
         check_flag(self.fit_intercept, "fit_intercept")
         check_choice(self.algorithm, "algorithm", ("fw", "bcfw", "away"))

@@ -15,6 +15,8 @@ from .._core.validation import (
     check_integer,
     check_not_negative,
     check_random_state,
+    is_auto,
+    is_named,
 )
 from .._core.warnings import warn
 from ._held_out import FEWEST, FIRST_SHARE, SHARES, HeldOut, smoothed
@@ -255,11 +257,11 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return self
 
     def _check_parameters(self):
-        if not (isinstance(self.n_components, str) and self.n_components == "auto"):
+        if not is_auto(self.n_components):
             check_integer(self.n_components, "n_components", 1)
         check_choice(self.moments, "moments", ("auto", "gp", "dica", "lda", "generalized"))
         check_choice(self.algorithm, "algorithm", ("jd", "spectral", "tpm"))
-        if not (isinstance(self.projections, str) and self.projections == "canonical"):
+        if not is_named(self.projections, "canonical"):
             check_integer(self.projections, "projections", 1)
         if self.c0 is not None:
             check_between(self.c0, "c0", 1e-6, 1e6)
@@ -279,7 +281,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_integer(self.max_iter, "max_iter", 1)
         check_not_negative(self.tol, "tol")
         if isinstance(self.smoothing, str):
-            if self.smoothing != "auto":
+            if not is_auto(self.smoothing):
                 raise ValueError(f"smoothing must be 'auto' or a number, got {self.smoothing!r}")
         elif check_not_negative(self.smoothing, "smoothing") >= 1.0:
             raise ValueError(f"smoothing must be below 1, got {self.smoothing}")
@@ -321,9 +323,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         share = self.smoothing_ = FIRST_SHARE if auto else float(self.smoothing)
         lower, settings = np.empty(0), {"tol": float(self.tol), "max_iter": int(self.max_iter)}
         self.topic_word_prior_ = held_out = None
-        if kind == "auto" or self.refine is not None:
+        if is_auto(kind) or self.refine is not None:
             held_out = HeldOut(solution.plain, moments, W.T @ found.basis, found.topics)
-        if kind == "auto":
+        if is_auto(kind):
             self.smoothing_, prior = held_out.choose(SHARES if auto else (share,))
             if self.refine is None and not held_out.is_informative and len(W) > 1:
                 warn(
@@ -346,7 +348,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _refined(self, rows, held_out, share, prior, settings):
         """Prior and bounds of a refinement that raises the likelihood of documents set aside."""
         value = held_out.value(held_out.smoothed(self.smoothing_), prior)
-        start = held_out.fit(share)[1] if self.prior_estimator == "auto" else prior
+        start = held_out.fit(share)[1] if is_auto(self.prior_estimator) else prior
         with warnings.catch_warnings():  # the fit to all documents warns for itself
             warnings.simplefilter("ignore", ConvergenceWarning)
             laws, trial, _ = refine_topics(

@@ -22,6 +22,7 @@ from .._core.validation import (
     check_positive,
     check_random_state,
     check_sample_weight,
+    is_auto,
 )
 from .._core.warnings import warn
 from ._cross_moments import CrossMoments, Whitening, generalized_points, solve_within
@@ -161,7 +162,7 @@ class MultiViewCCA(
         check_not_negative(self.tol, "tol")
         check_integer(self.max_iter, "max_iter", 1)
         check_choice(self.transform_method, "transform_method", ("lmmse", "unmixing"))
-        if not (isinstance(self.ridge, str) and self.ridge == "auto"):
+        if not is_auto(self.ridge):
             check_not_negative(self.ridge, "ridge")
         check_integer(self.batch_size, "batch_size", 1)
         return check_random_state(self.random_state)
@@ -200,12 +201,12 @@ class MultiViewCCA(
         return U, values, V
 
     def _diagonalize(self, moments, whitening, rng):
-        kind = self._auto_moments if self.moments == "auto" else self.moments
+        kind = self._auto_moments if is_auto(self.moments) else self.moments
         if kind == "cumulant":
             candidates = [moments.cumulants(whitening)]
         else:
             points = self.points
-            if points == "auto" and all(self._counts):  # intensities of counts are skewed
+            if is_auto(points) and all(self._counts):  # intensities of counts are skewed
                 points = "one_sided"
             signs = (1,) if points == "one_sided" else (1, -1)
             targets = moments.generalized(whitening, float(self.delta), signs)
@@ -224,7 +225,7 @@ class MultiViewCCA(
             if view == 1 and self.transform_method != "lmmse":
                 break
             ridge = (
-                max(1e-3, moments.sizes[view] / moments.n) if self.ridge == "auto" else self.ridge
+                max(1e-3, moments.sizes[view] / moments.n) if is_auto(self.ridge) else self.ridge
             )
             self._regressions.append(
                 solve_within(moments, view, float(ridge), D * self.source_variance_)

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from .._core.validation import check_data, check_sample_weight, check_table
+from .._core.validation import check_data, check_sample_weight, check_samples, check_table
 from ._rows import Rows, as_counts, computed, is_batches, list_of_batches
 
 
@@ -80,6 +80,7 @@ def _check_lengths(X, y, x_name, y_name):
 
 def check_view(view, name, is_count, estimator=None, reset=False):
     """A CSR array of whole numbers, or a matrix of real numbers; a vector becomes a column."""
+    check_samples(view, name)
     options = {"accept_sparse": "csr", "dtype": np.float64}
     if estimator is not None:
         view = check_data(estimator, view, reset=reset, **options)

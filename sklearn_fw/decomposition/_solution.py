@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core.validation import is_auto
 from ._moments import GPMoments, LDAMoments, largest_eigenpairs
 from ._recover import diagonalize, read_topics
 from ._rows import times
@@ -65,7 +66,7 @@ def solve(model, rows, rng):
     if model.moments == "lda":
         return _solve_lda(model, plain, rng)
     _checked(plain)
-    if model.moments == "auto":
+    if is_auto(model.moments):
         if length_ratio(plain) < FIXED_LENGTHS:
             return _solve_lda(model, plain, rng)
         if _variation(plain) < STEADY_LENGTHS and (fitting := _fitting_lda(model, plain, rng)):

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from scipy.special import logsumexp
 
-from .._core.validation import check_array_of_numbers, check_magnitude
+from .._core.validation import check_array_of_numbers, check_magnitude, is_auto
 from .._core.warnings import warn
 
 NODES = 8  # Gauss-Legendre nodes on a panel
@@ -48,7 +48,7 @@ class Box:
 
 def resolve_support(support, rows, length_scale):
     """Corners (low, high) of the box that the parameter ``support`` describes."""
-    if isinstance(support, str) and support == "auto":
+    if is_auto(support):
         low, high = rows.min(axis=0), rows.max(axis=0)
         width = np.where(high > low, high - low, 1.0)
         margin = width if length_scale is None else 3.0 * length_scale

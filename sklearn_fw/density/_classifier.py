@@ -8,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
-from .._core.validation import check_sample_weight, check_strength
+from .._core.validation import check_sample_weight, check_strength, is_auto, is_named
 from ._backend import NUMPY
 from ._kernel_functions import RADIAL, RadialKernel
 from ._label_scores import label_log_probability, left_out_label_scores
@@ -133,7 +133,7 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         self.X_fit_ = X
         check_parameters(self.density_)
         kernel, scale = self.density_.kernel, self.density_.length_scale
-        if isinstance(scale, str) and scale == "auto" and kernel in tuple(RADIAL):
+        if is_auto(scale) and is_named(kernel, *RADIAL):
             self.density_.length_scale = self._choose_length_scale(X, self.y_fit_)
         self.kernel_, self.length_scale_ = resolve_kernel(self.density_, X, NUMPY)
         self._model = self._joint_model(self.kernel_, X, self.y_fit_, weight)
@@ -371,9 +371,9 @@ def prototype(density):
     if not isinstance(density, KernelStudentTDensity):
         raise TypeError(f"density must be a KernelStudentTDensity, got {type(density).__name__}")
     for name, plain in (("normalize", False), ("max_rank", None)):
-        if getattr(density, name) != plain:
+        if getattr(density, name) is not plain:
             raise ValueError(f"density must have {name}={plain} here, got {name}="
                              f"{getattr(density, name)!r}")  # fmt: skip
-    if isinstance(density.kernel, str) and density.kernel == "precomputed":
+    if is_named(density.kernel, "precomputed"):
         raise ValueError("density must have a kernel that it can evaluate, not 'precomputed'")
     return clone(density)

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils import gen_batches
 
+from .._core.validation import is_auto
 from ._derivatives import hyvarinen, score_gradient
 from ._low_rank import LowRankPosterior
 from ._model import batch_rows
@@ -79,7 +80,7 @@ class LogDensity:
         return self._derived(hyvarinen, X)
 
     def _derived(self, function, X):
-        with_volume = self.jacobian == "auto"
+        with_volume = is_auto(self.jacobian)
         parts = [
             function(self.kernel, self.model, self.X_fit, X[rows], with_volume)
             for rows in gen_batches(len(X), batch_rows(len(self.X_fit)))

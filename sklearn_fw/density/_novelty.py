@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import OutlierMixin
 
+from .._core.validation import is_auto
 from ._threshold import ReferenceScores
 
 NORMAL_SHARE = 0.05  # of new normal rows that contamination="auto" calls outliers
@@ -18,7 +19,7 @@ class NoveltyMixin(OutlierMixin):
     def _calibrate(self, scores, weight):
         """Take the scores of the left-out rows, on the scale of new rows."""
         self._reference = ReferenceScores(scores, weight)
-        share = NORMAL_SHARE if self.contamination == "auto" else self.contamination
+        share = NORMAL_SHARE if is_auto(self.contamination) else self.contamination
         self.offset_ = self._reference.threshold(share)
 
     def decision_function(self, X, *, diag=None):

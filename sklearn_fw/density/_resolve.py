@@ -16,6 +16,8 @@ from .._core.validation import (
     check_magnitude,
     check_random_state,
     check_strength,
+    is_auto,
+    is_named,
 )
 from ._kernel_functions import RADIAL, AllSubsetsKernel, DotKernel, OpaqueKernel, RadialKernel
 from ._length_scale import choose_length_scale, median_distance
@@ -32,19 +34,19 @@ def check_parameters(estimator):
     check_random_state(estimator.random_state)
     check_choice(estimator.formula, "formula", ("exact", "published"))
     jacobian = estimator.jacobian
-    named = isinstance(jacobian, str) and jacobian == "auto"
+    named = is_auto(jacobian)
     if not (jacobian is False or named or callable(jacobian)):
         raise ValueError(f"jacobian must be 'auto', False or a function; got {jacobian!r}")
     if estimator.normalize is not False:
         check_choice(estimator.normalize, "normalize", ("quadrature", "importance"))
     share = estimator.contamination
-    if isinstance(share, str) and share == "auto":
+    if is_auto(share):
         share = 0.5
     if not (isinstance(share, Real) and 0 < share <= 0.5):
         raise ValueError(f"contamination must be 'auto' or in (0, 0.5], got {share!r}")
     if estimator.max_rank is not None:
         check_integer(estimator.max_rank, "max_rank", 1)
-    if isinstance(estimator.kernel, str) and estimator.kernel == "precomputed":
+    if is_named(estimator.kernel, "precomputed"):
         for name, plain in (("max_rank", None), ("normalize", False)):
             if getattr(estimator, name) != plain:
                 raise ValueError(
@@ -114,19 +116,19 @@ def resolve_kernel(estimator, X, backend):
             "arrays of other libraries need one of the named kernels, max_rank=None and "
             "normalize=False: change these, or switch array_api_dispatch off and convert X"
         )
-    if isinstance(kernel, str) and kernel in RADIAL:
+    if is_named(kernel, *RADIAL):
         scale = resolve_length_scale(estimator, X, backend)
         centre = backend.array(backend.to_host(X).mean(axis=0), X)
         on_device = scale if np.ndim(scale) == 0 else backend.array(scale, X)
         return RadialKernel(kernel, on_device, centre, backend), scale
-    if kernel == "linear":
+    if is_named(kernel, "linear"):
         return DotKernel(1, 1.0, 0.0, backend), None
-    if isinstance(kernel, PolynomialKernel) or kernel == "polynomial":
+    if isinstance(kernel, PolynomialKernel) or is_named(kernel, "polynomial"):
         settings = PolynomialKernel() if isinstance(kernel, str) else kernel
         return settings._bound(X.shape[1], backend), None
-    if kernel == "all_subsets":
+    if is_named(kernel, "all_subsets"):
         return AllSubsetsKernel(backend), None
-    if kernel == "precomputed":
+    if is_named(kernel, "precomputed"):
         return OpaqueKernel(None, None, True), None
     if isinstance(kernel, Kernel):
         kernel = clone(kernel)
@@ -147,7 +149,7 @@ def resolve_length_scale(estimator, X, backend):
     if isinstance(value, str):
         if value == "median":
             return median_distance(backend.to_host(X))
-        if value == "auto":
+        if is_auto(value):
             return choose_length_scale(backend.to_host(X))
         raise ValueError(
             f"length_scale must be 'auto', 'median', a number or an array; got {value!r}"

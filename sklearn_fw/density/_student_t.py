@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
-from .._core.validation import check_integer, check_random_state, check_sample_weight
+from .._core.validation import check_integer, check_random_state, check_sample_weight, is_named
 from .._core.warnings import warn
 from ._backend import NUMPY, backend_of, check_same_backend
 from ._box import Box, log_integral, resolve_support, sample_box
@@ -476,7 +476,7 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
 
     @property
     def _precomputed(self):
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return is_named(self.kernel, "precomputed")
 
     def _model_backend(self):
         return self._model.posterior.backend

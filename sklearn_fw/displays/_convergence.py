@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._core.figures import Display, check_fitted, check_label
-from .._core.validation import check_array_of_numbers, check_choice
+from .._core.validation import check_array_of_numbers, check_choice, is_auto
 
 STEPS = {"n_oracle_calls": "Oracle calls", "time": "Seconds", "n_iter": "Iterations"}
 # Measures of the distance to the optimum, by column; of several, the one with most entries.
@@ -87,10 +87,10 @@ class ConvergenceDisplay(Display):
         check_choice(x, "x", ("auto", *STEPS))
         check_choice(kind, "kind", ("auto", "gap", "objectives"))
         history = _checked(self.history)
-        if x == "auto":
+        if is_auto(x):
             x = "n_oracle_calls" if "n_oracle_calls" in history else "n_iter"
         gap = _gap_of(history)
-        if kind == "auto":
+        if is_auto(kind):
             kind = "objectives" if gap is None else "gap"
         _require(history, x, "x")
         if kind == "objectives":

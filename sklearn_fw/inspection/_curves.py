@@ -13,6 +13,7 @@ from .._core.validation import (
     check_magnitude,
     check_random_state,
     check_table,
+    is_named,
 )  # fmt: skip
 from ._answers import check_labels, check_names, labels_by, names_of
 from ._critical import critical_sample_ratio
@@ -274,7 +275,7 @@ def _check_param(estimator, name, values, n):
     values = check_list(values, "param_range", "values of param_name")
     if not values:
         raise ValueError("param_range must hold a value at least")
-    if name == "train_size":
+    if is_named(name, "train_size"):
         values = [check_integer(value, "param_range", 2) for value in values]
         if max(values) > n:
             raise ValueError(f"param_range holds {max(values)}, but X has {n} rows")

@@ -13,6 +13,7 @@ from .._core.validation import (
     check_magnitude,
     check_random_state,
     check_table,
+    is_auto,
 )  # fmt: skip
 from .._core.warnings import warn
 from ._answers import check_labels, labels_by
@@ -113,7 +114,7 @@ def example_difficulty(
     check_choice(method, "method", METHODS)
     rng = check_random_state(random_state)
     early = method == "early"
-    if method == "auto":
+    if is_auto(method):
         early = has_epochs(estimator) and has_chance(estimator)
     if early and not has_epochs(estimator):
         raise ValueError(
@@ -189,7 +190,7 @@ def _balanced_halves(y, rng):
 
 def _epochs_for(problem, n_epochs, rng, early):
     """The number given, or the one after which pilot runs generalise best; None for halves."""
-    if not (isinstance(n_epochs, str) and n_epochs == "auto"):
+    if not is_auto(n_epochs):
         if isinstance(n_epochs, str):
             raise ValueError(f"n_epochs must be an integer or 'auto', got {n_epochs!r}")
         n_epochs = check_integer(n_epochs, "n_epochs", 1)

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.conjugate_gradients import conjugate_gradients
 from .._core.torch import is_torch_module
-from .._core.validation import check_not_negative, check_positive
+from .._core.validation import check_not_negative, check_positive, is_auto
 from .._core.warnings import warn
 from ._networks import Network
 from ._runs import Rows, not_a_network
@@ -142,7 +142,7 @@ def _layers_of(model, n):
         if model.out_activation_ == "logistic" and model.n_outputs_ > 1:
             raise ValueError("estimator answers with several labels at once, one is needed")
         layers = list(zip(model.coefs_, model.intercepts_))
-        size = 200 if model.batch_size == "auto" else model.batch_size
+        size = 200 if is_auto(model.batch_size) else model.batch_size
         batch = n if model.solver == "lbfgs" else min(size, n)
         strength, own, activation = model.alpha / batch, 0.0, model.activation
     elif isinstance(model, LogisticRegressionCV):

@@ -9,11 +9,14 @@ from sklearn.pipeline import Pipeline
 from .._core.torch import is_torch_module
 from .._core.validation import (
     check_choice,
+    check_flag,
     check_integer,
     check_magnitude,
     check_not_negative,
     check_random_state,
     check_table,
+    is_auto,
+    is_named,
 )  # fmt: skip
 from ._affine import affine_pull
 from ._answers import best_of, check_labels, check_names, dressed, with_names
@@ -114,7 +117,7 @@ def _problem_of(estimator, X, y, classes):
 
         return TorchProblem(estimator, X, classes[y]), (None, 0.0, False, min(200, n))
     if isinstance(estimator, MLPClassifier):
-        if estimator.solver != "sgd":
+        if not is_named(estimator.solver, "sgd"):
             raise ValueError(
                 f"estimator has solver={estimator.solver!r}: steps of plain descent are needed, "
                 "MLPClassifier(solver='sgd')"
@@ -125,10 +128,10 @@ def _problem_of(estimator, X, y, classes):
         network = Network([d, *hidden, len(classes)], estimator.activation)
         alpha = check_not_negative(estimator.alpha, "alpha")
         size = estimator.batch_size
-        size = min(200, n) if size == "auto" else check_integer(size, "batch_size", 1)
+        size = min(200, n) if is_auto(size) else check_integer(size, "batch_size", 1)
         settings = (
-            estimator.learning_rate_init, estimator.momentum, bool(estimator.nesterovs_momentum),
-            size,
+            estimator.learning_rate_init, estimator.momentum,
+            check_flag(estimator.nesterovs_momentum, "nesterovs_momentum"), size,
         )  # fmt: skip
         return DenseProblem(network, X, y, alpha), settings
     if isinstance(estimator, LogisticRegression):

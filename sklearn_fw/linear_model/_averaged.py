@@ -19,6 +19,7 @@ from .._core.validation import (
     check_positive,
     check_random_state,
     check_strength,
+    is_auto,
 )
 from ..losses import Hinge, resolve_loss
 from ..losses._border import ask
@@ -164,7 +165,7 @@ class AveragedModel(LinearEstimator):
 
     def _rule(self, problem, spread, stream):
         """The rule of the steps; "auto" begins with steps that the rows can bear."""
-        if isinstance(self.step_size, str) and self.step_size == "auto":
+        if is_auto(self.step_size):
             if stream.square is None:
                 stream.square = problem.mean_square()
             return "shifted", 1.0, stream.square / (spread * problem.alpha)

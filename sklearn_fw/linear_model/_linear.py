@@ -20,6 +20,7 @@ from .._core.validation import (
     check_magnitude,
     check_sample_weight,
     find_labels,
+    is_named,
 )
 from ..losses import resolve_loss
 from ..losses._border import ask_probability
@@ -129,7 +130,7 @@ class LabelsMixin(ClassifierMixin):
 
     def _part_codes(self, y, weight):
         """The same for a part of the data, whose labels are among ``classes_``."""
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+        if is_named(self.class_weight, "balanced"):
             raise ValueError("class_weight='balanced' needs all of y: give partial_fit a dict")
         try:
             codes = np.searchsorted(self.classes_, y)
@@ -186,7 +187,7 @@ class LabelsMixin(ClassifierMixin):
                         f"class_weight must be finite and not negative, at most {LARGEST:g}; got "
                         f"{factor!r:.60} for {label!r}"
                     )
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+        if is_named(self.class_weight, "balanced"):
             # A sample of weight 2 counts as two samples, as in LogisticRegression.
             codes = np.searchsorted(self.classes_, y)
             counts = np.bincount(codes, weights=weight)

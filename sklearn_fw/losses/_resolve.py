@@ -68,6 +68,7 @@ def resolve_loss(loss, task, *, smooth=False, names=tuple(_NAMED)):
     if task is not None:
         check_choice(task, "task", {"classification", "regression"})
     names = [check_choice(name, "names", _NAMED) for name in check_list(names, "names", "losses")]
+    smooth = check_flag(smooth, "smooth")
     fitting = [
         name
         for name in names
@@ -91,7 +92,7 @@ def resolve_loss(loss, task, *, smooth=False, names=tuple(_NAMED)):
             f"loss={loss!r} is for {resolved.task}; "
             f"for {task} choose one of {', '.join(map(repr, fitting))}"
         )
-    if check_flag(smooth, "smooth") and resolved.smoothness == np.inf:
+    if smooth and resolved.smoothness == np.inf:
         name = type(resolved).__name__
         is_ours = type(resolved) in KINKED
         fault = (

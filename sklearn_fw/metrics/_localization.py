@@ -5,7 +5,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils import Bunch
 
 from .._core.links import precision_recall_f1
-from .._core.validation import check_array_of_numbers
+from .._core.validation import check_array_of_numbers, check_choice
 
 
 def localization_f1(intervals_true, locations_pred, *, matching="hungarian"):
@@ -51,8 +51,7 @@ def localization_f1(intervals_true, locations_pred, *, matching="hungarian"):
         raise ValueError(
             "locations_pred must hold whole numbers of rows, got fractions: round them"
         )
-    if matching not in ("hungarian", "identity"):
-        raise ValueError(f"matching must be one of 'hungarian', 'identity'; got {matching!r}")
+    check_choice(matching, "matching", ("hungarian", "identity"))
     there, given = truth[:, :, 0] >= 0.0, found >= 0.0
     at = found[:, :, None]
     inside = (truth[:, None, :, 0] <= at) & (at <= truth[:, None, :, 1])

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.metrics import make_scorer
 
 from .._core.labels import check_pairs, locate
-from .._core.validation import check_integer, check_number, check_sample_weight
+from .._core.validation import check_integer, check_number, check_sample_weight, is_named
 from ..task_losses import HammingLoss, ZeroOneLoss
 from ..task_losses._phrases import NO_TAG, phrases, split_tag
 from ..task_losses._read import read_mistakes
@@ -104,7 +104,7 @@ def mean_hamming_loss(y_true, y_pred, *, normalize="node", sample_weight=None):
     >>> mean_hamming_loss(y_true, y_pred, normalize=None)
     1.0
     """
-    if not (normalize is None or _is_one_of(normalize, "node", "sequence")):
+    if not (normalize is None or is_named(normalize, "node", "sequence")):
         raise ValueError(f"normalize must be 'node', 'sequence' or None, got {normalize!r}")
     wrong, lengths = _losses(HammingLoss(normalize == "sequence"), y_true, y_pred)
     weight = _check_weight(sample_weight, len(wrong))
@@ -247,7 +247,7 @@ def phrase_precision_recall_f1(
     >>> phrase_precision_recall_f1(y_true, y_pred, average=None)["VP"]
     PhraseScores(precision=1.0, recall=1.0, f1=1.0)
     """
-    if not (average is None or _is_one_of(average, "micro", "macro")):
+    if not (average is None or is_named(average, "micro", "macro")):
         raise ValueError(f"average must be 'micro', 'macro' or None, got {average!r}")
     if not (isinstance(zero_division, float) and np.isnan(zero_division)):
         zero_division = check_number(zero_division, "zero_division")
@@ -365,10 +365,6 @@ def _check_weight(sample_weight, n_samples):
 
 def _reusable(y):
     return list(y) if hasattr(y, "__next__") else y
-
-
-def _is_one_of(value, *names):
-    return isinstance(value, str) and value in names
 
 
 def _losses(loss, y_true, y_pred):

@@ -11,7 +11,7 @@ from sklearn.utils.parallel import delayed
 from .._core.budget import budget_now, shared, time_budget
 from .._core.packed import length_of, take
 from .._core.threads import n_workers, parallel
-from .._core.validation import check_integer, check_sample_weight, find_labels
+from .._core.validation import check_integer, check_sample_weight, check_samples, find_labels
 from ._folds import split_folds
 from ._path import check_has_path, regularization_path
 from ._scoring import accepts, check_scorer
@@ -100,6 +100,8 @@ def cross_validate_path(
     """
     check_has_path(estimator)
     n_values, n_samples = check_integer(n_values, "n_values", 1), length_of(X, "X")
+    if y is not None:
+        check_samples(y, "y")
     X, y = indexable(X, y)
     # "auto" becomes what it means for these outputs before scikit-learn looks at them.
     resolved = getattr(estimator, "_resolved", lambda X, y: estimator)(X, y)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
-from .._core.validation import check_integer, check_not_negative, check_positive
+from .._core.validation import check_integer, check_not_negative, check_positive, is_named
 from ._checks import check_bound, check_group_weights, check_groups
 from ._forms import GroupForm, GroupLassoForm, L2BallForm, PythonForm, SeparableForm, SimplexForm
 
@@ -358,7 +358,7 @@ def resolve_penalty(penalty, l1_ratio=0.5):
         return penalty
     if penalty is None:
         return Box(-np.inf, np.inf)
-    if isinstance(penalty, str) and penalty == "elasticnet":
+    if is_named(penalty, "elasticnet"):
         return elastic_net
     raise ValueError(
         "penalty must be 'elasticnet', None or an object of sklearn_fw.penalties such as "

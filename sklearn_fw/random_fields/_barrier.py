@@ -5,7 +5,7 @@ from numbers import Real
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
-from .._core.validation import check_choice, check_integer, check_positive
+from .._core.validation import check_choice, check_integer, check_positive, is_auto
 
 LOOSE = 0.1  # part of a large gap that a correction may leave
 
@@ -79,7 +79,7 @@ class BarrierFrankWolfe(BaseEstimator):
         if self.variant is not None:
             check_choice(self.variant, "variant", {"away", "pairwise", "fw"})
         check_integer(self.correction_every, "correction_every", 1)
-        if not (isinstance(self.correction_tol, str) and self.correction_tol == "auto"):
+        if not is_auto(self.correction_tol):
             check_positive(self.correction_tol, "correction_tol")
         check_choice(self.contraction, "contraction", {"adaptive", "fixed", "none"})
         if self.contraction != "none":
@@ -95,7 +95,7 @@ class BarrierFrankWolfe(BaseEstimator):
 
     def _tol_of_correction(self, gap, tol):
         """Pairwise gap at which a correction ends, given the gap outside of it."""
-        if self.correction_tol != "auto":
+        if not is_auto(self.correction_tol):
             return self.correction_tol
         # The authors' choice where gaps are a few nats; large graphs begin with thousands. Anything
         # looser than the goal would stall the outer loop.

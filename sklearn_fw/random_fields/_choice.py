@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core.validation import is_auto
 from ..inference import BestOf, TreeMaxProduct
 from ..inference._oracles._natural import exact_oracle
 from ..inference._oracles._resolve import trusted_oracle
@@ -46,7 +47,7 @@ def choose(mrf, time_limit=math.inf):
 
 def choose_oracle(oracle, mrf):
     """The oracle of an estimator; for "auto" an exact one while that is cheap."""
-    if isinstance(oracle, str) and oracle == "auto":
+    if is_auto(oracle):
         return choose(mrf).oracle
     return trusted_oracle(oracle)
 

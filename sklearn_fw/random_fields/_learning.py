@@ -18,6 +18,8 @@ from .._core.validation import (
     check_sample_weight,
     check_strength,
     check_table,
+    is_auto,
+    is_named,
 )
 from .._core.warnings import warn
 from ..optim.domains import SpanningTrees
@@ -176,7 +178,7 @@ class MRFLearner(BaseEstimator):
             )
         counts = _Counts(states, n_states, weight, float(self.pseudocount), pairs)
         missing = (states < 0).any()
-        best_tree = isinstance(self.edges, str) and self.edges == "tree"
+        best_tree = is_named(self.edges, "tree")
         if not (missing or best_tree):
             return counts.closed_form()
         kept = SpanningTrees(pairs, states.shape[1]).lmo(-counts.information()).places
@@ -370,7 +372,7 @@ def _states(X):
 
 def _given_states(n_states):
     """None for "auto", else an array of integers, without axes for one of all columns."""
-    if isinstance(n_states, str) and n_states == "auto":
+    if is_auto(n_states):
         return None
     given = as_array(n_states, "n_states")
     if given.dtype.kind not in "iu" or given.ndim > 1:

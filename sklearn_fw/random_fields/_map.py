@@ -9,7 +9,7 @@ import numpy as np
 from .._core.budget import part_of_time, time_budget, time_left
 from .._core.loop import get_logger
 from .._core.scores import is_forest
-from .._core.validation import check_time_limit
+from .._core.validation import check_time_limit, is_auto
 from ..inference import TRWS, BestOf, IteratedLocalSearch
 from ..inference._oracles._resolve import trusted_oracle
 from ._choice import EXACT_SHARE, NOTHING_ALLOWED, choose
@@ -73,7 +73,7 @@ def find_map(field, oracle, start, time_limit):
     check_time_limit(time_limit)
     if start is not None:
         start = field.check_labelling(start, "start")
-    auto = isinstance(oracle, str) and oracle == "auto"
+    auto = is_auto(oracle)
     with time_budget(time_limit, ends_oracles=True):
         if isinstance(field, PairwiseMRF) and (not auto or _as_pairs(field)):
             labels, bound, reason = _find_in_pairs(field, None if auto else oracle, start)

@@ -10,7 +10,7 @@ from .._core.budget import part_of_time, time_left
 from .._core.loop import get_logger
 from .._core.result import Outcome, Status
 from .._core.scores import is_forest
-from .._core.validation import check_choice, check_integer, check_positive
+from .._core.validation import check_choice, check_integer, check_positive, is_auto
 from .._kernels import lazy
 from ..inference import BestOf
 from ..inference._oracles._resolve import trusted_oracle
@@ -231,7 +231,7 @@ class TRWMarginals(MarginalsEstimator):
 
     @property
     def _sums_forests(self):
-        return isinstance(self.oracle, str) and self.oracle == "auto" and self.polytope != "local"
+        return is_auto(self.oracle) and self.polytope != "local"
 
     def _infer(self, mrf, learned=None, tasks=None, known=None):
         settings, tol, local_search, budget = self._settings(
@@ -281,7 +281,7 @@ class TRWMarginals(MarginalsEstimator):
         """The oracle, whether it sums over all labellings, and why."""
         if self.polytope == "local":
             return Choice(None, False, "polytope='local': a linear program")
-        if isinstance(self.oracle, str) and self.oracle == "auto":
+        if is_auto(self.oracle):
             return choose(mrf, EXACT_SHARE * time_left())
         return Choice(trusted_oracle(self.oracle), False, "the oracle that was given")
 
@@ -353,14 +353,14 @@ class TRWMarginals(MarginalsEstimator):
         check_choice(self.polytope, "polytope", {"marginal", "local"})
         solver = self._part("solver")
         solver._check()
-        by_itself = isinstance(self.oracle, str) and self.oracle == "auto"
+        by_itself = is_auto(self.oracle)
         local_search = solver.local_search == "icm"
-        if solver.local_search == "auto":
+        if is_auto(solver.local_search):
             local_search = by_itself and self.polytope == "marginal"
         elif local_search and self.polytope == "local":
             raise ValueError("local_search finds labellings: it needs polytope='marginal'")
         n_rho_iter = self.n_rho_iter
-        if isinstance(n_rho_iter, str) and n_rho_iter == "auto":
+        if is_auto(n_rho_iter):
             n_rho_iter = RHO_ITERATIONS if many_rho else 1
         calls = self.max_oracle_calls
         return (

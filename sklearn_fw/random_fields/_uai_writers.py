@@ -6,7 +6,7 @@ import numpy as np
 
 from .._core.files import check_path
 from .._core.scores import as_array, integers
-from .._core.validation import check_array_of_numbers, check_choice, check_list
+from .._core.validation import check_array_of_numbers, check_choice, check_list, is_auto
 from ._factor_graph import FactorGraph
 
 LARGEST_EXPONENT = 700.0  # exp of it and of its negative are normal numbers of float64
@@ -142,7 +142,7 @@ def save_uai_solution(solution, path, kind="auto"):
     """
     check_choice(kind, "kind", {"auto", "PR", "MAR", "MAP", "MPE"})
     path = check_path(path)
-    if kind == "auto":
+    if is_auto(kind):
         array = None if isinstance(solution, list | tuple) else as_array(solution, "solution")
         is_number = array is not None and array.ndim == 0
         is_labelling = not is_number and all(np.ndim(row) == 0 for row in solution)

@@ -3,14 +3,20 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.validation import check_integer, check_list, check_random_state, check_sample_weight
+from .._core.validation import (
+    check_integer,
+    check_list,
+    check_random_state,
+    check_sample_weight,
+    is_auto,
+)
+from .._core.warnings import warn_of_scorer
 from ..task_losses import resolve_task_loss
 from ._costs import costs_for, task_losses_of, written
 from ._engine import beam_search, roll_in
 from ._losses import log_softmax
 from ._roll_out_costs import priced
 from ._search import Draws, LearningToSearch
-from ._settings import is_auto
 from ._training import MOST_EVALUATED, Pairs, decode
 
 
@@ -49,9 +55,12 @@ class Predicting:
         """
         inputs = self._inputs(X)
         if check_integer(self.beam_size, "beam_size", 1) > 1:
-            return _column([outputs[0] for outputs, _ in self._beams(inputs, self.beam_size)])
-        made = decode(self._fitted_network(), inputs, self._n_cells(inputs), self._end)
-        return _column([self._written(own) for own in made])
+            made = _column([outputs[0] for outputs, _ in self._beams(inputs, self.beam_size)])
+        else:
+            codes = decode(self._fitted_network(), inputs, self._n_cells(inputs), self._end)
+            made = _column([self._written(own) for own in codes])
+        warn_of_scorer(made)
+        return made
 
     def n_best(self, X, k=5):
         """The k best outputs that a beam of this width finds.

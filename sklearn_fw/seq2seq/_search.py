@@ -7,10 +7,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._core.packed import starts_of
-from .._core.validation import check_choice, check_flag, check_integer, check_number, check_positive
+from .._core.validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    check_positive,
+    is_auto,
+)
 from ._costs import REFERENCES
 from ._losses import log_softmax
-from ._settings import is_auto
 
 ROLL_INS = ("learned", "mixed", "mixed_cells", "reference")
 ROLL_OUTS = ("learned", "mixed", "reference")

@@ -11,6 +11,8 @@ from .._core.validation import (
     check_not_negative,
     check_number,
     check_positive,
+    is_auto,
+    is_named,
 )
 
 RATES = {"adadelta": 1.0, "adam": 0.004, "sgd": 0.5}
@@ -188,16 +190,11 @@ class Minibatches(BaseEstimator):
         return RATES[self.optimizer] if self.learning_rate is None else float(self.learning_rate)
 
 
-def is_auto(value):
-    """Whether a parameter is left to the estimator."""
-    return isinstance(value, str) and value == "auto"
-
-
 def check_length(value):
     """The parameter ``output_length``."""
     if isinstance(value, Integral) and not isinstance(value, bool):
         return check_integer(value, "output_length", 1)
-    if isinstance(value, str) and value in ("auto", "fixed", "free"):
+    if is_named(value, "auto", "fixed", "free"):
         return value
     raise ValueError(
         f"output_length must be 'auto', 'fixed', 'free' or a number of tokens; got {value!r}"

@@ -19,6 +19,8 @@ from .._core.validation import (
     check_integer,
     check_list,
     check_random_state,
+    is_auto,
+    is_named,
 )
 from ..task_losses import resolve_task_loss
 from ._advice import announce, summary_of, warn_of_budget
@@ -26,7 +28,7 @@ from ._losses import LOSSES
 from ._network import Network
 from ._predicting import Predicting
 from ._search import LearningToSearch
-from ._settings import Minibatches, RecurrentNetwork, check_length, is_auto
+from ._settings import Minibatches, RecurrentNetwork, check_length
 from ._tokens import Outputs, Reader
 from ._training import Pairs, Training, Updates, seeded, split, weighted
 
@@ -348,7 +350,7 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
             wanted = "free" if len(differ) else "fixed"
             if goes_on and wanted == "fixed" and self.max_length_ is not None:
                 wanted = "free"
-        if isinstance(wanted, str) and wanted == "fixed":
+        if is_named(wanted, "fixed"):
             if len(differ):
                 i = int(differ[0])
                 raise ValueError(

@@ -20,8 +20,8 @@ def units_of(model, X, weight, scale, edge_scale, is_natural):
     if not has_parts(model):
         if not all(value is None or is_auto(value) for value in (scale, edge_scale)):
             raise ValueError(
-                f"feature_scale needs a model of nodes and edges, which {type(model).__name__} is "
-                f"not: scale its features yourself"
+                f"feature_scale and edge_feature_scale need a model of nodes and edges, "
+                f"which {type(model).__name__} is not: scale its features yourself"
             )
         return Units()
     columns = model._columns_of_features(X, weight)

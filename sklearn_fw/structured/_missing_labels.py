@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._core.packed import Packed, length_of
-from .._core.validation import check_sample_weight
+from .._core.validation import check_sample_weight, is_missing
 from ._models._ragged import as_labels, observed
 
 
@@ -15,7 +15,7 @@ def with_masks(y, missing_label, is_table):
     y : array-like, list, object array or Packed of n_samples outputs
         Outputs. Entries that are masked are missing anyway.
     missing_label : object
-        What stands for a missing label besides None; NaN for NaN.
+        What stands for a missing label besides None; NaN for NaN and NA.
     is_table : bool
         Whether ``y`` is one array with an entry, or a row of them, for each sample.
 
@@ -24,6 +24,8 @@ def with_masks(y, missing_label, is_table):
     y : object
         Outputs in a container of the same kind; a list in place of `Packed`.
     """
+    if np.ndim(missing_label):
+        raise ValueError(f"missing_label must be None or one label, got {missing_label!r}")
     if is_table:
         return _masked(y, missing_label)
     if not isinstance(y, list | tuple | np.ndarray | Packed):
@@ -82,7 +84,7 @@ def _masked(output, missing_label):
         labels = as_labels(output)
     except ValueError:  # of unequal lengths, of which models say so
         return output
-    mask = _is_missing(labels, missing_label) | np.ma.getmaskarray(labels)
+    mask = _where_missing(labels, missing_label) | np.ma.getmaskarray(labels)
     if not np.any(mask):
         return output
     found = np.ma.getdata(labels)[~mask]
@@ -100,21 +102,25 @@ def _masked_part(part, missing_label):
         return part
     if isinstance(part, list | tuple | np.ndarray):
         return _masked(part, missing_label)
-    return np.ma.masked if np.any(_is_missing(np.array([part]), missing_label)) else part
+    return np.ma.masked if np.any(_where_missing(np.array([part]), missing_label)) else part
 
 
 def _is_array(part):
     return isinstance(part, list | tuple) or (isinstance(part, np.ndarray) and part.ndim > 0)
 
 
-def _is_missing(labels, missing_label):
+def _where_missing(labels, missing_label):
     data = np.ma.getdata(labels)
+    is_nan = missing_label is not None and is_missing(missing_label)
     if data.dtype == object or isinstance(missing_label, str):
-        same = (_is_one(label, missing_label) for label in data.ravel().tolist())
+        same = (
+            is_missing(label) if is_nan else _is_one(label, missing_label)
+            for label in data.ravel().tolist()
+        )  # fmt: skip
         return np.fromiter(same, bool, data.size).reshape(data.shape)
     if missing_label is None:
         return np.zeros(data.shape, bool)
-    if missing_label != missing_label:
+    if is_nan:
         return data != data
     return np.broadcast_to(data == missing_label, data.shape)
 
@@ -124,8 +130,6 @@ def _is_one(label, missing_label):
     if label is None:
         return True
     try:
-        if missing_label != missing_label:
-            return bool(label != label)
         return bool(label == missing_label)
     except (TypeError, ValueError):  # what is no label is refused later, by its name
         return False

@@ -1,5 +1,6 @@
 """Parameters of parts that are given by name: ``set_params(solver__sampling="shuffle")``."""
 
+from .._core.validation import is_auto
 from ..inference._oracles._resolve import ORACLES
 from ._models._resolve import MODELS
 from ._solvers import SOLVERS
@@ -43,7 +44,7 @@ class NamedParts:
 def _made(part, name, values):
     """The object of a name, with these parameters."""
     makers = MAKERS[part]
-    if name == "auto":
+    if is_auto(name):
         raise ValueError(_advice(part, next(iter(values))))
     if name not in makers:
         known = ", ".join(map(repr, sorted({"auto", *makers})))
@@ -58,7 +59,7 @@ def _advice(part, key):
     """What to write instead of ``part__key`` where the part is "auto"."""
     key = key.partition("__")[0]
     for name, make in MAKERS[part].items():
-        made = None if name == "auto" else make()
+        made = None if is_auto(name) else make()
         if key in getattr(made, "get_params", dict)():
             return (
                 f"{part}='auto' is chosen in fit, so {part}__{key} cannot be set before: name the "

@@ -2,13 +2,14 @@
 
 from numbers import Real
 
-from .._core.validation import check_flag, check_integer, check_not_negative, check_strength
+from .._core.validation import (
+    check_flag,
+    check_integer,
+    check_not_negative,
+    check_strength,
+    is_auto,
+)
 from ._surrogates import resolve_surrogate
-
-
-def is_auto(value):
-    """Whether a parameter is left to the estimator."""
-    return isinstance(value, str) and value == "auto"
 
 
 def check_parameters(svm):

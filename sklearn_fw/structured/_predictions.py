@@ -5,7 +5,8 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.validation import check_data, check_sample_weight
+from .._core.validation import check_data, check_sample_weight, is_named
+from .._core.warnings import warn_of_scorer
 from ._blocks._checked_model import CheckedModel
 from ._items import collect, length_of
 from ._models import MulticlassModel, MultilabelModel
@@ -15,9 +16,7 @@ from ._models._pairwise import has_parts
 
 def _is_multiclass(estimator):
     model = labelled(getattr(estimator, "model_", estimator.model))
-    if isinstance(model, MulticlassModel) or (
-        isinstance(model, str) and model in ("auto", "multiclass")
-    ):
+    if isinstance(model, MulticlassModel) or (is_named(model, "auto", "multiclass")):
         return True
     raise AttributeError("decision_function exists for multiclass models only; see score_samples")
 
@@ -56,7 +55,9 @@ class Predictions:
         y : ndarray of shape (n_samples,) or (n_samples, n_labels)
             Labels; an object array of label arrays for sequences.
         """
-        return self._predict(X)[0]
+        outputs = self._predict(X)[0]
+        warn_of_scorer(outputs)
+        return outputs
 
     def score_samples(self, X):
         """Score of the predicted output of every sample.
@@ -162,13 +163,9 @@ class Predictions:
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         model = labelled(getattr(self, "model_", self.model))
-        if isinstance(model, MulticlassModel) or (
-            isinstance(model, str) and model in ("auto", "multiclass")
-        ):
+        if isinstance(model, MulticlassModel) or (is_named(model, "auto", "multiclass")):
             _tag_as_classifier(tags, multi_label=False)
-        elif isinstance(model, MultilabelModel) or (
-            isinstance(model, str) and model == "multilabel"
-        ):
+        elif isinstance(model, MultilabelModel) or (is_named(model, "multilabel")):
             _tag_as_classifier(tags, multi_label=True)
         else:
             # Never a classifier for scikit-learn: it would stratify by whole sequences.

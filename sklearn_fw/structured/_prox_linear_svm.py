@@ -10,11 +10,11 @@ from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive
 from .._core.result import Status
-from .._core.validation import check_positive, check_random_state
+from .._core.validation import check_positive, check_random_state, is_auto
 from .._core.warnings import warn
 from ._advice import warn_of_oracle
 from ._items import length_of, weighted_samples
-from ._parameters import check_parameters, is_auto
+from ._parameters import check_parameters
 from ._predictions import Predictions
 from ._prox_linear._outputs import outputs_for
 from ._prox_linear._score_answers import ScoreAnswers

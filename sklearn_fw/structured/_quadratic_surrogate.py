@@ -15,6 +15,7 @@ from .._core.validation import (
     check_magnitude,
     check_sample_weight,
     find_labels,
+    is_auto,
 )
 from ..task_losses import HammingLoss, Truth, ZeroOneLoss, resolve_task_loss
 from ._quadratic._calibration import check_eps
@@ -248,7 +249,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     def _sizes(self, targets, weight):
         """Factors of the losses; keeps the range of their inverse where they differ."""
         weighs, self._inverse = self.cost_weight, None
-        if weighs == "auto":
+        if is_auto(weighs):
             weighs = isinstance(self.alpha, str) and self.solver == "ridge"
         costs = self._outputs.largest(targets) if weighs else np.ones(len(targets))
         if np.ptp(costs) <= 1e-9 * costs.max():
@@ -265,8 +266,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        is_auto = isinstance(self.task_loss, str) and self.task_loss == "auto"
-        if is_auto:
+        if is_auto(self.task_loss):
             self.task_loss_ = ZeroOneLoss() if y.ndim == 1 else HammingLoss()
         else:
             self.task_loss_ = resolve_task_loss(self.task_loss, NAMES)

@@ -11,7 +11,13 @@ from .._core.checked_oracle import checked
 from .._core.estimator import Estimator
 from .._core.loop import drive
 from .._core.result import Status
-from .._core.validation import check_data, check_integer, check_positive, check_random_state
+from .._core.validation import (
+    check_data,
+    check_integer,
+    check_positive,
+    check_random_state,
+    is_auto,
+)
 from .._core.warnings import warn
 from .._kernels import lazy
 from ..inference import resolve_oracle
@@ -28,7 +34,7 @@ from ._models._resolve import resolve_model
 from ._models._scored import is_scored
 from ._models._units import PLAIN
 from ._named_parts import NamedParts
-from ._parameters import check_parameters, is_auto
+from ._parameters import check_parameters
 from ._paths._path import StructuredPath, structured_path
 from ._paths._radius_path import RadiusPath, radius_path
 from ._predictions import Predictions, is_tabular
@@ -295,7 +301,6 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
         self : StructuredSVM
             The fitted estimator.
         """
-        check_parameters(self)
         with time_budget(self.time_limit):
             return self._fit(X, y, sample_weight)
 
@@ -328,6 +333,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
 
     def _make_blocks(self, X, y, sample_weight):
         """Resolve model, oracle and solver, check the data and set up the dual problem."""
+        check_parameters(self)
         return self._set_up(*self._training_set(X, y, sample_weight))
 
     def _find_model(self, X, y):

@@ -100,7 +100,7 @@ class LinkLoss(TaskLoss):
         n_true, n_made, n_both = len(true[0]), len(made[0]), len(pairs_of(true) & pairs_of(made))
         false, missed = self._costs()
         value = missed * (n_true - n_both) + false * (n_made - n_both)
-        if value and self.normalize:
+        if value and check_flag(self.normalize, "normalize"):
             if shape is None:
                 raise ValueError(
                     "the normalised loss of two lists of pairs is not defined: pass one of them as "

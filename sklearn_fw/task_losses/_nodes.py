@@ -12,6 +12,7 @@ from .._core.validation import (
     check_magnitude,
     check_moderate,
     check_not_negative,
+    is_named,
 )
 from ._base import TaskLoss
 from ._read import as_samples, read_labels, read_mistakes
@@ -96,7 +97,7 @@ class HammingLoss(_SumOverNodes):
         if self.class_weight is None and self.node_weight is None:
             return truth.weight
         weights = np.ones(len(truth.states)) if truth.weight is None else truth.weight.copy()
-        balanced = isinstance(self.class_weight, str) and self.class_weight == "balanced_sample"
+        balanced = is_named(self.class_weight, "balanced_sample")
         if self.class_weight is not None and not balanced:
             by_class = check_class_weight(self.class_weight)
             kind = np.zeros(len(weights), np.int64) if truth.kind is None else truth.kind

@@ -118,7 +118,7 @@ def level_of(call, argument, path, damage, owner, value):
         "pair": ("array", "(n_"), "number": ("int", "float"), "flag": ("int",),
         "its_class": ("callable", "object"), "nan": (), "digits": ("str", "path"),
         "capitals": ("str", "path"), "code_of_it": ("path",),
-        "in_a_list": ("list", "array", "tuple"),
+        "in_a_list": ("list", "array", "tuple"), "words": ("list", "array", "tuple"),
         "two_more_axes": ("...",),
     }  # fmt: skip
     plain = re.sub(r'"[^"]*"', "", text)  # without choices

@@ -108,6 +108,9 @@ STRINGS = [
         capitals=lambda v, rng: v.upper() + "S",
         code_of_it=lambda v, rng: v.encode(),
         in_a_list=lambda v, rng: [v],
+        words=lambda v, rng: np.array([v, "b"]),
+        sparse=lambda v, rng: sp.csr_array(np.eye(2)),
+        missing=lambda v, rng: _pandas().NA,
     ),
     *table("harmless", str_=lambda v, rng: np.str_(v)),
 ]

@@ -8,9 +8,11 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import CallableOracle, Enumeration, TreeMaxProduct
+from sklearn_fw.metrics import SCORERS
 from sklearn_fw.structured import ChainModel, EnumeratedModel, MulticlassModel, MultilabelModel
 from sklearn_fw.utils import Packed
 
@@ -319,3 +321,28 @@ def test_marginals_of_many_samples_come_in_batches(rng, monkeypatch):
     by_oracle = svm.model_._predict_marginals(X, svm.coef_, Enumeration())
     for one, other in zip(by_oracle, expected):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:Scoring failed", "ignore:One or more of the test scores")
+def test_metrics_that_compare_no_sequences_are_named(rng):
+    X, y = sequences(rng)
+    svm = StructuredSVM("chain", C=1.0, max_iter=300)
+    with pytest.warns(UserWarning, match=r"recall_score of .*SCORERS\['node_accuracy'\]"):
+        cross_val_score(svm, X, y, cv=2, scoring="recall_macro")
+    with pytest.warns(UserWarning, match=r"accuracy_score of .*SCORERS"):
+        GridSearchCV(svm, {"C": [0.1, 1.0]}, cv=2, scoring="accuracy", refit=False).fit(X, y)
+
+
+def test_metrics_that_compare_outputs_warn_of_nothing(rng):
+    X, y = sequences(rng)
+    table, labels = rng.normal(size=(24, 3)), np.arange(24) % 2
+    svm = StructuredSVM(C=1.0, max_iter=300, tol=0.1)
+    both = np.column_stack([labels, labels[::-1]])
+    for data, scoring in (
+        ((X, y), SCORERS["node_accuracy"]),
+        ((X, y), None),
+        ((table, labels), "accuracy"),
+        ((table, labels.astype(str).astype(object)), "accuracy"),
+        ((table, both), "f1_macro"),
+    ):
+        assert np.all(np.isfinite(cross_val_score(svm, *data, cv=2, scoring=scoring)))

@@ -1,6 +1,7 @@
 """Labels that are missing: ways to say so, the objective, losses, and who refuses them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -61,12 +62,12 @@ def test_all_ways_to_say_it_are_one():
         None: [[None if m else int(a) for a, m in zip(t.data, t.mask)] for t in y],
         -1: [t.filled(-1) for t in y],
         "?": [["?" if m else str(a) for a, m in zip(t.data, t.mask)] for t in y],
-        "nan": [np.where(t.mask, np.nan, t.data) for t in y],
+        np.nan: [np.where(t.mask, np.nan, t.data) for t in y],
+        pd.NA: [pd.array(t.tolist(), dtype="Int64") for t in y],
     }
     known = LatentStructuredSVM(C=1.0, **ONE).fit(X, y)
     for label, outputs in said.items():
-        missing = np.nan if label == "nan" else label
-        svm = LatentStructuredSVM(C=1.0, missing_label=missing, **ONE).fit(X, outputs)
+        svm = LatentStructuredSVM(C=1.0, missing_label=label, **ONE).fit(X, outputs)
         np.testing.assert_array_equal(svm.coef_, known.coef_)
         assert svm.score(X, outputs) == known.score(X, y)
     packed = Packed.from_list(said[-1])
@@ -75,6 +76,11 @@ def test_all_ways_to_say_it_are_one():
     own = Packed(np.ma.concatenate(y), packed.offsets)
     svm = LatentStructuredSVM(C=1.0, **ONE).fit(X, own)
     np.testing.assert_array_equal(svm.coef_, known.coef_)
+
+
+def test_one_label_stands_for_missing_ones():
+    with pytest.raises(ValueError, match="missing_label must be None or one label"):
+        LatentStructuredSVM(missing_label=np.array([-1, -2])).fit(*sequences(5, 3))
 
 
 def test_tables_with_missing_labels():

@@ -9,7 +9,7 @@ import numpy as np
 from ..._core.checked_oracle import checked
 from ..._core.oracle import Oracle
 from ..._core.scores import expect_scores
-from ..._core.validation import check_not_negative
+from ..._core.validation import check_not_negative, is_auto
 
 
 class Attempt(NamedTuple):
@@ -83,7 +83,7 @@ class BestOf(Oracle):
     @property
     def exact(self):
         """Whether every answer is exact."""
-        if isinstance(self.oracles, str) and self.oracles == "auto":
+        if is_auto(self.oracles):
             return False
         return any(getattr(oracle, "exact", False) for _, oracle in self._members(None))
 
@@ -146,7 +146,7 @@ class BestOf(Oracle):
         from ._resolve import resolve_oracle  # which imports this file
 
         oracles = self.oracles
-        if isinstance(oracles, str) and oracles == "auto":
+        if is_auto(oracles):
             oracles = ("qpbo", "trws", "ils") if n_states <= 2 else ("trws", "ils")
         if not isinstance(oracles, list | tuple):
             raise TypeError(f"oracles must be 'auto' or a list of oracles, got {oracles!r}")

@@ -5,7 +5,7 @@ import numpy as np
 from ..._core.budget import finishing, time_budget, time_left
 from ..._core.oracle import Oracle
 from ..._core.scores import PairwiseScores, expect_scores
-from ..._core.validation import check_integer, check_random_state
+from ..._core.validation import check_integer, check_random_state, is_auto
 from ..._kernels import lazy
 from ._adjacency import adjacency, first_labels, prepare
 from ._fusion import MOST, fuse
@@ -121,7 +121,7 @@ class IteratedLocalSearch(Oracle):
         return labels, value, np.inf
 
     def _rounds(self, n_nodes):
-        if isinstance(self.n_rounds, str) and self.n_rounds == "auto":
+        if is_auto(self.n_rounds):
             return int(np.clip(ROUNDS_PER_NODE * n_nodes, FEWEST_ROUNDS, MOST_ROUNDS))
         return check_integer(self.n_rounds, "n_rounds", 1)
 

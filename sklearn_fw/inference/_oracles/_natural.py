@@ -3,6 +3,7 @@
 import math
 
 from ..._core.scores import is_forest
+from ..._core.validation import is_auto
 from ._best_of import BestOf
 from ._elimination import Elimination
 from ._enumeration import Enumeration
@@ -54,7 +55,7 @@ def quick_oracle(oracle, n_states):
     On large graphs local search takes ten times as long and finds next to nothing; on others it
     finds nothing that the choice among many fits depends on.
     """
-    if type(oracle) is not BestOf or oracle.oracles != "auto":
+    if type(oracle) is not BestOf or not is_auto(oracle.oracles):
         return oracle
     passes = TRWS(max_iter=FEW_PASSES)
     return BestOf(("qpbo", passes), tol=oracle.tol) if n_states == 2 else passes

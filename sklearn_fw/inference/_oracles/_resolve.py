@@ -3,6 +3,7 @@
 from sklearn.base import clone
 
 from ..._core.checked_oracle import can_be_asked, checked
+from ..._core.validation import is_auto
 from ._best_of import BestOf
 from ._branch_and_bound import BranchAndBound
 from ._callable import CallableOracle
@@ -75,8 +76,8 @@ def resolve_oracle(oracle, *, default=None):
             f"default must be None or the name of an oracle, got {type(default).__name__}"
         )
     if isinstance(oracle, str):
-        if oracle == "auto":
-            if default is None or default == "auto":
+        if is_auto(oracle):
+            if default is None or is_auto(default):
                 raise ValueError(
                     f"oracle='auto' has no meaning here: name one of {sorted(ORACLES)} or pass an "
                     f"object"

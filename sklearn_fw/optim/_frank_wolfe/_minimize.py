@@ -14,6 +14,7 @@ from ..._core.validation import (
     check_not_negative,
     check_number,
     check_positive,
+    is_auto,
 )
 from ..._core.warnings import warn
 from .._ends import end_of, fields_of
@@ -170,7 +171,7 @@ def minimize_frank_wolfe(
     array([3, 7])
     """
     check_choice(variant, "variant", VARIANTS)
-    is_free = variant == "auto"
+    is_free = is_auto(variant)
     check_problem(objective, domain)
     tol, convex = _check_tol(tol), check_flag(convex, "convex")
     lipschitz, curvature = (
@@ -246,7 +247,7 @@ def _patient(run, max_iter, verbose, callback, options):
 
 def choose(objective, domain, variant, step_size, convex):
     """The variant and the step size that "auto" stands for."""
-    if variant == "auto":
+    if is_auto(variant):
         variant = _natural_variant(objective, domain, convex)
     elif variant in ("away", "pairwise") and not getattr(domain, "is_polytope", True):
         warn(
@@ -256,7 +257,7 @@ def choose(objective, domain, variant, step_size, convex):
         )
     if variant in CORRECTIVE:
         return variant, None
-    if isinstance(step_size, str) and step_size == "auto":
+    if is_auto(step_size):
         searches = knows_lines(objective) or (isinstance(objective, Objective) and variant != "fw")
         step_size = "line_search" if searches else "backtracking"
         if is_quadratic(objective):

@@ -7,7 +7,7 @@ from scipy.optimize import OptimizeResult
 
 from ..._core.budget import time_budget
 from ..._core.loop import drive
-from ..._core.validation import check_choice, check_integer, check_random_state
+from ..._core.validation import check_choice, check_integer, check_random_state, is_auto, is_named
 from ..._kernels.common.step_rules import open_loop_step
 from .._ends import end_of
 from ..domains._atoms import ProductAtom, SparseAtom, is_ours
@@ -141,7 +141,7 @@ def minimize_block_frank_wolfe(
     tol = _check_tol(tol)
     if isinstance(step_size, str):
         check_choice(step_size, "step_size", STEP_SIZES, "a number")
-    if variant == "auto":
+    if is_auto(variant):
         each = [getattr(factor, "is_polytope", True) for factor in domain.domains]
         variants = ["pairwise" if is_polytope else "fw" for is_polytope in each]
         choices = [choose(objective, None, v, step_size, True) for v in variants]
@@ -309,7 +309,7 @@ class Block(FrankWolfe):
     """Steps in one factor."""
 
     def __init__(self, run, iterate, block, variant, step_size):
-        rule = self.shrinking if step_size == "universal" else _rule(
+        rule = self.shrinking if is_named(step_size, "universal") else _rule(
             run.objective, None, variant, step_size, None, None, True
         )  # fmt: skip
         super().__init__([iterate], variant, rule)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..._core.validation import is_named
 from ..._kernels import lazy
 from ..domains._atoms import UnitAtom, as_atom, is_ours
 from ..domains._sets import ConvexHull, L1Ball, Simplex
@@ -22,7 +23,7 @@ MEMORY = 2**26  # numbers in the columns that are kept, 512 MiB
 def can_scan(objective, domain, step_size):
     """Whether the steps of a run are those of the kernel."""
     return (
-        isinstance(step_size, str) and step_size == "exact"
+        is_named(step_size, "exact")
         and isinstance(objective, Objective) and objective.is_quadratic and is_ours(objective)
         and type(domain) in (L1Ball, Simplex, ConvexHull) and "lmo" not in vars(domain)
     )  # fmt: skip

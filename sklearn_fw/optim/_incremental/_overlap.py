@@ -1,5 +1,7 @@
 """What theory says of asynchronous SAGA: steps for threads that overlap."""
 
+from numbers import Real
+
 import numpy as np
 
 from ..._core.validation import check_flag, check_moderate, check_number
@@ -66,7 +68,8 @@ def overlap_step(overlap, sparsity, kappa=np.inf, *, composite=False):
     sparsity = check_number(sparsity, "sparsity")
     if not 0.0 < sparsity <= 1.0:
         raise ValueError(f"sparsity must be in (0, 1], got {sparsity}")
-    kappa = np.inf if kappa == np.inf else check_number(kappa, "kappa")
+    is_endless = isinstance(kappa, Real) and kappa == np.inf
+    kappa = np.inf if is_endless else check_number(kappa, "kappa")
     if not kappa >= 1.0:
         raise ValueError(f"kappa must be at least 1, got {kappa}")
     composite = check_flag(composite, "composite")

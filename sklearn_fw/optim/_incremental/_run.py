@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from ..._core.loop import IterativeMethod
-from ..._core.validation import check_choice, check_positive
+from ..._core.validation import check_choice, check_positive, is_auto
 from ..._kernels import lazy
 from ._bound import suboptimality_bound
 from ._engines import make_engine
@@ -118,7 +118,7 @@ class IncrementalSolver(Solver):
     def _scales(self, problem, engine):
         """Factors of the step per column, and what to subtract from the columns of dense rows."""
         dense = not sp.issparse(problem.X)
-        if self.conditioning is None or (self.conditioning == "auto" and not dense):
+        if self.conditioning is None or (is_auto(self.conditioning) and not dense):
             return None, None
         center = None
         if dense and problem.fit_intercept:
@@ -150,7 +150,7 @@ class IncrementalSolver(Solver):
 
     def _share(self, engine, smoothness, metric):
         """What a rule with a name takes of 1 / L."""
-        if self.step_size == "auto":
+        if is_auto(self.step_size):
             return self.auto_share
         return proven_share(engine, self._overlap(engine))
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._core.validation import check_choice, check_not_negative
+from ..._core.validation import check_choice, check_not_negative, is_auto
 from ._columns import PERIOD
 from ._engines import LaggedEngine, make_engine
 from ._run import IncrementalSolver, Run
@@ -143,7 +143,7 @@ class Asaga(SparseSaga):
     def _overlap(self, engine):
         if engine.crew.size == 1:
             return 0
-        if self.overlap != "auto":
+        if not is_auto(self.overlap):
             return self.overlap
         # What another thread writes to its copy is seen after up to two periods.
         has_copies = getattr(engine, "hot", np.empty(0)).size > 0

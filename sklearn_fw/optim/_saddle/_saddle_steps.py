@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 
-from ..._core.validation import check_choice, check_flag, check_not_negative
+from ..._core.validation import check_choice, check_flag, check_not_negative, is_named
 from .._frank_wolfe._steps import named_rule
 
 RULES = ("universal", "fictitious", "adaptive", "heuristic", "strongly_convex_set")
@@ -180,13 +180,13 @@ def resolve_step_size(step_size, variant, constants, domain_x, domain_y):
     """A function `StepState` -> step, from what the user wrote."""
     if not (constants is None or isinstance(constants, SaddleConstants)):
         raise ValueError(f"constants must be None or a SaddleConstants; got {constants!r}")
-    if isinstance(step_size, str) and step_size == "line_search":
+    if is_named(step_size, "line_search"):
         raise ValueError(
             "step_size='line_search' is not offered: on saddle functions a line search does not "
             "converge (on bilinear ones it takes the full step each time, and best replies cycle); "
             "use 'universal'"
         )
-    if variant == "block" and not (isinstance(step_size, str) and step_size == "universal"):
+    if variant == "block" and not is_named(step_size, "universal"):
         raise ValueError(f"variant='block' has step_size='universal' only, got {step_size!r}")
     if callable(step_size) or (isinstance(step_size, Real) and not isinstance(step_size, bool)):
         return named_rule(step_size)

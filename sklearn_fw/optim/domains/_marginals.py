@@ -8,7 +8,7 @@ import numpy as np
 from ..._core.checked_oracle import can_be_asked, checked
 from ..._core.layout import FlatParts, check_edges
 from ..._core.scores import is_forest
-from ..._core.validation import check_array_of_numbers, check_magnitude
+from ..._core.validation import check_array_of_numbers, check_magnitude, is_auto
 from ...inference import BestOf, Elimination, LPRelaxation, TreeMaxProduct
 from ...inference._oracles._resolve import trusted_oracle
 from ._atoms import SparseAtom
@@ -109,7 +109,7 @@ class MarginalPolytope(_Marginals):
 
     def __init__(self, n_states, edges, oracle="auto"):
         super().__init__(n_states, edges)
-        if isinstance(oracle, str) and oracle == "auto":
+        if is_auto(oracle):
             forest = is_forest(self.edges, len(self.n_states))
             oracle = TreeMaxProduct() if forest else Elimination()
         # An object that is in use stays the same one: it may keep plans for graphs it has seen.

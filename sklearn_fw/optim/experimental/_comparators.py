@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_scalar
 
-from ..._core.validation import check_choice, check_positive
+from ..._core.validation import check_choice, check_positive, is_auto
 from ..._kernels import lazy
 from .._incremental._crew import Crew
 from .._incremental._engines import bounds_of
@@ -140,7 +140,7 @@ class Coordinates(Point):
     def set_step(self, step_size):
         """Fix the step sizes."""
         used = self.curvature > 0.0
-        if step_size == "auto":
+        if is_auto(step_size):
             self.step = np.zeros_like(self.curvature)
             np.divide(1.0, self.curvature, out=self.step, where=used)
         elif step_size == "theory":

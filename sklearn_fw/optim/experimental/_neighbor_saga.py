@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from ..._core.validation import check_choice, check_integer, check_not_negative
+from ..._core.validation import check_choice, check_integer, check_not_negative, is_auto
 from ..._kernels import lazy
 from .._incremental._engines import SeparableEngine
 from .._incremental._run import IncrementalSolver
@@ -140,7 +140,7 @@ class NeighborRun(SagaRun):
 
     def _switch(self, value):
         when = self.settings.switch_to_saga
-        if when == "auto":
+        if is_auto(when):
             self.stale = 0 if value < self.lowest else self.stale + 1
             self.lowest = min(self.lowest, value)
             self.engine.plain = self.stale >= PATIENCE

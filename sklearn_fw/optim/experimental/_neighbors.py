@@ -13,6 +13,7 @@ from ..._core.validation import (
     check_random_state,
     check_table,
     find_labels,
+    is_auto,
 )
 
 METHODS = ("auto", "exact", "lsh", "rp_tree")
@@ -205,7 +206,7 @@ def _nearest(X, n_neighbors):
 def _search(X, q, method, rng):
     """Row numbers (n, q) of near rows, by one of the methods."""
     n = X.shape[0]
-    if method == "auto":
+    if is_auto(method):
         columns = X.nnz / n if sp.issparse(X) else X.shape[1]
         affordable = float(n) * n * columns <= MUCH or X.shape[1] <= FEW_COLUMNS
         method = "exact" if affordable else "rp_tree"

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..._core.packed import starts_of
+from ..._core.validation import is_auto
 from ._checked_model import CheckedPolytopes
 from ._geometries import Point
 
@@ -71,7 +72,7 @@ class ModelPolytopes:
 
     def resolve(self, geometry):
         """The geometry asked for, or one that the model knows."""
-        if geometry == "auto":
+        if is_auto(geometry):
             knows = callable(getattr(self._model.model, "project", None))
             geometry = "euclidean" if knows or not self._knows("entropy") else "entropy"
         self._require(NEEDED[geometry])

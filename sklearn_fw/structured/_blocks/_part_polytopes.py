@@ -5,6 +5,7 @@ from functools import cache, cached_property
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from ..._core.validation import is_auto
 from ..._kernels import lazy
 from ...optim._frank_wolfe._min_norm_point import HullProjection
 from ...optim.domains import SparseAtom
@@ -74,7 +75,7 @@ class PartPolytopes:
                 "z_geometry='entropy' needs marginals, which are known for graphs without cycles "
                 "only: use z_geometry='euclidean'"
             )
-        return ("entropy" if has_marginals else "euclidean") if geometry == "auto" else geometry
+        return ("entropy" if has_marginals else "euclidean") if is_auto(geometry) else geometry
 
     # ---- features and losses ---------------------------------------------------------------------
 

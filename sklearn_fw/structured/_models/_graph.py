@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._core.scores import as_array
-from ..._core.validation import check_array_of_numbers, check_choice, check_list
+from ..._core.validation import check_array_of_numbers, check_choice, check_list, is_auto
 from ._graph_items import (
     Numbered,
     edges_of_kinds,
@@ -159,7 +159,7 @@ class GraphModel(LabelledParts):
     def _found_edge_attributes(self, X):
         """Names of the attributes that edges of networkx graphs are read for."""
         names = self.edge_attributes
-        if isinstance(names, str) and names == "auto":
+        if is_auto(names):
             data = (own for x in X if is_graph(x) for _, _, own in x.edges(data=True))
             return ["features"] if "features" in next(data, {}) else []
         return [] if names is None else [names] if isinstance(names, str) else list(names)
@@ -180,7 +180,7 @@ class GraphModel(LabelledParts):
         for name in of_kinds:
             check_choice(name, "edge_symmetry", {"auto", *MIRRORS})
         natural = "symmetric" if self._is_undirected else "free"
-        of_kinds = [natural if name == "auto" else name for name in of_kinds]
+        of_kinds = [natural if is_auto(name) else name for name in of_kinds]
         self.edge_symmetry_ = of_kinds[0] if isinstance(names, str) and of_kinds else of_kinds
         return of_kinds
 
@@ -188,7 +188,7 @@ class GraphModel(LabelledParts):
 
     @property
     def _n_constants(self):
-        return int(bool(self.fit_intercept))
+        return int(self._has_intercepts)
 
     def _said(self, x):
         if is_graph(x):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..._core.scores import is_forest
+from ..._core.validation import is_auto
 from ...inference import GraphCut
 from ...task_losses import HammingLoss
 from ._graph import GraphModel
@@ -152,7 +153,7 @@ class GraphCutModel(GraphModel):
         return {**weights, "edges": -self._views(w)[1][:, apart].mean(axis=1) + 0.0}
 
     def _set_losses(self):
-        if isinstance(self.task_loss, str) and self.task_loss == "auto":
+        if is_auto(self.task_loss):
             self.task_loss_ = HammingLoss(class_weight="balanced_sample")
             self._training_loss = self._judging_loss = self.task_loss_
         else:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from ..._core.scores import as_array
-from ..._core.validation import check_array_of_numbers, check_flag, check_list
+from ..._core.validation import check_array_of_numbers, check_flag, check_list, is_auto
 from ._labelled import LabelledParts
 from ._parts import Sample
 
@@ -130,7 +130,7 @@ class GridModel(LabelledParts):
     def _offsets(self, n_axes):
         known = NEIGHBORHOODS[n_axes]
         size = self.neighborhood
-        if isinstance(size, str) and size == "auto":
+        if is_auto(size):
             size = min(known)
         if not isinstance(size, int) or size not in known:
             raise ValueError(

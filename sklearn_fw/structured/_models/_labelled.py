@@ -27,7 +27,7 @@ class LabelledParts(PartModel):
 
     @property
     def _has_intercepts(self):
-        return self.fit_intercept
+        return check_flag(self.fit_intercept, "fit_intercept")
 
     @property
     def _n_kinds(self):

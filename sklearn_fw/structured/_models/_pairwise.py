@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ..._core.costs import MISSING, costs_of
-from ..._core.validation import check_array_of_numbers, check_magnitude
+from ..._core.validation import check_array_of_numbers, check_magnitude, is_auto
 from ..._kernels import lazy
 from ...inference import PairwiseScores, TreeMaxProduct
 from ...inference._oracles._natural import FEW_LABELINGS, natural_oracle
@@ -80,11 +80,11 @@ class PairwiseModel(StructuredModel):
 
     def _set_losses(self):
         """Resolve ``task_loss``, which has to know costs of nodes."""
-        is_auto = isinstance(self.task_loss, str) and self.task_loss == "auto"
-        self.task_loss_ = "hamming_sum" if is_auto else self.task_loss
+        by_itself = is_auto(self.task_loss)
+        self.task_loss_ = "hamming_sum" if by_itself else self.task_loss
         self._training_loss = loss_of_nodes(self, self.task_loss_, self._loss_names)
         # Of "auto" the judge is a loss between 0 and 1.
-        self._judging_loss = HammingLoss() if is_auto else self._training_loss
+        self._judging_loss = HammingLoss() if by_itself else self._training_loss
         if self.class_weight is not None and not self._loss_is_a_sum:
             raise ValueError(
                 f"class_weight needs a loss that is a sum over nodes, not {self.task_loss!r}"

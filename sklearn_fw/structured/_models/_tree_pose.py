@@ -8,6 +8,7 @@ from ..._core.validation import (
     check_integer,
     check_list,
     check_magnitude,
+    is_auto,
     is_moderate,
 )
 from ...inference import DistanceTransform, PoseScores
@@ -148,7 +149,7 @@ class TreePoseModel(ScoredModel):
     def _measure(self, poses):
         """Edges, their anchors and the scales of displacements from these."""
         if isinstance(self.edges, str):
-            if self.edges != "auto":
+            if not is_auto(self.edges):
                 raise ValueError(f"edges must be 'auto' or pairs of joints, got {self.edges!r}")
             self.edges_ = _tree_of_least_variance(poses)
         else:

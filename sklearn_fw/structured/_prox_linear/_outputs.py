@@ -5,6 +5,7 @@ from scipy.special import logsumexp, softmax
 
 from ..._core.checked_oracle import checked, name_of
 from ..._core.costs import costs_of
+from ..._core.validation import is_auto
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, resolve_oracle
 from ...inference._oracles._natural import natural_oracle
 from ...task_losses import HammingLoss, Truth
@@ -34,8 +35,8 @@ class Candidates:
     """One candidate out of a list, by number or by the costs of all."""
 
     def __init__(self, layouts, y, task_loss, oracle):
-        is_auto = isinstance(task_loss, str) and task_loss == "auto"
-        self.task_loss_ = "zero_one" if is_auto else task_loss
+        by_itself = is_auto(task_loss)
+        self.task_loss_ = "zero_one" if by_itself else task_loss
         self.oracle = resolve_oracle(oracle, default=Largest())
         self._model = EnumeratedModel(self.task_loss_)
         self.exact = bool(getattr(self.oracle, "exact", False))
@@ -114,15 +115,15 @@ class Labellings:
     """A label for every node of a chain or graph."""
 
     def __init__(self, layouts, y, task_loss, oracle):
-        is_auto = isinstance(task_loss, str) and task_loss == "auto"
-        self.task_loss_ = "hamming_sum" if is_auto else task_loss
+        by_itself = is_auto(task_loss)
+        self.task_loss_ = "hamming_sum" if by_itself else task_loss
         loss = loss_of_nodes(self, self.task_loss_, NODE_LOSSES)
         if not loss.decomposes:
             raise ValueError(
                 f"task_loss={task_loss!r} is no sum over nodes: use 'hamming', 'hamming_sum', a "
                 f"matrix of costs or a TaskLoss with node_costs"
             )
-        self._judge = HammingLoss() if is_auto else loss
+        self._judge = HammingLoss() if by_itself else loss
         starts = np.cumsum([0] + [layout.n_nodes for layout in layouts])
         flat, _ = stack_labels(y, starts)
         if np.ma.is_masked(flat):

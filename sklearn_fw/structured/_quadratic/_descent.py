@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._core.loop import IterativeMethod, drive
-from ..._core.validation import LARGEST
+from ..._core.validation import LARGEST, is_auto
 from ...optim import RunningAverage
 from ._ridge import fit_features, fit_kernel
 
@@ -147,7 +147,7 @@ def descend(settings, features, targets, weight, fit_intercept, rng, *, is_kerne
     step_size = settings.step_size
     if step_size == "theory":
         step_size = radius / (seen["M"] * np.sqrt(settings.max_iter * len(targets)))
-    elif step_size == "auto":
+    elif is_auto(step_size):
         step_size = 0.5 / max(seen["R"] ** 2 + constant**2, 1e-300)
     descent = (KernelDescent if is_kernel else FeatureDescent)(
         features, targets - mean, weight, radius=radius, step_size=float(step_size), rng=rng

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from ..._core.validation import check_array_of_numbers, check_magnitude
+from ..._core.validation import check_array_of_numbers, check_magnitude, is_auto
 from ._ridge import choose_alpha
 
 MOST_ROWS = 2000  # that "auto" tries a Gaussian kernel on: its cost is their cube
@@ -57,14 +57,14 @@ def choose(model, X, targets, weight, fit_intercept, rng):
 
 def _candidates(model, X, weight):
     """Triples of kernel, gamma and scale of columns."""
-    kernel, is_auto, scales = model.kernel, model.kernel == "auto", [None]
+    kernel, by_itself, scales = model.kernel, is_auto(model.kernel), [None]
     chooses = isinstance(model.alpha, str) and model.solver == "ridge" and not sp.issparse(X)
     if not isinstance(model.standardize, str):
         scales = [_scale(X, weight)] if model.standardize else [None]
     elif chooses and kernel in ("auto", "linear"):
         scales = [None, _scale(X, weight)]
-    found = [("linear" if is_auto else kernel, model.gamma, scale) for scale in scales]
-    if not (is_auto and chooses and X.shape[0] <= MOST_ROWS):
+    found = [("linear" if by_itself else kernel, model.gamma, scale) for scale in scales]
+    if not (by_itself and chooses and X.shape[0] <= MOST_ROWS):
         return found
     if model.gamma is not None:
         return [*found, ("rbf", model.gamma, scales[0])]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from ..._core.validation import check_array_of_numbers
+from ..._core.validation import check_array_of_numbers, is_auto
 from ..._kernels import lazy
 
 block_rules = lazy("structured.block_rules")
@@ -226,7 +226,7 @@ def has_radius(solver):
 
 def check_switch(value, name):
     """True, False or "auto"."""
-    if not (isinstance(value, bool) or (isinstance(value, str) and value == "auto")):
+    if not (isinstance(value, bool) or is_auto(value)):
         raise ValueError(f"{name} must be True, False or 'auto', got {value!r}")
 
 

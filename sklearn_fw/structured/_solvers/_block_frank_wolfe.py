@@ -11,6 +11,7 @@ from ..._core.validation import (
     check_integer,
     check_not_negative,
     check_positive,
+    is_auto,
 )
 from ..._core.warnings import warn
 from ..._kernels import lazy
@@ -174,7 +175,7 @@ class BlockFrankWolfe(Solver):
                 f"step_size='universal' is defined for variant='fw' only, got {self.variant!r}"
             )
         check_switch(self.averaging, "averaging")
-        if self.averaging == "auto" and self.variant != "fw":
+        if is_auto(self.averaging) and self.variant != "fw":
             raise ValueError(
                 f"averaging='auto' is defined for variant='fw' only, got {self.variant!r}: set "
                 f"averaging to True or False"
@@ -409,14 +410,14 @@ class _BlockMethod(IterativeMethod):
         good enough. Its gap falls about as one over the passes, hence it is asked when it may be.
         """
         limit, most = self.blocks.gap_limit(self.tol), int(self.settings.gap_check)
-        if self.settings.averaging != "auto" or not 0.0 < gap < 2.0 * limit:
+        if not is_auto(self.settings.averaging) or not 0.0 < gap < 2.0 * limit:
             return most
         return max(1, min(most, round(EAGER * self.n_passes * (gap / limit - 1.0))))
 
     def _certify_average(self, iterate):
         """Certificate of the average, or of the better point with the better bound."""
         average = self.blocks.certify(averaged=True)
-        if self.settings.averaging != "auto":
+        if not is_auto(self.settings.averaging):
             return average
         self.averages = average.primal < iterate.primal
         better, dual = (average if self.averages else iterate), max(average.dual, iterate.dual)

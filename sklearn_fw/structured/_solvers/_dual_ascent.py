@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..._core.loop import IterativeMethod
-from ..._core.validation import check_choice, check_integer, check_positive
+from ..._core.validation import check_choice, check_integer, check_positive, is_auto
 from ..._kernels import lazy
 from ._accelerators import accelerated
 from ._base import Solution, Solver, check_switch, numbers
@@ -268,7 +268,7 @@ class _AscentMethod(IterativeMethod):
 
     def _is_slow(self):
         """Whether dual ascent is, by its last two certificates."""
-        if self.settings.quasi_newton != "auto":
+        if not is_auto(self.settings.quasi_newton):
             return self.settings.quasi_newton
         return self.passes_to_go > MANY_PASSES
 

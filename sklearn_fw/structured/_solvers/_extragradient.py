@@ -13,6 +13,7 @@ from ..._core.validation import (
     check_not_negative,
     check_positive,
     check_strength,
+    is_auto,
 )
 from ..._kernels import lazy
 from ._base import Solution, Solver, check_bounds, numbers
@@ -305,7 +306,7 @@ class _Method(IterativeMethod):
         self.gap_at_start = self.gap
         self.d_w = space.set_out(center, max(self.gap, np.finfo(np.float64).eps))
         balance = settings.balance
-        if balance == "auto":
+        if is_auto(balance):
             balance = np.sqrt(self.d_w / outputs.diameter) if outputs.diameter > 0.0 else 1.0
         if isinstance(settings.step_size, Real):
             step = float(settings.step_size)
@@ -383,7 +384,7 @@ class _Method(IterativeMethod):
         factor = GROW if is_loose else max(SAFETY * right / left, SHRINK)
         accepted = left <= right
         self.step_weight *= factor if accepted else min(factor, SAFETY)
-        if self.settings.step_size == "auto":
+        if is_auto(self.settings.step_size):
             self.step_weight = min(self.step_weight, 1.0)
         if self.step_weight < TINY:
             raise FloatingPointError(

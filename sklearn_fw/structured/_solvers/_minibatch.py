@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..._core.loop import IterativeMethod
-from ..._core.validation import check_choice, check_integer, check_not_negative
+from ..._core.validation import check_choice, check_integer, check_not_negative, is_auto
 from ._base import Solution, Solver, check_bounds, numbers
 from ._kept_outputs import revisit_rules
 
@@ -93,7 +93,7 @@ class MinibatchFrankWolfe(Solver):
         self.upper_bounds = upper_bounds
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        if not (isinstance(self.batch_size, str) and self.batch_size == "auto"):
+        if not is_auto(self.batch_size):
             check_integer(self.batch_size, "batch_size", 1)
         check_choice(self.sampling, "sampling", SAMPLINGS)
         check_integer(self.cache_size, "cache_size", 2)
@@ -106,7 +106,7 @@ class MinibatchFrankWolfe(Solver):
         return _Method(self, blocks, tol, rng, warm is not None)
 
     def _size_for(self, blocks):
-        if self.batch_size != "auto":
+        if not is_auto(self.batch_size):
             return min(int(self.batch_size), blocks.n_blocks)
         n_workers = 1 if blocks.is_compiled else blocks.workers.size
         if n_workers == 1:

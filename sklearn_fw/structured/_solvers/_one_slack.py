@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ..._core.loop import IterativeMethod
-from ..._core.validation import check_integer, check_not_negative, check_positive
+from ..._core.validation import check_integer, check_not_negative, check_positive, is_auto
 from ...optim._frank_wolfe._simplex_quadratic import maximise_on_simplex
 from ._base import Solution, Solver, check_bounds, check_switch, numbers
 
@@ -98,7 +98,7 @@ class OneSlack(Solver):
         check_integer(self.cache_size, "cache_size", 1)
         check_integer(self.max_idle, "max_idle", 1)
         bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
-        cache = not blocks.is_compiled if self.cache == "auto" else self.cache
+        cache = not blocks.is_compiled if is_auto(self.cache) else self.cache
         blocks.reset(lam, capacity=int(self.cache_size) + 1 if cache else 0, bounds=bounds)
         if warm is not None:
             blocks.restore(warm)
