@@ -1,6 +1,7 @@
 """Exact steps on classes, and the zero-one loss inside compiled passes."""
 
 from operator import attrgetter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -395,3 +396,17 @@ def test_counts_of_exact_steps():
     blocks.reset(p.lam)
     visit(blocks, exact_rules(p), np.arange(blocks.n_blocks))
     assert blocks.counts[VISITS] == blocks.n_blocks >= blocks.counts[EXACT_STEPS] > 0
+
+
+def test_visits_of_chains_are_bounded(rng):
+    """Where answers are many, a visit ends before its sample's own problem is solved."""
+    X = [rng.normal(size=(length, 4)) for length in rng.integers(8, 14, size=2)]
+    y = [np.digitize(x @ [1.0, -1.0, 0.5, 0.0], [-1.0, 0.0, 1.0]) for x in X]
+    svms, seconds = [], []
+    for solver in ("bcpfw", "sdm", "sdm"):  # once more without compiling
+        svm = StructuredSVM("chain", solver=solver, C=1.0, max_iter=1, tol=0.0, random_state=0)
+        started = process_time()
+        svms.append(svm.fit(X, y))
+        seconds.append(process_time() - started)
+    assert seconds[-1] < 3.0
+    assert svms[-1].dual_objective_ > svms[0].dual_objective_
