@@ -41,7 +41,7 @@ def sparse_rows(d, n=300):
         ({}, 1500, sp.csr_array, 2, "Sdca"),
         ({"l1_ratio": 0.5}, 1500, sp.csr_array, 2, "Sdca"),
         ({"l1_ratio": 1.0}, 1500, sp.csr_array, 2, "Asaga"),
-        ({}, 1500, sp.csr_array, 3, "Asaga"),
+        ({}, 1500, sp.csr_array, 3, "NewtonCG"),
         ({"l1_ratio": 0.5}, 1500, np.asarray, 2, "Asaga"),
         ({"l1_ratio": 0.5}, 40, np.asarray, 3, "Asaga"),
         ({"penalty": GroupLasso([[0, 1]])}, 40, np.asarray, 2, "Asaga"),
