@@ -37,7 +37,7 @@ FOLDS, LARGE = 5, 2e6
 STEPS, DECADES = 6, 3
 # Held-out losses that are worse, by this share, end a path; so many of them. While columns of small
 # scale cannot be in yet they have to be much worse.
-WORSE, MUCH_WORSE, PATIENCE = 5e-3, 0.2, 5
+WORSE, MUCH_WORSE, PATIENCE = 5e-3, 0.2, 2
 # Accuracy and iterations of its fits, and the share of the seconds of a fit that it may take.
 ACCURACY, ITERATIONS, SECONDS = 1e-3, 100, 0.5
 

@@ -41,7 +41,7 @@ def sparse_rows(d, n=300):
         ({}, 1500, sp.csr_array, 2, "Sdca"),
         ({"l1_ratio": 0.5}, 1500, sp.csr_array, 2, "Sdca"),
         ({"l1_ratio": 1.0}, 1500, sp.csr_array, 2, "Asaga"),
-        ({}, 1500, sp.csr_array, 3, "Asaga"),
+        ({}, 1500, sp.csr_array, 3, "NewtonCG"),
         ({"l1_ratio": 0.5}, 1500, np.asarray, 2, "Asaga"),
         ({"l1_ratio": 0.5}, 40, np.asarray, 3, "Asaga"),
         ({"penalty": GroupLasso([[0, 1]])}, 40, np.asarray, 2, "Asaga"),
@@ -142,6 +142,32 @@ def test_many_rows_begin_with_some_of_them():
         cold = AsagaClassifier(tol=1e-9, solver="asaga", max_iter=1000).fit(X, labels)
         assert model.objective_ == pytest.approx(cold.objective_, rel=1e-8)
         assert model.n_iter_ < 5
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_wide_tables_begin_at_the_optimum_of_the_products_of_rows(rng, form, n_classes):
+    X = np.abs(rng.standard_normal((90, 700))) * (rng.random((90, 700)) < 0.6) * 30.0
+    X = np.vstack([X, X[:10]])  # copies make the products singular
+    y, weight = np.digitize(X[:, :9].sum(axis=1), [130, 170][: n_classes - 1]), rng.random(100)
+    weight[:5] = 0.0
+    model = AsagaClassifier(C=3.0, tol=1e-8).fit(form(X), y, sample_weight=weight)
+    assert isinstance(model.solver_, NewtonCG)
+    assert model.n_iter_ <= 2
+    assert model.dual_gap_ <= 1e-8 * model.objective_
+    best = LogisticRegression(C=3.0, tol=1e-10, max_iter=5000).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(model.predict_proba(X), best.predict_proba(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_rows_that_share_columns_are_not_for_single_steps(rng, shared):
+    X, y = sp.random(500, 2500, 0.01, random_state=0).toarray(), rng.integers(0, 2, 500)
+    X[:, 0] = 50.0 * shared
+    X = sp.csr_array(X)
+    model = AsagaClassifier(random_state=0).fit(X, y)
+    assert type(model.solver_).__name__ == ("NewtonCG" if shared else "Sdca")
+    high = sp.csr_array(sp.random(1500, 600, 0.01, random_state=0))
+    assert isinstance(AsagaClassifier().fit(high, rng.integers(0, 2, 1500)).solver_, NewtonCG)
 
 
 @pytest.mark.parametrize("warm", [False, True])

@@ -4,10 +4,13 @@ from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import solve_triangular
 from sklearn.utils import check_scalar
 
 from ..._core.validation import check_positive
+from ...penalties._forms import SeparableForm
 from ._curvature import Curvature, solve_positive
+from ._finite_sum import FiniteSum
 from ._run import PlainRun, Point, Solver, Start
 
 # Multiplications up to which the exact matrix of all outputs preconditions, and columns up to which
@@ -19,6 +22,13 @@ ITERATIONS = 250
 MANY, SHARE, ROUGH, STEPS = 4000, 8, 1e-2, 12
 # Parts of the largest curvature that are added to the curvature when steps fail.
 DAMPED = (0.0, 1e-3, 1e-2, 0.1, 1.0)
+# Products of the rows pay where there are so many times as many columns, at most so many rows, and
+# the losses bend so many times as much as the ridge; numbers of dense columns made at a time.
+WIDE, FEW, STIFF, NUMBERS = 4, 3000, 1e3, 1 << 22
+# Share of the entries that are not zero from which on a sparse table is dense in effect.
+FULL = 0.2
+# Share of the largest product that makes their matrix definite, and steps on it.
+JITTER, WIDE_STEPS = 1e-12, 60
 # Share of the largest curvature below which losses are straight.
 STRAIGHT = 1e-6
 # Conditions of the line search on the decrease and on the slope, and lengths that it tries.
@@ -31,7 +41,7 @@ class Hessian:
     Points, gradients and moves are arrays of a row per column and one, the last, of intercepts.
     """
 
-    def __init__(self, problem, scores, slopes, ridge, damping=0.0):
+    def __init__(self, problem, scores, slopes, ridge, damping=0.0, exact=True):
         self.problem, self.ridge = problem, ridge
         self.curvature = Curvature(problem, scores, slopes)
         if problem.n_outputs is None:
@@ -46,7 +56,7 @@ class Hessian:
         if dense and n_outputs > 1 and (n_outputs * size) ** 2 * problem.n_rows <= EXACT:
             self.inverse = ExactInverse(self)
         else:
-            self.inverse = SharedInverse(self)
+            self.inverse = SharedInverse(self, COLUMNS if exact else 0)
 
     def times(self, v):
         """Product with a move."""
@@ -108,7 +118,7 @@ class ExactInverse:
 class SharedInverse:
     """The inverse of the curvature of all outputs on average, of its diagonal for many columns."""
 
-    def __init__(self, hessian):
+    def __init__(self, hessian, most):
         from scipy.linalg.lapack import dpotrf
 
         problem, ridge = hessian.problem, hessian.ridge
@@ -121,7 +131,7 @@ class SharedInverse:
             self.mass = h.sum()
         self.mean = problem.gradient(h) / self.mass if self.has_intercept else None
         size = problem.n_columns
-        if size <= COLUMNS:
+        if size <= most:
             matrix = hessian.curvature.matrix(h)
             places = np.arange(size)
             matrix[places, places] += ridge
@@ -132,7 +142,10 @@ class SharedInverse:
             self.factor = None if info else self.factor
         if self.factor is None:
             X = problem.X
-            squares = X.multiply(X) if sp.issparse(X) else np.square(X)
+            if sp.issparse(X):
+                squares = sp.csr_array((np.square(X.data), X.indices, X.indptr), shape=X.shape)
+            else:
+                squares = np.square(X)
             self.scale = _inverse_root(np.asarray(squares.T @ h).ravel() + ridge)
 
     def __call__(self, gradient):
@@ -161,6 +174,7 @@ class NewtonCGRun(PlainRun):
     def __init__(self, problem, settings, *, tol, rng, start=None):
         super().__init__(problem, Point(problem), settings, tol=tol, rng=rng, start=start)
         self.length, self.ridge, self.damping = 1.0, problem.penalty.l2, 0
+        self.exact = True  # whether few columns are worth an exact preconditioner
         coef, intercept = self.engine.point()
         self._stand_at(coef, intercept, problem.scores(coef, intercept))
 
@@ -195,7 +209,10 @@ class NewtonCGRun(PlainRun):
 
     def step(self):
         """A step, and an estimate of the certificate."""
-        hessian = Hessian(self.problem, self.scores, self.slopes, self.ridge, DAMPED[self.damping])
+        damping = DAMPED[self.damping]
+        hessian = Hessian(
+            self.problem, self.scores, self.slopes, self.ridge, damping, self.exact
+        )  # fmt: skip
         found = self._search(self._direction(hessian))
         self.damping += -1 if found and self.length > 0.1 else 1
         self.damping = min(max(self.damping, 0), len(DAMPED) - 1)
@@ -297,6 +314,65 @@ def start_from_sample(problem, solver, *, tol, rng):
     return Start(*run.engine.point())
 
 
+def is_wide(problem):
+    """Whether products of the rows cost less than steps on so many columns."""
+    n, l2 = problem.active.size, problem.penalty.l2
+    fits = WIDE * n <= problem.n_columns and n <= FEW and is_ridge(problem.penalty) and l2 > 0.0
+    return fits and is_dense(problem) and problem.smoothness * n >= STIFF * l2
+
+
+def start_from_products(problem, solver, *, tol, rng):
+    """A `Start` at the optimum where columns are many times the rows; else None.
+
+    A ridge knows no axes: coefficients in the span of the (centered) rows have as many coordinates
+    as there are rows, in which the rows are a triangular root of the matrix of their products.
+    """
+    if not is_wide(problem) or problem.active.size < 2:
+        return None
+    used = problem.active
+    part = problem if used.size == problem.n_rows else problem.part(np.sort(used))
+    products = _products(part.X)
+    center = 0.0
+    if problem.fit_intercept:
+        # Any center will do: an intercept makes up for it.
+        center = products.mean(axis=0)
+        products += center.mean() - center - center[:, None]
+    largest = np.diagonal(products).max()
+    products[np.diag_indices_from(products)] += JITTER * len(products) * (largest or 1.0)
+    if not np.isfinite(largest):
+        return None
+    root = np.linalg.cholesky(products)
+    small = FiniteSum(
+        root, part.y, problem.loss, SeparableForm(0.0, problem.penalty.l2), weight=part.weight,
+        fit_intercept=problem.fit_intercept, n_outputs=problem.n_outputs,
+    )  # fmt: skip
+    run = NewtonCGRun(small, solver, tol=0.1 * tol, rng=rng)
+    run.exact = False
+    for _ in range(WIDE_STEPS):
+        if run.step()["certified"] and run.may_stop(run.best.row()):
+            break
+    coef, intercept = run.engine.point()
+    factors = solve_triangular(root.T, coef)
+    total = factors.sum(axis=0)
+    if problem.fit_intercept:
+        factors = factors - total / len(factors)
+        intercept = intercept - center @ factors
+    return Start(part.gradient(factors), intercept)
+
+
+def _products(X):
+    """Products of all pairs of rows."""
+    n, d = X.shape
+    X, total = X.tocsc() if sp.issparse(X) else X, np.zeros((n, n))
+    step = max(1, NUMBERS // n)
+    for first in range(0, d, step):
+        columns = X[:, first : first + step]
+        columns = columns.toarray() if sp.issparse(columns) else columns
+        columns = np.asarray(columns, np.float64)
+        total += columns @ columns.T
+    return total
+
+
 class NewtonCG(Solver):
     """Newton's method by preconditioned conjugate gradients, for a ridge penalty or none.
 
@@ -324,8 +400,15 @@ class NewtonCG(Solver):
             raise ValueError(
                 "solver='newton_cg' needs a ridge penalty or none; use solver='newton' or 'asaga'"
             )
-        start = start or start_from_sample(problem, self, tol=tol, rng=rng)
+        for begin in (start_from_sample, start_from_products):
+            start = start or begin(problem, self, tol=tol, rng=rng)
         return NewtonCGRun(problem, self, tol=tol, rng=rng, start=start)
+
+
+def is_dense(problem):
+    """Whether the table is dense or as good as that."""
+    X = problem.X
+    return not sp.issparse(X) or X.nnz >= FULL * X.shape[0] * X.shape[1]
 
 
 def is_ridge(penalty):
