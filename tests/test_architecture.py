@@ -68,11 +68,11 @@ LINES_OF_CODE = {
     "penalties": 508,
     "projections": 138,
     "smoothing": 29,
-    "inference": 2334,
-    "optim": 7640,
+    "inference": 2324,
+    "optim": 7639,
     "model_selection": 527,
-    "random_fields": 3882,
-    "structured": 12071,
+    "random_fields": 3881,
+    "structured": 12053,
     "linear_model": 1769,
     "density": 1629,
     "gaussian_probability": 1890,
@@ -80,7 +80,7 @@ LINES_OF_CODE = {
     "decomposition": 1658,
     "cluster": 1317,
     "alignment": 991,
-    "inspection": 2265,
+    "inspection": 2259,
     "seq2seq": 1849,
     "metrics": 333,
     "preprocessing": 788,
@@ -91,15 +91,9 @@ LINES_OF_CODE = {
 SLACK = 40  # lines below the budget at which the budget is lowered
 
 # Imports of another subpackage's private modules, which may only become fewer.
-PRIVATE_IMPORTS = 63
+PRIVATE_IMPORTS = 59
 # Modules that import each other, by the first of each circle; none may be added.
-CIRCLES = {
-    "sklearn_fw.inference._oracles._best_of",
-    "sklearn_fw.inference._oracles._graph_cut",
-    "sklearn_fw.inspection._judges",
-    "sklearn_fw.random_fields._choice",
-    "sklearn_fw.structured._solvers._accelerators",
-}
+CIRCLES = set()
 
 MAX_LINES = 700
 FUNCTION_LINES = 60  # without the docstring

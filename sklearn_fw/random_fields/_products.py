@@ -8,7 +8,7 @@ import numpy as np
 from .._core.budget import time_left
 from .._core.packed import starts_of
 from .._kernels import lazy
-from ._mrf import PairwiseMRF
+from ._fields import PairwiseMRF
 
 belief_propagation = lazy("graphs.belief_propagation")
 factors = lazy("graphs.factors")
