@@ -71,7 +71,7 @@ LINES_OF_CODE = {
     "inference": 2324,
     "optim": 7639,
     "model_selection": 527,
-    "random_fields": 3881,
+    "random_fields": 3882,
     "structured": 12053,
     "linear_model": 1769,
     "density": 1629,
@@ -92,8 +92,6 @@ SLACK = 40  # lines below the budget at which the budget is lowered
 
 # Imports of another subpackage's private modules, which may only become fewer.
 PRIVATE_IMPORTS = 59
-# Modules that import each other, by the first of each circle; none may be added.
-CIRCLES = set()
 
 MAX_LINES = 700
 FUNCTION_LINES = 60  # without the docstring
@@ -196,8 +194,8 @@ def import_graph(files):
 
 def test_no_modules_import_each_other():
     parts = networkx.strongly_connected_components(import_graph(sources()))
-    circles = {min(part): sorted(part) for part in parts if len(part) > 1}
-    assert set(circles) == CIRCLES, circles
+    circles = [sorted(part) for part in parts if len(part) > 1]
+    assert not circles, circles
 
 
 def private_imports(files):

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._kernels import lazy
-from .._blocks._parts import PartBlocks
 
 block_rules = lazy("structured.block_rules")
 block_saddle = lazy("structured.block_saddle")
@@ -29,6 +28,8 @@ def accelerated(twin, suits):
     def decorate(plain):
         @functools.wraps(plain)
         def run(blocks, *args):
+            from .._blocks._parts import PartBlocks  # which loads numba
+
             has_twin = isinstance(blocks, PartBlocks) and suits(blocks, *args)
             return (twin if has_twin else plain)(blocks, *args)
 
