@@ -68,11 +68,11 @@ LINES_OF_CODE = {
     "penalties": 508,
     "projections": 138,
     "smoothing": 29,
-    "inference": 2336,
-    "optim": 7645,
+    "inference": 2325,
+    "optim": 7715,
     "model_selection": 506,
     "random_fields": 3871,
-    "structured": 12093,
+    "structured": 12075,
     "linear_model": 1773,
     "density": 1633,
     "gaussian_probability": 1909,
@@ -80,7 +80,7 @@ LINES_OF_CODE = {
     "decomposition": 1663,
     "cluster": 1285,
     "alignment": 964,
-    "inspection": 2222,
+    "inspection": 2216,
     "seq2seq": 1867,
     "metrics": 330,
     "preprocessing": 788,
@@ -91,15 +91,7 @@ LINES_OF_CODE = {
 SLACK = 40  # lines below the budget at which the budget is lowered
 
 # Imports of another subpackage's private modules, which may only become fewer.
-PRIVATE_IMPORTS = 63
-# Modules that import each other, by the first of each circle; none may be added.
-CIRCLES = {
-    "sklearn_fw.inference._oracles._best_of",
-    "sklearn_fw.inference._oracles._graph_cut",
-    "sklearn_fw.inspection._judges",
-    "sklearn_fw.random_fields._choice",
-    "sklearn_fw.structured._solvers._accelerators",
-}
+PRIVATE_IMPORTS = 60
 
 MAX_LINES = 700
 FUNCTION_LINES = 60  # without the docstring
@@ -202,8 +194,8 @@ def import_graph(files):
 
 def test_no_modules_import_each_other():
     parts = networkx.strongly_connected_components(import_graph(sources()))
-    circles = {min(part): sorted(part) for part in parts if len(part) > 1}
-    assert set(circles) == CIRCLES, circles
+    circles = [sorted(part) for part in parts if len(part) > 1]
+    assert not circles, circles
 
 
 def private_imports(files):

@@ -70,7 +70,7 @@ def problem(name):
 def measure_calls(name):
     """For every oracle seconds, value and bound, or why it refuses."""
     from sklearn_fw.datasets import make_ising_grid
-    from sklearn_fw.inference._oracles._resolve import resolve_oracle
+    from sklearn_fw.inference import resolve_oracle
 
     scores, found = problem(name), {}
     tiny = make_ising_grid((2, 2), coupling=1.0, attractive=True, random_state=0).scores()

@@ -13,7 +13,6 @@ from .._core.checked_oracle import CheckedOracle
 from .._core.oracle import Oracle
 from .._core.scores import PairwiseScores
 from ._oracles._assignment import Assignment
-from ._oracles._best_of import BestOf
 from ._oracles._branch_and_bound import BranchAndBound
 from ._oracles._callable import CallableOracle
 from ._oracles._chain import Viterbi
@@ -27,7 +26,7 @@ from ._oracles._local_search import IteratedLocalSearch
 from ._oracles._max_product import MaxProduct
 from ._oracles._moves import AlphaBetaSwap, AlphaExpansion
 from ._oracles._qpbo import QPBO
-from ._oracles._resolve import resolve_oracle
+from ._oracles._resolve import BestOf, resolve_oracle
 from ._oracles._subwindow_search import BoxScores, SubwindowSearch
 from ._oracles._toulbar2 import Toulbar2
 from ._oracles._tree import TreeMaxProduct

@@ -12,6 +12,7 @@ from .._core.validation import check_not_negative, check_positive, is_auto
 from .._core.warnings import warn
 from ._networks import Network
 from ._runs import Rows, not_a_network
+from ._torch import TorchProblem
 from ._unroll import DenseProblem
 
 # Residual of the system, relative, and iterations that it may take.
@@ -48,8 +49,6 @@ class Influence(Rows):
         """The model, its weights and its ridge penalty ``sum ridge theta^2 / 2``."""
         model, n = self.model, len(self.X)
         if is_torch_module(model):
-            from ._torch_problem import TorchProblem
-
             self.problem = TorchProblem(model, self.X, self.classes[self.y])
             self.theta, self.ridge = self.problem.start, None
             self.free = np.ones(len(self.theta), dtype=bool)

@@ -5,10 +5,11 @@ from scipy.special import softmax
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
 
-from .._core.torch import is_torch_module
+from .._core.torch import import_torch, is_torch_module
 from ._affine import affine_pull, transformed
 from ._answers import CHUNK, classes_of, labels_by, scores_by
 from ._networks import Network
+from ._torch import as_tensor, judging, logits_of
 
 # What scores may differ by, relative, for a model to count as linear.
 SAME = 1e-8
@@ -152,6 +153,48 @@ def network_of(estimator):
     return network, network.flat(layers)
 
 
+class TorchJudge(Judge):
+    """A module that gives logits, in evaluation mode."""
+
+    kind = "torch"
+
+    def __init__(self, module):
+        import_torch("a module of PyTorch as estimator")
+        self.estimator = module
+
+    def scores(self, X):
+        torch = import_torch("a module of PyTorch as estimator")
+        found = []
+        with judging(self.estimator), torch.no_grad():
+            for first in range(0, len(X), CHUNK):
+                rows = as_tensor(self.estimator, X[first : first + CHUNK])
+                found.append(logits_of(self.estimator, rows).double().cpu().numpy())
+        scores = np.concatenate(found)
+        if np.any(np.isnan(scores)):
+            raise ValueError("estimator: the module gave NaN")
+        self.n_classes = scores.shape[1]
+        return scores
+
+    def labels(self, X):
+        return self.scores(X).argmax(axis=1)
+
+    def codes(self, labels):
+        n_classes = getattr(self, "n_classes", None)
+        ok = np.asarray([isinstance(v, int | np.integer) for v in labels.tolist()])
+        found = np.where(ok, np.where(ok, labels, 0).astype(int), -1)
+        return found if n_classes is None else np.where(found < n_classes, found, -1)
+
+    def pull(self, X, weights):
+        torch = import_torch("a module of PyTorch as estimator")
+        with judging(self.estimator), torch.enable_grad():
+            rows = as_tensor(self.estimator, X).requires_grad_(True)
+            scores = logits_of(self.estimator, rows)
+            given = weights(scores.detach().double().cpu().numpy())
+            given = torch.as_tensor(given, dtype=scores.dtype, device=scores.device)
+            (found,) = torch.autograd.grad((scores * given).sum(), rows)
+        return found.double().cpu().numpy()
+
+
 class OwnJudge(Judge):
     """An object with ``input_gradient(X, target)``."""
 
@@ -247,8 +290,6 @@ def find_judge(estimator, X, gradient, radius):
 
 def _plain(estimator):
     if is_torch_module(estimator):
-        from ._torch import TorchJudge
-
         judge = TorchJudge(estimator)
         judge.kind = None
         return judge
@@ -274,8 +315,6 @@ def _numeric(estimator, X, radius):
 
 def _known(estimator, X, radius):
     if is_torch_module(estimator):
-        from ._torch import TorchJudge
-
         return TorchJudge(estimator)
     if callable(getattr(estimator, "input_gradient", None)):
         return OwnJudge(estimator)

@@ -21,6 +21,7 @@ from .._core.validation import (
 from ._affine import affine_pull
 from ._answers import best_of, check_labels, check_names, dressed, with_names
 from ._networks import ACTIVATIONS, Network
+from ._torch import TorchProblem
 from ._unroll import DenseProblem, Descent, unroll
 
 
@@ -113,8 +114,6 @@ def _problem_of(estimator, X, y, classes):
     """What is trained, and the settings ``(rate, momentum, nesterov, batch size)`` for None."""
     n, d = X.shape[0], X[0].size
     if is_torch_module(estimator):
-        from ._torch_problem import TorchProblem
-
         return TorchProblem(estimator, X, classes[y]), (None, 0.0, False, min(200, n))
     if isinstance(estimator, MLPClassifier):
         if not is_named(estimator.solver, "sgd"):

@@ -1,12 +1,11 @@
-"""Modules of PyTorch; torch is imported when one is asked."""
+"""Modules of PyTorch, and their derivatives by double backward; torch is imported when asked."""
 
+import copy
 from contextlib import contextmanager
 
 import numpy as np
 
 from .._core.torch import import_torch
-from ._answers import CHUNK
-from ._judges import Judge
 
 
 @contextmanager
@@ -45,43 +44,85 @@ def logits_of(module, tensor):
     return found
 
 
-class TorchJudge(Judge):
-    """A module that gives logits, in evaluation mode."""
+class TorchProblem:
+    """A copy of a module in double precision, on fixed rows; the weights are one flat vector.
 
-    kind = "torch"
+    It starts from the weights that the module has, and runs in evaluation mode: dropout and batch
+    statistics would make losses depend on more than the weights.
+    """
 
-    def __init__(self, module):
-        import_torch("a module of PyTorch as estimator")
-        self.estimator = module
+    alpha = 0.0
 
-    def scores(self, X):
+    def __init__(self, module, X, y):
         torch = import_torch("a module of PyTorch as estimator")
-        found = []
-        with judging(self.estimator), torch.no_grad():
-            for first in range(0, len(X), CHUNK):
-                rows = as_tensor(self.estimator, X[first : first + CHUNK])
-                found.append(logits_of(self.estimator, rows).double().cpu().numpy())
-        scores = np.concatenate(found)
-        if np.any(np.isnan(scores)):
-            raise ValueError("estimator: the module gave NaN")
-        self.n_classes = scores.shape[1]
-        return scores
+        self.module = copy.deepcopy(module).double().eval()
+        named = [(k, p) for k, p in self.module.named_parameters() if p.requires_grad]
+        if not named:
+            raise ValueError("estimator: the module has no parameters to train")
+        self.names = [name for name, _ in named]
+        self.shapes = [p.shape for _, p in named]
+        self.start = np.concatenate([p.detach().cpu().numpy().ravel() for _, p in named])
+        device = named[0][1].device
+        self.X = X
+        self._X = torch.as_tensor(X.copy(), device=device)
+        if np.asarray(y).dtype.kind not in "iu" or np.min(y) < 0:
+            raise ValueError("y must hold the numbers of the module's logits, integers from 0")
+        self._y = torch.as_tensor(np.array(y, dtype=np.int64), device=device)
+        n_logits = self._logits(self._theta(self.start), self._X[:1]).shape[1]
+        if np.max(y) >= n_logits:
+            raise ValueError(f"y holds {np.max(y)}, but the module has {n_logits} logits")
 
-    def labels(self, X):
-        return self.scores(X).argmax(axis=1)
+    def initial(self, rng):
+        """The weights of the module."""
+        return self.start
 
-    def codes(self, labels):
-        n_classes = getattr(self, "n_classes", None)
-        ok = np.asarray([isinstance(v, int | np.integer) for v in labels.tolist()])
-        found = np.where(ok, np.where(ok, labels, 0).astype(int), -1)
-        return found if n_classes is None else np.where(found < n_classes, found, -1)
-
-    def pull(self, X, weights):
+    def _theta(self, theta):
         torch = import_torch("a module of PyTorch as estimator")
-        with judging(self.estimator), torch.enable_grad():
-            rows = as_tensor(self.estimator, X).requires_grad_(True)
-            scores = logits_of(self.estimator, rows)
-            given = weights(scores.detach().double().cpu().numpy())
-            given = torch.as_tensor(given, dtype=scores.dtype, device=scores.device)
-            (found,) = torch.autograd.grad((scores * given).sum(), rows)
-        return found.double().cpu().numpy()
+        return torch.as_tensor(theta, device=self._X.device).requires_grad_(True)
+
+    def _logits(self, theta, X):
+        torch = import_torch("a module of PyTorch as estimator")
+        parts, start = {}, 0
+        for name, shape in zip(self.names, self.shapes):
+            size = int(np.prod(shape))
+            parts[name] = theta[start : start + size].reshape(shape)
+            start += size
+
+        def call(rows):
+            return torch.func.functional_call(self.module, parts, (rows,))
+
+        return logits_of(call, X)
+
+    def _losses(self, theta, X, rows):
+        torch = import_torch("a module of PyTorch as estimator")
+        return torch.nn.functional.cross_entropy(
+            self._logits(theta, X), self._y[rows], reduction="none"
+        )
+
+    def loss(self, theta):
+        """Cross-entropies of all rows."""
+        return self._losses(self._theta(theta), self._X, slice(None)).detach().cpu().numpy()
+
+    def _gradients(self, theta, rows, weight, keep):
+        torch = import_torch("a module of PyTorch as estimator")
+        t, X = self._theta(theta), self._X[rows].detach().clone().requires_grad_(True)
+        weight = torch.as_tensor(weight, device=X.device)
+        total = (self._losses(t, X, rows) * weight).sum()
+        return t, X, torch.autograd.grad(total, (t, X), create_graph=keep)
+
+    def gradient(self, theta, rows, weight):
+        """Gradients of a weighted sum of losses by weights and by the inputs of these rows."""
+        _, _, (by_weights, by_inputs) = self._gradients(theta, rows, weight, False)
+        return by_weights.cpu().numpy(), by_inputs.cpu().numpy()
+
+    def tangents(self, theta, rows, weight, V):
+        """Hessian times each direction, and derivatives of inner products by the inputs."""
+        torch = import_torch("a module of PyTorch as estimator")
+        t, X, (g, _) = self._gradients(theta, rows, weight, True)
+        bent, by_inputs = [], []
+        for v in V:
+            inner = g @ torch.as_tensor(v, device=X.device)
+            pair = torch.autograd.grad(inner, (t, X), retain_graph=True, materialize_grads=True)
+            bent.append(pair[0].cpu().numpy())
+            by_inputs.append(pair[1].cpu().numpy())
+        return np.array(bent), np.array(by_inputs)

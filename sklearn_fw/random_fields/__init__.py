@@ -2,24 +2,19 @@
 
 from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import LoopyBPMarginals, TRBPMarginals
-from ._bif import load_bif, save_bif
 from ._display import MarginalsDisplay
 from ._exact import ExactMarginals
-from ._factor_graph import FactorGraph
+from ._fields import FactorGraph, PairwiseMRF
+from ._files import load_bif, load_uai, save_bif, save_uai
 from ._learning import LearnedMRF, MRFLearner
 from ._map import MAPResult
 from ._mean_field import MeanFieldMarginals
 from ._mini_buckets import MiniBucketMarginals
-from ._mrf import PairwiseMRF
 from ._objective import edge_mutual_information, trw_gradient, trw_objective
 from ._perturb_and_map import PerturbAndMAPMarginals
-from ._spanning_trees import (
-    matrix_tree_edge_probabilities,
-    sampled_edge_probabilities,
-)
+from ._spanning_trees import matrix_tree_edge_probabilities, sampled_edge_probabilities
 from ._trw import TRWMarginals
-from ._uai import load_uai, read_uai_evidence, read_uai_solution
-from ._uai_writers import save_uai, save_uai_evidence, save_uai_solution
+from ._uai import read_uai_evidence, read_uai_solution, save_uai_evidence, save_uai_solution
 
 __all__ = [
     "BarrierFrankWolfe",

@@ -20,8 +20,8 @@ from .._core.validation import (
     check_random_state,
 )
 from .._kernels import lazy
-from ._choice import NOTHING_ALLOWED
-from ._estimator import Inference, MarginalsEstimator
+from ._choice import NOTHING_ALLOWED, Inference
+from ._estimator import MarginalsEstimator
 from ._objective import uniform_marginals
 from ._products import make_layout, parts_in_time
 from ._spanning_trees import TreeChoice, matrix_tree_edge_probabilities, starting_rho

@@ -2,18 +2,30 @@
 
 import math
 import sys
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
+from .._core.checked_oracle import checked
 from .._core.validation import is_auto
-from ..inference import BestOf, TreeMaxProduct
+from ..inference import BestOf, TreeMaxProduct, resolve_oracle
 from ..inference._oracles._natural import exact_oracle
-from ..inference._oracles._resolve import trusted_oracle
-from ._estimator import Inference, pairs_of
 
 EXACT_SHARE = 0.6  # of the time that is left that elimination may take where more may follow
 NOTHING_ALLOWED = "potentials of -inf forbid every labelling: no state of some variable is left"
+
+
+@dataclass
+class Inference:
+    """Answer of one inference: node and edge marginals and what is known of log Z."""
+
+    marginals: np.ndarray  # (size,), in the order of mrf.theta
+    log_partition: float
+    upper: float = np.inf
+    lower: float = -np.inf
+    attributes: dict = field(default_factory=dict)  # further fitted attributes
+    notes: list = field(default_factory=list)  # warnings for the user
 
 
 class Choice(NamedTuple):
@@ -49,7 +61,12 @@ def choose_oracle(oracle, mrf):
     """The oracle of an estimator; for "auto" an exact one while that is cheap."""
     if is_auto(oracle):
         return choose(mrf).oracle
-    return trusted_oracle(oracle)
+    return checked(resolve_oracle(oracle))
+
+
+def pairs_of(field):
+    """The field of pairs that methods see which take nothing else."""
+    return field if field._pairs else field.merge().to_pairwise()
 
 
 def exact_inference(mrf, oracle):

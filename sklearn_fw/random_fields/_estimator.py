@@ -1,7 +1,6 @@
 """What all estimators of marginals share: input, learning, completion of rows, and scores."""
 
 import os
-from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -12,30 +11,13 @@ from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.scores import is_forest
-from .._core.validation import (
-    check_data,
-    check_flag,
-    check_integer,
-    check_random_state,
-)
+from .._core.validation import check_data, check_flag, check_integer, check_random_state
 from .._core.warnings import warn
-from ._factor_graph import FactorGraph
+from ._fields import FactorGraph, PairwiseMRF
 from ._forest_rows import ForestRows
 from ._learning import MRFLearner, check_learned, check_states
-from ._mrf import SOFT, PairwiseMRF
+from ._map import allowed_labelling
 from ._products import Products
-
-
-@dataclass
-class Inference:
-    """Answer of one inference: node and edge marginals and what is known of log Z."""
-
-    marginals: np.ndarray  # (size,), in the order of mrf.theta
-    log_partition: float
-    upper: float = np.inf
-    lower: float = -np.inf
-    attributes: dict = field(default_factory=dict)  # further fitted attributes
-    notes: list = field(default_factory=list)  # warnings for the user
 
 
 class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
@@ -78,8 +60,6 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
 
     def _allowed(self, field, share=0.5):
         """An allowed labelling for `_infer`; a ValueError where it is proved that there is none."""
-        from ._map import allowed_labelling  # which imports this file
-
         return allowed_labelling(field, share)
 
     @with_callbacks
@@ -387,11 +367,6 @@ def padded(mrf, marginals):
     return node, edge
 
 
-def pairs_of(field):
-    """The field of pairs that methods see which take nothing else."""
-    return field if isinstance(field, PairwiseMRF) else field.merge().to_pairwise()
-
-
 def from_pairwise(field, merged, pairwise, marginals):
     """Marginals of a factor graph from those of the field of pairs that `merge` of it became."""
     nodes = iter(pairwise.node_blocks(marginals)[field.n_variables :])
@@ -413,35 +388,3 @@ def from_pairwise(field, merged, pairwise, marginals):
         others = tuple(axis for axis, i in enumerate(within) if i not in scope)
         block[:] = found[within].sum(axis=others)
     return flat
-
-
-def soften(mrf, notes):
-    """The potentials with -inf replaced, for methods that need every state to be possible.
-
-    Forbidden entries get so much less than the best of their table that a labelling which has one
-    is `SOFT` nats below every labelling that has none, whatever the scale of the potentials. Log Z
-    can only grow, so an upper bound for the softened field holds for the given one.
-    """
-    forbidden = mrf.theta == -np.inf
-    if not forbidden.any():
-        return mrf.theta
-    theta = mrf.theta.copy()
-    blocks = [*mrf.node_blocks(theta), *mrf.factor_blocks(theta)]
-    tops, ranges = [], []
-    for block in blocks:
-        finite = block[block > -np.inf]
-        if not finite.size:
-            raise ValueError("a table of potentials is -inf everywhere: no labelling is allowed")
-        tops.append(finite.max())
-        ranges.append(tops[-1] - finite.min())
-    penalty = SOFT + float(np.sum(ranges))
-    for block, top in zip(blocks, tops, strict=True):
-        block[block == -np.inf] = top - penalty
-    notes.append(
-        UserWarning(
-            f"{int(forbidden.sum())} of {len(theta)} potentials are -inf (hard constraints): they "
-            f"count as {penalty:.3g} nats below the best entry of their table; ExactMarginals "
-            f"keeps them, and so does oracle='auto' where the graph is narrow enough"
-        )
-    )
-    return theta

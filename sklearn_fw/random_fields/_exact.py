@@ -5,9 +5,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.scores import is_forest
 from .._core.validation import check_integer, check_random_state
 from ..inference import Elimination, TreeMaxProduct
-from ._choice import exact_inference
-from ._estimator import Inference, MarginalsEstimator
-from ._mrf import PairwiseMRF
+from ._choice import Inference, exact_inference
+from ._estimator import MarginalsEstimator
+from ._fields import PairwiseMRF
 from ._reduced import Reduced
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._kernels import lazy
-from ._mrf import PairwiseMRF
+from ._fields import PairwiseMRF
 
 tree = lazy("graphs.tree")
 

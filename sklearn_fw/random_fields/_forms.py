@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._core.scores import integers
-from .._core.validation import check_array_of_numbers
+from .._core.scores import floats, integers
+from .._core.validation import check_array_of_numbers, check_list
 
 
 class OtherForms:
@@ -142,3 +142,41 @@ class OtherForms:
             for (i, j), table in zip(self.edges, self.pairwise)
         )
         return graph
+
+
+def potentials(block, name, n_dims):
+    block = np.array(floats(block, name))
+    if block.ndim != n_dims or block.size == 0:
+        raise ValueError(f"{name} must have {n_dims} axes and no empty one, got {block.shape}")
+    return block
+
+
+def tables_of(pairwise, edges, n_states):
+    if pairwise is None:
+        if len(edges):
+            raise ValueError("pairwise is None, but there are edges: give each a table")
+        return []
+    pairwise = check_list(pairwise, "pairwise", "tables, one for each edge")
+    if len(pairwise) and all(np.ndim(row) == 1 for row in pairwise):
+        pairwise = [pairwise] * len(edges)
+    if len(pairwise) != len(edges):
+        raise ValueError(f"pairwise holds {len(pairwise)} tables for {len(edges)} edges")
+    tables = []
+    for e, (table, (i, j)) in enumerate(zip(pairwise, edges)):
+        table = potentials(table, f"pairwise[{e}]", 2)
+        if table.shape != (n_states[i], n_states[j]):
+            raise ValueError(
+                f"pairwise[{e}] must have shape {(int(n_states[i]), int(n_states[j]))}, the "
+                f"numbers of states of variables {i} and {j}; got {table.shape}"
+            )
+        tables.append(table)
+    return tables
+
+
+def canonical(edges, tables):
+    """Edges from the lower to the higher variable, parallel ones added up."""
+    merged = {}
+    for (i, j), table in zip(edges.tolist(), tables):
+        key, table = ((i, j), table) if i < j else ((j, i), table.T)
+        merged[key] = merged[key] + table if key in merged else table
+    return np.array(list(merged), dtype=np.int64).reshape(-1, 2), list(merged.values())

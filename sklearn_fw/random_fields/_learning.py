@@ -23,8 +23,8 @@ from .._core.validation import (
 )
 from .._core.warnings import warn
 from ..optim.domains import SpanningTrees
+from ._fields import PairwiseMRF
 from ._forest_rows import ForestRows
-from ._mrf import PairwiseMRF
 from ._spanning_trees import matrix_tree_edge_probabilities
 
 WORDS = re.compile("could not convert string|must hold numbers")  # of tables without numbers

@@ -7,16 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.budget import part_of_time, time_budget, time_left
+from .._core.checked_oracle import checked
 from .._core.loop import get_logger
 from .._core.scores import is_forest
 from .._core.validation import check_time_limit, is_auto
-from ..inference import TRWS, BestOf, IteratedLocalSearch
-from ..inference._oracles._resolve import trusted_oracle
+from ..inference import TRWS, BestOf, IteratedLocalSearch, resolve_oracle
 from ._choice import EXACT_SHARE, NOTHING_ALLOWED, choose
-from ._estimator import soften
 from ._factor_program import n_equations, solve_factor_program
-from ._mrf import PairwiseMRF
-from ._reduced import Reduced
+from ._reduced import Reduced, soften
 from ._regions import RegionSearch
 
 # Rounds of local search for each variable where nothing else is waited for, and their bounds.
@@ -75,7 +73,7 @@ def find_map(field, oracle, start, time_limit):
         start = field.check_labelling(start, "start")
     auto = is_auto(oracle)
     with time_budget(time_limit, ends_oracles=True):
-        if isinstance(field, PairwiseMRF) and (not auto or _as_pairs(field)):
+        if field._pairs and (not auto or _as_pairs(field)):
             labels, bound, reason = _find_in_pairs(field, None if auto else oracle, start)
         else:
             labels, bound, reason = _find_in_factors(field, None if auto else oracle)
@@ -100,7 +98,7 @@ def allowed_labelling(field, share=1.0):
     if field.theta.min() > -np.inf or time_left() <= 0.0:
         return None
     with part_of_time(share, ALLOWED_SECONDS):
-        if isinstance(field, PairwiseMRF) and is_forest(field.edges, field.n_variables):
+        if field._pairs and is_forest(field.edges, field.n_variables):
             labels, bound, _ = _find_in_pairs(field, None, None)
         else:
             labels, bound, _ = _find_in_factors(field, None, first=True)
@@ -117,7 +115,7 @@ def _score(field, labels):
 def _as_pairs(field):
     """Whether the field of pairs that a field is or becomes is worth its memory and the time."""
     n_edges, k = sum(map(len, field.scopes)), int(field.n_states.max())
-    if not isinstance(field, PairwiseMRF):
+    if not field._pairs:
         n_allowed = (np.count_nonzero(t > -np.inf) for t in field.tables if t.ndim > 2)
         k = max([k, *n_allowed])
     seconds = n_edges * SECONDS_PER_EDGE
@@ -138,7 +136,7 @@ def _find_in_pairs(mrf, oracle, start):
     scores = mrf.scores()
     if oracle is not None:
         reason = "the oracle that was given"
-        labels, value, bound = trusted_oracle(oracle).argmax(scores, start)
+        labels, value, bound = checked(resolve_oracle(oracle)).argmax(scores, start)
     else:
         # A labelling takes a third of the time of marginals, which `choose` reckons with.
         choice = choose(mrf, 3.0 * EXACT_SHARE * time_left())
@@ -188,7 +186,9 @@ def _find_in_factors(graph, oracle, first=False):
     labels = np.array([block.argmax() for block in rest.unary])
     bound = sum(block.max() for block in (*rest.unary, *rest.tables))
     if oracle is not None:
-        found, _, bound = trusted_oracle(oracle).argmax(rest.merge().to_pairwise().scores())
+        found, _, bound = checked(resolve_oracle(oracle)).argmax(
+            rest.merge().to_pairwise().scores()
+        )
         labels = np.asarray(found[: rest.n_variables], np.int64)
     elif time_left() > 0.0:
         if not first and _as_pairs(rest):

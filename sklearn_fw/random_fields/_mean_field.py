@@ -9,7 +9,8 @@ from .._core.budget import budget_now
 from .._core.loop import IterativeMethod, drive
 from .._core.result import History, Status
 from .._core.validation import check_integer, check_positive, check_random_state
-from ._estimator import Inference, MarginalsEstimator
+from ._choice import Inference
+from ._estimator import MarginalsEstimator
 from ._products import Products
 
 

@@ -11,8 +11,8 @@ from .._core.budget import time_left
 from .._core.loop import IterativeMethod, drive
 from .._core.result import Status
 from .._core.validation import check_integer, check_not_negative
-from ._choice import NOTHING_ALLOWED
-from ._estimator import Inference, MarginalsEstimator
+from ._choice import NOTHING_ALLOWED, Inference
+from ._estimator import MarginalsEstimator
 from ._products import Products
 from ._reduced import Reduced
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from .._core.files import check_path
 from .._core.validation import check_array_of_numbers
+from ._uai import read_uai_evidence, read_uai_field, write_uai
 
 
 class Networks:
@@ -25,9 +26,8 @@ class Networks:
         field : PairwiseMRF or FactorGraph
             The random field; a `PairwiseMRF` where no factor is on more than two variables.
         """
-        from ._uai import load_uai, read_uai_evidence
-
-        mrf = load_uai(path)
+        unary, factors, constant = read_uai_field(path)
+        mrf = cls._narrow(unary, factors, constant=constant)
         if not isinstance(mrf, cls._base):
             raise ValueError(
                 f"{path} has a factor on {max(map(len, mrf.scopes))} variables, and PairwiseMRF "
@@ -52,9 +52,7 @@ class Networks:
         path : str or path
             File to write.
         """
-        from ._uai_writers import save_uai
-
-        save_uai(self, path)
+        write_uai(self, path)
 
     @classmethod
     def from_pgmpy(cls, model):

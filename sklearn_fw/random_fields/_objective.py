@@ -4,7 +4,7 @@ import numpy as np
 
 from .._core.validation import check_array_of_numbers
 from .._kernels import lazy
-from ._mrf import PairwiseMRF
+from ._fields import PairwiseMRF
 
 trw = lazy("graphs.trw")
 

@@ -8,10 +8,10 @@ from sklearn.utils.parallel import delayed
 from .._core.scores import PairwiseScores
 from .._core.threads import parallel
 from .._core.validation import check_choice, check_integer, check_random_state
-from ._choice import choose_oracle
-from ._estimator import Inference, MarginalsEstimator, pairs_of
+from ._choice import Inference, choose_oracle, pairs_of
+from ._estimator import MarginalsEstimator
+from ._fields import PairwiseMRF
 from ._map import allowed_labelling
-from ._mrf import PairwiseMRF
 
 
 class PerturbAndMAPMarginals(MarginalsEstimator):

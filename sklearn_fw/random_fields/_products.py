@@ -8,7 +8,7 @@ import numpy as np
 from .._core.budget import time_left
 from .._core.packed import starts_of
 from .._kernels import lazy
-from ._mrf import PairwiseMRF
+from ._fields import PairwiseMRF
 
 belief_propagation = lazy("graphs.belief_propagation")
 factors = lazy("graphs.factors")
@@ -38,7 +38,8 @@ class Products:
             self._layout = make_layout(field)
         else:
             self._layout = _factor_layout(field)
-        self._kernels, self._work = belief_propagation, np.ones(field.n_variables)
+        self._kernels = belief_propagation if field._pairs else factors
+        self._work = np.ones(field.n_variables)
         for scope in field.scopes:
             size = len(scope) * math.prod(field.n_states[i] for i in scope)
             for i in scope:

@@ -4,8 +4,9 @@ import numpy as np
 
 from ..inference._oracles._factor_elimination import FactorElimination
 from ._choice import NOTHING_ALLOWED
-from ._factor_graph import FactorGraph
 
+# Nats below the best entry of its table, for what -inf forbids, where a method needs numbers.
+SOFT = 30.0
 N_ORDERS = 32  # tried where tables are large: a few hundredths of a second spare many seconds
 
 
@@ -96,7 +97,7 @@ class Reduced:
     def graph(self):
         """The variables that are left as a factor graph of their own; needs one."""
         factors = list(zip(self.scopes, self.tables))
-        return FactorGraph._of(self.unary, factors, constant=self.constant)
+        return self.field._graph(self.unary, factors, constant=self.constant)
 
     def labels(self, labels):
         """Labels of the field from those of `graph`."""
@@ -153,3 +154,35 @@ class Reduced:
         for i, column in zip(self.free, labels.T):
             full[:, i] = self.states[i][column]
         return full
+
+
+def soften(mrf, notes):
+    """The potentials with -inf replaced, for methods that need every state to be possible.
+
+    Forbidden entries get so much less than the best of their table that a labelling which has one
+    is `SOFT` nats below every labelling that has none, whatever the scale of the potentials. Log Z
+    can only grow, so an upper bound for the softened field holds for the given one.
+    """
+    forbidden = mrf.theta == -np.inf
+    if not forbidden.any():
+        return mrf.theta
+    theta = mrf.theta.copy()
+    blocks = [*mrf.node_blocks(theta), *mrf.factor_blocks(theta)]
+    tops, ranges = [], []
+    for block in blocks:
+        finite = block[block > -np.inf]
+        if not finite.size:
+            raise ValueError("a table of potentials is -inf everywhere: no labelling is allowed")
+        tops.append(finite.max())
+        ranges.append(tops[-1] - finite.min())
+    penalty = SOFT + float(np.sum(ranges))
+    for block, top in zip(blocks, tops, strict=True):
+        block[block == -np.inf] = top - penalty
+    notes.append(
+        UserWarning(
+            f"{int(forbidden.sum())} of {len(theta)} potentials are -inf (hard constraints): they "
+            f"count as {penalty:.3g} nats below the best entry of their table; ExactMarginals "
+            f"keeps them, and so does oracle='auto' where the graph is narrow enough"
+        )
+    )
+    return theta

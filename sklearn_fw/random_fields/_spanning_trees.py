@@ -18,8 +18,8 @@ from ..optim._frank_wolfe._core import FrankWolfe
 from ..optim._frank_wolfe._iterate import Iterate
 from ..optim.domains import SpanningTrees
 from ..optim.domains._trees import adjacency
-from ._mrf import SOFT
 from ._objective import edge_mutual_information
+from ._reduced import SOFT
 
 spanning_trees = lazy("graphs.spanning_trees")
 

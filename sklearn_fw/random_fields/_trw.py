@@ -7,19 +7,28 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from .._core.budget import part_of_time, time_left
+from .._core.checked_oracle import checked
 from .._core.loop import get_logger
 from .._core.result import Outcome, Status
 from .._core.scores import is_forest
 from .._core.validation import check_choice, check_integer, check_positive, is_auto
 from .._kernels import lazy
-from ..inference import BestOf
-from ..inference._oracles._resolve import trusted_oracle
+from ..inference import BestOf, resolve_oracle
 from ..optim.domains import LocalPolytope, MarginalPolytope
 from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import make_layout
-from ._choice import EXACT_SHARE, Choice, choose, exact_inference, require_allowed
-from ._estimator import Inference, MarginalsEstimator, pairs_of, soften
+from ._choice import (
+    EXACT_SHARE,
+    Choice,
+    Inference,
+    choose,
+    exact_inference,
+    pairs_of,
+    require_allowed,
+)
+from ._estimator import MarginalsEstimator
 from ._frank_wolfe import TRWRun, tighten
+from ._reduced import soften
 from ._spanning_trees import starting_rho, tree_gap
 
 belief_propagation = lazy("graphs.belief_propagation")
@@ -283,7 +292,7 @@ class TRWMarginals(MarginalsEstimator):
             return Choice(None, False, "polytope='local': a linear program")
         if is_auto(self.oracle):
             return choose(mrf, EXACT_SHARE * time_left())
-        return Choice(trusted_oracle(self.oracle), False, "the oracle that was given")
+        return Choice(checked(resolve_oracle(self.oracle)), False, "the oracle that was given")
 
     def _answer_of(self, run, rho, rho_gap, status, notes, has_allowed):
         """What a run found, and what it says for itself."""

@@ -1,13 +1,16 @@
-"""Reading files of the UAI inference competitions: random fields, evidence and solutions."""
+"""Files of the UAI inference competitions: random fields, evidence and solutions."""
 
 import math
 
 import numpy as np
 
-from .._core.files import damage, read_text
-from ._factor_graph import MOST_AXES, FactorGraph
-from ._mrf import PairwiseMRF
+from .._core.files import check_path, damage, read_text
+from .._core.scores import as_array, integers
+from .._core.validation import check_array_of_numbers, check_choice, check_list, is_auto
 
+LARGEST_EXPONENT = 700.0  # exp of it and of its negative are normal numbers of float64
+MOST_PARTS = 10_000  # factors written for one table
+MOST_AXES = 32  # of an array of numpy 1
 LARGEST_INTEGER = 10**15  # far more than memory holds of anything that files count
 # States that variables may have besides those that the words of the file could describe.
 FREE_STATES = 10**7
@@ -15,53 +18,8 @@ FREE_STATES = 10**7
 ROUNDING, MOST_ROUNDING = 5e-4, 1e-2
 
 
-def load_uai(path):
-    """Read a random field from a file of the UAI format.
-
-    Parameters
-    ----------
-    path : str or path
-        Text file with the preamble MARKOV or BAYES, or such a file packed by gzip (``.gz``).
-
-    Returns
-    -------
-    field : PairwiseMRF or FactorGraph
-        A `PairwiseMRF` where no factor is on more than two variables. The product of all factors,
-        as logarithms: those on the same variables are multiplied, those on no variable go to
-        ``constant``, and zeros become ``-inf`` (hard constraints).
-
-    See Also
-    --------
-    save_uai : Write such a file.
-    read_uai_evidence : Read the observed states that go with it.
-    sklearn_fw.random_fields.FactorGraph.from_uai : Reads a random field and conditions it.
-
-    Notes
-    -----
-    The file holds numbers with any white space between them: the number of variables, their
-    numbers of states, the number of factors; for each factor the number of its variables and the
-    variables; for each factor the size of its table and the table, not as logarithms, the last
-    variable of the factor changing fastest. The tables of a BAYES file are conditional
-    probabilities and are read in the same way.
-
-    References
-    ----------
-    .. [1] UAI 2014 Inference Competition, Description of the file formats.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from sklearn_fw.random_fields import load_uai
-    >>> text = "MARKOV 2  2 3  2  1 0  2 0 1  2  0.5 0.5  6  1 2 3  4 5 6"
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "two.uai")
-    ...     _ = file.write_text(text)
-    ...     mrf = load_uai(file)
-    >>> mrf
-    PairwiseMRF(n_variables=2, n_edges=1, n_states=2..3)
-    >>> mrf.score([[1, 2]]).round(4)  # log(0.5 * 6)
-    array([1.0986])
-    """
+def read_uai_field(path):
+    """What `load_uai` makes a random field of: blocks of variables, factors and a constant."""
     tokens = _Tokens(path)
     if tokens.word() not in ("MARKOV", "BAYES"):
         tokens.fail(f"the preamble must be MARKOV or BAYES, got {tokens.last!r}")
@@ -84,8 +42,7 @@ def load_uai(path):
         if total.max() == -np.inf:
             what = f"variable {scope[0]}" if scope else "no variable"
             tokens.fail(f"the factors on {what} are zero everywhere: nothing is allowed", place)
-    kind = PairwiseMRF if max(map(len, scopes), default=0) <= 2 else FactorGraph
-    return kind._of(unary, factors, constant=constant[0])
+    return unary, factors, constant[0]
 
 
 def read_uai_evidence(path):
@@ -330,3 +287,123 @@ def _read_marginals(tokens, variable):
             f"the probabilities of variable {variable} must sum to one, they sum to {row.sum():.6g}"
         )
     return row
+
+
+def write_uai(mrf, path):
+    """Write the file of `save_uai`."""
+    path, mrf = check_path(path), mrf._plain()  # as the class has it, whatever a subclass says
+    blocks = [(f"1 {i}", block) for i, block in enumerate(mrf.unary)]
+    for scope, table in zip(mrf.scopes, mrf.tables):
+        name = " ".join(map(str, (len(scope), *scope)))
+        blocks.append((name, table.reshape(len(table), -1)))
+    if mrf.constant:
+        blocks.append(("0", np.array([mrf.constant])))
+    scopes, tables = [], []
+    for scope, block in blocks:
+        finite = block[block > -np.inf]
+        n_parts = max(1, int(np.ceil(np.abs(finite).max(initial=0.0) / LARGEST_EXPONENT)))
+        if n_parts > MOST_PARTS:
+            raise ValueError(
+                f"mrf has a log-potential of {np.abs(finite).max():.6g}, beyond what files of "
+                f"exponentials can hold, {MOST_PARTS * LARGEST_EXPONENT:g}: scale it"
+            )
+        rows = np.exp(np.atleast_2d(block) / n_parts).tolist()
+        table = "\n".join(" ".join(map(repr, row)) for row in rows)
+        scopes += [scope] * n_parts
+        tables += [f"\n{block.size}\n{table}"] * n_parts
+    n_states = " ".join(map(str, mrf.n_states))
+    lines = ["MARKOV", str(mrf.n_variables), n_states, str(len(scopes)), *scopes, *tables, ""]
+    path.write_text("\n".join(lines), encoding="ascii")
+
+
+def save_uai_evidence(observed, path):
+    """Write observed states to an evidence file of the UAI format.
+
+    Parameters
+    ----------
+    observed : dict of int to int
+        State of each observed variable, such as ``evidence`` of a field.
+    path : str or path
+        Text file to write; an existing one is overwritten.
+
+    See Also
+    --------
+    read_uai_evidence : Reads the same.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn_fw.random_fields import save_uai_evidence
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "two.uai.evid")
+    ...     save_uai_evidence({0: 1, 3: 0}, file)
+    ...     file.read_text().split()
+    ['2', '0', '1', '3', '0']
+    """
+    if not isinstance(observed, dict):
+        raise TypeError(f"observed must be a dict, got {type(observed).__name__}")
+    pairs = integers(list(observed.items()), "observed", 2)
+    if pairs.min(initial=0) < 0:
+        raise ValueError("observed must hold numbers >= 0 of variables and states")
+    words = [len(pairs), *pairs.ravel().tolist()]
+    check_path(path).write_text(" ".join(map(str, words)) + "\n", encoding="ascii")
+
+
+def save_uai_solution(solution, path, kind="auto"):
+    """Write marginals, the partition function or a labelling in the UAI format of solutions.
+
+    Parameters
+    ----------
+    solution : float, list of arrays of shape (n_states_i,), or array of integers
+        The natural logarithm of the partition function; or the marginals of all variables, see
+        `FactorGraph.complete_marginals`; or a labelling, see `FactorGraph.complete`.
+    path : str or path
+        Text file to write; an existing one is overwritten.
+    kind : {"auto", "PR", "MAR", "MAP", "MPE"}, default="auto"
+        First word of the file. "auto" is PR for a number, MAP for a labelling and else MAR.
+
+    See Also
+    --------
+    read_uai_solution : Reads the same, up to rounding of 1e-15.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn_fw.random_fields import save_uai_solution
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "two.uai.MAR")
+    ...     save_uai_solution([[0.5, 0.5], [0.25, 0.75]], file)
+    ...     print(file.read_text())
+    MAR
+    2 2 0.5 0.5 2 0.25 0.75
+    <BLANKLINE>
+    """
+    check_choice(kind, "kind", {"auto", "PR", "MAR", "MAP", "MPE"})
+    path = check_path(path)
+    if is_auto(kind):
+        array = None if isinstance(solution, list | tuple) else as_array(solution, "solution")
+        is_number = array is not None and array.ndim == 0
+        is_labelling = not is_number and all(np.ndim(row) == 0 for row in solution)
+        kind = "PR" if is_number else "MAP" if is_labelling else "MAR"
+    if kind == "PR":
+        number = check_array_of_numbers(solution, "solution", finite=True)
+        if number.ndim:
+            raise ValueError(f"solution must be a number for PR, got shape {number.shape}")
+        words = [repr(float(number) / math.log(10.0))]
+    elif kind == "MAR":
+        rows = [
+            check_array_of_numbers(row, f"solution[{i}]")
+            for i, row in enumerate(check_list(solution, "solution", "marginals"))
+        ]
+        for i, row in enumerate(rows):
+            if row.ndim != 1 or not row.size or row.min() < 0 or abs(row.sum() - 1.0) > 1e-6:
+                raise ValueError(f"solution[{i}] must hold probabilities that sum to one")
+        words = [len(rows)]
+        for row in rows:
+            words += [len(row), *map(repr, row.tolist())]
+    else:
+        labels = integers(solution, "solution", None)
+        if labels.ndim != 1 or not labels.size or labels.min() < 0:
+            raise ValueError(f"solution must hold one state >= 0 for each variable for {kind}")
+        words = [len(labels), *labels.tolist()]
+    path.write_text(f"{kind}\n{' '.join(map(str, words))}\n", encoding="ascii")

@@ -9,18 +9,12 @@ from _problems import PROBLEMS, part_blocks, problem
 from sklearn_fw._kernels.structured import block_rules
 from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.inference import resolve_oracle
-from sklearn_fw.structured._solvers._accelerators import TWINS
-from sklearn_fw.structured._solvers._dual_ascent import ascend_blocks
 from sklearn_fw.structured._solvers._saddle_point import saddle_visits
 from sklearn_fw.structured._solvers._subgradient import subgradient_visits
-from sklearn_fw.structured._solvers._variance_reduced import smooth_pass, svrg_walk
 from sklearn_fw.structured._solvers._visits import visit_blocks
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-10}  # equal up to the order of sums
 STEPS = ("fw", "pairwise", "away", "hybrid")
-PASSES = (
-    ascend_blocks, saddle_visits, smooth_pass, subgradient_visits, svrg_walk, visit_blocks,
-)  # fmt: skip
 
 
 def pair_of(name, oracle):
@@ -69,12 +63,6 @@ def order_for(rng, n):
         more = rng.permutation(n)
         order = np.concatenate([order, more[::-1] if more[0] == order[-1] else more])
     return order
-
-
-def test_every_pass_has_a_twin():
-    import sklearn_fw.structured._solvers._compiled  # noqa: F401  registers them
-
-    assert set(TWINS) == {plain.__name__ for plain in PASSES}
 
 
 @pytest.mark.parametrize("bounded", [False, True], ids=["free", "box"])

@@ -6,15 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.oracle import Oracle
-from ..._core.scores import PairwiseScores, allowed, arrays_of, check_range, expect_scores
+from ..._core.scores import PairwiseScores, allowed, expect_scores
 from ..._core.validation import check_integer
 from ..._kernels import lazy
-from ._settle import ROUNDING, settled
+from ._qpbo import QPBO, fill_arcs, nothing_allowed, switch_form
+from ._settle import settled
 
 max_flow = lazy("graphs.max_flow")
-
-DIAGONAL = [0, 1], [0, 1]
-OFF_DIAGONAL = [0, 1], [1, 0]
 
 
 class GraphCut(Oracle):
@@ -168,8 +166,6 @@ class GraphCut(Oracle):
             return None
         if form.crossed.any() and start is not None:
             # What is left out of attractive tables leaves others, which roof duality takes.
-            from ._qpbo import QPBO  # which imports this file
-
             return QPBO()._relax(scores, start)
         refuse_crossed(form, scores)
         cut = Cut.of(form, scores.edges)
@@ -232,149 +228,3 @@ def _others(unary, labels, nodes):
         return part
 
     return differ_first
-
-
-class SwitchForm(NamedTuple):
-    """Scores of two states as gains of states 1 and losses of edges.
-
-    The score of labels ``x`` that are allowed is::
-
-        constant + sum_t gain[t] x[t] - sum_e loss[e]
-
-    where ``loss[e]`` is ``forward[e]`` if ``x[a] = 0, y = 1``, ``backward[e]`` if
-    ``x[a] = 1, y = 0``, and 0 otherwise; ``y`` is ``x[b]``, or ``1 - x[b]`` on edges that are
-    crossed, which are those that are not attractive.
-    """
-
-    constant: float
-    gain: np.ndarray  # (n_nodes,)
-    forward: np.ndarray  # (n_edges,), not negative, inf if the pair is forbidden
-    backward: np.ndarray  # (n_edges,)
-    crossed: np.ndarray  # (n_edges,) bool
-    fixed: np.ndarray  # (n_nodes,) int, the only state allowed or -1; such nodes have gain 0
-    rounding: float  # how far sums of these numbers may be off
-
-    def merge(self, labels):
-        """Labels of all nodes from those of nodes that are not fixed."""
-        return np.where(self.fixed < 0, labels, self.fixed).astype(np.int32)
-
-
-def switch_form(scores, name):
-    """The `SwitchForm` of scores of at most two states; None if every labelling is forbidden."""
-    if scores.n_states == 2 and (form := _finite_form(scores)) is not None:
-        return form
-    unary, tables = scores.unary, scores.pairwise
-    check_range(scores)
-    if scores.n_states > 2:
-        raise ValueError(
-            f"{name} needs two states per node, got {scores.n_states}; TreeMaxProduct() takes more "
-            f"on graphs without cycles, MILP() and Enumeration() on small graphs of any kind"
-        )
-    if scores.n_states == 1:
-        unary = np.pad(unary, ((0, 0), (0, 1)), constant_values=-np.inf)
-        tables = np.pad(tables, ((0, 0), (0, 1), (0, 1)))
-    fixed = np.full(len(unary), -1)
-    if unary.min() == -np.inf or (tables.size and tables.min() == -np.inf):
-        possible = possible_states(unary, tables, scores.edges)
-        if not possible.any(axis=1).all():
-            return None
-        fixed[~possible[:, 1]] = 0
-        fixed[~possible[:, 0]] = 1
-        unary, tables = _without_fixed(unary, tables, scores.edges, fixed)
-
-    a, b = scores.edges.T
-    equal, differ = tables[:, *DIAGONAL], tables[:, *OFF_DIAGONAL]
-    no_equal, no_differ = equal == -np.inf, differ == -np.inf
-    equal, differ = _filled(equal, differ), _filled(differ, equal)
-    bias = (equal[:, 1] - equal[:, 0]) / 2  # what both nodes gain by state 1
-    tilt = (differ[:, 1] - differ[:, 0]) / 2  # what the first gains and the second loses
-    attraction = (equal.sum(axis=1) - differ.sum(axis=1)) / 2
-    size = np.abs(equal).sum(axis=1) + np.abs(differ).sum(axis=1)
-    attraction[np.abs(attraction) <= ROUNDING * size] = 0.0
-    # Weights at their bound may be off by the rounding of larger numbers.
-    largest = np.abs(unary).max(where=np.isfinite(unary), initial=0.0)
-    lost = (attraction < 0.0) & (attraction >= -ROUNDING * largest)
-    lost_sum = -attraction[lost].sum()
-    attraction[lost] = 0.0
-
-    n_nodes = len(unary)
-    gain = unary[:, 1] - unary[:, 0]
-    gain += np.bincount(a, bias + tilt, n_nodes) + np.bincount(b, bias - tilt, n_nodes)
-    crossed = (attraction < 0.0) | no_equal.any(axis=1)
-    forbidden = np.where(crossed[:, None], no_equal, no_differ)
-    loss = np.where(forbidden, np.inf, np.abs(attraction)[:, None])
-    constant = unary[:, 0].sum() + equal[:, 0].sum() - np.minimum(attraction, 0.0).sum()
-    rounding = float(ROUNDING * (np.abs(unary).sum() + size.sum()) + lost_sum)
-    return SwitchForm(constant, gain, loss[:, 0], loss[:, 1], crossed, fixed, rounding)
-
-
-def _finite_form(scores):
-    """The `SwitchForm` where nothing is forbidden, else None: half of the time of a small cut."""
-    unary, tables, edge_table = arrays_of(scores)
-    edges = np.array(scores.edges, dtype=np.int64, order="C")
-    gain, loss, crossed = np.empty(len(unary)), np.empty(len(edges)), np.empty(len(edges), bool)
-    constant, rounding = max_flow.switch_form(
-        unary, tables, edge_table, edges, ROUNDING, gain, loss, crossed
-    )
-    if np.isnan(rounding):
-        return None
-    fixed = np.full(len(unary), -1)
-    return SwitchForm(constant, gain, loss, loss, crossed, fixed, rounding)
-
-
-def possible_states(unary, tables, edges):
-    """States that are left when each needs an allowed pair on every edge: (n_nodes, n_states) bool.
-
-    What is left out is in no allowed labelling (arc consistency).
-    """
-    possible = unary > -np.inf
-    pairs = tables > -np.inf
-    a, b = edges.T
-    while True:
-        before = possible.sum()
-        for ends, supported in (
-            (a, (pairs & possible[b][:, None, :]).any(axis=2)),
-            (b, (pairs & possible[a][:, :, None]).any(axis=1)),
-        ):
-            edge, state = np.nonzero(~supported)
-            possible[ends[edge], state] = False
-        if possible.sum() == before:
-            return possible
-
-
-def nothing_allowed(scores):
-    """The answer of an oracle when every labelling is forbidden."""
-    return np.zeros(scores.n_nodes, np.int32), -np.inf, -np.inf
-
-
-def fill_arcs(edges, forward, backward, excess):
-    """The flow problem of the kernels, with room ``forward`` along edges and ``backward`` back."""
-    edges = np.array(edges, dtype=np.int64, order="C")
-    first, head, sister, arc = max_flow.sort_arcs(edges, len(excess))
-    residual = np.empty(len(head))
-    residual[arc] = forward
-    residual[sister[arc]] = backward
-    return max_flow.Arcs(first, head, sister, residual, excess)
-
-
-def _without_fixed(unary, tables, edges, fixed):
-    """Scores in which it does not matter what a fixed node does: both states have those of one."""
-    nodes = np.flatnonzero(fixed >= 0)
-    unary, tables = unary.copy(), tables.copy()
-    unary[nodes, 1 - fixed[nodes]] = unary[nodes, fixed[nodes]]
-    for view, ends in ((tables, edges[:, 0]), (tables.transpose(0, 2, 1), edges[:, 1])):
-        at = np.flatnonzero(fixed[ends] >= 0)
-        state = fixed[ends[at]]
-        view[at, 1 - state] = view[at, state]
-    return unary, tables
-
-
-def _filled(own, other):
-    """One diagonal of each table, with numbers for forbidden pairs that make both sums equal.
-
-    No table has forbidden pairs on both diagonals once states without an allowed pair are fixed.
-    """
-    gone = own == -np.inf
-    total = other.sum(axis=1, keepdims=True)
-    rest = np.where(gone.all(axis=1, keepdims=True), total / 2, total - own[:, ::-1])
-    return np.where(gone, rest, own)

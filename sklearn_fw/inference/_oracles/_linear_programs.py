@@ -10,7 +10,6 @@ from ..._core.oracle import Oracle
 from ..._core.scores import expect_scores
 from ..._core.validation import check_flag, check_not_negative, check_time_limit
 from ._adjacency import first_labels
-from ._graph_cut import nothing_allowed
 from ._local_polytope import (
     Polytope,
     agreeing,
@@ -21,7 +20,7 @@ from ._local_polytope import (
     without_impossible_pairs,
 )
 from ._plans import PlanCache
-from ._qpbo import half_integral
+from ._qpbo import half_integral, nothing_allowed
 from ._settle import settled
 
 # What results of scipy.optimize.milp and linprog call their status.

@@ -11,9 +11,8 @@ from ..._core.scores import arrays_of, expect_scores
 from ..._core.validation import check_integer
 from ..._kernels import lazy
 from ._adjacency import first_labels
-from ._graph_cut import SwitchForm
 from ._plans import PlanCache
-from ._qpbo import roof_dual
+from ._qpbo import SwitchForm, roof_dual
 from ._settle import ROUNDING
 
 max_flow = lazy("graphs.max_flow")

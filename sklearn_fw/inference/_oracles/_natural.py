@@ -4,9 +4,9 @@ import math
 
 from ..._core.scores import is_forest
 from ..._core.validation import is_auto
-from ._best_of import BestOf
 from ._elimination import Elimination
 from ._enumeration import Enumeration
+from ._resolve import BestOf
 from ._tree import TreeMaxProduct
 from ._trws import TRWS
 

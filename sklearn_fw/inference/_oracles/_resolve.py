@@ -1,10 +1,16 @@
-"""From what a user writes as ``oracle=`` to an oracle."""
+"""From what a user writes as ``oracle=`` to an oracle, or to several, the best answer returned."""
 
+import functools
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
 from sklearn.base import clone
 
 from ..._core.checked_oracle import can_be_asked, checked
-from ..._core.validation import is_auto
-from ._best_of import BestOf
+from ..._core.oracle import Oracle
+from ..._core.scores import expect_scores
+from ..._core.validation import check_not_negative, is_auto
 from ._branch_and_bound import BranchAndBound
 from ._callable import CallableOracle
 from ._chain import Viterbi
@@ -20,6 +26,161 @@ from ._qpbo import QPBO
 from ._toulbar2 import Toulbar2
 from ._tree import TreeMaxProduct
 from ._trws import TRWS
+
+
+class Attempt(NamedTuple):
+    """One line of `BestOf.compare`."""
+
+    oracle: object  # name or object
+    value: float
+    upper_bound: float
+    seconds: float
+
+
+class BestOf(Oracle):
+    """Best answer of several oracles, by default of all fast ones for general graphs.
+
+    Returns the labelling with the largest score of `PairwiseScores` that any of them finds, with
+    the smallest of their bounds. Choose it on graphs with cycles that are too large for an exact
+    oracle, where none of the approximate ones is always ahead.
+
+    Parameters
+    ----------
+    oracles : "auto" or list of (str, object or callable), default="auto"
+        The oracles, in the order in which they are asked, as names, objects or functions that
+        `resolve_oracle` knows. "auto" is ``("qpbo", "trws", "ils")`` for scores with at most two
+        states, padding included, and ``("trws", "ils")`` for others.
+
+    tol : float, default=0.0
+        Share of its score by which an answer may fall short of its bound and still be good enough:
+        the oracles behind it are not asked. Training takes ``1e-3``, where a local search after
+        `TRWS` costs most of the time and changes no prediction.
+
+    Attributes
+    ----------
+    exact : bool
+        Whether one of the oracles is always exact; False by default.
+
+    See Also
+    --------
+    TRWS : The best of them alone, most of the time.
+    BranchAndBound : Exact, if there is time.
+
+    Notes
+    -----
+    The cost is that of all oracles; those behind an oracle whose answer is exact are not asked.
+    Each begins with the best labelling known, ``start`` or what those before it found. An oracle
+    that refuses the graph ends the call with its error. Calls may come from several threads if the
+    oracles allow it.
+
+    References
+    ----------
+    .. [1] R. G. Krishnan, S. Lacoste-Julien and D. Sontag, "Barrier Frank-Wolfe for marginal
+       inference", Advances in Neural Information Processing Systems 28, 2015: section 5, the
+       approximate oracle of its experiments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import BestOf, PairwiseScores
+    >>> triangle = [(0, 1), (1, 2), (2, 0)]
+    >>> unary = [[0.1, 0.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.3]]
+    >>> scores = PairwiseScores.from_arrays(unary, np.eye(3), triangle)
+    >>> BestOf().argmax(scores)
+    (array([1, 1, 1], dtype=int32), 3.5, 3.5)
+    >>> BestOf(["icm"]).argmax(scores)
+    (array([1, 1, 1], dtype=int32), 3.5, inf)
+    """
+
+    def __init__(self, oracles="auto", *, tol=0.0):
+        self.oracles = oracles
+        self.tol = tol
+
+    @property
+    def exact(self):
+        """Whether every answer is exact."""
+        if isinstance(self.oracles, str) and self.oracles == "auto":
+            return False
+        return any(getattr(oracle, "exact", False) for _, oracle in self._members(None))
+
+    def argmax(self, scores, start=None):
+        expect_scores(scores)
+        return self._ask(scores, start)[0]
+
+    def compare(self, scores, start=None):
+        """What each oracle answers, in the order in which they are asked.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores on a graph that all oracles take.
+        start : array-like of shape (n_nodes,), integer, default=None
+            A labelling to begin with.
+
+        Returns
+        -------
+        attempts : list of Attempt
+            Named tuples ``(oracle, value, upper_bound, seconds)``: what was asked, by the name or
+            as the object that ``oracles`` holds, the score of its labels, its own bound, and the
+            time of its answer. Oracles behind an exact answer are missing, for nobody asked them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn_fw.inference import BestOf, PairwiseScores
+        >>> triangle = [(0, 1), (1, 2), (2, 0)]
+        >>> scores = PairwiseScores.from_arrays(np.zeros((3, 2)), 1 - np.eye(2), triangle)
+        >>> for tried in BestOf(["icm", "trws"]).compare(scores):
+        ...     print(tried.oracle, tried.value, round(tried.upper_bound, 6))
+        icm 2.0 inf
+        trws 2.0 3.0
+        """
+        expect_scores(scores)
+        return self._ask(scores, start)[1]
+
+    def _ask(self, scores, start):
+        """The answer, and the attempts that led to it."""
+        tol = check_not_negative(self.tol, "tol")
+        labels, value, upper_bound = None, -np.inf, np.inf
+        attempts = []
+        for asked, oracle in self._members(scores.n_states):
+            before = perf_counter()
+            found, found_value, bound = oracle.argmax(scores, start=start)
+            seconds = perf_counter() - before
+            attempts.append(Attempt(asked, float(found_value), float(bound), seconds))
+            if labels is None or found_value > value:
+                labels, value = found, found_value
+                if start is None or value > -np.inf:
+                    start = labels
+            # Rounding must not put the bound of one below the value of another.
+            upper_bound = max(value, min(upper_bound, bound))
+            if upper_bound - value <= tol * abs(value):
+                break
+        return (labels, float(value), float(upper_bound)), attempts
+
+    def _members(self, n_states):
+        oracles = self.oracles
+        if isinstance(oracles, str) and oracles == "auto":
+            oracles = ("qpbo", "trws", "ils") if n_states <= 2 else ("trws", "ils")
+        if not isinstance(oracles, list | tuple):
+            raise TypeError(f"oracles must be 'auto' or a list of oracles, got {oracles!r}")
+        if not oracles:
+            raise ValueError("oracles must hold at least one oracle, got an empty list")
+        for oracle in oracles:
+            if isinstance(oracle, str):
+                yield oracle, _named(oracle)
+            elif callable(getattr(oracle, "argmax", None)) and not isinstance(oracle, type):
+                # Itself and no clone, which would have to look at the graph again.
+                yield oracle, checked(oracle)
+            else:
+                yield oracle, resolve_oracle(oracle)
+
+
+@functools.cache
+def _named(name):
+    """The oracle of a name; always the same object, for what it remembers of the last graph."""
+    return resolve_oracle(name)
+
 
 # The one list of names; a new oracle adds its name here.
 ORACLES = {
@@ -98,8 +259,3 @@ def resolve_oracle(oracle, *, default=None):
         f"oracle must be a name out of {['auto', *sorted(ORACLES)]}, an object with a method "
         f"argmax(scores, start=None) or a function of scores, got {type(oracle).__name__}"
     )
-
-
-def trusted_oracle(oracle):
-    """`resolve_oracle`, with the answers of oracles of users checked."""
-    return checked(resolve_oracle(oracle))

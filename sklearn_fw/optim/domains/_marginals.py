@@ -9,8 +9,7 @@ from ..._core.checked_oracle import can_be_asked, checked
 from ..._core.layout import FlatParts, check_edges
 from ..._core.scores import is_forest
 from ..._core.validation import check_array_of_numbers, check_magnitude, is_auto
-from ...inference import BestOf, Elimination, LPRelaxation, TreeMaxProduct
-from ...inference._oracles._resolve import trusted_oracle
+from ...inference import BestOf, Elimination, LPRelaxation, TreeMaxProduct, resolve_oracle
 from ._atoms import SparseAtom
 from ._base import Domain
 
@@ -113,7 +112,7 @@ class MarginalPolytope(_Marginals):
             forest = is_forest(self.edges, len(self.n_states))
             oracle = TreeMaxProduct() if forest else Elimination()
         # An object that is in use stays the same one: it may keep plans for graphs it has seen.
-        self.oracle = checked(oracle) if can_be_asked(oracle) else trusted_oracle(oracle)
+        self.oracle = checked(oracle if can_be_asked(oracle) else resolve_oracle(oracle))
 
     def lmo(self, gradient, start=None):
         """The labelling that the oracle finds.

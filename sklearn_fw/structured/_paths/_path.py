@@ -16,6 +16,7 @@ from ..._core.validation import (
 from ..._kernels import lazy
 from .._parameters import is_auto
 from .._solvers import BlockFrankWolfe, DualAscent, begin, resolve_solver
+from .._solvers._visits import visit_blocks
 from .._surrogates import resolve_surrogate
 from ._enclosed_path import EnclosedPath
 from ._path_pieces import Breakpoint, Piece
@@ -304,8 +305,6 @@ class _Trusting:
 
     def step(self):
         """A pass, unless the known gaps are small enough already."""
-        from .._solvers._visits import visit_blocks
-
         if np.isinf(self.known):
             n = self.blocks.n_blocks
             order = self.method.rng.permutation(n)

@@ -17,6 +17,7 @@ from ..._core.warnings import warn
 from ..._kernels import lazy
 from ._base import STEP_SIZES, Solution, Solver, check_bounds, check_switch, numbers
 from ._batch_steps import batch_step
+from ._visits import visit_blocks
 
 block_rules = lazy("structured.block_rules")
 
@@ -319,8 +320,6 @@ class _BlockMethod(IterativeMethod):
 
     def run_pass(self):
         """n visits; returns True when no block has a gap left."""
-        from ._visits import visit_blocks
-
         blocks, n = self.blocks, self.blocks.n_blocks
         if self.corners is not None:  # only now: the point that was certified was not the end
             batch_step(blocks, self.corners)
@@ -334,8 +333,6 @@ class _BlockMethod(IterativeMethod):
 
     def _run_active(self):
         """Visits of blocks with a gap until little of it is known; True when none is left."""
-        from ._visits import visit_blocks
-
         blocks, n, gaps = self.blocks, self.blocks.n_blocks, self.blocks.gaps.value
         enough = max(ACTIVE_SHARE * blocks.gaps.total[0], self._known_enough())
         stop = blocks.counts[block_rules.VISITS] + int(self.settings.gap_check) * n

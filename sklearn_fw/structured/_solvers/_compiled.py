@@ -1,34 +1,45 @@
-"""Compiled twins of plain passes, for blocks of parts."""
+"""Compiled twins of the plain passes of solvers, for blocks of parts.
+
+A plain pass is a Python function ``run(blocks, ...)`` on the primitives of `Blocks`. Its twin does
+the same in one compiled call; a test holds their trajectories equal.
+"""
+
+import functools
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._kernels import lazy
-from ..._kernels.structured import blocks as kernels
-from ..._kernels.structured import class_blocks
-from ..._kernels.structured.block_rules import (
-    CALLS,
-    DONE,
-    EXACT,
-    NO_GAP,
-    REASON,
-    TABLE_FULL,
-    pick_block,
-    table_is_full,
-)
-from ..._kernels.structured.block_saddle import saddle_visits as compiled_saddle_visits
-from .._blocks._parts import PartBlocks
-from ._accelerators import accelerates
-from ._dual_ascent import ascend_blocks
-from ._saddle_point import saddle_visits
-from ._subgradient import subgradient_visits
-from ._variance_reduced import Snapshot, smooth_pass, svrg_walk
-from ._visits import visit_blocks
 
+block_rules = lazy("structured.block_rules")
+block_saddle = lazy("structured.block_saddle")
+class_blocks = lazy("structured.class_blocks")
+kernels = lazy("structured.blocks")
 smoothed = lazy("structured.smoothed")
 variance_reduced = lazy("structured.variance_reduced")
 
 
-def is_compiled(blocks):
+def accelerated(twin, suits):
+    """Decorator of a plain pass: blocks of parts use its twin if ``suits`` with the arguments.
+
+    The plain pass itself stays at hand as the attribute ``plain``.
+    """
+
+    def decorate(plain):
+        @functools.wraps(plain)
+        def run(blocks, *args):
+            from .._blocks._parts import PartBlocks  # which loads numba
+
+            has_twin = isinstance(blocks, PartBlocks) and suits(blocks, *args)
+            return (twin if has_twin else plain)(blocks, *args)
+
+        run.plain = plain
+        return run
+
+    return decorate
+
+
+def is_compiled(blocks, *args):
     """Whether the oracle is."""
     return blocks.is_compiled
 
@@ -36,26 +47,23 @@ def is_compiled(blocks):
 # ---- block-coordinate Frank-Wolfe ----------------------------------------------------------------
 
 
-def asks_for_labels(blocks):
+def asks_for_labels(blocks, order, uniforms, rules):
     """Whether answers are labels, which is what compiled passes know."""
-    return not blocks.relaxed
+    return not blocks.relaxed and (blocks.single or rules.variant != block_rules.EXACT)
 
 
-@accelerates(visit_blocks, PartBlocks, asks_for_labels)
 def visit_parts(blocks, order, uniforms, rules):
     """A pass that is compiled but for the oracle, where that is not."""
     compiled = blocks.is_compiled or _asks_nobody(blocks, order, rules)
     run = _run_compiled if compiled else _run_oracle
-    if rules.variant == EXACT:
-        if not blocks.single:
-            return visit_blocks.plain(blocks, order, uniforms, rules)
+    if rules.variant == block_rules.EXACT:
         run = _run_exact
     position = 0
     while position < len(order):
         position = run(blocks, rules, order, uniforms, position)
-        if blocks.counts[REASON] == TABLE_FULL:
+        if blocks.counts[block_rules.REASON] == block_rules.TABLE_FULL:
             blocks.grow()
-        elif blocks.counts[REASON] == NO_GAP:
+        elif blocks.counts[block_rules.REASON] == block_rules.NO_GAP:
             break
     return position
 
@@ -91,28 +99,27 @@ def _run_oracle(blocks, rules, order, uniforms, position):
     parts, dual, corners, gaps = blocks._parts, blocks._dual, blocks._corners, blocks.gaps
     scratch, counts = blocks._scratch, blocks.counts
     for k in range(position, len(order)):
-        i = pick_block(gaps, order[k], uniforms[k])
-        if i < 0 or (corners is not None and table_is_full(corners, i, rules)):
-            counts[REASON] = NO_GAP if i < 0 else TABLE_FULL
+        i = block_rules.pick_block(gaps, order[k], uniforms[k])
+        if i < 0 or (corners is not None and block_rules.table_is_full(corners, i, rules)):
+            counts[block_rules.REASON] = block_rules.NO_GAP if i < 0 else block_rules.TABLE_FULL
             return k
         slot, current = kernels.begin(parts, dual, corners, gaps, rules, i, scratch, counts)
         if slot < 0:
             labels = blocks.ask_at_scores(i)
             scratch.oracle.labels[: len(labels)] = labels
         kernels.finish(parts, dual, corners, gaps, rules, i, slot, current, scratch, counts)
-    counts[REASON] = DONE
+    counts[block_rules.REASON] = block_rules.DONE
     return len(order)
 
 
 # ---- dual ascent on smooth losses ----------------------------------------------------------------
 
 
-def sums_are_compiled(blocks):
+def sums_are_compiled(blocks, *args):
     """Whether Gibbs distributions are found by compiled code."""
     return blocks.sums_are_compiled
 
 
-@accelerates(ascend_blocks, PartBlocks, sums_are_compiled)
 def ascend_parts(blocks, order, uniforms, rules, entropy):
     """A pass in one call."""
     surrogate = blocks.surrogate
@@ -127,21 +134,19 @@ def ascend_parts(blocks, order, uniforms, rules, entropy):
 # ---- other solvers -------------------------------------------------------------------------------
 
 
-@accelerates(subgradient_visits, PartBlocks, is_compiled)
 def subgradient_visits_of_parts(blocks, order, visits, lam, target, moments):
     """A pass in one call."""
-    blocks.counts[CALLS] += len(order)
+    blocks.counts[block_rules.CALLS] += len(order)
     kernels.subgradient_visits(
         blocks._parts, blocks.marginals, order, visits, lam, blocks._view(target),
         blocks._view(moments), blocks._scratch,
     )  # fmt: skip
 
 
-@accelerates(saddle_visits, PartBlocks, is_compiled)
 def saddle_visits_of_parts(blocks, order, visits, radius, euclidean, w, mean):
     """A pass in one call."""
-    blocks.counts[CALLS] += len(order)
-    compiled_saddle_visits(
+    blocks.counts[block_rules.CALLS] += len(order)
+    block_saddle.saddle_visits(
         blocks._parts, blocks._dual, order, visits, radius, euclidean, blocks.v, w,
         blocks._view(w), mean, blocks._scratch,
     )  # fmt: skip
@@ -150,12 +155,21 @@ def saddle_visits_of_parts(blocks, order, visits, radius, euclidean, w, mean):
 # ---- variance-reduced methods --------------------------------------------------------------------
 
 
-def mixes_outputs(blocks):
+class Snapshot(NamedTuple):
+    """All samples at one point."""
+
+    values: np.ndarray  # (n,) smoothed maxima
+    hinge: np.ndarray  # (n,) maxima, or the values where the loss is smooth itself
+    slack: np.ndarray  # (n,) what these may lack
+    cut: np.ndarray  # (n,) whether outputs that were left out might count
+    entropy: np.ndarray  # (n,) of the distributions, where the loss has an entropy
+
+
+def mixes_outputs(blocks, *args):
     """Whether mixtures of outputs are found by compiled code."""
     return blocks.is_compiled and blocks._parts.exhaustive is None and not blocks.bounded
 
 
-@accelerates(smooth_pass, PartBlocks, mixes_outputs)
 def smooth_pass_of_parts(blocks, w, smoothing):
     """A pass that threads share."""
     is_loss, surrogate = smoothing.kind == "loss", blocks.surrogate
@@ -170,14 +184,15 @@ def smooth_pass_of_parts(blocks, w, smoothing):
     blocks._share(run)
     blocks.refresh()
     values, hinge, cut, expected, n_calls = out
-    blocks.counts[CALLS] += int(n_calls.sum()) + blocks.n_blocks * (smoothing.kind == "entropy")
+    blocks.counts[block_rules.CALLS] += int(n_calls.sum()) + blocks.n_blocks * (
+        smoothing.kind == "entropy"
+    )
     nothing = np.zeros(blocks.n_blocks)
     if is_loss:
         hinge, nothing = values, np.maximum((values - expected) / surrogate.temperature, 0.0)
     return Snapshot(values, hinge, np.zeros(blocks.n_blocks), cut, nothing)
 
 
-@accelerates(svrg_walk, PartBlocks, mixes_outputs)
 def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoothing):
     """A pass in one call, which touches what its samples touch."""
     n_steps, n_rows = len(order), blocks._parts.n_attributes
@@ -193,7 +208,7 @@ def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoot
         blocks._scratch, *_room(blocks, smoothing), report,
     )  # fmt: skip
     variance_reduced.make_up_all(walk, n_steps)
-    blocks.counts[CALLS] += int(report[variance_reduced.CALLS])
+    blocks.counts[block_rules.CALLS] += int(report[variance_reduced.CALLS])
     return x, total, report[: variance_reduced.CALLS]
 
 

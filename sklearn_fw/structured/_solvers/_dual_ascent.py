@@ -5,9 +5,10 @@ import numpy as np
 from ..._core.loop import IterativeMethod
 from ..._core.validation import check_choice, check_integer, check_positive, is_auto
 from ..._kernels import lazy
-from ._accelerators import accelerated
 from ._base import Solution, Solver, check_switch, numbers
+from ._compiled import accelerated, ascend_parts, sums_are_compiled
 from ._quasi_newton import QuasiNewton
+from ._variance_reduced import Smoothing, smooth_pass
 
 block_rules = lazy("structured.block_rules")
 
@@ -17,7 +18,7 @@ SAMPLINGS = ("gap", "shuffle", "uniform")
 MANY_PASSES, LEAST = 100, 1e-9
 
 
-@accelerated
+@accelerated(ascend_parts, sums_are_compiled)
 def ascend_blocks(blocks, order, uniforms, rules, entropy):
     """Visit blocks and move each towards its Gibbs distribution.
 
@@ -170,8 +171,6 @@ class _AscentMethod(IterativeMethod):
 
     def begin_at_zero(self):
         """Take the Gibbs distributions of zero weights; returns the mean loss there."""
-        from ._variance_reduced import Smoothing, smooth_pass
-
         blocks = self.blocks
         found = smooth_pass(
             blocks, np.zeros(blocks.n_weights), Smoothing("loss", blocks.surrogate.temperature)

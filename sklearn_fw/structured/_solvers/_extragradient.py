@@ -17,6 +17,7 @@ from ..._core.validation import (
 )
 from ..._kernels import lazy
 from ._base import Solution, Solver, check_bounds, numbers
+from ._visits import visit_blocks
 from ._weight_spaces import Ball, CrossPolytope, Ridge, Weights
 
 block_rules = lazy("structured.block_rules")
@@ -217,8 +218,6 @@ class Extragradient(Solver):
 
 def _make_first_passes(blocks, lam, bounds, n_passes):
     """The best weights after some passes of Frank-Wolfe steps; the blocks forget all but counts."""
-    from ._visits import visit_blocks
-
     blocks.reset(lam, bounds=bounds, averaging=True)
     rules = block_rules.Rules(lam, block_rules.FW, True, False, False, 0.0, 0.0, 1.0)
     rng = np.random.RandomState(0)  # an order all the same, for a method that is deterministic

@@ -5,7 +5,7 @@ import numpy as np
 from ..._core.loop import IterativeMethod
 from ..._core.validation import check_choice, check_integer, check_not_negative, is_auto
 from ._base import Solution, Solver, check_bounds, numbers
-from ._kept_outputs import revisit_rules
+from ._visits import revisit_rules, take_in, visit_blocks
 
 SAMPLINGS = ("gap", "shuffle")
 # Samples of a batch for each worker, and the share of all samples that a batch is at most.
@@ -162,8 +162,6 @@ class _Method(IterativeMethod):
 
     def _visit(self, batch):
         """Answers of a batch at the same weights, and the steps of its samples."""
-        from ._visits import take_in, visit_blocks
-
         blocks = self.blocks
         for i, answer in zip(batch, blocks.answers(batch, blocks.w), strict=True):
             take_in(blocks, i, answer, self.rules)

@@ -6,7 +6,7 @@ from ..._core.budget import budget_now
 from ..._core.loop import IterativeMethod
 from ..._core.validation import check_integer
 from ._base import Solution, Solver, check_bounds, numbers
-from ._kept_outputs import revisit_rules
+from ._visits import revisit_rules, visit_blocks
 
 # The quadratic program is solved until its gap is this share of the last certified one, by so many
 # rounds at most; a round visits the samples that hold most of its gap so many times.
@@ -86,8 +86,6 @@ class _Method(IterativeMethod):
 
     def _solve(self, enough):
         """Pairwise steps among outputs that are kept, until they have no more to gain."""
-        from ._visits import visit_blocks
-
         blocks = self.blocks
         for _ in range(MOST_ROUNDS):
             _, values, current = blocks.best_kept()

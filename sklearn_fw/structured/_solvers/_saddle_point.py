@@ -6,8 +6,8 @@ from ..._core.loop import IterativeMethod
 from ..._core.validation import check_choice, check_flag, check_integer, check_strength
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import open_loop_step
-from ._accelerators import accelerated
 from ._base import Solution, Solver, numbers
+from ._compiled import accelerated, is_compiled, saddle_visits_of_parts
 
 block_saddle = lazy("structured.block_saddle")
 
@@ -111,7 +111,7 @@ class SaddlePointFrankWolfe(Solver):
         return _BatchMethod(self, blocks, warm or {})
 
 
-@accelerated
+@accelerated(saddle_visits_of_parts, is_compiled)
 def saddle_visits(blocks, order, visits, radius, euclidean, w, mean):
     """Joint steps of one block and of w in a norm ball; lam must be 1.
 

@@ -4,11 +4,11 @@ import numpy as np
 
 from ..._core.loop import IterativeMethod
 from ..._core.validation import check_flag
-from ._accelerators import accelerated
 from ._base import Solution, Solver
+from ._compiled import accelerated, is_compiled, subgradient_visits_of_parts
 
 
-@accelerated
+@accelerated(subgradient_visits_of_parts, is_compiled)
 def subgradient_visits(blocks, order, visits, lam, target, moments):
     """Stochastic subgradient (lam > 0) or structured perceptron (lam = 0) steps.
 

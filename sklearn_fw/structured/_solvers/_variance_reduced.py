@@ -4,7 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._accelerators import accelerated
+from ...smoothing import smoothed_max
+from ._compiled import (
+    Snapshot,
+    accelerated,
+    mixes_outputs,
+    smooth_pass_of_parts,
+    svrg_walk_of_parts,
+)
 
 
 class Smoothing(NamedTuple):
@@ -16,17 +23,7 @@ class Smoothing(NamedTuple):
     limit: int = 1  # n_best is doubled up to it where outputs that are left out might count
 
 
-class Snapshot(NamedTuple):
-    """All samples at one point."""
-
-    values: np.ndarray  # (n,) smoothed maxima
-    hinge: np.ndarray  # (n,) maxima, or the values where the loss is smooth itself
-    slack: np.ndarray  # (n,) what these may lack
-    cut: np.ndarray  # (n,) whether outputs that were left out might count
-    entropy: np.ndarray  # (n,) of the distributions, where the loss has an entropy
-
-
-@accelerated
+@accelerated(smooth_pass_of_parts, mixes_outputs)
 def smooth_pass(blocks, w, smoothing):
     """Make the smoothed answers at w the distributions of all blocks; v and l follow.
 
@@ -45,7 +42,7 @@ def smooth_pass(blocks, w, smoothing):
     return found
 
 
-@accelerated
+@accelerated(svrg_walk_of_parts, mixes_outputs)
 def svrg_walk(blocks, order, x, origin, drift, step, rho, values, smoothing):
     """Steps ``x <- rho x + drift - step (F_i' (mu_i(x) - mu_i(origin)))``, clipped.
 
@@ -108,8 +105,6 @@ def _answer(blocks, i, w, smoothing, exact=False):
     if kind is None or n_best == 1:
         best = blocks.answer(i, w)
         return blocks.mix(i, [best], [1.0]), best.value, best.value, best.slack, 0.0, 0.0
-    from ...smoothing import smoothed_max
-
     while True:
         answers = blocks.top_answers(i, w, n_best)
         value, weights = smoothed_max([answer.value for answer in answers], mu)

@@ -3,9 +3,10 @@
 Decisions are those of `_kernels.structured.block_rules`.
 """
 
-from ..._kernels.structured import block_rules
-from ..._kernels.structured.block_rules import AWAY, EXACT, FW, PAIRWISE
-from ._accelerators import accelerated
+from ..._kernels import lazy
+from ._compiled import accelerated, asks_for_labels, visit_parts
+
+block_rules = lazy("structured.block_rules")
 
 # Exact visits: when the gap of a block counts as closed, as a share of what it was and of the
 # largest loss, and how many answers, and steps in all, there are at most.
@@ -13,7 +14,7 @@ CLOSED, ROUNDING = 1e-3, 1e-14
 MOST_ANSWERS, MOST_STEPS = 50, 200
 
 
-@accelerated
+@accelerated(visit_parts, asks_for_labels)
 def visit_blocks(blocks, order, uniforms, rules):
     """Visit blocks and step towards their answers.
 
@@ -33,7 +34,7 @@ def visit_blocks(blocks, order, uniforms, rules):
     n_visits : int
         Fewer than asked for when no block has a gap left.
     """
-    visit = _visit_exactly if rules.variant == EXACT else _visit
+    visit = _visit_exactly if rules.variant == block_rules.EXACT else _visit
     for k in range(len(order)):
         i = block_rules.pick_block(blocks.gaps, order[k], uniforms[k])
         if i < 0:
@@ -51,7 +52,7 @@ def _corners_of(blocks, i, rules):
     if not blocks.explicit:
         return None
     corners = blocks.corners(i)
-    if rules.variant != FW and (corners.alpha > 0.0).all():
+    if rules.variant != block_rules.FW and (corners.alpha > 0.0).all():
         blocks.grow()  # all slots are taken by active corners
         corners = blocks.corners(i)
     return corners
@@ -72,7 +73,11 @@ def _visit_exactly(blocks, i, rules):
     Where an output is one class, a projection finds the same, see `class_blocks`.
     """
     counts, p, gaps = blocks.counts, blocks.weight[i], blocks.gaps
-    pairwise, closed, steps = rules._replace(variant=PAIRWISE), None, iter(range(MOST_STEPS))
+    pairwise, closed, steps = (
+        rules._replace(variant=block_rules.PAIRWISE),
+        None,
+        iter(range(MOST_STEPS)),
+    )
     counts[block_rules.VISITS] += 1
     for _ in range(MOST_ANSWERS):
         corners = _corners_of(blocks, i, rules)
@@ -128,7 +133,7 @@ def _slot_of(corners, answer, values, rules, counts):
     slot = corners.find(answer)
     if slot < 0:
         slot = block_rules.free_slot(
-            corners.alpha, values, corners.size, len(corners.alpha), rules.variant == FW
+            corners.alpha, values, corners.size, len(corners.alpha), rules.variant == block_rules.FW
         )
         # From an eviction on the alphas no longer describe the iterate.
         counts[block_rules.EVICTED] += corners.alpha[slot] > 0.0
@@ -144,7 +149,11 @@ def _step(blocks, i, rules, corners, values, head, value, current):
     if corners is not None:
         away, n_active = block_rules.away_corner(corners.alpha, values, corners.size)
         slope_away, alpha_away = p * (current - values[away]), corners.alpha[away]
-    ends = {FW: (head, None), PAIRWISE: (head, away), AWAY: (None, away)}
+    ends = {
+        block_rules.FW: (head, None),
+        block_rules.PAIRWISE: (head, away),
+        block_rules.AWAY: (None, away),
+    }
     chosen, gamma, maximum, best_gain, best = -1, 0.0, 0.0, 0.0, None
     for kind, (plus, minus) in ends.items():
         if not block_rules.considers(rules.variant, kind, slope_fw, slope_away, n_active):
@@ -175,3 +184,11 @@ def _step(blocks, i, rules, corners, values, head, value, current):
             slot += 1
         else:
             corners.remove(slot)
+
+
+def revisit_rules(lam):
+    """Settings of `visit_blocks`: pairwise steps, for which what is kept is always good enough."""
+    return block_rules.Rules(
+        lam, block_rules.PAIRWISE, line_search=True, explicit=True, use_cache=True, cache_f=0.0,
+        cache_nu=0.0, gap_degree=1.0,
+    )  # fmt: skip

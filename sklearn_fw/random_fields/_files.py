@@ -1,4 +1,4 @@
-"""Bayesian networks in files of the Bayesian interchange format."""
+"""Random fields in files of the UAI competitions and of the Bayesian interchange format."""
 
 import math
 import re
@@ -6,7 +6,8 @@ import re
 import numpy as np
 
 from .._core.files import check_path, damage, read_text
-from ._factor_graph import MOST_AXES, FactorGraph
+from ._fields import FactorGraph
+from ._uai import MOST_AXES, write_uai
 
 TOKEN = re.compile(r'\s+|//[^\n]*|/\*.*?\*/|"([^"\n]*)"|([{}()\[\],;|])|([^\s{}()\[\],;|"]+)', re.S)
 # Probabilities that `default` lines may stand for, besides one for each word of the file.
@@ -421,3 +422,96 @@ class _Reader:
             names=list(self.states),
             state_names=list(self.states.values()),
         )
+
+
+def load_uai(path):
+    """Read a random field from a file of the UAI format.
+
+    Parameters
+    ----------
+    path : str or path
+        Text file with the preamble MARKOV or BAYES, or such a file packed by gzip (``.gz``).
+
+    Returns
+    -------
+    field : PairwiseMRF or FactorGraph
+        A `PairwiseMRF` where no factor is on more than two variables. The product of all factors,
+        as logarithms: those on the same variables are multiplied, those on no variable go to
+        ``constant``, and zeros become ``-inf`` (hard constraints).
+
+    See Also
+    --------
+    save_uai : Write such a file.
+    read_uai_evidence : Read the observed states that go with it.
+    sklearn_fw.random_fields.FactorGraph.from_uai : Reads a random field and conditions it.
+
+    Notes
+    -----
+    The file holds numbers with any white space between them: the number of variables, their
+    numbers of states, the number of factors; for each factor the number of its variables and the
+    variables; for each factor the size of its table and the table, not as logarithms, the last
+    variable of the factor changing fastest. The tables of a BAYES file are conditional
+    probabilities and are read in the same way.
+
+    References
+    ----------
+    .. [1] UAI 2014 Inference Competition, Description of the file formats.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn_fw.random_fields import load_uai
+    >>> text = "MARKOV 2  2 3  2  1 0  2 0 1  2  0.5 0.5  6  1 2 3  4 5 6"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "two.uai")
+    ...     _ = file.write_text(text)
+    ...     mrf = load_uai(file)
+    >>> mrf
+    PairwiseMRF(n_variables=2, n_edges=1, n_states=2..3)
+    >>> mrf.score([[1, 2]]).round(4)  # log(0.5 * 6)
+    array([1.0986])
+    """
+    return FactorGraph.from_uai(path)
+
+
+def save_uai(mrf, path):
+    """Write a random field to a file of the UAI format.
+
+    Parameters
+    ----------
+    mrf : FactorGraph or PairwiseMRF
+        Random field. Names of variables and states have no place in the format and are left out.
+    path : str or path
+        Text file to write; an existing one is overwritten.
+
+    See Also
+    --------
+    load_uai : Reads the same potentials, up to rounding of 1e-13.
+
+    Notes
+    -----
+    Each variable, edge and larger factor gets a factor, and ``constant`` one without variables if
+    it is not zero. Where ``exp`` of a potential would leave the range of floating point numbers,
+    equal parts of it go to several factors on the same variables, which readers multiply.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn_fw.random_fields import PairwiseMRF, save_uai
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "one.uai")
+    ...     save_uai(PairwiseMRF([[0.0, float("-inf")]]), file)
+    ...     print(file.read_text())
+    MARKOV
+    1
+    2
+    1
+    1 0
+    <BLANKLINE>
+    2
+    1.0 0.0
+    <BLANKLINE>
+    """
+    if not isinstance(mrf, FactorGraph):
+        raise TypeError(f"mrf must be a FactorGraph or PairwiseMRF, got {type(mrf).__name__}")
+    write_uai(mrf, path)
