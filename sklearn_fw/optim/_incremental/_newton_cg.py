@@ -1,5 +1,6 @@
 """Newton's method for smooth objectives, whose steps are found by conjugate gradients."""
 
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
@@ -8,7 +9,6 @@ from scipy.linalg import solve_triangular
 from sklearn.utils import check_scalar
 
 from ..._core.validation import check_positive
-from ...penalties._forms import SeparableForm
 from ._curvature import Curvature, solve_positive
 from ._finite_sum import FiniteSum
 from ._run import PlainRun, Point, Solver, Start
@@ -342,8 +342,9 @@ def start_from_products(problem, solver, *, tol, rng):
     if not np.isfinite(largest):
         return None
     root = np.linalg.cholesky(products)
+    penalty = replace(problem.penalty, lower=-np.inf, upper=np.inf, n_features=None)
     small = FiniteSum(
-        root, part.y, problem.loss, SeparableForm(0.0, problem.penalty.l2), weight=part.weight,
+        root, part.y, problem.loss, penalty, weight=part.weight,
         fit_intercept=problem.fit_intercept, n_outputs=problem.n_outputs,
     )  # fmt: skip
     run = NewtonCGRun(small, solver, tol=0.1 * tol, rng=rng)
