@@ -6,7 +6,7 @@ import pytest
 from _random_scores import KINDS, grid, ising_grid, random_scores, size_of
 from sklearn_fw._kernels.graphs import message_passing
 from sklearn_fw.inference import Enumeration, GraphCut, PairwiseScores
-from sklearn_fw.inference._oracles import _graph_cut
+from sklearn_fw.inference._oracles import _qpbo
 from sklearn_fw.inference._oracles._adjacency import adjacency, prepare
 from sklearn_fw.inference._oracles._icm import climb
 from sklearn_fw.inference._oracles._plans import PlanCache
@@ -23,10 +23,10 @@ def test_compiled_and_plain_forms_agree(rng, monkeypatch):
         tables = rng.choice([1.0, 1e8]) * rng.normal(size=(m, 2, 2))
         tables[::3] = np.eye(2) * 0.1
         scores = PairwiseScores(rng.normal(size=(n, 2)), tables, edges.astype(np.int64))
-        found = _graph_cut._finite_form(scores)
+        found = _qpbo._finite_form(scores)
         with monkeypatch.context() as patch:
-            patch.setattr(_graph_cut, "_finite_form", lambda scores: None)
-            expected = _graph_cut.switch_form(scores, "GraphCut")
+            patch.setattr(_qpbo, "_finite_form", lambda scores: None)
+            expected = _qpbo.switch_form(scores, "GraphCut")
         size = size_of(scores)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14 * size)
