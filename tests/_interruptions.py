@@ -1,5 +1,6 @@
 """Fits that Ctrl-C ends at some call of the package, and what is left of the estimator then."""
 
+import inspect
 import sys
 from copy import deepcopy
 
@@ -25,7 +26,10 @@ class Clock:
         sys.setprofile(None)
 
     def _count(self, frame, event, _):
-        if event == "call" and frame.f_code.co_filename.startswith(str(PACKAGE)):
+        code = frame.f_code
+        # An exception in a generator that is being closed would be lost.
+        is_generator = code.co_flags & inspect.CO_GENERATOR
+        if event == "call" and code.co_filename.startswith(str(PACKAGE)) and not is_generator:
             self.n_calls += 1
             if self.n_calls == self.at:
                 raise KeyboardInterrupt

@@ -395,8 +395,9 @@ def test_conditioning_keeps_the_objective(penalty, solver):
     )
     best = certified(problem, solver, tol=1e-10)
     assert best.objective == pytest.approx(objective, rel=1e-8)
-    slow = resolve_incremental_solver(solver).set_params(conditioning=None)
-    assert certified(problem, slow, tol=1e-10, max_iter=20).objective > best.objective
+    if not isinstance(penalty, ElasticNet):  # which Newton's method solves on the support
+        slow = resolve_incremental_solver(solver).set_params(conditioning=None)
+        assert certified(problem, slow, tol=1e-10, max_iter=20).objective > best.objective
 
 
 def test_a_run_goes_on_where_another_ended():

@@ -338,7 +338,8 @@ TURN = np.roll(np.eye(3), 1, axis=0)
         (options(step_size="adaptive"), "step_size must be one of 'fictitious', 'universal'"),
         (options(tol=-1), "tol == -1, must be >= 0"),
         (options(max_iter=0), "max_iter == 0, must be >= 1"),
-        (options(domain_x="simplex"), "domain_x must be a domain, that is, have a method lmo"),
+        (options(domain_x="simplex"), "domain_x='simplex' is a name for estimators"),
+        (options(domain_x=3), "domain_x must be a domain, that is, have a method lmo"),
         (
             options(domain_y=domains.Simplex(4)),
             "domain_y has points of size 4, but payoff has 3 columns",

@@ -234,7 +234,7 @@ PAIR = domains.Product(domains.Simplex(2), domains.Simplex(2))
         ({"objective": objectives.Quadratic(np.eye(3))}, "function of 3 variables, but domain"),
         ({"variant": "fully_corrective"}, "variant must be one of"),
         ({"sampling": "best"}, "sampling must be one of"),
-        ({"average": "mean"}, "average must be one of"),
+        ({"average": "mean"}, "average must be 'weighted' or None"),
         ({"step_size": "short"}, "step_size must be one of"),
         ({"step_size": "exact", "objective": lambda x: (0.0, x)}, "needs a quadratic objective"),
         ({"gap_every": 0}, "gap_every == 0, must be >= 1"),

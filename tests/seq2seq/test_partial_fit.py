@@ -51,7 +51,7 @@ def test_calls_on_all_pairs_are_the_updates_of_fit(torch, y, loss, optimizer):
 def test_after_early_stopping_it_goes_on_from_the_best_weights(torch):
     """With the optimizer's memory at that time: as a fit that ended there would."""
     options = {
-        "early_stopping": True, "eval_every": 1, "learning_rate": 0.3, "batch_size": 4,
+        "early_stopping": True, "eval_every": 1, "learning_rate": 1.0, "batch_size": 4,
         "n_iter_no_change": 20,
     }  # fmt: skip
     X = WORDS * 3

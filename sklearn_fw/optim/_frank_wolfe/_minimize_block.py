@@ -134,7 +134,7 @@ def minimize_block_frank_wolfe(
     check_choice(variant, "variant", ("auto", "fw", "away", "pairwise"))
     check_choice(sampling, "sampling", SAMPLINGS)
     if average is not None:
-        check_choice(average, "average", ("weighted",))
+        check_choice(average, "average", ("weighted",), "None")
     check_problem(objective, domain)
     if not hasattr(domain, "blocks"):
         raise ValueError(f"domain must be a domains.Product, got {domain!r}: its factors are steps")
