@@ -46,21 +46,7 @@ def budget_now():
 
 
 @contextmanager
-def time_budget(time_limit=None, *, ends_oracles=False):
-    """A fit, or a part of it, with a limit of its own that goes no further than that around it.
-
-    Loops and path walks within read the limit by themselves. With ``ends_oracles`` oracles do, too,
-    and end calls that take too long: for methods that can do with what they have then.
-    """
-    seconds, outer = check_time_limit(time_limit), _budget.get()
-    started = time.perf_counter()
-    deadline, oracle_deadline = started + seconds, math.inf
-    if outer is not None:
-        deadline = min(deadline, outer.deadline)
-        oracle_deadline = outer.oracle_deadline
-    if ends_oracles:
-        oracle_deadline = min(oracle_deadline, started + seconds)
-    budget = Budget(started, deadline, oracle_deadline)
+def _within(budget):
     token = _budget.set(budget)
     try:
         yield budget
@@ -68,21 +54,36 @@ def time_budget(time_limit=None, *, ends_oracles=False):
         _budget.reset(token)
 
 
+def time_budget(time_limit=None, *, ends_oracles=False):
+    """A fit, or a part of it, with a limit of its own that goes no further than that around it.
+
+    Loops and path walks within read the limit by themselves. With ``ends_oracles`` oracles do, too,
+    and end calls that take too long: for methods that can do with what they have then.
+    """
+    return _within(_limited(check_time_limit(time_limit), _budget.get(), ends_oracles))
+
+
+def _limited(seconds, outer, ends_oracles):
+    started = time.perf_counter()
+    budget = Budget(started) if outer is None else outer._replace(started=started)
+    end = started + seconds
+    budget = budget._replace(deadline=min(end, budget.deadline))
+    if ends_oracles:
+        budget = budget._replace(oracle_deadline=min(end, budget.oracle_deadline))
+    return budget
+
+
 def part_of_time(share, most=math.inf):
-    """A budget of a share of the seconds that oracles have, and at most so many."""
-    seconds = min(share * time_left(), most)
-    return time_budget(None if seconds == math.inf else max(seconds, 1e-9), ends_oracles=True)
+    """A share of the seconds that oracles have, and at most so many, for a part of this fit."""
+    budget, seconds = budget_now(), min(share * time_left(), most)
+    part = _limited(max(seconds, 1e-9), budget, ends_oracles=True)
+    return _within(part._replace(started=budget.started))
 
 
-@contextmanager
 def finishing():
     """The last hundredths of a second of a call whose time is over: oracles within do not end."""
     budget = _budget.get()
-    token = _budget.set(budget and budget._replace(oracle_deadline=math.inf))
-    try:
-        yield
-    finally:
-        _budget.reset(token)
+    return _within(budget and budget._replace(oracle_deadline=math.inf))
 
 
 def shared(function):

@@ -487,7 +487,7 @@ def test_weights_are_copies(digits, rng):
         ({"solver": "sgd"}, "solver must be one of 'asgd', 'ridge'"),
         ({"kernel": "gauss"}, "kernel must be one of"),
         ({"cost_weight": "balanced"}, "cost_weight must be one of 'auto', 'root'"),
-        ({"standardize": "yes"}, "standardize must be one of 'auto'"),
+        ({"standardize": "yes"}, "standardize must be 'auto' or True or False"),
         ({"standardize": True, "kernel": "precomputed"}, "standardize must be 'auto' or False"),
         ({"kernel": "precomputed"}, "Precomputed matrix must be a square matrix"),
         ({"alpha": 0.0}, "alpha == 0"),

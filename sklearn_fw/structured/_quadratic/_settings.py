@@ -40,7 +40,7 @@ def check_settings(model):
         check_choice(model.cost_weight, "cost_weight", {"auto", "root"})
     check_integer(model.max_iter, "max_iter", 1)
     if isinstance(model.standardize, str):
-        check_choice(model.standardize, "standardize", {"auto"})
+        check_choice(model.standardize, "standardize", {"auto"}, "True or False")
     elif check_flag(model.standardize, "standardize") and model.kernel == "precomputed":
         raise ValueError("standardize must be 'auto' or False for kernel='precomputed'")
     return check_flag(model.fit_intercept, "fit_intercept"), check_random_state(model.random_state)
