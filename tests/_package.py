@@ -1,6 +1,7 @@
 """What the package consists of, read from its files and its `__all__` lists."""
 
 import ast
+import functools
 import importlib
 import inspect
 from pathlib import Path
@@ -9,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sklearn_fw"
 
 
+@functools.cache
 def sources(folder=PACKAGE):
     """Return {path relative to the checkout, with forward slashes: parsed module}."""
     paths = sorted(folder.rglob("*.py"))

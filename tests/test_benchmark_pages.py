@@ -78,6 +78,7 @@ def test_a_result_says_where_it_comes_from(name):
         assert all(len(known) == 64 for known in part["measured"]["programs"].values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RESULTS)
 def test_figures_are_drawn(benchmark_program, tmp_path, name):
     pytest.importorskip("matplotlib")

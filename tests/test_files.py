@@ -172,6 +172,7 @@ def test_whole_files_are_read(reader):
             assert outcome(path, b"\xef\xbb\xbf" + content, read) == expected
 
 
+@pytest.mark.slow
 @all_readers
 def test_damaged_files_are_refused(reader, request):
     path, content, read = reader

@@ -99,6 +99,7 @@ def test_task_losses():
     assert careful < plain
 
 
+@pytest.mark.slow
 def test_memorization(capsys):
     names = run_page("memorization.rst")
     report = names["report"]

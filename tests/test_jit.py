@@ -174,6 +174,7 @@ def test_named_folder_is_used_in_silence(installation, tmp_path):
     assert not installation.own.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind, damage", [("nbi", b""), ("nbc", b"\x80\x05nonsense")])
 def test_damaged_files_are_made_anew(tmp_path, kind, damage):
     installation = Installation(tmp_path, writable=True)

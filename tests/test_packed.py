@@ -136,6 +136,7 @@ def kind_of_buffer(packed):
     return type(packed.values).__name__
 
 
+@pytest.mark.slow
 def test_worker_processes_map_the_buffer():
     packed = Packed.from_list(blocks_of(LENGTHS))
     parallel = joblib.Parallel(n_jobs=2, backend="loky", max_nbytes=1)

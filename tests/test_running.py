@@ -138,6 +138,7 @@ def test_oracles_end_where_it_is_said_only():
                 assert 999.0 < time_left() <= 1000.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefer", ["threads", "processes"])
 def test_budget_goes_along_to_workers(prefer):
     with time_budget(5000.0):

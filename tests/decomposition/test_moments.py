@@ -57,6 +57,7 @@ def test_generalized_targets_equal_brute_force(rng):
         np.testing.assert_allclose(targets[p], expected, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", [False, True])
 @pytest.mark.parametrize("n_features", [50, 500, 5000])
 def test_ways_to_eigenvectors_agree(n_features, streams):

@@ -15,6 +15,7 @@ def density_of(estimator):
     return lambda *x: np.exp(estimator.score_samples([x])[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial"])
 @pytest.mark.parametrize("method", ["quadrature", "importance"])
 def test_integral_is_one_in_one_dimension(method, kernel, rng):
@@ -106,6 +107,7 @@ def test_grid_sampler_follows_the_density(rng):
     assert_allclose(draws, estimator.sample(2000, random_state=0))
 
 
+@pytest.mark.slow
 def test_hybrid_sampler_follows_the_density(rng):
     X = np.concatenate([rng.normal(-2, 0.4, size=(10, 1)), rng.normal(2, 0.4, size=(10, 1))])
     estimator = KernelStudentTDensity(length_scale=1.0, support=(-5, 5)).fit(X)
@@ -141,6 +143,7 @@ def test_reflection_keeps_points_inside():
     assert_allclose(sign[:, 0], [-1, -1, 1, 1, 1])
 
 
+@pytest.mark.slow
 def test_fantasy_gathers_in_clusters():
     def nearest(X):
         distance = np.linalg.norm(X[:, None] - X, axis=2)

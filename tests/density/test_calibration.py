@@ -17,6 +17,7 @@ def test_contamination_is_the_share_of_training_rows_without_themselves(share, o
     assert (density.fit_predict(X) == -1).sum() == round(share * 200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.05, 0.2])
 @pytest.mark.parametrize(
     "options", [{}, {"max_rank": 60}, {"kernel": "laplacian"}, {"sigma0": 0.01}], ids=str

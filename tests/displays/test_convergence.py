@@ -25,6 +25,7 @@ def svm():
     return StructuredSVM(solver="bcpfw", tol=1e-3, random_state=0).fit(X, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("x", "column", "label"),
     [
@@ -129,6 +130,7 @@ def test_each_output_has_a_curve_and_dots_where_it_is_exact(rng):
     assert display.ax_.get_ylabel() == "Duality gap (dots: certified)"
 
 
+@pytest.mark.slow
 def test_fields_are_drawn_by_what_they_have():
     mrf = make_ising_clique(5, coupling=2.0, random_state=0)
     trw = TRWMarginals("elimination", tol=0.1).fit(mrf)
@@ -162,6 +164,7 @@ def test_results_of_functions_are_drawn():
     assert display.lines_[0].get_label() == "OptimizeResult"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("case", CASES)
 def test_everything_that_iterates_is_drawn(case):

@@ -404,6 +404,7 @@ def test_strong_components_equal_networkx_and_stand_in_order(rng):
         )
 
 
+@pytest.mark.slow
 def test_compiled_and_plain_kernels_agree(rng, monkeypatch):
     from sklearn_fw._kernels.graphs import max_flow
 

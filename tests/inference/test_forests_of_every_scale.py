@@ -21,6 +21,7 @@ FORESTS = [(Viterbi(), "chain", CHAIN_KINDS), (TreeMaxProduct(), "forest", FORES
 both = pytest.mark.parametrize(("oracle", "graph", "kinds"), FORESTS, ids=["chain", "forest"])
 
 
+@pytest.mark.slow
 @both
 def test_top_k_of_200_problems(oracle, graph, kinds, rng):
     """All labellings, and more than there are; the first is that of `argmax` for every k."""
@@ -39,6 +40,7 @@ def test_top_k_of_200_problems(oracle, graph, kinds, rng):
             np.testing.assert_array_equal(labels[0], oracle.argmax(scores)[0])
 
 
+@pytest.mark.slow
 @both
 def test_marginals_at_a_low_temperature(oracle, graph, kinds, rng):
     """Scores a thousand times as large: everything is finite, and what is best has all mass."""
@@ -144,6 +146,7 @@ def test_exponentials(size, rng):
 # ---- searches on larger problems ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_cuts_of_8_x_8_grids(rng):
     """The best labellings of a ferromagnet, by cuts and by elimination."""
     number = np.arange(64).reshape(8, 8)
@@ -167,6 +170,7 @@ def test_cuts_of_8_x_8_grids(rng):
         )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_boxes_of_32_x_32_pixels(rng):
     """All 278,784 boxes, by sums over a table of corners."""
     for truth in (None, (4, 5, 20, 17)):

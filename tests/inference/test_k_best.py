@@ -12,6 +12,7 @@ from sklearn_fw.inference import Assignment, CheckedOracle, Elimination, Enumera
 from sklearn_fw.structured import MultilabelModel
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_elimination(kind, rng):
     for _ in range(20):
@@ -48,6 +49,7 @@ def test_oracle_of_a_user_with_max_marginals(rng):
         assert len({tuple(row) for row in labels}) == len(labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oracle", ["elimination", OnlyMaxMarginals()], ids=["own", "user"])
 def test_cycles_of_labels(oracle, rng):
     X = rng.normal(size=(30, 3))

@@ -172,6 +172,7 @@ def test_map_refuses_contradictions():
         triangle.map("icm")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Segmentation_12", "Segmentation_13", "wcsp_15"])
 def test_labellings_of_a_competition_are_reached(data_file, tmp_path, name):
     import gzip

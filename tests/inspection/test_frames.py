@@ -53,6 +53,7 @@ def models(request, wine):
     return named, by(places[:2], places[2:])
 
 
+@pytest.mark.slow
 def test_columns_by_name_are_columns_by_place(wine, models):
     X, y = wine
     asked = [

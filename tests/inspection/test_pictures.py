@@ -30,6 +30,7 @@ def network():
     return make_pipeline(StandardScaler(), last)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 1e-3])
 def test_report(scale):
     X, y = load_wine(return_X_y=True)

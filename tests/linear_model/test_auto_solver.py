@@ -29,6 +29,7 @@ def sparse_rows(d, n=300):
 # ---- what is taken -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("params", "d", "form", "n_classes", "expected"),
     [
@@ -211,6 +212,7 @@ def unequal(spread, seed=0, n=300, d=20):
     return X, z + 0.3 * rng.standard_t(2, n), np.where(z + rng.logistic(size=n) > 0, 1, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0, 4])
 @pytest.mark.parametrize("solver", ["auto", "asaga", "fista", "svrg"])
 @pytest.mark.parametrize(
@@ -248,6 +250,7 @@ def test_converged_is_true_without_a_dual(make, solver, spread):
         assert model.converged_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["categories", "wide", "weights", "text"])
 def test_certificate_of_an_l1_norm_is_tight(rng, kind):
     """One column that violates the dual constraint made the bound useless."""

@@ -164,6 +164,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("solver", "options"), SETTINGS, ids=str)
 def test_classifier(labels, solver, options):
     X, y = labels

@@ -48,6 +48,7 @@ def test_conjugate_is_that_of_the_value(rng):
         assert both == pytest.approx(u @ v, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_one_feature_of_each_group_wins(rng):
     X = np.repeat(rng.standard_normal((200, 5)), 4, axis=1) + rng.standard_normal((200, 20))
     y = X[:, ::4].sum(axis=1)

@@ -108,6 +108,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_parts_lead_where_the_whole_does(kind, form):

@@ -88,6 +88,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
 @pytest.mark.parametrize("case", CASES)
 def test_every_value_equals_a_fit_from_scratch(case, weighted):
@@ -128,6 +129,7 @@ PENALTIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
 @pytest.mark.parametrize("fit_intercept", [True, False], ids=["intercept", ""])
 @pytest.mark.parametrize(

@@ -277,6 +277,7 @@ def parts(X):
     return [np.array(X.toarray() if sp.issparse(X) else X)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["asaga", "svrg"])
 @pytest.mark.parametrize("form", FORMS)
 def test_forms(form, solver):
@@ -346,6 +347,7 @@ def test_valid_data_are_shared(form, monkeypatch):
             assert np.shares_memory(one, given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["asaga", "lagged_saga", "svrg"])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_memory(form, solver):

@@ -97,6 +97,7 @@ def test_all_paths_have_one_interface():
 # ---- cross-validation ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_cross_validation_is_that_of_single_fits(form):
     X, y = load_iris(return_X_y=True)

@@ -121,6 +121,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("loss", "penalty", "intercept", "weighted"), CASES)
 def test_gap_bounds_the_error(loss, penalty, intercept, weighted):
     problem = make_problem(loss, penalty, intercept=intercept, weighted=weighted)

@@ -224,6 +224,7 @@ def random_least_squares(rng, size):
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", POLYTOPES, ids=lambda make: make.__name__)
 def test_polytopes(make, rng):
     for i in range(PROBLEMS):
@@ -244,6 +245,7 @@ def test_polytopes(make, rng):
         check(run_of(objective, domain, rng), reached, who)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ROUND)
 def test_round_sets(kind, rng):
     for i in range(PROBLEMS + 25):

@@ -177,6 +177,7 @@ def test_budget():
     assert (result.nit, result.status, result.success) == (5, "max_iter", False)
 
 
+@pytest.mark.slow
 def test_data_do_not_change():
     X, y = data()
     weight = np.ones(N)

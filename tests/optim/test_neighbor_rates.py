@@ -45,6 +45,7 @@ def optima():
     return {loss: optimum(make_problem(loss)) for loss in ("squared_error", "log_loss")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("loss", "name"), MEASURED)
 def test_measured_suboptimality(loss, name, optima):
     problem, best = make_problem(loss), optima[loss]

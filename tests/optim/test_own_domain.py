@@ -74,6 +74,7 @@ class Coarse(domains.Domain):
 SIZE, N_STEPS = 10**6, 60
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("variant", ["fw", "away", "pairwise"])
 @pytest.mark.parametrize("kind", ["choices", "windows"])

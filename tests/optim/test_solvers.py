@@ -159,6 +159,7 @@ def run_on(problem, solver, *, tol=1e-9, max_iter=5000, n_workers=1, seed=0, sta
     return run, *outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 def test_all_solvers_reach_the_optimum(problem):
     coef, intercept, objective = problem.optimum()

@@ -178,6 +178,7 @@ def test_psi_at_the_ends(n):
 # ---- how often bounds fail -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 100])
 def test_bounds_fail_rarely(n):
     rng, delta = np.random.default_rng(n), 0.05

@@ -209,6 +209,7 @@ def planted(rng, n_variables, n_factors, n_scope, share):
     return FactorGraph([2] * n_variables, factors)
 
 
+@pytest.mark.slow
 def test_large_factors_need_no_joint_tables(rng):
     """Two variables for each pair of joint states would take some 100 GB."""
     graph = planted(rng, 240, 120, 11, 0.9)

@@ -123,6 +123,7 @@ def test_steps_are_those_of_the_cells_of_pytorch(torch, cell):
         np.testing.assert_allclose(network.as_array(scores)[k], expected, rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [
     {"cell": "lstm", "n_layers": 2}, {"attention": "additive", "input_feed": True},
     {"attention": None, "bidirectional": False}, {"aligned": False, "dropout": 0.2, "n_layers": 2},
@@ -147,6 +148,7 @@ def test_kinds_of_networks(torch, settings, is_free):
             assert model.score_samples([word], [made])[0] == pytest.approx(log)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("is_free", [False, True])
 def test_one_pair_is_learned_by_every_loss(torch, loss, is_free):
@@ -276,6 +278,7 @@ def test_weights_of_pairs(torch):
     assert model.score(X, y) < 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task_loss", ["bleu", "phrase_f1"])
 @pytest.mark.parametrize("is_free", [False, True])
 def test_losses_of_words_and_phrases(torch, is_free, task_loss):

@@ -65,6 +65,7 @@ def order_for(rng, n):
     return order
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounded", [False, True], ids=["free", "box"])
 @pytest.mark.parametrize("cache", [False, True], ids=["oracle", "cache"])
 @pytest.mark.parametrize("step", STEPS)
@@ -110,6 +111,7 @@ def test_choice_by_gaps_and_steps_without_line_search(code, rng):
         assert blocks.counts[block_rules.REASON] == block_rules.NO_GAP
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", [0.05, 0.0], ids=["subgradient", "perceptron"])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_primal_baselines(name, lam, rng):

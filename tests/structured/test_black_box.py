@@ -359,6 +359,7 @@ def enumerated(model, X, y):
     return psi, losses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounds"])
 @pytest.mark.parametrize("cache", [False, True], ids=["oracle", "cache"])
 @pytest.mark.parametrize("step", STEPS)

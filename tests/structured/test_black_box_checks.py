@@ -104,6 +104,7 @@ def test_keys_tell_values_apart_not_types(chains, outputs):
         key([[1], [1, 2]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_workers_give_the_same_sweep(chains, rng, backend):
     blocks = BlackBoxBlocks(*chains)

@@ -46,6 +46,7 @@ def standardised(X):
 # ---- passes --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smoothing", SMOOTHINGS.values(), ids=SMOOTHINGS)
 @pytest.mark.parametrize("name", FORESTS)
 def test_lazy_steps_equal_dense_ones(name, smoothing, rng):
@@ -317,6 +318,7 @@ def test_other_models_walk_in_plain_python(rng):
     assert referee.objective_ * (1 - 1e-6) <= svm.objective_ <= referee.objective_ * 1.05
 
 
+@pytest.mark.slow
 def test_bounds_of_a_model_are_kept(rng):
     X = [(rng.normal(size=(4, 2)), [(0, 1), (1, 2), (2, 3)]) for _ in range(6)]
     y = [(x @ [1.0, -1.0] > 0).astype(int) for x, _ in X]

@@ -55,6 +55,7 @@ def test_states_far_behind_may_still_win(behind, rng):
     np.testing.assert_allclose(value, [expected], rtol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0.05, 1.0])
 @pytest.mark.parametrize("surrogate", SMOOTH)
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -134,6 +135,7 @@ def test_classes_are_logistic_regression(C):
     np.testing.assert_allclose(crf.predict_marginals(X), other.predict_proba(X), rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:features in X have a norm")
 def test_gap_is_never_below_the_true_error(rng):
     """On 1,000 small problems, at every certificate of a run to the end."""

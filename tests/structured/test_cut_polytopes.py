@@ -73,6 +73,7 @@ def test_projection_equals_that_of_a_generic_solver(blocks, rng):
             assert 0.0 <= z[here].min() <= z[here].max() <= 1.0
 
 
+@pytest.mark.slow
 def test_scores_are_the_adjoint_of_features(blocks, rng):
     polytopes = polytopes_of(blocks)
     a, b = rng.random((2, polytopes.size))
@@ -86,6 +87,7 @@ def test_scores_are_the_adjoint_of_features(blocks, rng):
     assert loss == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
 )
@@ -126,6 +128,7 @@ def test_where_differences_may_be_rewarded(rng):
         polytopes_of(blocks).resolve("entropy")
 
 
+@pytest.mark.slow
 def test_other_models_in_a_box(rng):
     """Any two states will do, and any tables of which the box says that they attract."""
     X, y = rng.normal(size=(8, 2)), rng.integers(2, size=(8, 3))

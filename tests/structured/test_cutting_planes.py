@@ -24,6 +24,7 @@ class OwnChains(ChainModel):
         return super().inference(x, w)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS, ids=str)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_same_optimum_as_bcpfw(name, solver):

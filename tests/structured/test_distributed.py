@@ -54,6 +54,7 @@ def test_oracle_sweeps_on_a_cluster_equal_one_process(cluster, words):
     assert found.dual_gap_ <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["oracle", "black box"])
 def test_batches_on_a_cluster_equal_one_process(cluster, words, kind):
     X, y = words

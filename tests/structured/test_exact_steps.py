@@ -340,6 +340,7 @@ def test_runner_up_equals_enumeration(rng, monkeypatch):
             np.testing.assert_array_equal(other, labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edges", ["tree", "full", "none"])
 def test_zero_one_loss_of_label_sets_by_enumeration(edges, rng):
     """Compiled sweeps and passes, with the truth best or not, against all outputs."""

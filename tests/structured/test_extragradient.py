@@ -67,6 +67,7 @@ DATA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "C", "tol"), [("digits", 0.2, 2e-5), ("words", 0.02, 4e-5), ("matchings", 0.2, 8e-5)]
 )
@@ -196,6 +197,7 @@ def test_one_sample_with_a_ridge(lam, geometry):
     np.testing.assert_allclose(svm.coef_, min(1 / lam, 1 / norm) * psi, atol=np.sqrt(2e-5 / lam))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
 @pytest.mark.parametrize("perfect", [False, True])
 def test_geometries_of_matchings(perfect, geometry):
@@ -238,6 +240,7 @@ BALLS = {
 }
 
 
+@pytest.mark.slow
 @budget_may_end
 @pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
 @pytest.mark.parametrize("step_size", ["auto", "backtrack"])
@@ -318,6 +321,7 @@ def test_weights_of_samples():
     assert one.dual_objective_ <= value <= one.objective_
 
 
+@pytest.mark.slow
 @budget_may_end
 @pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
 @pytest.mark.parametrize("name", ["labels, tree", "chain"])
@@ -348,6 +352,7 @@ def test_grids():
 # ---- warm starts ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chain", "labels, tree", "matchings"])
 def test_warm_start(name):
     if name == "matchings":

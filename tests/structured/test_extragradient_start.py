@@ -15,6 +15,7 @@ budget_may_end = pytest.mark.filterwarnings(
 )
 
 
+@pytest.mark.slow
 @budget_may_end
 @pytest.mark.parametrize("C", [0.3, 30.0])
 def test_the_first_passes_leave_zero(C):

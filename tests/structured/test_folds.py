@@ -61,6 +61,7 @@ def part_of(x, nodes):
     return features[nodes], number[ends[inside]], None if z is None else z[inside], weights[nodes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_features", [False, True])
 @pytest.mark.parametrize("symmetry", ["free", "antisymmetric"])
 def test_groups_of_nodes_are_the_graphs_of_these_nodes(with_features, symmetry, rng):
@@ -117,6 +118,7 @@ def test_what_no_seed_reaches_is_a_piece(rng):
     assert len(np.unique(piece)) == 37
 
 
+@pytest.mark.slow
 def test_one_image_is_enough_to_choose_by(rng):
     X, y = images(rng, 1, (40, 40))
     unit = natural_C(blocks_of("grid", X, y))

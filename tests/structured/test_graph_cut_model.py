@@ -65,6 +65,7 @@ def listed(X, y):
 # ---- the problem -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agree", [True, False])
 def test_objective_of_the_paper(agree, rng):
     X, y = make_graphs(rng, agree=agree)
@@ -84,6 +85,7 @@ def test_objective_of_the_paper(agree, rng):
         assert np.all(found["edges"] < 1e-4)
 
 
+@pytest.mark.slow
 @budget_may_end
 @pytest.mark.parametrize("solver", WITH_BOXES)
 @pytest.mark.parametrize("agree", [True, False])
@@ -133,6 +135,7 @@ def test_forests_have_compiled_passes(rng):
     np.testing.assert_array_equal(svm.model_.unpack(svm.coef_)["edges"], 0.0)
 
 
+@pytest.mark.slow
 def test_more_than_two_labels(rng):
     X, y = make_graphs(rng)
     y = [np.where(rng.random(len(own)) < 0.3, 2, own) for own in y]

@@ -58,6 +58,7 @@ def test_grids_are_graphs(rng):
         np.testing.assert_allclose(grid.joint_feature(x, labels), expected, **CLOSE)
 
 
+@pytest.mark.slow
 def test_a_fit_without_arguments(rng):
     X, y = make_grids(rng, 30)
     svm = StructuredSVM(random_state=0).fit(X[:24], y[:24])

@@ -41,6 +41,7 @@ NOT_EXACT = [
 ]
 
 
+@pytest.mark.slow
 @budget_may_end
 @pytest.mark.filterwarnings("ignore:the oracle answered .* it is not exact:RuntimeWarning")
 @pytest.mark.parametrize("solver", NOT_EXACT, ids=str)

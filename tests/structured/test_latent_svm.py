@@ -383,6 +383,7 @@ def test_a_graph_cut_learns_from_some_labels():
         LatentStructuredSVM(GraphCutModel()).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["list", "dict"])
 def test_hidden_nodes_of_graphs(form):
     X, y = stars()

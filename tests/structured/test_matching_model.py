@@ -227,6 +227,7 @@ def planted(rng, n_samples=8, low=2):
     return X, [Assignment().argmax(x @ w)[0] for x in X]
 
 
+@pytest.mark.slow
 def test_learns_what_was_planted(rng):
     X, y = planted(rng, 40, low=0)  # empty sentences among them
     assert any(x.size == 0 for x in X)

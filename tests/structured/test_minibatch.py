@@ -38,6 +38,7 @@ class Slow(TreeMaxProduct):
         return super().argmax(scores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"batch_size": 5}, {"batch_size": 99}], ids=str)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_optimum(name, settings):

@@ -349,7 +349,7 @@ def test_default_oracles():
 @pytest.mark.parametrize(
     "edges, message",
     [
-        ("star", "edges must be one of 'full', 'none', 'tree'; got 'star'"),
+        ("star", "edges must be one of 'full', 'none', 'tree' or pairs of labels; got 'star'"),
         ([[0, 3]], "edges must hold pairs of labels from 0 to 2"),
         ([[-1, 0]], "edges must hold pairs of labels from 0 to 2"),
         ([[0, 1, 2]], "edges must hold pairs of labels from 0 to 2"),

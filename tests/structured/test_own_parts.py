@@ -227,6 +227,7 @@ def test_scores_and_features(problem, rng):
             np.testing.assert_allclose(model.joint_feature(x, y) @ w, by_hand, **ROUNDING)
 
 
+@pytest.mark.slow
 def test_answers(problem, rng):
     """Augmented, plain and smoothed, of compiled and of other oracles."""
     for oracle in (None, Enumeration().argmax, Elimination()):
@@ -268,6 +269,7 @@ def test_smoothed_answers(problem, rng):
 # ---- training ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["fw", "pairwise"])
 def test_visits_are_those_of_the_referee(problem, step, rng):
     """Compiled and plain passes, against a referee that lists all outputs."""
@@ -320,6 +322,7 @@ def test_fits_reach_the_optimum(problem, solver):
         np.testing.assert_array_equal(predicted, expected)
 
 
+@pytest.mark.slow
 def test_a_line_is_a_chain(rng):
     """The same objective and the same steps as the built-in model."""
     X = [rng.normal(size=(n, 3)).astype(np.float32) for n in (3, 1, 5, 4, 2, 6)]

@@ -126,6 +126,7 @@ def test_what_the_base_class_says_is_there(name):
 # ---- what they find ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_own_steps_reach_the_optimum(name):
     p = problem(name)

@@ -38,6 +38,7 @@ def test_first_breakpoint_of_digits(eps, kappa, lam_max):
     assert path.terminated_by_ == "max_breakpoints"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["bcfw", "cached", "bcafw"])
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_every_lam_is_solved_to_eps(problem, solver):
@@ -108,6 +109,7 @@ def enclosed(svm, X, y, Cs, tol):
     return objective, np.array(bounds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eps", [0.3, 0.1])
 @pytest.mark.parametrize("problem", CERTIFIED)
 def test_the_guarantee_holds_everywhere(problem, eps):

@@ -103,6 +103,7 @@ def test_a_warm_start_at_the_optimum_stops_at_once(data):
     np.testing.assert_allclose(svm.coef_, w, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_black_box_warm_start_with_other_weights_keeps_the_certificate():
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(4, 3)) for _ in range(20)]

@@ -95,6 +95,7 @@ def test_batches_change_the_order_of_steps_alone(torch, monkeypatch):
     np.testing.assert_allclose(*objectives, rtol=0.02, atol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

@@ -64,6 +64,7 @@ def test_solvers_agree_and_keep_the_bounds(rng):
     np.testing.assert_allclose(objectives, objectives[0], rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_stick_figures():
     figures = make_stick_figures(60, noise=0.2, random_state=0)
     train, test = slice(0, 30), slice(30, 60)
