@@ -62,16 +62,16 @@ PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data
 LINES_OF_CODE = {
     "sklearn_fw": 167,
     "_kernels": 7856,
-    "_core": 1854,
+    "_core": 1851,
     "losses": 478,
     "task_losses": 712,
     "penalties": 508,
     "projections": 138,
     "smoothing": 29,
     "inference": 2325,
-    "optim": 7715,
+    "optim": 7716,
     "model_selection": 506,
-    "random_fields": 3871,
+    "random_fields": 3872,
     "structured": 12075,
     "linear_model": 1773,
     "density": 1633,
@@ -91,7 +91,7 @@ LINES_OF_CODE = {
 SLACK = 40  # lines below the budget at which the budget is lowered
 
 # Imports of another subpackage's private modules, which may only become fewer.
-PRIVATE_IMPORTS = 60
+PRIVATE_IMPORTS = 59
 
 MAX_LINES = 700
 FUNCTION_LINES = 60  # without the docstring
