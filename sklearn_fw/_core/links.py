@@ -4,7 +4,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from .validation import check_array_of_numbers
+from .validation import check_array_of_numbers, is_missing
 
 
 def links_of(y, name, shape=None):
@@ -82,7 +82,7 @@ def _named(mapping, name):
     """The mapping, in which all are names: None and NaN are nobody."""
     for pair in mapping.items():
         for one in pair:
-            if one is None or (isinstance(one, float) and one != one):
+            if is_missing(one):
                 raise ValueError(f"{name} has {pair!r:.60}: leave out what has no partner")
             if not isinstance(one, Hashable):
                 raise ValueError(f"{name} has {pair!r:.60}: names must be hashable")

@@ -330,7 +330,7 @@ def find_labels(y, name):
 
 def is_missing(label):
     """Whether a label is None, NaN, or what pandas has for these."""
-    if label is None or (isinstance(label, float) and label != label):
+    if label is None or (isinstance(label, float | np.floating) and label != label):
         return True
     return type(label).__name__ in ("NAType", "NaTType")
 

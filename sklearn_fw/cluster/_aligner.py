@@ -20,6 +20,7 @@ from .._core.validation import (
     check_number,
     check_random_state,
     is_auto,
+    is_missing,
 )
 from .._core.warnings import warn
 from ..optim.domains import OrderedPlacements
@@ -215,7 +216,6 @@ class SequenceAligner(Estimator):
             check_integer(self.n_slots, "n_slots", 1)
         for name in ("match_cost", "mismatch_cost"):
             check_magnitude(np.array([check_number(getattr(self, name), name)]), name)
-        check_choice(self.keep, "keep", ("last", "first", "all"))
         if self.max_vocabulary is not None:
             check_integer(self.max_vocabulary, "max_vocabulary", 1)
         check_choice(self.rounding, "rounding", ("both", "fw", "l2"))
@@ -258,6 +258,7 @@ class SequenceAligner(Estimator):
 
     def _kept(self, tokens):
         """Places of the tokens that count."""
+        check_choice(self.keep, "keep", ("last", "first", "all"))
         codes = self._codes(tokens)
         places = np.flatnonzero(codes >= 0)
         if self.keep == "all" or not len(places):
@@ -460,7 +461,7 @@ def _check_tokens(tokens, name):
             raise TypeError(
                 f"{name} holds {token!r:.80}, which cannot be a token: take text, numbers or tuples"
             ) from None
-        if token is None or token != token:
+        if is_missing(token):
             raise ValueError(f"{name} holds {token!r}, which is no token")
         if type(token).__eq__ is object.__eq__ and not isinstance(token, Enum):
             raise TypeError(
