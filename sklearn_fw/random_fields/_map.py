@@ -187,9 +187,7 @@ def _find_in_factors(graph, oracle, first=False):
     labels = np.array([block.argmax() for block in rest.unary])
     bound = sum(block.max() for block in (*rest.unary, *rest.tables))
     if oracle is not None:
-        found, _, bound = oracle.argmax(
-            rest.merge().to_pairwise().scores()
-        )
+        found, _, bound = oracle.argmax(rest.merge().to_pairwise().scores())
         labels = np.asarray(found[: rest.n_variables], np.int64)
     elif time_left() > 0.0:
         if not first and _as_pairs(rest):

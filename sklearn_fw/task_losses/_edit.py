@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core.validation import check_flag
+from .._core.validation import check_flag, is_missing
 from .._kernels import lazy
 from ._base import TaskLoss
 
@@ -96,6 +96,6 @@ def tokens_of(y, name):
             raise TypeError(
                 f"{name} holds {token!r:.60}, which is no token: take text, numbers or tuples"
             ) from None
-        if token is None or token != token:
+        if is_missing(token):
             raise ValueError(f"{name} holds {token!r}, which is no token")
     return tokens

@@ -37,7 +37,7 @@ def write_rows(folder, n, rng):
 def folders(tmp_path_factory):
     rng = np.random.default_rng(0)
     folder = tmp_path_factory.mktemp("rows")
-    write_rows(folder / "small", 400, rng)
+    write_rows(folder / "small", 6000, rng)  # as many more than columns, for the same solver
     assert write_rows(folder / "large", 60_000, rng) > 1.5 * HEADROOM
     return folder / "large", folder / "small"
 

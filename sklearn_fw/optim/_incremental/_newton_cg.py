@@ -16,6 +16,7 @@ from ._run import PlainRun, Point, Solver, Start
 # Multiplications up to which the exact matrix of all outputs preconditions, and columns up to which
 # a matrix that all outputs share does.
 EXACT, COLUMNS = 1e7, 1000
+PART = 1 << 16  # numbers that are squared at once
 # Iterations of conjugate gradients per step.
 ITERATIONS = 250
 # Rows from which on a run begins on one in SHARE of them, to a rough accuracy or for some steps.
@@ -141,12 +142,7 @@ class SharedInverse:
             self.factor, info = dpotrf(matrix, lower=1)
             self.factor = None if info else self.factor
         if self.factor is None:
-            X = problem.X
-            if sp.issparse(X):
-                squares = sp.csr_array((np.square(X.data), X.indices, X.indptr), shape=X.shape)
-            else:
-                squares = np.square(X)
-            self.scale = _inverse_root(np.asarray(squares.T @ h).ravel() + ridge)
+            self.scale = _inverse_root(_sums_of_squares(problem.X, h) + ridge)
 
     def __call__(self, gradient):
         from scipy.linalg.lapack import dpotrs
@@ -162,6 +158,17 @@ class SharedInverse:
         if self.has_intercept:
             step[-1] = mass / self.mass - self.mean @ step[:-1]
         return step
+
+
+def _sums_of_squares(X, weight):
+    """Weighted sums of the squares of each column, in parts: rows may lie in a file."""
+    n, size = X.shape[0], X.nnz if sp.issparse(X) else X.size
+    step, total = max(1, PART * n // max(size, 1)), np.zeros(X.shape[1])
+    for start in range(0, n, step):
+        part = X[start : start + step]
+        part = part.power(2) if sp.issparse(part) else np.square(part)
+        total += part.T @ weight[start : start + step]
+    return total
 
 
 def _inverse_root(diagonal):
