@@ -34,7 +34,7 @@ BEFORE_1_7 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 7)
 def takes_newton(estimator):
     """Whether it is a linear model that Newton's method solves."""
     is_linear = type(estimator).__name__.startswith("Asaga") and estimator.penalty == "elasticnet"
-    return is_linear and estimator.solver == "auto"
+    return is_linear and estimator.solver in ("auto", "lagged_saga")  # the latter on the support
 
 
 def expected_failures(estimator):

@@ -225,10 +225,10 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         used = np.flatnonzero(weight > 0)
         # Copies are one row of their total weight: left out, a row must not find itself again.
         first, place = equal_rows(backend.to_host(X)[used])
-        self._place = np.full(len(weight), -1)
-        self._place[used] = place
+        places = np.full(len(weight), -1)
+        places[used] = place
         used, weight = used[first], np.bincount(place, weight[used])
-        self._used = used if len(used) < len(self._place) else None
+        self._used = used if len(used) < len(places) else None
         if self._used is not None:
             X = backend.rows(X, used)
         if self.beta == 0 and len(weight) == 1:
@@ -247,7 +247,7 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         else:
             self.X_fit_ = X
             posterior = ExactPosterior(self.kernel_(X, X), noise, backend)
-        self._set_model(posterior, weight)
+        self._set_model(posterior, weight, places)
         if len(place) > 2 and np.ptp(self._reference.scores) < 1e-8 * self.exponent_:
             warn(
                 "all rows get the same score: length_scale is far too small or too large, or all "
@@ -298,7 +298,7 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         rows = np.concatenate([self.X_fit_, X])
         first, place = equal_rows(rows)
         self.X_fit_ = rows[first]
-        self._place = np.concatenate([self._place, place[n:]])
+        places = np.concatenate([self._place, place[n:]])
         weight = np.bincount(place, np.concatenate([self._model.weight, weight]))
         X, noise = self.X_fit_[n:], float(self.sigma0) ** 2 / weight
         if isinstance(posterior, LowRankPosterior):
@@ -307,7 +307,7 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
             posterior = ExactPosterior(self.kernel_(self.X_fit_, self.X_fit_), noise)
         elif len(X):
             posterior.extend(self.kernel_(X, rows[:n]), self.kernel_(X, X), noise[n:])
-        self._set_model(posterior, weight)
+        self._set_model(posterior, weight, places)
         return self
 
     def _check_X(self, X, backend, reset):
@@ -316,9 +316,14 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
             raise ValueError(f"kernel='precomputed' needs a square matrix, got {X.shape}")
         return X
 
-    def _set_model(self, posterior, weight):
+    @property
+    def _place(self):
+        return self._model.place
+
+    def _set_model(self, posterior, weight, places):
         """Take over a posterior and derive the fitted attributes from it."""
         self._model = model = make_model(self, posterior, weight)
+        model.place = places  # of each given row among the distinct ones, on the host
         backend = posterior.backend
         self.exponent_ = model.exponent
         self.support_ = None
