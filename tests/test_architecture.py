@@ -74,7 +74,7 @@ LINES_OF_CODE = {
     "random_fields": 3870,
     "structured": 12075,
     "linear_model": 1773,
-    "density": 1633,
+    "density": 1637,
     "gaussian_probability": 1909,
     "pac_bayes": 730,
     "decomposition": 1663,
