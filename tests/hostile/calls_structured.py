@@ -129,7 +129,7 @@ DATA = {
 }
 LABELLED = ("chain", "graph", "graph_cut", "grid")
 SETTINGS = {
-    "C": 1.0, "tol": 0.05, "max_iter": 50, "time_limit": 10.0, "n_jobs": 1, "warm_start": False,
+    "C": 1.0, "tol": 0.05, "max_iter": 50, "time_limit": 100.0, "n_jobs": 1, "warm_start": False,
     "random_state": 0, "verbose": 0,
 }  # fmt: skip
 SOLVERS = [
