@@ -13,7 +13,7 @@ PROGRAMS = Path(__file__).parents[1] / "examples" / "benchmarks"
 @pytest.fixture
 def away_steps(monkeypatch):
     monkeypatch.syspath_prepend(str(PROGRAMS))
-    return importlib.import_module("_away_steps").away_steps
+    return importlib.import_module("away_steps").away_steps
 
 
 def optimum(V, c, scale):

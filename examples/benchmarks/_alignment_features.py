@@ -1,6 +1,9 @@
 """Pairs of words as feature vectors, and the aligners that need no hand-made links."""
 
 import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
+
+from sklearn_fw.inference import Assignment
 
 N_STEM = 4  # letters of a word that count as its stem
 N_FREQUENT = 50
@@ -146,8 +149,6 @@ class Spelling:
     N_LETTERS = 6
 
     def __init__(self, source, target):
-        from sklearn.feature_extraction.text import CountVectorizer
-
         letter_pairs = CountVectorizer(analyzer="char", ngram_range=(2, 2), binary=True)
         padded = [[f"<{word}>" for word in words] for words in (source, target)]
         letter_pairs.fit(padded[0] + padded[1])
@@ -248,8 +249,6 @@ def intersected_links(corpus):
 
 def one_partner(links, corpus, i):
     """The largest matching among hand-made links, by Dice and nearness to the diagonal."""
-    from sklearn_fw.inference import Assignment
-
     dice = corpus.dice(i, without_itself=True)
     weight = np.zeros(dice.shape)
     rows, columns = np.array(links, dtype=np.int64).reshape(-1, 2).T

@@ -1,6 +1,11 @@
 """Problem E3: boxes scored by a small network, trained by the prox-linear method."""
 
+import warnings
+
+import numpy as np
 from _report import Clock
+
+from sklearn_fw.structured import ProxLinearStructuredSVM
 
 ETAS = (0.1, 1.0, 10.0)
 # F of the specification's prototype after 15 convex models, by eta.
@@ -13,8 +18,6 @@ N_PLACES, N_FEATURES, N_HIDDEN, SCALE = 4, 8, 3, 0.1
 
 def overlap(box, others):
     """Intersection over union of boxes (low corner, high corner)."""
-    import numpy as np
-
     low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
     shared = np.prod(np.maximum(high - low, 0.0), axis=1)
     area = np.prod(others[:, 2:] - others[:, :2], axis=1)
@@ -23,8 +26,6 @@ def overlap(box, others):
 
 def boxes(n_samples, n_boxes=40):
     """Features of candidate boxes, of which the first is the true one, and one minus overlaps."""
-    import numpy as np
-
     rng = np.random.RandomState(0)
     first = rng.normal(size=(N_FEATURES, N_HIDDEN)) / np.sqrt(N_FEATURES)
     sign = np.sign(rng.normal(size=(N_HIDDEN, N_PLACES)).T @ first.T)
@@ -48,8 +49,6 @@ class Network:
         return SCALE * rng.normal(size=N_HIDDEN * (N_FEATURES + N_PLACES))
 
     def _parts(self, x, w):
-        import numpy as np
-
         split = N_FEATURES * N_HIDDEN
         first, second = w[:split].reshape(N_FEATURES, N_HIDDEN), w[split:].reshape(N_HIDDEN, -1)
         z = x @ first
@@ -57,7 +56,6 @@ class Network:
         return second, np.where(z >= 0.0, z, low - 1.0), np.where(z >= 0.0, 1.0, low)
 
     def value(self, x, w):
-        """Scores of the boxes."""
         second, hidden, _ = self._parts(x, w)
         return (hidden * second.T).sum(axis=(1, 2))
 
@@ -70,8 +68,6 @@ class Network:
 
     def vjp(self, x, w, v):
         """Sum of the derivatives of the scores, weighted by v."""
-        import numpy as np
-
         second, hidden, slope = self._parts(x, w)
         inner = v[:, None, None] * slope * second.T
         first = x.reshape(-1, N_FEATURES).T @ inner.reshape(-1, N_HIDDEN)
@@ -80,8 +76,6 @@ class Network:
 
 def objective(w, X, y):
     """F, apart from the estimator: the true box is candidate 0, and lam = 1 / n."""
-    import numpy as np
-
     hinges = []
     for x, losses in zip(X, y):
         scores = Network().value(x, w)
@@ -90,18 +84,11 @@ def objective(w, X, y):
 
 
 def first_value(n_samples, seed):
-    """F of the first weights."""
-    import numpy as np
-
     return objective(Network().init(np.random.RandomState(seed)), *boxes(n_samples))
 
 
 def train(eta, n_models, n_samples, seed):
     """Objective after so many convex models, by the estimator and by the referee."""
-    import warnings
-
-    from sklearn_fw.structured import ProxLinearStructuredSVM
-
     warnings.simplefilter("ignore")
     X, y = boxes(n_samples)
     ProxLinearStructuredSVM(Network(), max_iter=1, random_state=0).fit(X[:3], y[:3])  # compiles
@@ -120,8 +107,6 @@ def train(eta, n_models, n_samples, seed):
 
 def network_of_gradients(step_size, n_passes, n_samples, seed):
     """Objective of stochastic subgradients with a step size of its number, in plain numpy."""
-    import numpy as np
-
     X, y = boxes(n_samples)
     rng, network = np.random.RandomState(seed), Network()
     w = network.init(rng)

@@ -1,6 +1,17 @@
 """Digits and letters: one objective, and scikit-learn's solvers beside ours."""
 
-from _report import Clock, Repeats, load_or_skip
+import warnings
+
+import numpy as np
+from _casimir_referee import calibration_error, hinge_of_classes, likelihood_of_classes, numbers_of
+from _report import Clock, Repeats
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from sklearn_fw import StructuredSVM
+from sklearn_fw.datasets import load_ocr_letters
+from sklearn_fw.structured import Casimir, MulticlassModel
 
 TOL = 1e-4  # certified gap of ours, relative to the objective
 PEER_TOLS = (1e-2, 1e-4, 1e-6)
@@ -8,24 +19,12 @@ CS = (0.1, 1.0, 10.0)
 
 
 def table(quick):
-    """Digits between 0 and 1."""
-    from sklearn.datasets import load_digits
-
     X, y = load_digits(return_X_y=True)
     return (X[:300] / 16.0, y[:300]) if quick else (X / 16.0, y)
 
 
 def race(loss, C, repeat, quick):
     """Ours and a peer on one objective: seconds and objective of each, by one referee."""
-    import warnings
-
-    from _casimir_referee import hinge_of_classes, likelihood_of_classes
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.svm import LinearSVC
-
-    from sklearn_fw import StructuredSVM
-    from sklearn_fw.structured import MulticlassModel
-
     warnings.simplefilter("ignore")
     X, y = table(quick)
     referee = likelihood_of_classes if loss == "crf" else hinge_of_classes
@@ -67,22 +66,12 @@ def race(loss, C, repeat, quick):
 
 def letters(limit):
     """Words of Taskar's OCR set, training and test half."""
-    from sklearn_fw.datasets import load_ocr_letters
-
-    parts = load_or_skip(load_ocr_letters, split="half", return_X_y=True)
+    parts = load_ocr_letters(split="half", return_X_y=True)
     return [part[:limit] for part in parts]
 
 
 def train_letters(limit, surrogate, solver, factor):
     """A chain of letters with ``C = factor / n_train``; None leaves C to the defaults."""
-    import warnings
-
-    import numpy as np
-    from _casimir_referee import calibration_error, numbers_of
-
-    from sklearn_fw import StructuredSVM
-    from sklearn_fw.structured import Casimir
-
     warnings.simplefilter("ignore")
     X, y, X_test, y_test = letters(limit)
     solver = Casimir(smoother="l2") if solver == "casimir, l2" else solver

@@ -1,8 +1,24 @@
 """Problems E1 and E2: digits and synthetic chains, methods on weights beside dual ones."""
 
 import itertools
+import warnings
 
+import numpy as np
+from _casimir_referee import hinge_of_classes
 from _report import Clock
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_digits
+from sklearn.svm import LinearSVC
+
+from sklearn_fw import StructuredSVM
+from sklearn_fw.structured import (
+    SVRG,
+    BlockFrankWolfe,
+    Casimir,
+    ChainModel,
+    MulticlassModel,
+    Subgradient,
+)
 
 CS = (0.01, 0.1, 1.0, 10.0)  # c = 1 / C: lam = c / n
 # log10(F - F*) of the specification's prototype on the digits, by c; settings tuned.
@@ -20,9 +36,6 @@ REFERENCE_TOL, REFERENCE_ITER = 1e-7, 100_000
 
 def digits(quick):
     """Rows of unit norm, as the experiment has them."""
-    import numpy as np
-    from sklearn.datasets import load_digits
-
     X, y = load_digits(return_X_y=True)
     X = X / np.linalg.norm(X, axis=1, keepdims=True)
     return (X[:200], y[:200]) if quick else (X, y)
@@ -30,9 +43,6 @@ def digits(quick):
 
 def chains(quick):
     """Sequences of a hidden Markov model with seven tags and 1,000 words, a tenth mislabelled."""
-    import numpy as np
-    from scipy.sparse import csr_matrix
-
     rng, n_tags, n_words = np.random.RandomState(0), 7, 1000
     moves = 0.5 * np.eye(n_tags) + 0.5 * rng.dirichlet(np.full(n_tags, 0.3), n_tags)
     emissions = rng.dirichlet(np.full(n_words, 0.02), n_tags)
@@ -51,8 +61,6 @@ def chains(quick):
 
 def methods(curvature):
     """Solvers and, for each, the settings that the same grid tunes; "as it comes" has none."""
-    from sklearn_fw.structured import SVRG, BlockFrankWolfe, Casimir, Subgradient
-
     grid = [
         {"mu": mu, "lipschitz": curvature / mu / step} for mu, step in itertools.product(MUS, STEPS)
     ]
@@ -81,13 +89,6 @@ def is_two_sided(name):
 
 def race(problem, c, quick, tuned=True):
     """Every method on one problem with lam = c / n: best objective, gap and seconds."""
-    import warnings
-
-    import numpy as np
-
-    from sklearn_fw import StructuredSVM
-    from sklearn_fw.structured import ChainModel, MulticlassModel
-
     warnings.simplefilter("ignore")
     is_chain = problem == "chains"
     X, y = (chains if is_chain else digits)(quick)
@@ -126,11 +127,6 @@ def race(problem, c, quick, tuned=True):
 
 def reference_of_digits(c, quick):
     """The optimum by liblinear, judged by the referee."""
-    import warnings
-
-    from _casimir_referee import hinge_of_classes
-    from sklearn.svm import LinearSVC
-
     warnings.simplefilter("ignore")
     X, y = digits(quick)
     svc = LinearSVC(multi_class="crammer_singer", C=1 / c, fit_intercept=False, random_state=0,

@@ -1,6 +1,11 @@
 """Problem E4: smoothed oracles against enumeration, and what they cost."""
 
+import itertools
+
+import numpy as np
 from _report import Clock, Repeats
+
+from sklearn_fw.inference import Assignment, GraphCut, PairwiseScores, SubwindowSearch, Viterbi
 
 K = 5
 LENGTHS = {"short chains": (200, 12, 22), "long chains": (20, 200, 22), "few states": (400, 25, 5)}
@@ -8,10 +13,6 @@ LENGTHS = {"short chains": (200, 12, 22), "long chains": (20, 200, 22), "few sta
 
 def costs(shape, repeat):
     """CPU ms of the best labelling, of the five best ones and of marginals, call by call."""
-    import numpy as np
-
-    from sklearn_fw.inference import PairwiseScores, Viterbi
-
     n_chains, length, n_states = shape
     rng = np.random.RandomState(0)
     edges = np.arange(length - 1)[:, None] + np.arange(2)
@@ -41,8 +42,6 @@ def costs(shape, repeat):
 
 def answers(quick):
     """Largest difference of the best scores from enumeration, calls and ms, per structure."""
-    import numpy as np
-
     rng = np.random.RandomState(0)
     n = 3 if quick else 20
     rows = []
@@ -68,19 +67,11 @@ def answers(quick):
 
 def _best(every):
     """The K largest of all scores, and how many there are."""
-    import numpy as np
-
     return np.sort(every)[::-1][:K], len(every)
 
 
 def _cut(rng, n):
     """A grid of n x n cells; its labellings are chains of rows, of which all are listed."""
-    import itertools
-
-    import numpy as np
-
-    from sklearn_fw.inference import GraphCut, PairwiseScores
-
     places = np.arange(n * n).reshape(n, n)
     edges = np.concatenate([
         np.stack([places[:, :-1].ravel(), places[:, 1:].ravel()], axis=1),
@@ -102,22 +93,12 @@ def _cut(rng, n):
 
 
 def _matching(rng):
-    import itertools
-
-    import numpy as np
-
-    from sklearn_fw.inference import Assignment
-
     scores = rng.normal(size=(6, 6))
     every = [scores[np.arange(6), list(p)].sum() for p in itertools.permutations(range(6))]
     return Assignment(perfect=True), scores, *_best(np.array(every))
 
 
 def _box(rng):
-    import numpy as np
-
-    from sklearn_fw.inference import SubwindowSearch
-
     n = 32
     weights = rng.normal(size=(n, n))
     sums = np.zeros((n + 1, n + 1))

@@ -1,10 +1,20 @@
 """Chains as conditional random fields: ours and python-crfsuite in one space of features."""
 
 import tempfile
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
-from _report import Clock, load_or_skip
+import numpy as np
+from _casimir_referee import calibration_error, likelihood_of_chains, numbers_of
+from _report import Clock
+from sklearn.base import clone
+
+from sklearn_fw import StructuredSVM
+from sklearn_fw.datasets import load_conll2000
+from sklearn_fw.metrics import phrase_f1_score
+from sklearn_fw.preprocessing import ChunkingFeatures, crfsuite_chunking_attributes
+from sklearn_fw.structured import ChainModel
 
 C2 = 1.0  # the penalty of CRFsuite's chunking tutorial: sum of -log p + c2 |w|^2, so C = 1 / (2 c2)
 TOL = 1e-4  # certified gap of ours, relative to the objective
@@ -13,18 +23,11 @@ POINTS = (5, 15, 50)  # iterations of l2sgd whose models are judged, besides its
 
 def chunks(limit):
     """Sentences and tags of CoNLL-2000, training and test."""
-    from sklearn_fw.datasets import load_conll2000
-
-    return [part[:limit] for part in load_or_skip(load_conll2000, return_X_y=True)]
+    return [part[:limit] for part in load_conll2000(return_X_y=True)]
 
 
 def judged(emissions, transitions, marginals, predicted, data, C):
     """What everybody is told about a model: objective, phrase F1, calibration."""
-    import numpy as np
-    from _casimir_referee import calibration_error, likelihood_of_chains, numbers_of
-
-    from sklearn_fw.metrics import phrase_f1_score
-
     X, y, y_test, classes = data
     truth = numbers_of(np.concatenate(list(y_test)), classes)
     error, sums = calibration_error(np.concatenate(list(marginals)), truth)
@@ -40,12 +43,6 @@ def judged(emissions, transitions, marginals, predicted, data, C):
 
 def chain_crf(limit, solver="auto", surrogate="crf", c2=C2, tol=TOL, judge=True):
     """Our training at a penalty of CRFsuite; ``c2=None`` leaves everything to the defaults."""
-    import warnings
-
-    from sklearn_fw import StructuredSVM
-    from sklearn_fw.preprocessing import ChunkingFeatures
-    from sklearn_fw.structured import ChainModel
-
     warnings.simplefilter("ignore")
     X_train, y_train, X_test, y_test = chunks(limit)
     features = ChunkingFeatures(min_count=1)
@@ -85,10 +82,6 @@ def chain_crf(limit, solver="auto", surrogate="crf", c2=C2, tol=TOL, judge=True)
 
 def calibrated(svm, X, y, Z, y_test):
     """Calibration error with the temperature of a part that a second fit has not seen."""
-    import numpy as np
-    from _casimir_referee import calibration_error, numbers_of
-    from sklearn.base import clone
-
     n = len(y) - len(y) // 5
     part = clone(svm).set_params(C=svm.C_).fit(X[:n], y[:n])
     unscaled = calibration_error(
@@ -124,10 +117,7 @@ def trained(trainer):
 
 def crfsuite(limit, algorithm, c2=C2, max_iter=None):
     """One trainer of python-crfsuite with a weight for every attribute and tag."""
-    import numpy as np
     import pycrfsuite
-
-    from sklearn_fw.preprocessing import ChunkingFeatures, crfsuite_chunking_attributes
 
     X_train, y_train, X_test, y_test = chunks(limit)
     settings = {
@@ -170,8 +160,6 @@ def history_of(steps, n):
 
 def weights_of(path, names, classes):
     """Weights out of the text that CRFsuite writes of a model: what it left out is zero."""
-    import numpy as np
-
     rows = {name: k for k, name in enumerate(names)}
     columns = {name: k for k, name in enumerate(classes)}
     emissions = np.zeros((len(rows), len(columns)))
@@ -196,8 +184,6 @@ def weights_of(path, names, classes):
 
 def tag(tagger, sentences, classes):
     """Best tags and marginals of sentences, which are lists of attributes."""
-    import numpy as np
-
     predicted, marginals = [], []
     for sentence in sentences:
         tagger.set(sentence)
@@ -210,8 +196,6 @@ def tag(tagger, sentences, classes):
 
 def best_penalty(limit, who, grid):
     """The penalty of a grid with the best phrase F1 on the last fifth of the training part."""
-    import numpy as np
-
     scores = {}
     for c2 in grid:
         scores[c2] = held_out(limit, who, c2)
@@ -220,14 +204,7 @@ def best_penalty(limit, who, grid):
 
 def held_out(limit, who, c2):
     """Phrase F1 on the last fifth of the training sentences."""
-    import warnings
-
     import pycrfsuite
-
-    from sklearn_fw import StructuredSVM
-    from sklearn_fw.metrics import phrase_f1_score
-    from sklearn_fw.preprocessing import ChunkingFeatures, crfsuite_chunking_attributes
-    from sklearn_fw.structured import ChainModel
 
     warnings.simplefilter("ignore")
     X, y = chunks(limit)[:2]

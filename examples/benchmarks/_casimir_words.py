@@ -2,16 +2,20 @@
 
 import warnings
 
+import numpy as np
+import scipy.sparse as sp
+from _casimir_referee import calibration_error, numbers_of
 from _casimir_taggers import tag, trained
+from _defaults_structured import METRICS, SETS
 from _report import Clock, Skip
+
+from sklearn_fw import StructuredSVM
 
 CORPORA = {"ewt": "ewt tags", "wnut17": "wnut17"}  # names of the page on defaults
 
 
 def corpus(name, limit):
     """Features and tags to learn from and to judge by, and the score of predictions."""
-    from _defaults_structured import METRICS, SETS
-
     _, metric, load = SETS[CORPORA[name]]
     try:
         data = load()
@@ -22,9 +26,6 @@ def corpus(name, limit):
 
 def judged(y, predicted, chances, classes, score):
     """What everybody is told: the score, and the calibration error of tag probabilities."""
-    import numpy as np
-    from _casimir_referee import calibration_error, numbers_of
-
     error, _ = calibration_error(
         np.concatenate(list(chances)), numbers_of(np.concatenate(list(y)), classes)
     )
@@ -33,8 +34,6 @@ def judged(y, predicted, chances, classes, score):
 
 def ours(name, limit, surrogate):
     """`StructuredSVM` with nothing but its surrogate."""
-    from sklearn_fw import StructuredSVM
-
     warnings.simplefilter("ignore")
     (X, y, Z, y_test), score = corpus(name, limit)
     svm = StructuredSVM("chain", surrogate=surrogate, random_state=0)
@@ -53,9 +52,7 @@ def attributes(x):
 
 def crfsuite(name, limit, algorithm="lbfgs"):
     """A trainer of python-crfsuite with its defaults, on the same features."""
-    import numpy as np
     import pycrfsuite
-    import scipy.sparse as sp
 
     (X, y, Z, y_test), score = corpus(name, limit)
     X, Z = ([attributes(sp.csr_array(x)) for x in part] for part in (X, Z))

@@ -4,6 +4,7 @@ import os
 import platform
 import statistics
 import time
+import warnings
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -13,8 +14,23 @@ PRODUCT_SIZE = 1500
 THREADS = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "BLIS")]
 
 
-class Skip(Exception):
-    """The benchmark cannot run here; the message says why."""
+class Skip(FileNotFoundError):
+    """The benchmark cannot run here, mostly as data are missing; the message says why."""
+
+
+def data_path(name):
+    """Path of a file or a folder of the user's data; what is not there skips the part."""
+    path = Path(os.environ.get("SKLEARN_FW_DATA", ""), name)
+    if not path.exists():
+        raise Skip(f"no {name}: set SKLEARN_FW_DATA to the folder that holds the data sets")
+    return path
+
+
+def quietly(function, *args, **options):
+    """The result without warnings: budgets are meant to end runs here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*args, **options)
 
 
 class Repeats(float):
@@ -107,11 +123,3 @@ def medians(rows):
         if isinstance(value, int | float) and not isinstance(value, bool):
             merged[name] = Repeats(row[name] for row in rows)
     return merged
-
-
-def load_or_skip(load, **options):
-    """Call a loader of `sklearn_fw.datasets`; absent files skip the benchmark."""
-    try:
-        return load(**options)
-    except FileNotFoundError as error:
-        raise Skip(str(error)) from None

@@ -1,7 +1,15 @@
 """Default fits of `KernelStudentTDensity` beside the best of a grid, for `defaults.py`."""
 
-import os
 import time
+
+import numpy as np
+from _report import Skip, data_path
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KernelDensity, NearestNeighbors
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_fw import KernelStudentTDensity
 
 TITLE = "Kernel Student-t density"
 ABOUT = """
@@ -32,8 +40,6 @@ SETS = (
 
 def rows(quick):
     """Rows of the table, one per data set."""
-    from sklearn_fw import KernelStudentTDensity
-
     KernelStudentTDensity().fit([[float(i % 7), i**0.5] for i in range(30)])  # libraries are loaded
     jobs = [(name, True) for name in SETS] + [(name, False) for name in RAW]
     for name, scaled in jobs[1:4:2] if quick else jobs:
@@ -43,19 +49,16 @@ def rows(quick):
 
 
 def _read(name):
-    import numpy as np
-
-    path = os.path.join(os.environ.get("SKLEARN_FW_DATA", ""), "novelty", f"{name}.npz")
-    if not os.path.exists(path):
-        print(f"{name} left out: no {path}; SKLEARN_FW_DATA names the folder of the data")
+    try:
+        path = data_path(f"novelty/{name}.npz")
+    except Skip as reason:
+        print(f"{name} left out: {reason}")
         return None
     with np.load(path) as file:
         return file["X"].astype(np.float64), file["y"].ravel() == 1
 
 
 def _row(name, scaled, X, novel, n_splits):
-    import numpy as np
-
     if n_splits is None:
         n_splits = 12 if (~novel).sum() < 500 else 4
     found = [_split(X, novel, scaled, seed) for seed in range(n_splits)]
@@ -74,11 +77,6 @@ def _most(texts):
 
 def _split(X, novel, scaled, seed):
     """One split: settings and areas under the ROC curve on the test rows."""
-    import numpy as np
-    from sklearn.preprocessing import StandardScaler
-
-    from sklearn_fw import KernelStudentTDensity
-
     rng = np.random.RandomState(seed)
     normal, other = (rng.permutation(np.flatnonzero(novel == kind)) for kind in (False, True))
     half = len(normal) // 2
@@ -124,9 +122,6 @@ def _split(X, novel, scaled, seed):
 
 def _peers(train, new):
     """Scores of simple detectors, large for normal rows."""
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.neighbors import KernelDensity, NearestNeighbors
-
     distances = NearestNeighbors(n_neighbors=5).fit(train).kneighbors(new)[0]
     spread = train.std(axis=0).mean()
     searched = GridSearchCV(
@@ -141,6 +136,4 @@ def _peers(train, new):
 
 
 def _area(labels, scores):
-    from sklearn.metrics import roc_auc_score
-
     return 100.0 * roc_auc_score(labels, -scores)

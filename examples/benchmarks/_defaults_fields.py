@@ -3,11 +3,18 @@
 import gzip
 import itertools
 import tempfile
-import warnings
 from pathlib import Path
 
 import numpy as np
-from _report import Clock
+from _report import Clock, Skip, data_path, quietly
+from scipy.sparse import load_npz
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import KBinsDiscretizer
+
+from sklearn_fw.datasets import load_mrf_instances, make_ising_clique, make_ising_grid
+from sklearn_fw.inference import ICM, TRWS, BestOf, BranchAndBound, Elimination, IteratedLocalSearch
+from sklearn_fw.random_fields import LoopyBPMarginals, MRFLearner, PairwiseMRF, TRBPMarginals
 
 TITLE = "Random fields"
 ABOUT = """
@@ -45,13 +52,6 @@ def rows(quick):
     yield from marginal_rows(quick)
     yield from map_rows(quick)
     yield from table_rows(quick)
-
-
-def quietly(function, *args, **options):
-    """The result, without warnings: budgets are meant to end here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return function(*args, **options)
 
 
 def timed(function, *args):
@@ -94,16 +94,10 @@ def marginal_rows(quick):
 
 
 def loopy_bp():
-    """One peer."""
-    from sklearn_fw.random_fields import LoopyBPMarginals
-
     return LoopyBPMarginals(time_limit=SECONDS)
 
 
 def trbp():
-    """The other."""
-    from sklearn_fw.random_fields import TRBPMarginals
-
     return TRBPMarginals(time_limit=SECONDS)
 
 
@@ -132,9 +126,6 @@ def marginal_candidates(limit, quick):
 
 def marginal_sets(quick):
     """Name, fields and time limit."""
-    from sklearn_fw.datasets import make_ising_clique, make_ising_grid
-    from sklearn_fw.random_fields import PairwiseMRF
-
     n = 2 if quick else 6
     for kind in ("grids_5x5", "cliques"):
         data = published(kind)
@@ -173,15 +164,12 @@ def marginal_sets(quick):
 
 def exact_marginals(mrf):
     """Node marginals by elimination, None where its tables are too large."""
-    from sklearn_fw.inference import Elimination
-
     oracle = Elimination()
     scores = mrf.scores()
     return oracle.marginals(scores)[0] if oracle.fits(scores) else None
 
 
 def accuracy(found, truth):
-    """Points of some marginals."""
     return 100.0 * (1.0 - np.abs(found - truth)[truth >= 0].mean())
 
 
@@ -190,15 +178,6 @@ def accuracy(found, truth):
 
 def map_rows(quick):
     """Fields and the best values that are known."""
-    from sklearn_fw.inference import (
-        ICM,
-        TRWS,
-        BestOf,
-        BranchAndBound,
-        Elimination,
-        IteratedLocalSearch,
-    )  # fmt: skip
-
     candidates = {
         "icm": ICM(), "trws": TRWS(), "approx": BestOf(),
         "branch_and_bound, 2 s": BranchAndBound(time_limit=2.0),
@@ -226,9 +205,6 @@ def map_rows(quick):
 
 def map_sets(quick):
     """Name, field and the values of labellings that came with it."""
-    from sklearn_fw.datasets import make_ising_clique, make_ising_grid
-    from sklearn_fw.random_fields import PairwiseMRF
-
     for n in (12, 30) if quick else (12, 18, 30, 50):
         yield f"mixed grid, {n} x {n}", make_ising_grid((n, n), random_state=1), []
     yield "clique of 60", make_ising_clique(60, random_state=0), []
@@ -245,7 +221,7 @@ def map_sets(quick):
         if mrf is not None:
             from sklearn_fw.random_fields import read_uai_solution
 
-            labels = read_uai_solution(folder() / "uai" / "MAP" / f"{name}.uai.MAP")
+            labels = read_uai_solution(data_path(f"uai/MAP/{name}.uai.MAP"))
             yield f"UAI {name}", mrf, [float(mrf.score(labels[None])[0])]
 
 
@@ -269,7 +245,6 @@ def table_rows(quick):
 def table_split(train, test, n_states):
     """Points of the default and of the best setting for one pair of training and test rows."""
     from sklearn_fw import TRWMarginals
-    from sklearn_fw.random_fields import MRFLearner
 
     rng = np.random.default_rng(0)
     order = rng.permutation(len(train))
@@ -301,10 +276,6 @@ def table_split(train, test, n_states):
 
 def tables(quick):
     """Name, pairs of training and test rows, number of states of all columns."""
-    from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-    from sklearn.model_selection import train_test_split
-    from sklearn.preprocessing import KBinsDiscretizer
-
     for name, load in (("breast cancer", load_breast_cancer), ("wine", load_wine),
                        ("iris", load_iris)):  # fmt: skip
         X = np.column_stack([load().data, load().target])
@@ -319,39 +290,31 @@ def tables(quick):
     if not quick:
         X = (load_digits().data > 7).astype(int)
         yield "digits, ink", [train_test_split(X, test_size=0.3, random_state=0)], 2
-    for name in ("emotions", "yeast"):
-        path = folder() / "multilabel" / f"{name}.npz"
-        if path.exists():
-            data = np.load(path)
-            pair = [data[f"Y_{part}"].astype(int) for part in ("train", "test")]
-            yield f"labels of {name}", [pair], 2
+    for name in ("emotions", "yeast", "scene"):
+        try:
+            pair = label_sets(name)
+        except Skip as reason:
+            print(f"labels of {name}: left out, {reason}")
         else:
-            print(f"labels of {name}: left out, {path} is not there")
-    paths = [folder() / "scene" / f"scene_{part}_Y.npz" for part in ("train", "test")]
-    if all(path.exists() for path in paths):
-        from scipy.sparse import load_npz
+            yield f"labels of {name}", [pair], 2
 
-        yield "labels of scene", [[load_npz(path).toarray().astype(int) for path in paths]], 2
-    else:
-        print(f"labels of scene: left out, {paths[0]} is not there")
+
+def label_sets(name):
+    """Training and test labels."""
+    if name == "scene":
+        paths = [data_path(f"scene/scene_{part}_Y.npz") for part in ("train", "test")]
+        return [load_npz(path).toarray().astype(int) for path in paths]
+    with np.load(data_path(f"multilabel/{name}.npz")) as data:
+        return [data[f"Y_{part}"].astype(int) for part in ("train", "test")]
 
 
 # ---- files ---------------------------------------------------------------------------------------
 
 
-def folder():
-    """Where the user's data are."""
-    import os
-
-    return Path(os.environ.get("SKLEARN_FW_DATA", "data"))
-
-
 def published(kind):
     """The instances of the paper, or None."""
-    from sklearn_fw.datasets import load_mrf_instances
-
     try:
-        return load_mrf_instances(folder() / "mrf", name=kind)
+        return load_mrf_instances(data_path("mrf"), name=kind)
     except FileNotFoundError as error:
         print(f"{kind}: left out, {error}")
         return None
@@ -359,11 +322,10 @@ def published(kind):
 
 def competition(task, name):
     """A model of the UAI competition with its evidence, or None."""
-    from sklearn_fw.random_fields import PairwiseMRF
-
-    path = folder() / "uai" / task / f"{name}.uai.gz"
-    if not path.exists():
-        print(f"UAI {name}: left out, {path} is not there")
+    try:
+        path = data_path(f"uai/{task}/{name}.uai.gz")
+    except Skip as reason:
+        print(f"UAI {name}: left out, {reason}")
         return None
     with tempfile.TemporaryDirectory() as there:
         plain = Path(there, f"{name}.uai")

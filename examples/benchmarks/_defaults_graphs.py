@@ -4,6 +4,12 @@ import time
 
 import _graph_sets as sets
 from _defaults_structured import _fit, _take
+from sklearn.base import clone
+
+from sklearn_fw import StructuredSVM
+from sklearn_fw.metrics import node_accuracy
+from sklearn_fw.structured import BlockFrankWolfe
+from sklearn_fw.structured._choice_of_c import natural_C
 
 TITLE = "Graphs and grids"
 ABOUT = """
@@ -53,9 +59,6 @@ def rows(quick):
 
 
 def _row(name, X, y, X_test, y_test):
-    from sklearn_fw import StructuredSVM
-    from sklearn_fw.metrics import node_accuracy
-
     def score(y_true, y_pred):
         flat = ([labels.ravel() for labels in y] for y in (y_true, y_pred))
         return 100.0 * node_accuracy(*flat)
@@ -96,12 +99,6 @@ def _best_setting(model, score, X, y):
 
 def _grid(model, X, y):
     """C and averaging; then, for each C, what else there is."""
-    from sklearn.base import clone
-
-    from sklearn_fw import StructuredSVM
-    from sklearn_fw.structured import BlockFrankWolfe
-    from sklearn_fw.structured._choice_of_c import natural_C
-
     unit = natural_C(StructuredSVM(C=1.0)._make_blocks(X, y, None)[0])
     others = (
         {}, {"averaging": False}, {"fit_intercept": False}, {"oracle": "trws"},

@@ -2,9 +2,20 @@
 
 import gzip
 import json
-import os
 import time
 import warnings
+
+import numpy as np
+from _linear_problems import generator
+from _report import data_path
+from scipy import sparse
+from sklearn import datasets
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import ShuffleSplit
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_fw import AsagaClassifier, AsagaRegressor
 
 TITLE = "Linear models"
 ABOUT = """
@@ -37,22 +48,8 @@ def rows(quick):
 # ---- data: X, y, and rows of the test part or None -----------------------------------------------
 
 
-def _folder():
-    return os.environ.get("SKLEARN_FW_DATA", "")
-
-
-def _need(name):
-    path = os.path.join(_folder(), name)
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"{name} is not in the folder that SKLEARN_FW_DATA names")
-    return path
-
-
 def _bundled(loader, scaled=False):
     def make(quick):
-        from sklearn import datasets
-        from sklearn.preprocessing import StandardScaler
-
         X, y = getattr(datasets, loader)(return_X_y=True)
         return (StandardScaler().fit_transform(X) if scaled else X), y, None
 
@@ -60,9 +57,7 @@ def _bundled(loader, scaled=False):
 
 
 def _usps(quick):
-    import numpy as np
-
-    with np.load(_need("usps/usps.npz")) as file:
+    with np.load(data_path("usps/usps.npz")) as file:
         X = np.concatenate([file["X_train"], file["X_test"]]).astype(np.float64)
         y = np.concatenate([file["y_train"], file["y_test"]])
         n = len(file["y_train"])
@@ -70,20 +65,15 @@ def _usps(quick):
 
 
 def _a9a(quick):
-    import numpy as np
-    from scipy import sparse
-
-    X = [sparse.load_npz(_need(f"a9a/X_{part}.npz")) for part in ("train", "test")]
-    y = [np.load(_need(f"a9a/y_{part}.npy")) for part in ("train", "test")]
+    X = [sparse.load_npz(data_path(f"a9a/X_{part}.npz")) for part in ("train", "test")]
+    y = [np.load(data_path(f"a9a/y_{part}.npy")) for part in ("train", "test")]
     test = np.arange(len(y[0]) + len(y[1])) >= len(y[0])
     X = sparse.csr_matrix(sparse.vstack(X), dtype=np.float64)
     return _thinned(X, np.concatenate(y), test, 40 if quick else 1)
 
 
 def _covtype(quick):
-    import numpy as np
-
-    with np.load(_need("covtype/covtype.npz")) as file:
+    with np.load(data_path("covtype/covtype.npz")) as file:
         X, y = file["X"].astype(np.float64), file["y"]
     keep = np.random.default_rng(0).permutation(len(y))[: 2000 if quick else 40_000]
     test = np.arange(len(keep)) >= len(keep) // 2
@@ -91,12 +81,9 @@ def _covtype(quick):
 
 
 def _newsgroups(quick):
-    import numpy as np
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
     texts, labels, counts = [], [], []
     for part in ("train", "test"):
-        with gzip.open(_need(f"20news/{part}.jsonl.gz"), "rt") as file:
+        with gzip.open(data_path(f"20news/{part}.jsonl.gz"), "rt") as file:
             found = [json.loads(line) for line in file][:: 20 if quick else 1]
         texts += [row["text"] for row in found]
         labels += [row["label"] for row in found]
@@ -107,24 +94,18 @@ def _newsgroups(quick):
 
 
 def _computers(quick):
-    import numpy as np
-
     X, y, test = _newsgroups(quick)
     return X, np.char.startswith(y, "comp.") | np.char.startswith(y, "sci."), test
 
 
 def _generator(quick):
-    from _linear_problems import generator
-
     X, y = generator(quick, n=40_000, d=20_000)
     return X, y, None
 
 
 def _anomalies(name):
     def make(quick):
-        import numpy as np
-
-        with np.load(_need(f"novelty/{name}.npz")) as file:
+        with np.load(data_path(f"novelty/{name}.npz")) as file:
             return file["X"].astype(np.float64), file["y"], None
 
     return make
@@ -132,9 +113,7 @@ def _anomalies(name):
 
 def _column(name, target):
     def make(quick):
-        import numpy as np
-
-        with np.load(_need(f"novelty/{name}.npz")) as file:
+        with np.load(data_path(f"novelty/{name}.npz")) as file:
             X = file["X"].astype(np.float64)
         return np.delete(X, target, axis=1), X[:, target], None
 
@@ -148,8 +127,6 @@ def _elevation(quick):
 
 def _made(maker, **options):
     def make(quick):
-        from sklearn import datasets
-
         X, y = getattr(datasets, maker)(random_state=0, **options)
         return X, y, None
 
@@ -158,8 +135,6 @@ def _made(maker, **options):
 
 def _tokens(quick):
     """Logarithms of the lengths of texts from the shares of their words."""
-    import numpy as np
-
     X, _, test = _newsgroups(quick)
     return X, np.log(np.diff(X.indptr) + 1.0), test
 
@@ -203,9 +178,6 @@ def _thinned(X, y, test, step):
 
 
 def _row(name, numbers, X, y, test, quick):
-    import numpy as np
-    from sklearn.model_selection import ShuffleSplit
-
     n = X.shape[0]
     if test is None:
         n_splits = 2 if quick else (SPLITS if n <= SMALL else 3)
@@ -227,13 +199,6 @@ def _row(name, numbers, X, y, test, quick):
 
 def _compare(X, y, X_test, y_test, numbers):
     """The default, the best of the grid and the peer on one split."""
-    import numpy as np
-    from scipy import sparse
-    from sklearn.linear_model import LogisticRegression, Ridge
-    from sklearn.model_selection import ShuffleSplit
-
-    from sklearn_fw import AsagaClassifier, AsagaRegressor
-
     make = AsagaRegressor if numbers else AsagaClassifier
     default = make(random_state=0)
     few = np.linspace(0, X.shape[0] - 1, 200).astype(int)

@@ -1,8 +1,31 @@
 """Default fits of `StructuredSVM` beside the best of a grid, for `defaults.py`."""
 
-import os
 import time
 import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from _alignment_features import Corpus, one_partner, pair_features
+from _report import data_path
+from joblib import Parallel, delayed
+from sklearn import datasets
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import _safe_indexing
+
+from sklearn_fw import StructuredSVM
+from sklearn_fw.datasets import (
+    load_conll,
+    load_conll2000,
+    load_ocr_letters,
+    load_word_alignment,
+    make_digit_words,
+)
+from sklearn_fw.metrics import alignment_error_rate, node_accuracy, phrase_f1_score
+from sklearn_fw.preprocessing import ChunkingFeatures, TokenFeatures
+from sklearn_fw.structured import BlockFrankWolfe
+from sklearn_fw.structured._choice_of_c import natural_C
 
 TITLE = "Structured support vector machines"
 ABOUT = """
@@ -24,8 +47,6 @@ LARGE = 50_000  # nodes
 
 def rows(quick):
     """Rows of the table, one per data set; two at a time, each in a process of its own."""
-    from joblib import Parallel, delayed
-
     names = [name for name in SETS if not quick or name in QUICK]
     made = Parallel(n_jobs=2)(delayed(_row_of)(name, quick) for name in names)
     yield from (row for row in made if row is not None)
@@ -44,8 +65,6 @@ def _row_of(name, quick):
 
 
 def _row(name, model, metric, X, y, X_test, y_test, *, quick):
-    from sklearn_fw import StructuredSVM
-
     score = METRICS[metric]
     settings, validation = _best_setting(model, score, X, y, quick)
     best = _fit(StructuredSVM(model, **settings), X, y)
@@ -73,10 +92,6 @@ def _row(name, model, metric, X, y, X_test, y_test, *, quick):
 
 def _best_setting(model, score, X, y, quick):
     """The parameters that win on validation data, with C for all training data, and their score."""
-    from sklearn.model_selection import train_test_split
-
-    from sklearn_fw import StructuredSVM
-
     n = len(y)
     stratify = y if model == "multiclass" else None
     train, rest = train_test_split(range(n), test_size=0.2, random_state=0, stratify=stratify)
@@ -96,10 +111,6 @@ def _best_setting(model, score, X, y, quick):
 
 
 def _grid(model, X, y, quick):
-    from sklearn_fw import StructuredSVM
-    from sklearn_fw.structured import BlockFrankWolfe
-    from sklearn_fw.structured._choice_of_c import natural_C
-
     is_large = model == "chain" and sum(map(len, y)) > LARGE
     losses = ("hamming_sum", "hamming") if model in ("chain", "multilabel") else ("auto",)
     factors = FACTORS_LARGE if is_large or quick else FACTORS
@@ -130,16 +141,12 @@ def _words(settings):
 
 
 def _fit(svm, X, y):
-    from sklearn.exceptions import ConvergenceWarning
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return svm.fit(X, y)
 
 
 def _take(items, places):
-    from sklearn.utils import _safe_indexing
-
     return _safe_indexing(items, places)
 
 
@@ -147,14 +154,10 @@ def _take(items, places):
 
 
 def _f1(y_true, y_pred):
-    from sklearn_fw.metrics import phrase_f1_score
-
     return 100.0 * phrase_f1_score(y_true, y_pred)
 
 
 def _node_accuracy(y_true, y_pred):
-    from sklearn_fw.metrics import node_accuracy
-
     return 100.0 * node_accuracy(y_true, y_pred)
 
 
@@ -163,18 +166,12 @@ def _equal(y_true, y_pred):
 
 
 def _aer(y_true, y_pred):
-    import numpy as np
-
-    from sklearn_fw.metrics import alignment_error_rate
-
     made = [list(zip(*np.nonzero(matching))) for matching in y_pred]
     return 100.0 * (1.0 - alignment_error_rate([_pairs(y) for y in y_true], None, made))
 
 
 def _pairs(links):
     """Links as a list of pairs, from such a list or a matching."""
-    import numpy as np
-
     return links if isinstance(links, list) else list(zip(*np.nonzero(links)))
 
 
@@ -191,29 +188,16 @@ METRICS = {
 
 
 def _conll2000():
-    from sklearn_fw.datasets import load_conll2000
-    from sklearn_fw.preprocessing import ChunkingFeatures
-
     X, y, X_test, y_test = load_conll2000(return_X_y=True)
     features = ChunkingFeatures()
     return features.fit_transform(X), y, features.transform(X_test), y_test
 
 
-def _need(name):
-    path = os.path.join(os.environ.get("SKLEARN_FW_DATA", ""), name)
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"{name} is not in the folder that SKLEARN_FW_DATA names")
-    return path
-
-
 def _tokens(folder, ending):
     def load():
-        from sklearn_fw.datasets import load_conll
-        from sklearn_fw.preprocessing import TokenFeatures
-
         columns = {"columns": (0, 1), "separator": "\t"}
         train, test = (
-            list(load_conll(_need(f"{folder}/{part}.{ending}.gz"), **columns))
+            list(load_conll(data_path(f"{folder}/{part}.{ending}.gz"), **columns))
             for part in ("train", "test")
         )
         features = TokenFeatures()
@@ -232,48 +216,34 @@ def _words_of(sentences):
 
 
 def _letters():
-    from sklearn_fw.datasets import load_ocr_letters
-
     return load_ocr_letters(split="half", return_X_y=True)
 
 
 def _digit_words():
-    from sklearn_fw.datasets import make_digit_words
-
     X, y, X_test, y_test = make_digit_words(return_X_y=True)
     return X, y, X_test, y_test
 
 
 def _label_sets(name):
     def load():
-        import numpy as np
-
-        with np.load(_need(f"multilabel/{name}.npz")) as file:
+        with np.load(data_path(f"multilabel/{name}.npz")) as file:
             return tuple(file[k] for k in ("X_train", "Y_train", "X_test", "Y_test"))
 
     return load
 
 
 def _scene():
-    import scipy.sparse as sp
-
     names = ("train_X", "train_Y", "test_X", "test_Y")
-    return tuple(sp.load_npz(_need(f"scene/scene_{name}.npz")).toarray() for name in names)
+    return tuple(sp.load_npz(data_path(f"scene/scene_{name}.npz")).toarray() for name in names)
 
 
 def _usps():
-    import numpy as np
-
-    with np.load(_need("usps/usps.npz")) as file:
+    with np.load(data_path("usps/usps.npz")) as file:
         return tuple(file[k] for k in ("X_train", "y_train", "X_test", "y_test"))
 
 
 def _bundled(name, standardised=False):
     def load():
-        from sklearn import datasets
-        from sklearn.model_selection import train_test_split
-        from sklearn.preprocessing import StandardScaler
-
         X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
         X, X_test, y, y_test = train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
         if standardised:
@@ -285,10 +255,6 @@ def _bundled(name, standardised=False):
 
 
 def _hansards():
-    from _alignment_features import Corpus, one_partner, pair_features
-
-    from sklearn_fw.datasets import load_word_alignment
-
     data = load_word_alignment()
     source, target = (
         [[word.lower() for word in words] for words in train + test]

@@ -2,9 +2,11 @@
 
 import functools
 
-from _methods import METHODS, block_solver
 from _report import Repeats, in_child, shown
-from _timed_fit import fit
+from _structured import METHODS, block_solver, fit
+
+from sklearn_fw.datasets import make_digit_words
+from sklearn_fw.structured import ChainModel, StructuredSVM
 
 LAMS = (1e-1, 1e-2, 1e-3)
 TARGETS = (1e-1, 1e-2, 1e-3)
@@ -29,9 +31,6 @@ CLAIMS = (
 
 def measure(lam, n_passes, repeat, n_train):
     """What every method reached when, as lists over random orders."""
-    from sklearn_fw.datasets import make_digit_words
-    from sklearn_fw.structured import ChainModel, StructuredSVM
-
     X, y, X_test, y_test = make_digit_words(n_train=n_train, return_X_y=True)
     n, found = len(y), {}
 
@@ -78,7 +77,6 @@ def middle(rows):
 
 
 def digit_methods(lam, report, options):
-    """Section of one lam."""
     n_train, n_passes = (60, 30) if options.quick else (600, PASSES)
     report.section(f"Eight methods, lam = {lam:g}")
     report.text(
@@ -123,7 +121,6 @@ def digit_methods(lam, report, options):
 
 
 def report_claims(report, found):
-    """Pairs of methods that differ in one thing, and the paper."""
     report.text(
         f"""Pairs of methods that differ in one thing alone: in how many of the four the first has
         the smaller gap after {SEEN_AT} n oracle calls, and takes fewer CPU seconds to 10 % (of the

@@ -3,8 +3,195 @@
 import warnings
 
 import numpy as np
+from _frank_wolfe_experiments import grid_edges, iwata, noisy_image
 from _linear_problems import make_data
-from _report import Clock, Repeats, Skip, in_child, shown
+from _report import Clock, Repeats, Skip, cpu_of, in_child, shown
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import SGDClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from sklearn_fw.inference import GraphCut, PairwiseScores
+from sklearn_fw.linear_model import AveragedSubgradientClassifier
+from sklearn_fw.optim import minimize_submodular, set_functions
+
+SMOOTHNESS = 0.7
+SIDES = (16, 32, 64)
+IWATA = (50, 100, 200, 500)
+SECONDS = 60.0  # for the naive loop
+
+
+def image_function(side):
+    """Cut of the edges between neighbours plus the cost of calling a pixel one."""
+    picture, edges = noisy_image(side, side), grid_edges(side, side)
+    cut = set_functions.CutFunction(edges, weights=np.full(len(edges), SMOOTHNESS))
+    return cut + set_functions.ModularFunction(-picture.ravel())
+
+
+def measure_image(side, repeat):
+    """Both programs on a picture."""
+    picture, edges = noisy_image(side, side), grid_edges(side, side)
+    function = image_function(side)
+    table = np.array([[0.0, -SMOOTHNESS], [-SMOOTHNESS, 0.0]])
+    scores = PairwiseScores(
+        unary=np.stack([np.zeros(picture.size), picture.ravel()], 1),
+        pairwise=np.broadcast_to(table, (len(edges), 2, 2)).copy(), edges=edges,
+    )  # fmt: skip
+    oracle = GraphCut()
+    labels, value, _ = oracle.argmax(scores)
+    flow = cpu_of(lambda: oracle.argmax(scores), repeat)
+    minimize_submodular(image_function(4))
+    runs, seconds = [], []
+    for _ in range(repeat):
+        with Clock() as clock:
+            runs.append(minimize_submodular(function))
+        seconds.append(clock.cpu)
+    run = runs[-1]
+    return {
+        "flow": flow, "seconds": seconds, "calls": run.n_oracle_calls, "gap": run.dual_gap,
+        "value": run.fun, "flow_value": -float(value),
+        "differs": int(np.sum(run.x != (np.asarray(labels) == 1))),
+    }  # fmt: skip
+
+
+def iwata_function(n):
+    """Iwata's function as a sum of two of the package."""
+    sizes = np.arange(n + 1.0)
+    return set_functions.CardinalityFunction(sizes * (n - sizes)) + set_functions.ModularFunction(
+        iwata(n)
+    )
+
+
+def naive(n, seconds):
+    """Wolfe's method on a plain function of masks: n + 1 values a base, systems solved anew."""
+    weights = iwata(n)
+
+    def value(mask):
+        size = int(mask.sum())
+        return size * (n - size) + float(weights[mask].sum())
+
+    best = 0.0
+
+    def base(x):
+        nonlocal best
+        mask, point, before = np.zeros(n, bool), np.empty(n), 0.0
+        for i in np.argsort(x, kind="stable"):
+            mask[i] = True
+            after = value(mask)
+            point[i], before, best = after - before, after, min(best, after)
+        return point
+
+    clock, n_bases = Clock(), 1
+    clock.__enter__()
+    points, weight = base(np.zeros(n))[None], np.ones(1)
+    while True:
+        x = weight @ points
+        new = base(x)
+        n_bases += 1
+        clock.__exit__()
+        # The best set of all chains against the bound of the present mean of bases.
+        arrived = best - float(np.minimum(x, 0.0).sum()) <= 1e-9 * abs(best)
+        if arrived or clock.cpu > seconds:
+            return {"seconds": clock.cpu, "bases": n_bases, "arrived": arrived, "value": best}
+        points, weight = np.vstack([points, new]), np.append(weight, 0.0)
+        while True:
+            ones = np.ones(len(points))
+            goal = np.linalg.lstsq(points @ points.T + np.outer(ones, ones), ones, rcond=None)[0]
+            goal /= goal.sum()
+            if np.all(goal > 1e-12):
+                weight = goal
+                break
+            falls = goal <= 1e-12
+            ratio = weight[falls] / np.maximum(weight[falls] - goal[falls], 1e-300)
+            weight = weight + min(1.0, ratio.min()) * (goal - weight)
+            kept = weight > 1e-12
+            points, weight = points[kept], weight[kept] / weight[kept].sum()
+
+
+def measure_iwata(n, repeat, seconds):
+    """Both programs on Iwata's function, and the function as a callable."""
+    minimize_submodular(iwata_function(5))
+    weights = iwata(n)
+
+    def value(mask):
+        size = int(mask.sum())
+        return size * (n - size) + float(weights[mask].sum())
+
+    found = {}
+    for name, args in (("objects", (iwata_function(n),)), ("callable", (value, n))):
+        seconds_of, runs = [], []
+        for _ in range(repeat):
+            with Clock() as clock:
+                runs.append(minimize_submodular(*args))
+            seconds_of.append(clock.cpu)
+        found[name] = {"seconds": seconds_of, "calls": runs[-1].n_oracle_calls,
+                       "value": runs[-1].fun, "gap": runs[-1].dual_gap}  # fmt: skip
+    found["naive"] = naive(n, seconds)
+    return found
+
+
+def submodular_part(report, options):
+    sides, sizes = (SIDES[:1], IWATA[:1]) if options.quick else (SIDES, IWATA)
+    report.section("Submodular functions")
+    found = {side: in_child(measure_image, side, options.repeat) for side in sides}
+    report.text(
+        f"""Binary pictures from noise: cuts of a grid with couplings of {SMOOTHNESS:g} and costs of
+        single pixels. ``minimize_submodular`` knows nothing but bases; ``GraphCut`` finds a maximum
+        flow, and serves as referee: "too high" is what the value lies above that of the flow."""
+    )
+    report.table(
+        ["pixels", "ms", "bases", "gap", "too high", "ms of GraphCut"],
+        [
+            [f"{side} x {side}", shown(1e3 * Repeats(r["seconds"]), ".3g"), r["calls"],
+             shown(r["gap"], ".1e"), shown(max(r["value"] - r["flow_value"], 0.0), ".1e"),
+             shown(1e3 * Repeats(r["flow"]), ".3g")]
+            for side, r in found.items()
+        ],
+    )  # fmt: skip
+    for side, r in found.items():
+        ours, theirs = Repeats(r["seconds"]), Repeats(r["flow"])
+        if theirs < ours:
+            report.loses(f"""The cut of {side} x {side} pixels: GraphCut takes {1e3 * theirs:.3g}
+                         ms, minimize_submodular {1e3 * ours:.3g} ms; it is for other functions.""")
+    goals = [
+        (f"{side} x {side}: value above that of the flow, relative",
+         max(r["value"] - r["flow_value"], 0.0) / abs(r["flow_value"]), 1e-9, "<=")
+        for side, r in found.items()
+    ]  # fmt: skip
+    seconds = 5.0 if options.quick else SECONDS
+    runs = {n: in_child(measure_iwata, n, options.repeat, seconds) for n in sizes}
+    report.text(
+        f"""Iwata's function, ``F(A) = |A| (n - |A|) - sum over j in A of (5 j - 2 n)``: CPU
+        milliseconds and bases with functions of the package, with a callable of masks, and of a
+        plain loop, which is Wolfe's method with the same stop, a value of the callable for every
+        element, and its linear systems solved anew. A dash was not there after {seconds:g} s."""
+    )
+    rows = []
+    for n, run in runs.items():
+        plain = run["naive"]
+        rows.append([
+            n, shown(1e3 * Repeats(run["objects"]["seconds"]), ".3g"), run["objects"]["calls"],
+            shown(1e3 * Repeats(run["callable"]["seconds"]), ".3g"), run["callable"]["calls"],
+            shown(1e3 * plain["seconds"], ".3g") if plain["arrived"] else None, plain["bases"],
+        ])  # fmt: skip
+        if plain["arrived"]:
+            ratio = Repeats(run["callable"]["seconds"]) / plain["seconds"]
+            goals.append((f"n = {n}: seconds of the callable over those of the plain loop",
+                          ratio, 1.0, "<="))  # fmt: skip
+            goals.append(
+                (
+                    f"n = {n}: value above that of the plain loop",
+                    max(run["objects"]["value"] - plain["value"], 0.0),
+                    1e-6,
+                    "<=",
+                )
+            )
+    report.table(
+        ["n", "ms", "bases", "ms, callable", "bases, callable", "ms, plain", "bases, plain"], rows
+    )
+    report.goals(*goals)
+
 
 PASSES = 50
 STEPS = {"theory": "2 / (alpha (t + 1))", "pegasos": "1 / (alpha t)"}
@@ -33,9 +220,6 @@ def objective(X, y, alpha, w):
 
 def small_data(name):
     """Standardised columns, one column of ones, and labels of -1 and 1."""
-    from sklearn.datasets import load_breast_cancer, load_digits, make_classification
-    from sklearn.preprocessing import StandardScaler
-
     if name == "breast cancer":
         X, y = load_breast_cancer(return_X_y=True)
     elif name == "digits":
@@ -49,8 +233,6 @@ def small_data(name):
 
 def measure_schemes(name, n_passes):
     """Objective above the best known after the passes, for each scheme."""
-    from sklearn_fw.linear_model import AveragedSubgradientClassifier
-
     X, y = small_data(name)
     found = {}
     for label, (scheme, step) in SCHEMES.items():
@@ -64,7 +246,6 @@ def measure_schemes(name, n_passes):
 
 
 def averages_part(report, options):
-    """The averaging schemes of the paper on three data sets."""
     names = list(OPTIMA)[:1] if options.quick else OPTIMA
     n_passes = 5 if options.quick else PASSES
     found = {name: in_child(measure_schemes, name, n_passes) for name in names}
@@ -114,11 +295,6 @@ def race_data(name, quick):
 
 def make_model(who, alpha, n, n_passes):
     """A linear SVM of this objective, without intercept, that makes so many passes."""
-    from sklearn.linear_model import SGDClassifier
-    from sklearn.svm import LinearSVC
-
-    from sklearn_fw.linear_model import AveragedSubgradientClassifier
-
     same = {"fit_intercept": False, "max_iter": n_passes, "random_state": 0}
     if who == "LinearSVC":
         return LinearSVC(C=1.0 / (alpha * n), loss="hinge", dual=True, tol=1e-10, **same)
@@ -129,8 +305,6 @@ def make_model(who, alpha, n, n_passes):
 
 def measure_race(name, multiple, who, budgets, repeat, quick):
     """CPU seconds and objectives after passes, of one contender."""
-    from sklearn.exceptions import ConvergenceWarning
-
     X, y = race_data(name, quick)
     alpha, rows = multiple / len(y), []
     few = np.concatenate([np.flatnonzero(y == label)[:50] for label in np.unique(y)])
@@ -150,8 +324,6 @@ def measure_race(name, multiple, who, budgets, repeat, quick):
 
 def optimum(name, multiple, quick):
     """The best value known: that of LinearSVC after very many passes."""
-    from sklearn.exceptions import ConvergenceWarning
-
     X, y = race_data(name, quick)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -160,7 +332,6 @@ def optimum(name, multiple, quick):
 
 
 def subgradient_part(report, options):
-    """Averaged subgradients against scikit-learn's."""
     budgets = BUDGETS[:3] if options.quick else BUDGETS
     names = ("a9a", "20news")
     for name in names:
@@ -204,7 +375,6 @@ def subgradient_part(report, options):
 
 
 def _at_equal_seconds(report, at_equal):
-    """Compare at the seconds that our longest run takes, by the rivals' last run within these."""
     goals = []
     for label, found, best in at_equal:
         seconds, value = found[CONTENDERS[0]][-1]

@@ -3,8 +3,7 @@
 import warnings
 
 import numpy as np
-from _frank_wolfe_experiments import flows
-from _frank_wolfe_problems import lasso, minimise, tall_lasso, video, wide_data
+from _frank_wolfe_experiments import flows, lasso, minimise, tall_lasso, video, wide_data
 from _frank_wolfe_races import Completion
 from _report import Repeats, in_child, shown
 
@@ -115,7 +114,6 @@ def measure_choice(name, variant, step_size, share, seconds, repeat):
 
 
 def defaults_part(report, options):
-    """Seconds of the defaults over those of the best choice."""
     names = list(PROBLEMS)[3:5] if options.quick else PROBLEMS
     seconds = 2.0 if options.quick else SECONDS
     choices = [(v, s) for v in VARIANTS[:3] for s in STEPS] + [(v, "auto") for v in VARIANTS[3:]]

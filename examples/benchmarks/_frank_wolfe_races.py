@@ -3,9 +3,10 @@
 import contextlib
 import io
 import warnings
+from unittest.mock import patch
 
 import numpy as np
-from _frank_wolfe_problems import (
+from _frank_wolfe_experiments import (
     RADIUS,
     completion_data,
     lasso_data,
@@ -15,8 +16,13 @@ from _frank_wolfe_problems import (
     wide_data,
 )
 from _report import Clock, Repeats, Skip, cpu_of, in_child, shown
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso
+from sklearn.utils.extmath import randomized_svd
 
 from sklearn_fw.optim import domains, objectives
+from sklearn_fw.optim.domains import _spectral
+from sklearn_fw.projections import project_l1_ball
 
 # ---- l1 balls ------------------------------------------------------------------------------------
 
@@ -47,7 +53,6 @@ class L1Problem:
         return result.x
 
     def copt(self, gap, which):
-        """Point of copt."""
         import copt
 
         def function(x):
@@ -82,14 +87,10 @@ class L1Problem:
             ).x  # fmt: skip
 
     def lipschitz(self):
-        """The largest eigenvalue of A'A."""
         return float(np.linalg.norm(self.A, 2)) ** 2
 
     def sklearn(self, gap, precompute):
         """Point of `Lasso` at the penalty that has the same solution, to a gap of its problem."""
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.linear_model import Lasso
-
         n = len(self.b)
         model = Lasso(
             self.penalty / n, fit_intercept=False, precompute=precompute, max_iter=10**6,
@@ -146,7 +147,6 @@ def require_copt():
 
 
 def l1_part(report, options):
-    """Race over l1 balls against copt and against scikit-learn's Lasso."""
     require_copt()
     names, shares = (list(L1)[:1], SHARES[:1]) if options.quick else (L1, SHARES)
     contenders = ("sklearn_fw", *COPT, "Lasso", "Lasso, Gram")
@@ -215,7 +215,6 @@ def measure_dense(n, d, variant, repeat):
 
 
 def dense_part(report, options):
-    """What a step costs on a dense wide matrix."""
     n, d = (200, 2000) if options.quick else (2000, 20_000)
     found = {v: in_child(measure_dense, n, d, v, options.repeat) for v in ("fw", "auto")}
     report.section("A step on a wide matrix")
@@ -268,10 +267,6 @@ class Completion:
 
     def projected_gradient(self, seconds):
         """Values and seconds of accelerated gradient steps, projected by randomized SVD."""
-        from sklearn.utils.extmath import randomized_svd
-
-        from sklearn_fw.projections import project_l1_ball
-
         X = before = np.zeros(self.shape)
         momentum, rank, curve = 1.0, 10, []
         clock = Clock()
@@ -327,10 +322,6 @@ def measure_completion(quick, seconds):
 @contextlib.contextmanager
 def counted_products():
     """A list that gets the number of products with a vector of each call of the oracle."""
-    from unittest.mock import patch
-
-    from sklearn_fw.optim.domains import _spectral
-
     counts, search = [], _spectral.largest_eigenpair
 
     def counting(*args):
@@ -363,7 +354,6 @@ class Recorded(domains.NuclearNormBall):
 
 
 def completion_part(report, options):
-    """Matrix completion against projected gradients with randomized SVD."""
     seconds = 2.0 if options.quick else 60.0
     runs = [in_child(measure_completion, options.quick, seconds) for _ in range(options.repeat)]
     run, shape = runs[0], (200, 100) if options.quick else (2000, 1000)
@@ -419,7 +409,6 @@ def _first_below(curve, level):
 
 
 def _curve(curve, lowest):
-    """Some points of a curve."""
     places = np.unique(np.geomspace(1, len(curve), 80).astype(int)) - 1
     points = [curve[place] for place in places]
     return [s for s, _ in points], [max(v - lowest, 1e-9 * lowest) for _, v in points]

@@ -1,10 +1,20 @@
 """Classifiers by expectation propagation beside Laplace approximations and linear models."""
 
 import time
+import warnings
 
+import numpy as np
 from _report import Repeats, Skip, in_child, shown
+from scipy.spatial.distance import pdist
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
-__all__ = ["bayes_points", "classifiers"]
+from sklearn_fw.gaussian_probability import BayesPointMachine, EPProbitClassifier
 
 N_ROWS = 1000
 CLASSIFIERS = ("EPProbitClassifier", "GaussianProcessClassifier")
@@ -12,7 +22,6 @@ CLASSIFIERS = ("EPProbitClassifier", "GaussianProcessClassifier")
 
 def _usps_pair():
     import _defaults_structured as sets
-    import numpy as np
 
     X, y, X_test, y_test = sets.SETS["USPS"][2]()
     X, y = np.concatenate([X, X_test]), np.concatenate([y, y_test])
@@ -21,15 +30,11 @@ def _usps_pair():
 
 
 def _parity():
-    from sklearn.datasets import load_digits
-
     X, y = load_digits(return_X_y=True)
     return X, y % 2
 
 
 def _tumours():
-    from sklearn.datasets import load_breast_cancer
-
     return load_breast_cancer(return_X_y=True)
 
 
@@ -42,7 +47,6 @@ def _census():
 
 def _urban():
     import _defaults_structured as sets
-    import numpy as np
 
     X, y, X_test, y_test = sets.SETS["scene"][2]()
     y = np.concatenate([y, y_test])[:, 5]
@@ -57,9 +61,6 @@ SETS = {
 
 def _halves(X, y, n, seed):
     """n training rows with columns of variance one by them, and the rest."""
-    import numpy as np
-    from sklearn.preprocessing import StandardScaler
-
     order = np.random.default_rng(seed).permutation(len(y))
     n = min(n, 2 * len(y) // 3)
     fit, test = order[:n], order[n : n + 2000]
@@ -69,16 +70,6 @@ def _halves(X, y, n, seed):
 
 def judge_classifiers(name, n, seed):
     """Log loss, share of errors, seconds, values of the evidence, of both on one split."""
-    import warnings
-
-    import numpy as np
-    from scipy.spatial.distance import pdist
-    from sklearn.gaussian_process import GaussianProcessClassifier
-    from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-    from sklearn.metrics import log_loss
-
-    from sklearn_fw.gaussian_probability import EPProbitClassifier
-
     X, y, X_test, y_test = _halves(*SETS[name](), n, seed)
     width = float(np.median(pdist(X[:500])))
     kernel = ConstantKernel(1.0, (1e-2, 1e4)) * RBF(width, (1e-2 * width, 1e2 * width))
@@ -99,7 +90,6 @@ def judge_classifiers(name, n, seed):
 
 
 def classifiers(report, options):
-    """Gaussian process classification: expectation propagation and the Laplace approximation."""
     n, seeds = (200, 1) if options.quick else (N_ROWS, 3)
     found = {}
     for name in SETS:
@@ -141,15 +131,6 @@ def classifiers(report, options):
 
 def judge_linear(n, seed):
     """Share of errors, log loss and seconds of linear classifiers on a sample of a9a."""
-    import warnings
-
-    import numpy as np
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import log_loss
-    from sklearn.svm import LinearSVC
-
-    from sklearn_fw.gaussian_probability import BayesPointMachine
-
     X, y = _census()
     order = np.random.default_rng(seed).permutation(len(y))
     fit, test = order[:n], order[1000:]
@@ -172,7 +153,6 @@ def judge_linear(n, seed):
 
 
 def bayes_points(report, options):
-    """Bayes point machines on samples of a9a beside linear models."""
     sizes = (100, 200) if options.quick else (100, 300, 1000)
     rows, wins = [], []
     for n in sizes:

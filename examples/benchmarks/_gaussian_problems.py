@@ -4,8 +4,6 @@ import numpy as np
 
 from sklearn_fw.gaussian_probability import truncated_normal_moments
 
-__all__ = ["KINDS", "equal", "many_kinds", "random_box", "random_polyhedron"]
-
 PUBLISHED_SPREAD = 10.0  # mean of the eigenvalues: Cunningham, Hennig, Lacoste-Julien, section 5
 
 
@@ -85,7 +83,6 @@ def _slabs(rng, n):
 
 
 def _half_spaces(rng, n):
-    """More half-spaces than dimensions."""
     d = max(n // 2, 1)
     A = rng.normal(size=(n, d))
     return np.full(n, -np.inf), np.abs(rng.normal(0.5, 1.0, n)) + 0.05, A @ A.T

@@ -9,8 +9,6 @@ from _clocks import in_child
 from scipy.special import log_ndtr, logsumexp, ndtri_exp
 from scipy.stats import multivariate_normal, qmc, t
 
-__all__ = ["by_lattice", "by_separation", "lattice_in_time"]
-
 COPIES = 8
 
 
@@ -41,7 +39,6 @@ def lattice_in_time(lower, upper, cov, cap):
 
 
 def _log_difference(a, b):
-    """log(exp(a) - exp(b)) of a > b."""
     return a + np.log1p(-np.exp(np.minimum(b - a, -1e-300)))
 
 

@@ -1,6 +1,10 @@
 """Labelled graphs and grids of many kinds, for `_defaults_graphs.py`: X, y, X_test, y_test."""
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.ndimage import gaussian_filter
+
+from sklearn_fw.datasets import load_ocr_letters
 
 
 def split(X, y, n_train):
@@ -10,8 +14,6 @@ def split(X, y, n_train):
 
 def smooth_grids(shape, n_labels, n_train, noise, n_features=None, n_test=20, seed=0):
     """Patches of labels: where the largest of several smooth random fields lies; noisy features."""
-    from scipy.ndimage import gaussian_filter
-
     rng = np.random.default_rng(seed)
     means = rng.normal(size=(n_labels, n_features or n_labels))
     means /= np.linalg.norm(means, axis=1, keepdims=True)
@@ -67,7 +69,6 @@ def gibbs_labels(rng, edges, n_nodes, n_labels, coupling):
 
 
 def random_edges(rng, n_nodes, n_extra):
-    """A random tree, and some more edges."""
     tree = [(t, int(rng.integers(t))) for t in range(1, n_nodes)]
     extra = {tuple(sorted(rng.choice(n_nodes, 2, replace=False).tolist())) for _ in range(n_extra)}
     known = {tuple(sorted(pair)) for pair in tree}
@@ -95,8 +96,6 @@ def random_graphs(
 
 def citations(n_train=2, n_test=4, seed=0):
     """A few large sparse graphs, with words of documents that mostly cite their own kind."""
-    import scipy.sparse as sp
-
     rng = np.random.default_rng(seed)
     words = rng.dirichlet(np.full(200, 0.1), size=4)
     X, y = [], []
@@ -116,8 +115,6 @@ def citations(n_train=2, n_test=4, seed=0):
 
 def letters(n_train=300, n_test=600):
     """OCR words as graphs of letters that stand beside each other."""
-    from sklearn_fw.datasets import load_ocr_letters
-
     X, y, X_test, y_test = load_ocr_letters(split="half", return_X_y=True)
 
     def graph(x):

@@ -5,11 +5,14 @@ A contender is ``solve(data, objective, budget) -> w``; ``data`` is what its ``p
 imported at the top: the processes set their threads first.
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
 from _linear_problems import Objective
+from _report import quietly
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 
 NEVER = 1e-30  # a tolerance that no run reaches, where zero is refused
 EPOCHS, TOL = "max_iter", "tol"
@@ -57,8 +60,6 @@ def sklearn_solver(solver):
     """``LogisticRegression``: ``C sum_i loss + penalty``, so C = 1 / (alpha n)."""
 
     def solve(data, objective: Objective, budget):
-        from sklearn.linear_model import LogisticRegression
-
         X, y = data
         model = LogisticRegression(
             C=1 / (objective.alpha * len(y)), l1_ratio=objective.l1_ratio, solver=solver,
@@ -75,7 +76,6 @@ def sklearn_solver(solver):
 def liblinear_problem(X, y):
     """Its own nodes, in double precision; no column for an intercept."""
     from liblinear.liblinear import problem
-    from scipy import sparse
 
     return problem(y, sparse.csr_matrix(X))
 
@@ -84,7 +84,6 @@ def liblinear_solver(code):
     """``||w||^2 / 2 + C sum_i loss``: C = 1 / (alpha n); 0 is the primal solver, 7 the dual one."""
 
     def solve(data, objective, budget):
-        import numpy as np
         from liblinear.liblinearutil import parameter, train
 
         options = f"-s {code} -c {1 / (objective.alpha * data.l)!r} -e {budget!r} -B -1 -q"
@@ -119,9 +118,7 @@ def lightning_saga(step_size):
 
 def copt_data(X, y):
     """CSR, labels 0 and 1, the largest row and the compiled derivative of the loss."""
-    import numpy as np
     from numba import njit
-    from scipy import sparse
 
     # LogLoss.partial_deriv of copt is the same formula inside a parallel loop over one number,
     # which starts threads for every row; this one is not parallel.
@@ -149,7 +146,6 @@ def copt_saga(data, objective, budget):
     for alpha = 1/n, the step is 1/(l2 n).
     """
     import copt
-    import numpy as np
     from copt.penalty import L1Norm
 
     X, y, largest, derivative = data
@@ -170,9 +166,6 @@ def copt_saga(data, objective, budget):
 
 def by_columns(X, y):
     """CSC, or dense in Fortran order."""
-    import numpy as np
-    from scipy import sparse
-
     return (sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)), y
 
 
@@ -234,7 +227,6 @@ def adelie_grpnet(data, objective, budget):
     is the tolerance of the reweighting; the descent inside needs a smaller one to get there.
     """
     import adelie
-    from scipy import sparse
 
     X, y = data
     matrix = adelie.matrix.sparse if sparse.issparse(X) else adelie.matrix.dense
@@ -259,7 +251,6 @@ def asaga(n_jobs, solver="asaga"):
 
 
 def asaga_model(data, objective, max_iter, n_jobs=1, solver="asaga", tol=0.0):
-    """The fitted estimator."""
     try:
         from sklearn_fw import AsagaClassifier
     except ImportError:
@@ -275,13 +266,6 @@ def asaga_model(data, objective, max_iter, n_jobs=1, solver="asaga", tol=0.0):
 
 
 # ---- all of them ---------------------------------------------------------------------------------
-
-
-def quietly(function, *args):
-    """Call it without the warnings that the budget ended first, which is meant."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return function(*args)
 
 
 def _contenders():

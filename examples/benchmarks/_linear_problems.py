@@ -5,7 +5,18 @@ Nothing here imports NumPy at the top: the processes of the contenders set their
 
 import gzip
 import json
+import time
 from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, cg
+from scipy.special import expit, xlogy
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import normalize
+
+from sklearn_fw.datasets._files import find_file
 
 DATA = ("generator", "20news", "a9a", "covtype", "covtype_raw")
 OBJECTIVES = {"l2": (0.0, 1.0), "elastic_net": (0.5, 1.0), "sparse": (0.5, 10.0)}
@@ -35,17 +46,11 @@ class Objective:
         return self.alpha * (1 - self.l1_ratio)
 
     def value(self, X, y, w):
-        """The objective at w, in float64."""
-        import numpy as np
-
         penalty = self.l1 * np.abs(w).sum() + self.l2 / 2 * (w @ w)
         return float(np.logaddexp(0.0, -y * (X @ w)).mean() + penalty)
 
     def dual_gap(self, X, y, w):
         """Upper bound on the suboptimality of w, from the dual point that w defines."""
-        import numpy as np
-        from scipy.special import expit, xlogy
-
         p = expit(-y * (X @ w))
         v = X.T @ (y * p) / len(y)
         conjugate = (xlogy(p, p) + xlogy(1 - p, 1 - p)).mean()
@@ -64,9 +69,6 @@ def make_objective(name, n):
 
 def make_data(name, quick):
     """``X`` (CSR or dense, float64) and ``y`` (-1 or 1, float64); ``quick`` makes them small."""
-    import numpy as np
-    from scipy import sparse
-
     maker = {"generator": generator, "20news": newsgroups, "a9a": a9a}.get(name, covtype)
     if maker is covtype:
         X, y = covtype(quick, standardise=name == "covtype")
@@ -81,10 +83,6 @@ def make_data(name, quick):
 
 def generator(quick, n=200_000, d=50_000, draws=75, decay=1.1, seed=0):
     """Rows like those of RCV1: ``draws`` columns each, column j with probability ~ (j+1)^-decay."""
-    import numpy as np
-    from scipy import sparse
-    from sklearn.preprocessing import normalize
-
     if quick:
         n, d = 5_000, 2_000
     rng = np.random.default_rng(seed)
@@ -100,9 +98,6 @@ def generator(quick, n=200_000, d=50_000, draws=75, decay=1.1, seed=0):
 
 def newsgroups(quick):
     """TF-IDF of words and word pairs; computers and science against the rest."""
-    import numpy as np
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
     with gzip.open(_find("20news/train.jsonl.gz", "the 20 newsgroups"), "rt") as file:
         rows = [json.loads(line) for line in file]
     rows = rows[:: 20 if quick else 1]
@@ -115,9 +110,6 @@ def newsgroups(quick):
 
 def a9a(quick):
     """Census records, one-hot."""
-    import numpy as np
-    from scipy import sparse
-
     X = sparse.load_npz(_find("a9a/X_train.npz", "a9a"))
     y = np.load(_find("a9a/y_train.npy", "a9a"))
     return (X[:2_000], y[:2_000]) if quick else (X, y)
@@ -125,8 +117,6 @@ def a9a(quick):
 
 def covtype(quick, standardise):
     """Forest cover type, class 2 against the rest."""
-    import numpy as np
-
     with np.load(_find("covtype/covtype.npz", "covtype")) as file:
         X, y = file["X"].astype(np.float64), file["y"]
     if quick:
@@ -139,8 +129,6 @@ def covtype(quick, standardise):
 
 
 def _find(name, what):
-    from sklearn_fw.datasets._files import find_file
-
     return find_file(None, [name], what=what)
 
 
@@ -149,11 +137,6 @@ def _find(name, what):
 
 def save_data(name, quick, folder):
     """Make the data once and leave them in ``folder``; returns facts about them."""
-    import time
-
-    import numpy as np
-    from scipy import sparse
-
     started = time.process_time()
     X, y = make_data(name, quick)
     seconds = time.process_time() - started
@@ -178,11 +161,6 @@ def save_data(name, quick, folder):
 
 def load_data(folder):
     """What `save_data` left."""
-    from pathlib import Path
-
-    import numpy as np
-    from scipy import sparse
-
     if Path(f"{folder}/X.npz").exists():
         X = sparse.csr_matrix(sparse.load_npz(f"{folder}/X.npz"))
     else:
@@ -199,10 +177,6 @@ def reference(folder, name, max_iter=100, tol=1e-15):
     It is no contender: it runs until the duality gap is at rounding level and says how good its
     answer is.
     """
-    import time
-
-    import numpy as np
-
     X, y = load_data(folder)
     objective = make_objective(name, len(y))
     started = time.process_time()
@@ -227,22 +201,16 @@ def reference(folder, name, max_iter=100, tol=1e-15):
 
 def _slopes(X, y, objective, w):
     """Gradient of the smooth part, and the curvature of the mean loss in every row."""
-    from scipy.special import expit
-
     p = expit(-y * (X @ w))
     return X.T @ (-y * p) / len(y) + objective.l2 * w, p * (1 - p) / len(y)
 
 
 def _soft(v, threshold):
-    import numpy as np
-
     return np.sign(v) * np.maximum(np.abs(v) - threshold, 0.0)
 
 
 def _newton_step_dense(X, y, objective, w):
     """Minimiser of the quadratic model plus the penalty, for few columns; with line search."""
-    import numpy as np
-
     g, curvature = _slopes(X, y, objective, w)
     weighted = X.multiply(curvature[:, None]) if hasattr(X, "multiply") else X * curvature[:, None]
     H = X.T @ weighted
@@ -259,8 +227,6 @@ def _coordinate_descent(H, g, w, l1, max_rounds=2_000):
     A few sweeps of coordinate descent guess the support and the signs; the linear system that they
     give is tried after each of them.
     """
-    import numpy as np
-
     d, slope, diagonal = np.zeros_like(w), g.copy(), H.diagonal()
     for _ in range(max_rounds):
         for j in 5 * [*np.flatnonzero((w + d != 0) | (np.abs(slope) > l1))]:
@@ -283,9 +249,6 @@ def _coordinate_descent(H, g, w, l1, max_rounds=2_000):
 
 def _newton_step(X, y, objective, w):
     """Gradient step, then a Newton step on its support with fixed signs; with line search."""
-    import numpy as np
-    from scipy.sparse.linalg import LinearOperator, cg
-
     if objective.l1:
         smoothness = 0.25 * float(X.multiply(X).sum(axis=1).max()) + objective.l2
         w = w - _slopes(X, y, objective, w)[0] / smoothness

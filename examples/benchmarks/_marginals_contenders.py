@@ -1,10 +1,20 @@
 """Contenders, instances and published figures of the benchmark of marginals."""
 
 import statistics
-import warnings
 
 import numpy as np
-from _report import Clock
+from _report import Clock, quietly
+
+from sklearn_fw.datasets import load_mrf_instances, make_ising_clique, make_ising_grid
+from sklearn_fw.random_fields import (
+    BarrierFrankWolfe,
+    ExactMarginals,
+    LoopyBPMarginals,
+    MeanFieldMarginals,
+    PerturbAndMAPMarginals,
+    TRBPMarginals,
+    TRWMarginals,
+)
 
 COUPLINGS = (0.5, 1, 2, 3, 4, 5, 6, 7, 8)
 FRESH = 200  # generated cliques for each coupling
@@ -74,17 +84,6 @@ CALLS_TO_ONE = {
 
 
 def contender(name):
-    """A fresh estimator."""
-    from sklearn_fw.random_fields import (
-        BarrierFrankWolfe,
-        ExactMarginals,
-        LoopyBPMarginals,
-        MeanFieldMarginals,
-        PerturbAndMAPMarginals,
-        TRBPMarginals,
-        TRWMarginals,
-    )
-
     def to_one(**parameters):
         return TRWMarginals("elimination", n_rho_iter=1, tol=1.0, **parameters)
 
@@ -127,8 +126,6 @@ UNCERTIFIED = (
 
 def instances(name, quick):
     """Coupling, random field and, if others computed them, log Z and marginals."""
-    from sklearn_fw.datasets import load_mrf_instances, make_ising_clique, make_ising_grid
-
     if name in ("cliques", "grids_5x5"):
         found = load_mrf_instances(name=name)
         rows = zip(
@@ -154,8 +151,6 @@ def instances(name, quick):
 
 def measure(name, set_names, quick, repeat):
     """For each set a list of dicts: errors, bounds, calls and CPU seconds of a contender."""
-    from sklearn_fw.datasets import make_ising_grid
-
     sets = {set_name: instances(set_name, quick) for set_name in set_names}
     _, first, *_ = sets[set_names[0]][0]
     for mrf in (make_ising_grid((3, 3), random_state=0), first):
@@ -170,8 +165,6 @@ def measure(name, set_names, quick, repeat):
 
 
 def measure_one(estimator, coupling, mrf, log_partition, marginals, repeat):
-    from sklearn_fw.random_fields import ExactMarginals
-
     exact = ExactMarginals().fit(mrf)
     if marginals is None:
         log_partition, marginals = exact.log_partition_, exact.marginals_
@@ -195,13 +188,6 @@ def measure_one(estimator, coupling, mrf, log_partition, marginals, repeat):
     }
 
 
-def quietly(function, *args):
-    """Call without warnings: what did not converge is counted instead."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return function(*args)
-
-
 # ---- summaries -----------------------------------------------------------------------------------
 
 
@@ -214,6 +200,5 @@ def mean(rows, what, coupling=None):
 
 
 def standard_error(rows, what, coupling):
-    """Standard error of the mean over the instances of one coupling."""
     values = [row[what] for row in rows if row["coupling"] == coupling]
     return float(np.std(values, ddof=1) / len(values) ** 0.5)

@@ -2,15 +2,264 @@
 
 import math
 
-from _marginals_contenders import (
-    GRIDS_10,
-    OTHER,
-    PAPER,
-    RBM,
-    mean,
-    quietly,
-)
-from _report import Clock, in_child, medians, peak_memory, shown
+import numpy as np
+from _marginals_contenders import GRIDS_10, OTHER, PAPER, RBM, mean, quietly
+from _report import Clock, Repeats, in_child, medians, peak_memory, shown
+from sklearn.datasets import load_breast_cancer
+from sklearn.impute import KNNImputer
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.preprocessing import KBinsDiscretizer
+
+from sklearn_fw import datasets
+from sklearn_fw.datasets import make_digit_inpainting, make_ising_grid
+from sklearn_fw.inference import TRWS
+from sklearn_fw.random_fields import ExactMarginals, MRFLearner, TRBPMarginals, TRWMarginals
+
+AGREE = 1e-9
+REPEAT, FEW = 9, 3
+OURS = "ExactMarginals"
+GRAPHS = {
+    "clique, 10": ("make_ising_clique", (10,), {"coupling": 4.0}),
+    "grid, 5 x 5": ("make_ising_grid", ((5, 5),), {}),
+    "grid, 10 x 10": ("make_ising_grid", ((10, 10),), {}),
+    "RBM, 14 + 14": ("make_ising_rbm", (14, 14), {}),
+}
+PGMPY_SKIPS = ("RBM, 14 + 14",)  # more than a minute
+
+
+def graph(name):
+    maker, args, options = GRAPHS[name]
+    return getattr(datasets, maker)(*args, **options, random_state=0)
+
+
+# ---- contenders: each answers log Z, p(x_i = 1) and CPU seconds ----------------------------------
+
+
+def ours(mrf):
+    with Clock() as clock:
+        exact = ExactMarginals().fit(mrf)
+    return exact.log_partition_, exact.marginals_[:, 1], clock.cpu
+
+
+def pyagrum(mrf):
+    """Junction tree of Shafer and Shenoy; log Z from the probability of one labelling."""
+    import pyagrum as gum
+
+    model = gum.MarkovRandomField()
+    for i, states in enumerate(mrf.n_states):
+        model.add(gum.LabelizedVariable(f"v{i}", "", int(states)))
+    for i, table in enumerate(mrf.unary):
+        model.addFactor([i])[:] = np.exp(table)
+    for (i, j), table in zip(mrf.edges.tolist(), mrf.pairwise, strict=True):
+        factor = model.addFactor([i, j])
+        # Axes of arrays are those of the factor in reverse order.
+        table = table.T if factor.names[0] == f"v{i}" else table
+        factor[:] = np.ascontiguousarray(np.exp(table))
+    with Clock() as clock:
+        inference = gum.ShaferShenoyMRFInference(model)
+        inference.setNumberOfThreads(1)
+        inference.makeInference()
+        marginals = np.array([inference.posterior(i)[1] for i in range(mrf.n_variables)])
+    labels = (marginals > 0.5).astype(int)
+    inference = gum.ShaferShenoyMRFInference(model)
+    inference.setEvidence({f"v{i}": int(label) for i, label in enumerate(labels)})
+    inference.makeInference()
+    log_p = np.log(inference.evidenceProbability())
+    return float(mrf.score(labels[None])[0] - log_p), marginals, clock.cpu
+
+
+def pgmpy(mrf):
+    """Junction tree of Lauritzen and Spiegelhalter."""
+    from pgmpy.factors.discrete import DiscreteFactor
+    from pgmpy.inference import BeliefPropagation
+    from pgmpy.models import DiscreteMarkovNetwork
+
+    model = DiscreteMarkovNetwork()
+    model.add_nodes_from(range(mrf.n_variables))
+    model.add_edges_from(mrf.edges.tolist())
+    model.add_factors(
+        *(DiscreteFactor([i], [len(t)], np.exp(t)) for i, t in enumerate(mrf.unary)),
+        *(
+            DiscreteFactor(pair, t.shape, np.exp(t))
+            for pair, t in zip(mrf.edges.tolist(), mrf.pairwise, strict=True)
+        ),
+    )
+    with Clock() as clock:
+        inference = BeliefPropagation(model)
+        inference.calibrate()
+        beliefs = inference.get_clique_beliefs()
+        marginals = np.empty(mrf.n_variables)
+        for clique, belief in beliefs.items():
+            for i in clique:
+                others = [j for j in clique if j != i]
+                p = belief.marginalize(others, inplace=False).values
+                marginals[i] = p[1] / p.sum()
+    total = next(iter(beliefs.values())).values.sum()
+    return float(np.log(total) + mrf.constant), marginals, clock.cpu
+
+
+CONTENDERS = {OURS: ours, "pyAgrum": pyagrum, "pgmpy": pgmpy}
+
+
+def measure_exact(name, graph_names, repeat):
+    """For each graph log Z, marginals and CPU seconds; None if the package is not installed."""
+    solve = CONTENDERS[name]
+    found = {}
+    try:
+        quietly(solve, graph(graph_names[0]))  # compiles, and loads what is loaded late
+    except ModuleNotFoundError:
+        return None
+    for graph_name in graph_names:
+        mrf = graph(graph_name)
+        runs = [quietly(solve, mrf) for _ in range(repeat)]
+        found[graph_name] = *runs[0][:2], Repeats(seconds for *_, seconds in runs)
+    return found
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+
+def exact_inference(report, options):
+    report.section("Exact inference")
+    names = list(GRAPHS)[:2] if options.quick else list(GRAPHS)
+    report.text(
+        f"""All marginals of the same random fields: bucket elimination, and the junction trees of
+        pyAgrum and pgmpy. CPU milliseconds of inference, with the search for an elimination order
+        but without making the model, which each library has in a form of its own; medians of
+        {REPEAT} runs, of {FEW} for pgmpy. "Differs" is the largest difference in log Z and
+        marginals."""
+    )
+    truth = in_child(measure_exact, OURS, names, REPEAT)
+    peers = {
+        "pyAgrum": in_child(measure_exact, "pyAgrum", names, REPEAT),
+        "pgmpy": in_child(measure_exact, "pgmpy", [n for n in names if n not in PGMPY_SKIPS], FEW),
+    }
+    table, worst, ratios = [], [], []
+    for name, (log_partition, marginals, seconds) in truth.items():
+        row = [name, shown(log_partition, ".9f"), shown(1e3 * seconds, ".3g")]
+        for peer, answers in peers.items():
+            if answers is None or name not in answers:
+                row += [None, None]
+                continue
+            other, other_marginals, other_seconds = answers[name]
+            worst.append(
+                max(abs(other - log_partition), float(abs(other_marginals - marginals).max()))
+            )
+            row += [shown(1e3 * other_seconds, ".3g"), shown(worst[-1], ".0e")]
+            if peer == "pyAgrum":
+                ratios.append(seconds / other_seconds)
+        table.append(row)
+    report.table(
+        ["graph", "log Z", "ours, ms", "pyAgrum, ms", "differs", "pgmpy, ms", "differs"], table
+    )
+    for peer in peers:
+        if peers[peer] is None:
+            report.text(f"{peer} is not installed here: not measured.")
+    report.goals(
+        ("CPU s over pyAgrum, largest", max(ratios, default=None), 1.0, "<="),
+        ("largest difference in log Z and marginals", max(worst, default=None), AGREE, "<="),
+    )
+
+
+PSEUDOCOUNTS = (0.1, 1.0, 10.0)
+NO_EDGES = np.empty((0, 2), dtype=np.int64)
+HIDDEN = 5  # columns of a row of the discretised table
+NEIGHBOURS = (1, 15)
+
+
+def cancer():
+    """Three bins for each of 30 measurements; training rows, test rows, hidden entries."""
+    train, test = train_test_split(load_breast_cancer().data, test_size=0.25, random_state=0)
+    bins = KBinsDiscretizer(3, encode="ordinal", strategy="quantile").fit(train)
+    train, test = (bins.transform(X).astype(np.int64) for X in (train, test))
+    rng = np.random.default_rng(0)
+    mask = rng.random(test.shape).argsort(axis=1) < HIDDEN
+    return train, test, mask, 3, {}
+
+
+def digits():
+    """Ink or not for each of 64 pixels; a hidden square of 4 x 4."""
+    found = make_digit_inpainting()
+    return found.X_train, found.X_test, found.mask, 2, {"pixels nearby": found.edges}
+
+
+TABLES = {"breast cancer": cancer, "digits": digits}
+
+
+def measure_learned(name, quick):
+    """Grid of held-out scores, and test scores and completions of models and rivals."""
+    train, test, mask, n_states, more = TABLES[name]()
+    if quick:
+        train, test, mask = train[:200], test[:20], mask[:20]
+    holed = np.where(mask, -1, test)
+    graphs = {"independent columns": NO_EDGES, "tree": "tree", "complete": "complete", **more}
+
+    def completed(X):
+        return float((test == X)[mask].mean())
+
+    grid, rows = [], []
+    for title, edges in graphs.items():
+        search = GridSearchCV(
+            TRWMarginals(learner=MRFLearner(edges, n_states=n_states)),
+            {"learner__pseudocount": PSEUDOCOUNTS},
+            cv=5,
+        )
+        with Clock() as clock:
+            search.fit(train)
+        grid.append([title, *search.cv_results_["mean_test_score"], clock.cpu])
+        with Clock() as clock:
+            answer = quietly(search.predict, holed)
+        rows.append([title, search.score(test), completed(answer), clock.cpu])
+    for n_neighbors in NEIGHBOURS:
+        with Clock() as clock:
+            neighbours = KNNImputer(n_neighbors=n_neighbors).fit(train.astype(float))
+            answer = neighbours.transform(np.where(mask, np.nan, test)).round()
+        title = f"KNNImputer(n_neighbors={n_neighbors}), rounded"
+        rows.append([title, None, completed(answer), clock.cpu])
+
+    # The two choices in one search, as one would do it.
+    search = GridSearchCV(
+        TRWMarginals(learner=MRFLearner(n_states=n_states)),
+        {"learner__edges": ["complete", "tree"], "learner__pseudocount": PSEUDOCOUNTS}, cv=5,
+    ).fit(train)  # fmt: skip
+    facts = [*train.shape, len(test), n_states, int(mask.sum())]
+    return facts, grid, rows, search.best_params_
+
+
+def learned(report, options):
+    report.section("Learned from a table")
+    report.text(
+        """Potentials in closed form from training rows, chosen by five-fold cross-validation:
+        nats per held-out row, larger is better; for "complete" they are a certified lower bound,
+        for the others exact where there are no cycles. Then nats per test row and the share of
+        hidden entries completed rightly. scikit-learn has no model of such tables; what completes
+        entries there is the mean of nearest neighbours."""
+    )
+    for name in TABLES:
+        facts, grid, rows, best = in_child(measure_learned, name, options.quick)
+        n, d, n_test, n_states, n_hidden = facts
+        report.text(
+            f"""{name}: {n} training and {n_test} test rows of {d} columns with {n_states} states;
+            {n_hidden} hidden entries. The search over both chose {best}."""
+        )
+        report.table(
+            ["edges", *(f"pseudocount {c:g}" for c in PSEUDOCOUNTS), "CPU s"],
+            [[title, *(shown(float(v), ".3f") for v in values[:-1]), shown(values[-1], ".2f")]
+             for title, *values in grid],
+        )  # fmt: skip
+        report.table(
+            ["model", "nats per test row", "completed", "CPU s"],
+            [[title, shown(nats, ".3f"), shown(share, ".3f"), shown(seconds, ".2f")]
+             for title, nats, share, seconds in rows],
+        )  # fmt: skip
+        shares = {title: share for title, _, share, _ in rows}
+        nearest = max(share for title, share in shares.items() if title.startswith("KNN"))
+        if nearest > shares["complete"]:
+            report.loses(
+                f"{name}: the mean of nearest neighbours completes {nearest:.1%} of the hidden "
+                f"entries, the complete graph {shares['complete']:.1%}."
+            )
+
 
 NAMES_10 = (
     "TRW, first rho", "TRW, tuned rho", "TRW, tuned rho, approximate oracle",
@@ -32,7 +281,6 @@ COUPLINGS = {
 
 
 def known_fields(report, sets):
-    """Sections of larger graphs; ``sets`` has what was measured where the truth is known."""
     for set_name, title, text, published in (
         ("grids_10x10", "Grids, 10 x 10",
          "Generated like the 5 x 5 grids; figures of the paper are those of 15 grids of its own.",
@@ -74,8 +322,6 @@ def summaries(results, published):
 
 
 def grid(side, kind):
-    from sklearn_fw.datasets import make_ising_grid
-
     coupling, attractive, _ = COUPLINGS[kind]
     return make_ising_grid((side, side), coupling=coupling, attractive=attractive, random_state=0)
 
@@ -85,9 +331,6 @@ def frank_wolfe(side, kind):
 
     That score is at most log Z.
     """
-    from sklearn_fw.inference import TRWS
-    from sklearn_fw.random_fields import TRWMarginals
-
     quietly(TRWMarginals("trws", n_rho_iter=1).fit, grid(3, kind))
     mrf = grid(side, kind)
     unit = TRWS().argmax(mrf.scores())[1] + mrf.constant
@@ -116,8 +359,6 @@ def frank_wolfe(side, kind):
 
 
 def message_passing(side, kind):
-    from sklearn_fw.random_fields import TRBPMarginals
-
     quietly(TRBPMarginals().fit, grid(3, kind))
     mrf = grid(side, kind)
     estimator = TRBPMarginals()

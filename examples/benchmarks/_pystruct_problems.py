@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 from _report import Skip
-from _scenes import load_scene
+from _structured import load_scene
+from sklearn.datasets import load_digits, load_iris
+
+from sklearn_fw.datasets import load_ocr_letters, make_label_grids, make_snakes, snake_graphs
 
 N_QUARTERS = 4  # of a grid of four by four cells
 WORDS = 704  # of the OCR letters, as many as in the fold that its script trains with
@@ -53,8 +56,6 @@ def box_graphs(grids):
 
 def letters(quick):
     """OCR letters by words."""
-    from sklearn_fw.datasets import load_ocr_letters
-
     try:
         words, labels = load_ocr_letters(return_X_y=True)
     except FileNotFoundError as error:
@@ -66,8 +67,6 @@ def letters(quick):
 
 def digits(labels, C, quick):
     """scikit-learn's digits with a constant feature; ``labels`` of the ten digits."""
-    from sklearn.datasets import load_digits
-
     X, y = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))[: 300 if quick else None]
     X = np.column_stack([X / 16, np.ones(len(X))])[order]
@@ -75,9 +74,6 @@ def digits(labels, C, quick):
 
 
 def iris():
-    """Flowers."""
-    from sklearn.datasets import load_iris
-
     X, y = load_iris(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     return split(X[order], y[order], 112, 100.0)
@@ -99,9 +95,6 @@ def trained_on_all(X, y, C):
 
 
 def grids(pattern, n, shape, noise):
-    """Grids of one pattern, the same in every run."""
-    from sklearn_fw.datasets import make_label_grids
-
     return make_label_grids(pattern, n_samples=n, shape=shape, noise=noise, random_state=1)
 
 
@@ -113,8 +106,6 @@ def latent_crosses():
 
 def snakes(quick):
     """Pictures as graphs, with the features of both ends at every edge."""
-    from sklearn_fw.datasets import make_snakes, snake_graphs
-
     sizes = (20, 10) if quick else (200, 100)
     X, y, X_test, y_test = make_snakes(
         sizes[0], n_test=sizes[1], margin=1, random_state=1, return_X_y=True

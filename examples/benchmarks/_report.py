@@ -19,18 +19,19 @@ from _clocks import (
     Repeats,
     Skip,
     cpu_of,
+    data_path,
     in_child,
-    load_or_skip,
     matrix_product_seconds,
     medians,
     peak_memory,
+    quietly,
 )
 from _pages import block_lines, write_page
 from _results import DOCS, file_of, provenance, write_part
 
 __all__ = [
     "DOCS", "PRODUCT_SIZE", "THREADS", "Clock", "Part", "Repeats", "Report", "Skip", "cpu_of",
-    "in_child", "load_or_skip", "main", "medians", "peak_memory", "shown",
+    "data_path", "in_child", "main", "medians", "peak_memory", "quietly", "shown",
 ]  # fmt: skip
 LEAST_REPEATS = 3  # behind a median that is written
 
@@ -166,7 +167,7 @@ def main(name, title, about, parts, *, peers=(), repeat=LEAST_REPEATS):
         report = Report(name, product=product, judge=not options.quick)
         try:
             parts[key].run(report, options)
-        except Skip as reason:
+        except FileNotFoundError as reason:
             print(f"{key} skipped: {reason}")
             continue
         if options.write:

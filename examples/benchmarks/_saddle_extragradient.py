@@ -8,6 +8,18 @@ from _report import Clock, Repeats, cpu_of, in_child, shown
 from _saddle_problems import N_PLANTED, clusters, digits, fit, planted_matchings, quietly
 from _saddle_problems import letters as ocr_letters
 
+from sklearn_fw._kernels.structured.block_rules import CALLS
+from sklearn_fw.inference import Assignment
+from sklearn_fw.projections import project_matching, sinkhorn_matching
+from sklearn_fw.structured import (
+    ChainModel,
+    Extragradient,
+    MatchingModel,
+    MulticlassModel,
+    StructuredSVM,
+)
+from sklearn_fw.task_losses import LinkLoss
+
 MARKS = (1, 10, 100, 500, 1000)
 # Gaps and bounds of an independent implementation (sums over samples).
 PLANTED_GAPS = (99.5, 29.7, 3.75, 0.78, 0.39)
@@ -25,9 +37,6 @@ DIGITS_GAPS = {
 
 def measure_planted(n_iter, repeat):
     """Gaps and bounds at all iterations, for sums over samples, and CPU milliseconds of one."""
-    from sklearn_fw.structured import Extragradient, MatchingModel
-    from sklearn_fw.task_losses import LinkLoss
-
     X, y = planted_matchings()
     found = {}
     for name, settings in {
@@ -46,7 +55,6 @@ def measure_planted(n_iter, repeat):
 
 
 def planted(report, options):
-    """Section on planted matchings in the ball."""
     report.section("Dual extragradient: planted matchings")
     marks = [mark for mark in MARKS if mark <= (100 if options.quick else 1000)]
     found = in_child(measure_planted, marks[-1], options.repeat)
@@ -85,8 +93,6 @@ def planted(report, options):
 
 def measure_entropy(n_iter, repeat):
     """Optimum on digits, and for each balance primal values less it; CPU milliseconds."""
-    from sklearn_fw.structured import Extragradient, MulticlassModel
-
     X, y = digits()
     lam, n = 0.05, len(y)
 
@@ -113,7 +119,6 @@ def measure_entropy(n_iter, repeat):
 
 
 def entropy(report, options):
-    """Section on digits with entropic steps."""
     report.section("Dual extragradient: digits")
     marks = [mark for mark in DIGITS_MARKS if mark <= (1000 if options.quick else 20_000)]
     optimum, gap, found = in_child(measure_entropy, marks[-1], options.repeat)
@@ -144,7 +149,6 @@ def entropy(report, options):
 
 
 def extragradient(report, options):
-    """Sections on dual extragradient."""
     planted(report, options)
     entropy(report, options)
 
@@ -154,9 +158,6 @@ def extragradient(report, options):
 
 def measure_prox(kind, size, repeat, **settings):
     """CPU seconds of extragradient iterations without certificate, and prox steps in one."""
-    from sklearn_fw._kernels.structured.block_rules import CALLS
-    from sklearn_fw.structured import ChainModel, Extragradient, MatchingModel, StructuredSVM
-
     if kind == "letters":
         from sklearn_fw.datasets import load_ocr_letters
 
@@ -181,9 +182,6 @@ def measure_long_steps(n_words):
 
 def measure_matchings(n_matrices):
     """Median and largest CPU milliseconds of calls on random matrices, and how many warned."""
-    from sklearn_fw.inference import Assignment
-    from sklearn_fw.projections import project_matching, sinkhorn_matching
-
     rng = np.random.default_rng(0)
     small, large = rng.normal(size=(n_matrices, 10, 10)), rng.normal(size=(n_matrices, 30, 30))
     found = {}
@@ -210,7 +208,6 @@ def measure_matchings(n_matrices):
 
 
 def speed(report, options):
-    """Section on single steps."""
     in_child(ocr_letters)  # skips at once when there are no data
     quick = options.quick
     report.section("Single steps")

@@ -6,6 +6,8 @@ import numpy as np
 from _report import in_child, shown
 from _saddle_problems import quietly
 
+from sklearn_fw.optim import SaddleConstants, domains, solve_saddle_point
+
 PAPER_SEED, PAPER_SIZE = 2, 30  # of the authors' program
 PAPER_MU = {"inside": (11, 12, 21, 40), "face": (50, 60, 100, 300)}
 # Balance nu of these problems by the theorem, and as the authors' program computes it.
@@ -27,8 +29,6 @@ class Quadratic:
     """
 
     def __init__(self, seed, d, case, *, mu=None, balance=None):
-        from sklearn_fw.optim import SaddleConstants, domains
-
         rng = np.random.RandomState(seed)
         self.M = rng.uniform(-0.1, 0.1, (d, d))
         if case == "inside":
@@ -57,19 +57,15 @@ class Quadratic:
         return value, self.mu * dx + Mdy, self.M.T @ dx - self.mu * dy
 
     def w(self, x, y):
-        """L(x, y*) - L(x*, y)."""
         return 0.5 * self.mu * (np.sum((x - self.x_star) ** 2) + np.sum((y - self.y_star) ** 2))
 
     def h(self, x, y):
-        """max L(x, .) - min L(., y)."""
         best_y = np.clip(self.y_star + self.M.T @ (x - self.x_star) / self.mu, 0.0, 1.0)
         best_x = np.clip(self.x_star - self.M @ (y - self.y_star) / self.mu, 0.0, 1.0)
         return self(x, best_y)[0] - self(best_x, y)[0]
 
     def solve(self, **options):
         """Run from where the paper starts."""
-        from sklearn_fw.optim import solve_saddle_point
-
         options = {"variant": self.variant, "start": self.start, "tol": 0.0, **options}
         return quietly(
             solve_saddle_point, self, self.cube, self.cube, constants=self.constants, **options
@@ -183,7 +179,6 @@ def _all_rates(n_rate, n_universal):
 
 
 def cubes(report, options):
-    """Section on the quadratic functions."""
     quick = options.quick
     report.section("Quadratic functions on cubes")
     report.text(
@@ -230,7 +225,6 @@ def cubes(report, options):
 
 
 def paper_problems(report, quick):
-    """The eight problems of the paper."""
     marks = (100, 1000) if quick else (100, 1000, 10_000)
     report.text(
         """The eight problems of the paper (d = 30, the same random numbers as its program): their
@@ -254,7 +248,6 @@ def paper_problems(report, quick):
 
 
 def heuristic_steps(report, quick):
-    """Steps without a theory."""
     budget, seeds = (1000, (PAPER_SEED,)) if quick else (20_000, (PAPER_SEED, 3, 4))
     report.text(
         f"""Heuristic steps on faces, d = 30, where nu < 0 and nothing is proved: iterations to a

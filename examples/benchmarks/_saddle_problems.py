@@ -1,10 +1,20 @@
 """Data of the benchmark of saddle points, and fits to it."""
 
-import warnings
-
 import numpy as np
-from _report import Clock, load_or_skip
-from _scenes import load_scene
+from _report import Clock, quietly
+from _structured import load_scene
+from sklearn.datasets import load_digits
+
+from sklearn_fw.datasets import load_ocr_letters, make_digit_words
+from sklearn_fw.inference import Assignment
+from sklearn_fw.structured import (
+    ChainModel,
+    MatchingModel,
+    MulticlassModel,
+    MultilabelModel,
+    StructuredSVM,
+)
+from sklearn_fw.task_losses import LinkLoss
 
 N_PLANTED = 15
 PROBLEMS = {
@@ -17,19 +27,8 @@ PROBLEMS = {
 }
 
 
-def quietly(function, *args, **options):
-    """The result of a call whose budget is meant to end it."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return function(*args, **options)
-
-
 def fit(model, solver, X, y, max_iter, tol=0.0, *, seed=0, **options):
     """A structured SVM, with CPU seconds as ``cpu``; ``tol`` is relative to the objective."""
-    from sklearn_fw.structured import StructuredSVM
-
     svm = StructuredSVM(
         model, solver=solver, max_iter=max_iter, tol=tol, random_state=seed, **options
     )
@@ -44,24 +43,17 @@ def fit(model, solver, X, y, max_iter, tol=0.0, *, seed=0, **options):
 
 def digits():
     """The first 100 images with pixels in [0, 1]."""
-    from sklearn.datasets import load_digits
-
     data = load_digits()
     return data.data[:100] / 16.0, data.target[:100]
 
 
 def words(n_train):
-    """Training and test words."""
-    from sklearn_fw.datasets import make_digit_words
-
     return make_digit_words(n_train=n_train, return_X_y=True)
 
 
 def letters():
     """The first 100 training words, pixels and a constant."""
-    from sklearn_fw.datasets import load_ocr_letters
-
-    X, y = load_or_skip(load_ocr_letters, split="half", return_X_y=True)[:2]
+    X, y = load_ocr_letters(split="half", return_X_y=True)[:2]
     X = [np.column_stack([x, np.ones(len(x))]) for x in X[:100]]
     return X, list(y[:100])
 
@@ -71,8 +63,6 @@ def letters():
 
 def planted_matchings():
     """Features of 4 x 4 pairs and the best matchings of noisy scores."""
-    from sklearn_fw.inference import Assignment
-
     rng = np.random.default_rng(0)
     w = rng.normal(size=3)
     X, y = [], []
@@ -141,9 +131,6 @@ def clusters(n_samples):
 
 def problem(name):
     """Model, X, y and lam of a row of the comparison."""
-    from sklearn_fw.structured import ChainModel, MatchingModel, MulticlassModel, MultilabelModel
-    from sklearn_fw.task_losses import LinkLoss
-
     if name == "digits":
         return MulticlassModel(fit_intercept=False), *digits(), 0.05
     if name.startswith("digit words"):

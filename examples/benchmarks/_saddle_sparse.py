@@ -1,9 +1,59 @@
 """Structured SVMs with weights of bounded l1 norm: parts of the benchmark of saddle points."""
 
 import numpy as np
+import scipy.sparse as sp
 from _report import Repeats, in_child, shown
 from _saddle_problems import digits, fit, letters, words
-from _saddle_subgradient import class_differences, model_differences, stochastic_subgradient
+from scipy.optimize import linprog
+from sklearn.model_selection import KFold
+
+from sklearn_fw.projections import project_l1_ball
+from sklearn_fw.structured import ChainModel, Extragradient, MulticlassModel, SaddlePointFrankWolfe
+
+
+def stochastic_subgradient(difference, n, w, radius, c, n_passes, every):
+    """Projected stochastic subgradient method; the smallest primal value of every ``every`` passes.
+
+    ``difference(i, w)`` gives the features of the truth of sample i less those of the worst answer,
+    and the loss of that. The step of visit k is ``c / (G sqrt(1 + k / n))`` for the mean norm G of
+    the differences at the start w.
+    """
+
+    def value(w):
+        return np.mean([loss - w @ psi for psi, loss in (difference(i, w) for i in range(n))])
+
+    rng, best, values = np.random.RandomState(0), value(w), []
+    scale = c / (n * np.mean([np.linalg.norm(difference(i, w)[0]) for i in range(n)]))
+    for t in range(n_passes):
+        for k, i in enumerate(rng.randint(n, size=n), start=t * n):
+            w = project_l1_ball(w + scale / np.sqrt(1.0 + k / n) * difference(i, w)[0], radius)
+        if (t + 1) % every == 0:
+            best = min(best, value(w))
+            values.append(best)
+    return values
+
+
+def class_differences(X, y):
+    def difference(i, w):
+        margins = w.reshape(10, -1) @ X[i] + (np.arange(10) != y[i])
+        answer, psi = margins.argmax(), np.zeros((10, X.shape[1]))
+        psi[y[i]] += X[i]
+        psi[answer] -= X[i]
+        return psi.ravel(), float(answer != y[i])
+
+    return difference
+
+
+def model_differences(model, X, y):
+    model.initialize(X, y)
+    truth = [model.joint_feature(a, b) for a, b in zip(X, y)]
+
+    def difference(i, w):
+        answer = model.loss_augmented_inference(X[i], y[i], w)
+        return truth[i] - model.joint_feature(X[i], answer), model.loss(y[i], answer)
+
+    return difference
+
 
 RADII = (0.05, 5.0, 40.0)
 # Optimal values and numbers of weights that are not zero, of an independent linear program.
@@ -29,9 +79,6 @@ RIDGE, SPARSE, BLOCK, ENTROPY = (
 
 
 def saddle_solver(name, radius, gap_check=GAP_CHECK):
-    """A solver on the l1 ball."""
-    from sklearn_fw.structured import Extragradient, SaddlePointFrankWolfe
-
     if name == "extragradient":
         return Extragradient(radius=radius, norm="l1", gap_check=gap_check)
     if name == "sp_bcfw":
@@ -56,9 +103,6 @@ def counts(w):
 
 def linear_program(X, y, radius):
     """Optimum on digits and number of weights that are not zero, by linear programming."""
-    import scipy.sparse as sp
-    from scipy.optimize import linprog
-
     n, d = X.shape
     # One row per wrong class k: <w_k - w_y, x> - slack <= -1, weights as differences.
     rows, labels = np.repeat(np.arange(n), 10), np.tile(np.arange(10), n)
@@ -82,8 +126,6 @@ def linear_program(X, y, radius):
 
 def measure_digits(radius, marks):
     """Optimum; and for every method primal values at the marks, weights, certificates at fault."""
-    from sklearn_fw.structured import MulticlassModel
-
     X, y = digits()
     optimum, n_weights = linear_program(X, y, radius)
     found = {}
@@ -111,7 +153,6 @@ def measure_digits(radius, marks):
 
 
 def sparse_digits(report, options):
-    """Section on digits."""
     marks = (50, 100) if options.quick else (300, 1000)
     report.section("Sparse weights: digits")
     report.text(
@@ -195,10 +236,6 @@ def contenders(n_passes, quick):
 
 def measure_words(name, n_passes, quick, repeat):
     """Choose by cross-validation, then fit and test."""
-    from sklearn.model_selection import KFold
-
-    from sklearn_fw.structured import ChainModel
-
     X, y, X_test, y_test = words(N_WORDS)
     make, budget, grid = contenders(n_passes, quick)[name]
     errors = []
@@ -235,8 +272,6 @@ def _mean_hinge(svm, X, y):
 
 def measure_ball(C, marks, repeat):
     """sp_fw and extragradient in the ball of the ridge solution: hinge above its own, and gap."""
-    from sklearn_fw.structured import ChainModel, Extragradient, SaddlePointFrankWolfe
-
     X, y = words(N_WORDS)[:2]
     ridge = fit(ChainModel("hamming"), "bcpfw", X, y, 5000, 1e-6, C=C)
     radius = float(np.linalg.norm(ridge.coef_))
@@ -258,7 +293,6 @@ def measure_ball(C, marks, repeat):
 
 
 def sparse_words(report, options):
-    """Section on digit words."""
     n_passes = 300 if options.quick else 3000
     report.section("Sparse weights: digit words")
     report.text(
@@ -329,8 +363,6 @@ def sparse_words(report, options):
 
 def measure_letters(radius, marks, subgradient, repeat):
     """For every method primal and best dual value at the marks, non-zero weights and CPU."""
-    from sklearn_fw.structured import ChainModel
-
     X, y = letters()
     found = {}
     for name in ("sp_fw", "sp_fw, fictitious", "sp_bcfw", "extragradient"):
@@ -355,7 +387,6 @@ def measure_letters(radius, marks, subgradient, repeat):
 
 
 def sparse_letters(report, options):
-    """Section on OCR letters."""
     in_child(letters)  # skips at once when there are no data
     marks, subgradient = ((10, 30), 10) if options.quick else ((50, 300, 1000, 3000), 50)
     report.section("Sparse weights: OCR letters")

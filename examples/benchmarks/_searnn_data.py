@@ -2,11 +2,14 @@
 
 import gzip
 import json
-import os
 import re
-from pathlib import Path
+from collections import Counter
+from importlib.util import find_spec
 
-from _report import Skip, load_or_skip
+import numpy as np
+from _report import Skip, data_path
+
+from sklearn_fw.datasets import load_conll2000, load_ocr_letters
 
 SYMBOLS = "abcdefghijklmnopqrstuvwxyz0123456789 .,;:'!"  # 43, as many as in the paper
 LENGTH = 10  # characters of a text
@@ -18,22 +21,14 @@ OTHER = re.compile(f"[^{re.escape(SYMBOLS)}]")
 
 def need_torch():
     """Skip where PyTorch is not installed."""
-    from importlib.util import find_spec
-
     if find_spec("torch") is None:
         raise Skip("needs PyTorch: the extra torch")
 
 
 def texts(part, n, seed):
     """Beginnings of sentences of the news, of ten characters; no sentence comes twice."""
-    import numpy as np
-
-    home = os.environ.get("SKLEARN_FW_DATA", "")
-    path = Path(home) / "20news" / f"{part}.jsonl.gz"
-    if not path.exists():
-        raise Skip("no 20news in the folder that SKLEARN_FW_DATA names")
     found = {}
-    with gzip.open(path, "rt") as file:
+    with gzip.open(data_path(f"20news/{part}.jsonl.gz"), "rt") as file:
         for line in file:
             text = json.loads(line)["text"]
             # One of the two files has tabs for the ends of lines.
@@ -51,8 +46,6 @@ def texts(part, n, seed):
 
 def corrupted(lines, p, seed):
     """The same with each character replaced by a random one with probability p."""
-    import numpy as np
-
     rng, symbols = np.random.RandomState(seed), np.array(list(SYMBOLS))
     made = []
     for line in lines:
@@ -73,11 +66,7 @@ def spelling(p, seed, quick):
 
 def letters(seed, quick):
     """Words of letters: nine tenths to train with, and the rest."""
-    import numpy as np
-
-    from sklearn_fw.datasets import load_ocr_letters
-
-    data = load_or_skip(load_ocr_letters)
+    data = load_ocr_letters()
     order = np.random.RandomState(seed).permutation(len(data.X))
     X, y = [data.X[i] for i in order], [data.y[i] for i in order]
     n_test = len(X) // 10
@@ -87,11 +76,7 @@ def letters(seed, quick):
 
 def chunks(quick):
     """Sentences as words with their tags, and tags of chunks; rare words are '?'."""
-    from collections import Counter
-
-    from sklearn_fw.datasets import load_conll2000
-
-    X_train, y_train, X_test, y_test = load_or_skip(load_conll2000, return_X_y=True)
+    X_train, y_train, X_test, y_test = load_conll2000(return_X_y=True)
     if quick:
         X_train, y_train, X_test, y_test = (p[:300] for p in (X_train, y_train, X_test, y_test))
 

@@ -3,6 +3,12 @@
 import time
 import warnings
 
+import numpy as np
+from _searnn_tasks import pairs
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_fw.seq2seq import LearningToSearch, Minibatches, RecurrentNetwork, SeaRNNTransducer
+
 VARIANTS = {
     "as it comes": {},
     "maximum likelihood": {"loss": "mle"},
@@ -15,17 +21,6 @@ VARIANTS = {
 
 def fitted(variant, task, seed, quick):
     """Test error in percent, CPU seconds and how a fit with 1,000 pairs ended."""
-    import numpy as np
-    from _searnn_tasks import pairs
-    from sklearn.exceptions import ConvergenceWarning
-
-    from sklearn_fw.seq2seq import (
-        LearningToSearch,
-        Minibatches,
-        RecurrentNetwork,
-        SeaRNNTransducer,
-    )
-
     kinds = {"search": LearningToSearch, "training": Minibatches, "network": RecurrentNetwork}
     settings = {
         name: kinds[name](**value) if name in kinds else value

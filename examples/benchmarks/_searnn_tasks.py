@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 from _searnn_data import chunks, corrupted, letters, texts
 
 N_TRAIN, N_TEST = 1000, 500
@@ -19,7 +20,6 @@ MONTHS = [
 
 
 def in_words(number):
-    """The words of a number below a million."""
     if number < 20:
         return [ONES[number]]
     if number < 100:
@@ -33,8 +33,6 @@ def in_words(number):
 
 def _words_of_news(seed):
     """Different words of the news in random order."""
-    import numpy as np
-
     found = {word for line in texts("train", 20_000, 0) for word in re.findall("[a-z]{3,}", line)}
     words = np.array(sorted(found))
     return [str(word) for word in np.random.RandomState(seed).permutation(words)]
@@ -42,16 +40,12 @@ def _words_of_news(seed):
 
 def numbers(seed):
     """Digits, and the words of the number that they write."""
-    import numpy as np
-
     drawn = np.random.RandomState(seed).permutation(100_000)[: N_TRAIN + N_TEST]
     return [str(number) for number in drawn], [in_words(int(number)) for number in drawn]
 
 
 def dates(seed):
     """Dates as people write them, and as machines do."""
-    import numpy as np
-
     rng, X, y = np.random.RandomState(seed), [], []
     for _ in range(N_TRAIN + N_TEST):
         year, month, day = rng.randint(1900, 2100), rng.randint(1, 13), rng.randint(1, 29)
@@ -80,15 +74,12 @@ def spelling(seed):
 
 
 def words_of_pixels(seed):
-    """Handwritten words."""
     X, y, X_test, y_test = letters(seed, False)
     return [*X[:N_TRAIN], *X_test[:N_TEST]], [*y[:N_TRAIN], *y_test[:N_TEST]]
 
 
 def chunked(seed):
     """Short sentences with tags of speech, and chunks."""
-    import numpy as np
-
     X, y = chunks(False)[:2]
     short = [i for i, x in enumerate(X) if len(x) <= MOST_WORDS]
     order = np.random.RandomState(seed).permutation(short)[: N_TRAIN + N_TEST]

@@ -1,9 +1,14 @@
 """Documents of known topics: errors by moments, algorithm, length of documents and misfit."""
 
+import warnings
+
 import numpy as np
 from _report import Clock, Repeats, in_child, shown
 
-__all__ = ["concentrations", "lengths", "many", "moments"]
+from sklearn_fw.datasets import make_gp_corpus, make_lda_corpus
+from sklearn_fw.decomposition import DiscreteICA
+from sklearn_fw.metrics import topic_l1_error
+
 N_SEEDS, TOLERANCE = 5, 0.15
 SIZES = (500, 1000, 5000, 20_000)
 # Rows of the tables: moments and algorithm, documents with equal weights as in the paper.
@@ -52,8 +57,6 @@ C0_EXPECTED = {
 
 def draw(kind, n_documents, seed, n_topics=10):
     """A corpus of the recipe: 500 words, 200 tokens, concentrations that sum to one, or .5."""
-    from sklearn_fw.datasets import make_gp_corpus, make_lda_corpus
-
     shared = {"random_state": seed, "prior": 0.1, "topic_prior": 0.1}
     if n_topics == 50:
         shared |= {"prior": 0.01, "topic_prior": 0.05}
@@ -66,11 +69,6 @@ def draw(kind, n_documents, seed, n_topics=10):
 
 def errors_of(kind, n_documents, n_topics, methods, n_seeds):
     """{method: (errors, seconds)} of fits whose moments know the sum of concentrations."""
-    import warnings
-
-    from sklearn_fw.decomposition import DiscreteICA
-    from sklearn_fw.metrics import topic_l1_error
-
     warnings.simplefilter("ignore")
     found = {name: ([], []) for name in methods}
     for seed in range(-1, n_seeds):  # the first one compiles
@@ -108,7 +106,6 @@ def n_seeds_of(options):
 
 
 def moments(report, options):
-    """Every pair of moments and algorithms."""
     report.section("Moments and algorithms")
     n_seeds, sizes = n_seeds_of(options), SIZES[:2] if options.quick else SIZES
     report.text(
@@ -138,7 +135,6 @@ def moments(report, options):
 
 
 def many(report, options):
-    """Fifty topics."""
     report.section("Fifty topics")
     n_seeds, n = n_seeds_of(options), 1000 if options.quick else 20_000
     methods = {name: METHODS[name] for name in (*MANY_EXPECTED, "LDA, tpm", "default")}
@@ -160,7 +156,6 @@ def many(report, options):
 
 
 def lengths(report, options):
-    """Lengths that do not vary as topics do."""
     report.section("Lengths of documents")
     n_seeds, sizes = n_seeds_of(options), (500,) if options.quick else (1000, 20_000)
     report.text(
@@ -189,7 +184,6 @@ def lengths(report, options):
 
 
 def concentrations(report, options):
-    """A wrong sum of concentrations."""
     report.section("A wrong sum of concentrations")
     n_seeds, n = n_seeds_of(options), 1000 if options.quick else 20_000
     methods = {f"c0={c0:g}": {"moments": "lda", "c0": c0, "weighting": "equal"} for c0 in GIVEN_C0}

@@ -2,8 +2,15 @@
 
 from typing import NamedTuple
 
-from _report import Repeats, in_child, load_or_skip, main, shown
-from _timed_fit import fit
+import numpy as np
+from _alignment_features import Corpus, greedy_links, intersected_links, one_partner, pair_features
+from _report import Repeats, in_child, main, shown
+from _structured import fit
+from sklearn.model_selection import GroupKFold
+
+from sklearn_fw.datasets import load_word_alignment
+from sklearn_fw.metrics import alignment_error_rate
+from sklearn_fw.structured import Extragradient, MatchingModel, SaddlePointFrankWolfe, StructuredSVM
 
 TOL = 0.01
 REFERENCE_TOL = 1e-4
@@ -65,12 +72,7 @@ class Pairs(NamedTuple):
 
 def load(limit):
     """Sentence pairs with features; ``limit`` keeps the first ones of both parts."""
-    import numpy as np
-    from _alignment_features import Corpus, one_partner, pair_features
-
-    from sklearn_fw.datasets import load_word_alignment
-
-    data = load_or_skip(load_word_alignment)
+    data = load_word_alignment()
     n_train = len(data.source_train[:limit])
     source, target = (
         [[w.lower() for w in words] for part in parts for words in part[:limit]]
@@ -90,17 +92,12 @@ def load(limit):
 
 def splits(pairs):
     """Training and evaluation pairs: the test first, then the folds."""
-    import numpy as np
-
     everything = np.arange(len(pairs.X))
     train, test = everything[: pairs.n_train], everything[pairs.n_train :]
     return [(train, test), *folds(pairs, train)]
 
 
 def folds(pairs, chosen):
-    """Folds of some pairs, with equal sentences in one fold."""
-    from sklearn.model_selection import GroupKFold
-
     parts = GroupKFold(N_FOLDS, shuffle=True, random_state=0)
     return [
         (chosen[train], chosen[rest])
@@ -109,14 +106,10 @@ def folds(pairs, chosen):
 
 
 def take(items, places):
-    """The items at some places."""
     return [items[i] for i in places]
 
 
 def error_rate(pairs, places, predicted):
-    """Alignment error rate of predictions for the pairs at some places."""
-    from sklearn_fw.metrics import alignment_error_rate
-
     return alignment_error_rate(take(pairs.links, places), None, predicted)
 
 
@@ -130,9 +123,6 @@ def counts(pairs, places, predicted):
 
 
 def links_of(matching):
-    """The links of a matching as a list of pairs."""
-    import numpy as np
-
     return list(zip(*(k.tolist() for k in np.nonzero(matching))))
 
 
@@ -141,8 +131,6 @@ def links_of(matching):
 
 def solver_of(name, radius):
     """Solver object of a contender."""
-    from sklearn_fw.structured import Extragradient, SaddlePointFrankWolfe
-
     if name.startswith("extragradient"):
         if name.endswith("l1"):
             return Extragradient(radius=radius, norm="l1")
@@ -155,8 +143,6 @@ def solver_of(name, radius):
 
 def estimator(name, C=None, radius=1.0, tol=TOL, max_iter=500):
     """The structured SVM of this page."""
-    from sklearn_fw.structured import MatchingModel, StructuredSVM
-
     return StructuredSVM(
         MatchingModel(), solver=solver_of(name, radius), tol=tol, max_iter=max_iter,
         random_state=0, **({} if C is None else {"C": C}),
@@ -176,8 +162,6 @@ def best_of(values, make, pairs, parts):
 
 def choose(limit):
     """C and radii for every split, chosen on a fifth of its training pairs."""
-    import numpy as np
-
     pairs, chosen = load(limit), []
     for train, _ in splits(pairs):
         parts = folds(pairs, train)[0]
@@ -196,8 +180,6 @@ def choose(limit):
 
 def learned(limit, name, chosen, repeat):
     """One contender on the test and on all folds; the seconds of the test are those of repeats."""
-    import numpy as np
-
     problem, max_iter = CONTENDERS[name]
     parameter = "C" if problem == RIDGE else "radius"
     pairs, results = load(limit), []
@@ -228,8 +210,6 @@ def learned(limit, name, chosen, repeat):
 
 def reference(limit, C):
     """Objective, dual value and mean hinge of the ridge problem, almost solved; the weights."""
-    import numpy as np
-
     pairs = load(limit)
     svm = estimator("cached", C, tol=REFERENCE_TOL, max_iter=5000)
     fit(svm, pairs.X[: pairs.n_train], pairs.y[: pairs.n_train])
@@ -244,8 +224,6 @@ def reference(limit, C):
 
 def counted(limit):
     """The aligners that only count, and what is known of the data."""
-    from _alignment_features import greedy_links, intersected_links
-
     pairs = load(limit)
     corpus, n_pairs = pairs.corpus, len(pairs.X)
     intersected = intersected_links(corpus)
@@ -292,8 +270,6 @@ def over_folds(results):
 
 def interval(first, second):
     """Of resampled sentence pairs, 95 % have a difference of error rates in this interval."""
-    import numpy as np
-
     rng = np.random.default_rng(0)
     both = np.array([first, second], dtype=float)
     sums = [
@@ -305,7 +281,6 @@ def interval(first, second):
 
 
 def aligners(report, options):
-    """Everybody, on the test pairs and on folds."""
     limit = 60 if options.quick else None
     baselines, facts = in_child(counted, limit)  # skips at once when there are no data
     chosen = in_child(choose, limit)

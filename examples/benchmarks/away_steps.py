@@ -3,9 +3,76 @@
 python3 dev.py bench away_steps [--quick] [--write]
 """
 
+import itertools
 import statistics
+import warnings
+from typing import NamedTuple
 
+import numpy as np
 from _report import Clock, Repeats, in_child, main, shown
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from sklearn_fw import StructuredSVM
+from sklearn_fw.structured import MulticlassModel
+
+ROUNDING = 1e-14
+
+
+class Run(NamedTuple):
+    alpha: np.ndarray  # (m,)
+    gap: float  # exact
+    n_iter: int
+    n_looked_at: int  # gradients of single atoms, certificates included
+    values: np.ndarray  # (n_iter,) of the function before every iteration
+
+
+def away_steps(V, c, scale, *, n_sampled=None, tol, max_iter, check_every=10, seed=0):
+    """Minimise to an exact gap of ``tol``; ``n_sampled`` of None looks at all atoms.
+
+    Boileau, Lamouchi and St-Arnaud, 2019, appendix: randomised away-step Frank-Wolfe.
+    """
+    rng, m = np.random.default_rng(seed), len(c)
+    n_sampled = m if n_sampled is None else min(n_sampled, m)
+    alpha = np.zeros(m)
+    alpha[rng.integers(m)] = 1.0
+    u, value, looked, values = V.T @ alpha, 0.0, 0, []
+    gap = np.inf
+    for n_iter in range(max_iter + 1):
+        value = 0.5 * scale * (u @ u) - c @ alpha
+        if n_iter % check_every == 0 or n_iter == max_iter:
+            u = V.T @ alpha  # without the drift of many steps
+            gradient, looked = scale * (V @ u) - c, looked + m
+            gap = float(gradient @ alpha - gradient.min())
+            if gap <= tol or n_iter == max_iter:
+                break
+        values.append(value)
+        active = np.flatnonzero(alpha)
+        others = np.flatnonzero(alpha == 0.0)
+        if n_sampled < len(others):
+            others = rng.choice(others, n_sampled, replace=False)
+        seen = np.concatenate([active, others])
+        gradient, looked = scale * (V[seen] @ u) - c[seen], looked + len(seen)
+        here = gradient[: len(active)] @ alpha[active]
+        best, worst = int(np.argmin(gradient)), int(np.argmax(gradient[: len(active)]))
+        if here - gradient[best] >= gradient[worst] - here:
+            k, slope, longest, sign = seen[best], here - gradient[best], 1.0, 1.0
+        else:
+            k, slope, sign = active[worst], gradient[worst] - here, -1.0
+            longest = alpha[k] / (1.0 - alpha[k])
+        if slope <= 0.0:
+            continue
+        direction = sign * (V[k] - u)
+        curvature = scale * (direction @ direction)
+        gamma = longest if slope >= longest * curvature else slope / curvature
+        alpha *= 1.0 - sign * gamma
+        alpha[k] += sign * gamma
+        if gamma == longest and sign < 0.0:
+            alpha[k] = 0.0  # a drop step, exactly
+        u = u + gamma * direction
+        alpha[alpha < ROUNDING] = 0.0
+    return Run(alpha / alpha.sum(), gap, n_iter, looked, np.array(values))
+
 
 ABOUT = """
 Boileau, Lamouchi and St-Arnaud ("RAFW", 2019, a report on dual extragradient) describe Frank-Wolfe
@@ -21,10 +88,6 @@ LASSO_TOL, DUAL_TOL, BUDGET = 1e-6, 1e-3, 200_000
 
 def lasso(radius):
     """Atoms of an l1 ball for the least squares of the diabetes data with products of columns."""
-    import numpy as np
-    from sklearn.datasets import load_diabetes
-    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
-
     X, y = load_diabetes(return_X_y=True)
     X = StandardScaler().fit_transform(PolynomialFeatures(2, include_bias=False).fit_transform(X))
     y = (y - y.mean()) / y.std()
@@ -34,8 +97,6 @@ def lasso(radius):
 
 def measure_lasso(repeat, quick):
     """Iterations, gradients of atoms and CPU seconds to the gap, by share of the atoms sampled."""
-    from _away_steps import away_steps
-
     V, c = lasso(1.0)
     found = {}
     for share in SHARES:
@@ -52,11 +113,6 @@ def measure_lasso(repeat, quick):
 
 def listed_outputs(n):
     """All joint outputs of n flowers as atoms of one simplex, and the flowers."""
-    import itertools
-
-    import numpy as np
-    from sklearn.datasets import load_iris
-
     X, y = load_iris(return_X_y=True)
     keep = np.random.default_rng(0).permutation(len(y))[:n]
     X, y = X[keep] / 8.0, y[keep]
@@ -71,13 +127,6 @@ def listed_outputs(n):
 
 def measure_dual(n, repeat, quick):
     """Calls or gradients per sample, CPU seconds and gaps of all contenders on one problem."""
-    import warnings
-
-    from _away_steps import away_steps
-
-    from sklearn_fw import StructuredSVM
-    from sklearn_fw.structured import MulticlassModel
-
     warnings.simplefilter("ignore")
     V, c, X, y = listed_outputs(n)
     C = 10.0
@@ -112,7 +161,6 @@ def measure_dual(n, repeat, quick):
 
 
 def ball(report, options):
-    """Where atoms are few: the corners of an l1 ball."""
     report.section("Corners of an l1 ball")
     n_atoms, found = in_child(measure_lasso, options.repeat, options.quick)
     report.text(
@@ -139,7 +187,6 @@ def ball(report, options):
 
 
 def dual(report, options):
-    """Where they are many: the joint outputs of a structured problem."""
     report.section("Joint outputs of a structured problem")
     report.text(
         f"""The dual of a structured support vector machine on n iris flowers, C = 10, whose

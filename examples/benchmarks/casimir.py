@@ -170,7 +170,6 @@ def boxes(report, options):
 
 
 def _listed(values):
-    """Numbers in a sentence."""
     return ", ".join(f"{value:.2g}" for value in values)
 
 
@@ -208,7 +207,6 @@ def oracles(report, options):
 
 
 def chunking(report, options):
-    """CoNLL-2000 as a conditional random field beside CRFsuite."""
     limit = 100 if options.quick else None
     in_child(taggers.chunks, 1)  # skips at once when there are no data
     report.section("CoNLL-2000 as a conditional random field")
@@ -263,7 +261,6 @@ def _tagger_table(report, found):
 
 
 def _curves(report, found, limit):
-    """Objective against seconds; CRFsuite logs that of L-BFGS, models of l2sgd are judged."""
     ends = [in_child(taggers.crfsuite, limit, "l2sgd", taggers.C2, n) for n in taggers.POINTS]
     best = min(float(row["objective"]) for row in found.values())
     curves = {
@@ -281,7 +278,6 @@ def _curves(report, found, limit):
 
 
 def chunking_defaults(report, options):
-    """CoNLL-2000 when nothing is said."""
     limit = 100 if options.quick else None
     in_child(taggers.chunks, 1)
     report.section("CoNLL-2000, nothing said")
@@ -307,7 +303,6 @@ def chunking_defaults(report, options):
 
 
 def words(report, options):
-    """Tags of web texts and entities of tweets when nothing is said."""
     limit = 200 if options.quick else None
     report.section("Words, nothing said")
     report.text(
@@ -337,7 +332,6 @@ def words(report, options):
 
 
 def chunking_tuned(report, options):
-    """CoNLL-2000 with penalties chosen by one grid."""
     limit = 100 if options.quick else None
     in_child(taggers.chunks, 1)
     report.section("CoNLL-2000, both tuned")
@@ -362,7 +356,6 @@ def chunking_tuned(report, options):
 
 
 def letters(report, options):
-    """OCR letters as a conditional random field and by smoothed hinges."""
     limit = 100 if options.quick else None
     in_child(class_problem.letters, 1)
     report.section("Letters of handwritten words")
@@ -388,7 +381,6 @@ def letters(report, options):
 
 
 def classes(report, options):
-    """Digits beside LogisticRegression and LinearSVC at the same objective."""
     report.section("Digits beside scikit-learn")
     report.text(
         f"The same objective for both: ours to a certified gap of {class_problem.TOL:g}, the peers "

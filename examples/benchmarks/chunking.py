@@ -3,10 +3,15 @@
 import statistics
 import tempfile
 import time
-import warnings
 from pathlib import Path
 
-from _report import Clock, cpu_of, in_child, load_or_skip, main, medians, peak_memory, shown
+import numpy as np
+from _report import Clock, cpu_of, in_child, main, medians, peak_memory, quietly, shown
+
+from sklearn_fw.datasets import load_conll2000
+from sklearn_fw.metrics import phrase_f1_score
+from sklearn_fw.preprocessing import ChunkingFeatures, crfsuite_chunking_attributes
+from sklearn_fw.structured import BlockFrankWolfe, ChainModel, StructuredSVM
 
 LAM = 1e-2
 N_PASSES = 10
@@ -36,16 +41,12 @@ CRFsuite the attribute strings, made by a Python function, and apart from it ``T
 
 def load(limit):
     """Training and test sentences; ``limit`` keeps the first ones only."""
-    from sklearn_fw.datasets import load_conll2000
-
-    parts = load_or_skip(load_conll2000, return_X_y=True)
+    parts = load_conll2000(return_X_y=True)
     return [part[:limit] for part in parts]
 
 
 def estimator(n, **settings):
     """The structured SVM of this page; ``settings`` go to the solver."""
-    from sklearn_fw.structured import BlockFrankWolfe, ChainModel, StructuredSVM
-
     solver = BlockFrankWolfe(**{"sampling": "shuffle", "averaging": True, **settings})
     return StructuredSVM(
         ChainModel("hamming"), solver=solver, C=1 / (LAM * n), max_iter=N_PASSES, tol=0.0,
@@ -53,19 +54,7 @@ def estimator(n, **settings):
     )  # fmt: skip
 
 
-def quietly(method, *args):
-    """Call ``method`` without the warning that the budget ended first: ten passes are meant."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return method(*args)
-
-
 def test_f1(y_true, y_pred):
-    """Phrase F1 in percent."""
-    from sklearn_fw.metrics import phrase_f1_score
-
     return 100 * phrase_f1_score(y_true, y_pred)
 
 
@@ -74,8 +63,6 @@ def test_f1(y_true, y_pred):
 
 def structured_svm(limit, settings, seed=0, tol=0.0, max_iter=N_PASSES):
     """Features, training and test of ours; ``settings`` are those of the solver."""
-    from sklearn_fw.preprocessing import ChunkingFeatures
-
     X_train, y_train, X_test, y_test = load(limit)
     features = ChunkingFeatures(min_count=1)
     with Clock() as vectorizing:
@@ -109,8 +96,6 @@ def structured_svm(limit, settings, seed=0, tol=0.0, max_iter=N_PASSES):
 def crfsuite(limit, algorithm):
     """Attributes, training and test of one trainer of python-crfsuite."""
     import pycrfsuite
-
-    from sklearn_fw.preprocessing import crfsuite_chunking_attributes
 
     X_train, y_train, X_test, y_test = load(limit)
     trainer = pycrfsuite.Trainer(algorithm=algorithm, verbose=False)
@@ -149,10 +134,6 @@ def crfsuite(limit, algorithm):
 
 def pass_times(limit, averaging, sampling):
     """CPU seconds of the parts of a fit, taken from the inside."""
-    import numpy as np
-
-    from sklearn_fw.preprocessing import ChunkingFeatures
-
     X_train, y_train = load(limit)[:2]
     X = ChunkingFeatures(min_count=1).fit_transform(X_train)
     model = estimator(len(y_train), averaging=averaging, sampling=sampling)
@@ -175,7 +156,6 @@ def pass_times(limit, averaging, sampling):
 
 
 def contenders(report, options):
-    """Training and test of everybody."""
     limit = 400 if options.quick else None
     repeat = options.repeat
     in_child(load, 1)  # skips at once when there are no data
@@ -280,7 +260,6 @@ def report_ratios(report, svm, lbfgs):
 
 
 def inside_a_fit(report, options):
-    """The parts of a fit, from the inside."""
     limit = 400 if options.quick else None
     in_child(load, 1)  # skips at once when there are no data
     inside = {

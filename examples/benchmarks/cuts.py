@@ -2,7 +2,11 @@
 
 import functools
 
+import numpy as np
 from _report import Clock, Repeats, in_child, main, shown
+from scipy.ndimage import gaussian_filter
+
+from sklearn_fw.inference import TRWS, AlphaBetaSwap, AlphaExpansion, GraphCut, PairwiseScores
 
 ABOUT = """
 How long do graph cuts, alpha-expansion and message passing take on grids of 100 x 100 pixels, and
@@ -26,8 +30,6 @@ FEW, PASSES = 1, 21
 
 def edges_of(side):
     """Edges of a square grid."""
-    import numpy as np
-
     number = np.arange(side**2).reshape(side, side)
     across, down = (number[:, :-1], number[:, 1:]), (number[:-1], number[1:])
     return np.concatenate([np.column_stack([a.ravel(), b.ravel()]) for a, b in (across, down)])
@@ -35,11 +37,6 @@ def edges_of(side):
 
 def potts(kind, coupling, n_states, side=SIDE):
     """Scores of a grid whose edges gain by equal states; "mixed" ones in part by different ones."""
-    import numpy as np
-    from scipy.ndimage import gaussian_filter
-
-    from sklearn_fw.inference import PairwiseScores
-
     rng, edges = np.random.default_rng(0), edges_of(side)
     unary = rng.normal(size=(side**2, n_states))
     if kind == "segments":
@@ -70,8 +67,6 @@ def timed(call):
 
 def measure_cuts(side):
     """By problem: milliseconds of a graph cut, and the share of pixels in state 1."""
-    from sklearn_fw.inference import GraphCut
-
     found = {}
     for kind in KINDS:
         for coupling in COUPLINGS:
@@ -83,7 +78,6 @@ def measure_cuts(side):
 
 
 def cut(report, options):
-    """Graph cuts on grids."""
     side = 20 if options.quick else SIDE
     report.section("Graph cuts")
     report.text(
@@ -101,8 +95,6 @@ def cut(report, options):
 
 def measure_moves(side):
     """By problem and oracle: seconds, and by what share of the bound the labels are below it."""
-    from sklearn_fw.inference import TRWS, AlphaBetaSwap, AlphaExpansion
-
     found = {}
     for kind, couplings in POTTS.items():
         for coupling in couplings:
@@ -116,7 +108,6 @@ def measure_moves(side):
 
 
 def moves(report, options):
-    """Alpha-expansion and alpha-beta swap on grids."""
     side = 20 if options.quick else SIDE
     report.section("Moves by cuts, and messages")
     report.text(
@@ -146,8 +137,6 @@ def measure_passes(side):
 
 def measure_pass(scores):
     """Milliseconds of an iteration of TRWS."""
-    from sklearn_fw.inference import TRWS
-
     few, _ = timed(functools.partial(TRWS(max_iter=FEW, tol=0.0).argmax, scores))
     many, _ = timed(functools.partial(TRWS(max_iter=PASSES, tol=0.0).argmax, scores))
     return Repeats(
@@ -156,7 +145,6 @@ def measure_pass(scores):
 
 
 def passes(report, options):
-    """One iteration of message passing on Potts tables."""
     side = 20 if options.quick else SIDE
     report.section("One iteration of TRWS")
     report.text(

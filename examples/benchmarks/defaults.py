@@ -38,7 +38,6 @@ def family_part(family, report, options):
 
 
 def add_family(report, result):
-    """The blocks of what `measure` found."""
     report.section(result["title"])
     for paragraph in result["about"].strip().split("\n\n"):
         report.text(paragraph)

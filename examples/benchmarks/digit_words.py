@@ -1,9 +1,16 @@
 """The headline: words read digit by digit and as wholes, everybody tuned alike on other words."""
 
+import os
 import statistics
+import tempfile
 
+import numpy as np
 from _digit_methods import DIGIT_METHODS
 from _report import DOCS, Repeats, in_child, main, shown
+from sklearn.linear_model import LogisticRegression
+
+from sklearn_fw import _demo
+from sklearn_fw.datasets import make_digit_words
 
 NAME = "digit_words"
 TITLE = "Digit words: with and without structure"
@@ -30,10 +37,6 @@ PICTURE = DOCS.parent / "_static" / "demo.png"
 
 def contenders():
     """Name, whether it sees whole words, and function from C to an estimator."""
-    from sklearn.linear_model import LogisticRegression
-
-    from sklearn_fw import _demo
-
     yield CHAIN, True, _demo.make_chain
     if _has_crfsuite():
         yield "CRFsuite", True, CRF
@@ -52,9 +55,6 @@ class CRF:
         self.C = C
 
     def fit(self, X, y):
-        import os
-        import tempfile
-
         import pycrfsuite
 
         trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
@@ -70,8 +70,6 @@ class CRF:
         return self
 
     def predict(self, X):
-        import numpy as np
-
         return [np.array(self.tagger.tag(_attributes(word)), dtype=np.int64) for word in X]
 
 
@@ -92,9 +90,6 @@ def _has_crfsuite():
 
 def measure(n_sets, picture):
     """Rows of all sets and contenders; runs in a process of its own."""
-    from sklearn_fw import _demo
-    from sklearn_fw.datasets import make_digit_words
-
     rows = []
     for seed in range(n_sets):
         words = make_digit_words(n_valid=600, random_state=seed)
@@ -137,7 +132,6 @@ def headline(rows):
 
 
 def sets(report, options):
-    """All sets, all contenders."""
     result = in_child(measure, 1 if options.quick else N_SETS, options.write)
     report_means(report, result)
     report.image("/_static/demo.png", "test words with what is read digit by digit and as words")

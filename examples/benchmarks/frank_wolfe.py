@@ -6,11 +6,10 @@ The races of averaged subgradients need the folders ``a9a`` and ``20news`` in th
 SKLEARN_FW_DATA names; a public problem of videos is measured where the file is there.
 """
 
-from _frank_wolfe_averages import averages_part, subgradient_part
+from _frank_wolfe_averages import averages_part, subgradient_part, submodular_part
 from _frank_wolfe_defaults import defaults_part
 from _frank_wolfe_experiments import lasso_part, triangle_part, video_part
 from _frank_wolfe_races import completion_part, dense_part, l1_part
-from _frank_wolfe_submodular import submodular_part
 from _report import main
 
 ABOUT = """

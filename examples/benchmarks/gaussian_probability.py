@@ -3,8 +3,18 @@
 import time
 from collections import Counter
 
+import numpy as np
 from _gaussian_classifiers import bayes_points, classifiers
+from _gaussian_problems import equal, many_kinds, random_box, random_polyhedron
+from _gaussian_referees import by_lattice, by_separation, lattice_in_time
 from _report import Repeats, in_child, main, shown
+
+from sklearn_fw.gaussian_probability import (
+    equicorrelated_probability,
+    log_box_probabilities,
+    log_gaussian_probability,
+    truncated_normal_moments,
+)
 
 NAME = "gaussian_probability"
 TITLE = "Gaussian probabilities"
@@ -29,21 +39,11 @@ WITHIN = 3.0  # times these numbers: they were found on 60 cases each
 
 def warm_up():
     """Compile what others are not to wait for."""
-    import numpy as np
-
-    from sklearn_fw.gaussian_probability import log_gaussian_probability
-
     log_gaussian_probability(-1.0, 1.0, cov=np.eye(2) + 0.1, method="sampled")
 
 
 def judge_random(kind, n, p, n_cases):
     """Per case: relative errors of expectation propagation and the default, sweeps, seconds."""
-    import numpy as np
-    from _gaussian_problems import random_box, random_polyhedron
-    from _gaussian_referees import by_lattice
-
-    from sklearn_fw.gaussian_probability import log_gaussian_probability
-
     rng, rows = np.random.default_rng([n, p]), []
     warm_up()
     for _ in range(n_cases):
@@ -66,9 +66,6 @@ HEAD = [
 
 
 def error_row(found):
-    """Cells for `HEAD`."""
-    import numpy as np
-
     median, largest = np.median(found, axis=0), np.max(found, axis=0)
     numbers = [median[0], largest[0], median[1], largest[1]]
     return [
@@ -78,9 +75,6 @@ def error_row(found):
 
 
 def published(report, options):
-    """Boxes and polyhedra of the published experiment."""
-    import numpy as np
-
     for kind, (planned, worst) in PLANNED.items():
         found = {
             n: in_child(judge_random, kind, n, n, 10 if options.quick else 60 if n < 20 else 20)
@@ -117,14 +111,6 @@ CASES = (
 
 def judge_equal(n, low, high, rho, repeat):
     """EP and the default against quadrature."""
-    import numpy as np
-    from _gaussian_problems import equal
-
-    from sklearn_fw.gaussian_probability import (
-        equicorrelated_probability,
-        log_gaussian_probability,
-    )
-
     warm_up()
     cov, high = equal(n, rho), float(high)
     truth = equicorrelated_probability(np.full(n, low), np.full(n, high), rho)
@@ -141,17 +127,10 @@ def judge_equal(n, low, high, rho, repeat):
 
 def judge_lattice(n, low, high, rho, cap):
     """scipy with its defaults on the same problem."""
-    import numpy as np
-    from _gaussian_problems import equal
-    from _gaussian_referees import lattice_in_time
-
     return lattice_in_time(np.full(n, low), np.full(n, float(high)), equal(n, rho), cap)
 
 
 def correlated(report, options):
-    """Equal correlations in 20, 50 and 100 dimensions, where the integral is known."""
-    import numpy as np
-
     cap = 10.0 if options.quick else CAP
     rows, stated, off, slow = [], [], [], []
     for n in (20, 100) if options.quick else (20, 50, 100):
@@ -195,15 +174,6 @@ def correlated(report, options):
 
 def judge_tails(quick):
     """Rows: name, truth, EP and the default, down to log probabilities of -1e7."""
-    import numpy as np
-    from _gaussian_problems import equal
-
-    from sklearn_fw.gaussian_probability import (
-        equicorrelated_probability,
-        log_gaussian_probability,
-        truncated_normal_moments,
-    )
-
     rng, rows = np.random.default_rng(0), []
     for t in (10.0, 300.0, 4500.0):
         A = rng.normal(size=(1, 20))
@@ -225,7 +195,6 @@ def judge_tails(quick):
 
 
 def tails(report, options):
-    """Far tails against exact special cases."""
     rows = in_child(judge_tails, options.quick)
     report.section("Tails")
     report.table(
@@ -253,12 +222,6 @@ def tails(report, options):
 
 def judge_bars(n_problems, largest, points, n_draws):
     """Per problem: kind, whether the interval holds the referee, errors of both, seconds."""
-    import numpy as np
-    from _gaussian_problems import many_kinds
-    from _gaussian_referees import by_separation
-
-    from sklearn_fw.gaussian_probability import log_gaussian_probability
-
     warm_up()
     rows = []
     for i, (kind, low, high, cov) in enumerate(many_kinds(n_problems, largest)):
@@ -272,7 +235,6 @@ def judge_bars(n_problems, largest, points, n_draws):
 
 
 def bars(report, options):
-    """Whether intervals hold the truth, on ten kinds of problems."""
     n_problems = 60 if options.quick else 1000
     runs = {
         "n to 10, 1,024 draws": (n_problems, 10, 2**14, 1024),
@@ -312,11 +274,6 @@ def bars(report, options):
 
 def judge_default(n, repeat):
     """Seconds and errors of the default on a box, and on an orthant."""
-    import numpy as np
-    from _gaussian_problems import random_box
-
-    from sklearn_fw.gaussian_probability import log_gaussian_probability
-
     warm_up()
     rng, found = np.random.default_rng(n), []
     A = rng.normal(size=(n, n + 1))
@@ -331,7 +288,6 @@ def judge_default(n, repeat):
 
 
 def seconds(report, options):
-    """What the default takes, by dimension."""
     sizes = (2, 10, 50, 300) if options.quick else (2, 3, 5, 10, 20, 50, 100, 150, 200, 300)
     found = {n: in_child(judge_default, n, options.repeat) for n in sizes}
     report.section("Seconds and errors of the default")
@@ -354,11 +310,6 @@ def seconds(report, options):
 
 def judge_many(repeat):
     """Seconds for 10,000 boxes in ten dimensions, and largest distance from single answers."""
-    import numpy as np
-    from _gaussian_problems import random_box
-
-    from sklearn_fw.gaussian_probability import log_box_probabilities, log_gaussian_probability
-
     rng = np.random.default_rng(0)
     low, high, cov = random_box(rng, 10)
     low = low + rng.normal(size=(10_000, 10))
@@ -378,11 +329,6 @@ def judge_many(repeat):
 
 def judge_large(repeat):
     """Seconds and sweeps of EP with a thousand variables."""
-    import numpy as np
-    from _gaussian_problems import random_box
-
-    from sklearn_fw.gaussian_probability import log_gaussian_probability
-
     warm_up()
     rng, rows = np.random.default_rng(0), []
     A = rng.normal(size=(1000, 1001))
@@ -401,7 +347,6 @@ def judge_large(repeat):
 
 
 def large(report, options):
-    """Many boxes, and many variables."""
     times, distance = in_child(judge_many, options.repeat)
     report.section("Ten thousand boxes in ten dimensions under one covariance")
     report.table(

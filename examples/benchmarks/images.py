@@ -2,8 +2,13 @@
 
 import itertools
 
+import numpy as np
 from _marginals_contenders import quietly
 from _report import Clock, Repeats, in_child, main, shown
+
+from sklearn_fw import StructuredSVM, structured
+from sklearn_fw.datasets import make_stick_figures
+from sklearn_fw.inference import BoxScores, DistanceTransform, PoseScores, SubwindowSearch
 
 ABOUT = """
 What the oracles of :doc:`/guide/images` cost, and what the models learn with their defaults beside
@@ -33,10 +38,6 @@ def milliseconds(ask, *args):
 
 def measure_poses():
     """Milliseconds by numbers of joints, of pixels of a side and of types."""
-    import numpy as np
-
-    from sklearn_fw.inference import DistanceTransform, PoseScores
-
     found = {}
     for n_joints, side, n_types in itertools.product((11, PARTS), (50, SIDE, 200), (1, 4)):
         rng = np.random.default_rng(0)
@@ -53,10 +54,6 @@ def measure_poses():
 
 def measure_boxes():
     """Milliseconds, numbers of sets and of boxes by kind of image and side."""
-    import numpy as np
-
-    from sklearn_fw.inference import BoxScores, SubwindowSearch
-
     found = {}
     for side in (50, SIDE, 200):
         rng = np.random.default_rng(0)
@@ -82,7 +79,6 @@ def measure_boxes():
 
 
 def oracles(report, options):
-    """Seconds of single calls."""
     report.section("Distance transforms")
     report.text(
         f"CPU milliseconds of one call of ``DistanceTransform``, medians of {N_CALLS}: trees with "
@@ -115,16 +111,12 @@ def oracles(report, options):
 
 
 def pose_data():
-    from sklearn_fw.datasets import make_stick_figures
-
     figures = make_stick_figures(N_TRAIN + N_TEST, random_state=0)
     return figures.X, figures.y
 
 
 def box_data():
     """A thing whose pixels look a little different, and pixels that look so elsewhere."""
-    import numpy as np
-
     rng = np.random.default_rng(0)
     X, y = [], []
     for _ in range(N_TRAIN + N_TEST):
@@ -148,8 +140,6 @@ TASKS = {
 
 def measure_learning(name, quick, repeat):
     """Score and seconds of the defaults, and the scores of the grid."""
-    from sklearn_fw import StructuredSVM, structured
-
     make, model, params = TASKS[name]
     X, y = make()
     data, test = (X[:N_TRAIN], y[:N_TRAIN]), (X[N_TRAIN:], y[N_TRAIN:])
@@ -177,7 +167,6 @@ def measure_learning(name, quick, repeat):
 
 
 def learning(report, options):
-    """Defaults beside a grid, with and without edges; oracle calls."""
     report.section("What is learned")
     report.text(
         f"Scores on {N_TEST} images (one minus the mean loss: squared distances cut off, or "

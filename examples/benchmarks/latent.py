@@ -1,10 +1,15 @@
 """Hidden states: classes of many shapes, with and without states that nobody labelled."""
 
-import os
 import time
-from pathlib import Path
+import warnings
 
-from _report import Repeats, Skip, in_child, main, medians, shown
+import numpy as np
+from _report import Repeats, data_path, in_child, main, medians, shown
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+
+from sklearn_fw.structured import LatentStructuredSVM, StructuredSVM
 
 FACTORS = tuple(10.0**k for k in range(-1, 3))  # of the C that "auto" takes
 STATES = (2, 3, 5)
@@ -33,20 +38,13 @@ CONTENDERS = {
 
 def images(source):
     """Images and digits, for training and for the test."""
-    import numpy as np
-    from sklearn.datasets import load_digits
-    from sklearn.model_selection import train_test_split
-
     if source == "sklearn":
         X, digits = load_digits(return_X_y=True)
         X, X_test, digits, digits_test = train_test_split(
             X / 16, digits, test_size=0.5, random_state=0
         )
         return X, digits, X_test, digits_test
-    file = Path(os.environ.get("SKLEARN_FW_DATA", ""), "usps", "usps.npz")
-    if not file.is_file():
-        raise Skip("no usps/usps.npz: set SKLEARN_FW_DATA to the folder that holds the data sets")
-    with np.load(file) as data:
+    with np.load(data_path("usps/usps.npz")) as data:
         X, digits, X_test, digits_test = (
             data[name] for name in ("X_train", "y_train", "X_test", "y_test")
         )
@@ -68,12 +66,6 @@ class Task:
 
     def fitted(self, n_states, rows, C, seed):
         """An estimator, without the warning that the budget ended first."""
-        import warnings
-
-        from sklearn.exceptions import ConvergenceWarning
-
-        from sklearn_fw.structured import LatentStructuredSVM, StructuredSVM
-
         settings = {"random_state": seed}
         if C is not None:
             settings |= {"C": C, "tol": TOLERANCE, "max_iter": MOST_PASSES}
@@ -116,8 +108,6 @@ def measure(source, parity, name, quick, repeat):
 
 
 def part_of(title, source, parity):
-    """The part of one task."""
-
     def part(report, options):
         in_child(images, source)  # skips at once when there are no data
         found = {
@@ -143,12 +133,10 @@ def part_of(title, source, parity):
         }  # fmt: skip
         judge(report, title, errors, parity)
 
-    part.__doc__ = f"{title}."
     return part
 
 
 def judge(report, title, errors, parity):
-    """Goals, and where states do not help."""
     plain, hidden = "one state per label", f"{SHAPES if parity else 2} states per label"
     gains = {kind: float(of[plain]) - float(of[hidden]) for kind, of in errors.items()}
     if parity:

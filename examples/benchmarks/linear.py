@@ -2,13 +2,20 @@
 
 import functools
 import tempfile
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 from _linear_contenders import CONTENDERS, asaga_model, quietly
-from _linear_methods import STUDIES, linear_methods
 from _linear_problems import TEXTS, load_data, make_objective, reference, save_data
-from _linear_race import NOT_RUN, TARGETS, race
+from _linear_race import NOT_RUN, STUDIES, TARGETS, linear_methods, race
 from _report import Clock, Repeats, Skip, in_child, main, shown
+from sklearn.linear_model import LogisticRegression
+
+from sklearn_fw import AsagaClassifier
+from sklearn_fw.optim import SparseSaga
+from sklearn_fw.optim._incremental import _saga
+from sklearn_fw.optim.experimental import simulate_async
 
 CAP = 10.0  # wall seconds of all runs of a contender
 RACES = [
@@ -52,8 +59,6 @@ def rates(folder, problem, n_epochs=5, repeats=9):
     The ceiling is that of two fits of one thread each at the same time, on data they share. The
     three are measured in turn, because the speed of a machine drifts; medians of ``repeats``.
     """
-    import numpy as np
-
     X, y = load_data(folder)
     objective = make_objective(problem, len(y))
 
@@ -78,8 +83,6 @@ def rates(folder, problem, n_epochs=5, repeats=9):
 
 def memory(folder, problem):
     """Largest memory of a fit beyond the data, in numbers of 8 bytes, and 3 n + 6 d."""
-    import tracemalloc
-
     X, y = load_data(folder)
     objective = make_objective(problem, len(y))
     asaga_model((X, y), objective, 1)
@@ -90,8 +93,6 @@ def memory(folder, problem):
 
 def recording(folder, problem, n_epochs=10):
     """Share of the time of a fit that goes into rows of the history."""
-    from sklearn_fw.optim._incremental import _saga
-
     X, y = load_data(folder)
     objective = make_objective(problem, len(y))
     spent = []
@@ -115,12 +116,6 @@ def recording(folder, problem, n_epochs=10):
 
 def badly_scaled(folder, repeat, epochs=(5, 10, 20, 40)):
     """Excess of the objective of raw dense columns with an intercept, ours and saga's."""
-    import numpy as np
-    from sklearn.linear_model import LogisticRegression
-
-    from sklearn_fw import AsagaClassifier
-    from sklearn_fw.optim import SparseSaga
-
     X, y = load_data(folder)
 
     def objective(model):
@@ -159,8 +154,6 @@ def delayed_epochs(folder, problem, delays=DELAYS, target=1e-6, max_epochs=200):
     of delay 0 over those of another delay are the speed-up per iteration: 1 means that as many
     workers as the delay allows divide the time by their number.
     """
-    from sklearn_fw.optim.experimental import simulate_async
-
     X, y = load_data(folder)
     objective = make_objective(problem, len(y))
     optimum = reference(folder, problem)["F"]
@@ -193,7 +186,6 @@ def with_data(data, measure, report, options):
 
 
 def race_part(data, problem, report, options):
-    """All contenders on one problem."""
     with_data(data, functools.partial(report_race, data, problem), report, options)
 
 
@@ -203,12 +195,10 @@ def inside_part(data, report, options):
 
 
 def methods_part(data, problem, report, options):
-    """The methods of the papers on one problem."""
     with_data(data, functools.partial(linear_methods, data, problem), report, options)
 
 
 def scaling_part(report, options):
-    """Raw columns of very different size."""
     with_data("covtype_raw", report_scaling, report, options)
 
 
@@ -280,7 +270,6 @@ def seconds_of(result, optimum, target=GOAL):
 
 
 def report_loses(report, title, seconds):
-    """Who gets to the target before us, or that we do not get there."""
     ours = seconds[OURS]
     ahead = {
         name: s for name, s in seconds.items()

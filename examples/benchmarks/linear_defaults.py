@@ -2,8 +2,13 @@
 
 import warnings
 
+import numpy as np
 from _defaults_linear import CLASSES, NUMBERS
 from _report import Clock, Repeats, in_child, main
+from sklearn import linear_model
+from sklearn.linear_model import LogisticRegression
+
+from sklearn_fw import AsagaClassifier, AsagaRegressor
 
 ABOUT = """
 ``AsagaClassifier()`` beside ``LogisticRegression()``, which minimise the same function, and
@@ -25,10 +30,6 @@ COLUMNS = ("solver", "ours", "theirs", "ratio", "off", "their off", "warns", "th
 
 def race_classes(name, quick):
     """Seconds, error and warnings of both."""
-    from sklearn.linear_model import LogisticRegression
-
-    from sklearn_fw import AsagaClassifier
-
     X, y, _ = CLASSES[name](quick)
     best = AsagaClassifier(solver="newton_cg", tol=1e-10, max_iter=1000)
     _quietly(best, X, y)
@@ -42,11 +43,6 @@ def race_classes(name, quick):
 
 def race_numbers(peer, quick):
     """The same for regression on diabetes."""
-    import numpy as np
-    from sklearn import linear_model
-
-    from sklearn_fw import AsagaRegressor
-
     X, y, _ = NUMBERS["diabetes"](quick)
     theirs = getattr(linear_model, peer)()
     alpha, ratio = {"Ridge": (1 / len(y), 0.0), "ElasticNet": (1.0, 0.5), "Lasso": (1.0, 1.0)}[peer]
@@ -84,7 +80,6 @@ def _quietly(model, X, y):
 
 
 def classes(report, options):
-    """Tables of classes."""
     report.section("Classes, beside LogisticRegression")
     found = {}
     for name in TABLES:
@@ -117,7 +112,6 @@ def classes(report, options):
 
 
 def numbers(report, options):
-    """Regressions."""
     found = {
         peer: in_child(race_numbers, peer, options.quick)
         for peer in ("Ridge", "ElasticNet", "Lasso")

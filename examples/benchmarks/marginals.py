@@ -22,10 +22,8 @@ from _marginals_contenders import (
     measure,
     standard_error,
 )
-from _marginals_exact import exact_inference
-from _marginals_large import NAMES_10, NAMES_RBM, known_fields, wide_grids
-from _marginals_learned import learned
-from _report import in_child, load_or_skip, main, shown
+from _marginals_large import NAMES_10, NAMES_RBM, exact_inference, known_fields, learned, wide_grids
+from _report import in_child, main, shown
 
 ABOUT = """
 How good are marginals and bounds on log Z from ``TRWMarginals``, what do they cost, and what do
@@ -123,7 +121,6 @@ def largest_ratio(rows, what, reference):
 
 
 def compare_with_reference(report, name, title, rows):
-    """A table of ratios to tuned rho of others and of differences in standard errors; its goals."""
     goals, table = [], []
     for what, label, published in (
         ("error", "error of marginals", CLIQUE_ERRORS),
@@ -237,7 +234,6 @@ def calls_to_one(report, grids, cliques):
 
 
 def certification(report, results):
-    """Bounds of all runs on all files against the truth."""
     report.section("Certification")
     report.text(
         """All runs on all files of cliques and 5 x 5 grids: how many gave a finite bound on log Z,
@@ -266,7 +262,6 @@ def certification(report, results):
 
 
 def truth(report, results):
-    """Our exact inference against the truth of the files."""
     exact = results["exact"]
     report.text(
         f"""``ExactMarginals`` and the files differ by at most
@@ -279,8 +274,6 @@ def truth(report, results):
 
 
 def loses(report, sets):
-    """Where other methods are the better choice, in numbers of this run."""
-
     def number(set_name, name, what, coupling=None):
         return mean(sets[set_name][name], what, coupling)
 
@@ -310,9 +303,8 @@ def loses(report, sets):
 
 
 def fields(report, options):
-    """Everybody on all fields with a known truth."""
     for name in ("cliques", "grids_5x5"):
-        load_or_skip(instances, name=name, quick=True)
+        instances(name=name, quick=True)
     quick = options.quick
     sets = {}
     for name in dict.fromkeys([*MAIN, *CALLS_TO_ONE, *UNCERTIFIED]):

@@ -6,11 +6,28 @@ The parts ``usps`` and ``labels`` read USPS and covtype from the folder that SKL
 the latter needs cleanlab (extra ``bench``).
 """
 
-import os
-from pathlib import Path
+import warnings
 
 import numpy as np
-from _report import Clock, Repeats, Skip, in_child, main, shown
+from _report import Clock, Repeats, Skip, data_path, in_child, main, shown
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import cross_val_predict
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_fw.inspection import (
+    corrupt_inputs,
+    corrupt_labels,
+    critical_sample_ratio,
+    example_difficulty,
+    loss_sensitivity,
+    memorization_curve,
+)
 
 NAME = "memorization"
 TITLE = "What networks memorise"
@@ -23,25 +40,14 @@ cross-validated probabilities of the same classifiers.
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
-def data_file(name):
-    """Path of a data file."""
-    home = os.environ.get("SKLEARN_FW_DATA")
-    if not home or not (Path(home) / name).is_file():
-        raise Skip(f"no {name}: set SKLEARN_FW_DATA to the folder that holds the data sets")
-    return Path(home) / name
-
-
 def digits():
-    """Rows from 0 to 1, and labels."""
-    from sklearn.datasets import load_digits
-
     X, y = load_digits(return_X_y=True)
     return X / 16.0, y
 
 
 def usps_rows(n):
     """The first rows of the training part, and rows of the test part, from 0 to 1."""
-    with np.load(data_file("usps/usps.npz")) as file:
+    with np.load(data_path("usps/usps.npz")) as file:
         names = set(file.files)
         first, second = ("X_train", "y_train") if "X_train" in names else ("X", "y")
         X, y = file[first].astype(np.float64), file[second].ravel().astype(int)
@@ -58,10 +64,6 @@ def usps_rows(n):
 
 def measure_noise(X, y, X_valid, y_valid, radius, seeds, max_epochs):
     """For each seed and share: accuracies, epochs and the ratio of critical samples."""
-    from sklearn.neural_network import MLPClassifier
-
-    from sklearn_fw.inspection import memorization_curve
-
     found = []
     for seed in range(seeds):
         curve = memorization_curve(
@@ -81,8 +83,6 @@ def measure_noise(X, y, X_valid, y_valid, radius, seeds, max_epochs):
 
 
 def noise_table(report, title, found, max_epochs):
-    """The table of one data set, and the goals of its order."""
-
     def column(name, k):
         return Repeats(run[name][k] for run in found)
 
@@ -126,7 +126,6 @@ def noise_table(report, title, found, max_epochs):
 
 
 def digits_part(report, options):
-    """Networks on digits with real and random labels."""
     X, y = digits()
     seeds, most = (1, 60) if options.quick else (3, 400)
     n = 500 if options.quick else 1000
@@ -135,7 +134,6 @@ def digits_part(report, options):
 
 
 def usps_part(report, options):
-    """Networks on USPS with real and random labels."""
     seeds, most = (1, 40) if options.quick else (3, 200)
     n = 500 if options.quick else 2000
     X, y, X_test, y_test = usps_rows(n)
@@ -147,11 +145,6 @@ def usps_part(report, options):
 
 
 def measure_widths(X, y, X_valid, y_valid, widths, shares, seeds, max_epochs):
-    """Best validation accuracies and epochs, by seed, share and width."""
-    from sklearn.neural_network import MLPClassifier
-
-    from sklearn_fw.inspection import memorization_curve
-
     runs = [
         memorization_curve(
             MLPClassifier(learning_rate_init=0.003), X, y, X_valid, y_valid, fractions=shares,
@@ -164,7 +157,6 @@ def measure_widths(X, y, X_valid, y_valid, widths, shares, seeds, max_epochs):
 
 
 def widths_part(report, options):
-    """How wide networks must be."""
     X, y = digits()
     widths = (8, 32, 128) if options.quick else (8, 16, 32, 64, 128, 256, 512)
     shares = (0.0, 0.4, 1.0)
@@ -202,10 +194,6 @@ def widths_part(report, options):
 
 def time_search(repeat):
     """CPU seconds of critical samples of 1,000 digits, by width."""
-    from sklearn.neural_network import MLPClassifier
-
-    from sklearn_fw.inspection import critical_sample_ratio, loss_sensitivity
-
     X, y = digits()
     found = {}
     for hidden in ((100,), (512, 512)):
@@ -229,7 +217,6 @@ def time_search(repeat):
 
 
 def speed_part(report, options):
-    """CPU seconds on one core."""
     found = in_child(time_search, 3)
     report.section("Seconds")
     report.table(
@@ -248,10 +235,6 @@ def speed_part(report, options):
 
 def measure_gini(seeds, n_steps):
     """Gini coefficients of the loss sensitivity on real data, random inputs and random labels."""
-    from sklearn.neural_network import MLPClassifier
-
-    from sklearn_fw.inspection import corrupt_inputs, corrupt_labels, loss_sensitivity
-
     X, y = digits()
     X, y = X[:1000], y[:1000]
     network = MLPClassifier((16, 16), solver="sgd", learning_rate_init=0.1, momentum=0.0)
@@ -279,7 +262,6 @@ def measure_gini(seeds, n_steps):
 
 
 def sensitivity_part(report, options):
-    """On how many rows training leans."""
     seeds, n_steps = (1, 100) if options.quick else (3, 1000)
     rows = in_child(measure_gini, seeds, n_steps)
     report.section(f"Loss sensitivity: two layers of 16 units, {n_steps} steps")
@@ -306,13 +288,6 @@ def sensitivity_part(report, options):
 
 
 def classifiers():
-    """Name: classifier."""
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     return {
         "MLPClassifier": make_pipeline(StandardScaler(), MLPClassifier()),
         "LogisticRegression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
@@ -322,12 +297,10 @@ def classifiers():
 
 def label_sets(n):
     """Name: rows and labels."""
-    from sklearn.datasets import load_breast_cancer, load_wine
-
     found = {"digits": digits(), "wine": load_wine(return_X_y=True)}
     found["breast cancer"] = load_breast_cancer(return_X_y=True)
     found["USPS"] = usps_rows(n)[:2]
-    folder = data_file("usps/usps.npz").parents[1] / "covtype"
+    folder = data_path("usps/usps.npz").parents[1] / "covtype"
     for path in sorted(folder.glob("*.npz")):
         with np.load(path) as file:
             X, y = (file[name] for name in ("X", "y"))
@@ -339,14 +312,7 @@ def label_sets(n):
 
 def find_labels(model, X, y, share, seed, n_runs):
     """Areas under the curve and CPU seconds of both ways."""
-    import warnings
-
     from cleanlab.rank import get_label_quality_scores
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.metrics import roc_auc_score
-    from sklearn.model_selection import cross_val_predict
-
-    from sklearn_fw.inspection import corrupt_labels, example_difficulty
 
     noisy = corrupt_labels(y, share, random_state=seed)
     with warnings.catch_warnings():
@@ -368,7 +334,6 @@ def find_labels(model, X, y, share, seed, n_runs):
 
 
 def labels_part(report, options):
-    """Wrong labels beside cleanlab."""
     try:
         import cleanlab  # noqa: F401
     except ImportError:

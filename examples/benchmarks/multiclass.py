@@ -1,9 +1,14 @@
 """Crammer and Singer's multiclass SVM beside liblinear, and label sets by their zero-one loss."""
 
-import os
-from pathlib import Path
+import warnings
 
-from _report import Clock, Repeats, Skip, in_child, main
+import numpy as np
+from _report import Clock, Repeats, Skip, data_path, in_child, main
+from sklearn.datasets import load_digits
+from sklearn.svm import LinearSVC
+
+from sklearn_fw import StructuredSVM
+from sklearn_fw.structured import MulticlassModel, MultilabelModel
 
 CS = (0.01, 0.1, 1.0)
 REFERENCE_TOL, REFERENCE_ITER = 1e-7, 50_000
@@ -25,30 +30,21 @@ for the same number of passes.
 
 def tables(quick):
     """Names, features and classes."""
-    import numpy as np
-    from sklearn.datasets import load_digits
-
     X, y = load_digits(return_X_y=True)
     keep = slice(400 if quick else None)
     yield "digits / 16", X[keep] / 16.0, y[keep]
     yield "digits", X[keep], y[keep]
-    path = folder() / "usps" / "usps.npz"
-    if not path.exists():
-        print(f"USPS left out: there is no {path.name} in the folder of SKLEARN_FW_DATA")
+    try:
+        path = data_path("usps/usps.npz")
+    except Skip as reason:
+        print(f"USPS left out: {reason}")
         return
     with np.load(path) as data:
         yield "USPS", data["X_train"][keep].astype(float), data["y_train"][keep].astype(int)
 
 
-def folder():
-    """Where the data are."""
-    return Path(os.environ.get("SKLEARN_FW_DATA", "."))
-
-
 def objective(coef, X, y, C):
     """Of the classes' weights (n_classes, n_features), as `StructuredSVM` counts it."""
-    import numpy as np
-
     scores = X @ coef.T
     rows = np.arange(len(y))
     hinge = (scores + (np.arange(len(coef)) != y[:, None])).max(axis=1) - scores[rows, y]
@@ -57,13 +53,6 @@ def objective(coef, X, y, C):
 
 def race(name, C, repeat, quick):
     """One row: both solvers on one table."""
-    import warnings
-
-    from sklearn.svm import LinearSVC
-
-    from sklearn_fw import StructuredSVM
-    from sklearn_fw.structured import MulticlassModel
-
     warnings.simplefilter("ignore")
     X, y = next((X, y) for other, X, y in tables(quick) if other == name)
 
@@ -103,15 +92,8 @@ def race(name, C, repeat, quick):
 
 def label_sets(name, repeat, quick):
     """Seconds of 30 passes with both losses."""
-    import warnings
-
-    import numpy as np
-
-    from sklearn_fw import StructuredSVM
-    from sklearn_fw.structured import MultilabelModel
-
     warnings.simplefilter("ignore")
-    with np.load(folder() / "multilabel" / f"{name}.npz") as data:
+    with np.load(data_path(f"multilabel/{name}.npz")) as data:
         X, y = data["X_train"], data["Y_train"]
     if quick:
         X, y = X[:100], y[:100]
@@ -136,7 +118,6 @@ def label_sets(name, repeat, quick):
 
 
 def classes(report, options):
-    """Crammer and Singer's machine, and liblinear."""
     quick = options.quick
     names = [name for name, _, _ in tables(quick)]
     rows = [in_child(race, name, C, options.repeat, quick) for name in names for C in CS]
@@ -162,11 +143,9 @@ def classes(report, options):
 
 
 def sets_of_labels(report, options):
-    """The zero-one loss of label sets."""
-    sets = [n for n in ("emotions", "yeast") if (folder() / "multilabel" / f"{n}.npz").exists()]
-    if not sets:
-        raise Skip("no folder multilabel in the folder of SKLEARN_FW_DATA")
-    rows = [in_child(label_sets, name, options.repeat, options.quick) for name in sets]
+    rows = [
+        in_child(label_sets, name, options.repeat, options.quick) for name in ("emotions", "yeast")
+    ]
     report.section("Any label wrong")
     report.table(["set", "labels", "hamming, s", "zero_one, s", "ratio"], rows)
     report.goals(("largest ratio of seconds to hamming", max(r[-1] for r in rows), 3.0, "<="))

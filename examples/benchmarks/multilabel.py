@@ -1,8 +1,22 @@
 """Sets of labels: pairs of labels learned, beside labels one by one and one after the other."""
 
 import time
+import warnings
 
+import _defaults_structured as sets
+import numpy as np
 from _report import Repeats, in_child, main, shown
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, hamming_loss
+from sklearn.model_selection import KFold
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from sklearn_fw import StructuredSVM
+from sklearn_fw.structured import MultilabelModel
 
 NAME = "multilabel"
 TITLE = "Sets of labels"
@@ -25,13 +39,6 @@ SEEDS = range(3)
 
 def contenders():
     """Name and function from C and a seed to an estimator."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.multioutput import ClassifierChain
-    from sklearn.svm import LinearSVC
-
-    from sklearn_fw import StructuredSVM
-    from sklearn_fw.structured import MultilabelModel
 
     def structured(edges):
         return lambda C, seed: StructuredSVM(
@@ -57,10 +64,6 @@ OURS = ("all pairs", "tree", "no pairs")
 
 
 def data(name):
-    """X, y, X_test, y_test."""
-    import _defaults_structured as sets
-    from sklearn.preprocessing import StandardScaler
-
     X, y, X_test, y_test = sets.SETS[name][2]()
     if name == "emotions":
         scaler = StandardScaler().fit(X)
@@ -70,9 +73,6 @@ def data(name):
 
 def choose(make, X, y):
     """The C of the smallest Hamming loss in three folds."""
-    import numpy as np
-    from sklearn.model_selection import KFold
-
     losses = []
     for C in VALUES:
         folds = KFold(3, shuffle=True, random_state=0).split(X)
@@ -85,10 +85,6 @@ def choose(make, X, y):
 
 
 def _fit(estimator, X, y):
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return estimator.fit(X, y)
@@ -96,8 +92,6 @@ def _fit(estimator, X, y):
 
 def measure(name, quick):
     """Rows of the table of one data set."""
-    from sklearn.metrics import f1_score, hamming_loss
-
     X, y, X_test, y_test = data(name)
     if quick:
         X, y = X[::8], y[::8]
@@ -151,7 +145,6 @@ def part_of(name):
         if middle[ours] > middle[other]:
             report.loses(f"{name}: Hamming loss of {ours} against {other}")
 
-    part.__doc__ = f"Methods on {name}."
     return part
 
 

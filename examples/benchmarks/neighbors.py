@@ -6,9 +6,15 @@ Needs the folders ``covtype`` and ``a9a`` in the folder that SKLEARN_FW_DATA nam
 """
 
 import statistics
+import warnings
 
+import numpy as np
 from _linear_problems import make_data
 from _report import Clock, Repeats, Skip, in_child, main, shown
+from scipy import sparse
+
+from sklearn_fw.optim import minimize_saga
+from sklearn_fw.optim.experimental import Hogwild, NeighborSaga, neighbor_graph
 
 Q, EPSILON, N_EPOCHS = 20, 0.1, 20
 MARKS = (1, 2, 3, 5, 10, 20)
@@ -64,8 +70,6 @@ N_ROWS, N_RULES, RULE_EPOCHS = 8000, 2500, 5
 
 def clusters(loss, n):
     """Unit rows in 250 tight clusters, labels or targets of a linear model."""
-    import numpy as np
-
     rng = np.random.default_rng(0)
     X = rng.standard_normal((250, 20))[rng.integers(250, size=n)]
     X += 0.05 * rng.standard_normal(X.shape)
@@ -78,9 +82,6 @@ def clusters(loss, n):
 
 def rows_of(name, loss, quick):
     """Rows of norm one at most, on average, and labels or targets of variance one."""
-    import numpy as np
-    from scipy import sparse
-
     if name == "clusters":
         return clusters(loss, 1000 if quick else 5000)
     X, y = make_data("a9a" if name == "a9a" else "covtype", quick)
@@ -95,9 +96,6 @@ def rows_of(name, loss, quick):
 
 
 def solver_of(method, step_size, **settings):
-    """The solver as in the theory."""
-    from sklearn_fw.optim.experimental import Hogwild, NeighborSaga
-
     kind, own = METHODS[method]
     plain = {"sampling": "uniform", "conditioning": None} | own
     if kind == "hogwild":
@@ -109,20 +107,12 @@ def solver_of(method, step_size, **settings):
 
 def bound_of(X, y, loss, alpha):
     """Certified lower bound on the optimum."""
-    from sklearn_fw.optim import minimize_saga
-
     best = minimize_saga(X, y, loss=loss, alpha=alpha, solver="newton_cg", tol=1e-12, max_iter=500)
     return best.fun - best.dual_gap
 
 
 def measure(name, alpha, loss, step_size, methods, repeat, quick):
     """For each method sub-optimalities after the epochs (repeats), slopes per row and seconds."""
-    import warnings
-
-    import numpy as np
-
-    from sklearn_fw.optim import minimize_saga
-
     warnings.simplefilter("ignore")
     X, y = rows_of(name, loss, quick)
     bound = bound_of(X, y, loss, alpha)
@@ -157,11 +147,6 @@ def measure(name, alpha, loss, step_size, methods, repeat, quick):
 
 def measure_rules(name, alpha, loss, method, names, repeat, quick):
     """For each rule sub-optimalities after five epochs; neighbours are searched once."""
-    import warnings
-
-    from sklearn_fw.optim import minimize_saga
-    from sklearn_fw.optim.experimental import neighbor_graph
-
     warnings.simplefilter("ignore")
     X, y = rows_of(name, loss, quick)
     X, y = X[:N_RULES], y[:N_RULES]
@@ -231,7 +216,6 @@ HEADER = ["method", *(f"{mark}" for mark in MARKS), "slopes", "seconds"]
 
 
 def clustered(report, options):
-    """Rows that have near neighbours, beside an independent implementation."""
     report.section("Rows in clusters")
     report.text(
         f"""Rows of norm one around 250 centres in 20 dimensions, alpha = 0.1, q = {Q}, epsilon =
@@ -264,7 +248,6 @@ def clustered(report, options):
 
 
 def _seconds(found, where):
-    """What neighbours cost."""
     times = {m: statistics.median(run["seconds"]) for m, run in found.items()}
     slowest = max(
         times[m] / times["SAGA"] for m in ("q-SAGA", "N-SAGA", "shared N-SAGA", "epsilon-N-SAGA")
@@ -275,7 +258,6 @@ def _seconds(found, where):
 
 
 def real(report, options):
-    """The paper's comparison, on its first data set and on stand-ins for the others."""
     report.section("The comparison of the paper")
     report.text(
         f"""Forest cover types (the paper's "cov"; class 2 against the rest, columns standardised),
@@ -320,7 +302,6 @@ def real(report, options):
 
 
 def rules(report, options):
-    """Step rules of the neighbour methods."""
     report.section("Step rules")
     report.text(
         f"""The rules of ``NeighborSaga(step_size=...)``: sub-optimality after {RULE_EPOCHS} epochs

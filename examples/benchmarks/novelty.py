@@ -7,11 +7,16 @@ Needs the folders ``novelty`` (nineteen sets as npz files with ``X`` and ``y``) 
 """
 
 import itertools
-import os
-from pathlib import Path
 
 import numpy as np
-from _report import Clock, Repeats, Skip, in_child, main
+from _report import Clock, Repeats, data_path, in_child, main
+from scipy.linalg import cholesky, solve_triangular
+from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import OneClassSVM
 
 ABOUT = """
 How well do kernel Student-t densities find novelties and wrong labels, and what do they cost,
@@ -30,23 +35,11 @@ RIVALS = [
 SHORT = ("ours", "median scale", "KDE", "1-NN", "5-NN", "SVM", "LOF", "mixture")
 
 
-def data_file(name):
-    """Path of a data file."""
-    home = os.environ.get("SKLEARN_FW_DATA")
-    if not home or not (Path(home) / name).is_file():
-        raise Skip(f"no {name}: set SKLEARN_FW_DATA to the folder that holds the data sets")
-    return Path(home) / name
-
-
 # ---- novelty sets --------------------------------------------------------------------------------
 
 
 def detectors():
     """Name: (estimator, function from fitted estimator and rows to scores, high for normal)."""
-    from sklearn.mixture import GaussianMixture
-    from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
-    from sklearn.svm import OneClassSVM
-
     from sklearn_fw import KernelStudentTDensity
 
     def score(fitted, X):
@@ -70,9 +63,6 @@ def detectors():
 
 def measure_set(path, n_splits):
     """{detector: (mean AUC, mean average precision, s to fit, s to score)} over the splits."""
-    from sklearn.metrics import average_precision_score, roc_auc_score
-    from sklearn.preprocessing import StandardScaler
-
     with np.load(path) as file:
         X, y = file["X"].astype(np.float64), file["y"].ravel().astype(int)
     found = {}
@@ -108,7 +98,7 @@ def novelty_sets(report, options):
     sets = SETS[-2:] if options.quick else SETS
     n_splits = 1 if options.quick else 5
     results = {
-        name: in_child(measure_set, data_file(f"novelty/{name}.npz"), n_splits) for name in sets
+        name: in_child(measure_set, data_path(f"novelty/{name}.npz"), n_splits) for name in sets
     }
     names = list(detectors())
     report.text("The columns are:")
@@ -185,27 +175,19 @@ def student_t(multiple=None, sigma0=0.1):
 
 
 def kernel_density(bandwidth="scott", label_scale=1.0):
-    from sklearn.neighbors import KernelDensity
-
     return Joint(KernelDensity(bandwidth=bandwidth), label_scale)
 
 
 def one_class_svm(gamma="scale", nu=0.5):
-    from sklearn.svm import OneClassSVM
-
     return Joint(OneClassSVM(gamma=gamma, nu=nu))
 
 
 def mixture(n_components=1, covariance_type="full", reg_covar=1e-6):
-    from sklearn.mixture import GaussianMixture
-
     return Joint(GaussianMixture(n_components, covariance_type=covariance_type,
                                  reg_covar=reg_covar, random_state=0))  # fmt: skip
 
 
 def local_outlier_factor(n_neighbors=20):
-    from sklearn.neighbors import LocalOutlierFactor
-
     return Joint(LocalOutlierFactor(n_neighbors=n_neighbors, novelty=True))
 
 
@@ -257,8 +239,6 @@ def draw(X_train, y_train, X_test, y_test, seed, n_train, n_check):
 
 def measure_usps(path, name, n_train, n_repeats, shuffled):
     """Return the setting, and AUC and error of every repetition in per cent."""
-    from sklearn.metrics import roc_auc_score
-
     with np.load(path) as file:
         X, y = file["X_train"].astype(np.float64), file["y_train"].astype(int)
         X_test, y_test = file["X_test"].astype(np.float64), file["y_test"].astype(int)
@@ -298,7 +278,6 @@ def measure_usps(path, name, n_train, n_repeats, shuffled):
 
 
 def usps_table(report, path, names, n_train, n_repeats, shuffled):
-    """One table; returns {name: [AUC mean, deviation, error mean, deviation]}."""
     rows, settings, found = [], [], {}
     for name in names:
         _, grid, paper_auc, paper_error = CONTENDERS[name]
@@ -331,7 +310,7 @@ def usps(report, options):
         the figures of the paper, whose Dirichlet process mixture had 73.56 ± 4.3 and
         23.85 ± 8.2."""
     )
-    path = data_file("usps/usps.npz")
+    path = data_path("usps/usps.npz")
     report.text("All 9,298 digits shuffled, then split:")
     found = usps_table(report, path, CONTENDERS, n_train, n_repeats, True)
     report.text(
@@ -364,9 +343,6 @@ def usps(report, options):
 
 def measure_cost(n, d, repeat):
     """Seconds of kernel matrix, Cholesky, solve, fit, fit with default scale, scoring."""
-    from scipy.linalg import cholesky, solve_triangular
-    from sklearn.metrics.pairwise import rbf_kernel
-
     from sklearn_fw import KernelStudentTDensity
 
     rng = np.random.default_rng(0)

@@ -4,19 +4,29 @@ import functools
 import itertools
 import statistics
 
-from _methods import METHODS, block_solver
+import numpy as np
 from _report import (
     Clock,
     Repeats,
     cpu_of,
     in_child,
-    load_or_skip,
     main,
     medians,
     peak_memory,
     shown,
 )
-from _timed_fit import fit
+from _structured import METHODS, block_solver, fit
+
+from sklearn_fw.datasets import load_ocr_letters
+from sklearn_fw.metrics import mean_hamming_loss
+from sklearn_fw.structured import (
+    BlockFrankWolfe,
+    ChainModel,
+    FrankWolfe,
+    Perceptron,
+    StructuredSVM,
+    Subgradient,
+)
 
 EFFECTIVE = (10, 20, 50, 100, 200)  # rows of the tables, in oracle calls per training word
 EARLY = 18  # passes at which test errors are compared: 20 effective ones without a cache
@@ -45,16 +55,12 @@ defaults.
 
 def load(limit):
     """Training and test words; ``limit`` keeps the first ones only."""
-    from sklearn_fw.datasets import load_ocr_letters
-
-    parts = load_or_skip(load_ocr_letters, split="half", return_X_y=True)
+    parts = load_ocr_letters(split="half", return_X_y=True)
     return [part[:limit] for part in parts]
 
 
 def estimator(solver, loss, lam, n, max_iter, tol=0.0, seed=0, **model):
     """The structured SVM of this page."""
-    from sklearn_fw.structured import ChainModel, StructuredSVM
-
     return StructuredSVM(
         ChainModel(task_loss=loss, **model), solver=solver, C=1 / (lam * n), max_iter=max_iter,
         tol=tol, random_state=seed,
@@ -63,8 +69,6 @@ def estimator(solver, loss, lam, n, max_iter, tol=0.0, seed=0, **model):
 
 def letter_error(estimator, X, y):
     """Wrong letters in percent."""
-    from sklearn_fw.metrics import mean_hamming_loss
-
     return 100 * mean_hamming_loss(y, estimator.predict(X))
 
 
@@ -73,8 +77,6 @@ def letter_error(estimator, X, y):
 
 def frank_wolfe(limit, loss, lam, method, n_passes, seed):
     """One long run with its certificates, and the test error early and at the end."""
-    from sklearn_fw.structured import FrankWolfe
-
     X_train, y_train, X_test, y_test = load(limit)
     n = len(y_train)
     lam = lam or 1 / n
@@ -108,8 +110,6 @@ def frank_wolfe(limit, loss, lam, method, n_passes, seed):
 
 def primal_method(limit, loss, lam, method, passes, seed):
     """Subgradient or perceptron: one fit per number of passes, as they have no certificates."""
-    from sklearn_fw.structured import Perceptron, Subgradient
-
     X_train, y_train, X_test, y_test = load(limit)
     n = len(y_train)
     lam = lam or 1 / n
@@ -131,10 +131,6 @@ def primal_method(limit, loss, lam, method, passes, seed):
 
 def pass_times(limit, sampling, n_passes=30):
     """CPU seconds of the parts of a run, taken from the inside."""
-    import numpy as np
-
-    from sklearn_fw.structured import BlockFrankWolfe
-
     X, y = load(limit)[:2]
     solver = BlockFrankWolfe(sampling=sampling)
     fit(estimator(solver, "hamming_sum", 1 / len(y), len(y), 1), X[:20], y[:20])
@@ -153,8 +149,6 @@ def pass_times(limit, sampling, n_passes=30):
 
 def permuted_passes(limit, n_passes, seed):
     """Dual value and certified gap after passes in fresh random orders."""
-    from sklearn_fw.structured import BlockFrankWolfe
-
     X, y = load(limit)[:2]
     solver = BlockFrankWolfe(sampling="shuffle", gap_check=n_passes)
     run = estimator(solver, "hamming_sum", 1 / len(y), len(y), n_passes, seed=seed, start_end=False)
@@ -164,8 +158,6 @@ def permuted_passes(limit, n_passes, seed):
 
 def calls_to(limit, loss, lam, solver, tol, max_iter, seed):
     """Oracle calls per word until the solver stops by itself, at ``tol`` of the objective."""
-    from sklearn_fw.structured import BlockFrankWolfe
-
     X, y = load(limit)[:2]
     solver = {
         CALLERS[0]: BlockFrankWolfe(sampling="uniform"),
@@ -190,7 +182,6 @@ def start(options):
 
 
 def passes(report, options):
-    """What one pass costs."""
     limit = start(options)
     report.section("One pass")
     report.text(
@@ -223,7 +214,6 @@ def passes(report, options):
 
 
 def duals(report, options):
-    """Dual values beside those of another implementation."""
     limit = start(options)
     report.section("Dual values after a number of passes")
     report.text(
@@ -251,7 +241,6 @@ def _name(loss, lam):
 
 
 def setting(loss, lam, report, options):
-    """All about one loss and one lam."""
     limit = start(options)
     report.section(_name(loss, lam))
     # A pass with a cache costs fewer calls: more of them show the same range.
@@ -334,7 +323,6 @@ def report_errors(report, results):
 
 
 def where_it_loses(report, results):
-    """The methods that ended short of 1 %, and who has the lowest test error early and late."""
     short = [m for m in METHODS if _to_relative_gap(results[m])[0] is None]
     averaged = {m: _median(r, "averaged error") for m, r in results.items() if m != "fw"}
     ends = {m: _median(r, "error at the end") for m, r in results.items()}

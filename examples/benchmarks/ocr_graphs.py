@@ -1,6 +1,13 @@
 """Handwritten words as graphs: what edges between letters that are further apart are worth."""
 
-from _report import Clock, Repeats, in_child, load_or_skip, main, medians, shown
+import warnings
+
+import numpy as np
+from _report import Clock, Repeats, in_child, main, medians, shown
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_fw.datasets import load_ocr_letters
+from sklearn_fw.structured import StructuredSVM
 
 VALUES = (0.02, 0.06, 0.2, 0.6, 2.0)
 TRIED = 800  # words that C is chosen on; a quarter of them judges
@@ -28,15 +35,11 @@ QUICK = "chain", "graph, next", "graph, next two"
 
 def words():
     """Words and letters to learn from, and those of the test."""
-    from sklearn_fw.datasets import load_ocr_letters
-
-    return load_or_skip(load_ocr_letters, split="half", return_X_y=True)
+    return load_ocr_letters(split="half", return_X_y=True)
 
 
 def graph(x, reach):
     """The letters of a word, and edges to so many following ones, one kind for each distance."""
-    import numpy as np
-
     n = len(x)
     kinds = [
         np.stack([np.arange(max(n - skip, 0)), np.arange(min(skip, n), n)], axis=1)
@@ -47,12 +50,6 @@ def graph(x, reach):
 
 def fitted(model, X, y, **settings):
     """An estimator, without the warning that the budget ended first."""
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-
-    from sklearn_fw.structured import StructuredSVM
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return StructuredSVM(model, **settings).fit(X, y)
@@ -60,8 +57,6 @@ def fitted(model, X, y, **settings):
 
 def wrong(svm, X, y):
     """Wrong letters in percent."""
-    import numpy as np
-
     return 100 * float(np.mean(np.concatenate(svm.predict(X)) != np.concatenate(y)))
 
 
@@ -103,7 +98,6 @@ def measure(name, n_words, C, seed):
 
 
 def skips(report, options):
-    """Chains beside graphs with further edges."""
     n_words, values = (60, VALUES[2:3]) if options.quick else (None, VALUES)
     in_child(words)  # skips at once when there are no data
     report.section("Edges to the letters that follow")

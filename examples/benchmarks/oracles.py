@@ -3,8 +3,14 @@
 import functools
 import statistics
 
+import numpy as np
 from _marginals_contenders import mean, measure_one, quietly
 from _report import Clock, Repeats, in_child, main, shown
+
+from sklearn_fw import random_fields
+from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+from sklearn_fw.inference import BranchAndBound, PairwiseScores, resolve_oracle
+from sklearn_fw.random_fields import TRBPMarginals, TRWMarginals
 
 ABOUT = """
 What single calls of the oracles cost and how good their answers are, and what the oracle and the
@@ -47,12 +53,6 @@ SETTINGS = {
 
 
 def problem(name):
-    """Scores of a problem."""
-    import numpy as np
-
-    from sklearn_fw.datasets import make_ising_clique, make_ising_grid
-    from sklearn_fw.inference import PairwiseScores
-
     if name == "spin glass":
         return make_ising_grid((10, 10), random_state=0).scores()
     if name == "clique":
@@ -69,9 +69,6 @@ def problem(name):
 
 def measure_calls(name):
     """For every oracle seconds, value and bound, or why it refuses."""
-    from sklearn_fw.datasets import make_ising_grid
-    from sklearn_fw.inference import resolve_oracle
-
     scores, found = problem(name), {}
     tiny = make_ising_grid((2, 2), coupling=1.0, attractive=True, random_state=0).scores()
     for oracle_name in NAMES:
@@ -91,7 +88,6 @@ def measure_calls(name):
 
 
 def calls(report, options):
-    """One call of each oracle on each problem."""
     report.section("One call of an oracle")
     report.text(
         f"CPU milliseconds of one call (medians of {MANY}, of three where a call takes more than "
@@ -128,8 +124,6 @@ def rounded(difference):
 
 def measure_fits(make, shape, coupling, n_grids):
     """Rows of errors, bounds, calls and seconds of an estimator on grids."""
-    from sklearn_fw.datasets import make_ising_grid
-
     fields = [
         make_ising_grid(shape, coupling=coupling, random_state=seed) for seed in range(n_grids)
     ]
@@ -139,9 +133,6 @@ def measure_fits(make, shape, coupling, n_grids):
 
 def by_oracle(name):
     """TRWMarginals with an oracle, or message passing."""
-    from sklearn_fw.inference import BranchAndBound
-    from sklearn_fw.random_fields import TRBPMarginals, TRWMarginals
-
     if name == "TRBPMarginals":
         return TRBPMarginals()
     if name == 'polytope="local"':
@@ -150,16 +141,11 @@ def by_oracle(name):
 
 
 def by_setting(name):
-    """TRWMarginals with settings."""
-    from sklearn_fw.random_fields import TRWMarginals
-
     return TRWMarginals("elimination").set_params(**SETTINGS[name])
 
 
 def by_class(name):
     """An estimator of marginals with its defaults."""
-    from sklearn_fw import random_fields
-
     if name == "TRWMarginals":
         return random_fields.TRWMarginals("elimination")
     settings = (
@@ -179,7 +165,6 @@ CLASSES = (
 
 
 def many(make, names, shape, coupling, n_grids, options):
-    """Rows by name."""
     n = 2 if options.quick else n_grids
     return {
         name: in_child(measure_fits, functools.partial(make, name), shape, coupling, n)
@@ -199,7 +184,6 @@ def below(rows):
 
 
 def bounds(report, options):
-    """What the oracle of TRWMarginals is worth."""
     found = many(by_oracle, ORACLES, (5, 5), STRONG, N_GRIDS, options)
     report.section("TRWMarginals by oracle")
     report.text(
@@ -217,7 +201,6 @@ def bounds(report, options):
 
 
 def settings(report, options):
-    """What the settings of TRWMarginals change."""
     found = many(by_setting, SETTINGS, (5, 5), STRONG, N_GRIDS, options)
     report.section("Settings of TRWMarginals")
     report.text(
@@ -235,7 +218,6 @@ def settings(report, options):
 
 
 def estimators(report, options):
-    """All estimators of marginals with their defaults."""
     sizes = {WEAK: N_GRIDS, STRONG: 2 * N_GRIDS}
     found = {t: many(by_class, CLASSES, (6, 6), t, n, options) for t, n in sizes.items()}
     report.section("Estimators of marginals")

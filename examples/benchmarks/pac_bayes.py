@@ -1,6 +1,20 @@
 """PAC-Bayes bounds: the published setting, how often bounds fail, diabetes, degrees."""
 
+import numpy as np
 from _report import in_child, main, shown
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import BayesianRidge
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
+
+from sklearn_fw.pac_bayes import (
+    PACBayesLinearRegression,
+    PACBayesModelSelector,
+    catoni_bound,
+    hoeffding_bound,
+    subgamma_bound,
+)
 
 NAME = "pac_bayes"
 TITLE = "Bounds on the risk"
@@ -22,8 +36,6 @@ PLANNED = {
 
 def draw(n, rng, w=None):
     """Data of the setting and the coefficients."""
-    import numpy as np
-
     if w is None:
         w = rng.rand(20)
         w *= 0.5 / np.linalg.norm(w)
@@ -33,23 +45,12 @@ def draw(n, rng, w=None):
 
 def risk_of(model, w):
     """Expected loss of the posterior."""
-    import numpy as np
-
     squares = np.sum((model.coef_ - w) ** 2) + np.trace(model.covariance_) + 1 / 9
     return float(0.5 * np.log(4 * np.pi) + squares / 4)
 
 
 def curve(sizes):
     """Rows of the table of figure 1c."""
-    import numpy as np
-
-    from sklearn_fw.pac_bayes import (
-        PACBayesLinearRegression,
-        catoni_bound,
-        hoeffding_bound,
-        subgamma_bound,
-    )
-
     rng = np.random.RandomState(45)
     w, rows = None, []
     for n in sizes:
@@ -71,7 +72,6 @@ def curve(sizes):
 
 
 def bounds(report, options):
-    """Bounds against the number of samples."""
     sizes = [10, 61, 695, 7847] + ([] if options.quick else [88586])
     rows = in_child(curve, sizes)
     report.section("Bounds of the published setting")
@@ -93,10 +93,6 @@ def bounds(report, options):
 
 def count(n, n_repeats):
     """Share of repeats in which each bound is below the risk."""
-    import numpy as np
-
-    from sklearn_fw.pac_bayes import PACBayesLinearRegression
-
     rng, failed, ratio = np.random.RandomState(n), 0, []
     for _ in range(n_repeats):
         X, y, w = draw(n, rng)
@@ -108,7 +104,6 @@ def count(n, n_repeats):
 
 
 def failures(report, options):
-    """How often the guarantee fails."""
     n_repeats = 50 if options.quick else 500
     found = [(n, *in_child(count, n, n_repeats)) for n in (20, 100)]
     report.section("Share of data sets where the bound fails")
@@ -121,13 +116,6 @@ def failures(report, options):
 
 def judge_diabetes():
     """Log likelihoods of held-out targets."""
-    import numpy as np
-    from sklearn.datasets import load_diabetes
-    from sklearn.linear_model import BayesianRidge
-    from sklearn.model_selection import train_test_split
-
-    from sklearn_fw.pac_bayes import PACBayesModelSelector
-
     X, y = load_diabetes(return_X_y=True)
     y = (y - 150.0) / 75.0
     X = X * 20.0
@@ -145,7 +133,6 @@ def judge_diabetes():
 
 
 def diabetes(report, options):
-    """Models averaged by evidence on diabetes, beside BayesianRidge."""
     ours, other = in_child(judge_diabetes)
     report.section("Diabetes")
     report.table(
@@ -162,12 +149,6 @@ def diabetes(report, options):
 
 def choose_degrees(n_seeds):
     """How often each degree has the largest evidence."""
-    import numpy as np
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import PolynomialFeatures
-
-    from sklearn_fw.pac_bayes import PACBayesLinearRegression, PACBayesModelSelector
-
     last = PACBayesLinearRegression(1 / 16, prior_variance=200.0, fit_intercept=False)
     grid = {"polynomialfeatures__degree": list(range(1, 8))}
     counts = np.zeros(7)
@@ -181,7 +162,6 @@ def choose_degrees(n_seeds):
 
 
 def degrees(report, options):
-    """The degree of a polynomial by evidence, through a Pipeline."""
     shares = in_child(choose_degrees, 30 if options.quick else 300)
     report.section("Degree of a polynomial for fifteen points of a sine")
     report.table(

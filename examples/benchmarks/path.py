@@ -5,7 +5,13 @@ import warnings
 
 import numpy as np
 from _path_grid import PATH_GRID
-from _report import Clock, in_child, load_or_skip, main, medians
+from _report import Clock, in_child, main, medians
+from sklearn.model_selection import GridSearchCV, KFold
+
+from sklearn_fw import StructuredSVM, regularization_path
+from sklearn_fw._core.loop import drive
+from sklearn_fw._kernels.structured.block_rules import CALLS
+from sklearn_fw.structured import ChainModel, StructuredSVMCV
 
 ABOUT = """
 One run for all C against a grid. The path is certified to ``eps`` (in units of the task loss, whose
@@ -40,25 +46,19 @@ def load(name, quick):
     else:
         from sklearn_fw.datasets import load_ocr_letters
 
-        data = load_or_skip(load_ocr_letters, split="half")
+        data = load_ocr_letters(split="half")
     n = 40 if quick else 200
     return "chain", data.X_train[:n], data.y_train[:n], data.X_test[:1000], data.y_test[:1000]
 
 
 def estimator_for(model, **settings):
     """The estimator of all contenders; losses are shares of wrong labels."""
-    from sklearn_fw import StructuredSVM
-    from sklearn_fw.structured import ChainModel
-
     model = ChainModel("hamming") if model == "chain" else model
     return StructuredSVM(model, solver="bcpfw", random_state=0, **settings)
 
 
 def warm_grid(estimator, X, y, eps):
     """Oracle calls per sample of the grid."""
-    from sklearn_fw._core.loop import drive
-    from sklearn_fw._kernels.structured.block_rules import CALLS
-
     estimator.set_params(C=1.0)
     blocks, _ = estimator._make_blocks(X, y, None)
     n = blocks.n_blocks
@@ -71,8 +71,6 @@ def warm_grid(estimator, X, y, eps):
 
 def race_path(name, eps, quick, repeat):
     """One row: grid, exact and heuristic path, and scores along it."""
-    from sklearn_fw import regularization_path
-
     model, X, y, *_ = load(name, quick)
     options = {"C_min": C_MIN, "C_max": C_MAX}
     few = slice(0, 30)
@@ -108,10 +106,6 @@ def race_path(name, eps, quick, repeat):
 
 def race_search(name, quick, repeat):
     """One row: search along paths and over a grid."""
-    from sklearn.model_selection import GridSearchCV, KFold
-
-    from sklearn_fw.structured import StructuredSVMCV
-
     # Of a grid that is too fine for its budget, and of letters that a small fold lacks.
     warnings.simplefilter("ignore")
     model, X, y, X_test, y_test = load(name, quick)
@@ -143,7 +137,6 @@ def race_search(name, quick, repeat):
 
 
 def paths(report, options):
-    """Path against grid."""
     races = {
         (name, eps): in_child(race_path, name, eps, options.quick, options.repeat)
         for name in SETS for eps in EPS
@@ -195,7 +188,6 @@ def paths(report, options):
 
 
 def search(report, options):
-    """Choosing C."""
     searches = {
         name: in_child(race_search, name, options.quick, options.repeat) for name in SETS
     }  # fmt: skip

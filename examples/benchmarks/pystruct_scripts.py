@@ -5,9 +5,16 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
+import numpy as np
+from _pystruct_problems import N_QUARTERS, PROBLEMS, box_graphs, potts
 from _report import Clock, Repeats, Skip, in_child, main, shown
+
+from sklearn_fw import StructuredSVM
+from sklearn_fw.inference import PairwiseScores, resolve_oracle
+from sklearn_fw.structured import LatentStructuredSVM, MultilabelModel
 
 PEER = "PYSTRUCT_PYTHON"
 LIMIT = 3600  # seconds that the peer has for a script
@@ -34,8 +41,6 @@ for it.
 
 def one_node(X):
     """Rows as graphs of one node."""
-    import numpy as np
-
     return [(np.atleast_2d(x), np.empty((0, 2), int)) for x in X]
 
 
@@ -43,17 +48,12 @@ def plain(model="auto"):
     """An estimator for data as they are."""
 
     def make(**settings):
-        from sklearn_fw import StructuredSVM
-
         return StructuredSVM(model() if callable(model) else model, random_state=0, **settings)
 
     return make, lambda X: X, lambda y: y
 
 
 def label_pairs():
-    """All pairs of labels."""
-    from sklearn_fw.structured import MultilabelModel
-
     return MultilabelModel(edges="full")
 
 
@@ -61,8 +61,6 @@ def latent(n_states_per_label):
     """An estimator with hidden states."""
 
     def make(**settings):
-        from sklearn_fw.structured import LatentStructuredSVM
-
         return LatentStructuredSVM(
             n_states_per_label=n_states_per_label, random_state=0, **settings
         )
@@ -72,9 +70,6 @@ def latent(n_states_per_label):
 
 def with_hidden_nodes(X):
     """Grids of four by four cells, and a hidden node above each quarter."""
-    import numpy as np
-    from _pystruct_problems import N_QUARTERS, box_graphs
-
     return [
         ([cells, np.ones((N_QUARTERS, 1))], [edges[:-16], edges[-16:]])
         for cells, edges, _ in box_graphs(X)
@@ -83,8 +78,6 @@ def with_hidden_nodes(X):
 
 def without_hidden_labels(y):
     """Labels of the cells, and none of the hidden nodes."""
-    from _pystruct_problems import N_QUARTERS
-
     return [[labels.ravel(), [None] * N_QUARTERS] for labels in y]
 
 
@@ -105,10 +98,6 @@ OURS = {
 
 def ours(script, quick, C=None):
     """Score and seconds of one estimator."""
-    import warnings
-
-    from _pystruct_problems import PROBLEMS
-
     warnings.simplefilter("ignore")
     make, form, outputs = OURS[script]
     problem = PROBLEMS[script](quick)
@@ -125,8 +114,6 @@ def ours(script, quick, C=None):
 
 def right(answers, truth):
     """Share of right nodes."""
-    import numpy as np
-
     answers = np.concatenate([np.ravel(own) for own in answers])
     return float(np.mean(answers == np.concatenate([np.ravel(own) for own in truth])))
 
@@ -151,8 +138,6 @@ def asked(script, *question):
 
 def peer(script, quick):
     """Score and seconds of pystruct."""
-    from _pystruct_problems import PROBLEMS
-
     problem = PROBLEMS[script](quick)
     answer = asked(script, *problem.train, problem.test[0], problem.C)
     return (None, None) if answer is None else (right(answer[1], problem.test[1]), answer[0])
@@ -172,10 +157,6 @@ ORACLES = ("alpha_expansion", "max_product", "trws", "lp", "approx", "branch_and
 
 def inference_rows(quick, repeat):
     """(program, method, score, bound, seconds) of all that answer one Potts problem."""
-    from _pystruct_problems import potts
-
-    from sklearn_fw.inference import PairwiseScores, resolve_oracle
-
     scores = PairwiseScores.from_arrays(*potts(quick))
     rows = []
     for name, (labels, seconds) in (
@@ -198,9 +179,6 @@ def inference_rows(quick, repeat):
 
 
 def learning(report, options):
-    """One row for each script."""
-    from _pystruct_problems import PROBLEMS
-
     rows, defaults, same = [], [], []
     for script, make in PROBLEMS.items():
         try:
@@ -244,7 +222,6 @@ def learning(report, options):
 
 
 def inference(report, options):
-    """``plot_potts_model``: one grid, all methods."""
     rows = in_child(inference_rows, options.quick, options.repeat)
     report.section("Inference")
     report.text(

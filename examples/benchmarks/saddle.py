@@ -6,12 +6,10 @@ Needs the folders ``ocr`` and ``scene`` in the folder that SKLEARN_FW_DATA names
 """
 
 from _report import main
-from _saddle_balls import cuts, leaving
 from _saddle_extragradient import extragradient, speed
 from _saddle_functions import cubes
-from _saddle_games import gaussian_games, university_games
-from _saddle_scene import scene
-from _saddle_solvers import alignment, solvers_compared
+from _saddle_games import cuts, gaussian_games, leaving, university_games
+from _saddle_solvers import alignment, scene, solvers_compared
 from _saddle_sparse import sparse_digits, sparse_letters, sparse_words
 
 ABOUT = """

@@ -2,12 +2,10 @@
 
 import gzip
 import json
-import os
 import time
-from pathlib import Path
 
 import numpy as np
-from _report import Repeats, load_or_skip, main, shown
+from _report import Repeats, data_path, main, shown
 
 from sklearn_fw._kernels.graphs.orderings import realign
 from sklearn_fw.cluster import (
@@ -56,7 +54,6 @@ def progressive(aligner, tokens, starts):
 
 
 def alignment(report, options):
-    """Objective of alignments on the generator."""
     report.section("Scripts")
     report.text("""Objective of 30 sequences with a hidden script of ten tokens, lower is better;
         "planted" is that of the script with all other tokens alone. CPU seconds of one fit.""")
@@ -112,8 +109,7 @@ def in_slots(aligner):
 
 
 def recipes(report, options):
-    """Links of actions between recipes of one dish."""
-    with gzip.open(load_or_skip(data_path), "rt", encoding="utf-8") as file:
+    with gzip.open(data_path(RECIPES), "rt", encoding="utf-8") as file:
         dishes = json.load(file)[: 2 if options.quick else None]
     report.section("Recipes")
     report.text("""Ten dishes of eleven recipes, links of the crowd as the truth. A token is the
@@ -152,16 +148,7 @@ def recipes(report, options):
         )
 
 
-def data_path(folder=None):
-    """Where the recipes are."""
-    path = Path(folder or os.environ.get("SKLEARN_FW_DATA", ".")) / RECIPES
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not there: set SKLEARN_FW_DATA")
-    return path
-
-
 def videos(report, options):
-    """Steps in feature series."""
     report.section("Steps in time")
     report.text("""F1 of the places of seven steps in 30 series, without labels; "uniform" spreads
         the steps evenly. CPU seconds of one fit with windows.""")
@@ -186,7 +173,6 @@ def videos(report, options):
 
 
 def states(report, options):
-    """States and actions, together and apart."""
     report.section("States and actions")
     report.text("""Precision of actions and of states in 30 clips, mean over clips; "apart" has no
         coupling. CPU seconds of one joint fit.""")

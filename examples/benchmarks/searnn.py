@@ -2,11 +2,18 @@
 
 import time
 import warnings
+from statistics import median
 
+import numpy as np
+import scipy.sparse as sp
 from _report import Repeats, in_child, main, shown
 from _searnn_data import SYMBOLS, chunks, letters, need_torch, spelling
 from _searnn_defaults import VARIANTS, fitted
 from _searnn_tasks import TASKS
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_fw.seq2seq import LearningToSearch, Minibatches, RecurrentNetwork, SeaRNNTransducer
+from sklearn_fw.structured import StructuredSVM
 
 NAME = "searnn"
 TITLE = "Learning to search"
@@ -62,13 +69,6 @@ GOOD, SPELLED = 0.8, 0.9  # of the error of maximum likelihood
 
 def transducer(loss, setting, seed, quick):
     """The estimator of a setting, all updates of which are made."""
-    from sklearn_fw.seq2seq import (
-        LearningToSearch,
-        Minibatches,
-        RecurrentNetwork,
-        SeaRNNTransducer,
-    )
-
     scale = KL_SCALE if loss == "kl" else 1.0
     options = {"cost_scale": scale, **setting.get("search", {})}
     return SeaRNNTransducer(
@@ -89,9 +89,6 @@ def transducer(loss, setting, seed, quick):
 
 def judged(loss, setting, seed, quick, load, *where):
     """Test error, CPU seconds and roll-outs of one fit."""
-    import numpy as np
-    from sklearn.exceptions import ConvergenceWarning
-
     X, y, X_test, y_test = load(*where)
     model = transducer(loss, setting, seed, quick)
     began = time.process_time()
@@ -122,8 +119,6 @@ def runs(options, losses, setting, load, *where, seeds=SEEDS):
 
 
 def row(name, results, paper=None):
-    """A line of a table."""
-
     def of(key):
         return Repeats(result[key] for result in results)
 
@@ -138,18 +133,12 @@ HEADER = ["loss", "test error, %", "of the paper, %", "roll-outs per update", "C
 
 def ratio(found, losses=("ll", "llcas")):
     """Best median error of some losses over that of maximum likelihood."""
-    from statistics import median
-
     medians = {loss: median(r["error"] for r in own) for loss, own in found.items()}
     return min(medians[loss] for loss in losses) / medians["mle"]
 
 
 def svm_error(load, where, scale):
     """Test error of the structured SVM with a chain, on the same pairs."""
-    import numpy as np
-
-    from sklearn_fw.structured import StructuredSVM
-
     X, y, X_test, y_test = load(*where)
     X, y = X[:SVM_PAIRS], y[:SVM_PAIRS]
     if isinstance(X[0], list | str):
@@ -175,9 +164,6 @@ def svm_error(load, where, scale):
 
 def one_hot(X, X_test):
     """Tokens of a place, and of the places beside it, as columns of zeros and ones."""
-    import numpy as np
-    import scipy.sparse as sp
-
     known = {}
 
     def attributes(x, t):
@@ -205,7 +191,6 @@ def one_hot(X, X_test):
 
 
 def letters_part(report, options):
-    """Words of letters, by Hamming's loss."""
     need_torch()
     found = runs(options, LOSSES, LETTERS, letters)
     wide = LETTERS | {"network": {}}
@@ -229,7 +214,6 @@ def letters_part(report, options):
 
 
 def spelling_part(report, options):
-    """Corrupted text, by edit distance: half of the characters replaced."""
     found = mended(report, options, 0.5, LOSSES)
     report.goals(
         ("spelling, p = 0.5: error of ll over mle", ratio(found, ["ll"]), SPELLED,
@@ -238,12 +222,10 @@ def spelling_part(report, options):
 
 
 def light_part(report, options):
-    """The same with three of ten characters replaced."""
     mended(report, options, 0.3, LIGHT)
 
 
 def mended(report, options, p, losses):
-    """A table of losses for text that is corrupted with probability p."""
     need_torch()
     found = runs(options, losses, SPELLING, spelling, p)
     report.section(f"Spelling, p = {p}")
@@ -260,7 +242,6 @@ def mended(report, options, p, losses):
 
 
 def chunking_part(report, options):
-    """Chunks of CoNLL-2000, words and tags of speech as vectors learned from scratch."""
     need_torch()
     found = runs(options, ("mle", "ll"), CHUNKS, chunks_of)
     report.section("Chunks")
@@ -273,7 +254,6 @@ def chunking_part(report, options):
 
 
 def samplings_part(report, options):
-    """Which tokens are tried: five of a cell, drawn in all ways, under three losses."""
     need_torch()
     rows = []
     for sampling in SAMPLINGS:
@@ -294,7 +274,6 @@ def samplings_part(report, options):
 
 
 def svm_part(report, options):
-    """The structured SVM with a chain on the same pairs."""
     data = {
         "letters": (letters, (0, options.quick), "hamming"),
         "spelling, p = 0.5": (spelling, (0.5, 0, options.quick), "edit"),
@@ -315,7 +294,6 @@ def chunks_of(seed, quick):
 
 
 def defaults(report, options):
-    """Small tasks with nothing said, and with one setting changed."""
     need_torch()
     tasks = list(TASKS)[-2:] if options.quick else list(TASKS)
     names = list(VARIANTS)[:2] if options.quick else list(VARIANTS)
@@ -355,15 +333,7 @@ def defaults(report, options):
 
 def updates(attention, search, quick):
     """Seconds of updates on two cores."""
-    import numpy as np
     import torch
-
-    from sklearn_fw.seq2seq import (
-        LearningToSearch,
-        Minibatches,
-        RecurrentNetwork,
-        SeaRNNTransducer,
-    )
 
     torch.set_num_threads(2)
     rng, symbols = np.random.RandomState(0), np.array(list(SYMBOLS))
@@ -381,7 +351,6 @@ def updates(attention, search, quick):
 
 
 def speed(report, options):
-    """Seconds of an update: 64 pairs, 10 cells, 43 tokens, 100 units."""
     need_torch()
     ways = {
         "maximum likelihood": None,

@@ -1,8 +1,14 @@
 """Solvers by their calls of the oracle: cutting planes, block steps, and batches in workers."""
 
 import time
+import warnings
 
-from _report import Clock, Repeats, in_child, load_or_skip, main, shown
+import joblib
+from _report import Clock, Repeats, in_child, main, shown
+
+from sklearn_fw.datasets import load_ocr_letters, make_digit_words
+from sklearn_fw.inference import TreeMaxProduct
+from sklearn_fw.structured import ChainModel, StructuredSVM
 
 ABOUT = """
 Calls of the oracle, and seconds, that solvers of the structured SVM take to a certified gap of 1 %
@@ -19,16 +25,12 @@ WAIT, THREADS = 0.005, 8
 
 def words(limit):
     """The first training words."""
-    from sklearn_fw.datasets import load_ocr_letters
-
-    X, y, _, _ = load_or_skip(load_ocr_letters, split="half", return_X_y=True)
+    X, y, _, _ = load_ocr_letters(split="half", return_X_y=True)
     return X[:limit], y[:limit]
 
 
 def measure_words(solver, tol, limit, seed):
     """Calls per word, CPU and wall seconds, and the value found."""
-    from sklearn_fw.structured import ChainModel, StructuredSVM
-
     X, y = words(limit)
     svm = StructuredSVM(
         ChainModel(start_end=False), solver=solver, C=C, tol=tol, max_iter=5000, random_state=seed
@@ -45,7 +47,6 @@ def measure_words(solver, tol, limit, seed):
 
 
 def of_words(report, options):
-    """Handwritten words, whose oracle takes microseconds."""
     limit = 40 if options.quick else WORDS
     in_child(words, 1)
     report.section("Handwritten words")
@@ -77,13 +78,6 @@ def of_words(report, options):
 
 def measure_waiting(n_jobs, n_words):
     """Calls a second with an oracle that waits."""
-    import warnings
-
-    import joblib
-
-    from sklearn_fw.datasets import make_digit_words
-    from sklearn_fw.inference import TreeMaxProduct
-    from sklearn_fw.structured import StructuredSVM
 
     class Waiting:
         exact = True
@@ -106,7 +100,6 @@ def measure_waiting(n_jobs, n_words):
 
 
 def waiting(report, options):
-    """Threads for an oracle that waits for something else."""
     n_words = 50 if options.quick else 400
     report.section("An oracle that waits")
     report.text(

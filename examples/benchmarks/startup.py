@@ -70,7 +70,6 @@ def repeats(rows):
 
 
 def imports(report, options):
-    """What the import adds to that of scikit-learn."""
     with tempfile.TemporaryDirectory() as cache:
         seconds(IMPORT, cache)  # byte code is written and files come into the system's memory
         found = repeats(seconds(IMPORT, cache) for _ in range(options.repeat))
@@ -84,7 +83,6 @@ def imports(report, options):
 
 
 def fits(report, options):
-    """First fits, with nothing compiled and with everything compiled."""
     names = list(PATHS)[: 1 if options.quick else None]
     programs = {name: FIT.replace("{settings}", PATHS[name]) for name in names}
     cold, warm = {name: [] for name in names}, {}

@@ -2,7 +2,20 @@
 
 import time
 
+import _defaults_structured as sets
+import numpy as np
 from _report import Repeats, in_child, main, shown
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import KFold
+from sklearn.multiclass import OneVsRestClassifier
+
+from sklearn_fw.structured import (
+    QuadraticSurrogateClassifier,
+    calibration_function,
+    calibration_function_closed_form,
+)
+from sklearn_fw.task_losses import HammingLoss, MatrixLoss
 
 NAME = "surrogates"
 TITLE = "Quadratic surrogates of task losses"
@@ -18,11 +31,6 @@ VALUES = tuple(10.0**k for k in range(-4, 5))
 
 def contenders(loss, gamma):
     """Name, and function from a value to an estimator."""
-    from sklearn.linear_model import LogisticRegression, RidgeClassifier
-    from sklearn.multiclass import OneVsRestClassifier
-
-    from sklearn_fw.structured import QuadraticSurrogateClassifier
-
     yield "QuadraticSurrogateClassifier", lambda v: QuadraticSurrogateClassifier(loss, alpha=v)
     yield (
         "QuadraticSurrogateClassifier, rbf",
@@ -42,11 +50,6 @@ JUDGED = "QuadraticSurrogateClassifier, rbf"
 
 def scene(task):
     """Scenes with sets of six labels, of which those of nature make a block."""
-    import _defaults_structured as sets
-    import numpy as np
-
-    from sklearn_fw.task_losses import HammingLoss, MatrixLoss
-
     X, y, X_test, y_test = sets.SETS["scene"][2]()
     y, y_test = y.astype(int), y_test.astype(int)
     if task == "Hamming":
@@ -61,11 +64,6 @@ def scene(task):
 
 def digits(task):
     """Digits in two halves; a mistake costs as much as the number is off."""
-    import numpy as np
-    from sklearn.datasets import load_digits
-
-    from sklearn_fw.task_losses import MatrixLoss
-
     X, y = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     X, y = X[order] / 16.0, y[order]
@@ -88,9 +86,6 @@ def mean_loss(loss, y, predicted):
 
 def choose(make, X, y, loss):
     """The value of the least mean loss in three folds."""
-    import numpy as np
-    from sklearn.model_selection import KFold
-
     found = []
     for value in VALUES:
         folds = KFold(3, shuffle=True, random_state=0).split(X)
@@ -143,16 +138,11 @@ def part_of(name):
             if losses[ours] > losses[other]:
                 report.loses(f"{name}: the task loss of {ours} against {other}")
 
-    part.__doc__ = f"Methods on {name}."
     return part
 
 
 def calibrate(quick):
     """Errors against closed forms, and seconds for a pair of 32 labels."""
-    import numpy as np
-
-    from sklearn_fw.structured import calibration_function, calibration_function_closed_form
-
     eps = np.linspace(0.05, 1.0, 5 if quick else 20)
     rows = []
     for sizes, within in (((2, 3), 0.0), ((3, 3, 3), 0.0), ((2, 2), 0.4), ((4, 4, 4), 0.3)):
@@ -175,7 +165,6 @@ def calibrate(quick):
 
 
 def calibration(report, options):
-    """Calibration functions against closed forms."""
     rows, seconds = in_child(calibrate, options.quick)
     report.section("Calibration functions")
     report.table(["loss", "largest error"], [[name, shown(error, ".1e")] for name, error in rows])

@@ -3,27 +3,195 @@
     python3 dev.py bench topics [--quick] [--write]
 
 The corpora are those of the folders ``20news`` and ``topics`` in the folder that SKLEARN_FW_DATA
-names. Parts of drawn documents stand in ``_topic_tables.py``, corpora, contenders and judges in
-``_topic_methods.py``.
+names. Parts of drawn documents stand in ``_topic_tables.py``.
 """
 
-from _report import Repeats, in_child, main, peak_memory, shown
-from _topic_methods import (
-    CORPORA,
-    FIRST_WORDS,
-    N_HELD_OUT,
-    OURS,
-    REFINED,
-    bits,
-    coherence,
-    compile_all,
-    contenders,
-    fitted,
-    folder,
-    parted,
-    topics_of,
-)
+import contextlib
+import gzip
+import json
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from _report import Clock, Repeats, data_path, in_child, main, peak_memory, shown
 from _topic_tables import concentrations, lengths, many, moments
+from sklearn.decomposition import NMF, LatentDirichletAllocation
+from sklearn.feature_extraction.text import CountVectorizer
+
+from sklearn_fw.datasets import make_gp_corpus, make_lda_corpus
+from sklearn_fw.decomposition import DiscreteICA, chib_log_likelihood
+from sklearn_fw.decomposition._posterior import bounds, infer
+from sklearn_fw.metrics import topic_l1_error
+
+N_HELD_OUT, N_SAMPLES = 100, 300
+SHARE = 0.01  # of the frequencies of words in a topic
+FIRST_WORDS = 10
+OURS, REFINED = "DiscreteICA", "DiscreteICA, refined"
+
+
+# ---- corpora -------------------------------------------------------------------------------------
+
+
+def newsgroups():
+    """Counts of the words of 20 newsgroups, but for rare, very frequent and stop words."""
+    with gzip.open(data_path("20news") / "train.jsonl.gz", "rt", encoding="utf-8") as lines:
+        texts = [json.loads(line)["text"] for line in lines]
+    count = CountVectorizer(
+        stop_words="english", min_df=10, max_df=0.3, token_pattern=r"(?u)\b[a-zA-Z]{3,}\b"
+    )
+    return sp.csr_array(count.fit_transform(texts)).astype(float)
+
+
+def stored(name):
+    """Counts as they are stored."""
+    return sp.csr_array(sp.load_npz(data_path("topics") / f"{name}.npz")).astype(float)
+
+
+CORPORA = {
+    "20 newsgroups": newsgroups,
+    "AP": lambda: stored("ap"),
+    "KOS": lambda: stored("kos"),
+}
+
+
+def parted(X, n_documents=None):
+    """Documents to learn from, and some to judge by."""
+    order = np.random.default_rng(0).permutation(X.shape[0])[:n_documents]
+    return X[order[N_HELD_OUT:]], X[order[:N_HELD_OUT]]
+
+
+# ---- contenders ----------------------------------------------------------------------------------
+
+
+class GensimLDA:
+    """Online variational inference of gensim, one pass."""
+
+    def __init__(self, n_components):
+        self.n_components = n_components
+
+    def fit(self, X):
+        from gensim.matutils import Sparse2Corpus
+        from gensim.models import LdaModel
+
+        model = LdaModel(
+            Sparse2Corpus(sp.csr_matrix(X).astype(int), documents_columns=False),
+            id2word={m: str(m) for m in range(X.shape[1])}, num_topics=self.n_components,
+            random_state=0,
+        )  # fmt: skip
+        self.components_ = model.get_topics().astype(float)
+        self.doc_topic_prior_ = model.alpha.astype(float)
+        return self
+
+
+class TomotopyLDA:
+    """Collapsed Gibbs sampling of tomotopy, as many iterations as are given or its default."""
+
+    def __init__(self, n_components, **settings):
+        self.n_components, self.settings = n_components, settings
+
+    def fit(self, X):
+        import tomotopy
+
+        model = tomotopy.LDAModel(k=self.n_components, seed=0)
+        for start, stop in zip(X.indptr, X.indptr[1:]):
+            words = np.repeat(X.indices[start:stop], X.data[start:stop].astype(int))
+            if len(words):
+                model.add_doc([str(m) for m in words])
+        model.train(workers=1, **self.settings)
+        found = np.array([model.get_topic_word_dist(k) for k in range(self.n_components)])
+        self.components_ = np.zeros((self.n_components, X.shape[1]))
+        self.components_[:, [int(word) for word in model.used_vocabs]] = found
+        self.doc_topic_prior_ = np.asarray(model.alpha, dtype=float)
+        return self
+
+
+def contenders(n_topics):
+    """Estimators by name; those of packages that are absent are left out."""
+    found = {
+        OURS: DiscreteICA(n_topics, random_state=0),
+        REFINED: DiscreteICA(n_topics, refine="vi", random_state=0),
+        "LDA, batch": LatentDirichletAllocation(n_topics, random_state=0),
+        "LDA, online": LatentDirichletAllocation(
+            n_topics, learning_method="online", random_state=0
+        ),
+        "KL-NMF": NMF(n_topics, beta_loss="kullback-leibler", solver="mu", random_state=0),
+    }
+    if is_there("gensim"):
+        found["gensim"] = GensimLDA(n_topics)
+    if is_there("tomotopy"):
+        found["tomotopy"] = TomotopyLDA(n_topics)
+        found["tomotopy, 1,000 rounds"] = TomotopyLDA(n_topics, iterations=1000)
+    return found
+
+
+def is_there(package):
+    return find_spec(package) is not None
+
+
+def compile_all(name, X):
+    """Fit one contender to a few documents, so that nothing is compiled or loaded later."""
+    model = contenders(3)[name]
+    if name.startswith("tomotopy"):
+        model = TomotopyLDA(3)
+    fitted(model, X)
+
+
+def fitted(model, X):
+    """The model, the CPU seconds of its fit, and the MB by which its peak of memory rose."""
+    before = reset_peak()
+    with warnings.catch_warnings(), Clock() as clock:
+        warnings.simplefilter("ignore")
+        model.fit(X)
+    return model, clock.cpu, peak_memory() - before
+
+
+def reset_peak():
+    """Memory of this process in MB, from which its peak counts anew where the system can do so."""
+    with contextlib.suppress(OSError):  # else what rises may have been hidden by what was higher
+        Path("/proc/self/clear_refs").write_text("5")
+    return peak_memory()
+
+
+# ---- judges --------------------------------------------------------------------------------------
+
+
+def coherence(X, topics, n_words=FIRST_WORDS):
+    """Mean normalised pointwise mutual information of pairs of first words."""
+    present = (X > 0).astype(float).tocsc()
+    values = []
+    for topic in topics:
+        words = present[:, np.argsort(-topic)[:n_words]]
+        shares = (words.T @ words).toarray() / X.shape[0]
+        alone = shares.diagonal()
+        pairs = np.triu_indices(n_words, 1)
+        together, apart = shares[pairs], np.outer(alone, alone)[pairs]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.log(together / apart) / -np.log(together)
+        values.append(np.where(together > 0.0, found, -1.0).mean())
+    return float(np.mean(values))
+
+
+def topics_of(model):
+    return model.components_ / model.components_.sum(axis=1, keepdims=True)
+
+
+def bits(model, X, held_out):
+    """Bits per token of documents held out: by Chib's estimator, and by the evidence bound.
+
+    Words have the same small share of the frequencies of the corpus in all topics.
+    """
+    topics, prior = topics_of(model), np.asarray(model.doc_topic_prior_, dtype=float)
+    prior = np.array(np.broadcast_to(prior, len(topics)))
+    frequencies = np.asarray(X.sum(axis=0)).ravel() + 1.0
+    topics = (1.0 - SHARE) * topics + SHARE * frequencies / frequencies.sum()
+    chib = chib_log_likelihood(held_out, topics, prior, n_samples=N_SAMPLES, random_state=0)
+    columns = np.ascontiguousarray(topics.T)
+    bound = bounds(held_out, columns, prior, infer(held_out, columns, prior))
+    scale = 1.0 / (held_out.sum() * np.log(2.0))
+    return float(chib.sum() * scale), float(bound.sum() * scale)
+
 
 ABOUT = f"""
 What do topics found by moments explain, how well do their words go together, and what do they cost?
@@ -57,9 +225,8 @@ def measure(corpus, n_topics, name, n_documents):
 
 
 def corpora(report, options):
-    """Three corpora."""
     report.section("Real documents")
-    folder("topics"), folder("20news")
+    data_path("topics"), data_path("20news")
     n_documents = 600 if options.quick else None
     for corpus in CORPORA:
         for n_topics in SIZES[:1] if options.quick else SIZES:
@@ -78,7 +245,6 @@ def corpora(report, options):
 
 
 def judge_corpus(report, corpus, n_topics, found):
-    """Goals of one table, and who is ahead."""
     if corpus == "20 newsgroups":
         best = max(found[name]["coherence"] for name in GOAL_PEERS)
         report.goals((
@@ -100,8 +266,6 @@ def judge_corpus(report, corpus, n_topics, found):
 
 def measure_start(corpus, n_topics, seed, n_documents):
     """Bits and seconds of variational inference from moments (no seed) or from random topics."""
-    from sklearn.decomposition import LatentDirichletAllocation
-
     X, held_out = parted(CORPORA[corpus](), n_documents)
     compile_all(REFINED, X[:50])
     model = contenders(n_topics)[REFINED]
@@ -112,9 +276,8 @@ def measure_start(corpus, n_topics, seed, n_documents):
 
 
 def starts(report, options):
-    """From moments, and ten times from random topics."""
     report.section("From moments, or from random topics")
-    folder("topics")
+    data_path("topics")
     n_starts, n_documents = (2, 600) if options.quick else (10, None)
     report.text(
         f"``DiscreteICA(refine='vi')`` and scikit-learn's variational LDA from {n_starts} "
@@ -150,9 +313,6 @@ def starts(report, options):
 
 def measure_drawn(name, seed, n_documents):
     """Error of topics and seconds on documents of known topics."""
-    from sklearn_fw.datasets import make_lda_corpus
-    from sklearn_fw.metrics import topic_l1_error
-
     data = make_lda_corpus(n_documents, 2000, 20, length=100, random_state=seed)
     compile_all(name, data.X[:50])
     model, seconds, _ = fitted(contenders(20)[name], data.X)
@@ -160,7 +320,6 @@ def measure_drawn(name, seed, n_documents):
 
 
 def drawn(report, options):
-    """Documents of latent Dirichlet allocation."""
     report.section("Documents of known topics")
     n_documents, n_seeds = (1000, 1) if options.quick else (5000, options.repeat)
     report.text(
@@ -188,8 +347,6 @@ def drawn(report, options):
 
 def measure_large(n_documents):
     """Seconds, and gigabytes that the fit adds and that there are in all."""
-    from sklearn_fw.datasets import make_gp_corpus
-
     data = make_gp_corpus(n_documents, 10_000, 50, mean_length=200, random_state=0)
     compile_all(OURS, data.X[:200])
     _, seconds, more = fitted(contenders(50)[OURS], data.X)
@@ -197,7 +354,6 @@ def measure_large(n_documents):
 
 
 def large(report, options):
-    """50,000 documents."""
     report.section("A large corpus")
     n_documents = 2000 if options.quick else 50_000
     seconds, more, peak = in_child(measure_large, n_documents)

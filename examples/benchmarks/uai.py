@@ -2,11 +2,22 @@
 
 import gzip
 import math
-import os
 import tempfile
+import warnings
 from pathlib import Path
 
-from _report import Clock, Skip, in_child, main, medians, shown
+import numpy as np
+from _report import Clock, data_path, in_child, main, medians, shown
+
+from sklearn_fw.random_fields import (
+    ExactMarginals,
+    FactorGraph,
+    MeanFieldMarginals,
+    MiniBucketMarginals,
+    load_uai,
+    read_uai_evidence,
+    read_uai_solution,
+)
 
 ABOUT = """
 Forty-five models of the UAI 2014 competition: log Z and marginals of eighteen, best
@@ -26,10 +37,8 @@ PEER = ("Alchemy_11", "Grids_12", "Pedigree_11", "Pedigree_12")
 
 def models(kind, quick):
     """Paths of the models of one kind, without their endings."""
-    folder = Path(os.environ.get("SKLEARN_FW_DATA", ""), "uai", kind)
+    folder = data_path(f"uai/{kind}")
     paths = sorted(str(path)[: -len(".gz")] for path in folder.glob("*.uai.gz"))
-    if not paths:
-        raise Skip(f"no models in {folder}: set SKLEARN_FW_DATA")
     return [p for p in paths if not quick or name_of(p) in QUICK[kind]]
 
 
@@ -39,8 +48,6 @@ def name_of(path):
 
 def read(path):
     """The field of a model given its evidence."""
-    from sklearn_fw.random_fields import load_uai, read_uai_evidence
-
     observed = read_uai_evidence(f"{path}.evid")
     field = load_uai(f"{path}.gz")
     return field.condition(observed) if observed else field
@@ -51,17 +58,6 @@ def read(path):
 
 def sums(path):
     """What is found of log10 Z and marginals, and how it compares with the file."""
-    import warnings
-
-    import numpy as np
-
-    from sklearn_fw.random_fields import (
-        ExactMarginals,
-        MeanFieldMarginals,
-        MiniBucketMarginals,
-        read_uai_solution,
-    )  # fmt: skip
-
     warnings.simplefilter("ignore")
     field = read(path)
     digits = Path(f"{path}.PR").read_text().split()[1]
@@ -95,15 +91,11 @@ def sums(path):
 
 
 def read_smallest():
-    from sklearn_fw.random_fields import FactorGraph
-
     return FactorGraph([2, 2, 2], [([0, 1, 2], [[[0.0, 1.0]] * 2] * 2)])
 
 
 def largest(field):
     """More than any log Z of a field: sums for variables times the largest numbers of tables."""
-    import numpy as np
-
     bound = field.constant + sum(np.logaddexp.reduce(block) for block in field.unary)
     return bound + sum(table.max() for table in field.tables)
 
@@ -184,8 +176,6 @@ def part_sums(report, options):
 
 def labelling(path):
     """The best labelling found, beside that of the file."""
-    from sklearn_fw.random_fields import read_uai_solution
-
     field = read(path)
     given = read_uai_solution(f"{path}.MAP")
     read_smallest().map()

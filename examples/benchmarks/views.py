@@ -6,10 +6,92 @@ The sentence pairs are those of the folder ``word_alignment`` in the folder that
 names; the code corpus is made of the Python packages that are installed.
 """
 
+import ast
+import importlib.util
+import re
+import sysconfig
 import warnings
+from pathlib import Path
 
 import numpy as np
-from _report import Clock, Repeats, in_child, load_or_skip, main, shown
+import scipy.sparse as sp
+from _report import Clock, Repeats, in_child, main, shown
+from sklearn.cross_decomposition import CCA, PLSCanonical
+from sklearn.decomposition import NMF
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
+
+from sklearn_fw import datasets
+from sklearn_fw.datasets import load_word_alignment
+from sklearn_fw.decomposition import (
+    DiscreteCCA,
+    DiscreteICA,
+    MixedCCA,
+    NonGaussianCCA,
+    joint_diagonalize,
+)
+from sklearn_fw.metrics import multiview_l1_error
+
+PACKAGES = ("numpy", "scipy", "sklearn")
+LEAST_LETTERS, LEAST_IDENTIFIERS = 80, 5
+
+
+def docstring_views(limit=None):
+    """Words of docstrings and identifiers of code of the standard library and three packages.
+
+    Returns counts X, y and their words.
+    """
+    folders = [Path(sysconfig.get_paths()["stdlib"])]
+    folders += [Path(importlib.util.find_spec(name).origin).parent for name in PACKAGES]
+    texts = []
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            parts = path.relative_to(folder).parts
+            if "site-packages" in parts or "tests" in parts or "test" in parts:
+                continue
+            texts += _pairs_of(path)
+    texts = texts[:limit]
+    return *_counts([words for words, _ in texts]), *_counts([names for _, names in texts])
+
+
+def _pairs_of(path):
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (SyntaxError, UnicodeDecodeError, ValueError):  # files that show bad input
+        return []
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module | ast.AsyncFunctionDef):
+            continue
+        text = ast.get_docstring(node) or ""
+        names = [
+            part.id if isinstance(part, ast.Name) else part.attr
+            for part in ast.walk(node)
+            if isinstance(part, ast.Name | ast.Attribute)
+        ]
+        if len(text) > LEAST_LETTERS and len(names) >= LEAST_IDENTIFIERS:
+            found.append((re.findall(r"[a-z_]{2,}", text.lower()), names))
+    return found
+
+
+def sentence_views(data_home=None):
+    """English and French sentence pairs as counts, all files of word alignment."""
+    data = load_word_alignment(data_home)
+    views = []
+    for side in ("source", "target"):
+        sentences = [*data[f"{side}_train"], *data[f"{side}_test"]]
+        words = [[w.lower() for w in s if len(w) > 3 and w.isalpha()] for s in sentences]
+        views += _counts(words, min_df=4)
+    return tuple(views)
+
+
+def _counts(documents, min_df=10, max_df=0.2):
+    stop = [*ENGLISH_STOP_WORDS, "self"]
+    vectorizer = CountVectorizer(
+        analyzer=lambda words: [w for w in words if w not in stop], min_df=min_df, max_df=max_df
+    )
+    counts = vectorizer.fit_transform(documents)
+    return sp.csr_array(counts.astype(np.float64)), vectorizer.get_feature_names_out()
+
 
 ABOUT = """
 How well do moment estimators find the loadings of factors that two views share, and what do they
@@ -70,10 +152,6 @@ DELTAS = 0.01, 0.1, 1.0
 
 def contenders(kind, n_components, n_private, n_features):
     """Name: estimator, or a function from both views to loadings."""
-    from sklearn.cross_decomposition import CCA, PLSCanonical
-
-    from sklearn_fw.decomposition import DiscreteCCA, MixedCCA, NonGaussianCCA
-
     cls = {"counts": DiscreteCCA, "numbers": NonGaussianCCA, "mixed": MixedCCA}[kind]
     found = {OURS: cls(n_components), "ours, spectral": cls(n_components, algorithm="spectral")}
     if kind == "counts":
@@ -95,22 +173,16 @@ def contenders(kind, n_components, n_private, n_features):
 
 
 def stacked_nmf(X, y, size):
-    from sklearn.decomposition import NMF
-
     model = NMF(size, solver="mu", beta_loss="kullback-leibler", init="random", random_state=0)
     return split(model.fit(np.hstack([X, y])).components_, X.shape[1])
 
 
 def stacked_topics(X, y, size):
-    from sklearn_fw.decomposition import DiscreteICA
-
     return split(DiscreteICA(size, moments="gp").fit(np.hstack([X, y])).components_, X.shape[1])
 
 
 def stacked_jade(X, y, size):
     """Fourth cumulants of whitened data, diagonalised together (Cardoso, Souloumiac, 1993)."""
-    from sklearn_fw.decomposition import joint_diagonalize
-
     Z = np.hstack([X, y])
     left, values, right = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)
     size = min(size, int(np.sum(values > 1e-10 * values[0])))
@@ -133,16 +205,12 @@ def split(components, size):
 
 
 def make(kind, n_samples, seed, settings):
-    from sklearn_fw import datasets
-
     name = {"counts": "discrete", "numbers": "nongaussian", "mixed": "mixed"}[kind]
     return getattr(datasets, f"make_{name}_cca")(n_samples, random_state=seed, **settings)
 
 
 def errors_of(kind, n_samples, settings, n_seeds):
     """{contender: (errors, seconds)}; None where it found too few factors."""
-    from sklearn_fw.metrics import multiview_l1_error
-
     warnings.simplefilter("ignore")
     found = {}
     for seed in range(-1, n_seeds):  # the first one compiles
@@ -221,17 +289,14 @@ def synthetic(kind):
 
 
 def counts(report, options):
-    """Loadings of generated counts."""
     synthetic("counts")(report, options)
 
 
 def numbers(report, options):
-    """Loadings of generated numbers with signs."""
     synthetic("numbers")(report, options)
 
 
 def mixed(report, options):
-    """Loadings of one view of each kind."""
     synthetic("mixed")(report, options)
 
 
@@ -240,9 +305,6 @@ def mixed(report, options):
 
 def errors_of_settings(name, n_samples, key, values, n_seeds):
     """Mean error and mean held-out R^2 of a model of views for each value of one parameter."""
-    from sklearn_fw.decomposition import DiscreteCCA, MixedCCA, NonGaussianCCA
-    from sklearn_fw.metrics import multiview_l1_error
-
     warnings.simplefilter("ignore")
     kind, settings = PROBLEMS[name]
     cls = {"counts": DiscreteCCA, "numbers": NonGaussianCCA, "mixed": MixedCCA}[kind]
@@ -262,7 +324,6 @@ def errors_of_settings(name, n_samples, key, values, n_seeds):
 
 
 def deltas(report, options):
-    """Exponents of generalized covariances."""
     report.section("Size of exponents")
     n, n_seeds = (500, 2) if options.quick else (5000, N_SEEDS)
     report.text(
@@ -284,7 +345,6 @@ RIDGES = 0.0, 1e-3, 1e-2, 1e-1, 0.3, 1.0, 3.0, "auto"
 
 
 def ridges(report, options):
-    """What is added to variances before a view is predicted."""
     report.section("Ridge")
     sizes, n_seeds = ((100,), 1) if options.quick else ((50, 200, 1000, 5000), 3)
     report.text(
@@ -332,10 +392,6 @@ def frequent(counts, n_words):
 
 def corpus_results(views, n_components, n_words, names):
     """{method: (rank of partners, held-out R^2, seconds, tops)} on the most frequent words."""
-    from sklearn.cross_decomposition import CCA, PLSCanonical
-
-    from sklearn_fw.decomposition import DiscreteCCA
-
     warnings.simplefilter("ignore")
     X, x_words, y, y_words = views
     keep = [frequent(view, n_words) if n_words else np.arange(view.shape[1]) for view in (X, y)]
@@ -396,9 +452,6 @@ def report_corpus(report, views, n_components, n_words):
 
 
 def docstrings(report, options):
-    """Docstrings and the code that they describe."""
-    from _view_corpora import docstring_views
-
     report.section("Docstrings and identifiers")
     report.text(
         """Functions, classes and modules of the standard library, NumPy, SciPy and scikit-learn as
@@ -408,10 +461,7 @@ def docstrings(report, options):
 
 
 def sentences(report, options):
-    """Sentences of the Canadian Hansards in English and French."""
-    from _view_corpora import sentence_views
-
-    views = load_or_skip(sentence_views)
+    views = sentence_views()
     report.section("English and French sentences")
     report.text("Words of more than three letters; few sentences for moments of third order.")
     report_corpus(report, views, 5, 100)
