@@ -222,7 +222,7 @@ def test_folders_and_paths(reader):
         read(path)
 
 
-@pytest.mark.parametrize("byte", range(128, 256))
+@pytest.mark.parametrize("byte", [128, 200, 255])
 @pytest.mark.parametrize("reader", ["column file", "alignments"], indirect=True)
 def test_text_that_is_not_utf_8(reader, byte):
     """Every byte that cannot stand alone, on the second line."""

@@ -147,7 +147,6 @@ EXPECTED = {
     "numbers and counts": {OURS: {1000: 0.134, 5000: 0.054, 20_000: 0.030}},
 }
 TOLERANCE = 0.15  # of means of five draws
-DELTAS = 0.01, 0.1, 1.0
 
 
 def contenders(kind, n_components, n_private, n_features):
@@ -300,74 +299,6 @@ def mixed(report, options):
     synthetic("mixed")(report, options)
 
 
-# ---- settings ------------------------------------------------------------------------------------
-
-
-def errors_of_settings(name, n_samples, key, values, n_seeds):
-    """Mean error and mean held-out R^2 of a model of views for each value of one parameter."""
-    warnings.simplefilter("ignore")
-    kind, settings = PROBLEMS[name]
-    cls = {"counts": DiscreteCCA, "numbers": NonGaussianCCA, "mixed": MixedCCA}[kind]
-    errors, scores = np.zeros(len(values)), np.zeros(len(values))
-    for seed in range(n_seeds):
-        data = make(kind, 2 * n_samples, seed, settings)
-        given = dict(zip(("X", "y"), (data.X[:n_samples], data.y[:n_samples])))
-        for i, value in enumerate(values):
-            model = cls(data.x_loadings.shape[1], **value if key is None else {key: value})
-            model.fit(**given)
-            errors[i] += multiview_l1_error(
-                data.x_loadings, data.y_loadings, model.x_loadings_, model.y_loadings_,
-                signed=kind != "counts",
-            ) / n_seeds  # fmt: skip
-            scores[i] += model.score(data.X[n_samples:], data.y[n_samples:]) / n_seeds
-    return errors.tolist(), scores.tolist()
-
-
-def deltas(report, options):
-    report.section("Size of exponents")
-    n, n_seeds = (500, 2) if options.quick else (5000, N_SEEDS)
-    report.text(
-        f"""Errors of generalized covariances by the standard deviation of exponents, ``delta``;
-        {n} samples, means of {n_seeds} draws."""
-    )
-    rows = []
-    for name in ("counts, 20 features", "numbers, ten factors", "numbers and counts"):
-        values = [{"moments": "generalized", "delta": delta} for delta in DELTAS]
-        rows.append([name, *in_child(errors_of_settings, name, n, None, values, n_seeds)[0]])
-    report.table(["views", *map(str, DELTAS)],
-                 [[row[0], *(shown(v, ".4f") for v in row[1:])] for row in rows])  # fmt: skip
-    for row in rows[:1]:
-        report.goals((f"{row[0]}: largest error over the smallest", max(row[1:]) / min(row[1:]),
-                      1.05, "<="))  # fmt: skip
-
-
-RIDGES = 0.0, 1e-3, 1e-2, 1e-1, 0.3, 1.0, 3.0, "auto"
-
-
-def ridges(report, options):
-    report.section("Ridge")
-    sizes, n_seeds = ((100,), 1) if options.quick else ((50, 200, 1000, 5000), 3)
-    report.text(
-        f"""R² of the second view on as many new samples as were learned from, less that of the
-        best ridge of the row ("regret"); means of {n_seeds} draws."""
-    )
-    rows = []
-    for name in PROBLEMS:
-        for n in sizes:
-            try:
-                scores = in_child(errors_of_settings, name, n, "ridge", RIDGES, n_seeds)[1]
-            except ValueError:  # more factors than so few samples show
-                continue
-            rows.append([f"{name}, {n} samples", max(scores), *(max(scores) - s for s in scores)])
-    report.table(["views", "best R²", *map(str, RIDGES)],
-                 [[row[0], *(shown(v, ".3f") for v in row[1:])] for row in rows])  # fmt: skip
-    largest = [max(row[2 + i] for row in rows) for i in range(len(RIDGES))]
-    report.table(["ridge", "largest regret"],
-                 [[str(r), shown(v, ".3f")] for r, v in zip(RIDGES, largest)])  # fmt: skip
-    report.goals(("largest regret of the default over that of the best fixed ridge",
-                  largest[-1] / min(largest[:-1]), 1.0, "<="))  # fmt: skip
-
-
 # ---- text ----------------------------------------------------------------------------------------
 
 
@@ -470,6 +401,6 @@ def sentences(report, options):
 if __name__ == "__main__":
     parts = {
         "counts": counts, "numbers": numbers, "mixed": mixed, "docstrings": docstrings,
-        "sentences": sentences, "deltas": deltas, "ridges": ridges,
+        "sentences": sentences,
     }  # fmt: skip
     raise SystemExit(main("views", "Two views", ABOUT, parts))

@@ -85,15 +85,6 @@ def test_exact_formula_agrees_with_all_corners(rng):
     np.testing.assert_array_equal(exact(model, X, radius), expected)
 
 
-def test_one_step_is_exact_for_two_classes(rng):
-    X, model = gaussian(rng, k=1)
-    known = exact(model, X, 0.1)
-    given = {"radius": 0.1, "step": 0.1, "noise": 0.0, "max_iter": 1}
-    result = critical_sample_ratio(model, X, **given)
-    np.testing.assert_array_equal(result.critical, known)
-    assert 0 < known.mean() < 1
-
-
 def test_more_iterations_find_more(rng):
     X, model = gaussian(rng, n=500)
     few, more, many = (
@@ -102,16 +93,6 @@ def test_more_iterations_find_more(rng):
     )
     assert not np.any(few & ~more)
     assert not np.any(more & ~many)
-
-
-def test_more_starts_find_more_where_the_function_bends(rng):
-    X, y = load_digits(return_X_y=True)
-    model = MLPClassifier((30,), random_state=0, max_iter=30).fit(X[:500], y[:500])
-    one, five = (
-        critical_sample_ratio(model, X[500:800], radius=0.7, n_restarts=m, random_state=0)
-        for m in (1, 5)
-    )
-    assert not np.any(one.critical & ~five.critical)
 
 
 def test_constant_classifiers_have_none(rng):
@@ -476,14 +457,3 @@ def test_rare_labels_among_many_rows(rng, monkeypatch):
     found = critical_sample_ratio(Labels(model), X, radius=0.3, random_state=0).critical
     assert not np.any(found & ~known)
     assert found.sum() >= 0.8 * known.sum() > 20
-
-
-def test_modules_without_their_gradients(rng, extra):
-    torch = extra("torch", "torch")
-    torch.manual_seed(0)
-    X = rng.normal(size=(80, 2, 3))
-    module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(6, 3)).double()
-    known = critical_sample_ratio(module, X, radius=0.2, random_state=0)
-    found = critical_sample_ratio(module, X, radius=0.2, gradient="search", random_state=0)
-    assert found.gradient == "search"
-    assert 0.95 * known.critical.sum() <= found.critical.sum() < 80

@@ -101,16 +101,6 @@ def test_wrong_labels_are_found(last, method, least, units):
     assert (found.n_epochs is None) == (method == "held_out")
 
 
-def test_runs_at_once_are_the_same():
-    X, y = digits(200)
-    model = MLPClassifier((10,))
-    one, two = (
-        example_difficulty(model, X, y, n_runs=4, n_epochs=2, random_state=0, n_jobs=n)
-        for n in (None, 2)
-    )
-    np.testing.assert_array_equal(one.score, two.score)
-
-
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.coo_matrix])
 def test_sparse_rows_are_as_hard_as_dense_ones(kind):
     X, y = digits(200)

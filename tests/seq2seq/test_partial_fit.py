@@ -5,8 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import learning_curve
+from sklearn.exceptions import ConvergenceWarning
 
 from _transducers import WORDS, doubled, reversed_words, small
 from test_docstrings import attribute_faults
@@ -104,16 +103,6 @@ def test_fit_begins_again(torch):
 # ---- what it does --------------------------------------------------------------------------------
 
 
-def test_batches_are_learned(torch):
-    words = WORDS * 2
-    model = small(training={"learning_rate": 0.03}, network={"hidden_size": 16})
-    for begin in range(0, 40 * len(words), 4):
-        batch = [words[k % len(words)] for k in range(begin, begin + 4)]
-        model.partial_fit(batch, doubled(batch), classes="xybc", input_tokens=["abc"])
-    assert model.score(WORDS, doubled()) == 1.0
-    assert model.n_iter_ == len(model.history_["n_iter"]) == 160
-
-
 def test_attributes_and_history(torch):
     model = calls(small("mle"), 3)
     assert attribute_faults(model, {"n_features_in_"}) == ([], [])
@@ -145,35 +134,6 @@ def test_settings_of_training_may_change(torch):
     assert model.n_rollouts_ > 0
     assert model.state_dict_["scores.weight"].shape == before["scores.weight"].shape
     assert type(model.task_loss_).__name__ == "HammingLoss"
-
-
-def test_learning_curve_by_parts(torch):
-    model = small("mle", training={"learning_rate": 0.02})
-    X = WORDS * 4
-    sizes, seen, held_out = learning_curve(
-        model,
-        X,
-        reversed_words(X),
-        train_sizes=[8, 16, 24],
-        cv=4,
-        exploit_incremental_learning=True,
-    )
-    assert sizes.tolist() == [8, 16, 24]
-    assert np.all(np.isfinite([seen, held_out]))
-    with pytest.raises(NotFittedError):
-        model.predict(X)
-
-
-def test_features_go_by_parts(torch):
-    rng = np.random.default_rng(0)
-    y = [rng.integers(3, size=n).tolist() for n in (3, 5, 2, 4)]
-    X = [np.eye(3)[own] for own in y]
-    model = small(training={"learning_rate": 0.02})
-    for _ in range(60):
-        model.partial_fit(X[:2], y[:2], classes=[0, 1, 2])
-        model.partial_fit(X[2:], y[2:])
-    assert model.score(X, y) == 1.0
-    assert model.n_features_in_ == 3
 
 
 # ---- what it refuses -----------------------------------------------------------------------------

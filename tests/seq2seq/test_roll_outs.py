@@ -7,7 +7,7 @@ import pytest
 
 from _plain_losses import plain_bleu, plain_distance
 from _policies import Scripted, plain_costs
-from sklearn_fw.seq2seq import LearningToSearch, StepPolicy, roll_out_costs, searnn_loss
+from sklearn_fw.seq2seq import LearningToSearch, StepPolicy, roll_out_costs
 from sklearn_fw.seq2seq._costs import costs_for
 from sklearn_fw.seq2seq._engine import beam_search
 from sklearn_fw.seq2seq._losses import log_softmax
@@ -108,26 +108,6 @@ def test_free_lengths(seed, name, roll_out, roll_in):
     assert found.n_steps == total
 
 
-def test_copied_endings_and_hamming_have_a_closed_form():
-    y, policy = outputs(4), Scripted(4)
-    for roll_in in ("learned", "reference"):
-        search = LearningToSearch(roll_in=roll_in, roll_out="reference", n_tokens=None)
-        found = roll_out_costs(policy, list(range(5)), y, search=search)
-        for own, made, costs in zip(y, found.tokens, found.costs):
-            before = np.cumsum(np.r_[0, made != own])[:-1]
-            closed = (before[:, None] + (np.arange(4) != own[:, None])) / len(own)
-            np.testing.assert_allclose(costs, closed, rtol=1e-12)
-            # So the log-loss is maximum likelihood.
-            scores = np.random.default_rng(0).normal(size=costs.shape)
-            value, gradient = searnn_loss(scores, costs, "ll")
-            places = np.arange(len(own))
-            np.testing.assert_allclose(value, -log_softmax(scores)[places, own], rtol=1e-12)
-            likelihood = np.exp(log_softmax(scores))
-            likelihood[places, own] -= 1.0
-            np.testing.assert_allclose(gradient, likelihood, atol=1e-12)
-    assert found.n_steps == 0
-
-
 @pytest.mark.parametrize("roll_out", ["reference", 0, 1, 2, 3])
 @pytest.mark.parametrize("seed", range(3))
 def test_best_endings(seed, roll_out):
@@ -145,30 +125,6 @@ def test_best_endings(seed, roll_out):
             endings = [[]] if is_over else [own[i:] for i in range(len(own) + 1)]
             best = min(edit([c for c in begun if c != 3] + e, own) for e in endings)
             assert costs[t, a] == pytest.approx(best)
-
-
-@pytest.mark.parametrize(("end", "reference"), [(None, "copy"), (3, "copy"), (3, "best_suffix")])
-def test_no_and_all_learned_steps(end, reference):
-    """The two ends of what a number of them can be, to the last bit."""
-    y, X = outputs(3), list(range(5))
-
-    def found(roll_out, seed=0):
-        search = LearningToSearch(roll_out=roll_out, reference=reference, n_tokens=None)
-        return roll_out_costs(
-            Scripted(4), X, y, search=search, end=end, task_loss="edit", random_state=seed
-        )
-
-    longest = max(map(len, y)) + (end is not None)
-    for name, numbers in (("reference", [0]), ("learned", [longest, longest + 1, 10**9])):
-        expected = found(name)
-        for number in numbers:
-            ours = found(number)
-            assert (ours.n_steps, ours.n_rollouts) == (expected.n_steps, expected.n_rollouts)
-            for a, b in zip(ours.costs, expected.costs):
-                np.testing.assert_array_equal(a, b)
-    steps = [found(k).n_steps for k in range(longest + 1)]
-    assert steps == sorted(steps)
-    assert steps[0] == 0 < steps[1] < steps[2]
 
 
 @pytest.mark.parametrize("mix_level", ["sequence", "rollout"])
