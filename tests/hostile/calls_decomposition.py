@@ -4,13 +4,10 @@ import numpy as np
 
 from sklearn_fw import datasets, displays, metrics
 from sklearn_fw.decomposition import (
-    DiscreteCCA,
     DiscreteICA,
-    MixedCCA,
-    NonGaussianCCA,
+    MultiViewCCA,
     chib_log_likelihood,
     joint_diagonalize,
-    joint_diagonalize_similarity,
     tensor_power_method,
 )
 
@@ -104,9 +101,9 @@ def two_views(n=30, counts=(True, True)):
     return dict(zip("Xy", made))
 
 
-def view_params():
+def view_params(kind):
     return {
-        "n_components": 2, "moments": "cumulant", "points": "both", "delta": 0.1,
+        "n_components": 2, "kind": kind, "moments": "cumulant", "points": "both", "delta": 0.1,
         "algorithm": "nojd", "shear": "normality", "tol": 1e-8, "max_iter": 50,
         "transform_method": "unmixing", "ridge": 0.01, "batch_size": 8, "random_state": 0,
     }  # fmt: skip
@@ -120,11 +117,10 @@ def view_models():
         "transform_method": ["lmmse"], "sample_weight": [None],
     }  # fmt: skip
     found = []
-    for cls, counts in (
-        (DiscreteCCA, (True, True)), (MixedCCA, (False, True)), (NonGaussianCCA, (False, False)),
-    ):  # fmt: skip
+    kinds = {"discrete": (True, True), "mixed": (False, True), "nongaussian": (False, False)}
+    for kind, counts in kinds.items():
         found += fitting(
-            cls, view_params,
+            MultiViewCCA, lambda kind=kind: view_params(kind),
             lambda counts=counts: {
                 **two_views(counts=counts), "sample_weight": generator(4).uniform(0.5, 2.0, 30)
             },
@@ -132,7 +128,10 @@ def view_models():
         )  # fmt: skip
         few = two_views(6, counts)
         found += methods(
-            cls, lambda cls=cls, counts=counts: cls(2).fit(**two_views(counts=counts)),
+            MultiViewCCA,
+            lambda kind=kind, counts=counts: MultiViewCCA(2, kind=kind).fit(
+                **two_views(counts=counts)
+            ),
             {
                 "transform": few, "score": few, "predict": {"X": few["X"]},
                 "fit_transform": two_views(counts=counts),
@@ -155,7 +154,8 @@ def view_models():
         {
             "plot": shown,
             "from_estimator": lambda: {
-                "estimator": DiscreteCCA(2).fit(**two_views()), **shown, **names
+                "estimator": MultiViewCCA(2, kind="discrete").fit(**two_views()), **shown,
+                **names,
             },
         },
     )  # fmt: skip
@@ -169,7 +169,7 @@ def topic_display(shown):
         return {"topics": np.ones((2, 3)), "names": ["a", "b", "c"]}
 
     def model():
-        X = datasets.make_gp_corpus(200, 3, 2, random_state=0).X
+        X = datasets.make_topic_corpus(200, 3, 2, random_state=0).X
         return DiscreteICA(2, moments="gp").fit(X)
 
     found = build(displays.TopicDisplay, given, allows={("*", "*"): "stored; plot checks"})
@@ -193,7 +193,7 @@ def scree_display():
         }  # fmt: skip
 
     def model():
-        X = datasets.make_gp_corpus(200, 3, 2, random_state=0).X
+        X = datasets.make_topic_corpus(200, 3, 2, random_state=0).X
         return DiscreteICA(2, moments="gp").fit(X)
 
     found = build(displays.ScreeDisplay, given, allows={("*", "*"): "stored; plot checks"})
@@ -212,25 +212,24 @@ def generators():
     }  # fmt: skip
     two = {
         "n_samples": 5, "n_features": 4, "n_components": 2, "n_private": 2, "shape": 0.3,
-        "private_shape": 0.2, "random_state": 0,
+        "private_shape": 0.2, "kind": "nongaussian", "scale": 10.0, "private_scale": 10.0,
+        "random_state": 0,
     }  # fmt: skip
-    lengths = {"mean_length": 10.0, "private_length": 10.0}
     why = "one for each topic"
     return [
         *function(
-            datasets.make_gp_corpus, lambda: {**corpus, "mean_length": 10.0},
+            datasets.make_topic_corpus, lambda: {**corpus, "kind": "gp", "length": 10.0},
             variants={"topics": [topics()], "prior": [np.array([0.5, 0.2])]},
             allows={("prior", "pair"): why},
         ),
         *function(
-            datasets.make_lda_corpus, lambda: {**corpus, "length": 10},
+            datasets.make_topic_corpus, lambda: {**corpus, "kind": "lda", "length": 10},
             variants={"topics": [topics()], "length": [np.arange(5)]},
             allows={("prior", "pair"): why},
         ),
-        *function(datasets.make_discrete_cca, lambda: {**two, **lengths}),
-        *function(datasets.make_mixed_cca, lambda: {**two, **lengths}),
         *function(
-            datasets.make_nongaussian_cca, lambda: {**two, "scale": 10.0, "private_scale": 10.0}
+            datasets.make_two_views, lambda: dict(two),
+            variants={"kind": ["discrete", "mixed"]},
         ),
     ]  # fmt: skip
 
@@ -241,11 +240,10 @@ def entries():
         *generators(),
         *topic_models(),
         *view_models(),
-        *function(joint_diagonalize, lambda: {"matrices": similar(symmetric=True), **settings}),
         *function(
-            joint_diagonalize_similarity,
-            lambda: {"matrices": similar(), "shear": "normality", **settings},
-            variants={"shear": ["jdtm", "just", "shrt"]},
+            joint_diagonalize,
+            lambda: {"matrices": similar(symmetric=True), "shear": "normality", **settings},
+            variants={"shear": [None, "jdtm", "just", "shrt"]},
         ),
         *function(
             tensor_power_method,
