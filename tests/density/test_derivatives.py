@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from _density_referees import differences, finite_difference_volume
 from sklearn_fw import KernelStudentTDensity
-from sklearn_fw.density._kernel_functions import RADIAL, AllSubsetsKernel, DotKernel, RadialKernel
+from sklearn_fw.density._kernels import RADIAL, AllSubsetsKernel, DotKernel, RadialKernel
 
 SMOOTH = ["rbf", "matern32", "matern52", "rational_quadratic", "linear", "polynomial"]
 

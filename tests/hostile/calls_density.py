@@ -7,7 +7,6 @@ from sklearn_fw.density import (
     KernelStudentTDensity,
     PolynomialKernel,
     RelativeNoveltyDetector,
-    kernel_student_t_fantasy,
 )
 from sklearn_fw.structured import EnumeratedModel, StructuredSVM
 from sklearn_fw.utils import Packed, check_structured_estimator
@@ -127,14 +126,9 @@ def entries():
             RelativeNoveltyDetector, lambda: RelativeNoveltyDetector().fit(points(), labels()),
             dict.fromkeys(("decision_function", "predict", "score_samples"), density),
         ),
-        *function(
-            kernel_student_t_fantasy,
-            lambda: {
-                "n_samples": 5, "n_features": 2, "kernel": "rbf", "length_scale": 1.0,
-                "sigma0": 1.0, "dof": 1.0, "beta": 0.01, "support": (-8.0, 8.0),
-                "random_state": 0,
-            },
-            allows={("length_scale", "pair"): "one for each feature"},
+        *methods(
+            KernelStudentTDensity, lambda: KernelStudentTDensity(support=(-8.0, 8.0)),
+            {"sample_prior": {"n_samples": 5, "n_features": 2, "random_state": 0}},
         ),
         *function(
             check_structured_estimator,
