@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from _interruptions import assert_all_or_nothing
-from _registry import CASES, EXPECTED_FAILED_CHECKS
+from _registry import CASES, EXPECTED_FAILED_CHECKS, FAILED_CHECKS_OF_KINDS
 
 # Checks run with few iterations on arbitrary data: an honest solver warns there. Estimates of log Z
 # that bound nothing are said to be so by every call of score_samples.
@@ -40,6 +40,7 @@ def takes_newton(estimator):
 def expected_failures(estimator):
     name = type(estimator).__name__
     reasons = dict(EXPECTED_FAILED_CHECKS.get(name, {}))
+    reasons |= FAILED_CHECKS_OF_KINDS.get(getattr(estimator, "kind", None), {})
     if takes_newton(estimator):  # which is as accurate as the checks ask
         for kind in ("dense", "sparse"):
             reasons.pop(f"check_sample_weight_equivalence_on_{kind}_data", None)
