@@ -56,10 +56,6 @@ def costs():
     return np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 1.0], [0.5, 2.0, 0.0]])
 
 
-def distances():
-    return 1.0 - np.eye(3)
-
-
 def risks():
     return {"emp_risk": 0.3, "kl": 2.0, "n": 100.0, "delta": 0.05}
 
@@ -118,16 +114,6 @@ def calibration():
                 ("n_labels", "*"): "of another loss",
                 ("n_variables", "*"): "of another loss",
             },
-        ),
-        *function(
-            calibration_function,
-            lambda: {
-                "costs": distances(),
-                "eps": np.array([0.1, 0.2]),
-                "bound": "upper",
-                "convex": True,
-            },
-            infinite=True,
         ),
         *function(consistency_level, lambda: dict(space)),
         *function(
