@@ -74,10 +74,10 @@ from sklearn_fw.structured import (
     EnumeratedModel,
     LatentStructuredSVM,
     ProxLinearStructuredSVM,
-    QuadraticSurrogateClassifier,
     StructuredSVM,
     StructuredSVMCV,
 )
+from sklearn_fw.surrogates import QuadraticSurrogateClassifier
 
 
 @dataclass(frozen=True)

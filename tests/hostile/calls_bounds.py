@@ -22,18 +22,12 @@ from sklearn_fw.pac_bayes import (
     subgamma_evidence_bound,
     subgaussian_bound,
 )
-from sklearn_fw.structured import (
-    CalibrationPair,
+from sklearn_fw.surrogates import (
     QuadraticSurrogateClassifier,
     calibration_function,
     calibration_function_closed_form,
-    calibration_lower_bound,
-    calibration_upper_bound,
     consistency_level,
-    convex_envelope,
     learning_complexity,
-    predictable_labels,
-    sgd_constants,
     surrogate_excess,
 )
 
@@ -60,10 +54,6 @@ def labels(n=12):
 
 def costs():
     return np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 1.0], [0.5, 2.0, 0.0]])
-
-
-def distances():
-    return 1.0 - np.eye(3)
 
 
 def risks():
@@ -98,7 +88,14 @@ def calibration():
     return [
         *function(
             calibration_function,
-            lambda: {**space, "eps": 0.2, "pairs": [(0, 1)], "return_pair": False},
+            lambda: {
+                **space,
+                "eps": 0.2,
+                "pairs": [(0, 1)],
+                "bound": None,
+                "convex": False,
+                "return_pair": False,
+            },
             infinite=True,
         ),
         *function(
@@ -118,30 +115,13 @@ def calibration():
                 ("n_variables", "*"): "of another loss",
             },
         ),
-        *function(calibration_lower_bound, lambda: {**space, "eps": 0.2}),
-        *function(
-            calibration_upper_bound, lambda: {"costs": distances(), "eps": 0.2}, infinite=True
-        ),
         *function(consistency_level, lambda: dict(space)),
         *function(
-            convex_envelope,
-            lambda: {"eps": np.array([0.0, 0.5, 1.0]), "values": np.array([0.0, 0.1, 0.4])},
+            learning_complexity,
+            lambda: {**constants, "eps": 0.2, "return_constants": False},
             infinite=True,
         ),
-        *function(learning_complexity, lambda: {**constants, "eps": 0.2}, infinite=True),
-        *function(predictable_labels, lambda: {"score_space": np.eye(3)}),
-        *function(sgd_constants, lambda: dict(constants)),
         *function(surrogate_excess, lambda: {**space, **probabilities}),
-        *build(
-            CalibrationPair,
-            lambda: {
-                "best": 0,
-                "chosen": 1,
-                "scores": np.zeros(3),
-                "probabilities": np.ones(3) / 3,
-            },
-            allows={("*", "*"): "a record, which functions of ours return"},
-        ),
     ]
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -11,24 +12,28 @@ from .._core.costs import costs_of
 from .._core.estimator import Estimator
 from .._core.packed import starts_of
 from .._core.validation import (
+    check_choice,
     check_data,
+    check_flag,
+    check_integer,
     check_magnitude,
+    check_number,
+    check_random_state,
     check_sample_weight,
+    check_strength,
     find_labels,
     is_auto,
 )
 from ..task_losses import HammingLoss, Truth, ZeroOneLoss, resolve_task_loss
-from ._quadratic._calibration import check_eps
-from ._quadratic._descent import descend, functions, seen_constants
-from ._quadratic._embeddings import ListedOutputs, NodeOutputs
-from ._quadratic._forms import steps_needed
-from ._quadratic._kernels import choose, kernel_matrix
-from ._quadratic._ridge import fit_features, fit_kernel
-from ._quadratic._settings import check_settings
+from ._calibration import check_eps, steps_needed
+from ._embeddings import ListedOutputs, NodeOutputs
+from ._kernels import choose, kernel_matrix
+from ._least_squares import descend, fit_features, fit_kernel, functions, seen_constants
 
 MOST_OUTPUTS = 5000
 LEAST_COST = 0.01  # of the largest one, in weights of samples
 NAMES = ("auto", "hamming", "hamming_sum", "zero_one")  # of losses of labels
+KERNELS = {"auto", *PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}
 TABLE = {"accept_sparse": "csr", "dtype": np.float64}
 
 
@@ -165,7 +170,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_digits
-    >>> from sklearn_fw.structured import QuadraticSurrogateClassifier
+    >>> from sklearn_fw.surrogates import QuadraticSurrogateClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> costs = 1.0 - np.eye(10)
     >>> costs[0] *= 5.0
@@ -233,7 +238,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             The estimator.
         """
         with time_budget():
-            settings = check_settings(self)
+            settings = _check_settings(self)
             X, y = check_data(self, X, y, multi_output=True, **TABLE)
             check_magnitude(X.data if sp.issparse(X) else X, "X")
             weight = check_sample_weight(sample_weight, X.shape[0])
@@ -304,8 +309,13 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     def _learn(self, features, targets, weight, settings):
         fit_intercept, rng = settings
         is_kernel = self.X_fit_ is not None
-        learned = self._ridge if self.solver == "ridge" else self._descend
-        coef, self.intercept_ = learned(features, targets, weight, fit_intercept, rng)
+        if self.solver == "ridge":
+            coef, self.intercept_ = self._ridge(features, targets, weight, fit_intercept)
+        else:
+            coef, self.intercept_, outcome = descend(
+                self, features, targets, weight, fit_intercept, rng, is_kernel=is_kernel
+            )
+            self.n_iter_, self.history_ = outcome.n_iter, outcome.history
         if is_kernel:
             self.dual_coef_ = coef
         else:
@@ -316,26 +326,17 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         }  # fmt: skip
         return self
 
-    def _ridge(self, features, targets, weight, fit_intercept, rng):
+    def _ridge(self, features, targets, weight, fit_intercept):
         fit = fit_features if self.X_fit_ is None else fit_kernel
         coef, intercept = fit(features, targets, weight, self.alpha_, fit_intercept)
-        gaps = np.sum((self._functions(features, coef, intercept) - targets) ** 2, axis=1)
+        found = functions(features, coef, intercept, self.X_fit_ is not None)
+        gaps = np.sum((found - targets) ** 2, axis=1)
         self.n_iter_ = 1
         self.history_ = {
             "n_iter": np.array([1.0]), "time": np.array([budget_now().elapsed]),
             "objective": np.array([float(weight @ gaps) / weight.sum() / 2.0]),
         }  # fmt: skip
         return coef, intercept
-
-    def _descend(self, features, targets, weight, fit_intercept, rng):
-        coef, intercept, outcome = descend(
-            self, features, targets, weight, fit_intercept, rng, is_kernel=self.X_fit_ is not None
-        )
-        self.n_iter_, self.history_ = outcome.n_iter, outcome.history
-        return coef, intercept
-
-    def _functions(self, features, coef, intercept):
-        return functions(features, coef, intercept, self.X_fit_ is not None)
 
     # ---- answers ---------------------------------------------------------------------------------
 
@@ -346,7 +347,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         check_magnitude(X.data if sp.issparse(X) else X, "X")
         features = X if self.X_fit_ is None else kernel_matrix(self, X)
         coef = self.coef_ if self.X_fit_ is None else self.dual_coef_
-        g = self._functions(features, coef, self.intercept_)
+        g = functions(features, coef, self.intercept_, self.X_fit_ is not None)
         if self._inverse is not None:
             g = g[:, :-1] / np.clip(g[:, -1:], *self._inverse)
         check_magnitude(g, "what the functions give for X")
@@ -368,27 +369,12 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             several labels that are not listed: the same for each label, where all are of the same
             two; else a list with the scores of the classes of each, without a common constant.
         """
-        g = self._embedding(X)
-        if isinstance(self._outputs, ListedOutputs):
-            scores = self._outputs.scores(g)
-            return scores[:, 1] - scores[:, 0] if self._is_binary else scores
-        scores = self._outputs.node_scores(g)
-        if all(len(own) == 2 for own in self._outputs.seen):
-            return np.column_stack([s[:, 1] - s[:, 0] for s in scores])
-        return scores
-
-    @property
-    def _is_binary(self):
-        return self.outputs_ is None and len(self.classes_) == 2
-
-    def _states(self, g):
-        """Numbers of the predicted outputs (n,), or of the labels of outputs (n, n_labels)."""
-        if isinstance(self._outputs, ListedOutputs):
-            return np.argmax(self._outputs.scores(g), axis=1)
-        scores = self._outputs.node_scores(g)
-        return np.column_stack(
-            [own[np.argmax(s, axis=1)] for own, s in zip(self._outputs.seen, scores)]
-        )
+        scores = self._outputs.scores(self._embedding(X))
+        if isinstance(scores, list):
+            all_binary = all(s.shape[1] == 2 for s in scores)
+            return np.column_stack([s[:, 1] - s[:, 0] for s in scores]) if all_binary else scores
+        is_binary = self.outputs_ is None and len(self.classes_) == 2
+        return scores[:, 1] - scores[:, 0] if is_binary else scores
 
     def predict(self, X):
         """Outputs with the largest scores; of equal ones the first.
@@ -403,10 +389,8 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         y : ndarray of shape (n_samples,) or (n_samples, n_labels)
             Labels.
         """
-        states = self._states(self._embedding(X))
-        if self.outputs_ is not None:
-            return self.outputs_[states]
-        return self.classes_[states]
+        states = self._outputs.states(self._embedding(X))
+        return (self.classes_ if self.outputs_ is None else self.outputs_)[states]
 
     def predict_risk(self, X):
         """Estimates of the expected loss.
@@ -421,10 +405,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         risk : ndarray of shape (n_samples, n_outputs) or (n_samples,)
             Of every output; where outputs are not listed, of the predicted one.
         """
-        g = self._embedding(X)
-        if isinstance(self._outputs, ListedOutputs):
-            return -self._outputs.scores(g)
-        return -g[:, 0] - sum(s.max(axis=1) for s in self._outputs.node_scores(g))
+        return self._outputs.risks(self._embedding(X))
 
     def score(self, X, y, sample_weight=None):
         """One minus the mean task loss.
@@ -482,10 +463,8 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             function. D and M are estimates, and so is this.
         """
         check_is_fitted(self)
-        eps = check_eps(eps)
-        if np.any(eps == 0.0):
-            raise ValueError("eps must be positive: no number of examples makes the excess zero")
-        if isinstance(self._outputs, ListedOutputs) and not self._outputs.space.holds_loss:
+        eps = check_eps(eps, positive=True)
+        if not self._outputs.holds_loss:
             raise ValueError(
                 "score_space does not hold the loss, so that no number of examples suffices for "
                 "every eps: see the function learning_complexity"
@@ -499,3 +478,35 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _check_settings(model):
+    """Refuse parameters out of range; whether there is an intercept, and the random state."""
+    check_choice(model.solver, "solver", {"ridge", "asgd"})
+    if not callable(model.kernel):
+        check_choice(model.kernel, "kernel", KERNELS)
+    if model.kernel_params is not None and not isinstance(model.kernel_params, dict):
+        raise TypeError(f"kernel_params must be a dict or None, got {model.kernel_params!r}")
+    for name in ("gamma", "degree"):
+        value = getattr(model, name)
+        if value is not None:
+            check_strength(value, name)
+    check_number(model.coef0, "coef0")
+    if isinstance(model.alpha, str):
+        check_choice(model.alpha, "alpha", {"auto"}, "a number")
+    else:
+        check_strength(model.alpha, "alpha")
+    if model.radius is not None:
+        check_strength(model.radius, "radius")
+    if isinstance(model.step_size, str):
+        check_choice(model.step_size, "step_size", {"auto", "theory"}, "a number")
+    else:
+        check_strength(model.step_size, "step_size")
+    if model.cost_weight is not None:
+        check_choice(model.cost_weight, "cost_weight", {"auto", "root"})
+    check_integer(model.max_iter, "max_iter", 1)
+    if isinstance(model.standardize, str):
+        check_choice(model.standardize, "standardize", {"auto"}, "True or False")
+    elif check_flag(model.standardize, "standardize") and model.kernel == "precomputed":
+        raise ValueError("standardize must be 'auto' or False for kernel='precomputed'")
+    return check_flag(model.fit_intercept, "fit_intercept"), check_random_state(model.random_state)

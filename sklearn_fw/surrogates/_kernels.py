@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from ..._core.validation import check_array_of_numbers, check_magnitude, is_auto
-from ._ridge import choose_alpha
+from .._core.validation import check_array_of_numbers, check_magnitude, is_auto
+from ._least_squares import choose_alpha
 
 MOST_ROWS = 2000  # that "auto" tries a Gaussian kernel on: its cost is their cube
 FEW_ROWS = 1000  # that kernels are compared on
