@@ -327,6 +327,12 @@ CASES = [
     ),
 ]  # fmt: skip
 
+
+def first_of_each(cases):
+    """The first case of each class."""
+    return list({type(case.make()): case for case in reversed(cases)}.values())[::-1]
+
+
 # Estimators that need an extra, of which the cases above must not know: seq2seq/test_contract.py.
 _QUICK = {
     "search": LearningToSearch(n_tokens=1),
