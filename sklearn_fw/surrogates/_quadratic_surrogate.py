@@ -369,7 +369,8 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             several labels that are not listed: the same for each label, where all are of the same
             two; else a list with the scores of the classes of each, without a common constant.
         """
-        scores = self._outputs.scores(self._embedding(X))
+        embedding = self._embedding(X)
+        scores = self._outputs.scores(embedding)
         if isinstance(scores, list):
             all_binary = all(s.shape[1] == 2 for s in scores)
             return np.column_stack([s[:, 1] - s[:, 0] for s in scores]) if all_binary else scores
