@@ -390,7 +390,8 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         y : ndarray of shape (n_samples,) or (n_samples, n_labels)
             Labels.
         """
-        states = self._outputs.states(self._embedding(X))
+        embedding = self._embedding(X)
+        states = self._outputs.states(embedding)
         return (self.classes_ if self.outputs_ is None else self.outputs_)[states]
 
     def predict_risk(self, X):
@@ -406,7 +407,8 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         risk : ndarray of shape (n_samples, n_outputs) or (n_samples,)
             Of every output; where outputs are not listed, of the predicted one.
         """
-        return self._outputs.risks(self._embedding(X))
+        embedding = self._embedding(X)
+        return self._outputs.risks(embedding)
 
     def score(self, X, y, sample_weight=None):
         """One minus the mean task loss.
