@@ -4,13 +4,10 @@ import numpy as np
 
 from sklearn_fw import datasets, displays, metrics
 from sklearn_fw.decomposition import (
-    DiscreteCCA,
     DiscreteICA,
-    MixedCCA,
-    NonGaussianCCA,
+    MultiViewCCA,
     chib_log_likelihood,
     joint_diagonalize,
-    joint_diagonalize_similarity,
     tensor_power_method,
 )
 
@@ -94,20 +91,17 @@ def topic_models():
     ]  # fmt: skip
 
 
-def two_views(n=30, counts=(True, True)):
+def two_views(n=30):
     rng = generator(10)
     sources = rng.gamma(0.5, 20.0, size=(n, 2))
-    made = []
-    for is_count, size in zip(counts, (4, 3)):
-        view = sources @ rng.dirichlet(np.ones(size), size=2)
-        made.append(rng.poisson(view).astype(float) if is_count else view - 3.0)
-    return dict(zip("Xy", made))
+    views = [rng.poisson(sources @ rng.dirichlet(np.ones(m), size=2)) for m in (4, 3)]
+    return {name: view.astype(float) for name, view in zip("Xy", views)}
 
 
 def view_params():
     return {
-        "n_components": 2, "moments": "cumulant", "points": "both", "delta": 0.1,
-        "algorithm": "nojd", "shear": "normality", "tol": 1e-8, "max_iter": 50,
+        "n_components": 2, "kind": "discrete", "moments": "cumulant", "points": "both",
+        "delta": 0.1, "algorithm": "nojd", "shear": "normality", "tol": 1e-8, "max_iter": 50,
         "transform_method": "unmixing", "ridge": 0.01, "batch_size": 8, "random_state": 0,
     }  # fmt: skip
 
@@ -115,31 +109,26 @@ def view_params():
 def view_models():
     why = "another batch"
     variants = {
-        "moments": ["auto", "generalized"], "points": ["auto", "one_sided", "symmetric"],
-        "algorithm": ["spectral"], "shear": ["jdtm", "just", "shrt"], "ridge": ["auto"],
+        "kind": ["mixed", "nongaussian"], "moments": ["auto", "generalized"],
+        "points": ["auto", "one_sided", "symmetric"], "algorithm": ["spectral"],
+        "shear": ["jdtm", "just", "shrt"], "ridge": ["auto"],
         "transform_method": ["lmmse"], "sample_weight": [None],
     }  # fmt: skip
-    found = []
-    for cls, counts in (
-        (DiscreteCCA, (True, True)), (MixedCCA, (False, True)), (NonGaussianCCA, (False, False)),
-    ):  # fmt: skip
-        found += fitting(
-            cls, view_params,
-            lambda counts=counts: {
-                **two_views(counts=counts), "sample_weight": generator(4).uniform(0.5, 2.0, 30)
-            },
-            variants=variants, allows={("X", "as_a_list"): why, ("y", "as_a_list"): why},
-        )  # fmt: skip
-        few = two_views(6, counts)
-        found += methods(
-            cls, lambda cls=cls, counts=counts: cls(2).fit(**two_views(counts=counts)),
-            {
-                "transform": few, "score": few, "predict": {"X": few["X"]},
-                "fit_transform": two_views(counts=counts),
-                "inverse_transform": {"X": np.ones((3, 2)), "y": np.ones((3, 2))},
-                "get_feature_names_out": {},
-            },
-        )  # fmt: skip
+    found = fitting(
+        MultiViewCCA, view_params,
+        lambda: {**two_views(), "sample_weight": generator(4).uniform(0.5, 2.0, 30)},
+        variants=variants, allows={("X", "as_a_list"): why, ("y", "as_a_list"): why},
+    )  # fmt: skip
+    few = two_views(6)
+    found += methods(
+        MultiViewCCA, lambda: MultiViewCCA(2, kind="discrete").fit(**two_views()),
+        {
+            "transform": few, "score": few, "predict": {"X": few["X"]},
+            "fit_transform": two_views(),
+            "inverse_transform": {"X": np.ones((3, 2)), "y": np.ones((3, 2))},
+            "get_feature_names_out": {},
+        },
+    )  # fmt: skip
 
     def loadings():
         return {"x_loadings": np.ones((4, 2)), "y_loadings": np.ones((3, 2))}
@@ -155,7 +144,8 @@ def view_models():
         {
             "plot": shown,
             "from_estimator": lambda: {
-                "estimator": DiscreteCCA(2).fit(**two_views()), **shown, **names
+                "estimator": MultiViewCCA(2, kind="discrete").fit(**two_views()), **shown,
+                **names,
             },
         },
     )  # fmt: skip
@@ -169,7 +159,7 @@ def topic_display(shown):
         return {"topics": np.ones((2, 3)), "names": ["a", "b", "c"]}
 
     def model():
-        X = datasets.make_gp_corpus(200, 3, 2, random_state=0).X
+        X = datasets.make_topic_corpus(200, 3, 2, random_state=0).X
         return DiscreteICA(2, moments="gp").fit(X)
 
     found = build(displays.TopicDisplay, given, allows={("*", "*"): "stored; plot checks"})
@@ -193,7 +183,7 @@ def scree_display():
         }  # fmt: skip
 
     def model():
-        X = datasets.make_gp_corpus(200, 3, 2, random_state=0).X
+        X = datasets.make_topic_corpus(200, 3, 2, random_state=0).X
         return DiscreteICA(2, moments="gp").fit(X)
 
     found = build(displays.ScreeDisplay, given, allows={("*", "*"): "stored; plot checks"})
@@ -212,25 +202,22 @@ def generators():
     }  # fmt: skip
     two = {
         "n_samples": 5, "n_features": 4, "n_components": 2, "n_private": 2, "shape": 0.3,
-        "private_shape": 0.2, "random_state": 0,
+        "private_shape": 0.2, "kind": "nongaussian", "scale": 10.0, "private_scale": 10.0,
+        "random_state": 0,
     }  # fmt: skip
-    lengths = {"mean_length": 10.0, "private_length": 10.0}
     why = "one for each topic"
     return [
         *function(
-            datasets.make_gp_corpus, lambda: {**corpus, "mean_length": 10.0},
-            variants={"topics": [topics()], "prior": [np.array([0.5, 0.2])]},
+            datasets.make_topic_corpus, lambda: {**corpus, "kind": "lda", "length": 10},
+            variants={
+                "kind": ["gp"], "topics": [topics()], "length": [np.arange(5)],
+                "prior": [np.array([0.5, 0.2])],
+            },
             allows={("prior", "pair"): why},
         ),
         *function(
-            datasets.make_lda_corpus, lambda: {**corpus, "length": 10},
-            variants={"topics": [topics()], "length": [np.arange(5)]},
-            allows={("prior", "pair"): why},
-        ),
-        *function(datasets.make_discrete_cca, lambda: {**two, **lengths}),
-        *function(datasets.make_mixed_cca, lambda: {**two, **lengths}),
-        *function(
-            datasets.make_nongaussian_cca, lambda: {**two, "scale": 10.0, "private_scale": 10.0}
+            datasets.make_two_views, lambda: dict(two),
+            variants={"kind": ["discrete", "mixed"]},
         ),
     ]  # fmt: skip
 
@@ -241,11 +228,10 @@ def entries():
         *generators(),
         *topic_models(),
         *view_models(),
-        *function(joint_diagonalize, lambda: {"matrices": similar(symmetric=True), **settings}),
         *function(
-            joint_diagonalize_similarity,
-            lambda: {"matrices": similar(), "shear": "normality", **settings},
-            variants={"shear": ["jdtm", "just", "shrt"]},
+            joint_diagonalize,
+            lambda: {"matrices": similar(symmetric=True), "shear": "normality", **settings},
+            variants={"shear": [None, "jdtm", "just", "shrt"]},
         ),
         *function(
             tensor_power_method,

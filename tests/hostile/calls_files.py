@@ -111,13 +111,13 @@ def _write_letters(path):
 
 
 def _without_network(make):
-    """The entry of `fetch_conll2000`, with an address where nobody answers."""
+    """The entry of `load_conll2000`, with an address where nobody answers."""
     import dataclasses
     import hashlib
     from unittest import mock
 
-    from sklearn_fw.datasets import _conll
-    from sklearn_fw.datasets._fetch import Remote
+    from sklearn_fw.datasets import _conll, _files
+    from sklearn_fw.datasets._files import Remote
 
     def run(a):
         digest = hashlib.sha256(COLUMNS.encode()).hexdigest()
@@ -125,10 +125,13 @@ def _without_network(make):
             part: Remote(f"http://127.0.0.1:9/{part}.txt.gz", 10_000, digest)
             for part in ("train", "test")
         }
-        with mock.patch.object(_conll, "_REMOTE", remotes):
-            return datasets.fetch_conll2000(**a)
+        with (
+            mock.patch.object(_conll, "_REMOTE", remotes),
+            mock.patch.object(_files, "N_RETRIES", 0),
+        ):
+            return datasets.load_conll2000(**a)
 
-    (entry,) = function(datasets.fetch_conll2000, make)
+    (entry,) = function(datasets.load_conll2000, make)
     return [dataclasses.replace(entry, run=run)]
 
 
@@ -154,15 +157,8 @@ def entries():
                 "columns": [None], "separator": [None],
             },
         ),
-        *function(
-            datasets.load_conll2000,
-            lambda: {"data_home": folder() / "conll", "return_X_y": False},
-        ),
         *_without_network(
-            lambda: {
-                "data_home": folder() / "fetched", "download_if_missing": False, "n_retries": 0,
-                "delay": 0.0, "return_X_y": False,
-            },
+            lambda: {"data_home": folder() / "fetched", "download": False, "return_X_y": False},
         ),
         *function(
             datasets.load_mrf_instances,
@@ -192,21 +188,12 @@ def entries():
             },
         ),
         *function(
-            datasets.make_ising_clique,
-            lambda: {"n_variables": 3, "coupling": 1.0, "field": 1.0, "random_state": 0},
-        ),
-        *function(
-            datasets.make_ising_grid,
+            datasets.make_ising,
             lambda: {
-                "shape": (2, 3), "coupling": 1.0, "field": 1.0, "attractive": False,
-                "random_state": 0,
+                "graph": "grid", "size": (2, 3), "coupling": 1.0, "field": 1.0,
+                "attractive": False, "random_state": 0,
             },
-        ),
-        *function(
-            datasets.make_ising_rbm,
-            lambda: {
-                "n_visible": 2, "n_hidden": 2, "coupling": 1.0, "field": 1.0, "random_state": 0,
-            },
+            variants={"graph": ["bipartite"]},
         ),
         *function(
             datasets.make_label_grids,
@@ -225,13 +212,10 @@ def entries():
         *function(
             datasets.make_snakes,
             lambda: {
-                "n_samples": 2, "length": 3, "n_test": 1, "margin": 1, "random_state": 0,
-                "return_X_y": False,
+                "n_samples": 2, "length": 3, "n_test": 1, "margin": 1, "form": "grid",
+                "random_state": 0, "return_X_y": False,
             },
-        ),
-        *function(
-            datasets.snake_graphs, lambda: {"X": [np.eye(6)[:4].reshape(2, 2, 6)]},
-            variants={"edge_features": [False]},
+            variants={"form": ["graph", "edge_features"]},
         ),
         *function(random_fields.load_bif, lambda: {"path": folder() / "net.bif"}),
         *function(random_fields.load_uai, lambda: {"path": folder() / "field.uai"}),

@@ -12,19 +12,13 @@ from sklearn_fw.inspection import (
     MemorizationDisplay,
     MemorizationReport,
     SensitivityDisplay,
-    class_loss_sensitivity,
     corrupt_inputs,
     corrupt_labels,
     critical_sample_ratio,
-    exact_critical_samples_linear,
     example_difficulty,
     feature_radius,
-    gini_coefficient,
-    input_gradient,
-    langevin_adversarial_search,
     loss_sensitivity,
     memorization_curve,
-    regularization_frontier,
     track_memorization,
 )
 
@@ -62,8 +56,8 @@ def searched():
 def unrolled():
     return {
         "estimator": network(), "X": rows(), "y": labels(), "n_steps": 2, "eval_every": 1,
-        "norm": 1, "include_direct": True, "learning_rate": 0.1, "momentum": 0.5, "batch_size": 5,
-        "random_state": 0,
+        "norm": 1, "include_direct": True, "by_class": False, "learning_rate": 0.1,
+        "momentum": 0.5, "batch_size": 5, "random_state": 0,
     }  # fmt: skip
 
 
@@ -110,31 +104,14 @@ def functions():
     limits = {("feature_range.0", "*"): "infinite", ("feature_range.1", "*"): "infinite"}
     return [
         *function(critical_sample_ratio, searched, allows=wide | limits),
-        *function(langevin_adversarial_search, searched, allows=wide | limits),
-        *function(
-            exact_critical_samples_linear,
-            lambda: {"estimator": fitted(), "X": rows(6), "radius": 0.5},
-            allows=wide,
-        ),
         *function(feature_radius, lambda: {"X": rows(), "share": 0.1}),
         *function(
-            input_gradient,
-            lambda: {
-                "estimator": fitted(), "X": rows(6), "target": labels(6), "objective": "margin",
-                "gradient": "analytic",
-            },
-        ),
-        *function(
             loss_sensitivity, lambda: {**unrolled(), "method": "unrolled"}, allows=texts
-        ),
-        *function(
-            class_loss_sensitivity, lambda: {**unrolled(), "method": "unrolled"}, allows=texts
         ),
         *function(
             loss_sensitivity, influenced, "inspection.loss_sensitivity.influence",
             allows=texts,
         ),
-        *function(gini_coefficient, lambda: {"g": np.array([1.0, 2.0, 3.0])}),
         *function(example_difficulty, difficult, allows=texts),
         *function(
             corrupt_labels,
@@ -161,14 +138,6 @@ def functions():
                 "random_state": 0,
             },
             allows=texts, infinite=True,
-        ),
-        *function(
-            regularization_frontier,
-            lambda: {
-                **judged(), "param_name": "alpha", "param_range": [0.1, 1.0], "n_epochs": 1,
-                "n_jobs": None, "random_state": 0,
-            },
-            allows=texts,
         ),
     ]  # fmt: skip
 

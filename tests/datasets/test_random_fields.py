@@ -5,21 +5,14 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
-from sklearn_fw.datasets import (
-    load_mrf_instances,
-    make_digit_inpainting,
-    make_ising_clique,
-    make_ising_grid,
-    make_ising_rbm,
-)
+from sklearn_fw.datasets import load_mrf_instances, make_ising
 from sklearn_fw.random_fields import PairwiseMRF, save_uai
 
 MAKERS = {
-    "clique": lambda **options: make_ising_clique(7, **options),
-    "grid": lambda **options: make_ising_grid((3, 4), **options),
-    "rbm": lambda **options: make_ising_rbm(3, 5, **options),
+    "clique": lambda **options: make_ising("clique", 7, **options),
+    "grid": lambda **options: make_ising("grid", (3, 4), **options),
+    "bipartite": lambda **options: make_ising("bipartite", (3, 5), **options),
 }
 
 
@@ -37,7 +30,7 @@ def numbers(mrf):
 
 class TestIsing:
     def test_clique(self):
-        mrf = make_ising_clique(40, coupling=3.0, field=0.5, random_state=0)
+        mrf = make_ising("clique", 40, coupling=3.0, field=0.5, random_state=0)
         assert mrf.edges.tolist() == [list(pair) for pair in itertools.combinations(range(40), 2)]
         h, J = numbers(mrf)
         rng = np.random.RandomState(0)
@@ -46,7 +39,13 @@ class TestIsing:
 
     @pytest.mark.parametrize("attractive", [False, True])
     def test_grid(self, attractive):
-        mrf = make_ising_grid((6, 9), attractive=attractive, random_state=np.random.RandomState(4))
+        mrf = make_ising(
+            "grid",
+            (6, 9),
+            coupling=4.0,
+            attractive=attractive,
+            random_state=np.random.RandomState(4),
+        )
         row, column = np.divmod(mrf.edges, 9)
         steps = np.column_stack([np.diff(row), np.diff(column)])
         assert set(map(tuple, steps.tolist())) == {(0, 1), (1, 0)}
@@ -55,11 +54,11 @@ class TestIsing:
         assert abs(h).max() <= 1.0
         assert (J.min() >= 0) == attractive
         assert 3.5 < abs(J).max() <= 4.0
-        repeated = make_ising_grid((6, 9), attractive=attractive, random_state=4)
+        repeated = make_ising("grid", (6, 9), coupling=4.0, attractive=attractive, random_state=4)
         np.testing.assert_array_equal(repeated.theta, mrf.theta)
 
     def test_rbm(self):
-        mrf = make_ising_rbm(30, 50, coupling=0.5, field=2.0, random_state=0)
+        mrf = make_ising("bipartite", (30, 50), coupling=0.5, field=2.0, random_state=0)
         assert mrf.edges.tolist() == [[i, j] for i in range(30) for j in range(30, 80)]
         h, J = numbers(mrf)
         assert J.std() == pytest.approx(0.5, rel=0.05)
@@ -75,96 +74,26 @@ class TestIsing:
         expected = spins @ h + (spins[:, i] * spins[:, j]) @ J
         np.testing.assert_allclose(mrf.score(X), expected, rtol=0, atol=1e-12)
 
-    @pytest.mark.parametrize("name", MAKERS)
-    def test_random_state(self, name):
-        make = MAKERS[name]
-        thetas = {make(random_state=seed).theta.tobytes() for seed in (0, 1, 2)}
-        assert len(thetas) == 3
-        np.testing.assert_array_equal(make(random_state=0).theta, make(random_state=0).theta)
-        assert make().theta.shape == make(random_state=0).theta.shape
-
     def test_smallest(self):
-        for mrf in (make_ising_clique(1), make_ising_grid((1, 1)), make_ising_rbm(1, 1)):
+        for graph, size in (("clique", 1), ("grid", (1, 1)), ("bipartite", (1, 1))):
+            mrf = make_ising(graph, size)
             assert mrf.n_edges == mrf.n_variables - 1
-        np.testing.assert_array_equal(make_ising_clique(3, coupling=0, field=0).theta, 0.0)
-
-    @pytest.mark.parametrize(
-        "make, message",
-        [
-            (lambda: make_ising_clique(0), "n_variables == 0, must be >= 1"),
-            (lambda: make_ising_clique(coupling=-1.0), "coupling == -1.0, must be >= 0"),
-            (lambda: make_ising_clique(field=np.inf), "field must be finite, got inf"),
-            (lambda: make_ising_grid(5), "shape must hold the numbers of rows and columns, got 5"),
-            (lambda: make_ising_grid((5, 0)), "an entry of shape == 0, must be >= 1"),
-            (lambda: make_ising_grid(field=-1.0), "field == -1.0, must be >= 0"),
-            (lambda: make_ising_rbm(n_visible=0), "n_visible == 0, must be >= 1"),
-            (lambda: make_ising_rbm(n_hidden=0), "n_hidden == 0, must be >= 1"),
-            (lambda: make_ising_rbm(coupling=-1.0), "coupling == -1.0, must be >= 0"),
-        ],
-    )
-    def test_wrong_parameters_are_refused(self, make, message):
-        with pytest.raises(ValueError, match=message):
-            make()
-
-
-class TestDigits:
-    def test_images(self):
-        digits = make_digit_inpainting(patch=3, n_test=70, random_state=5)
-        images, labels = load_digits(return_X_y=True)
-        known = {((x > 7) * 1).tobytes(): y for x, y in zip(images, labels)}
-        assert digits.X_train.shape == (1727, 64)
-        assert digits.X_train.dtype == digits.X_hidden.dtype == np.int64
-        X, y = np.concatenate([digits.X_train, digits.X_test]), [*digits.y_train, *digits.y_test]
-        assert set(np.unique(X)) == {0, 1}
-        ones = sorted(map(tuple, (images > 7).astype(int)))
-        assert sorted(map(tuple, X)) == ones  # each image once
-        right = [known[x.tobytes()] == label for x, label in zip(X, y)]
-        assert np.mean(right) > 0.99  # a few binary images belong to two digits
-
-    @pytest.mark.parametrize("patch", [1, 3, 4, 8])
-    def test_hidden_square(self, patch):
-        digits = make_digit_inpainting(patch=patch)
-        np.testing.assert_array_equal(digits.X_hidden == -1, digits.mask)
-        visible = ~digits.mask
-        np.testing.assert_array_equal(digits.X_hidden[visible], digits.X_test[visible])
-        corners = set()
-        for mask in digits.mask.reshape(-1, 8, 8):
-            rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-            assert len(rows) == len(columns) == patch
-            assert mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].all()
-            corners.add((rows[0], columns[0]))
-        assert {r for r, _ in corners} == {c for _, c in corners} == set(range(9 - patch))
-
-    def test_edges(self):
-        edges = make_digit_inpainting().edges
-        assert edges.shape == (306, 2)
-        expected = {
-            (8 * r + c, 8 * (r + down) + c + right)
-            for r, c in itertools.product(range(8), repeat=2)
-            for down, right in [(0, 1), (1, 0), (1, 1), (1, -1), (0, 2), (2, 0)]
-            if 0 <= r + down < 8 and 0 <= c + right < 8
-        }
-        assert set(map(tuple, edges.tolist())) == expected
-        assert np.all(edges[:, 0] < edges[:, 1])
-
-    def test_random_state(self):
-        one, same, other = (make_digit_inpainting(random_state=seed) for seed in (0, 0, 1))
-        np.testing.assert_array_equal(one.X_hidden, same.X_hidden)
-        assert not np.array_equal(one.X_hidden, other.X_hidden)
-        assert "1697 training and 100 test images" in one.DESCR
+        np.testing.assert_array_equal(make_ising(size=3, coupling=0, field=0).theta, 0.0)
 
     @pytest.mark.parametrize(
         "params, message",
         [
-            ({"patch": 0}, "patch == 0, must be >= 1"),
-            ({"patch": 9}, "patch == 9, must be <= 8"),
-            ({"n_test": 0}, "n_test == 0, must be >= 1"),
-            ({"n_test": 1797}, "n_test == 1797, must be <= 1796"),
+            ({"graph": "tree"}, "graph must be one of 'bipartite', 'clique', 'grid'"),
+            ({"size": 0}, "size == 0, must be >= 1"),
+            ({"coupling": -1.0}, "coupling == -1.0, must be >= 0"),
+            ({"field": np.inf}, "field must be finite, got inf"),
+            ({"graph": "grid", "size": 5}, "size must hold two integers for graph='grid', got 5"),
+            ({"graph": "bipartite", "size": (5, 0)}, "an entry of size == 0, must be >= 1"),
         ],
     )
     def test_wrong_parameters_are_refused(self, params, message):
         with pytest.raises(ValueError, match=message):
-            make_digit_inpainting(**params)
+            make_ising(**params)
 
 
 @pytest.fixture
@@ -174,7 +103,7 @@ def small_home(tmp_path):
     folder.mkdir(parents=True)
     instances = {}
     for number in (820, 3, 101):
-        mrf = make_ising_clique(3, random_state=number)
+        mrf = make_ising("clique", 3, random_state=number)
         score = mrf.score(labelings(3))
         log_z = np.logaddexp.reduce(score)
         p = np.exp(score - log_z) @ labelings(3)
@@ -268,7 +197,7 @@ class TestInstances:
         assert len(grids.mrfs) == 15
         assert grids.filenames[1].endswith("Tr2.uai")
         assert grids.couplings.tolist() == [4.0] * 15
-        lattice = set(map(tuple, make_ising_grid((5, 5)).edges.tolist()))
+        lattice = set(map(tuple, make_ising("grid", (5, 5), coupling=4.0).edges.tolist()))
         for i, mrf in enumerate(grids.mrfs):
             assert set(map(tuple, mrf.edges.tolist())) == lattice
             h, J, constant = mrf.to_ising()

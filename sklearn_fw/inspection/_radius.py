@@ -7,9 +7,9 @@ from .._core.validation import (
     check_list,
     check_magnitude,
     check_positive,
-    check_table,
 )  # fmt: skip
 from .._core.warnings import warn
+from ._classifiers import check_rows
 
 # The paper's box is 0.3 of 255 grey levels. One that is smaller by this is hardly meant.
 LEAST_SHARE = 1e-5
@@ -47,8 +47,7 @@ def feature_radius(X, share=0.1):
     >>> feature_radius(X)[[0, 12]].round(2)
     array([ 0.08, 31.4 ])
     """
-    X = check_table(X, dtype=np.float64)
-    check_magnitude(X, "X")
+    X = check_rows(X)
     share = check_positive(share, "share")
     size = np.abs(X).max(axis=0)
     scaled = X / np.where(size > 0.0, size, 1.0)  # squares of these are numbers

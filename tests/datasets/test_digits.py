@@ -1,10 +1,12 @@
-"""Words of digits follow their recipe."""
+"""Words of digits follow their recipe, and squares of their images are hidden."""
+
+import itertools
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from sklearn_fw.datasets import make_digit_words
+from sklearn_fw.datasets import make_digit_inpainting, make_digit_words
 
 
 def recipe(n_words, seed, images, digits, transition, pool):
@@ -87,14 +89,11 @@ def test_validation_words_have_images_of_their_own():
     assert list(words)[: len(names)] == list(names)
 
 
-def test_options():
+def test_equal_lengths_stay_an_object_array():
     words = make_digit_words(3, 2, noise=0, min_length=2, max_length=2, bias=False)
     assert [x.shape for x in words.X_train] == [(2, 64)] * 3
-    assert words.X_train.shape == (3,)  # equal lengths stay an object array
-    clean = {row.tobytes() for row in load_digits().data / 16}
-    assert all(row.tobytes() in clean for x in words.X_test for row in x)
-    X_train, y_train, X_test, y_test = make_digit_words(3, 2, return_X_y=True)
-    assert (len(X_train), len(y_train), len(X_test), len(y_test)) == (3, 3, 2, 2)
+    assert words.X_train.shape == (3,)
+    assert [len(part) for part in make_digit_words(3, 2, return_X_y=True)] == [3, 3, 2, 2]
 
 
 def test_random_state():
@@ -125,3 +124,63 @@ def test_random_state():
 def test_wrong_parameters_are_refused(params, message):
     with pytest.raises(ValueError, match=message):
         make_digit_words(**params)
+
+
+class TestInpainting:
+    def test_images(self):
+        digits = make_digit_inpainting(patch=3, n_test=70, random_state=5)
+        images, labels = load_digits(return_X_y=True)
+        known = {((x > 7) * 1).tobytes(): y for x, y in zip(images, labels)}
+        assert digits.X_train.shape == (1727, 64)
+        assert digits.X_train.dtype == digits.X_hidden.dtype == np.int64
+        X, y = np.concatenate([digits.X_train, digits.X_test]), [*digits.y_train, *digits.y_test]
+        assert set(np.unique(X)) == {0, 1}
+        ones = sorted(map(tuple, (images > 7).astype(int)))
+        assert sorted(map(tuple, X)) == ones  # each image once
+        right = [known[x.tobytes()] == label for x, label in zip(X, y)]
+        assert np.mean(right) > 0.99  # a few binary images belong to two digits
+
+    @pytest.mark.parametrize("patch", [1, 3, 4, 8])
+    def test_hidden_square(self, patch):
+        digits = make_digit_inpainting(patch=patch)
+        np.testing.assert_array_equal(digits.X_hidden == -1, digits.mask)
+        visible = ~digits.mask
+        np.testing.assert_array_equal(digits.X_hidden[visible], digits.X_test[visible])
+        corners = set()
+        for mask in digits.mask.reshape(-1, 8, 8):
+            rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+            assert len(rows) == len(columns) == patch
+            assert mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].all()
+            corners.add((rows[0], columns[0]))
+        assert {r for r, _ in corners} == {c for _, c in corners} == set(range(9 - patch))
+
+    def test_edges(self):
+        edges = make_digit_inpainting().edges
+        assert edges.shape == (306, 2)
+        expected = {
+            (8 * r + c, 8 * (r + down) + c + right)
+            for r, c in itertools.product(range(8), repeat=2)
+            for down, right in [(0, 1), (1, 0), (1, 1), (1, -1), (0, 2), (2, 0)]
+            if 0 <= r + down < 8 and 0 <= c + right < 8
+        }
+        assert set(map(tuple, edges.tolist())) == expected
+        assert np.all(edges[:, 0] < edges[:, 1])
+
+    def test_random_state(self):
+        one, same, other = (make_digit_inpainting(random_state=seed) for seed in (0, 0, 1))
+        np.testing.assert_array_equal(one.X_hidden, same.X_hidden)
+        assert not np.array_equal(one.X_hidden, other.X_hidden)
+        assert "1697 training and 100 test images" in one.DESCR
+
+    @pytest.mark.parametrize(
+        "params, message",
+        [
+            ({"patch": 0}, "patch == 0, must be >= 1"),
+            ({"patch": 9}, "patch == 9, must be <= 8"),
+            ({"n_test": 0}, "n_test == 0, must be >= 1"),
+            ({"n_test": 1797}, "n_test == 1797, must be <= 1796"),
+        ],
+    )
+    def test_wrong_parameters_are_refused(self, params, message):
+        with pytest.raises(ValueError, match=message):
+            make_digit_inpainting(**params)

@@ -1,12 +1,13 @@
-"""Words written with the digits that scikit-learn carries."""
+"""Words and images to complete, of the digits that scikit-learn carries."""
 
 from numbers import Integral
 
 import numpy as np
 from sklearn.datasets import load_digits
-from sklearn.utils import Bunch, check_scalar
+from sklearn.utils import Bunch
 
 from .._core.validation import check_flag, check_moderate, check_random_state
+from ._grids import check_size, grid_edges
 
 # Images in a random order: first those for training, last those for testing; validation words, when
 # there are any, get the first half of the latter.
@@ -14,7 +15,7 @@ N_TRAIN_IMAGES = 900
 N_VALID_IMAGES = 448
 MOST_WORDS, LONGEST_WORD = 10**7, 10**5
 
-DESCR = """\
+WORDS_DESCR = """\
 Words of handwritten digits
 ---------------------------
 
@@ -30,6 +31,24 @@ parts use disjoint images.
 The images are the test part of the Optical Recognition of Handwritten Digits data set of
 the UCI Machine Learning Repository (E. Alpaydin and C. Kaynak, 1998).
 """
+
+INPAINTING_DESCR = """\
+In-painting of handwritten digits
+---------------------------------
+
+Binary images of digits; in the test images a square of pixels is hidden.
+
+:Samples: {n_train} training and {n_test} test images
+:Variables: 64 pixels (8 x 8), 1 for ink
+:Hidden: {patch} x {patch} pixels of each test image, anywhere
+
+The images are the test part of the Optical Recognition of Handwritten Digits data set of
+the UCI Machine Learning Repository (E. Alpaydin and C. Kaynak, 1998).
+"""
+
+INK = 7  # of 16: pixels above it are 1
+# Rows and columns from a pixel to its neighbours.
+OFFSETS = [(0, 1), (1, 0), (1, 1), (1, -1), (0, 2), (2, 0)]
 
 
 def make_digit_words(
@@ -106,17 +125,12 @@ def make_digit_words(
     >>> words.X_train[0].shape, words.y_train[0]
     ((7, 65), array([5, 7, 2, 6, 3, 6, 5]))
     """
-    n_train = int(check_scalar(n_train, "n_train", Integral, min_val=1, max_val=MOST_WORDS))
-    n_test = int(check_scalar(n_test, "n_test", Integral, min_val=1, max_val=MOST_WORDS))
-    n_valid = int(check_scalar(n_valid, "n_valid", Integral, min_val=0, max_val=MOST_WORDS))
+    n_train = check_size(n_train, "n_train", 1, MOST_WORDS)
+    n_test = check_size(n_test, "n_test", 1, MOST_WORDS)
+    n_valid = check_size(n_valid, "n_valid", 0, MOST_WORDS)
     noise = check_moderate(noise, "noise")
-    min_length = int(
-        check_scalar(min_length, "min_length", Integral, min_val=1, max_val=LONGEST_WORD)
-    )
-    if check_scalar(max_length, "max_length", Integral, max_val=LONGEST_WORD) < min_length:
-        raise ValueError(
-            f"max_length == {max_length}, must be >= {min_length}, which is min_length"
-        )
+    min_length = check_size(min_length, "min_length", 1, LONGEST_WORD)
+    max_length = check_size(max_length, "max_length", min_length, LONGEST_WORD)
     bias = check_flag(bias, "bias")
     check_flag(return_X_y, "return_X_y")
     rng, rng_train, rng_test = _generators(random_state)
@@ -148,7 +162,7 @@ def make_digit_words(
         return tuple(parts.values())
     return Bunch(
         **parts, transition=transition, image_shape=(8, 8), target_names=np.arange(10),
-        DESCR=DESCR.format(
+        DESCR=WORDS_DESCR.format(
             sizes=f"{n_train} training{valid} and {n_test}", min_length=min_length,
             max_length=max_length, bias=" and a constant 1" if bias else "",
         ),
@@ -173,3 +187,74 @@ def _draw_digits(rng, transition, min_length, max_length):
     for t in range(1, n_digits):
         digits[t] = rng.choice(10, p=transition[digits[t - 1]])
     return digits
+
+
+def make_digit_inpainting(patch=4, n_test=100, *, random_state=0):
+    """Make binary images of digits of which a square is to be completed.
+
+    A table of states to learn a random field from, and test images with hidden pixels: choose it
+    for examples of learning and of conditional marginals. Needs no file.
+
+    Parameters
+    ----------
+    patch : int, default=4
+        Rows and columns of the hidden square, from 1 to 8.
+    n_test : int, default=100
+        Number of test images, from 1 to 1796; the others are for training.
+    random_state : int, RandomState instance or None, default=0
+        Chooses the test images and the places of the squares.
+
+    Returns
+    -------
+    Bunch
+        ``X_train``: int64 ndarray of shape (n_train, 64), 1 for ink.
+        ``X_test``: int64 ndarray of shape (n_test, 64), the complete test images.
+        ``X_hidden``: the same with -1 at hidden pixels.
+        ``mask``: bool ndarray of shape (n_test, 64), True at hidden pixels.
+        ``y_train``, ``y_test``: int64 ndarrays of shape (n_train,) and (n_test,), the digits.
+        ``edges``: int64 ndarray of shape (306, 2), pixels joined with those one step to the right,
+        below and on both diagonals below, and two steps to the right and below.
+        ``image_shape``: (8, 8).  ``DESCR``: str.
+
+    See Also
+    --------
+    sklearn.datasets.load_digits : The images.
+
+    Notes
+    -----
+    A pixel is ink if its value is above 7 of 16. The permutation of all images is drawn first (its
+    first n_test are for testing), then the upper and then the left ends of all squares.
+
+    References
+    ----------
+    .. [1] Nowozin, Rother, Bagon, Sharp, Yao and Kohli, Decision tree fields, ICCV 2011: the
+       in-painting of occluded characters that this imitates.
+
+    Examples
+    --------
+    >>> from sklearn_fw.datasets import make_digit_inpainting
+    >>> digits = make_digit_inpainting(patch=3)
+    >>> digits.X_train.shape, digits.X_hidden.shape, digits.mask.sum(axis=1)[:2]
+    ((1697, 64), (100, 64), array([9, 9]))
+    """
+    images, digits = load_digits(return_X_y=True)
+    patch = check_size(patch, "patch", 1, 8)
+    n_test = check_size(n_test, "n_test", 1, len(images) - 1)
+    rng = check_random_state(random_state)
+    X = (images > INK).astype(np.int64)
+    order = rng.permutation(len(X))
+    test, train = order[:n_test], order[n_test:]
+    top, left = rng.randint(9 - patch, size=(2, n_test, 1))
+    row, column = np.divmod(np.arange(64), 8)
+    mask = (row >= top) & (row < top + patch) & (column >= left) & (column < left + patch)
+    return Bunch(
+        X_train=X[train],
+        X_test=X[test],
+        X_hidden=np.where(mask, -1, X[test]),
+        mask=mask,
+        y_train=digits[train],
+        y_test=digits[test],
+        edges=grid_edges(8, 8, OFFSETS),
+        image_shape=(8, 8),
+        DESCR=INPAINTING_DESCR.format(n_train=len(train), n_test=len(test), patch=patch),
+    )

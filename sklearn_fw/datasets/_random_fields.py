@@ -1,4 +1,4 @@
-"""Published random fields with exact answers, from files that the user has."""
+"""Markov random fields: random spin glasses, and published ones with exact answers from files."""
 
 import json
 import re
@@ -7,11 +7,14 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .._core.files import damage, read_text
-from .._core.validation import check_choice
+from .._core.validation import check_choice, check_flag, check_moderate, check_random_state
 from ..random_fields import PairwiseMRF
 from ._files import Origin, find_file
+from ._grids import check_size, grid_edges
 
-INSTANCES_DESCR = """\
+# So large a complete graph, or grid, still fits into memory.
+MOST_SPINS, MOST_ROWS = 10_000, 100_000
+DESCR = """\
 {title}
 {line}
 
@@ -52,6 +55,90 @@ _INSTANCES = {
 MAPPING = "must map names of files, which end with a number, to log_partition and node_marginals"
 
 
+def make_ising(
+    graph="clique", size=10, *, coupling=1.0, field=1.0, attractive=False, random_state=None
+):
+    """Make a random field of spins: a spin glass on a complete graph, a grid or a bipartite graph.
+
+    The standard tests of approximate inference: as couplings grow, frustrated cycles make
+    relaxations on local consistency useless. With spins -1 (state 0) and 1 (state 1)::
+
+        log p(s) = sum_i h_i s_i + sum_{ij} J_ij s_i s_j - log Z
+        h_i ~ U[-field, field],  J_ij ~ U[-coupling, coupling]
+
+    Parameters
+    ----------
+    graph : {"clique", "grid", "bipartite"}, default="clique"
+        Spins that all depend on each other; on a grid, each joined to its four neighbors, which
+        elimination solves up to about 20 rows; or a restricted Boltzmann machine, of which visible
+        spins come first, with ``h_i ~ N(0, field^2)`` and ``J_ij ~ N(0, coupling^2)``.
+    size : int or tuple of two int, default=10
+        Number of spins of a clique; rows and columns of a grid; visible and hidden spins.
+    coupling : float, default=1.0
+        Largest absolute coupling, or its standard deviation, in nats. Published: 0.5, 1, 2, ..., 8
+        for cliques, 4 for grids.
+    field : float, default=1.0
+        Largest absolute field, or its standard deviation, in nats.
+    attractive : bool, default=False
+        Whether no coupling is negative, so that all favor equal neighbors, ``J_ij ~ U[0,
+        coupling]``. Then minimum cuts find the best labelling.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same field in every call.
+
+    Returns
+    -------
+    mrf : PairwiseMRF
+        Random field; variable ``row * n_columns + column`` of a grid.
+
+    See Also
+    --------
+    load_mrf_instances : The published instances with their marginals.
+
+    Notes
+    -----
+    Fields are drawn first, then couplings in the order of ``edges``: variable by variable, on a
+    grid to the right neighbor and then to the one below.
+
+    References
+    ----------
+    .. [1] Krishnan, Lacoste-Julien and Sontag, Barrier Frank-Wolfe for marginal inference,
+       NIPS 2015.
+
+    Examples
+    --------
+    >>> from sklearn_fw.datasets import make_ising
+    >>> mrf = make_ising("grid", (2, 3), coupling=4.0, random_state=0)
+    >>> mrf
+    PairwiseMRF(n_variables=6, n_edges=7, n_states=2)
+    >>> mrf.edges.tolist()
+    [[0, 1], [0, 3], [1, 2], [1, 4], [2, 5], [3, 4], [4, 5]]
+    """
+    check_choice(graph, "graph", ("bipartite", "clique", "grid"))
+    coupling, field = check_moderate(coupling, "coupling"), check_moderate(field, "field")
+    check_flag(attractive, "attractive")
+    if graph == "clique":
+        n_variables = check_size(size, "size", 1, MOST_SPINS)
+        edges = np.column_stack(np.triu_indices(n_variables, k=1))
+    else:
+        flat = isinstance(size, tuple | list) or (isinstance(size, np.ndarray) and size.ndim == 1)
+        if not flat or len(size) != 2:
+            raise ValueError(f"size must hold two integers for graph={graph!r}, got {size!r}")
+        most = MOST_ROWS if graph == "grid" else MOST_SPINS
+        first, second = (check_size(n, "an entry of size", 1, most) for n in size)
+        if graph == "grid":
+            n_variables, edges = first * second, grid_edges(first, second, [(0, 1), (1, 0)])
+        else:
+            n_variables, edges = first + second, np.argwhere(np.ones((first, second))) + [0, first]
+    rng = check_random_state(random_state)
+    if graph == "bipartite":
+        h, J = rng.normal(size=n_variables), rng.normal(size=len(edges))
+        J = np.abs(J) if attractive else J
+    else:
+        h = rng.uniform(-1, 1, size=n_variables)
+        J = rng.uniform(0 if attractive else -1, 1, size=len(edges))
+    return PairwiseMRF.from_ising(field * h, coupling * J, edges)
+
+
 def load_mrf_instances(data_home=None, *, name="cliques"):
     """Load published random fields with exact log Z and marginals from files you have.
 
@@ -82,7 +169,7 @@ def load_mrf_instances(data_home=None, *, name="cliques"):
 
     See Also
     --------
-    make_ising_clique, make_ising_grid : Instances of the same distributions.
+    make_ising : Instances of the same distributions.
 
     Notes
     -----
@@ -128,7 +215,7 @@ def load_mrf_instances(data_home=None, *, name="cliques"):
         node_marginals=[marginals.reshape(-1, 2) for *_, marginals in instances],
         couplings=couplings,
         filenames=filenames,
-        DESCR=INSTANCES_DESCR.format(
+        DESCR=DESCR.format(
             title=title,
             line="-" * len(title),
             text=text,
@@ -163,10 +250,7 @@ def _read_answer(path, stem, exact):
         log_partition = float(exact["log_partition"])
         marginals = np.array(exact["node_marginals"], dtype=np.float64)
     except (IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
-        raise damage(
-            path,
-            f"{MAPPING}, but {stem!r:.60}: {error!r:.200}",
-        ) from None
+        raise damage(path, f"{MAPPING}, but {stem!r:.60}: {error!r:.200}") from None
     finite = np.isfinite(log_partition) and np.all((marginals >= 0) & (marginals <= 1))
     paired = marginals.ndim == 1 and marginals.size % 2 == 0
     if not (finite and paired and np.allclose(marginals.reshape(-1, 2).sum(axis=1), 1, atol=1e-3)):
