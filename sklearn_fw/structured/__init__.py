@@ -16,8 +16,7 @@ from ._models import (
     StructuredModel,
     TreePoseModel,
 )
-from ._paths._path import StructuredPath
-from ._paths._radius_path import RadiusPath
+from ._path import StructuredPath
 from ._prox_linear._score_model import ScoreModel
 from ._prox_linear_svm import ProxLinearStructuredSVM
 from ._solvers import (
@@ -61,7 +60,6 @@ __all__ = [
     "PartModel",
     "Perceptron",
     "ProxLinearStructuredSVM",
-    "RadiusPath",
     "SaddlePointFrankWolfe",
     "ScoreModel",
     "ScoredModel",

@@ -283,13 +283,6 @@ def path():
     )
 
 
-@functools.cache
-def radius_path():
-    solver = structured.SaddlePointFrankWolfe(radius=1.5, norm="l2", block=True)
-    svm = StructuredSVM("multiclass", solver=solver, random_state=0, max_iter=2000)
-    return regularization_path(svm, table(), classes(), eps=0.3)
-
-
 def of_paths():
     allows = {
         ("at", "none"): "None means all", ("y", "none"): "None means no scores",
@@ -309,18 +302,6 @@ def of_paths():
                 },
             },
             aliases=aliases, allows=allows,
-        ),
-        *methods(
-            structured.RadiusPath, radius_path,
-            {
-                "coef_at": {"value": 1.0}, "estimator_at": {"value": 1.0},
-                "gap_at": {"value": 1.0}, "predict": {"X": table(), "at": 1.0},
-                "score_path": {
-                    "X": table(), "y": classes(), "scoring": "accuracy", "at": np.array([1.0]),
-                    "sample_weight": np.linspace(0.5, 2.0, 12),
-                },
-            },
-            aliases={"at": ("radius", "value"), "value": ("radius",)}, allows=allows,
         ),
         *build(
             displays.ConvergenceDisplay,
