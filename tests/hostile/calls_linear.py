@@ -60,10 +60,16 @@ COMMON = {
     "random_state": 0, "verbose": 0,
 }  # fmt: skip
 SOLVERS = [
-    "asaga", "sparse_saga", "lagged_saga", "sag", "svrg", "fista", "sdca", "newton", "auto",
-    "newton_cg", "hogwild", "asyspcd", "n_saga", "epsilon_n_saga", "loopless_svrg", "q_saga",
-    "shared_n_saga", "kromagnon",
-]  # fmt: skip
+    "asaga",
+    "sparse_saga",
+    "lagged_saga",
+    "sag",
+    "svrg",
+    "sdca",
+    "newton",
+    "auto",
+    "newton_cg",
+]
 OBJECTS = [
     lambda: penalties.GroupLasso([[0, 1], [2]], l1=0.1, l2=0.1),
     lambda: penalties.Box(-1.0, 2.0, l2=0.1),

@@ -6,25 +6,16 @@ import functools
 import numpy as np
 
 from sklearn_fw import optim, projections, smoothing
-from sklearn_fw.optim import domains, experimental
+from sklearn_fw.optim import domains
 
 from .calls import build, function, generator, methods
-from .calls_linear import VARIANTS, rows, sparse_rows, two_classes, weights
+from .calls_linear import VARIANTS, rows, two_classes, weights
 
 SOLVERS = {
-    optim.Asaga: {}, optim.LaggedSaga: {}, optim.Sag: {}, optim.Saga: {}, optim.SparseSaga: {},
-    experimental.Hogwild: {"decay": 0.5},
+    optim.Asaga: {}, optim.Saga: {},
     optim.Svrg: {"n_inner": 1.0, "loopless": False, "parallel": False},
-    experimental.NeighborSaga: {
-        "variant": "epsilon_n_saga", "n_neighbors": 3, "epsilon": 0.1, "neighbors": "exact",
-        "switch_to_saga": 2,
-    },
 }  # fmt: skip
-PLAIN = {
-    experimental.AsySPCD: {"step_size": 0.1, "sampling": "shuffle"},
-    experimental.Fista: {"restart": True},
-    optim.Newton: {}, optim.NewtonCG: {"forcing": 0.5}, optim.Sdca: {},
-}  # fmt: skip
+PLAIN = {optim.Newton: {}, optim.NewtonCG: {"forcing": 0.5}, optim.Sdca: {}}
 
 
 def of_solver(cls, params):
@@ -160,44 +151,6 @@ def entries():
             },
             variants={k: v for k, v in VARIANTS.items() if k not in ("warm_start", "fit_intercept")}
             | {"loss": ["squared_hinge"], "x0": [None]},
-        ),
-        *function(
-            experimental.simulate_async,
-            lambda: {
-                "X": rows(), "y": two_classes(), **data, "sample_weight": weights(),
-                "fit_intercept": False, "delay": 2, "max_iter": 5, "tol": 1e-3, "step_size": 0.1,
-                "sampling": "shuffle", "random_state": 0,
-            },
-            variants={"X": [sparse_rows], "sample_weight": [None], "loss": ["squared_hinge"],
-                      "delay": [0, np.arange(3)]},
-        ),
-        *function(
-            optim.overlap_step,
-            lambda: {"overlap": 3.0, "sparsity": 0.1, "kappa": 5.0, "composite": False},
-            variants={"composite": [True]},
-        ),
-        *function(
-            experimental.neighbor_graph,
-            lambda: {
-                "X": rows(), "y": two_classes(), "n_neighbors": 3, "method": "exact",
-                "random_state": 0,
-            },
-            variants={"X": [sparse_rows], "y": [None], "method": ["lsh", "rp_tree", "auto"]},
-            aliases={"method": ("neighbors", "parents")}, infinite=True,
-            allows={
-                ("y", damage): "labels of any kind"
-                for damage in ("dates", "half", "complex_entries")
-            },
-        ),
-        *build(
-            experimental.NeighborGraph,
-            lambda: experimental.neighbor_graph(rows(), None, 2)._asdict(),
-            allows={("*", "*"): "a tuple of arrays; neighbor_graph checks it"},
-        ),
-        *function(experimental.memorization_rate, lambda: {"K": 0.1, "q": 2, "n": 10, "a": 0.5}),
-        *function(
-            experimental.memorization_step, lambda: {"K": 0.1, "rule": "optimal"},
-            variants={"rule": ["shared", "universal"]},
         ),
         *build(
             optim.SaddleConstants,

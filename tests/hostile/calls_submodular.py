@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn_fw import optim
 from sklearn_fw.optim import domains, objectives, set_functions
 
-from .calls import build, function, generator, methods
+from .calls import build, function, methods
 
 
 def root(mask):
@@ -99,14 +99,5 @@ def entries():
                 "start": [None], "callback": [None],
             },
             aliases={"domain": ("lmo", "size"), "objective": ("gradient", "value", "size")},
-        ),
-        *function(optim.pyramidal_width, lambda: {"domain": domains.Simplex(3)}),
-        *function(
-            optim.curvature_constant,
-            lambda: {
-                "objective": objectives.LeastSquares(generator(8).normal(size=(4, 3)), np.ones(4)),
-                "domain": domains.L1Ball(3),
-            },
-            raises=(NotImplementedError,),
         ),
     ]  # fmt: skip

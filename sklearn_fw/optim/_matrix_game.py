@@ -7,19 +7,14 @@ import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from scipy.sparse.linalg import LinearOperator
 
-from ..._core.budget import time_budget
-from ..._core.loop import IterativeMethod, drive
-from ..._core.validation import (
-    check_choice,
-    check_integer,
-    check_not_negative,
-    check_table,
-)
-from .._ends import fields_of
-from .._frank_wolfe._iterate import check_answer, start_of
-from ..domains import DenseAtom, Simplex
-from ..domains._base import ask, check_domain
+from .._core.budget import time_budget
+from .._core.loop import IterativeMethod, drive
+from .._core.validation import check_choice, check_integer, check_not_negative, check_table
+from ._ends import fields_of
+from ._frank_wolfe._iterate import check_answer, start_of
 from ._saddle_point import split_start
+from .domains import DenseAtom, Simplex
+from .domains._base import ask, check_domain
 
 
 def solve_matrix_game(

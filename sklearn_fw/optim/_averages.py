@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._core.validation import (
+from .._core.validation import (
     check_array_of_numbers,
     check_integer,
     check_magnitude,

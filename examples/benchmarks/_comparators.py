@@ -1,20 +1,17 @@
-"""Methods that the incremental ones are compared with: full gradients, and single coordinates."""
+"""Methods that SAGA is compared with: FISTA, asynchronous coordinate descent and Hogwild."""
 
-from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_scalar
 
-from ..._core.validation import check_choice, check_positive, is_auto
-from ..._kernels import lazy
-from .._incremental._crew import Crew
-from .._incremental._engines import bounds_of
-from .._incremental._run import PlainRun, Point, Solver
-
-coordinate = lazy("incremental.coordinate")
-incremental = lazy("incremental.incremental")
-random = lazy("common.random")
+from sklearn_fw._kernels._jit import inner, njit
+from sklearn_fw._kernels.common.atomics import add, load
+from sklearn_fw._kernels.common.losses import derivative
+from sklearn_fw._kernels.common.random import draw, shuffle
+from sklearn_fw._kernels.incremental.incremental import Separable, proximal, weight_of
+from sklearn_fw.optim._incremental._engines import Crew, bounds_of
+from sklearn_fw.optim._incremental._run import IncrementalSolver, PlainRun, Point, Run, Solver
 
 
 class FistaRun(PlainRun):
@@ -96,21 +93,16 @@ class FistaRun(PlainRun):
 
 
 class Fista(Solver):
-    """Accelerated proximal gradient descent (FISTA) with backtracking, for any penalty.
+    """Accelerated proximal gradient descent with backtracking, for any penalty.
 
-    An iteration costs two products with X, or more while the step is being found.
-
-    Parameters
-    ----------
-    restart : bool, default=True
-        Forget the momentum whenever it points uphill; False is the method as published.
+    ``restart`` forgets the momentum whenever it points uphill; without it the method is as
+    published.
     """
 
     def __init__(self, *, restart=True):
         self.restart = restart
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
-        check_scalar(self.restart, "restart", (bool, np.bool_))
         return FistaRun(problem, self, tol=tol, rng=rng, start=start)
 
 
@@ -124,23 +116,21 @@ class Coordinates(Point):
         self.active = active = np.sort(problem.active)
         weight = None if weight is None else weight[active]
         self.target = problem.target()._replace(y=problem.y[active], weight=weight)
-        self.penalty = incremental.Separable(
-            float(penalty.l1), float(penalty.l2), bounds_of(penalty, problem)
-        )
+        self.penalty = Separable(float(penalty.l1), float(penalty.l2), bounds_of(penalty, problem))
         X = problem.X if active.size == problem.n_rows else problem.X[active]
         ones = np.full((active.size, 1), problem.fit_intercept, dtype=X.dtype)
         columns = sp.csc_array(sp.hstack([sp.csr_array(X), sp.csr_array(ones)], format="csc"))
-        self.columns = coordinate.Columns(columns.data, columns.indices, columns.indptr)
+        self.columns = Columns(columns.data, columns.indices, columns.indptr)
         self.crew = Crew(n_workers)
         self.x, self.scores = np.zeros(problem.n_columns + 1), np.zeros(active.size)
         self.curvature = np.empty(self.x.size)
-        coordinate.curvatures(self.columns, weight, self.curvature)
+        curvatures(self.columns, weight, self.curvature)
         self.curvature *= problem.loss.smoothness
 
     def set_step(self, step_size):
         """Fix the step sizes."""
         used = self.curvature > 0.0
-        if is_auto(step_size):
+        if step_size == "auto":
             self.step = np.zeros_like(self.curvature)
             np.divide(1.0, self.curvature, out=self.step, where=used)
         elif step_size == "theory":
@@ -169,7 +159,7 @@ class Coordinates(Point):
         team = None if self.crew.size == 1 else True
 
         def work(part, worker):
-            coordinate.coordinate_epoch(
+            coordinate_epoch(
                 self.columns, self.target, self.penalty, part, self.x, self.scores, self.step, team
             )
             return 0.0
@@ -196,9 +186,9 @@ class CoordinateRun(PlainRun):
     def step(self):
         """A step on every column, then a certificate."""
         if self.settings.sampling == "shuffle":
-            random.shuffle(self.order, self.seed)
+            shuffle(self.order, self.seed)
         else:
-            random.draw(self.population, self.order, self.seed)
+            draw(self.population, self.order, self.seed)
         self.n_updates += self.order.size
         self.engine.run(self.order)
         self.problem.raise_kept()
@@ -212,16 +202,7 @@ class CoordinateRun(PlainRun):
 class AsySPCD(Solver):
     """Asynchronous stochastic proximal coordinate descent on all threads, without locks.
 
-    For one output and penalties of single coefficients. Works on a copy of X in column order; an
-    epoch visits every column and costs as much as two products with X.
-
-    Parameters
-    ----------
-    step_size : {"auto", "theory"} or float, default="auto"
-        "auto" gives every column one over its own curvature, "theory" all columns one over the
-        largest of these, as in the publication.
-    sampling : {"shuffle", "uniform"}, default="shuffle"
-        Every column once per epoch in a new order, or independent draws as in the theory.
+    "auto" gives every column one over its own curvature, "theory" all columns one over the largest.
     """
 
     parallel = True
@@ -231,17 +212,110 @@ class AsySPCD(Solver):
         self.sampling = sampling
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
-        check_choice(self.sampling, "sampling", {"shuffle", "uniform"})
-        if isinstance(self.step_size, str):
-            check_choice(self.step_size, "step_size", {"auto", "theory"}, "a number")
-        else:
-            check_scalar(self.step_size, "step_size", Real)
-            check_positive(self.step_size, "step_size")
         if not problem.penalty.separable or problem.n_outputs is not None:
-            raise ValueError(
-                "solver='asyspcd' takes one output and penalties of single coefficients only; use "
-                "solver='fista' or 'asaga'"
-            )
+            raise ValueError("AsySPCD takes one output and penalties of single coefficients only")
         engine = Coordinates(problem, n_workers)
         engine.set_step(self.step_size)
         return CoordinateRun(problem, engine, self, tol=tol, rng=rng, start=start)
+
+
+class HogwildRun(Run):
+    """Plain stochastic gradients with a step that shrinks from epoch to epoch."""
+
+    def __init__(self, problem, engine, settings, *, tol, rng, start=None):
+        super().__init__(problem, engine, settings, tol=tol, rng=rng, start=start)
+        self.gamma, self.epochs = engine.gamma, 0
+
+    def step(self):
+        """An epoch and an exact certificate."""
+        shrink = 1.0 + float(self.settings.decay) * self.epochs
+        gamma = self.gamma[0] / shrink, self.gamma[1] / shrink
+        self.engine.set_step(gamma, self.engine.metric, self.engine.center)
+        self.advance(self.draw(), refresh=False)
+        self.epochs += 1
+        return self.certify()
+
+    def _stand(self, coef, intercept, slopes, total):
+        self.engine.move_to(coef, intercept)  # no memory
+        return self.problem.pair(coef, intercept, total, slopes.sum(axis=0))
+
+    @property
+    def step_size(self):
+        """Step size of the columns in the first epoch."""
+        return self.gamma[0]
+
+
+class Hogwild(IncrementalSolver):
+    """Stochastic proximal gradients on all threads without locks; low accuracy.
+
+    In epoch t = 0, 1, ... steps are divided by ``1 + decay * t``.
+    """
+
+    parallel = True
+
+    def __init__(self, *, decay=0.5, step_size="auto", sampling="shuffle", conditioning="auto"):
+        super().__init__(step_size=step_size, sampling=sampling, conditioning=conditioning)
+        self.decay = decay
+
+    def make_run(self, problem, engine, *, tol, rng, start):
+        return HogwildRun(problem, engine, self, tol=tol, rng=rng, start=start)
+
+
+class Columns(NamedTuple):
+    """A CSC matrix; its last column is that of the intercept."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+
+
+@njit
+def curvatures(columns, weight, out):
+    """``sum_i s_i a_ij^2`` of every column into ``out``."""
+    for j in range(out.size):
+        out[j] = 0.0
+        for k in range(columns.indptr[j], columns.indptr[j + 1]):
+            out[j] += weight_of(weight, columns.indices[k]) * np.float64(columns.data[k]) ** 2
+
+
+@njit
+def coordinate_epoch(columns, target, penalty, order, x, z, step, team):
+    """A step on each column of ``order``; ``team`` None is for a worker alone."""
+    for t in range(order.size):
+        j = order[t]
+        start, stop = columns.indptr[j], columns.indptr[j + 1]
+        gradient = 0.0
+        for k in range(start, stop):
+            i = columns.indices[k]
+            slope = derivative(target.loss, target.y[i], read(z, i, team))
+            gradient += weight_of(target.weight, i) * slope * columns.data[k]
+        before = read(x, j, team)
+        after = before - step[j] * gradient
+        if j < x.size - 1:
+            after = proximal(after, step[j], penalty, penalty.bounds, j)
+        if after == before:
+            continue
+        write(x, j, after - before, after, team)
+        for k in range(start, stop):
+            i = columns.indices[k]
+            change = columns.data[k] * (after - before)
+            write(z, i, change, z[i] + change, team)
+
+
+@inner
+def read(array, i, team):
+    if team is None:
+        return array[i]
+    return load(array, (i,))
+
+
+@inner
+def write(array, i, change, after, team):
+    """Add ``change``, which gives ``after`` when nobody else writes."""
+    if team is None:
+        array[i] = after
+    else:
+        add(array, (i,), change)
+
+
+COMPARATORS = {"asyspcd": AsySPCD, "fista": Fista, "hogwild": Hogwild}
