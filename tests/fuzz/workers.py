@@ -1,4 +1,4 @@
-"""A child that runs hostile calls and may die of them; its parent says of which."""
+"""A child that runs calls and may die of them; its parent says of which."""
 
 import contextlib
 import json
@@ -12,10 +12,8 @@ import time
 import warnings
 from pathlib import Path
 
-__all__ = ["CPU_SECONDS", "GOOD", "Worker", "every_kind", "serve"]
-
 # Verdicts that are no violations.
-GOOD = {"answer", "refused", "unreached", "no such damage"}
+GOOD = {"answer", "refused", "unreached", "no such corruption"}
 TESTS = Path(__file__).resolve().parents[1]
 CPU_SECONDS = 20  # of one call
 WALL_SECONDS = 240  # of a call that sleeps, or of a machine that is busy
@@ -31,7 +29,7 @@ class Worker:
     a dict `RUNNERS` of functions from a task to something that JSON can hold.
     """
 
-    def __init__(self, runners="hostile.runners", cpu_seconds=CPU_SECONDS, memory=MEMORY):
+    def __init__(self, runners, cpu_seconds=CPU_SECONDS, memory=MEMORY):
         self.runners, self.cpu_seconds, self.memory = runners, cpu_seconds, memory
         self.child = None
         self.n_started = 0
@@ -56,7 +54,7 @@ class Worker:
         env.pop("SKLEARN_FW_DATA", None)
         self.log = tempfile.TemporaryFile()  # noqa: SIM115, closed with the child
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "hostile.workers", self.runners, str(self.cpu_seconds),
+            [sys.executable, "-m", "fuzz.workers", self.runners, str(self.cpu_seconds),
              str(self.memory)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, env=env, bufsize=0,
         )  # fmt: skip
@@ -104,21 +102,6 @@ class Worker:
             self._forget()
 
 
-def every_kind(name, worker):
-    """(number of calls, violations) of the table of one callable, whatever dies of it."""
-    answer = worker.run({"kind": "each", "name": name})
-    if isinstance(answer, list):
-        return answer
-    found, kinds = [], worker.run({"kind": "damages", "name": name})
-    for damage in kinds:
-        answer = worker.run({"kind": "single", "name": name, "damage": damage})
-        if isinstance(answer, dict):
-            answer = [f"{name}({damage})", "died", answer["died"]]
-        if answer[1] not in GOOD:
-            found.append([damage, *answer])
-    return len(kinds), found or [["all", name, "died", "of several calls, of none alone"]]
-
-
 def limit(seconds):
     """End this process by a signal after so much CPU time from now, compiled code included."""
     if _LIMIT:
@@ -152,6 +135,6 @@ def serve(runners, cpu_seconds, memory):
 
 
 if __name__ == "__main__":
-    from hostile import workers  # not the copy that is called __main__
+    from fuzz import workers  # not the copy that is called __main__
 
     workers.serve(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]))

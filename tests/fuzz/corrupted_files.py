@@ -1,13 +1,14 @@
-"""Damaged copies of files."""
+"""Corrupted copies of files."""
 
 import re
 import shutil
 import tempfile
 from pathlib import Path
 
-from .damage import Skip
 
-__all__ = ["WAYS", "WORKPLACE", "clear", "fresh_folder", "kept_folder"]
+class Skip(Exception):
+    """The corruption makes no sense for this value."""
+
 
 _FOLDERS, _KEPT = [], []
 WORKPLACE = "sklearn_fw-calls-"  # where children run
@@ -16,7 +17,7 @@ WORKPLACE = "sklearn_fw-calls-"  # where children run
 def fresh_folder():
     """A folder of this process, deleted with it."""
     if not _FOLDERS:
-        _FOLDERS.append(tempfile.TemporaryDirectory(prefix="sklearn_fw-hostile-"))
+        _FOLDERS.append(tempfile.TemporaryDirectory(prefix="sklearn_fw-fuzz-"))
     return Path(tempfile.mkdtemp(dir=_FOLDERS[0].name))
 
 
@@ -28,7 +29,7 @@ def kept_folder():
 
 
 def clear():
-    """Delete what was copied for damaged calls, and what calls wrote."""
+    """Delete what was copied for corrupted calls, and what calls wrote."""
     if Path.cwd().name.startswith(WORKPLACE):
         for path in Path.cwd().iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -38,7 +39,7 @@ def clear():
 
 
 def way(change):
-    """A damage of a file, or of one of the files of a folder."""
+    """A corruption of a file, or of one of the files of a folder."""
 
     def apply(path, rng):
         folder = fresh_folder()
@@ -95,10 +96,10 @@ def with_bytes(new):
 
 
 WAYS = [
-    ("absent", "rubbish", way(lambda content, rng: None)),
+    ("absent", "invalid", way(lambda content, rng: None)),
     ("empty", "extreme", way(lambda content, rng: b"")),
     ("truncated", "extreme", way(lambda content, rng: content[: rng.integers(1, len(content))])),
-    ("garbage", "rubbish", way(lambda content, rng: rng.bytes(200))),
+    ("garbage", "invalid", way(lambda content, rng: rng.bytes(200))),
     ("flipped", "extreme", way(flipped)),
     ("not_utf8", "extreme", way(with_bytes(b"\xff\xfe\xc3\x28"))),
     ("nul", "extreme", way(with_bytes(b"\x00"))),

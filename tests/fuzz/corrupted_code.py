@@ -5,9 +5,7 @@ import inspect
 
 import numpy as np
 
-from .damage import Skip
-
-__all__ = ["CALLS", "WAYS", "UserCodeError", "has_methods"]
+from .corrupted_files import Skip
 
 # How often overridden code ran in this call: code that nobody asks can do no harm.
 CALLS = {"n": 0}
@@ -75,7 +73,7 @@ def overridden(value, method, change):
 
 
 def way(change):
-    """A damage of a valid object: one of its methods, taken at random, misbehaves."""
+    """A corruption of a valid object: one of its methods, taken at random, misbehaves."""
 
     def apply(value, rng):
         names = own_methods(value)
@@ -102,9 +100,9 @@ def answers(make):
     return lambda ask, args, seed: make(ask())
 
 
-def damaged_answer(ask, args, seed):
-    """The right answer with one of the damages for values of its kind."""
-    from .damages import damages_of, parts_of
+def corrupted_answer(ask, args, seed):
+    """The right answer with one of the corruptions for values of its kind."""
+    from .corruptions import corruptions_of, parts_of
 
     rng = np.random.default_rng(seed)
     result = ask()
@@ -114,7 +112,7 @@ def damaged_answer(ask, args, seed):
     else:
         part, replace = result, lambda new: new
     if isinstance(part, np.ndarray | float | int | list | tuple):
-        choices = [d for d in damages_of(part) if d.level != "harmless"]
+        choices = [d for d in corruptions_of(part) if d.level != "harmless"]
         try:
             return replace(choices[rng.integers(len(choices))].apply(part, rng))
         except (Skip, ValueError, TypeError, IndexError):
@@ -131,7 +129,7 @@ WAYS = [
     ("returns_far", "extreme", way(answers(lambda result: _like(result, 10**6)))),
     ("returns_negative", "extreme", way(answers(lambda result: _like(result, -1)))),
     ("returns_short", "extreme", way(answers(lambda result: _short(result)))),
-    ("returns_damaged", "extreme", way(damaged_answer)),
+    ("returns_corrupted", "extreme", way(corrupted_answer)),
 ]
 
 

@@ -1,7 +1,8 @@
-"""Damaged calls: drawn at random for the fuzzer, one of each kind for the test suite."""
+"""Corrupted calls: drawn at random for the fuzzer, one of each kind for the test suite."""
 
 import functools
 import re
+import sys
 import warnings
 import zlib
 from dataclasses import dataclass
@@ -9,43 +10,41 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from . import files, users
+from . import corrupted_code, corrupted_files
 from .calls import documented, table
-from .damage import Skip
-from .damages import damages_of, parts_of
+from .corrupted_files import Skip
+from .corruptions import corruptions_of, parts_of
 from .verdicts import Verdict, judge
 from .workers import limit
 
-__all__ = ["Case", "Place", "draw", "kinds", "one_of_each"]
-
-# Shares of drawn calls with a second damage, and with other valid values of some arguments.
+# Shares of drawn calls with a second corruption, and with other valid values of some arguments.
 SECOND, OTHERS = 0.25, 0.5
-# Chance to look into a list or an object for a place to damage, at each level.
+# Chance to look into a list or an object for a place to corruption, at each level.
 DEEPER = 0.45
 TRIALS = 30
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a damage happened."""
+    """Where a corruption happened."""
 
     argument: str
     path: tuple  # names of parts below the argument
-    damage: str
+    corruption: str
     level: str
 
     def __str__(self):
-        return f"{'.'.join([self.argument, *self.path])}={self.damage}"
+        return f"{'.'.join([self.argument, *self.path])}={self.corruption}"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A call with damaged arguments."""
+    """A call with corrupted arguments."""
 
     call: object
     arguments: dict
     places: tuple
-    usual: object  # answer without the damage, None where it was not asked for
+    usual: object  # answer without the corruption, None where it was not asked for
 
     def __str__(self):
         return f"{self.call.name}({', '.join(map(str, self.places))})"
@@ -62,9 +61,9 @@ class Case:
                 found |= {"sample", "token", "field"}  # "sample 3 has" is as good as "X[3] has"
             found |= set(self.call.aliases.get(place.argument, ()))
             value = self.arguments.get(place.argument)
-            if place.damage.startswith("user_"):
-                found |= {type(value).__name__, *users.own_methods(value)}
-            if place.damage.startswith("file_"):
+            if place.corruption.startswith("user_"):
+                found |= {type(value).__name__, *corrupted_code.own_methods(value)}
+            if place.corruption.startswith("file_"):
                 found.add(value.name)
                 if value.is_dir():
                     found |= {p.name for p in value.rglob("*")}
@@ -76,29 +75,24 @@ class Case:
         n_jobs = self.arguments.get("n_jobs", 1)
         if not (isinstance(n_jobs, int) and n_jobs == 1):  # threads: another answer each time
             levels = ["extreme" if level == "harmless" else level for level in levels]
-        level = next(n for n in ("free", "rubbish", "extreme", "harmless") if n in levels)
+        level = next(n for n in ("free", "invalid", "extreme", "harmless") if n in levels)
         return judge(
             lambda: self.call.run(self.arguments), level=level, names=self.names(),
             usual=self.usual, raises=self.call.raises, infinite=self.call.infinite,
-            user_code=any(place.damage.startswith("user_") for place in self.places),
+            user_code=any(place.corruption.startswith("user_") for place in self.places),
         )  # fmt: skip
 
 
 # ---- what docstrings allow -----------------------------------------------------------------------
 
 
-def level_of(call, argument, path, damage, owner, value):
-    """The level of a damage here: a documented value is no rubbish."""
+def level_of(call, argument, path, corruption, owner, value):
+    """The level of a corruption here: a documented value is not invalid."""
     place = ".".join([argument, *("#" if part.isdigit() else part for part in path)])
-    for key in (
-        (argument, damage.name),
-        (place, damage.name),
-        (place, "*"),
-        (argument, "*"),
-        ("*", "*"),
-    ):
-        if key in call.allows:
-            return "free"
+    name = corruption.name
+    allowed = {(argument, name), (place, name), (place, "*"), (argument, "*"), ("*", "*")}
+    if allowed & call.allowed:
+        return "free"
     if isinstance(owner, BaseEstimator) and any(
         name.endswith("_") and not name.startswith("_") for name in vars(owner)
     ):
@@ -107,9 +101,9 @@ def level_of(call, argument, path, damage, owner, value):
     text = types.get(path[-1], "") if types is not None else call.types.get(argument, "")
     if "ignored" in text.lower():
         return "free"
-    if damage.level != "rubbish":
-        return damage.level
-    if argument == "sample_weight" and damage.name in ("no_axis", "flag"):
+    if corruption.level != "invalid":
+        return corruption.level
+    if argument == "sample_weight" and corruption.name in ("no_axis", "flag"):
         return "extreme"  # one number for all, by the custom of scikit-learn
     words = {
         "none": ("None",), "text": ("str", "path", "name"), "code": ("path", "bytes"),
@@ -122,11 +116,11 @@ def level_of(call, argument, path, damage, owner, value):
         "two_more_axes": ("...",),
     }  # fmt: skip
     plain = re.sub(r'"[^"]*"', "", text)  # without choices
-    if text == "object" or any(word in plain for word in words.get(damage.name, ())):
+    if text == "object" or any(word in plain for word in words.get(corruption.name, ())):
         return "extreme"
-    if damage.name == "none" and "None" in text:
+    if corruption.name == "none" and "None" in text:
         return "extreme"
-    return "rubbish"
+    return "invalid"
 
 
 # ---- drawing -------------------------------------------------------------------------------------
@@ -147,32 +141,32 @@ def places_in(value, rng, deeper):
 
 
 def spoil(call, arguments, names, rng):
-    """Damage one of the named arguments; return its `Place`."""
+    """Corruption one of the named arguments; return its `Place`."""
     for _ in range(TRIALS):
         argument = names[rng.integers(len(names))]
         path, part, replace, owner = places_in(arguments[argument], rng, DEEPER)
-        choices = damages_of(part, path[-1] if path else argument)
+        choices = corruptions_of(part, path[-1] if path else argument)
         if not choices:
             continue
-        damage = choices[rng.integers(len(choices))]
-        place = attempt(call, arguments, argument, (path, part, replace, owner), damage, rng)
+        corruption = choices[rng.integers(len(choices))]
+        place = attempt(call, arguments, argument, (path, part, replace, owner), corruption, rng)
         if place is not None:
             return place
     raise Skip
 
 
-def attempt(call, arguments, argument, where, damage, rng):
-    """Put a damage into ``arguments``, if it makes sense there."""
+def attempt(call, arguments, argument, where, corruption, rng):
+    """Put a corruption into ``arguments``, if it makes sense there."""
     path, part, replace, owner = where
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            new = damage.apply(part, rng)
+            new = corruption.apply(part, rng)
             arguments[argument] = replace(new)
     except (Skip, ValueError, TypeError, IndexError, OverflowError, AttributeError):
         return None
-    level = level_of(call, argument, path, damage, owner, part)
-    return Place(argument, path, damage.name, level)
+    level = level_of(call, argument, path, corruption, owner, part)
+    return Place(argument, path, corruption.name, level)
 
 
 @functools.cache
@@ -243,23 +237,23 @@ def draw(seed, index, only=""):
 
 @functools.cache
 def kinds(name):
-    """Damages that fit somewhere into a call: {damage: [(argument, path)]}."""
+    """Corruptions that fit somewhere into a call: {corruption: [(argument, path)]}."""
     call = table()[name]
     found = {}
     for argument, value in call.make().items():
         places = [((), value)]
         places += [((part,), inner) for part, inner, _ in parts_of(value)[:3] if inner is not None]
         for path, inner in places:
-            for damage in damages_of(inner, path[-1] if path else argument):
-                found.setdefault(damage.name, []).append((argument, path))
+            for corruption in corruptions_of(inner, path[-1] if path else argument):
+                found.setdefault(corruption.name, []).append((argument, path))
     return found
 
 
-def one_of_each(name, damage):
-    """The case of a damage in a call, at a place that depends on both names."""
+def one_of_each(name, corruption):
+    """The case of a corruption in a call, at a place that depends on both names."""
     call = table()[name]
-    places = kinds(name)[damage]
-    number = zlib.crc32(f"{name} {damage}".encode())
+    places = kinds(name)[corruption]
+    number = zlib.crc32(f"{name} {corruption}".encode())
     rng = np.random.default_rng(number)
     for shift in range(len(places)):
         argument, path = places[(number + shift) % len(places)]
@@ -269,7 +263,7 @@ def one_of_each(name, damage):
             owner = value
             value, replace = next((v, put) for n, v, put in parts_of(owner) if n == step)
         (chosen,) = [
-            d for d in damages_of(value, path[-1] if path else argument) if d.name == damage
+            d for d in corruptions_of(value, path[-1] if path else argument) if d.name == corruption
         ]
         where = (path, value, replace, owner)
         place = attempt(call, arguments, argument, where, chosen, rng)
@@ -281,17 +275,11 @@ def one_of_each(name, damage):
 def run(case):
     """Judge a case and clean up after it."""
     if case is None:
-        return Verdict("no such damage")
+        return Verdict("no such corruption")
     limit(None)
     try:
         return case.judge()
     finally:
-        files.clear()
-        close_figures()
-
-
-def close_figures():
-    import sys
-
-    if pyplot := sys.modules.get("matplotlib.pyplot"):
-        pyplot.close("all")
+        corrupted_files.clear()
+        if pyplot := sys.modules.get("matplotlib.pyplot"):
+            pyplot.close("all")

@@ -18,10 +18,8 @@ from sklearn.exceptions import NotFittedError
 
 import sklearn_fw
 
-from . import users
+from . import corrupted_code
 from .workers import GOOD
-
-__all__ = ["Verdict", "judge"]
 
 OURS = str(Path(sklearn_fw.__file__).parent)
 THEIRS = str(Path(sklearn.__file__).parent)
@@ -53,10 +51,10 @@ def judge(call, *, level, names, usual=None, user_code=False, raises=(), infinit
     """Run a call without arguments and say whether what it did is right.
 
     ``names`` are the words of which an error has to hold one, ``usual`` is the answer of the same
-    call without damage, ``raises`` are errors that the callable documents, and ``infinite`` says
-    that it documents infinity.
+    call with nothing corrupted, ``raises`` are errors that the callable documents, and ``infinite``
+    says that it documents infinity.
     """
-    users.CALLS["n"] = 0
+    corrupted_code.CALLS["n"] = 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -64,14 +62,14 @@ def judge(call, *, level, names, usual=None, user_code=False, raises=(), infinit
         except Exception as error:
             return _of_error(error, names, user_code, raises)
     raw = [w for w in caught if _is_raw(w, infinite)]
-    if user_code and not users.CALLS["n"]:
+    if user_code and not corrupted_code.CALLS["n"]:
         return Verdict("unreached")
     if raw and level != "free":
         place = f"{Path(raw[0].filename).name}:{raw[0].lineno}"
         return Verdict("raw warning", f"{raw[0].category.__name__}: {raw[0].message} ({place})")
     if level == "free":
         return Verdict("answer")
-    if level == "rubbish":
+    if level == "invalid":
         return Verdict("accepted", short(result))
     told = any(issubclass(w.category, UserWarning) for w in caught)
     if not told and (place := _not_finite(result, usual, infinite)):
@@ -87,9 +85,9 @@ def judge(call, *, level, names, usual=None, user_code=False, raises=(), infinit
 def _of_error(error, names, user_code, raises):
     if isinstance(error, raises):
         return Verdict("refused")
-    if isinstance(error, users.UserCodeError):
+    if isinstance(error, corrupted_code.UserCodeError):
         return Verdict("refused" if user_code else "raw error", str(error))
-    if _has_cause(error, users.UserCodeError):
+    if _has_cause(error, corrupted_code.UserCodeError):
         return Verdict("user error changed", describe(error))
     if any(_mentions(note, name) for note in getattr(error, "__notes__", ()) for name in names):
         return Verdict("refused")  # by user code, as it is, and a note says where
@@ -202,7 +200,7 @@ def parts(value, name="", depth=0, seen=None):
     elif isinstance(value, list | tuple):
         for i, item in enumerate(value):
             yield from parts(item, f"{name}[{i}]", depth + 1, seen)
-    elif type(value).__module__.split(".")[0] in ("sklearn_fw", "hostile"):
+    elif type(value).__module__.split(".")[0] in ("sklearn_fw", "fuzz"):
         # Of estimators what fit has learnt, of other objects what they show.
         fitted = hasattr(value, "get_params")
         for key, item in getattr(value, "__dict__", {}).items():

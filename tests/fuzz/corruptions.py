@@ -1,22 +1,56 @@
-"""What can be wrong with a value: damages by the kind of the value that they meet."""
+"""Corrupted values: what can be wrong with a value, by its kind.
 
+A corruption takes a valid value and a generator of random numbers and returns another value. Its
+level says what a callable may answer:
+
+- ``"invalid"``: an error, unless the documented type of the argument allows the value;
+- ``"extreme"``: an error, or numbers that are finite or come with a warning;
+- ``"harmless"``: the same answer as without the corruption, or an error.
+"""
+
+import copy
+import dataclasses
 import decimal
 import fractions
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from . import files, users
-from .damage import Damage, Nothing, Skip, need, table
-from .damages_sparse import SPARSE
+from . import corrupted_code, corrupted_files
+from .corrupted_files import Skip
 
-__all__ = ["DAMAGES", "damages_of", "parts_of"]
+
+@dataclasses.dataclass(frozen=True)
+class Corruption:
+    """One way to spoil a value."""
+
+    name: str
+    level: str
+    apply: Callable  # (value, rng) -> corrupted value
+
+
+def need(condition):
+    if not condition:
+        raise Skip
+
+
+class Nothing:
+    """An object that can do nothing; it can be made of anything, like a function of the user."""
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+
+def table(level, **makers):
+    return [Corruption(name, level, make) for name, make in makers.items()]
+
 
 ANYTHING = table(
-    "rubbish",
+    "invalid",
     none=lambda v, rng: None,
     text=lambda v, rng: "no such thing",
     code=lambda v, rng: b"\xff\x00",
@@ -43,7 +77,7 @@ def same_number(make):
 
 NUMBERS = [
     *table(
-        "rubbish",
+        "invalid",
         nan=lambda v, rng: np.nan,
         pair=lambda v, rng: np.array([1.0, 2.0]),
         digits=lambda v, rng: str(v),
@@ -72,7 +106,7 @@ NUMBERS = [
 ]
 INTEGERS = [
     *table(
-        "rubbish",
+        "invalid",
         nan=lambda v, rng: np.nan,
         half=lambda v, rng: v + 0.5,
         pair=lambda v, rng: np.array([1, 2]),
@@ -97,12 +131,12 @@ INTEGERS = [
     ),
 ]
 FLAGS = [
-    *table("rubbish", nan=lambda v, rng: np.nan, word=lambda v, rng: "no", two=lambda v, rng: 2),
+    *table("invalid", nan=lambda v, rng: np.nan, word=lambda v, rng: "no", two=lambda v, rng: 2),
     *table("harmless", bool_=lambda v, rng: np.bool_(v)),
 ]
 STRINGS = [
     *table(
-        "rubbish",
+        "invalid",
         number=lambda v, rng: 3,
         nan=lambda v, rng: np.nan,
         capitals=lambda v, rng: v.upper() + "S",
@@ -199,7 +233,7 @@ def ragged(value, rng):
 
 ARRAYS = [
     *table(
-        "rubbish",
+        "invalid",
         no_axis=lambda v, rng: np.array(1.0),
         two_more_axes=lambda v, rng: v[..., None, None],
         complex_entries=lambda v, rng: v + 1j,
@@ -240,7 +274,7 @@ ARRAYS = [
 ]
 FLOATS = [
     *table(
-        "rubbish",
+        "invalid",
         nan=with_entry(np.nan),
         text_entries=lambda v, rng: np.full(v.shape, "x"),
         object_nan=as_object(np.nan),
@@ -262,7 +296,7 @@ FLOATS = [
 ]
 LABELS = [
     *table(
-        "rubbish",
+        "invalid",
         nan=with_entry(np.nan, float),
         object_nan=as_object(np.nan),
         half=with_entry(0.5, float),
@@ -281,12 +315,112 @@ LABELS = [
     *table("harmless", int32=lambda v, rng: v.astype(np.int32)),
 ]
 WORDS = [
-    *table("rubbish", nan_inside=as_object(np.nan), thing_inside=as_object(Nothing())),
+    *table("invalid", nan_inside=as_object(np.nan), thing_inside=as_object(Nothing())),
     *table(
         "extreme",
         unseen=lambda v, rng: np.full(v.shape, "unseen"),
         mixed=as_object(3),
         bytes_inside=as_object(b"\xff"),
+    ),
+]
+
+
+# ---- sparse matrices ----------------------------------------------------------------------------
+
+
+def broken_sparse(change):
+    def apply(value, rng):
+        need(value.format == "csr" and value.nnz > 1)
+        out = value.copy()
+        change(out, rng)
+        return out
+
+    return apply
+
+
+def set_index(entry):
+    def change(matrix, rng):
+        matrix.indices[rng.integers(matrix.nnz)] = entry
+
+    return broken_sparse(change)
+
+
+def set_data(entry):
+    def change(matrix, rng):
+        matrix.data[rng.integers(matrix.nnz)] = entry
+
+    return broken_sparse(change)
+
+
+def set_indptr(place, entry):
+    def change(matrix, rng):
+        matrix.indptr[place] = entry
+
+    return broken_sparse(change)
+
+
+def duplicates(value, rng):
+    coo = value.tocoo()
+    half = coo.data / 2
+    data, places = np.concatenate([half, half]), np.tile(np.stack(coo.coords), 2)
+    by_row = np.argsort(places[0], kind="stable")
+    indptr = 2 * value.tocsr().indptr
+    return sp.csr_array((data[by_row], places[1][by_row], indptr), shape=value.shape)
+
+
+def reversed_rows(value, rng):
+    out = value.tocsr(copy=True)
+    for start, end in zip(out.indptr, out.indptr[1:]):
+        out.indices[start:end] = out.indices[start:end][::-1].copy()
+        out.data[start:end] = out.data[start:end][::-1].copy()
+    out.has_sorted_indices = False
+    return out
+
+
+def long_indices(value, rng):
+    out = value.tocsr(copy=True)
+    out.indices, out.indptr = out.indices.astype(np.int64), out.indptr.astype(np.int64)
+    return out
+
+
+def locked(value, rng):
+    out = value.tocsr(copy=True)
+    for part in (out.data, out.indices, out.indptr):
+        part.flags.writeable = False
+    return out
+
+
+SPARSE = [
+    *table(
+        "invalid",
+        index_beyond=lambda v, rng: set_index(v.shape[1] + 5)(v, rng),
+        index_far=set_index(2**30),
+        index_negative=set_index(-3),
+        indptr_far=set_indptr(-1, 10**6),
+        indptr_negative=set_indptr(1, -7),
+        indptr_falls=lambda v, rng: set_indptr(1, v.nnz + 3)(v, rng),
+        indptr_start=set_indptr(0, 2),
+        nan=set_data(np.nan),
+        complex_entries=lambda v, rng: v * 1j,
+    ),
+    *table(
+        "extreme",
+        inf=set_data(np.inf),
+        huge=lambda v, rng: v * 1e300,
+        tiny=lambda v, rng: v * 1e-300,
+        no_entries=lambda v, rng: type(v)(v.shape),
+        shorter=lambda v, rng: v[:-1],
+        narrower=lambda v, rng: v[:, :-1],
+        empty=lambda v, rng: v[:0],
+    ),
+    *table(
+        "harmless",
+        duplicates=duplicates,
+        unsorted=reversed_rows,
+        int64=long_indices,
+        locked=locked,
+        csc=lambda v, rng: v.tocsc(),
+        coo=lambda v, rng: v.tocoo(),
     ),
 ]
 
@@ -302,7 +436,7 @@ def object_array(value, rng):
 
 LISTS = [
     *table(
-        "rubbish",
+        "invalid",
         number=lambda v, rng: 3,
         none_inside=lambda v, rng: [*list(v)[:-1], None],
         thing_inside=lambda v, rng: [*list(v)[:-1], Nothing()],
@@ -321,25 +455,28 @@ LISTS = [
 ]
 
 
+def ways(prefix, module):
+    return [Corruption(f"{prefix}_{name}", level, apply) for name, level, apply in module.WAYS]
+
+
 def class_of(value, rng):
     need(not inspect.isroutine(value))
     return type(value)
 
 
 OBJECTS = [
-    *table("rubbish", its_class=class_of, number=lambda v, rng: 3.5),
+    *table("invalid", its_class=class_of, number=lambda v, rng: 3.5),
 ]
-USER_CODE = [Damage(f"user_{name}", level, apply) for name, level, apply in users.WAYS]
-FILES = [Damage(f"file_{name}", level, apply) for name, level, apply in files.WAYS]
+USER_CODE, FILES = ways("user", corrupted_code), ways("file", corrupted_files)
 RANDOM = [
-    *table("rubbish", number_text=lambda v, rng: "seed", half=lambda v, rng: 0.5),
+    *table("invalid", number_text=lambda v, rng: "seed", half=lambda v, rng: 0.5),
     *table("extreme", negative=lambda v, rng: -1, huge=lambda v, rng: 2**70),
     *table("harmless", int64=lambda v, rng: np.int64(v)),
 ]
 
 
 def kind_of(value, name=""):
-    """Which list of `DAMAGES` is for a value."""
+    """Which list of `CORRUPTIONS` is for a value."""
     if name == "random_state":
         return "random"
     if isinstance(value, bool | np.bool_):
@@ -362,10 +499,10 @@ def kind_of(value, name=""):
         return "list" if len(value) else "object"
     if value is None:
         return "nothing"
-    return "code" if users.has_methods(value) else "object"
+    return "code" if corrupted_code.has_methods(value) else "object"
 
 
-DAMAGES = {
+CORRUPTIONS = {
     "number": ANYTHING + NUMBERS,
     "integer": ANYTHING + INTEGERS,
     "flag": ANYTHING + FLAGS,
@@ -383,61 +520,40 @@ DAMAGES = {
 }
 
 
-def damages_of(value, name=""):
-    """All damages for a value; ``name`` is that of its argument."""
-    return DAMAGES[kind_of(value, name)]
+def corruptions_of(value, name=""):
+    """All corruptions for a value; ``name`` is that of its argument."""
+    return CORRUPTIONS[kind_of(value, name)]
 
 
 def parts_of(value):
-    """Places inside of a value that can be damaged on their own: [(name, part, replace)]."""
-    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return [(str(i), part, _replace_item(value, i)) for i, part in enumerate(value)]
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        return [(str(i), part, _replace_item(value, i)) for i, part in enumerate(value)]
-    if isinstance(value, dict):
-        return [(str(key), part, _replace_key(value, key)) for key, part in value.items()]
+    """Places inside of a value that can be corrupted on their own: [(name, part, replace)]."""
     if hasattr(value, "_fields"):
-        return [
-            (field, part, lambda new, field=field: value._replace(**{field: new}))
-            for field, part in zip(value._fields, value)
-        ]
-    if isinstance(value, BaseEstimator):
-        return [
-            (field, part, _set_parameter(value, field))
-            for field, part in value.get_params(deep=False).items()
-        ]
-    if fields := getattr(value, "__dataclass_fields__", None):
-        return [(f, getattr(value, f), _replace_field(value, f)) for f in fields]
-    return []
+        pairs, replace = zip(value._fields, value), lambda name, new: value._replace(**{name: new})
+    elif isinstance(value, list | tuple) or (
+        isinstance(value, np.ndarray) and value.dtype == object
+    ):
+        pairs, replace = enumerate(value), lambda i, new: _with_item(value, i, new)
+    elif isinstance(value, dict):
+        pairs, replace = value.items(), lambda key, new: {**value, key: new}
+    elif isinstance(value, BaseEstimator):
+        pairs = value.get_params(deep=False).items()
+        replace = lambda name, new: _with_parameter(value, name, new)  # noqa: E731
+    elif fields := getattr(value, "__dataclass_fields__", None):
+        pairs = [(field, getattr(value, field)) for field in fields]
+        replace = lambda name, new: dataclasses.replace(value, **{name: new})  # noqa: E731
+    else:
+        return []
+    return [
+        (str(name), part, lambda new, name=name: replace(name, new)) for name, part in pairs
+    ]  # fmt: skip
 
 
-def _replace_item(value, i):
-    def replace(new):
-        items = list(value)
-        items[i] = new
-        if isinstance(value, np.ndarray):
-            return object_array(items, None)
-        return type(value)(items)
-
-    return replace
+def _with_item(value, i, new):
+    items = [*value[:i], new, *value[i + 1 :]]
+    return object_array(items, None) if isinstance(value, np.ndarray) else type(value)(items)
 
 
-def _replace_key(value, key):
-    return lambda new: {**value, key: new}
-
-
-def _set_parameter(value, name):
-    def replace(new):
-        import copy
-
-        out = copy.copy(value)
-        setattr(out, name, new)
-        return out
-
-    return replace
-
-
-def _replace_field(value, name):
-    import dataclasses
-
-    return lambda new: dataclasses.replace(value, **{name: new})
+def _with_parameter(value, name, new):
+    out = copy.copy(value)
+    setattr(out, name, new)
+    return out
