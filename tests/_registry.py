@@ -74,10 +74,10 @@ from sklearn_fw.structured import (
     EnumeratedModel,
     LatentStructuredSVM,
     ProxLinearStructuredSVM,
-    QuadraticSurrogateClassifier,
     StructuredSVM,
     StructuredSVMCV,
 )
+from sklearn_fw.surrogates import QuadraticSurrogateClassifier
 
 
 @dataclass(frozen=True)
@@ -326,6 +326,12 @@ CASES = [
         states, two_d=True,
     ),
 ]  # fmt: skip
+
+
+def first_of_each(cases):
+    """The first case of each class."""
+    return list({type(case.make()): case for case in reversed(cases)}.values())[::-1]
+
 
 # Estimators that need an extra, of which the cases above must not know: seq2seq/test_contract.py.
 _QUICK = {

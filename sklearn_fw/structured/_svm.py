@@ -37,8 +37,7 @@ from ._models._resolve import resolve_model
 from ._models._scored import is_scored
 from ._models._units import PLAIN
 from ._named_parts import NamedParts
-from ._paths._path import StructuredPath, structured_path
-from ._paths._radius_path import RadiusPath, radius_path
+from ._path import kind_of_path, structured_path
 from ._predictions import Predictions, is_tabular
 from ._solvers import Perceptron, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
 from ._surrogates import SURROGATES, check_trains, resolve_surrogate
@@ -461,12 +460,11 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
 
     def _path_class(self):
         """What a path is here."""
-        return RadiusPath if has_radius(resolve_solver(self.solver)) else StructuredPath
+        return kind_of_path(self)
 
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
         """See `regularization_path`."""
-        make = radius_path if self._path_class() is RadiusPath else structured_path
-        return make(self, X, y, sample_weight=sample_weight, **options)
+        return structured_path(self, X, y, sample_weight=sample_weight, **options)
 
     def _resolved(self, X, y):
         """The estimator with the model that fits the outputs."""
