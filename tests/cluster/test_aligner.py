@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_fw.cluster import SequenceAligner
-from sklearn_fw.cluster._alignment import Alignment
+from sklearn_fw.cluster._aligner import Alignment
 from sklearn_fw.datasets import make_scripts
 
 
