@@ -250,26 +250,37 @@ def test_dask(cluster, extra):
     )
 
 
-def test_refusals(rng):
+@pytest.mark.parametrize(
+    ("parameters", "change", "message"),
+    [
+        ({"n_components": 7, "moments": "gp"}, None, "n_components=7 must be at most the number"),
+        ({"n_components": 7, "moments": "lda"}, None, "n_components=7 must be at most the number"),
+        ({"smoothing": "much"}, None, "smoothing must be 'auto' or a number; got 'much'"),
+        (
+            {"moments": "generalized", "algorithm": "tpm"}, None,
+            'algorithm="tpm" needs a tensor',
+        ),
+        ({}, lambda X: X + 0.5, "X must hold whole numbers"),
+        ({}, lambda X: X - 1.0, "X must hold counts"),
+        ({}, lambda X: np.where(X > 5, np.nan, X), "X contains"),
+        ({}, lambda X: np.zeros((5, 3)), "X has no words"),
+        ({}, lambda X: X[:2], "n_samples=2 documents"),
+        (
+            {"n_components": 6, "moments": "gp"},
+            lambda X: np.random.RandomState(0).poisson(3.0, size=(50, 6)),
+            r"eigenvalue \d of the second moment is -?\d",
+        ),
+    ],
+)  # fmt: skip
+def test_refusals(parameters, change, message):
     X = make_topic_corpus(50, 6, 2, random_state=0).X.toarray()
-    for moments in ("gp", "lda"):
-        with pytest.raises(ValueError, match="n_components=7 must be at most the number of feat"):
-            DiscreteICA(7, moments=moments).fit(X)
-    with pytest.raises(ValueError, match=r"eigenvalue \d of the second moment is -?\d"):
-        DiscreteICA(6, moments="gp").fit(rng.poisson(3.0, size=(50, 6)))
-    with pytest.raises(ValueError, match="X must hold whole numbers"):
-        DiscreteICA(2).fit(X + 0.5)
-    with pytest.raises(ValueError, match="X must hold counts"):
-        DiscreteICA(2).fit(X - 1.0)
-    for strange in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="X contains"):
-            DiscreteICA(2).fit(np.where(X > 5, strange, X))
-    with pytest.raises(ValueError, match="X has no words"):
-        DiscreteICA(2).fit(np.zeros((5, 3)))
-    with pytest.raises(ValueError, match="n_samples=2 documents"):
-        DiscreteICA(2).fit(X[:2])
-    with pytest.raises(ValueError, match='algorithm="tpm" needs a tensor'):
-        DiscreteICA(2, moments="generalized", algorithm="tpm").fit(X)
+    X = X if change is None else change(X)
+    with pytest.raises(ValueError, match=message):
+        DiscreteICA(**{"n_components": 2} | parameters).fit(X)
+
+
+def test_topics_and_priors_are_checked():
+    X = np.eye(6)
     with pytest.raises(ValueError, match="topics must not be negative, and rows must sum to one"):
         chib_log_likelihood(X, np.ones((2, 6)), [1.0, 1.0])
     with pytest.raises(ValueError, match="prior must hold 2 numbers"):
@@ -352,9 +363,3 @@ def test_refinement_is_measured_on_documents_set_aside():
     plain, refined = (DiscreteICA(5, refine=refine, random_state=0) for refine in (None, "vi"))
     assert gain(refined.fit(X), X, new) > gain(plain.fit(X), X, new)
     assert refined.topic_word_prior_ > 0.0
-
-
-def test_other_smoothing_is_refused():
-    X = make_topic_corpus(50, 6, 2, random_state=0).X
-    with pytest.raises(ValueError, match="smoothing must be 'auto' or a number, got 'much'"):
-        DiscreteICA(2, smoothing="much").fit(X)
