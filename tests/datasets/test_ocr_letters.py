@@ -122,17 +122,6 @@ def test_broken_original_files_are_refused(tmp_path, pixels, change, message):
         load_ocr_letters(tmp_path)
 
 
-def test_broken_compact_files_are_refused(tmp_path):
-    np.savez(tmp_path / "letters.npz", pixels=np.zeros((2, 8)), labels=[0, 1])
-    with pytest.raises(ValueError, match=r"no array named \['test', 'word'\]"):
-        load_ocr_letters(tmp_path)
-    np.savez(
-        tmp_path / "letters.npz", pixels=np.zeros((2, 8)), labels=[0, 1], word=[1, 1], test=[0, 0]
-    )
-    with pytest.raises(ValueError, match=r"has shape \(2, 8\), needs \(2, 16\)"):
-        load_ocr_letters(tmp_path)
-
-
 def test_real_letters(data_home):
     try:
         words = load_ocr_letters(data_home)

@@ -115,13 +115,6 @@ def test_priors(kind):
     assert model.rate_ == pytest.approx(model.concentration_ / model.mean_doc_length_)
 
 
-def test_whitening_and_mixing():
-    model = DiscreteICA(4).fit(make_topic_corpus(500, 40, 4, random_state=0).X)
-    np.testing.assert_allclose(model.unmixing_ @ model.mixing_raw_, np.eye(4), rtol=0, atol=1e-8)
-    np.testing.assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-12)
-    assert np.all(np.diff(model.source_variance_) <= 0)
-
-
 def test_invariances(rng):
     X = make_topic_corpus(300, 30, 3, random_state=0).X
     model = DiscreteICA(3).fit(X)
@@ -355,11 +348,3 @@ def test_prior_and_smoothing_suit_short_documents():
     with pytest.warns(UserWarning, match="no more probable under these topics"):
         model = DiscreteICA(40, random_state=0).fit(X)  # topics of noise
     assert gain(model, X, new) > -1e-3
-
-
-@pytest.mark.filterwarnings("ignore:no basis makes", "ignore:the matrices still turned")
-def test_refinement_is_measured_on_documents_set_aside():
-    X, new = short_documents(1)
-    plain, refined = (DiscreteICA(5, refine=refine, random_state=0) for refine in (None, "vi"))
-    assert gain(refined.fit(X), X, new) > gain(plain.fit(X), X, new)
-    assert refined.topic_word_prior_ > 0.0

@@ -41,14 +41,6 @@ def test_integral_is_one_in_two_dimensions(rng):
     assert 0 < half < total < 1
 
 
-def test_quadrature_and_importance_agree(rng):
-    X = rng.normal(size=(30, 3))
-    make = {"length_scale": 2.0, "sigma0": 0.5, "support": (-3, 3)}
-    first = KernelStudentTDensity(normalize="quadrature", **make).fit(X)
-    second = KernelStudentTDensity(normalize="importance", random_state=1, **make).fit(X)
-    assert first.log_normalizer_ == pytest.approx(second.log_normalizer_, abs=0.05)
-
-
 def test_nothing_lies_outside_the_box(rng):
     X = rng.normal(size=(20, 1))
     estimator = KernelStudentTDensity(normalize="quadrature", support=(-1, 1)).fit(X)
@@ -176,12 +168,3 @@ def test_resampled_rows_have_the_moments_of_the_density(rng):
     assert_allclose(drawn.mean(axis=0), mean, rtol=0, atol=0.15)
     square = weight @ uniform**2 / weight.sum()
     assert_allclose((drawn**2).mean(axis=0), square, rtol=0.1)
-
-
-def test_fantasies_in_three_dimensions_are_quick_and_silent():
-    import time
-
-    started = time.process_time()
-    X = fantasy(20, 3)  # warnings are errors here
-    assert time.process_time() - started < 2
-    assert len(np.unique(X, axis=0)) == 20
