@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.checked_oracle import checked
 from .._core.validation import check_integer, check_sample_weight
-from ._blocks._checked_model import CheckedModel
+from ._problems._checked_model import CheckedModel
 from ._items import length_of
 from ._models import MulticlassModel
 from ._models._hidden_states import labelled

@@ -271,7 +271,7 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, E
 
     def _blocks(self, X, y, weight, start, rng):
         """Resolve score model, oracle and solver, and check the data: the samples, and a start."""
-        from ._prox_linear._score_blocks import ScoreBlocks
+        from ._prox_linear._problem import LinearizedProblem
 
         self.solver_ = resolve_solver(self.solver)
         if not self.solver_.certified:
@@ -303,7 +303,7 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, E
         if is_auto(self.solver):
             # Outputs of many samples together are seldom met again.
             self.solver_ = resolve_solver("bcfw" if len(groups) < len(X) else "cached")
-        return ScoreBlocks(scores, groups, self._outputs, weight / weight.sum(), len(w)), w
+        return LinearizedProblem(scores, groups, self._outputs, weight / weight.sum(), len(w)), w
 
     def _snapshot(self, run):
         """Fitted attributes in the middle of a fit, for callbacks."""

@@ -53,13 +53,13 @@ def _blocks_of(svm, model, X, y, sample_weight):
     X, y, weight = weighted_samples(X, y, sample_weight, isinstance(svm.model_, ChainModel))
     total = weight.sum()
     if has_parts(svm.model_):
-        from ._blocks._relaxed import part_blocks
+        from ._problems._relaxed import part_problem
 
         parts = model._build_parts(X, y, weight / total)
-        return part_blocks(parts, checked(svm.oracle_), svm.n_jobs), total
-    from ._blocks._black_box import BlackBoxBlocks
+        return part_problem(parts, checked(svm.oracle_), svm.n_jobs), total
+    from ._problems._listed import BlackBoxProblem
 
-    return BlackBoxBlocks(svm.model_, X, y, weight / total, svm.n_jobs, svm.oracle_), total
+    return BlackBoxProblem(svm.model_, X, y, weight / total, svm.n_jobs, svm.oracle_), total
 
 
 def _radius_of(svm):

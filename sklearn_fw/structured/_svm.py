@@ -430,16 +430,16 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
 
     def _blocks_of_model(self, X, y, weight):
         if has_parts(self.model_):
-            from ._blocks._parts import COMPILED
-            from ._blocks._relaxed import part_blocks
+            from ._problems._parts import COMPILED
+            from ._problems._relaxed import part_problem
 
             oracle = resolve_oracle(self.oracle, default=self.model_.default_oracle())
             parts = self.model_._build_parts(X, y, weight)
-            blocks = part_blocks(parts, checked(oracle), self.n_jobs)
+            blocks = part_problem(parts, checked(oracle), self.n_jobs)
             self.oracle_ = oracle
             self._compiled = type(oracle) in COMPILED
             return blocks
-        from ._blocks._black_box import BlackBoxBlocks
+        from ._problems._listed import BlackBoxProblem
 
         if is_scored(self.model_):
             self.oracle_ = resolve_oracle(self.oracle, default=self.model_.default_oracle())
@@ -450,7 +450,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
                 f"oracle={self.oracle!r} needs a model with scores; "
                 f"{type(self.model_).__name__} brings its own inference: leave oracle='auto'"
             )
-        return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs, self.oracle_)
+        return BlackBoxProblem(self.model_, X, y, weight, self.n_jobs, self.oracle_)
 
     def _path_class(self):
         """What a path is here."""
@@ -473,7 +473,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
         }
 
     def _store(self, method, blocks, outcome):
-        from ._blocks._base import COUNTED
+        from ._problems._base import COUNTED
 
         solution, counts = method.solution(), blocks.counts
         certified, status = self.solver_.certified and blocks.certified, outcome.status
@@ -518,5 +518,5 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
 
 
 def _like(blocks, model, X, y, weight):
-    """Blocks of other samples, whose oracle is that of these."""
+    """Problem of other samples, whose oracle is that of these."""
     return blocks.like(model._build_parts(X, y, weight))

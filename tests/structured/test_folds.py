@@ -16,7 +16,7 @@ from sklearn_fw.structured import (
     TreePoseModel,
     _choice_of_c,
 )
-from sklearn_fw.structured._blocks._pieces import cells, regrouped
+from sklearn_fw.structured._problems._pieces import cells, regrouped
 from sklearn_fw.structured._choice_of_c import (
     FACTORS,
     FACTORS_OF_BLACK_BOX,

@@ -22,7 +22,7 @@ from sklearn_fw.structured import (
     SaddlePointFrankWolfe,
     StructuredSVM,
 )
-from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
+from sklearn_fw.structured._problems._listed import BlackBoxProblem
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
@@ -267,7 +267,7 @@ def test_one_sample_makes_both_methods_the_same(norm):
     weight = np.ones(1)
 
     def make():
-        return BlackBoxBlocks(p.model, p.X[3:4], p.y[3:4], weight)
+        return BlackBoxProblem(p.model, p.X[3:4], p.y[3:4], weight)
 
     blocks = make()
     blocks.reset(1.0)

@@ -9,7 +9,7 @@ from ..._core.validation import is_auto
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, resolve_oracle
 from ...inference._oracles._natural import natural_oracle
 from ...task_losses import HammingLoss, Truth
-from .._blocks._checked_model import ask_for_output, ask_for_outputs
+from .._problems._checked_model import ask_for_output, ask_for_outputs
 from .._items import collect
 from .._models import EnumeratedModel
 from .._models._base import loss_of_nodes

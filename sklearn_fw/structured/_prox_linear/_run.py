@@ -35,7 +35,7 @@ class ProxLinear(IterativeMethod):
 
     Parameters
     ----------
-    blocks : ScoreBlocks
+    blocks : LinearizedProblem
         The training set.
     solver : Solver
         What solves the models.
@@ -93,7 +93,7 @@ class ProxLinear(IterativeMethod):
             n_passes += outcome.n_iter
             found = method.solution()
             self.warm = blocks.export()
-            if blocks.explicit and self.warm["corners"] is None:
+            if blocks.explicit and not self.warm["explicit"]:
                 self.warm = None  # some were evicted: what is left is no distribution
             if found.primal + constant < value:
                 value, w = float(found.primal + constant), centre + found.w

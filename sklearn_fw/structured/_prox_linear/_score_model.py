@@ -237,7 +237,7 @@ class CheckedScores:
     # ---- many samples at once --------------------------------------------------------------------
 
     def groups(self, X, layouts, w):
-        """Blocks of samples: one each, or more where the score model can stack their inputs."""
+        """Problem of samples: one each, or more where the score model can stack their inputs."""
         stacks = getattr(self.model, "_stacks", lambda X, w: [])(X, w)
         groups = [
             Group(np.asarray(index), inputs, [layouts[i] for i in index])

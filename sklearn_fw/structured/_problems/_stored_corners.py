@@ -4,7 +4,7 @@ import numpy as np
 
 
 class StoredCorners:
-    """The corners of one block; see `Blocks.corners`."""
+    """The corners of one block; see `Problem.corners`."""
 
     def __init__(self, table, i, nodes):
         self._table, self._i, self._nodes = table, i, nodes

@@ -12,7 +12,7 @@ from ._base import Answer, Mixture, Sweep, means_of
 
 
 class PartQuestions:
-    """Mixin of `PartBlocks`."""
+    """Mixin of `PartProblem`."""
 
     def _question(self, parts, view, i, loss_weight):
         """Scores as an oracle sees them (in ``scratch``), those of the truth and of the point.
@@ -64,7 +64,7 @@ class PartQuestions:
         return labels, value, slack
 
     def top_answers(self, i, w, k):
-        """The best labellings; see `Blocks.top_answers`."""
+        """The best labellings; see `Problem.top_answers`."""
         if not callable(getattr(self.oracle, "top_k", None)):
             raise TypeError(
                 f"the best {k} outputs need an oracle with the method top_k or max_marginals, "
@@ -89,7 +89,7 @@ class PartQuestions:
         ]
 
     def mix(self, i, answers, weights):
-        """Marginals of a few labellings; see `Blocks.mix`."""
+        """Marginals of a few labellings; see `Problem.mix`."""
         parts = [self._end(i, answer)[0] for answer in answers]
         point = tuple(sum(u * part[a] for u, part in zip(weights, parts)) for a in range(2))
         return Mixture(point, *means_of(answers, weights))

@@ -1,4 +1,4 @@
-"""Blocks of the built-in models: dual variables are part marginals, passes are compiled."""
+"""Problem of the built-in models: dual variables are part marginals, passes are compiled."""
 
 import numpy as np
 from sklearn.utils.parallel import delayed
@@ -19,7 +19,7 @@ from ..._kernels.structured.parts import (
 from ...inference import CallableOracle, Enumeration, TreeMaxProduct, Viterbi
 from ...inference._oracles._natural import FEW_LABELINGS
 from .._models._part_scores import Graph, augmented_argmax
-from ._base import Answer, Blocks, Direction, Mixture, Sweep
+from ._base import Answer, Problem, Direction, Mixture, Sweep
 from ._part_questions import PartQuestions
 from ._seconds import seconds_of_pass
 from ._sizes import mean_square, n_costly
@@ -34,8 +34,8 @@ kept_corners = lazy("structured.kept_corners")
 COMPILED = (Viterbi, TreeMaxProduct)
 
 
-class PartBlocks(PartQuestions, SmoothedParts, Blocks):
-    """Blocks of a `PairwiseModel`.
+class PartProblem(PartQuestions, SmoothedParts, Problem):
+    """Problem of a `PairwiseModel`.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
                 oracle.argmax(self._graph.scores(i, nothing, tables))
 
     def like(self, parts, oracle=None):
-        """Blocks of another training set, with the same oracle or another one of its kind."""
+        """Problem of another training set, with the same oracle or another one of its kind."""
         blocks = type(self)(parts, self.oracle if oracle is None else oracle, self._n_jobs)
         blocks.surrogate = self.surrogate
         return blocks
@@ -186,7 +186,7 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
     # ---- one block -------------------------------------------------------------------------------
 
     def answer(self, i, w, loss_weight=1.0):
-        """One oracle call; see `Blocks.answer`."""
+        """One oracle call; see `Problem.answer`."""
         self.counts[CALLS] += 1
         here, view = self._nodes_of(i), self._view(np.ascontiguousarray(w))
         loss_weight = float(loss_weight)
@@ -205,7 +205,7 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
         return Answer(found, self._loss_of(i, found), value, slack)
 
     def answers(self, order, w):
-        """Oracle calls in workers, unless they are compiled; see `Blocks.answers`."""
+        """Oracle calls in workers, unless they are compiled; see `Problem.answers`."""
         if self.is_compiled:
             return super().answers(order, w)
         self.counts[CALLS] += len(order)
@@ -217,7 +217,7 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
         ]
 
     def add_to(self, i, end, factor, out):
-        """``out += factor psi_i``; see `Blocks.add_to`."""
+        """``out += factor psi_i``; see `Problem.add_to`."""
         truth = self._marginals_of_labels(i, self._parts.truth[self._nodes_of(i)])
         delta = (a - b for a, b in zip(truth, self._end(i, end)[0], strict=True))
         primitives.add_to(self._parts, i, *delta, factor, self._view(out), self._scratch.step)
@@ -249,7 +249,7 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
         )  # fmt: skip
 
     def keep(self, answers):
-        """Make the labellings of a sweep corners; see `Blocks.keep`."""
+        """Make the labellings of a sweep corners; see `Problem.keep`."""
         first = 0
         while first < self.n_blocks:
             first = kept_corners.keep_labels(
@@ -259,7 +259,7 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
                 self.grow()
 
     def best_kept(self):
-        """The best corner of every block; see `Blocks.best_kept`."""
+        """The best corner of every block; see `Problem.best_kept`."""
         slots, (values, current) = np.zeros(self.n_blocks, np.int64), np.empty((2, self.n_blocks))
         kept_corners.best_corners(
             self._parts, self._dual, self._corners, self._scratch, slots, values, current

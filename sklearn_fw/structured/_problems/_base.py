@@ -1,7 +1,7 @@
 """The dual problem of a structured SVM, one block of variables per sample.
 
-Solvers see only `Blocks`, which know of no solver; `PartBlocks` holds the models with parts,
-`BlackBoxBlocks` everything else.
+Solvers see only `Problem`, which know of no solver; `PartProblem` holds the models with parts,
+`BlackBoxProblem` everything else.
 
     primal   P(w) = lam / 2 |w|^2 + sum_i p_i max_y H_i(y; w)
     dual     D(v) = l - lam / 2 |w|^2 - lam (<[v - ub]_+, ub> - <[lb - v]_+, lb>),  w = clip(v)
@@ -100,7 +100,7 @@ class Certificate(NamedTuple):
     sweep: Sweep
 
 
-class Blocks(ABC):
+class Problem(ABC):
     """Training set and dual variables: what solvers of the structured SVM are written on.
 
     Block i is a distribution over the outputs of sample i, all mass on the truth to begin with.

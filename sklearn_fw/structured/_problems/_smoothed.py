@@ -13,10 +13,10 @@ sum_product = lazy("graphs.sum_product")
 
 
 class SmoothedParts:
-    """Mixin of `PartBlocks`."""
+    """Mixin of `PartProblem`."""
 
     def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
-        """Marginals of the oracle; see `Blocks.smoothed_answer`."""
+        """Marginals of the oracle; see `Problem.smoothed_answer`."""
         self._check_sums(loss_weight)
         parts, here = self._with_loss(loss_weight), self._nodes_of(i)
         self.counts[CALLS] += 1
@@ -47,7 +47,7 @@ class SmoothedParts:
             )
 
     def smoothed_sweep(self, w, temperature, loss_weight=1.0, mean=False):
-        """A compiled pass, which threads share, where oracles are compiled; see `Blocks`."""
+        """A compiled pass, which threads share, where oracles are compiled; see `Problem`."""
         if not self.sums_are_compiled:
             return super().smoothed_sweep(w, temperature, loss_weight, mean)
         self._check_sums(loss_weight)

@@ -38,7 +38,7 @@ class PartPolytopes:
     argmax : callable
         The oracle: best labelling of `PairwiseScores`.
     view, make_scratch, share : callable
-        Those of `PartBlocks`.
+        Those of `PartProblem`.
 
     Notes
     -----

@@ -8,15 +8,15 @@ the loss is ``<c_i, z> + c0_i``, so that a point z of all polytopes together has
 
 import numpy as np
 
-from ._black_box import BlackBoxBlocks
+from ._listed import BlackBoxProblem
 from ._cut_polytopes import CutPolytopes, only_attract
 from ._model_polytopes import ModelPolytopes
 from ._part_polytopes import PartPolytopes
 
 
 def polytopes_of(blocks):
-    """The convex hulls of the outputs of `Blocks`, whose lam and dual variables stay."""
-    if isinstance(blocks, BlackBoxBlocks):
+    """The convex hulls of the outputs of `Problem`, whose lam and dual variables stay."""
+    if isinstance(blocks, BlackBoxProblem):
         return ModelPolytopes(
             blocks._model.model, blocks._samples, blocks.weight, blocks.n_weights
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Blocks of models with parts whose answers are points of the local polytope."""
+"""Problem of models with parts whose answers are points of the local polytope."""
 
 import numpy as np
 from sklearn.utils.parallel import delayed
@@ -9,15 +9,15 @@ from ..._kernels.structured.block_rules import CALLS
 from ..._kernels.structured.parts import Marginals
 from ...inference import PairwiseScores
 from ._base import Answer, Sweep
-from ._parts import PartBlocks
+from ._parts import PartProblem
 
 
-class RelaxedBlocks(PartBlocks):
-    """Blocks of a `PairwiseModel` over the local polytope instead of distributions of outputs.
+class RelaxedProblem(PartProblem):
+    """Problem of a `PairwiseModel` over the local polytope instead of distributions of outputs.
 
-    Parameters are those of `PartBlocks`; the oracle has ``vertex``. Here H_i is the maximum over
+    Parameters are those of `PartProblem`; the oracle has ``vertex``. Here H_i is the maximum over
     marginals of nodes and edges that agree with each other, so the objective is not below that of
-    `PartBlocks` at the same w, and its gap is exact for itself. Corners are marginals and not
+    `PartProblem` at the same w, and its gap is exact for itself. Corners are marginals and not
     labels: they are mixed, but not kept.
     """
 
@@ -40,7 +40,7 @@ class RelaxedBlocks(PartBlocks):
         super()._reset(capacity)
 
     def answer(self, i, w, loss_weight=1.0):
-        """One oracle call; see `Blocks.answer`."""
+        """One oracle call; see `Problem.answer`."""
         self.counts[CALLS] += 1
         view = self._view(np.ascontiguousarray(w))
         scores, true_value, _ = self._question(self._parts, view, i, float(loss_weight))
@@ -103,9 +103,9 @@ class RelaxedBlocks(PartBlocks):
             mine += gamma * (other - mine)
 
 
-def part_blocks(parts, oracle, n_jobs=None):
+def part_problem(parts, oracle, n_jobs=None):
     """The blocks that suit the oracle: over the local polytope where its answers are relaxed."""
-    kind = RelaxedBlocks if getattr(oracle, "relaxed", False) else PartBlocks
+    kind = RelaxedProblem if getattr(oracle, "relaxed", False) else PartProblem
     return kind(parts, oracle, n_jobs)
 
 
