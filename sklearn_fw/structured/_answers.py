@@ -7,12 +7,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.checked_oracle import checked
 from .._core.validation import check_integer, check_sample_weight
-from ._problems._checked_model import CheckedModel
 from ._items import length_of
 from ._models import MulticlassModel
 from ._models._hidden_states import labelled
 from ._models._pairwise import has_parts
 from ._models._scored import is_scored
+from ._problems._checked_model import CheckedModel
 from ._suboptimality import suboptimality
 from ._temperature import best_temperature, spread_of
 

@@ -7,11 +7,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.validation import check_data, check_sample_weight, is_named
 from .._core.warnings import warn_of_scorer
-from ._problems._checked_model import CheckedModel
 from ._items import collect, length_of
 from ._models import MulticlassModel, MultilabelModel
 from ._models._hidden_states import labelled
 from ._models._pairwise import has_parts
+from ._problems._checked_model import CheckedModel
 
 
 def _is_multiclass(estimator):

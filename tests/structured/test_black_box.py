@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from sklearn_fw._kernels.structured import block_rules
 from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.inference import resolve_oracle
+from sklearn_fw.structured._models import ChainModel, EnumeratedModel
 from sklearn_fw.structured._problems._listed import BlackBoxProblem
 from sklearn_fw.structured._problems._parts import PartProblem
-from sklearn_fw.structured._models import ChainModel, EnumeratedModel
 from sklearn_fw.structured._solvers._subgradient import subgradient_visits
 from sklearn_fw.structured._solvers._visits import visit_blocks
 

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from joblib import parallel_config
 
 from sklearn_fw._kernels.structured.block_rules import Rules
-from sklearn_fw.structured._problems._listed import BlackBoxProblem
 from sklearn_fw.structured._models import ChainModel
+from sklearn_fw.structured._problems._listed import BlackBoxProblem
 from sklearn_fw.structured._solvers._visits import visit_blocks
 
 FW, PAIRWISE, AWAY = 0, 1, 2

@@ -19,7 +19,7 @@ from ..._kernels.structured.parts import (
 from ...inference import CallableOracle, Enumeration, TreeMaxProduct, Viterbi
 from ...inference._oracles._natural import FEW_LABELINGS
 from .._models._part_scores import Graph, augmented_argmax
-from ._base import Answer, Problem, Direction, Mixture, Sweep
+from ._base import Answer, Direction, Mixture, Problem, Sweep
 from ._part_questions import PartQuestions
 from ._seconds import seconds_of_pass
 from ._sizes import mean_square, n_costly

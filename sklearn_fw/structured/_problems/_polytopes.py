@@ -8,8 +8,8 @@ the loss is ``<c_i, z> + c0_i``, so that a point z of all polytopes together has
 
 import numpy as np
 
-from ._listed import BlackBoxProblem
 from ._cut_polytopes import CutPolytopes, only_attract
+from ._listed import BlackBoxProblem
 from ._model_polytopes import ModelPolytopes
 from ._part_polytopes import PartPolytopes
 
