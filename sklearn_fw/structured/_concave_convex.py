@@ -4,7 +4,7 @@ import numpy as np
 
 from .._core.loop import IterativeMethod, drive
 from .._kernels import lazy
-from ._problems._other_truths import per_node, retarget, true_scores, truth_of
+from ._problems._part_sets import per_node, retarget, true_scores, truth_of
 from ._solvers import begin
 from ._solvers._base import Solution
 

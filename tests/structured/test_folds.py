@@ -25,7 +25,7 @@ from sklearn_fw.structured._choice_of_c import (
     USUAL,
     natural_C,
 )
-from sklearn_fw.structured._problems._pieces import cells, regrouped
+from sklearn_fw.structured._problems._part_sets import cells, regrouped
 from sklearn_fw.structured._surrogates import HINGE
 
 

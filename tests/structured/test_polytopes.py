@@ -15,9 +15,9 @@ from sklearn_fw.optim._frank_wolfe._min_norm_point import HullProjection
 from sklearn_fw.optim.domains import ConvexHull, Simplex
 from sklearn_fw.projections import project_matching, project_simplex
 from sklearn_fw.structured import EnumeratedModel, Extragradient, StructuredSVM
-from sklearn_fw.structured._problems._geometries import Entropy, Euclidean
 from sklearn_fw.structured._problems._listed import BlackBoxProblem
-from sklearn_fw.structured._problems._polytopes import polytopes_of
+from sklearn_fw.structured._problems._part_polytopes import polytopes_of
+from sklearn_fw.structured._problems._polytopes import Entropy, Euclidean
 
 # ---- constants -----------------------------------------------------------------------------------
 

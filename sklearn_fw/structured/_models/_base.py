@@ -6,12 +6,20 @@ from sklearn.base import BaseEstimator
 
 from ...task_losses import TaskLoss, resolve_task_loss
 
+# What outputs are, by the name of a model where it is known by its name alone.
+KINDS = {"auto": "multiclass", "multiclass": "multiclass", "multilabel": "multilabel"}
+TABULAR = ("multiclass", "multilabel")  # whose samples are one row each
 REQUIRED = ("joint_feature", "loss", "loss_augmented_inference", "inference")
 
 
 def missing_methods(model):
     """Names of the four compulsory methods that an object lacks."""
     return [name for name in REQUIRED if not callable(getattr(model, name, None))]
+
+
+def kind_of(model):
+    """What the outputs of a model, or of a name, are: "multiclass", "multilabel", "sequences"..."""
+    return KINDS.get(model) if isinstance(model, str) else getattr(model, "_kind", None)
 
 
 def loss_of_nodes(model, task_loss, names):

@@ -82,6 +82,8 @@ class ChainModel(PairwiseModel):
     2.0
     """
 
+    _kind = "sequences"
+
     def __init__(self, task_loss="auto", *, class_weight=None, start_end=True):
         self.task_loss = task_loss
         self.class_weight = class_weight

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..._core.validation import check_integer, check_list
 from ...inference import Viterbi
+from ._base import kind_of
 from ._pairwise import PairwiseModel
 from ._part_samples import difficulty
 from ._parts import PartModel
@@ -111,6 +112,10 @@ class HiddenStates(PairwiseModel):
     @property
     def _units(self):
         return self.base._units
+
+    @property
+    def _kind(self):
+        return kind_of(self.base)
 
     def _in_units(self, units):
         other = copy(self)
@@ -251,11 +256,6 @@ class HiddenStates(PairwiseModel):
         """Scores of the best state of each class."""
         scores = self._node_scores(self._stack(X), self._check_weights(w))
         return np.maximum.reduceat(scores, self.first_[0, :-1], axis=1)
-
-
-def labelled(model):
-    """The model whose outputs are seen."""
-    return model.base if isinstance(model, HiddenStates) else model
 
 
 def _without_last_axis(output):

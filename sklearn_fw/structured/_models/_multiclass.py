@@ -67,6 +67,7 @@ class MulticlassModel(PairwiseModel):
     array([0., 2., 0., 1.])
     """
 
+    _kind = "multiclass"
     _loss_names = ("zero_one",)
     _loss_is_a_sum = True  # every loss of a single node is
 

@@ -71,6 +71,8 @@ class MultilabelModel(PairwiseModel):
     [[0, 1], [0, 2], [1, 2]]
     """
 
+    _kind = "multilabel"
+
     def __init__(self, edges="tree", *, task_loss="auto", fit_intercept=True):
         self.edges = edges
         self.task_loss = task_loss

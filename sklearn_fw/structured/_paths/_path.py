@@ -12,9 +12,9 @@ from ..._core.validation import (
     check_integer,
     check_random_state,
     check_strength,
+    is_auto,
 )
 from ..._kernels import lazy
-from .._parameters import is_auto
 from .._solvers import BlockFrankWolfe, DualAscent, begin, resolve_solver
 from .._solvers._visits import visit_blocks
 from .._surrogates import resolve_surrogate

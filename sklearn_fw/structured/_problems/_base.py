@@ -17,14 +17,6 @@ import numpy as np
 from ..._kernels.structured import block_rules
 from .._surrogates import HINGE
 
-COUNTED = {
-    "fw": block_rules.STEPS + block_rules.FW,
-    "pairwise": block_rules.STEPS + block_rules.PAIRWISE,
-    "away": block_rules.STEPS + block_rules.AWAY,
-    "drop": block_rules.DROPS,
-    "exact": block_rules.EXACT_STEPS,
-}
-
 
 class Answer(NamedTuple):
     """An output of one sample that its oracle found best at some weights."""
@@ -294,6 +286,16 @@ class Problem(ABC):
             half = size // 2
             tree[half:size] = tree[size : 2 * size : 2] + tree[size + 1 : 2 * size : 2]
             size = half
+
+    # ---- for the choice of C ---------------------------------------------------------------------
+
+    @abstractmethod
+    def of_samples(self, model, X, y, weight):
+        """The same problem of other samples, with the same oracle."""
+
+    def quick(self):
+        """The same problem with a quicker oracle, if there is one that does for a comparison."""
+        return self
 
     # ---- what the two kinds provide: one block ---------------------------------------------------
 

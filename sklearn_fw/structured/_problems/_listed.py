@@ -294,7 +294,7 @@ class BlackBoxProblem(ListedProblem):
     """
 
     def __init__(self, model, X, y, weight, n_jobs=None, oracle=None):
-        self._model = CheckedModel(model, oracle)
+        self._model, self.oracle = CheckedModel(model, oracle), oracle
         self.workers = Workers(n_jobs, model if oracle is None else oracle)
         inputs, outputs = list(X), list(y)
         if not inputs or not len(inputs) == len(outputs) == len(weight):
@@ -313,6 +313,11 @@ class BlackBoxProblem(ListedProblem):
         self.unit_loss = max(answer.loss for answer in worst)
         self.exact = oracle is None or bool(getattr(oracle, "exact", False))
         self.mean_square = float(weight @ [0.5 * a.psi.values @ a.psi.values for a in worst])
+
+    def of_samples(self, model, X, y, weight):
+        other = type(self)(model, X, y, weight, self.workers.n_jobs, self.oracle)
+        other.surrogate = self.surrogate
+        return other
 
     def _reset(self, capacity):
         nothing = SparseVector(np.empty(0, np.int64), np.empty(0))
