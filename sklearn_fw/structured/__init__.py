@@ -18,7 +18,7 @@ from ._models import (
 )
 from ._paths._path import StructuredPath
 from ._paths._radius_path import RadiusPath
-from ._prox_linear._score_model import ScoreModel
+from ._prox_linear._scores import ScoreModel
 from ._prox_linear_svm import ProxLinearStructuredSVM
 from ._quadratic._calibration import (
     CalibrationPair,

@@ -16,8 +16,7 @@ from ._advice import warn_of_oracle
 from ._items import length_of, weighted_samples
 from ._predictor import StructuredPredictor, check_parameters
 from ._prox_linear._outputs import outputs_for
-from ._prox_linear._score_model import CheckedScores
-from ._prox_linear._torch_scores import TorchScores, as_score_model
+from ._prox_linear._scores import CheckedScores, TorchScores, as_score_model
 from ._solvers import resolve_solver
 
 LOOSEST = 0.1  # share of the objective: a larger gap is never called convergence

@@ -29,7 +29,7 @@ from ._items import weighted_samples
 from ._models._base import TABULAR, kind_of
 from ._models._black_box import view_of
 from ._models._resolve import resolve_model
-from ._models._units import PLAIN
+from ._models._rows import PLAIN
 from ._paths._path import StructuredPath, structured_path
 from ._paths._radius_path import RadiusPath, radius_path
 from ._predictor import StructuredPredictor, check_parameters, tag_as_classifier

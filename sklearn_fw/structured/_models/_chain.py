@@ -90,20 +90,6 @@ class ChainModel(PairwiseModel):
         self.start_end = start_end
 
     def initialize(self, X, y):
-        """Find the labels and the number of features.
-
-        Parameters
-        ----------
-        X : list, object array or Packed of n_samples (T, n_features) arrays or CSR
-            Sequences.
-        y : list, object array or Packed of n_samples label sequences
-            Their labels.
-
-        Returns
-        -------
-        self : ChainModel
-            The model.
-        """
         self._set_losses()
         check_flag(self.start_end, "start_end")
         matrix, row_start = stack_rows(X)

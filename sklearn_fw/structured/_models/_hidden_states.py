@@ -8,8 +8,7 @@ from ..._core.validation import check_integer, check_list
 from ...inference import Viterbi
 from ._base import kind_of
 from ._pairwise import PairwiseModel
-from ._part_samples import difficulty
-from ._parts import PartModel
+from ._parts import PartModel, difficulty
 from ._ragged import Stacked
 
 
@@ -18,14 +17,6 @@ class HiddenStates(PairwiseModel):
 
     Weights and scores are those of states; outputs and losses are those of the model that it is
     made from. Where no label has more than one state both are the same.
-
-    Parameters
-    ----------
-    base : PairwiseModel
-        Model of the labels.
-    n_states_per_label : int, array-like of shape (n_labels,), or list of these, default=2
-        Number of states of each label; a list has one entry for each kind of node, where there are
-        several.
 
     Attributes
     ----------

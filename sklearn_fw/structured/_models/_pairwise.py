@@ -24,9 +24,7 @@ from ...inference._oracles._natural import FEW_LABELINGS, natural_oracle
 from ...task_losses import HammingLoss, Truth
 from ._base import REQUIRED, StructuredModel, loss_of_nodes
 from ._part_scores import COMPILED, PartScores, augmented_argmax
-from ._rows import plain, size_of_rows, with_markers, writable
-from ._sparse_weights import dense_part, product
-from ._units import PLAIN, Columns
+from ._rows import PLAIN, Columns, dense_part, plain, product, size_of_rows, with_markers, writable
 
 parts_kernels = lazy("structured.parts")
 sparse = lazy("common.sparse")

@@ -100,15 +100,6 @@ class Problem(ABC):
     ``psi_i(y) = phi(x_i, y_i) - phi(x_i, y)``, the distributions make the weights
     ``w = sum_i p_i E[psi_i] / lam`` (clipped, where there are bounds) and ``l = sum_i p_i E[L_i]``.
 
-    Parameters
-    ----------
-    weight : ndarray of shape (n,)
-        p_i, positive, summing to one.
-    n_weights : int
-        Length of w.
-    max_loss : float
-        Mean over samples of the largest loss: the gap at w = 0.
-
     Attributes
     ----------
     n_labels : float

@@ -273,20 +273,6 @@ def _answer(output, value, slack):
 class BlackBoxProblem(ListedProblem):
     """Dual problem of any object with the four methods of `StructuredModel`.
 
-    Parameters
-    ----------
-    model : object
-        Has ``joint_feature``, ``loss``, ``inference`` and ``loss_augmented_inference``; maybe
-        ``size_joint_feature`` and ``output_key``.
-    X, y : iterables of length n
-        Inputs and outputs, as the model takes them.
-    weight : ndarray of shape (n,)
-        p_i, positive, summing to one.
-    n_jobs : int or None
-        joblib workers of oracle calls.
-    oracle : object or None
-        Infers in place of the model, on its scores.
-
     Notes
     -----
     For ``max_loss`` the oracle is asked once per sample at w = 0, where it maximises the loss.

@@ -62,19 +62,6 @@ class PartPolytopes:
     Flat vectors hold (n_nodes, n_states) numbers of all nodes and then (n_samples, n_tables,
     n_states, n_states) of all edges.
 
-    Parameters
-    ----------
-    parts : _kernels.structured.parts.Parts
-        Training set.
-    marginals : _kernels.structured.parts.Marginals
-        Arrays to work on.
-    graph : Graph
-        Edges.
-    argmax : callable
-        The oracle: best labelling of `PairwiseScores`.
-    view, make_scratch, share : callable
-        Those of `PartProblem`.
-
     Notes
     -----
     Node marginals and counts of pairs determine features and loss, so nothing is lost by summing.

@@ -97,17 +97,8 @@ def cells(parts, n_nodes, rng):
 def regrouped(parts, group):
     """The training set whose samples are groups of nodes, with the edges within them.
 
-    Parameters
-    ----------
-    parts : _kernels.structured.parts.Parts
-        Training set, of samples that `can_be_cut`.
-    group : ndarray of shape (n_nodes,), int
-        Number of the group of every node, all in one sample; nodes below 0 are left out.
-
-    Returns
-    -------
-    parts : _kernels.structured.parts.Parts
-        A group weighs as much as the sample that it is from; weights sum to one.
+    ``group`` numbers the group of every node, all in one sample; nodes below 0 are left out. A
+    group weighs as much as the sample that it is from; weights sum to one.
     """
     kept = group >= 0
     group = np.where(kept, np.unique(group[kept], return_inverse=True)[1][np.cumsum(kept) - 1], -1)

@@ -1,4 +1,4 @@
-"""Problem of the built-in models: dual variables are part marginals, passes are compiled."""
+"""The dual problem of models with parts: dual variables are part marginals, passes are compiled."""
 
 import numpy as np
 from sklearn.utils.parallel import delayed
@@ -31,16 +31,10 @@ sum_product = lazy("graphs.sum_product")
 
 
 class PartProblem(Problem):
-    """Problem of a `PairwiseModel`.
+    """Dual problem of a `PairwiseModel`.
 
-    Parameters
-    ----------
-    parts : _kernels.structured.parts.Parts
-        Training set.
-    oracle : object
-        Has ``argmax``; the exact oracles of trees and small graphs run inside the compiled pass.
-    n_jobs : int or None
-        Threads of compiled sweeps, joblib workers of other oracles.
+    The exact oracles of trees and small graphs run inside the compiled pass. ``n_jobs`` are threads
+    of compiled sweeps, joblib workers of other oracles.
     """
 
     relaxed = False  # whether answers may be marginals of no distribution

@@ -45,13 +45,6 @@ class Point(NamedTuple):
 class Geometry(ABC):
     """Prox steps on polytopes.
 
-    Parameters
-    ----------
-    polytopes : PartPolytopes or ModelPolytopes
-        The polytopes.
-    stored : bool
-        Keep potentials and points of all samples as arrays instead of the pair (w, s) alone.
-
     Attributes
     ----------
     diameter : float
@@ -173,17 +166,6 @@ class Euclidean(Geometry):
 
 class ModelPolytopes:
     """Polytopes of a model that describes its outputs by vectors, as `MatchingModel` does.
-
-    Parameters
-    ----------
-    model : object
-        Has the methods named in ``SHARED``, and those in ``NEEDED`` for its geometry.
-    samples : list of Sample
-        Training set.
-    weight : ndarray of shape (n,)
-        p_i, positive, summing to one.
-    n_weights : int
-        Length of w.
 
     Notes
     -----

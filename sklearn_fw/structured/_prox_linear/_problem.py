@@ -30,21 +30,7 @@ EVERYWHERE, NOWHERE = slice(None), SparseVector(np.empty(0, np.int64), np.empty(
 
 
 class LinearizedProblem(ListedProblem):
-    """Dual problem of linearised scores; `linearise` comes before everything else.
-
-    Parameters
-    ----------
-    scores : CheckedScores
-        The score model.
-    groups : list of Group
-        Samples of each block.
-    outputs : Candidates or Labellings
-        Truths, costs and oracle.
-    weight : ndarray of shape (n_samples,)
-        Weights of samples, summing to one.
-    n_weights : int
-        Length of w.
-    """
+    """Dual problem of linearised scores; `linearise` comes before everything else."""
 
     def __init__(self, scores, groups, outputs, weight, n_weights):
         super().__init__(np.array([weight[g.index].sum() for g in groups]), n_weights, 0.0)

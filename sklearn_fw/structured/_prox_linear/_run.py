@@ -31,25 +31,7 @@ class Model(NamedTuple):
 
 
 class ProxLinear(IterativeMethod):
-    """One run, as `ProxLinearStructuredSVM` describes it.
-
-    Parameters
-    ----------
-    blocks : LinearizedProblem
-        The training set.
-    solver : Solver
-        What solves the models.
-    w : ndarray of shape (n_weights,)
-        The start.
-    lam, tol : float
-        Regularisation; the gap that ends the run, relative to the objective.
-    eta : float or None
-        Step size; None finds it.
-    rng : RandomState
-        Source of random numbers.
-    first_eta : float or None, default=None
-        Where to begin when ``eta`` is to be found.
-    """
+    """One run, as `ProxLinearStructuredSVM` describes it."""
 
     def __init__(self, blocks, solver, w, *, lam, tol, eta, rng, first_eta=None):
         self.blocks, self.solver, self.rng = blocks, solver, rng
