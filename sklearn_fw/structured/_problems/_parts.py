@@ -1,13 +1,15 @@
-"""Blocks of the built-in models: dual variables are part marginals, passes are compiled."""
+"""The dual problem of models with parts: dual variables are part marginals, passes are compiled."""
 
 import numpy as np
 from sklearn.utils.parallel import delayed
 
+from ..._core.checked_oracle import name_of
+from ..._core.packed import starts_of
 from ..._core.threads import chunks, n_threads, parallel
 from ..._kernels import lazy
 from ..._kernels.structured import block_primitives as primitives
 from ..._kernels.structured import blocks as kernels
-from ..._kernels.structured.block_rules import CALLS, EVICTED, EXACT_STEPS, VISITS
+from ..._kernels.structured.block_rules import CALLS, EVICTED, EXACT_STEPS, VISITS, WORSE
 from ..._kernels.structured.parts import (
     Dual,
     Marginals,
@@ -16,35 +18,23 @@ from ..._kernels.structured.parts import (
     StepScratch,
     Weights,
 )
-from ...inference import CallableOracle, Enumeration, TreeMaxProduct, Viterbi
-from ...inference._oracles._natural import FEW_LABELINGS
-from .._models._part_scores import Graph, augmented_argmax
-from ._base import Answer, Blocks, Direction, Mixture, Sweep
-from ._part_questions import PartQuestions
-from ._seconds import seconds_of_pass
-from ._sizes import mean_square, n_costly
-from ._smoothed import SmoothedParts
-from ._stored_corners import StoredCorners
+from ...inference import CallableOracle, Enumeration, PairwiseScores
+from ...inference._oracles._natural import FEW_LABELINGS, quick_oracle
+from .._models._part_scores import COMPILED, Graph, augmented_argmax
+from ._base import Answer, Direction, Mixture, Problem, SmoothedSweep, Sweep, means_of
+from ._part_sets import mean_square, n_costly, seconds_of_pass
 from ._workers import Workers
 
 kept_corners = lazy("structured.kept_corners")
-
-# Oracles whose loop is inside the compiled pass, as is `Enumeration` of few labellings; any other
-# object is called from Python.
-COMPILED = (Viterbi, TreeMaxProduct)
+smoothed = lazy("structured.smoothed")
+sum_product = lazy("graphs.sum_product")
 
 
-class PartBlocks(PartQuestions, SmoothedParts, Blocks):
-    """Blocks of a `PairwiseModel`.
+class PartProblem(Problem):
+    """Dual problem of a `PairwiseModel`.
 
-    Parameters
-    ----------
-    parts : _kernels.structured.parts.Parts
-        Training set.
-    oracle : object
-        Has ``argmax``; the exact oracles of trees and small graphs run inside the compiled pass.
-    n_jobs : int or None
-        Threads of compiled sweeps, joblib workers of other oracles.
+    The exact oracles of trees and small graphs run inside the compiled pass. ``n_jobs`` are threads
+    of compiled sweeps, joblib workers of other oracles.
     """
 
     relaxed = False  # whether answers may be marginals of no distribution
@@ -87,10 +77,17 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
                 oracle.argmax(self._graph.scores(i, nothing, tables))
 
     def like(self, parts, oracle=None):
-        """Blocks of another training set, with the same oracle or another one of its kind."""
+        """Problem of another training set, with the same oracle or another one of its kind."""
         blocks = type(self)(parts, self.oracle if oracle is None else oracle, self._n_jobs)
         blocks.surrogate = self.surrogate
         return blocks
+
+    def of_samples(self, model, X, y, weight):
+        return self.like(model._build_parts(X, y, weight))
+
+    def quick(self):
+        oracle = quick_oracle(self.oracle, self._n_states)
+        return self if oracle is self.oracle else self.like(self._parts, oracle)
 
     # ---- state -----------------------------------------------------------------------------------
 
@@ -160,7 +157,6 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
         return Scratch(oracle, step, away_labels=np.zeros(n_nodes, np.int32), values=values)
 
     def grow(self):
-        """Room for a fifth more corners per block."""
         old = self._corners
         extra = max(1, old.alpha.shape[1] // 5)
         self._corners = kernels.Corners(
@@ -186,44 +182,37 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
     # ---- one block -------------------------------------------------------------------------------
 
     def answer(self, i, w, loss_weight=1.0):
-        """One oracle call; see `Blocks.answer`."""
         self.counts[CALLS] += 1
         here, view = self._nodes_of(i), self._view(np.ascontiguousarray(w))
         loss_weight = float(loss_weight)
-        parts = self._with_loss(loss_weight)
-        if self.is_compiled:
-            hinge, current, labels = self._answers
-            kernels.sweep(
-                self._parts, self.marginals, view, loss_weight, i, i + 1, self._scratch.oracle,
-                hinge, current, labels,
-            )  # fmt: skip
-            value, slack, found = hinge[i], 0.0, labels[here].copy()
-        else:
+        if not self.is_compiled:
+            parts = self._with_loss(loss_weight)
             scores, true_value, _ = self._question(parts, view, i, loss_weight)
-            given = augmented_argmax(self.oracle, scores, parts.truth[here], parts.whole_cost)
-            found, value, slack = self._judge(parts, i, scores, true_value, *given)
-        return Answer(found, self._loss_of(i, found), value, slack)
+            asked = [(scores, parts.truth[here])]
+            found = _ask_many(self.oracle, asked, parts.whole_cost, self.relaxed)[0]
+            return self._answer_of(parts, i, scores, true_value, *found)
+        hinge, current, labels = self._answers
+        kernels.sweep(
+            self._parts, self.marginals, view, loss_weight, i, i + 1, self._scratch.oracle,
+            hinge, current, labels,
+        )  # fmt: skip
+        found = labels[here].copy()
+        return Answer(found, self._loss_of(i, found), hinge[i], 0.0)
 
     def answers(self, order, w):
-        """Oracle calls in workers, unless they are compiled; see `Blocks.answers`."""
+        """Oracle calls in workers, unless they are compiled."""
         if self.is_compiled:
             return super().answers(order, w)
         self.counts[CALLS] += len(order)
         view = self._view(np.ascontiguousarray(w))
-        found = self._ask(order, self._parts, view, 1.0)
-        return [
-            Answer(labels, self._loss_of(i, labels), value, slack)
-            for i, (labels, value, slack, _) in zip(order, found, strict=True)
-        ]
+        return [answer for answer, _ in self._ask(order, self._parts, view, 1.0)]
 
     def add_to(self, i, end, factor, out):
-        """``out += factor psi_i``; see `Blocks.add_to`."""
         truth = self._marginals_of_labels(i, self._parts.truth[self._nodes_of(i)])
         delta = (a - b for a, b in zip(truth, self._end(i, end)[0], strict=True))
         primitives.add_to(self._parts, i, *delta, factor, self._view(out), self._scratch.step)
 
     def values(self, i):
-        """H_i of the distribution of block i at ``w``, and of its corners."""
         current, true_value = primitives.values(
             self._parts, self._dual, self._corners, i, self._scratch
         )
@@ -231,25 +220,21 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
         return current - true_value, corners
 
     def corners(self, i):
-        """The labellings that block i keeps."""
         return StoredCorners(self._corners, i, self._nodes_of(i))
 
     def direction(self, i, head, tail=None):
-        """The `Direction` from ``tail`` to ``head``."""
         (plus, loss_plus), (minus, loss_minus) = self._end(i, head), self._end(i, tail)
         delta = tuple(a - b for a, b in zip(plus, minus, strict=True))
         square = primitives.square(self._parts, i, *delta, self._scratch.step)
         return Direction(square, loss_plus - loss_minus, delta)
 
     def move(self, i, direction, gamma):
-        """Move block i along a direction."""
         primitives.move(
             self._parts, self._dual, i, *direction.delta, self.lam, gamma,
             self.weight[i] * direction.loss, self.counts[VISITS], self._scratch.step,
         )  # fmt: skip
 
     def keep(self, answers):
-        """Make the labellings of a sweep corners; see `Blocks.keep`."""
         first = 0
         while first < self.n_blocks:
             first = kept_corners.keep_labels(
@@ -259,7 +244,6 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
                 self.grow()
 
     def best_kept(self):
-        """The best corner of every block; see `Blocks.best_kept`."""
         slots, (values, current) = np.zeros(self.n_blocks, np.int64), np.empty((2, self.n_blocks))
         kept_corners.best_corners(
             self._parts, self._dual, self._corners, self._scratch, slots, values, current
@@ -267,7 +251,6 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
         return slots, values, current
 
     def kept(self, slots):
-        """The labellings in such slots, as those of a sweep."""
         slots = np.repeat(slots, np.diff(self._parts.node_start))
         return self._corners.labels[np.arange(len(slots)), slots].astype(np.int32)
 
@@ -304,17 +287,123 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
         primitives.corner(parts, i, labels, nodes, tables)
         return nodes, tables
 
+    # ---- questions to oracles that are called from Python ----------------------------------------
+
+    def _question(self, parts, view, i, loss_weight):
+        """Scores as an oracle sees them (in ``scratch``), those of the truth and of the point.
+
+        The last two are values of H_i plus the score of the truth.
+        """
+        true_value, current = primitives.scores(
+            parts, self.marginals, view, i, loss_weight, self._scratch.oracle
+        )
+        return self._scores_at_hand(i, view), true_value, current
+
+    def _scores_at_hand(self, i, view):
+        here, n_own = self._nodes_of(i), self._parts.n_own
+        unary = self._scratch.oracle.scores[: here.stop - here.start]
+        if n_own is not None:  # forbidden is what compiled passes give a very low score
+            unary = np.where(np.arange(unary.shape[1]) < n_own[here, None], unary, -np.inf)
+        return self._graph.scores(i, unary, view.tables)
+
+    def ask_at_scores(self, i):
+        """Labels that the oracle finds best for the scores of block i that are in ``scratch``."""
+        truth, whole_cost = self._parts.truth[self._nodes_of(i)], self._parts.whole_cost
+        return augmented_argmax(
+            self.oracle, self._scores_at_hand(i, self._dual.w), truth, whole_cost
+        )[0]
+
+    def predicted(self, w):
+        """Best labels of all nodes at any w, found without a look at the truth."""
+        view = self._view(np.ascontiguousarray(w))
+        if self.is_compiled:
+            return self.sweep(w, augmented=False).answers
+        found = []
+        for i in range(self.n_blocks):
+            scores = self._question(self._parts, view, i, 0.0)[0]
+            found.append(self.oracle.argmax(scores)[0])
+        return np.concatenate(found)
+
+    def _answer_of(self, parts, i, scores, true_value, labels, upper_bound):
+        """The `Answer` of labels of an oracle or, if these are worse, of those of the truth."""
+        truth = parts.truth[self._nodes_of(i)]
+        value = scores.value(labels) + parts.whole_cost * np.any(labels != truth) - true_value
+        if value < -1e-12 * max(1.0, abs(true_value)):
+            self.counts[WORSE] += 1
+        if value < 0.0:
+            labels, value = truth, 0.0
+        slack = max(upper_bound - true_value - value, 0.0)
+        # What a promise of exactness leaves out is rounding, unless the oracle takes it back.
+        if self.exact and slack <= 1e-12 * abs(upper_bound):
+            slack = 0.0
+        return Answer(labels, self._loss_of(i, labels), value, slack)
+
+    def top_answers(self, i, w, k):
+        if not callable(getattr(self.oracle, "top_k", None)):
+            raise TypeError(
+                f"the best {k} outputs need an oracle with the method top_k or max_marginals, "
+                f"which {name_of(self.oracle)} lacks: take another oracle, or smoother=None"
+            )
+        self.counts[CALLS] += 1
+        parts, truth = self._parts, self._parts.truth[self._nodes_of(i)]
+        view = self._view(np.ascontiguousarray(w))
+        scores, true_value, _ = self._question(parts, view, i, 1.0)
+        # The cost of a whole output lifts all but the truth, which may be among the best or not.
+        whole = parts.whole_cost
+        values, found = self.oracle.top_k(scores, k + (whole > 0.0))
+        if whole > 0.0:
+            wrong = np.any(found != truth, axis=1)
+            values = np.append(values[wrong] + whole, scores.value(truth))
+            found = np.append(found[wrong], truth[None], axis=0)
+        order = np.argsort(-values, kind="stable")[:k]
+        order = order[values[order] > -np.inf]
+        return [
+            Answer(found[m], self._loss_of(i, found[m]), float(values[m] - true_value))
+            for m in order
+        ]
+
+    def mix(self, i, answers, weights):
+        parts = [self._end(i, answer)[0] for answer in answers]
+        point = tuple(sum(u * part[a] for u, part in zip(weights, parts)) for a in range(2))
+        return Mixture(point, *means_of(answers, weights))
+
+    def _ask(self, order, parts, view, loss_weight):
+        """The `Answer` of each block of an order by all workers, and the H_i of its point."""
+        order = np.asarray(order)
+        asked, values = [], []
+
+        def calls():  # one by one: oracles answer the first while the others are made
+            sizes = np.diff(parts.node_start)[order]
+            for first, last in self.workers.ranges(starts_of(sizes)):
+                for i in order[first:last]:
+                    scores, true_value, current = self._question(parts, view, i, loss_weight)
+                    scores = PairwiseScores._view(
+                        scores.unary.copy(), scores.pairwise, scores.edges
+                    )
+                    asked.append((scores, parts.truth[self._nodes_of(i)]))
+                    values.append((true_value, current - true_value))
+                yield self.oracle, asked[first:last], parts.whole_cost, self.relaxed
+
+        batches = self.workers.run(_ask_many, calls())
+        found = (one for batch in batches for one in batch)
+        for i, (scores, _), (true_value, current), one in zip(
+            order, asked, values, found, strict=True
+        ):
+            yield self._answer_of(parts, i, scores, true_value, *one), current
+
     # ---- sweeps ----------------------------------------------------------------------------------
 
     def sweep(self, w, augmented=True):
         """`Sweep` at any w; threads share the samples."""
         parts, view = self._parts, self._view(np.ascontiguousarray(w))
-        hinge, current = np.empty((2, self.n_blocks))
-        labels = np.empty(len(parts.truth), np.int32)
         loss_weight = float(augmented)
         if not self.is_compiled:
-            parts = self._with_loss(loss_weight)
-            return self._sweep_oracle(parts, view, loss_weight, hinge, current, labels)
+            order, parts = range(self.n_blocks), self._with_loss(loss_weight)
+            answers, current = zip(*self._ask(order, parts, view, loss_weight), strict=True)
+            _, _, hinge, slack = zip(*answers, strict=True)
+            return Sweep(*map(np.array, (hinge, current)), self._gathered(answers), np.array(slack))
+        hinge, current = np.empty((2, self.n_blocks))
+        labels = np.empty(len(parts.truth), np.int32)
 
         def run(first, last):
             kernels.sweep(
@@ -324,6 +413,10 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
 
         self._share(run)
         return Sweep(hinge, current, labels)
+
+    def _gathered(self, answers):
+        """Answers of all blocks, as `step_towards` takes them."""
+        return np.concatenate([answer.corner for answer in answers]).astype(np.int32, copy=False)
 
     def _share(self, run):
         """Call ``run(first, last)`` on ranges of samples that make up all of them."""
@@ -336,12 +429,89 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
         parallel(n_jobs, require="sharedmem")(jobs)
 
     def currents(self):
-        """``current`` of a sweep at the iterate."""
         current = np.empty(self.n_blocks)
         kernels.current_values(
             self._parts, self.marginals, self._dual.w, self._scratch.oracle, current
         )
         return current
+
+    # ---- Gibbs distributions: by compiled sums where there are any, else by oracles --------------
+
+    def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
+        self._check_sums(loss_weight)
+        parts, here = self._with_loss(loss_weight), self._nodes_of(i)
+        self.counts[CALLS] += 1
+        view = self._view(np.ascontiguousarray(w))
+        scores, true_value, _ = self._question(parts, view, i, loss_weight)
+        nodes, edges, log_partition = self.oracle.marginals(
+            PairwiseScores._view(
+                scores.unary / temperature, scores.pairwise / temperature, scores.edges
+            )
+        )
+        costs = parts.node_cost[here, None] * parts.cost[parts.cost_row[here]]
+        point = nodes, self._graph.summed(i, edges, parts.n_tables).ravel()
+        value = temperature * log_partition - true_value
+        expected = _mean(nodes, scores.unary) + _mean(edges, scores.pairwise)
+        entropy = max(log_partition - expected / temperature, 0.0)
+        return Mixture(point, float(np.sum(costs * nodes)), value, entropy)
+
+    def _check_sums(self, loss_weight):
+        if not callable(getattr(self.oracle, "marginals", None)):
+            raise TypeError(
+                f"smoothed answers need an oracle with the method marginals, which "
+                f"{name_of(self.oracle)} lacks: take another oracle, such as 'elimination', or "
+                f"surrogate='hinge'"
+            )
+        if loss_weight * self._parts.whole_cost > 0.0:
+            raise ValueError(
+                "smoothed answers need a task_loss that is a sum over nodes, such as 'hamming'"
+            )
+
+    def smoothed_sweep(self, w, temperature, loss_weight=1.0, mean=False):
+        if not self.sums_are_compiled:
+            return super().smoothed_sweep(w, temperature, loss_weight, mean)
+        self._check_sums(loss_weight)
+        self.counts[CALLS] += self.n_blocks
+        view, out, targets = self._view(np.ascontiguousarray(w)), np.empty((3, self.n_blocks)), []
+
+        def run(first, last):
+            target = np.zeros(self.n_weights if mean else 0)
+            targets.append(target)
+            smoothed.smoothed_sweep(
+                self._with_loss(0.0), view, float(temperature), float(loss_weight), first, last,
+                self._make_scratch(), self.make_sums(), self._view(target), out,
+            )  # fmt: skip
+
+        self._share(run)
+        value, expected, loss = out
+        entropy = np.maximum((value - expected) / temperature, 0.0)
+        return SmoothedSweep(value, loss, entropy, sum(targets) if mean else None)
+
+    def make_sums(self):
+        """Working memory of one thread for compiled sums."""
+        parts, n_states = self._parts, self._n_states
+        n_nodes = int(np.diff(parts.node_start).max())
+        n_edges = int((parts.edge_stop - parts.edge_start).max(initial=0))
+        n_shared = parts.n_tables if parts.mix is None else 0
+        tables = np.zeros((3, n_shared, n_states, n_states))
+        nodes = np.zeros((5, n_nodes, n_states))
+        beliefs = sum_product.Beliefs(
+            nodes[0], np.zeros((n_edges, n_states)), np.zeros(n_edges), np.zeros(n_nodes, np.bool_),
+            np.zeros((2, n_states)),
+        )  # fmt: skip
+        return smoothed.Sums(
+            node=nodes[1],
+            table=np.zeros(parts.n_tables * n_states**2),
+            scores=nodes[2],
+            beliefs=beliefs,
+            message=nodes[3],
+            factor=nodes[4],
+            weights=sum_product.Weights(np.arange(n_shared), tables[0], np.zeros(n_shared)),
+            turned=tables[1],
+            pairs=tables[2],
+            line=np.zeros((2, n_states)),
+            least=np.zeros(1),
+        )
 
     # ---- all blocks at once ----------------------------------------------------------------------
 
@@ -362,13 +532,11 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
         return target
 
     def corner_of(self, answers):
-        """(v_s, l_s) of the answers of a sweep."""
         losses = kernels.losses_of(self._parts, answers)
         corner = self._add_weights_of(answers, np.zeros(self.n_weights))
         return corner, float(self.weight @ losses)
 
     def step_towards(self, answers, gamma):
-        """Common step of all blocks."""
         self._make_room()
         kernels.mix_labels(
             self._parts, self.marginals, self._corners, answers, gamma, self._scratch.step,
@@ -380,7 +548,6 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
             self.grow()
 
     def scale(self, factor):
-        """Multiply the mass off the truth by ``factor``."""
         kernels.scale_to_truth(self._parts, self.marginals, factor)
         self._make_room()
         if self.explicit:
@@ -447,3 +614,46 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
     def _dual_coef_of_classes(self):
         """Marginals of single nodes are alphas."""
         return [{(int(k),): mass[k] for k in np.flatnonzero(mass)} for mass in self.marginals.nodes]
+
+
+def _ask_many(oracle, asked, whole_cost, relaxed):
+    if relaxed:
+        return [oracle.vertex(scores) for scores, _ in asked]
+    return [augmented_argmax(oracle, scores, truth, whole_cost) for scores, truth in asked]
+
+
+def _mean(chances, scores):
+    """Expected score; what is forbidden has no chance."""
+    return float(np.sum(chances * np.where(chances > 0.0, scores, 0.0)))
+
+
+class StoredCorners:
+    """The corners of one block; see `Problem.corners`."""
+
+    def __init__(self, table, i, nodes):
+        self._table, self._i, self._nodes = table, i, nodes
+        self.alpha, self.loss = self._table.alpha[i], self._table.loss[i]
+
+    @property
+    def size(self):
+        """Number of corners."""
+        return self._table.size[self._i]
+
+    def find(self, answer):
+        """Slot of a labelling, -1 if it is not kept."""
+        kept = self._table.labels[self._nodes, : self.size]
+        same = np.flatnonzero(np.all(kept == answer.corner[:, None], axis=0))
+        return int(same[0]) if len(same) else -1
+
+    def put(self, slot, answer):
+        """Put a labelling into a slot: the first free one, or that of another."""
+        self._table.size[self._i] = max(self.size, slot + 1)
+        self._table.labels[self._nodes, slot] = answer.corner
+        self.alpha[slot], self.loss[slot] = 0.0, answer.loss
+
+    def remove(self, slot):
+        """Forget a corner; the last one takes its slot."""
+        last = self._table.size[self._i] = self.size - 1
+        self._table.labels[self._nodes, slot] = self._table.labels[self._nodes, last]
+        self.alpha[slot], self.loss[slot] = self.alpha[last], self.loss[last]
+        self.alpha[last] = 0.0

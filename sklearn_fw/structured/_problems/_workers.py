@@ -14,16 +14,7 @@ _shipped = {}  # of a worker process: a model and samples for each training set
 
 
 class Workers:
-    """What asks an oracle many questions at once.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        Number of workers. Threads may be more than there are processors: an oracle in Python may
-        wait for something else.
-    oracle : object
-        Threads are preferred where its attribute ``releases_gil`` is true.
-    """
+    """What asks an oracle many questions at once; there may be more threads than processors."""
 
     def __init__(self, n_jobs, oracle):
         self.n_jobs = n_jobs
@@ -65,15 +56,7 @@ class Workers:
 
 
 class Shipment:
-    """A model and its samples, which every worker of another process gets once.
-
-    Parameters
-    ----------
-    model : object
-        Has the method ``ask``.
-    samples : list
-        Each with its number ``i``.
-    """
+    """A model and its samples, which every worker of another process gets once."""
 
     def __init__(self, model, samples):
         self.model, self.samples = model, samples

@@ -1,7 +1,7 @@
 """The dual problem of a structured SVM, one block of variables per sample.
 
-Solvers see only `Blocks`, which know of no solver; `PartBlocks` holds the models with parts,
-`BlackBoxBlocks` everything else.
+Solvers see only `Problem`, which know of no solver; `PartProblem` holds the models with parts,
+`BlackBoxProblem` everything else.
 
     primal   P(w) = lam / 2 |w|^2 + sum_i p_i max_y H_i(y; w)
     dual     D(v) = l - lam / 2 |w|^2 - lam (<[v - ub]_+, ub> - <[lb - v]_+, lb>),  w = clip(v)
@@ -16,14 +16,6 @@ import numpy as np
 
 from ..._kernels.structured import block_rules
 from .._surrogates import HINGE
-
-COUNTED = {
-    "fw": block_rules.STEPS + block_rules.FW,
-    "pairwise": block_rules.STEPS + block_rules.PAIRWISE,
-    "away": block_rules.STEPS + block_rules.AWAY,
-    "drop": block_rules.DROPS,
-    "exact": block_rules.EXACT_STEPS,
-}
 
 
 class Answer(NamedTuple):
@@ -100,22 +92,13 @@ class Certificate(NamedTuple):
     sweep: Sweep
 
 
-class Blocks(ABC):
+class Problem(ABC):
     """Training set and dual variables: what solvers of the structured SVM are written on.
 
     Block i is a distribution over the outputs of sample i, all mass on the truth to begin with.
     With ``H_i(y; w) = L_i(y) - <w, psi_i(y)>`` and the feature difference
     ``psi_i(y) = phi(x_i, y_i) - phi(x_i, y)``, the distributions make the weights
     ``w = sum_i p_i E[psi_i] / lam`` (clipped, where there are bounds) and ``l = sum_i p_i E[L_i]``.
-
-    Parameters
-    ----------
-    weight : ndarray of shape (n,)
-        p_i, positive, summing to one.
-    n_weights : int
-        Length of w.
-    max_loss : float
-        Mean over samples of the largest loss: the gap at w = 0.
 
     Attributes
     ----------
@@ -294,6 +277,16 @@ class Blocks(ABC):
             half = size // 2
             tree[half:size] = tree[size : 2 * size : 2] + tree[size + 1 : 2 * size : 2]
             size = half
+
+    # ---- for the choice of C ---------------------------------------------------------------------
+
+    @abstractmethod
+    def of_samples(self, model, X, y, weight):
+        """The same problem of other samples, with the same oracle."""
+
+    def quick(self):
+        """The same problem with a quicker oracle, if there is one that does for a comparison."""
+        return self
 
     # ---- what the two kinds provide: one block ---------------------------------------------------
 

@@ -87,7 +87,7 @@ class CheckedModel:
         # A model need not declare it: then the first feature vector tells.
         self.n_weights = getattr(model, "size_joint_feature", None)
         if self.n_weights is not None:
-            self.n_weights = _count(self.n_weights, self._name("size_joint_feature"), 1)
+            self.n_weights = count(self.n_weights, self._name("size_joint_feature"), 1)
 
     def sample(self, i, x, y):
         """A training sample."""
@@ -148,7 +148,7 @@ class CheckedModel:
 
     def _infer(self, i, x, w, y_true=None):
         """The best output of sample i, with the loss to ``y_true`` if given, and its slack."""
-        w = _read_only(w)
+        w = read_only(w)
         if self.oracle is not None:
             return ask_for_output(self.oracle, self._scores(i, x, w, y_true))
         if y_true is None:
@@ -179,7 +179,7 @@ class CheckedModel:
 
         With ``y_true`` the loss to it counts, too.
         """
-        return ask_for_outputs(self.oracle, self._scores(i, x, _read_only(w), y_true), k)
+        return ask_for_outputs(self.oracle, self._scores(i, x, read_only(w), y_true), k)
 
     def key(self, y):
         """A hashable that tells outputs apart."""
@@ -225,86 +225,6 @@ class CheckedModel:
 
     def _name(self, what):
         return f"{what} of {type(self.model).__name__}"
-
-
-class CheckedPolytopes:
-    """The methods by which a model describes the convex hulls of its outputs, see `MatchingModel`.
-
-    All take a `Sample` in place of its input; vectors of z have the length that `z_size` said.
-    """
-
-    def __init__(self, model, n_weights):
-        self.model, self.n_weights, self.sizes = model, n_weights, {}
-
-    def z_size(self, sample):
-        """Length of the vectors of a sample."""
-        size = _count(self.model.z_size(sample.x), self._name("z_size", sample), 0)
-        self.sizes[sample.i] = size
-        return size
-
-    def loss_vector(self, sample):
-        """Losses of the parts, and the constant."""
-        answer, name = self.model.loss_vector(sample.x, sample.y), self._name("loss_vector", sample)
-        if not (isinstance(answer, tuple | list) and len(answer) == 2):
-            raise TypeError(f"{name} must be a pair (c, c0), got {type(answer).__name__}")
-        constant = check_array_of_numbers(answer[1], f"c0 of {name}")
-        if constant.ndim:
-            raise ValueError(f"c0 of {name} must be a number, got shape {constant.shape}")
-        return self._vector(answer[0], sample, "loss_vector"), float(constant)
-
-    def label_vector(self, sample):
-        """The vector of the truth."""
-        return self._vector(self.model.label_vector(sample.x, sample.y), sample, "label_vector")
-
-    def apply(self, sample, z):
-        """Features of a vector."""
-        phi = check_array_of_numbers(self.model.apply(sample.x, z), self._name("apply", sample))
-        if phi.shape != (self.n_weights,):
-            raise ValueError(
-                f"{self._name('apply', sample)} must have shape ({self.n_weights},), got "
-                f"{phi.shape}"
-            )
-        return phi
-
-    def adjoint(self, sample, w):
-        """Scores of the parts."""
-        return self._vector(self.model.adjoint(sample.x, _read_only(w)), sample, "adjoint")
-
-    def lmo(self, sample, s):
-        """Best corner."""
-        return self._vector(self.model.lmo(sample.x, s), sample, "lmo")
-
-    def project(self, sample, p, tol):
-        """Projection."""
-        return self._vector(self.model.project(sample.x, p, tol=tol), sample, "project")
-
-    def log_potentials0(self, sample):
-        """Where entropic methods start."""
-        return self._vector(self.model.log_potentials0(sample.x), sample, "log_potentials0")
-
-    def marginals(self, sample, theta):
-        """Entropic projection, of numbers that are not negative."""
-        z = self._vector(self.model.marginals(sample.x, theta), sample, "marginals")
-        if np.any(z < 0.0):
-            raise ValueError(f"{self._name('marginals', sample)} must not be negative")
-        return z
-
-    def z_diameter(self, sample, geometry):
-        """Largest divergence from the start."""
-        diameter, name = self.model.z_diameter(sample.x, geometry), self._name("z_diameter", sample)
-        if not isinstance(diameter, Real) or not 0.0 <= diameter < np.inf:
-            raise ValueError(f"{name} must be finite and >= 0, got {diameter!r}")
-        return float(diameter)
-
-    def _vector(self, value, sample, method):
-        name, size = self._name(method, sample), self.sizes[sample.i]
-        value = check_array_of_numbers(value, name)
-        if value.shape != (size,):
-            raise ValueError(f"{name} must have shape ({size},), got {value.shape}")
-        return value
-
-    def _name(self, method, sample):
-        return f"{method} of {type(self.model).__name__} for sample {sample.i}"
 
 
 def ask_for_outputs(oracle, scores, k):
@@ -357,13 +277,13 @@ def ask_for_output(oracle, scores):
     return output, max(float(bound - value), 0.0)
 
 
-def _count(value, name, minimum):
+def count(value, name, minimum):
     if not isinstance(value, Integral) or value < minimum:
         raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
     return int(value)
 
 
-def _read_only(w):
+def read_only(w):
     view = w.view()
     view.flags.writeable = False
     return view
