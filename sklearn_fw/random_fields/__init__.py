@@ -1,11 +1,11 @@
 """Marginals of random fields and bounds on log Z; one file for each method."""
 
-from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import LoopyBPMarginals, TRBPMarginals
 from ._display import MarginalsDisplay
 from ._exact import ExactMarginals
 from ._fields import FactorGraph, PairwiseMRF
 from ._files import load_bif, load_uai, save_bif, save_uai
+from ._frank_wolfe import BarrierFrankWolfe
 from ._learning import LearnedMRF, MRFLearner
 from ._map import MAPResult
 from ._mean_field import MeanFieldMarginals

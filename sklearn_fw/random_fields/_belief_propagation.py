@@ -22,8 +22,7 @@ from .._core.validation import (
 from .._kernels import lazy
 from ._choice import NOTHING_ALLOWED, Inference
 from ._estimator import MarginalsEstimator
-from ._objective import uniform_marginals
-from ._products import make_layout, parts_in_time
+from ._objective import make_layout, parts_in_time, uniform_marginals
 from ._spanning_trees import TreeChoice, matrix_tree_edge_probabilities, starting_rho
 
 belief_propagation = lazy("graphs.belief_propagation")

@@ -10,7 +10,7 @@ import numpy as np
 from .._core.checked_oracle import checked
 from .._core.validation import is_auto
 from ..inference import BestOf, TreeMaxProduct, resolve_oracle
-from ..inference._oracles._natural import exact_oracle
+from ..inference._oracles._resolve import exact_oracle
 
 EXACT_SHARE = 0.6  # of the time that is left that elimination may take where more may follow
 NOTHING_ALLOWED = "potentials of -inf forbid every labelling: no state of some variable is left"

@@ -17,7 +17,7 @@ from ._fields import FactorGraph, PairwiseMRF
 from ._forest_rows import ForestRows
 from ._learning import MRFLearner, check_learned, check_states
 from ._map import allowed_labelling
-from ._products import Products
+from ._objective import Products
 
 
 class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):

@@ -11,7 +11,7 @@ from .._core.result import History, Status
 from .._core.validation import check_integer, check_positive, check_random_state
 from ._choice import Inference
 from ._estimator import MarginalsEstimator
-from ._products import Products
+from ._objective import Products
 
 
 class MeanFieldMarginals(MarginalsEstimator):

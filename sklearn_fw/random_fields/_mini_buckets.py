@@ -13,7 +13,7 @@ from .._core.result import Status
 from .._core.validation import check_integer, check_not_negative
 from ._choice import NOTHING_ALLOWED, Inference
 from ._estimator import MarginalsEstimator
-from ._products import Products
+from ._objective import Products
 from ._reduced import Reduced
 
 # The first step of shifts, what it is multiplied by after a good and after a bad one.

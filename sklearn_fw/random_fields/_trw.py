@@ -15,7 +15,6 @@ from .._core.validation import check_choice, check_integer, check_positive, is_a
 from .._kernels import lazy
 from ..inference import BestOf, resolve_oracle
 from ..optim.domains import LocalPolytope, MarginalPolytope
-from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import make_layout
 from ._choice import (
     EXACT_SHARE,
@@ -27,7 +26,7 @@ from ._choice import (
     require_allowed,
 )
 from ._estimator import MarginalsEstimator
-from ._frank_wolfe import TRWRun, tighten
+from ._frank_wolfe import BarrierFrankWolfe, TRWRun, tighten
 from ._reduced import soften
 from ._spanning_trees import starting_rho, tree_gap
 

@@ -24,7 +24,7 @@ from .._core.validation import (
 from .._core.warnings import warn
 from .._kernels import lazy
 from ..inference import resolve_oracle
-from ..inference._oracles._natural import quick_oracle
+from ..inference._oracles._resolve import quick_oracle
 from ._advice import warn_of_budget, warn_of_oracle
 from ._answers import Answers
 from ._choice_of_c import cautious_C, choose_C, most_passes

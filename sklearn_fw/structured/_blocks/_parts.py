@@ -17,7 +17,7 @@ from ..._kernels.structured.parts import (
     Weights,
 )
 from ...inference import CallableOracle, Enumeration, TreeMaxProduct, Viterbi
-from ...inference._oracles._natural import FEW_LABELINGS
+from ...inference._oracles._resolve import FEW_LABELINGS
 from .._models._part_scores import Graph, augmented_argmax
 from ._base import Answer, Blocks, Direction, Mixture, Sweep
 from ._part_questions import PartQuestions
