@@ -9,8 +9,9 @@ from sklearn.utils import check_scalar
 
 from .._core.budget import budget_now
 from .._core.loop import IterativeMethod, drive
+from .._core.parameters import at_least, auto_or, check_parameters, optional, options
 from .._core.result import History, Status
-from .._core.validation import check_choice, check_integer, check_positive, is_auto
+from .._core.validation import check_positive, is_auto
 from .._kernels import lazy
 from .._kernels.common.step_rules import FW
 from ..inference import ICM
@@ -87,14 +88,18 @@ class BarrierFrankWolfe(BaseEstimator):
         self.local_search = local_search
         self.rho_step_size = rho_step_size
 
+    parameters = {
+        "variant": optional(options("away", "pairwise", "fw")),
+        "correction_every": at_least(1),
+        "correction_tol": auto_or(check_positive),
+        "contraction": options("adaptive", "fixed", "none"),
+        "local_search": optional(options("auto", "icm")),
+        "rho_step_size": options("universal", "line_search"),
+    }
+
     def _check(self):
         """Refuse settings that make no sense."""
-        if self.variant is not None:
-            check_choice(self.variant, "variant", {"away", "pairwise", "fw"})
-        check_integer(self.correction_every, "correction_every", 1)
-        if not is_auto(self.correction_tol):
-            check_positive(self.correction_tol, "correction_tol")
-        check_choice(self.contraction, "contraction", {"adaptive", "fixed", "none"})
+        check_parameters(self)
         if self.contraction != "none":
             check_positive(self.delta, "delta")
             largest = 0.25 if self.contraction == "adaptive" else 1.0
@@ -102,9 +107,6 @@ class BarrierFrankWolfe(BaseEstimator):
                 self.delta, "delta", Real, min_val=0, max_val=largest,
                 include_boundaries="right" if largest < 1 else "neither",
             )  # fmt: skip
-        if self.local_search is not None:
-            check_choice(self.local_search, "local_search", {"auto", "icm"})
-        check_choice(self.rho_step_size, "rho_step_size", {"universal", "line_search"})
 
     def _tol_of_correction(self, gap, tol):
         """Pairwise gap at which a correction ends, given the gap outside of it."""
