@@ -12,8 +12,7 @@ from ..._core.validation import (
     is_moderate,
 )
 from ...inference import DistanceTransform, PoseScores
-from ...inference._oracles._distance_transform import parents
-from ...inference._pose_scores import check_positions, check_tree
+from ...inference._oracles._distance_transform import check_positions, check_tree, parents
 from ...task_losses import resolve_task_loss
 from ._base import ScoredModel, kept_loss
 

@@ -7,7 +7,7 @@ from ..._core.checked_oracle import checked, name_of
 from ..._core.costs import costs_of
 from ..._core.validation import is_auto
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, resolve_oracle
-from ...inference._oracles._natural import natural_oracle
+from ...inference._oracles._resolve import natural_oracle
 from ...task_losses import HammingLoss, Truth
 from .._items import collect
 from .._models import EnumeratedModel
