@@ -58,8 +58,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     n_components : int or "auto", default=10
         Number of topics K, at most that of words. "auto" takes the number of eigenvalues of the
         second moment that are larger than any when words are shuffled among documents, at most 100.
-    moments : {"auto", "gp", "dica", "lda", "generalized"}, default="auto"
-        "gp" (or "dica") takes cumulants, for documents whose lengths vary, short ones too; "lda"
+    moments : {"auto", "gp", "lda", "generalized"}, default="auto"
+        "gp" takes cumulants, for documents whose lengths vary, short ones too; "lda"
         takes the moments of latent Dirichlet allocation, for lengths that hardly vary; "auto" takes
         these where the variance of lengths is less than 1.5 times their mean, or lengths vary
         little and the moments leave little negative mass, and cumulants otherwise; "generalized"
@@ -203,7 +203,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     parameters = {
         "n_components": auto_or(at_least(1)),
-        "moments": options("auto", "gp", "dica", "lda", "generalized"),
+        "moments": options("auto", "gp", "lda", "generalized"),
         "algorithm": options("jd", "spectral", "tpm"),
         "projections": _check_projections,
         "c0": optional(partial(check_between, least=1e-6, most=1e6)),

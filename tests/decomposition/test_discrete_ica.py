@@ -8,9 +8,6 @@ import scipy.sparse as sp
 from scipy.special import gammaln
 from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 
 from sklearn_fw.datasets import make_topic_corpus
 from sklearn_fw.decomposition import DiscreteICA, chib_log_likelihood
@@ -211,26 +208,6 @@ def test_proportions_are_those_of_scikit_learn():
     other.components_ = other.exp_dirichlet_component_ = model.components_
     X = data.X[:20]
     np.testing.assert_allclose(model.transform(X), other.transform(X), rtol=0, atol=2e-3)
-
-
-def test_in_a_pipeline():
-    texts = ["cat dog cat dog cat", "dog cat dog", "star moon star sun", "moon sun moon"] * 5
-    texts += ["cat cat cat cat dog dog dog cat cat", "star star star moon moon sun sun"]
-    pipeline = make_pipeline(CountVectorizer(), DiscreteICA(2))
-    proportions = pipeline.fit_transform(texts)
-    assert proportions.shape == (22, 2)
-    assert proportions[0].argmax() != proportions[2].argmax()
-    assert list(pipeline.get_feature_names_out()) == ["discreteica0", "discreteica1"]
-    frame = pytest.importorskip("pandas")
-    named = (
-        DiscreteICA(2)
-        .set_output(transform="pandas")
-        .fit_transform(make_topic_corpus(50, 6, 2, random_state=0).X.toarray())
-    )
-    assert isinstance(named, frame.DataFrame)
-    search = GridSearchCV(DiscreteICA(random_state=0), {"n_components": [1, 2]}, cv=2)
-    search.fit(make_topic_corpus(200, 20, 2, random_state=0).X)
-    assert search.best_params_ == {"n_components": 2}
 
 
 def test_dask(cluster, extra):

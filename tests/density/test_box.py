@@ -69,19 +69,6 @@ def test_poor_importance_sampling_is_reported(rng):
         ).fit(rng.normal(size=(40, 6)))
 
 
-def test_normalised_scores_choose_the_length_scale(rng):
-    from sklearn.model_selection import GridSearchCV
-
-    X = np.concatenate([rng.normal(-2, 0.5, size=(60, 1)), rng.normal(2, 0.5, size=(60, 1))])
-    rng.shuffle(X)
-    search = GridSearchCV(
-        KernelStudentTDensity(normalize="quadrature", support=(-6, 6)),
-        {"length_scale": [0.05, 4.0, 500.0]},
-        cv=3,
-    ).fit(X)
-    assert search.best_params_ == {"length_scale": 4.0}
-
-
 def distribution(estimator, low, high):
     grid = np.linspace(low, high, 4001)
     mass = np.exp(estimator.score_samples(grid[:, None]))

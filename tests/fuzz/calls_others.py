@@ -211,7 +211,7 @@ def of_decomposition():
         {"inverse_transform": {"X": np.ones((3, 2))}, "fit_transform": {"X": corpus()},
          "get_feature_names_out": {"input_features": None}},
         variants={
-            "moments": ["auto", "generalized", "lda", "dica"], "projections": [3],
+            "moments": ["auto", "generalized", "lda"], "projections": [3],
             "algorithm": ["spectral", "tpm"], "refine": [None], "sample_weight": [None],
             "prior_estimator": ["auto", "average", "likelihood", "mean_variance"],
             "c0": [None], "n_components": ["auto", 1],
