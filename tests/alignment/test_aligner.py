@@ -7,7 +7,8 @@ from sklearn_fw.alignment import KnowledgeBase, KnowledgeBaseAligner
 from sklearn_fw.datasets import make_kb_pair
 
 WORDS = [
-    "ash", "birch", "cedar", "date", "elm", "fir", "gum", "hazel", "ivy", "kapok", "larch", "oak",
+    "ash", "birch", "cedar", "date", "elm", "fir", "gum", "hazel", "ivy", "juniper", "kapok",
+    "larch",
 ]  # fmt: skip
 
 
