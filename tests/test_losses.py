@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.common import losses as kernels
 from sklearn_fw.losses import (
-    AbsoluteError,
     EpsilonInsensitive,
     Hinge,
     Huber,
@@ -29,7 +28,7 @@ pytestmark = pytest.mark.plain
 
 MARGIN = [LogLoss(), SquaredHinge(), SmoothHinge(), SmoothHinge(gamma=0.3), ModifiedHuber()]
 RESIDUAL = [SquaredError(), Huber(), Huber(delta=0.4), SquaredEpsilonInsensitive()]
-KINKED = [Hinge(), AbsoluteError(), EpsilonInsensitive(), EpsilonInsensitive(epsilon=0.4)]
+KINKED = [Hinge(), EpsilonInsensitive(0.0), EpsilonInsensitive(), EpsilonInsensitive(epsilon=0.4)]
 SMOOTH = MARGIN + RESIDUAL
 LOSSES = SMOOTH + KINKED
 
@@ -43,7 +42,7 @@ SLOPES = {
     "Huber()": (-1.35, 1.35),
     "Huber(delta=0.4)": (-0.4, 0.4),
     "Hinge()": (-1, 0),
-    "AbsoluteError()": (-1, 1),
+    "EpsilonInsensitive(epsilon=0.0)": (-1, 1),
     "EpsilonInsensitive()": (-1, 1),
     "EpsilonInsensitive(epsilon=0.4)": (-1, 1),
 }
@@ -60,7 +59,7 @@ FORMULAS = {
     "Huber(delta=0.4)": lambda r: r**2 / 2 if abs(r) < 0.4 else 0.4 * (abs(r) - 0.2),
     "SquaredEpsilonInsensitive()": lambda r: max(0, abs(r) - 0.1) ** 2,
     "Hinge()": lambda m: max(0, 1 - m),
-    "AbsoluteError()": abs,
+    "EpsilonInsensitive(epsilon=0.0)": abs,
     "EpsilonInsensitive()": lambda r: max(0, abs(r) - 0.1),
     "EpsilonInsensitive(epsilon=0.4)": lambda r: max(0, abs(r) - 0.4),
 }

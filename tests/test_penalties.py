@@ -26,7 +26,6 @@ from sklearn_fw.penalties import (
     ElasticNet,
     GroupLasso,
     L2Ball,
-    NonNegative,
     Simplex,
 )
 from sklearn_fw.projections import project_box, project_l2_ball, project_simplex
@@ -197,7 +196,7 @@ def test_values():
         (L2(), 29.25 / 2),
         (Box(-4, 3), 0.0),
         (Box(-4, [3, 1, 1, 1, 1.9]), np.inf),
-        (NonNegative(), np.inf),
+        (Box(), np.inf),
         (GroupLasso([[0, 1], [3]]), group),
         (GroupLasso([[0, 1], [3]], l1=2.0, l2=4.0), group + 2 * 7.5 + 2 * 25.25),
         (L2Ball(5.5), 0.0),
@@ -343,8 +342,8 @@ def test_dual_scale_ends_at_the_edge(penalty, rng):
 def test_dual_scale_in_closed_form():
     v = np.array([3.0, -4.0, 0.0, 0.0, 1.0])
     assert bound(L1()).dual_scale(v) == 0.25
-    assert bound(NonNegative(l1=1.0)).dual_scale(v) == pytest.approx(1 / 3)
-    assert bound(NonNegative()).dual_scale(-np.abs(v)) == 1.0
+    assert bound(Box(l1=1.0)).dual_scale(v) == pytest.approx(1 / 3)
+    assert bound(Box()).dual_scale(-np.abs(v)) == 1.0
     assert bound(Box(-np.inf, np.inf)).dual_scale(v) == 0.0
     assert bound(GroupLasso([[0, 1], [4]], "ones")).dual_scale(v) == pytest.approx(0.2, rel=1e-14)
     # ||soft(t v, 1)|| = 1 is (3 t - 1)^2 + (4 t - 1)^2 = 1, that is 25 t^2 - 14 t + 1 = 0.

@@ -21,7 +21,6 @@ from sklearn_fw.penalties import (
     GroupLasso,
     GroupSeparable,
     L2Ball,
-    NonNegative,
     Penalty,
     Simplex,
     resolve_penalty,
@@ -107,8 +106,8 @@ class WithoutConjugate(LargestEntry):
         (lambda: bound(Box(0, [1] * 6)), ValueError, "upper has shape (6,), expected () or (5,)"),
         (lambda: bound(Box(np.nan, 1)), ValueError, "lower must not be NaN; for no bound use"),
         (lambda: bound(Box(0, 1, l1=-1)), ValueError, "l1 == -1, must be >= 0"),
-        (lambda: bound(NonNegative(l2=-1)), ValueError, "l2 == -1, must be >= 0"),
-        (lambda: bound(NonNegative(l1=np.inf)), ValueError, "l1 must be finite"),
+        (lambda: bound(Box(l2=-1)), ValueError, "l2 == -1, must be >= 0"),
+        (lambda: bound(Box(l1=np.inf)), ValueError, "l1 must be finite"),
         (lambda: bound(GroupLasso([[0]], l2=-1)), ValueError, "l2 == -1, must be >= 0"),
         (
             lambda: bound(GroupLasso([[0]], "cubic")),

@@ -13,7 +13,8 @@ from .._core.validation import check_choice, check_integer, check_not_negative, 
 from ._ends import fields_of
 from ._frank_wolfe._iterate import check_answer, start_of
 from ._saddle_point import split_start
-from .domains import DenseAtom, Simplex
+from .domains import Simplex
+from .domains._atoms import DenseAtom
 from .domains._base import ask, check_domain
 
 

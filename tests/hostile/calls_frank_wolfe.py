@@ -51,7 +51,6 @@ def of_objectives():
             },
             variants={**sparse, "linear": [None]},
         ),
-        *build(objectives.Logistic, lambda: {"y": two_classes(), **data}, variants=sparse),
         *build(objectives.LeastSquares, lambda: {"b": two_classes(), **data}, variants=sparse,
                allows={("b", "half"): "a target is any number"}),
         *build(

@@ -153,7 +153,7 @@ def path():
 
 
 LOSSES = [
-    losses.AbsoluteError, losses.EpsilonInsensitive, losses.Hinge, losses.Huber, losses.LogLoss,
+    losses.EpsilonInsensitive, losses.Hinge, losses.Huber, losses.LogLoss,
     losses.ModifiedHuber, losses.SmoothHinge,
     losses.SquaredEpsilonInsensitive, losses.SquaredError, losses.SquaredHinge,
 ]  # fmt: skip
@@ -200,14 +200,6 @@ def of_losses():
     ):
         found += build(cls, functools.partial(dict, **{name: value}))
         found[-1] = _checked(found[-1], cls)
-    found += function(
-        losses.resolve_loss,
-        lambda: {
-            "loss": losses.Huber(), "task": "regression", "smooth": True,
-            "names": ("huber", "squared_error"),
-        },
-        variants={"loss": ["huber"]},
-    )  # fmt: skip
     return found
 
 
@@ -258,14 +250,10 @@ def of_penalties():
             "groups": [[0, 1], [2]], "group_weights": "sqrt", "l1": 0.1, "l2": 0.1,
         },
         penalties.L2Ball: lambda: {"radius": 3.0, "groups": [[0, 1], [2]]},
-        penalties.NonNegative: lambda: {"l1": 0.1, "l2": 0.2},
+
         penalties.Simplex: lambda: {"radius": 1.0, "groups": [[0, 1], [2]]},
     }.items():  # fmt: skip
         found += bound_penalty(cls, params)
-    found += function(
-        penalties.resolve_penalty, lambda: {"penalty": "elasticnet", "l1_ratio": 0.5},
-        variants={"penalty": [penalties.L2]},
-    )  # fmt: skip
     return found
 
 

@@ -85,16 +85,13 @@ def of_domains():
         },
         domains.Flows: {"graph": network(), "demand": {"s": -1.0, "t": 1.0}, "capacity": 1.0},
         domains.LpBall: {"size": 3, "p": 1.5, "radius": 1.0},
-        domains.Matchings: {"graph": 3},
+        domains.Matchings: {"graph": 3, "perfect": False},
         domains.NuclearNormBall: {"shape": (1, 3), "radius": 1.0, "max_products": 20},
-        domains.PerfectMatchings: {"graph": 2},
         domains.Spectrahedron: {
             "n_rows": 1, "radius": 1.0, "fixed_trace": True, "max_products": 20,
         },
     }.items():  # fmt: skip
         given = functools.partial(copy.deepcopy, params)
-        if cls is domains.PerfectMatchings:
-            x, gradient = x[:1] * 5, gradient[:1]
         arguments = {"start": {}, "lmo": {"gradient": gradient}}
         if cls.can_refine:
             arguments["lmo"] |= {"start": None, "accuracy": 0.1}
@@ -105,10 +102,8 @@ def of_domains():
         found += build(cls, given, allows={("lower", "no_axis"): "one bound for all"})
         found += methods(cls, functools.partial(cls, **params), arguments)
     for cls, params in {
-        domains.DenseAtom: {"array": np.array([1.0, 0.0, 2.0])},
         domains.RankOneAtom: {"left": np.array([1.0, 2.0]), "right": np.array([0.5, 1.0, 0.0])},
         domains.SparseAtom: {"size": 5, "places": np.array([0, 3]), "values": np.array([1.0, 2.0])},
-        domains.UnitAtom: {"size": 3, "place": 1, "height": -1.0},
     }.items():
         found += build(cls, functools.partial(copy.deepcopy, params))
     x, gradient = np.full(6, 1 / 3), np.array([1.0, -2.0, 0.5, 1.0, 0.0, -1.0])

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sklearn_fw._kernels.common.step_rules import AWAY, FW, PAIRWISE
 from sklearn_fw.optim._frank_wolfe import _active_set
 from sklearn_fw.optim._frank_wolfe._active_set import ActiveSet
-from sklearn_fw.optim.domains import DenseAtom, RankOneAtom, SparseAtom, UnitAtom
+from sklearn_fw.optim.domains import RankOneAtom, SparseAtom
+from sklearn_fw.optim.domains._atoms import DenseAtom, UnitAtom
 
 VERTICES = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, -1.0)]
 SMALL = _active_set.SMALL

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_fw.optim import domains
-from sklearn_fw.optim.domains import Atom, DenseAtom, RankOneAtom, SparseAtom, UnitAtom
-from sklearn_fw.optim.domains._atoms import SHORT, ProductAtom, as_atom
+from sklearn_fw.optim.domains import Atom, RankOneAtom, SparseAtom
+from sklearn_fw.optim.domains._atoms import SHORT, DenseAtom, ProductAtom, UnitAtom, as_atom
 from sklearn_fw.optim.domains._base import ask
 
 ENTRIES = st.sampled_from([0.0, -0.0, 1.0, 1.0, -2.0, 0.5])
@@ -189,6 +189,6 @@ def test_our_domains_answer_with_few_numbers():
         assert type(domain.lmo(gradient)) is UnitAtom
     pairs = domains.BipartiteMatchings((30, 40)).lmo(np.arange(1200.0))
     assert len(pairs.places) == 30
-    assert len(domains.PerfectMatchings(20).lmo(np.arange(190.0)).places) == 10
+    assert len(domains.Matchings(20, perfect=True).lmo(np.arange(190.0)).places) == 10
     product = domains.Product(domains.Simplex(size), domains.BipartiteMatchings((2, 2)))
     assert len(product.lmo(np.ones(size + 4)).entries()[0]) == 3

@@ -16,7 +16,6 @@ from sklearn_fw.penalties import (
     GroupLasso,
     GroupSeparable,
     L2Ball,
-    NonNegative,
     Simplex,
     resolve_penalty,
 )
@@ -60,7 +59,7 @@ WITH_DUAL = [
     Box(-0.2, 0.5),
     Box(0.1, np.inf, l1=0.2),
     Box(-1, [1, 1, 1, 1, np.inf, 1], l2=0.1),
-    NonNegative(l2=0.5),
+    Box(l2=0.5),
     GroupLasso(LABELS),
     GroupLasso(LABELS, l1=0.2, l2=0.3),
     L2Ball(0.5, LABELS),
@@ -69,7 +68,7 @@ WITH_DUAL = [
 ]
 WITHOUT_DUAL = [
     resolve_penalty(None),
-    NonNegative(),
+    Box(),
     # The coefficient that has no bound is the last one: one random direction may miss it.
     *(Box(-1, np.where(np.arange(D) == j, np.inf, 1.0)) for j in range(D)),
     *(Box(np.where(np.arange(D) == j, -np.inf, -1.0), 1) for j in range(D)),

@@ -109,7 +109,7 @@ def some_matchings(rng, size, radius):
 def perfect_matchings(rng, size, radius):
     graph = random_graph(rng)
     chosen = list(matchings_of(graph, perfect=True))
-    return domains.PerfectMatchings(graph), unit_rows(list(graph.edges), chosen)
+    return domains.Matchings(graph, perfect=True), unit_rows(list(graph.edges), chosen)
 
 
 def assignments(rng, size, radius):
@@ -235,7 +235,7 @@ def test_polytopes(make, rng):
             reached = float((vertices @ objective.b).min())
         elif i % 4 == 1:  # the optimum is not known, but every vertex is a point
             y = np.where(rng.random(6) < 0.5, -1.0, 1.0)
-            objective = objectives.Logistic(rng.normal(size=(6, domain.size)), y)
+            objective = objectives.Composite("log_loss", rng.normal(size=(6, domain.size)), y)
             long = minimize_frank_wolfe(objective, domain, max_iter=40, tol=1e-8)
             reached = min([long.fun, *(objective(v)[0] for v in vertices[:9])])
             check(long, reached, who)

@@ -26,7 +26,6 @@ from sklearn_fw.optim.domains import (
     LpBall,
     MarginalPolytope,
     Matchings,
-    PerfectMatchings,
     Permutahedron,
     Product,
     Simplex,
@@ -92,11 +91,11 @@ POLYTOPES = {
     "one pair": (BipartiteMatchings((1, 1)), matchings(1, 1)),
     "any matching": (BipartiteMatchings((2, 3), perfect=False), matchings(2, 3, False)),
     "one pair or none": (BipartiteMatchings((1, 1), perfect=False), matchings(1, 1, False)),
-    "two nodes": (PerfectMatchings(2), perfect_matchings(2)),
-    "four nodes": (PerfectMatchings(4), perfect_matchings(4)),
-    "six nodes": (PerfectMatchings(6), perfect_matchings(6)),
+    "two nodes": (Matchings(2, perfect=True), perfect_matchings(2)),
+    "four nodes": (Matchings(4, perfect=True), perfect_matchings(4)),
+    "six nodes": (Matchings(6, perfect=True), perfect_matchings(6)),
     "product": (
-        Product(Simplex(2), Box(-1.0, 1.0, size=2), PerfectMatchings(4)),
+        Product(Simplex(2), Box(-1.0, 1.0, size=2), Matchings(4, perfect=True)),
         products(unit_vectors(2), corners([-1, -1], [1, 1]), perfect_matchings(4)),
     ),
 }
@@ -230,7 +229,7 @@ def test_bipartite_matchings_of_all_shapes(data, shape, perfect):
 def test_perfect_matchings_of_all_sizes(data, n_nodes):
     size = n_nodes * (n_nodes - 1) // 2
     cost = np.array(data.draw(st.lists(NUMBERS, min_size=size, max_size=size)))
-    domain = PerfectMatchings(n_nodes)
+    domain = Matchings(n_nodes, perfect=True)
     assert domain.lmo(cost).dot(cost) == (perfect_matchings(n_nodes) @ cost).min()
 
 
@@ -350,7 +349,7 @@ def test_projection_is_the_nearest_point(domain, rng):
 
 def test_two_triangles_are_no_matching():
     """All sums are one, yet no pair can leave three nodes that only know each other."""
-    domain = PerfectMatchings(6)
+    domain = Matchings(6, perfect=True)
     triangles = [(0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5)]
     x = np.array([0.5 if tuple(pair) in triangles else 0.0 for pair in domain.pairs.tolist()])
     assert not domain.contains(x)
@@ -363,7 +362,7 @@ def test_two_triangles_are_no_matching():
 
 
 def test_odd_sets_by_enumeration(rng):
-    domain, answers = PerfectMatchings(8), []
+    domain, answers = Matchings(8, perfect=True), []
     for _ in range(30):
         # Cycles of odd length, the mean of two such covers.
         matrix = np.zeros((8, 8))
@@ -452,7 +451,11 @@ def test_hulls_of_all_sizes(scale, rng):
         (lambda: BipartiteMatchings((2,)), ValueError, "shape must be (n_rows, n_columns)"),
         (lambda: BipartiteMatchings(2), ValueError, "shape must be (n_rows, n_columns), got 2"),
         (lambda: BipartiteMatchings((2, 0)), ValueError, "shape == 0, must be >= 1"),
-        (lambda: PerfectMatchings(5), ValueError, "graph must have an even number of nodes, got 5"),
+        (
+            lambda: Matchings(5, perfect=True),
+            ValueError,
+            "graph must have an even number of nodes, got 5",
+        ),
         (lambda: Product(), ValueError, "Product needs at least one domain"),
         (lambda: Product(Simplex(2), 3), ValueError, "3 has no size: derive it from Domain"),
         (lambda: Simplex(2).lmo([1.0]), ValueError, "gradient.shape == (1,), expected (2,)"),

@@ -16,17 +16,17 @@ from sklearn_fw.optim.domains import (
     BipartiteMatchings,
     Box,
     ConvexHull,
-    DenseAtom,
     L1Ball,
     L2Ball,
     LocalPolytope,
     MarginalPolytope,
-    PerfectMatchings,
+    Matchings,
     Product,
     RankOneAtom,
     Simplex,
     SpanningTrees,
 )
+from sklearn_fw.optim.domains._atoms import DenseAtom
 
 COMPLETE = list(itertools.combinations(range(4), 2))
 CYCLE = [(0, 1), (1, 2), (0, 2)]
@@ -37,7 +37,7 @@ DOMAINS = {
     "hull": ConvexHull(np.random.default_rng(0).normal(size=(7, 3))),
     "matchings": BipartiteMatchings((3, 3)),
     "any matchings": BipartiteMatchings((2, 3), perfect=False),
-    "pairs": PerfectMatchings(4),
+    "pairs": Matchings(4, perfect=True),
     "trees": SpanningTrees(COMPLETE, 4),
     "chain": MarginalPolytope([2, 3, 2], [(0, 1), (1, 2)]),
     "cycle": MarginalPolytope([2, 2, 2], CYCLE),

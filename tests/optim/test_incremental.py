@@ -26,7 +26,6 @@ from sklearn_fw.penalties import (
     ElasticNet,
     GroupLasso,
     GroupSeparable,
-    NonNegative,
     Simplex,
     resolve_penalty,
 )
@@ -417,7 +416,7 @@ def test_a_run_goes_on_where_another_ended():
 def test_nonnegative_least_squares():
     rng = np.random.default_rng(10)
     X, y = rng.standard_normal((30, 6)), rng.standard_normal(30)
-    problem = FiniteSum(X, y, resolve_loss("squared_error", None), NonNegative().bind(6))
+    problem = FiniteSum(X, y, resolve_loss("squared_error", None), Box().bind(6))
     best = certified(problem, "asaga")
     np.testing.assert_allclose(best.coef, nnls(X, y)[0], rtol=0, atol=1e-7)
 

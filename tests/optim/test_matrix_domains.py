@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_fw.optim.domains import DenseAtom, L1Ball, NuclearNormBall, Product, Spectrahedron
+from sklearn_fw.optim.domains import L1Ball, NuclearNormBall, Product, Spectrahedron
+from sklearn_fw.optim.domains._atoms import DenseAtom
 from sklearn_fw.optim.domains._sets import domain_of
 from sklearn_fw.optim.domains._spectral import largest_eigenpair
 

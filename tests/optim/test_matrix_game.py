@@ -253,7 +253,7 @@ def test_vertices_of_many_entries(kind, rng):
 
 def university_game(rng, n_students):
     """Two universities promise room mates; students go where they get whom they prefer."""
-    group = domains.PerfectMatchings(n_students)
+    group = domains.Matchings(n_students, perfect=True)
     quality = rng.uniform(size=n_students)
     benefit = rng.normal(quality, 0.1, size=(2, n_students))
     rank = rng.random((n_students, n_students))

@@ -171,7 +171,7 @@ def test_sets_of_several_kinds_and_no_quadratic(rng):
     )
     A = rng.normal(size=(30, 12))
     y = np.where(rng.random(30) < 0.5, -1.0, 1.0)
-    objective = objectives.Logistic(A, y)
+    objective = objectives.Composite("log_loss", A, y)
     result = minimize_block_frank_wolfe(objective, product, tol=1e-3, random_state=0)
     assert result.success
     assert result.fun <= minimum(objective, product, 1e-4) + 1e-3

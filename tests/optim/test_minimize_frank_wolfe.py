@@ -343,7 +343,7 @@ def test_multiplicative_accuracy_divides_the_certificate(rng):
             order = np.argsort(gradient, kind="stable")
             here = float(gradient @ self.point)
             enough = [i for i in order if here - gradient[i] >= 0.5 * (here - gradient.min())]
-            return domains.UnitAtom(self.size, int(enough[-1]))
+            return domains.SparseAtom(self.size, [int(enough[-1])])
 
     center, domain = rng.normal(size=6), HalfGood(6)
     domain.point = np.eye(6)[0]
@@ -425,7 +425,7 @@ def test_what_is_returned_is_certified_anew(rng):
 @pytest.mark.parametrize("variant", ["auto", "fully_corrective", "pairwise", "away"])
 def test_functions_that_are_not_quadratic(variant, rng):
     X, y = rng.normal(size=(80, 12)), np.sign(rng.normal(size=80))
-    objective, domain = objectives.Logistic(X, y), domains.L1Ball(12, 2.0)
+    objective, domain = objectives.Composite("log_loss", X, y), domains.L1Ball(12, 2.0)
     result = minimize_frank_wolfe(objective, domain, variant=variant, tol=1e-7)
     assert result.success
 

@@ -143,7 +143,7 @@ def test_curved_sets_are_warned_of():
         (lambda: objectives.Quadratic([[1.0, 2.0], [0.0, 1.0]]), "Q must be symmetric"),
         (lambda: objectives.Quadratic(np.ones((2, 3))), "Q must be a square matrix"),
         (lambda: objectives.Quadratic(np.eye(2), [1.0]), r"b.shape == \(1,\), expected \(2,\)"),
-        (lambda: objectives.Logistic(np.eye(2), [0.0, 1.0]), "y must be -1 or \\+1"),
+        (lambda: objectives.Composite("log_loss", np.eye(2), [0.0, 1.0]), "y must be -1 or \\+1"),
         (lambda: objectives.LeastSquares(np.eye(2), [1.0, np.nan]), "b must be finite"),
         (lambda: objectives.LeastSquares(np.eye(2), [1.0]), r"b has shape \(1,\), but A has 2"),
         (

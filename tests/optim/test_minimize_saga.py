@@ -11,7 +11,7 @@ from _linear_referees import LOSSES, minimize_linear
 from sklearn_fw import AsagaRegressor
 from sklearn_fw.losses import Huber
 from sklearn_fw.optim import Svrg, minimize_saga
-from sklearn_fw.penalties import L1, Box, GroupLasso, L2Ball, NonNegative, Simplex
+from sklearn_fw.penalties import L1, Box, GroupLasso, L2Ball, Simplex
 
 N, D = 80, 5
 MARGINS = ["log_loss", "squared_hinge", "smooth_hinge", "modified_huber"]
@@ -57,7 +57,7 @@ def test_losses(loss, fit_intercept, weighted):
     assert np.shape(result.intercept) == ((3,) if n_outputs else ())
 
 
-@pytest.mark.parametrize("penalty", [L1(), NonNegative(), GroupLasso([[0, 1], [2, 3, 4]]),
+@pytest.mark.parametrize("penalty", [L1(), Box(), GroupLasso([[0, 1], [2, 3, 4]]),
                                      L2Ball(0.5), Simplex(0.8), None], ids=repr)  # fmt: skip
 @pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
 def test_penalties(penalty, loss):
@@ -68,7 +68,7 @@ def test_penalties(penalty, loss):
     result = accurate(X, y, loss=loss, penalty=penalty, alpha=0.1)
     assert result.fun == pytest.approx(objective, rel=1e-11)
     if n_outputs and (
-        penalty is None or isinstance(penalty, NonNegative)
+        penalty is None or isinstance(penalty, Box)
     ):  # equal shifts of all classes change nothing
         w = w - w.mean(axis=1, keepdims=True)
         result.x -= result.x.mean(axis=1, keepdims=True)
@@ -88,7 +88,7 @@ def test_scikit_learn():
 
 def test_alpha_of_zero():
     X, y = data()
-    result = accurate(X, y, loss="squared_error", penalty=NonNegative(), alpha=0.0)
+    result = accurate(X, y, loss="squared_error", penalty=Box(), alpha=0.0)
     np.testing.assert_allclose(result.x, nnls(X, y)[0], rtol=0, atol=1e-6)
     result = accurate(X, y, loss="squared_error", alpha=0)
     np.testing.assert_allclose(result.x, np.linalg.lstsq(X, y)[0], rtol=0, atol=1e-6)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from _domain_referees import matchings_of, paths_of
-from sklearn_fw.optim.domains import DagPaths, Flows, Matchings, PerfectMatchings, Product
+from sklearn_fw.optim.domains import DagPaths, Flows, Matchings, Product
 
 DIAMOND = nx.DiGraph([("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t")])
 PETERSEN = nx.petersen_graph()
@@ -222,8 +222,8 @@ def test_flows_without_limits(rng):
 # ---- matchings -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cls", [Matchings, PerfectMatchings])
-def test_matchings_of_graphs(cls, rng):
+@pytest.mark.parametrize("perfect", [False, True])
+def test_matchings_of_graphs(perfect, rng):
     n_seen = n_refused = 0
     for _ in range(30):
         names = list("gfedcba"[: int(rng.integers(2, 8))])
@@ -232,13 +232,13 @@ def test_matchings_of_graphs(cls, rng):
         for pair in itertools.combinations(names, 2):
             if rng.random() < 0.6:
                 graph.add_edge(*pair[:: rng.choice([-1, 1])])
-        found = matchings_of(graph, perfect=cls is PerfectMatchings)
+        found = matchings_of(graph, perfect=perfect)
         if not found or not graph.edges:
             with pytest.raises(ValueError, match=r"graph (has no|must have an even)"):
-                cls(graph)
+                Matchings(graph, perfect=perfect)
             n_refused += 1
             continue
-        domain = cls(graph)
+        domain = Matchings(graph, perfect=perfect)
         assert domain.pairs == list(graph.edges)
         check_against(domain, indicators(found, domain.pairs), rng)
         n_seen += 1
@@ -246,13 +246,13 @@ def test_matchings_of_graphs(cls, rng):
     assert n_refused > 0
 
 
-@pytest.mark.parametrize("cls", [Matchings, PerfectMatchings])
-def test_odd_cycles_are_no_matchings(cls):
+@pytest.mark.parametrize("perfect", [False, True])
+def test_odd_cycles_are_no_matchings(perfect):
     """All inequalities of nodes hold, and yet three nodes cannot have one and a half pairs."""
     triangles = nx.Graph([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (0, 3), (1, 4), (2, 5)])
-    domain = cls(triangles)
+    domain = Matchings(triangles, perfect=perfect)
     halves = np.array([0.5 if max(e) < 3 or min(e) > 2 else 0.0 for e in domain.pairs])
-    found = matchings_of(triangles, perfect=cls is PerfectMatchings)
+    found = matchings_of(triangles, perfect=perfect)
     center = indicators(found, domain.pairs).mean(axis=0)
     for share in np.linspace(0.0, 1.0, 21):
         x = share * halves + (1 - share) * center
@@ -278,7 +278,7 @@ def test_matchings_of_all_sizes(n_nodes, cost):
 
 
 def test_perfect_matchings_of_the_petersen_graph(rng):
-    domain = PerfectMatchings(PETERSEN)
+    domain = Matchings(PETERSEN, perfect=True)
     found = matchings_of(PETERSEN, perfect=True)
     assert len(found) == 6
     check_against(domain, indicators(found, domain.pairs), rng)
@@ -319,8 +319,8 @@ CYCLE = nx.DiGraph([("a", "b"), ("b", "a")])
         (lambda: Matchings(nx.MultiGraph([(0, 1)])), ValueError, "and parallel edges"),
         (lambda: Matchings(nx.Graph([(0, 0)])), ValueError, "must not join nodes to themselves"),
         (lambda: Matchings(nx.Graph()), ValueError, "graph has no edges"),
-        (lambda: PerfectMatchings(nx.star_graph(3)), ValueError, "graph has no perfect matching"),
-        (lambda: PerfectMatchings(nx.path_graph(3)), ValueError, "even number of nodes, got 3"),
+        (lambda: Matchings(nx.star_graph(3), perfect=True), ValueError, "no perfect matching"),
+        (lambda: Matchings(nx.path_graph(3), perfect=True), ValueError, "even number of nodes"),
     ],
 )  # fmt: skip
 def test_errors(call, error, message):

@@ -65,7 +65,7 @@ class Coarse(domains.Domain):
             found = min(found, block[gradient[block].argmin()], key=gradient.__getitem__)
             if accuracy is None or gradient[found] + steepest <= accuracy:
                 break
-        atom = domains.UnitAtom(self.size, int(found))
+        atom = domains.SparseAtom(self.size, [int(found)])
         atom.value, looked = float(gradient[found]), block[-1] == self.size - 1
         atom.bound = atom.value if looked else -float(steepest)
         return atom

@@ -137,7 +137,7 @@ def test_tolerances_of_domains(tol):
     for domain in (
         domains.Simplex(3), domains.L1Ball(3), domains.L2Ball(3), domains.Box(0, 1, size=3),
         domains.ConvexHull(np.eye(3)), domains.BipartiteMatchings((1, 3), perfect=False),
-        domains.PerfectMatchings(3 + 1),
+        domains.Matchings(3 + 1, perfect=True),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match="tol"):
             domain.contains(np.full(domain.size, 1 / 3), tol)

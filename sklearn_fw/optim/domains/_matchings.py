@@ -1,4 +1,4 @@
-"""Matchings of two groups and of one."""
+"""Matchings of two groups and of one, and spanning trees."""
 
 import functools
 import math
@@ -37,7 +37,7 @@ class BipartiteMatchings(Described):
 
     See Also
     --------
-    PerfectMatchings : Pairs within one group.
+    Matchings : Pairs within one group.
 
     Notes
     -----
@@ -99,6 +99,8 @@ class Matchings(Described):
     graph : networkx.Graph or int
         The graph; an integer is a number of nodes that are all joined, with edges in the order
         (0, 1), (0, 2), ..., (n - 2, n - 1).
+    perfect : bool, default=False
+        Whether no node is left alone; the graph must have such a matching.
 
     Attributes
     ----------
@@ -110,7 +112,6 @@ class Matchings(Described):
 
     See Also
     --------
-    PerfectMatchings : Those that leave no node alone.
     BipartiteMatchings : Pairs between two groups.
 
     Notes
@@ -133,11 +134,14 @@ class Matchings(Described):
     >>> from sklearn_fw.optim import domains
     >>> domains.Matchings(nx.path_graph(4)).lmo([-2.0, -3.0, -2.0]).to_array()
     array([1., 0., 1.])
+    >>> group = domains.Matchings(4, perfect=True)
+    >>> group.pairs[group.lmo([5.0, 1.0, 4.0, 2.0, 1.0, 3.0]).places]
+    array([[0, 2],
+           [1, 3]])
     """
 
-    _perfect = False
-
-    def __init__(self, graph):
+    def __init__(self, graph, perfect=False):
+        self.perfect = check_flag(perfect, "perfect")
         if hasattr(graph, "edges"):
             nodes, self.pairs = _nodes_and_pairs(graph)
             place = {node: k for k, node in enumerate(nodes)}
@@ -151,14 +155,28 @@ class Matchings(Described):
         self._n_most = self.n_nodes // 2
         if hasattr(graph, "edges"):
             self._n_most = len(self._best(np.ones(self.size), True))
+        if not self.perfect:
+            return
+        if self.n_nodes % 2:
+            raise ValueError(
+                f"graph must have an even number of nodes, got {self.n_nodes}: one would have no "
+                f"partner"
+            )
+        if 2 * self._n_most < self.n_nodes:
+            raise ValueError(
+                f"graph has no perfect matching: at most {self._n_most} pairs of its "
+                f"{self.n_nodes} nodes; perfect=False allows nodes without a partner"
+            )
 
     @property
     def diameter(self):
+        if self.perfect and self.size == 1:
+            return 0.0
         return math.sqrt(min(2 * self._n_most, self.size))
 
     def lmo(self, gradient):
         gradient = self._vector(gradient, "gradient")
-        places = self._best(-gradient, self._perfect)
+        places = self._best(-gradient, self.perfect)
         return SparseAtom(self.size, np.sort(places) if len(places) else [])
 
     def _best(self, weights, largest):
@@ -182,7 +200,7 @@ class Matchings(Described):
         sums = np.bincount(self._ends.ravel(), weights=np.repeat(x, 2), minlength=self.n_nodes)
         if x.min() < -tol or sums.max() > 1.0 + tol:
             return False
-        if self._perfect and sums.min() < 1.0 - tol:
+        if self.perfect and sums.min() < 1.0 - tol:
             return False
         if np.all((x == 0.0) | (x == 1.0)):
             return True
@@ -195,7 +213,7 @@ class Matchings(Described):
         graph = self._weighted(x, np.arange(self.size))
         graph.add_nodes_from(range(self.n_nodes))
         n_counted = self.n_nodes
-        if not self._perfect:
+        if not self.perfect:
             # What is alone leads to one more node, which counts if that makes an even number.
             graph.add_weighted_edges_from(
                 (self.n_nodes, node, share) for node, share in enumerate(alone.tolist())
@@ -210,59 +228,6 @@ class Matchings(Described):
                     return False
                 tree.add_edge(i, j)
         return True
-
-
-class PerfectMatchings(Matchings):
-    """Ways to split the nodes of a graph into pairs, and what lies between them.
-
-    Points have one entry for each edge; a vertex has ones for the pairs that are made.
-
-    Parameters
-    ----------
-    graph : networkx.Graph or int
-        The graph, which must have a perfect matching; an integer is an even number of nodes that
-        are all joined, with edges in the order (0, 1), (0, 2), ..., (n - 2, n - 1).
-
-    Attributes
-    ----------
-    pairs : list or ndarray of shape (size, 2)
-        The two members of each pair, in the order of the entries.
-    diameter : float
-        ``sqrt(n_nodes)``, or zero for one edge; a bound on the largest distance of two points where
-        not all nodes are joined.
-
-    See Also
-    --------
-    Matchings : Those that may leave nodes alone; its Notes are true here.
-    BipartiteMatchings : Pairs between two groups.
-
-    Examples
-    --------
-    >>> from sklearn_fw.optim import domains
-    >>> group = domains.PerfectMatchings(4)
-    >>> group.pairs[group.lmo([5.0, 1.0, 4.0, 2.0, 1.0, 3.0]).places]
-    array([[0, 2],
-           [1, 3]])
-    """
-
-    _perfect = True
-
-    def __init__(self, graph):
-        super().__init__(graph)
-        if self.n_nodes % 2:
-            raise ValueError(
-                f"graph must have an even number of nodes, got {self.n_nodes}: one would have no "
-                f"partner"
-            )
-        if 2 * self._n_most < self.n_nodes:
-            raise ValueError(
-                f"graph has no perfect matching: at most {self._n_most} pairs of its "
-                f"{self.n_nodes} nodes; Matchings allows nodes without a partner"
-            )
-
-    @property
-    def diameter(self):
-        return math.sqrt(self.n_nodes) if self.size > 1 else 0.0
 
 
 def _nodes_and_pairs(graph):

@@ -13,7 +13,7 @@ from ..._core.validation import (
     check_table,
 )
 from ..._kernels import lazy
-from ...losses import LogLoss, Loss, MultinomialLogLoss, SquaredError, resolve_loss
+from ...losses import Loss, MultinomialLogLoss, SquaredError, resolve_loss
 from ...losses._compiled import CompiledLoss
 from ..domains._atoms import RankOneAtom
 from ._base import Objective
@@ -54,7 +54,7 @@ class Composite(Objective):
 
     See Also
     --------
-    LeastSquares, Logistic : The two of most use.
+    LeastSquares : That of squared errors.
 
     Examples
     --------
@@ -227,36 +227,6 @@ class LeastSquares(Composite):
 
     def __init__(self, A, b, *, sample_weight=None, mean=False):
         super().__init__(SquaredError(), A, b, sample_weight=sample_weight, mean=mean)
-
-
-class Logistic(Composite):
-    """Mean logistic loss ``f(x) = mean_i log(1 + exp(-y_i <a_i, x>))``.
-
-    Parameters
-    ----------
-    A : {array-like, sparse matrix} of shape (n_samples, n_columns)
-        Rows a_i.
-    y : array-like of shape (n_samples,)
-        Truth, -1 or +1.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights; None is one each.
-    mean : bool, default=True
-        Whether the sum is divided by that of the weights.
-
-    See Also
-    --------
-    Composite : With other losses.
-
-    Examples
-    --------
-    >>> from sklearn_fw.optim import objectives
-    >>> value, gradient = objectives.Logistic([[2.0], [1.0]], [1.0, -1.0])([0.0])
-    >>> round(value, 3), gradient
-    (0.693, array([-0.25]))
-    """
-
-    def __init__(self, A, y, *, sample_weight=None, mean=True):
-        super().__init__(LogLoss(), A, y, sample_weight=sample_weight, mean=mean)
 
 
 FEW = 0.2  # share of nonzero entries up to which columns are summed
