@@ -5,7 +5,7 @@ import functools
 
 import numpy as np
 
-from sklearn_fw import optim, projections, smoothing
+from sklearn_fw import optim, projections
 from sklearn_fw.optim import domains
 
 from .calls import build, function, generator, methods
@@ -203,10 +203,5 @@ def entries():
             projections.sinkhorn_matching,
             lambda: {"log_p": table, **sinkhorn, "duals": (np.zeros(3), np.zeros(4))},
             variants={"duals": [None]},
-        ),
-        *function(
-            smoothing.smoothed_max,
-            lambda: {"scores": v, "mu": 1.0, "smoother": "l2", "k": 2},
-            variants={"smoother": ["entropy"], "mu": [None], "k": [None]},
         ),
     ]  # fmt: skip
