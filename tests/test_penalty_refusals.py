@@ -1,19 +1,14 @@
 """Groups in every form, and what penalties refuse."""
 
-import pickle
 import re
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from _penalties import (
-    N_FEATURES,
-    PENALTIES,
     LargestEntry,
     bound,
 )
-from sklearn_fw._kernels.common import prox as kernels
 from sklearn_fw.penalties import (
     L1,
     Box,
@@ -45,12 +40,6 @@ def test_groups_in_every_form():
         np.testing.assert_array_equal(form.members, [0, 2, 3, 4])
     np.testing.assert_array_equal(bound(LargestEntry()).labels, np.arange(5))
     np.testing.assert_array_equal(bound(L2Ball()).labels, np.zeros(5))
-
-
-def test_weights_of_groups():
-    groups = [[0, 1, 2, 3], [4]]
-    np.testing.assert_array_equal(bound(GroupLasso(groups)).weights, [2.0, 1.0])
-    np.testing.assert_array_equal(bound(GroupLasso(groups, "ones")).weights, [1.0, 1.0])
 
 
 GROUP_ERRORS = [
@@ -153,20 +142,6 @@ def test_resolve_penalty():
     none = bound(resolve_penalty(None, 0.5))
     assert none.separable
     assert (none.l1, none.l2, none.lower, none.upper) == (0.0, 0.0, -np.inf, np.inf)
-
-
-@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
-def test_penalties_are_parameters(penalty, rng):
-    assert repr(clone(penalty)) == repr(penalty)
-    form = bound(penalty)
-    w = rng.normal(size=N_FEATURES)
-    again = pickle.loads(pickle.dumps(form))
-    np.testing.assert_array_equal(again.prox(w, 1.0), form.prox(w, 1.0))
-
-
-def test_codes():
-    codes = [bound(p).code for p in (GroupLasso([[0]]), L2Ball(), Simplex(), LargestEntry())]
-    assert codes == [kernels.GROUP, kernels.L2_BALL, kernels.SIMPLEX, kernels.PYTHON]
 
 
 def test_the_base_class_of_own_penalties_is_abstract():

@@ -64,9 +64,9 @@ class CompiledLoss(Loss):
         # The derivative tells it
         return self._curvature(self.derivative(y, z))
 
-    @abstractmethod
     def _curvature(self, s):
-        """Second derivatives where the slopes are s."""
+        """Second derivatives where the slopes are s; zero of what is straight but for kinks."""
+        return np.zeros(np.shape(s))
 
     def _apply(self, quantity, y, x):
         self.check()
@@ -230,9 +230,6 @@ class Hinge(CompiledLoss):
     smoothness = np.inf
     _code_name = "HINGE"
 
-    def _curvature(self, s):
-        return np.zeros(np.shape(s))
-
 
 class SmoothHinge(CompiledLoss):
     """Hinge loss with a rounded corner.
@@ -377,9 +374,6 @@ class EpsilonInsensitive(WithMargin):
     task = "regression"
     smoothness = np.inf
     _code_name = "EPSILON_INSENSITIVE"
-
-    def _curvature(self, s):
-        return np.zeros(np.shape(s))
 
 
 NAMED = {

@@ -7,10 +7,9 @@ import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from scipy.sparse.linalg import LinearOperator
 
-from .._core.budget import time_budget
-from .._core.loop import IterativeMethod, drive
-from .._core.validation import check_choice, check_integer, check_not_negative, check_table
-from ._ends import fields_of
+from .._core.loop import IterativeMethod
+from .._core.validation import check_choice, check_not_negative, check_table
+from ._ends import fields_of, run_to_end
 from ._frank_wolfe._iterate import check_answer, start_of
 from ._saddle_point import split_start
 from .domains import Simplex
@@ -138,11 +137,7 @@ def solve_matrix_game(
             )
     tol = check_not_negative(tol, "tol")
     run = GameRun(products, domains, points, growing=step_size == "universal")
-    with time_budget(time_limit):
-        outcome = drive(
-            run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
-            verbose=check_integer(verbose, "verbose", 0),
-        )  # fmt: skip
+    outcome = run_to_end(run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose)
     (x, pays_y), (y, pays_x) = run.solution()
     lower, upper = run.bounds(pays_x, pays_y)[1]
     return OptimizeResult(
@@ -174,7 +169,6 @@ class GameRun(IterativeMethod):
         return self.certify()
 
     def play(self):
-        """Add a round; the first one replaces the start."""
         reply_x, reply_y = self.replies
         weight = self.n_played + 1.0 if self.growing else 1.0
         if self.n_played == 0:
@@ -201,7 +195,6 @@ class GameRun(IterativeMethod):
         return (reply_x, reply_y), (lowest(reply_x, pays_x), -lowest(reply_y, -pays_y))
 
     def certify(self):
-        """Best replies to the averages; the row of the history."""
         self.replies, (lower, upper) = self.bounds(self.pays_x, self.pays_y)
         if not lower <= upper:  # by rounding, or since an oracle is wrong
             reply_x, reply_y = self.replies

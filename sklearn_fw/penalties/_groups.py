@@ -66,7 +66,6 @@ class GroupForm(Form):
         return 1.0
 
     def _sums(self, u):
-        """Sum over every group; slot 0 gathers the features without penalty."""
         u = u.sum(axis=1) if u.ndim == 2 else u
         return np.bincount(self.labels + 1, weights=u, minlength=self.weights.size + 1)[1:]
 
@@ -83,7 +82,6 @@ class GroupForm(Form):
         return per_feature(np.append(per_group, free)[self.labels], w)
 
     def _steps(self, step_size):
-        """Step of every group."""
         step = step_sizes(step_size, self.labels.size)
         if not step.ndim:
             return step
@@ -337,8 +335,6 @@ class GroupLasso(Penalty):
 
 
 class _Radius(Penalty):
-    """A constraint with a radius on every group."""
-
     def __init__(self, radius=1.0, groups=None):
         self.radius = radius
         self.groups = groups
@@ -478,7 +474,6 @@ class GroupSeparable(Penalty):
 
 
 def check_groups(groups, n_features):
-    """Group of every feature, numbered from 0 without gaps; -1 for none."""
     if not _is_list(groups):
         raise ValueError(
             "groups must be a list of lists of feature numbers, or one label per feature; "
@@ -541,7 +536,6 @@ def _check_members(group, number, n_features):
 
 
 def check_group_weights(group_weights, labels):
-    """Weight of every group."""
     sizes = np.bincount(labels[labels >= 0]).astype(np.float64)
     if isinstance(group_weights, str):
         check_choice(group_weights, "group_weights", {"ones", "sqrt"}, "an array")

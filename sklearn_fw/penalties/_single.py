@@ -236,7 +236,6 @@ def resolve_penalty(penalty, l1_ratio=0.5):
 
 
 def _check_bound(bound, name, n_features):
-    """One bound as a float, or an array of one per feature."""
     array = check_array_of_numbers(bound, name, finite=None)
     if np.any(np.isnan(array)):
         raise ValueError(f"{name} must not be NaN; for no bound use infinity")
@@ -258,7 +257,6 @@ def point_of(w, name, n_features):
 
 
 def step_sizes(step_size, n_features):
-    """A step for all features, or one for each."""
     step = check_array_of_numbers(step_size, "step_size")
     if step.shape not in ((), (n_features,)) or np.any(step < 0.0):
         raise ValueError(

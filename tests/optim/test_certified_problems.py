@@ -268,16 +268,6 @@ def test_round_sets(kind, rng):
         check(run_of(objective, domain, rng), reached, who)
 
 
-def test_optima_of_the_referees(rng):
-    """Non-negative least squares find the optimum, by its own certificate over all vertices."""
-    for _ in range(30):
-        vertices = rng.normal(size=(8, 4))
-        objective = random_least_squares(rng, 4)
-        x = least_squares_over(vertices, objective._map.A, objective.y)
-        value, gradient = objective(x)
-        assert gradient @ x - (vertices @ gradient).min() <= 1e-8 * (1.0 + value)
-
-
 def test_flows_against_a_linear_program(rng):
     """Networks with capacities, whose vertices are not listed."""
     for _ in range(25):

@@ -126,12 +126,6 @@ def test_callbacks():
         minimize_frank_wolfe(QUADRATIC, SIMPLEX, callback=lambda state: 3, tol=0.0)
 
 
-def test_domains_that_are_none():
-    for domain in (("l1", 1.0), domains.Simplex, None):
-        with pytest.raises(ValueError, match="domain must be a domain"):
-            minimize_frank_wolfe(QUADRATIC, domain)
-
-
 def test_curved_sets_are_warned_of():
     with pytest.warns(RuntimeWarning, match="domain is no polytope: variant='pairwise'"):
         minimize_frank_wolfe(QUADRATIC, domains.L2Ball(3), variant="pairwise", tol=1e-3)

@@ -60,7 +60,7 @@ class Coarse(domains.Domain):
     def lmo(self, gradient, start=None, accuracy=None):
         blocks = np.array_split(np.arange(self.size), self.n_blocks)
         steepest = np.abs(gradient).max()  # what is known without a look
-        found = 0 if start is None else start.place
+        found = 0 if start is None else int(start.places[0])
         for block in blocks:
             found = min(found, block[gradient[block].argmin()], key=gradient.__getitem__)
             if accuracy is None or gradient[found] + steepest <= accuracy:

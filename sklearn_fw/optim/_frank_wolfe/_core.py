@@ -15,8 +15,7 @@ from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers
 from ..domains._atoms import UnitAtom, is_ours
 from ..domains._spectral import is_matrix
 from ..objectives._base import Objective
-from ._active_set import ActiveSet
-from ._iterate import Iterate
+from ._iterate import ActiveSet, Iterate
 from ._steps import ImageLine, Line, StepState, take
 
 CLOSE = 0.02  # gap over what the answers bring, from which on these must come closer
@@ -101,7 +100,6 @@ class FrankWolfe(IterativeMethod):
         return sum(iterate.slack for iterate in self.iterates)
 
     def row(self):
-        """What the history says of the current point."""
         known = math.isfinite(self.dual_gap)  # not where an oracle has no bound
         row = {
             "n_oracle_calls": sum([iterate.n_calls for iterate in self.iterates]),
@@ -127,11 +125,9 @@ class FrankWolfe(IterativeMethod):
 
     @property
     def n_atoms(self):
-        """Number of atoms of all combinations."""
         return sum(iterate.n_atoms for iterate in self.iterates)
 
     def advance(self):
-        """One step of all iterates, of common length."""
         kind, gap, away_gap = KINDS.get(self.variant, FW), self.gap, self.away_gap
         n_active = max([iterate.n_atoms for iterate in self.iterates])
         if kind == AWAY and not considers(AWAY, AWAY, gap, away_gap, n_active):
@@ -277,7 +273,6 @@ class Minimisation(FrankWolfe):
             self.image = self.objective.image(self.iterate.point)
 
     def described(self):
-        """The current point with all that is known of it."""
         active = self.iterate.active
         return Known(
             None if self.lazy else self.iterate.point, self.value, self.gradient, self.dual_gap,
@@ -286,18 +281,15 @@ class Minimisation(FrankWolfe):
         )  # fmt: skip
 
     def state(self):
-        """What a callback sees."""
         if self.lazy:
             active = self.iterate.active
             return Seen(active.atoms, active.weights.copy(), self.described_state())
         return self.described_state(x=self.iterate.point.copy())
 
     def described_state(self, **point):
-        """The same for a copy of the point."""
         return OptimizeResult(**point, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
 
     def solution(self):
-        """What is known of where the gap was smallest."""
         return self.best
 
     def certified_best(self):

@@ -246,7 +246,6 @@ def _patient(run, max_iter, verbose, callback, options):
 
 
 def choose(objective, domain, variant, step_size, convex):
-    """The variant and the step size that "auto" stands for."""
     if is_auto(variant):
         variant = _natural_variant(objective, domain, convex)
     elif variant in ("away", "pairwise") and not getattr(domain, "is_polytope", True):
@@ -281,7 +280,6 @@ def _natural_variant(objective, domain, convex):
 
 
 def in_closed_form(objective):
-    """Whether weights of atoms can be corrected by inner products."""
     return isinstance(objective, Objective) and objective.is_quadratic
 
 
@@ -314,7 +312,6 @@ def _rule(objective, domain, variant, step_size, lipschitz, curvature, convex):
 
 
 def _corrective(objective, domain, variant, convex, options):
-    """The run of a variant that corrects all weights."""
     if convex and in_closed_form(objective):
         affine = variant == "min_norm_point"
         return QuadraticCorrection(objective, domain, affine=affine, **options)
@@ -327,7 +324,6 @@ def _corrective(objective, domain, variant, convex, options):
 
 
 def check_problem(objective, domain):
-    """Refuse what is no objective, no domain, or of two sizes."""
     if not callable(objective) or isinstance(objective, type):
         raise ValueError(
             f"objective must be callable, objective(x) -> (value, gradient), or an object of "

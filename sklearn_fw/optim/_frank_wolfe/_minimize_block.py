@@ -5,11 +5,9 @@ import math
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..._core.budget import time_budget
-from ..._core.loop import drive
 from ..._core.validation import check_choice, check_integer, check_random_state, is_auto, is_named
 from ..._kernels.common.step_rules import open_loop_step
-from .._ends import end_of
+from .._ends import end_of, run_to_end
 from ..domains._atoms import ProductAtom, SparseAtom, is_ours
 from ._core import FrankWolfe, Minimisation, checked_derivatives
 from ._iterate import Iterate
@@ -152,18 +150,15 @@ def minimize_block_frank_wolfe(
         average=average, gap_every=check_integer(gap_every, "gap_every", 1),
         rng=check_random_state(random_state),
     )  # fmt: skip
-    max_iter, verbose = check_integer(max_iter, "max_iter", 1), check_integer(verbose, "verbose", 0)
     end = end_of(callback, run.state)
-    with time_budget(time_limit):
-        outcome = drive(
-            run, tol=None, max_iter=max_iter, verbose=verbose,
-            end=None if end is None else lambda: not run.n_iter % run.gap_every and end(),
-        )  # fmt: skip
+    outcome = run_to_end(
+        run, tol=None, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
+        end=None if end is None else lambda: not run.n_iter % run.gap_every and end(),
+    )  # fmt: skip
     return _result(run, outcome, *map(_common, zip(*choices)))
 
 
 def _common(values):
-    """The one value of all factors, or the list of those of each."""
     return values[0] if all(value == values[0] for value in values) else list(values)
 
 
@@ -206,7 +201,6 @@ class BlockMinimisation(Minimisation):
         return None if self.n_iter % self.gap_every else self.certify()
 
     def advance(self):
-        """A pass."""
         n, iterate = len(self.parts), self.iterate
         iterate.point = iterate.point.copy()  # of which the last one is known to others
         order = None

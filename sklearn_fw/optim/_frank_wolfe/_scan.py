@@ -7,9 +7,9 @@ from ..._kernels import lazy
 from ..domains._atoms import UnitAtom, as_atom, is_ours
 from ..domains._sets import ConvexHull, L1Ball, Simplex
 from ..objectives._base import Objective
-from ._active_set import ActiveSet
 from ._core import KINDS, Minimisation
 from ._corrective import QuadraticCorrection
+from ._iterate import ActiveSet
 
 scan = lazy("frank_wolfe.scan")
 
@@ -56,7 +56,6 @@ class ScanRun(Minimisation):
 
     @property
     def n_active(self):
-        """Number of atoms in use, also where the kernel keeps them."""
         return self.n_atoms if self.hull is None else int(self.hull.counts[scan.N_ACTIVE])
 
     def corrected(self, options):

@@ -78,7 +78,6 @@ class DualRun(SagaRun):
         super().__init__(*args, **kwargs)
 
     def advance(self, order):
-        """Steps on the rows of ``order``."""
         return super().advance(order, True)
 
     def certify(self):
@@ -128,7 +127,6 @@ class DualRun(SagaRun):
 
     @property
     def step_size(self):
-        """None: steps are exact."""
         return None
 
 
@@ -186,7 +184,6 @@ class DualEngine:
         self.v[: self.columns.first - 1] = -self.scale[0] * total
 
     def total(self):
-        """``X^T memory`` as the steps have kept it."""
         return self.v[: self.columns.first - 1] / -self.scale[0]
 
     def run(self, order, refresh=True):
@@ -228,7 +225,6 @@ class DualEngine:
         return mass * before - 0.5 * pull * mass * mass
 
     def point(self):
-        """Coefficients and intercept, copies."""
         coef = np.array(self.v[: self.columns.first - 1])
         if self.curved is not None:
             coef = replace(self.penalty, l2=0.0).prox(coef, self.scale[0])
@@ -242,9 +238,7 @@ class DualEngine:
         return value, self.penalty.l2 * float(v @ w) - value
 
     def idle(self):
-        """Columns that no row touches."""
         return self.problem.counts == 0
 
     def close(self):
-        """End all threads."""
         self.crew.close()

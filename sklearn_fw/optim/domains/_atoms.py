@@ -134,7 +134,6 @@ class UnitAtom(Atom):
 
     @property
     def key(self):
-        """Place and value."""
         return (self.place, self.height) if self.height else key_of(*self.entries())
 
     def dot(self, vector):
@@ -298,15 +297,6 @@ class ProductAtom(Atom):
         ends = np.cumsum([0] + [part.size for part in self.parts]).tolist()
         self.blocks = [slice(begin, end) for begin, end in pairwise(ends)]
         self.size = ends[-1]
-        bounds = [part.bound for part in self.parts]
-        if any(bound is not None for bound in bounds):
-            values = [part.value for part in self.parts]
-            if all(value is not None for value in values):
-                self.value = sum(values)
-                exact = zip(values, bounds)
-                self.bound = sum(v if b is None else b for v, b in exact)
-            else:
-                self.bound = -np.inf
 
     @property
     def key(self):

@@ -8,7 +8,7 @@ from scipy.sparse import csc_array
 from scipy.sparse.csgraph import connected_components
 
 from ..._core.layout import check_edges
-from ..._core.validation import check_flag, check_integer, check_not_negative
+from ..._core.validation import check_flag, check_integer
 from ..._kernels import lazy
 from ...inference._oracles._assignment import best_pairs
 from ...projections._vectors import BEYOND
@@ -79,14 +79,14 @@ class BipartiteMatchings(Described):
             atom.bound = atom.value - error
         return atom
 
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x").reshape(self.shape), check_not_negative(tol, "tol")
+    def _contains(self, x, tol):
+        x = x.reshape(self.shape)
         sums = [x.sum(axis=1), x.sum(axis=0)]
         within = x.min() >= -tol and all(side.max() <= 1.0 + tol for side in sums)
         if self.perfect:
             full = [side for side in sums if side.size == min(self.shape)]
             within = within and all(side.min() >= 1.0 - tol for side in full)
-        return bool(within)
+        return within
 
 
 class Matchings(Described):
@@ -195,8 +195,7 @@ class Matchings(Described):
         graph.add_weighted_edges_from((i, j, w) for (i, j), w in zip(ends, weights[used].tolist()))
         return graph
 
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+    def _contains(self, x, tol):
         sums = np.bincount(self._ends.ravel(), weights=np.repeat(x, 2), minlength=self.n_nodes)
         if x.min() < -tol or sums.max() > 1.0 + tol:
             return False
@@ -231,7 +230,6 @@ class Matchings(Described):
 
 
 def _nodes_and_pairs(graph):
-    """Nodes and edges of a graph in its order."""
     is_other = isinstance(graph, type) or not hasattr(graph, "is_directed")
     if is_other or graph.is_directed() or graph.is_multigraph():
         raise ValueError(
@@ -314,8 +312,7 @@ class SpanningTrees(Described):
         counts = spanning_trees.count_greedy_forests(self.edges, order[None], self.n_nodes)
         return SparseAtom(self.size, np.flatnonzero(counts))
 
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+    def _contains(self, x, tol):
         if np.any(x < -tol) or abs(x.sum() - self.n_tree_edges) > tol:
             return False
         return self._overfull(np.maximum(x, 0.0), tol) is None
@@ -362,10 +359,8 @@ class SpanningTrees(Described):
 
 
 def adjacency(edges, n_nodes):
-    """Ones at the edges, each in one direction."""
     return csc_array((np.ones(len(edges)), edges.T), shape=(n_nodes, n_nodes))
 
 
 def components(edges, n_nodes):
-    """The number of the component of each node."""
     return connected_components(adjacency(edges, n_nodes), directed=False)[1]

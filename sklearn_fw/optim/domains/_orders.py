@@ -10,7 +10,6 @@ from ..._core.validation import (
     check_array_of_numbers,
     check_choice,
     check_magnitude,
-    check_not_negative,
 )
 from ..._kernels import lazy
 from ._atoms import SparseAtom
@@ -185,8 +184,7 @@ class OrderedPlacements(Described):
     def lmo(self, gradient):
         return self.vertex(self.place(_costs(self, gradient, "gradient")))
 
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+    def _contains(self, x, tol):
         if x.min() < -tol or (self._forbidden is not None and x[self._forbidden].max() > tol):
             return False
         for (n_items, n_slots), block in zip(self.shapes.tolist(), self._blocks):
@@ -385,7 +383,6 @@ def _is_list(values):
 
 
 def _clips(values, name):
-    """Arrays of numbers, one for each clip."""
     if _is_list(values):
         return [check_array_of_numbers(v, f"{name} of clip {n}") for n, v in enumerate(values)]
     return [check_array_of_numbers(values, f"{name} of clip 0")]

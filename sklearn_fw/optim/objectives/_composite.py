@@ -255,7 +255,6 @@ class LinearMap:
         return self.n_outputs == 1
 
     def image(self, point):
-        """The image of an array or of an atom."""
         if isinstance(point, np.ndarray):
             if self._is_alone():
                 if point.size > LONG and not sp.issparse(self.A):
@@ -327,7 +326,6 @@ class LinearMap:
         return np.bincount(self._row_of_entry, weights=values, minlength=self.n_image)
 
     def column(self, j):
-        """A column of the matrix, dense."""
         if not sp.issparse(self.A):
             return self.A[:, j].copy()
         columns, dense = self._columns, np.zeros(self.A.shape[0])

@@ -7,7 +7,7 @@ from threadpoolctl import ThreadpoolController
 
 from ..._core.validation import is_auto
 from ..._kernels import lazy
-from ...optim._frank_wolfe._min_norm_point import HullProjection
+from ...optim._frank_wolfe._corrective import HullProjection
 from ...optim.domains import SparseAtom
 from ...projections import project_simplex
 from ._geometries import Point
