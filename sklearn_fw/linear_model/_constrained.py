@@ -25,7 +25,7 @@ from .._core.validation import (
 from ..losses import resolve_loss
 from ..optim import minimize_frank_wolfe
 from ..optim._incremental._finite_sum import FiniteSum
-from ..optim.domains._atoms import DenseAtom, RankOneAtom, UnitAtom
+from ..optim.domains import DenseAtom, RankOneAtom, UnitAtom
 from ..optim.domains._base import is_domain
 from ..optim.domains._sets import domain_of
 from ..penalties import L1

@@ -392,33 +392,7 @@ NAMED = {
 
 
 def resolve_loss(loss, task, *, smooth=False, names=tuple(NAMED)):
-    """Loss object of a name, checked.
-
-    Parameters
-    ----------
-    loss : str or Loss
-        "log_loss", "multinomial", "hinge", "squared_hinge", "smooth_hinge" or "modified_huber" for
-        classification; "squared_error", "huber", "absolute_error", "epsilon_insensitive" or
-        "squared_epsilon_insensitive" for regression; or an object, to choose its parameter: of this
-        module, or your own, derived from `Loss`.
-    task : {"classification", "regression"} or None
-        What the loss must be for; None for either.
-    smooth : bool, default=False
-        Whether the loss must have a derivative that is Lipschitz continuous.
-    names : sequence of str, default=all of the above
-        Names that are accepted; objects are not restricted.
-
-    Returns
-    -------
-    Loss
-        The object that was given, or a new one with default parameters.
-
-    Examples
-    --------
-    >>> from sklearn_fw.losses import resolve_loss
-    >>> resolve_loss("huber", "regression")
-    Huber()
-    """
+    """Loss object of one of ``names``, or the one that was given, checked for a task or None."""
     if task is not None:
         check_choice(task, "task", {"classification", "regression"})
     names = [check_choice(name, "names", NAMED) for name in check_list(names, "names", "losses")]

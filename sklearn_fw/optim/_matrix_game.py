@@ -73,11 +73,6 @@ def solve_matrix_game(
         ``success``, ``status``, ``message`` and ``history`` (dict of arrays with the bounds of
         each round).
 
-    Warns
-    -----
-    ConvergenceWarning
-        When a budget ends before the bounds are within ``tol``.
-
     See Also
     --------
     solve_saddle_point : For functions that are not linear in each variable.

@@ -88,8 +88,7 @@ def solve_saddle_point(
     time_limit : float or None, default=None
         Seconds after which no new iteration begins.
     callback : callable or None, default=None
-        Called after each iteration with an OptimizeResult that has ``x``, ``y``, ``fun``,
-        ``dual_gap`` and ``nit``; returning True ends the loop.
+        Called after each iteration with what is known so far; returning True ends the loop.
     random_state : int, RandomState or None, default=None
         Order of the factors with "block"; else not used.
     verbose : int, default=0
@@ -109,8 +108,6 @@ def solve_saddle_point(
 
     Warns
     -----
-    ConvergenceWarning
-        When a budget ends before the gap is at most ``tol``.
     RuntimeWarning
         When "away" or "pairwise" is used on a domain that is no polytope: combinations grow with
         every step, and no rate is known.

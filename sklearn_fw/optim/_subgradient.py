@@ -71,8 +71,7 @@ def projected_subgradient(
         ``objective(w)`` returns f(w), for the history: it is asked at the average after 1, 2, 4, 8,
         ... steps and at the end.
     callback : callable or None, default=None
-        Called after each step with an OptimizeResult that has ``x`` (the average), ``x_last`` and
-        ``nit``; returning True ends the loop.
+        Called after each step with ``x``, ``x_last`` and ``nit``; returning True ends the loop.
     time_limit : float or None, default=None
         Seconds after which no new step begins.
     random_state : int, RandomState or None, default=None
@@ -253,24 +252,8 @@ SAMPLINGS = {"uniform", "shuffle", "cyclic"}
 class RidgeProblem:
     """``alpha / 2 |w|^2 + sum_i s_i loss(y_i, <w, (x_i, bias)>) / n``, the s_i of mean one.
 
-    Parameters
-    ----------
-    X : CSR matrix or C-contiguous ndarray of shape (n_samples, n_features)
-        Rows, float32 or float64; CSR without duplicates.
-    y : ndarray of shape (n_samples,)
-        Truth as the loss takes it.
-    loss : Loss
-        Loss of a score.
-    alpha : float
-        Weight of the ridge, positive.
-    weight : ndarray of shape (n_samples,) or None
-        The s_i; None means ones.
-    bias : float
-        Value of the constant feature, zero for none.
-    project : callable or None
-        Projection of the coefficients, without that of the constant feature.
-    radius : float
-        Of a ball for all of w; infinite for none.
+    ``bias`` is the value of a constant feature, zero for none; w lies in a ball of ``radius``, and
+    ``project`` is a projection of its entries but for that feature.
     """
 
     def __init__(self, X, y, loss, alpha, *, weight, bias, project=None, radius=np.inf):

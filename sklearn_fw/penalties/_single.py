@@ -200,26 +200,7 @@ class Box(Penalty):
 
 
 def resolve_penalty(penalty, l1_ratio=0.5):
-    """Penalty object of a name.
-
-    Parameters
-    ----------
-    penalty : "elasticnet", Penalty or None
-        None stands for no penalty.
-    l1_ratio : float, default=0.5
-        Between 0 and 1, see `ElasticNet`; other penalties do not use it.
-
-    Returns
-    -------
-    Penalty
-        The object that was given, or a new one.
-
-    Examples
-    --------
-    >>> from sklearn_fw.penalties import resolve_penalty
-    >>> resolve_penalty("elasticnet", 0.9)
-    ElasticNet(l1_ratio=0.9)
-    """
+    """Penalty object of a name."""
     # An error now is better than one after the data have been prepared, or none.
     elastic_net = ElasticNet(l1_ratio)
     elastic_net.bind(1)

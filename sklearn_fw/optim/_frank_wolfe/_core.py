@@ -29,18 +29,7 @@ KINDS = {"fw": FW, "away": AWAY, "pairwise": PAIRWISE}
 
 
 class FrankWolfe(IterativeMethod):
-    """The certificate of the current point, then a step from it.
-
-    Parameters
-    ----------
-    iterates : list of Iterate
-        Points that move together, each in its domain.
-    variant : {"fw", "away", "pairwise"}
-        Steps towards the oracle's answer; besides, steps away from the worst atom, where these
-        promise more; or steps that move weight from the worst atom to the answer.
-    rule : callable
-        The step that a `StepState` asks for; see `_steps`.
-    """
+    """The certificate of the current point, then a step from it."""
 
     measures = True  # whether the rule may ask for lengths, which cost a pass over the points
     accuracy = 1.0  # share of the true gap that the answers have at least
@@ -166,25 +155,9 @@ class Minimisation(FrankWolfe):
     from the minimum, with an inexact oracle too, whose bound it takes; other functions have a
     stationary point where it is zero. ``best`` is what is known of where the gap was smallest.
 
-    Parameters
-    ----------
-    objective : Objective or callable
-        What is minimised.
-    domain : domain object
-        Where.
-    variant, rule : object
-        As for `FrankWolfe`.
-    start, combination : object
-        As for `Iterate`.
-    tol : float or None, default=0.0
-        Gaps up to this one are found again from exact sums before they count; None makes it a share
-        of the present value, and at least a smaller one of the first value or gap.
-    accuracy : float, default=1.0
-        Share of the true gap that the oracle's answer has at least.
-    refresh : int, default=1
-        Steps after which sums are made anew from all atoms.
-    measures : bool, default=False
-        Whether the rule asks how far the answers of the oracle are.
+    Gaps up to ``tol`` are found again from exact sums before they count; None makes it a share of
+    the present value, and at least a smaller one of the first value or gap. ``accuracy`` is the
+    share of the true gap that answers have at least; sums are made anew after ``refresh`` steps.
     """
 
     def __init__(

@@ -160,11 +160,6 @@ class HullProjection:
     step to choose and no line to search, so the common loop would only slow it down: most hulls are
     small and are asked thousands of times.
 
-    Parameters
-    ----------
-    domain : domain object
-        The hull.
-
     References
     ----------
     .. [1] P. Wolfe, "Finding the nearest point in a polytope", Mathematical Programming 11, 1976.
@@ -176,30 +171,7 @@ class HullProjection:
         self.domain, self.active = domain, None
 
     def project(self, p, accuracy=1e-9, max_iter=1000):
-        """The nearest point.
-
-        Parameters
-        ----------
-        p : ndarray of shape (size,)
-            Any point.
-        accuracy : float, default=1e-9
-            Bound on ``<p - z, z' - z>`` for all z' of the hull, up to rounding; of an inexact
-            oracle, for all z' that it answers.
-        max_iter : int, default=1000
-            Oracle calls allowed.
-
-        Returns
-        -------
-        z : ndarray of shape (size,)
-            The projection.
-        n_calls : int
-            Oracle calls made.
-
-        Warns
-        -----
-        ConvergenceWarning
-            When ``max_iter`` calls did not reach the accuracy.
-        """
+        """The nearest point."""
         n_calls = int(self.active is None)
         if n_calls:
             self.active = ActiveSet([self.domain.lmo(-p)])
@@ -282,22 +254,6 @@ def maximise_on_simplex(gram, linear, weights, accuracy):
 
     One weight of largest slope joins those in use at a time, and all of these are corrected, as in
     Wolfe's method for nearest points.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (k, k)
-        Symmetric, positive semidefinite.
-    linear : ndarray of shape (k,)
-        Slopes at zero.
-    weights : ndarray of shape (k,)
-        Where to start, not negative and of sum one.
-    accuracy : float
-        The maximum may be larger by as much.
-
-    Returns
-    -------
-    weights : ndarray of shape (k,)
-        Exact zeros where they are not needed.
     """
     scale = max(np.diagonal(gram).max(), np.abs(linear).max(), 1e-300)
     gram, linear = gram / scale + np.diag(np.full(len(linear), SLOPED)), linear / scale

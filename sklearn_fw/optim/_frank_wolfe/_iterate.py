@@ -14,31 +14,12 @@ from ..domains._base import ask
 class Iterate:
     """The part of a method that knows one domain: all gradients here are those to descend.
 
-    Parameters
-    ----------
-    domain : domain object
-        The set.
-    name : str or None, default=None
-        The variable, for errors: "x" speaks of domain_x.
-    start : array-like of shape (size,) or Atom, default=None
-        Where to start; None asks the domain.
-    combination : (atoms, weights), default=None
-        Where to start instead, as a combination.
-    active : bool, default=False
-        Whether to keep the point as a combination, for steps away from its atoms.
-    known : bool, default=False
-        Whether the start is known to be in the domain, which can be costly to find out.
-    refresh : int, default=1
-        Steps after which the caller makes the point of a combination anew; 1 does it here, in each.
-    lazy : bool, default=False
-        Whether to keep the point as a combination and make it when it is asked for only.
-    size : int or None, default=None
-        Length of the points, where the domain may not say it.
-
     Notes
     -----
     ``gap`` is what the oracle's answer promises and ``slack`` what it may miss by its bound: the
-    certificate is their sum. ``away_gap`` is what leaving the worst atom promises.
+    certificate is their sum. ``away_gap`` is what leaving the worst atom promises. ``active`` keeps
+    the point as a combination, for steps away from its atoms, and ``lazy`` makes it from that when
+    it is asked for only. ``known`` starts are in the domain, which can be costly to find out.
     """
 
     def __init__(
@@ -238,13 +219,6 @@ class ActiveSet:
     A *slot* is the place of an atom; it is valid until the next step. Steps longer than allowed are
     cut to the longest one, which removes an atom. Atoms are kept as they come: what has few
     entries, or a low rank, is never made dense.
-
-    Parameters
-    ----------
-    atoms : list of Atom, or array-like of shape (n_atoms, size)
-        Where to start; equal atoms are merged.
-    weights : array-like of shape (n_atoms,), default=(1.0,)
-        Their weights, scaled to sum one; atoms of weight zero are left out.
     """
 
     def __init__(self, atoms, weights=(1.0,)):

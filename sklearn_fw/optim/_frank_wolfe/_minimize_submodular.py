@@ -73,8 +73,7 @@ def minimize_submodular(
     time_limit : float or None, default=None
         Seconds after which no new iteration begins.
     callback : callable or None, default=None
-        Called after each iteration with an OptimizeResult that has ``x``, ``fun``, ``lower_bound``,
-        ``dual_gap`` and ``nit``; returning True ends the search.
+        Called after each iteration with what is known so far; returning True ends the loop.
     verbose : int, default=0
         Log a line per iteration.
 
@@ -86,11 +85,6 @@ def minimize_submodular(
         function without the value of the empty set), ``nit``, ``n_oracle_calls`` (bases asked
         for), ``n_away``, ``n_drop``, ``success``, ``status``, ``message``, and ``history`` (dict of
         arrays).
-
-    Warns
-    -----
-    ConvergenceWarning
-        When a budget ends before the gap is at most ``tol``.
 
     See Also
     --------

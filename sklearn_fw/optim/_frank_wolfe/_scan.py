@@ -34,13 +34,6 @@ class ScanRun(Minimisation):
 
     A step then costs one pass over the slopes in all columns, and a product with the transposed
     matrix only where an atom is new. When these take too much memory it goes on as its base does.
-
-    Parameters
-    ----------
-    max_iter : int
-        Largest number of iterations.
-    is_watched : bool, default=False
-        Whether every step is asked for by itself.
     """
 
     def __init__(self, objective, domain, *, variant, max_iter, is_watched=False, **options):

@@ -131,15 +131,7 @@ class DualRun(SagaRun):
 
 
 class DualEngine:
-    """Dual variables (the memory), and the v that they make, where the kernel can work on them.
-
-    Parameters
-    ----------
-    problem : FiniteSum
-        The objective.
-    n_workers : int
-        Number of threads.
-    """
+    """Dual variables (the memory), and the v that they make, where the kernel can work on them."""
 
     def __init__(self, problem, n_workers):
         self.problem, self.crew = problem, Crew(n_workers)

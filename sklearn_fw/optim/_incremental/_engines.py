@@ -33,15 +33,7 @@ def make_engine(problem, n_workers, *, dense=False):
 
 
 class Engine(ABC):
-    """What a method needs to know; steps have the size ``gamma`` times ``metric``.
-
-    Parameters
-    ----------
-    problem : FiniteSum
-        The objective.
-    n_workers : int
-        Number of threads.
-    """
+    """What a method needs to know; steps have the size ``gamma`` times ``metric``."""
 
     def __init__(self, problem, n_workers):
         self.problem = problem

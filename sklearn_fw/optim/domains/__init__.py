@@ -35,6 +35,8 @@ equals if nothing else is said.
 """
 
 from ._atoms import Atom, RankOneAtom, SparseAtom
+from ._atoms import DenseAtom as DenseAtom  # of domains, not of users
+from ._atoms import UnitAtom as UnitAtom
 from ._base import Domain
 from ._base_polytopes import BasePolytope, Permutahedron
 from ._flows import DagPaths, Flows

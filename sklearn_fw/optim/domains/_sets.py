@@ -169,8 +169,6 @@ class LpBall(Described):
     ----------
     diameter : float
         Twice the radius for p up to 2, and above ``2 radius size^(1/2 - 1/p)``.
-    is_polytope : bool
-        False.
     strong_convexity : float
         ``(p - 1) size^(1/2 - 1/p) / radius`` for p up to 2 [1]_, and zero above.
 
@@ -466,25 +464,7 @@ NAMES = (*VECTORS, "nuclear", "spectrahedron")
 
 
 def domain_of(domain, shape, radius=1.0, name="domain"):
-    """The domain that a word, a pair or an object means for points of a shape.
-
-    Parameters
-    ----------
-    domain : str, tuple or domain object
-        One of `NAMES`, or ("lp", p); an object is returned as it is, whatever the radius.
-    shape : (int,) or (int, int)
-        Of points as arrays; those of "nuclear" and "spectrahedron" need two axes. Points of other
-        sets are their rows one after the other.
-    radius : float, default=1.0
-        Size of the set, positive.
-    name : str, default="domain"
-        The parameter, for errors.
-
-    Returns
-    -------
-    domain object
-        The set.
-    """
+    """The domain that a word, a pair or an object means for points of a shape."""
     if is_domain(domain):
         return domain
     size = 1

@@ -105,8 +105,6 @@ class NuclearNormBall(_Spectral):
     ----------
     diameter : float
         Twice the radius, in the Frobenius norm.
-    is_polytope : bool
-        False.
 
     See Also
     --------
@@ -246,8 +244,6 @@ class Spectrahedron(_Spectral):
         Twice ``n_rows``.
     diameter : float
         ``radius * sqrt(2)`` in the Frobenius norm, less for one row.
-    is_polytope : bool
-        False.
 
     See Also
     --------
@@ -396,22 +392,6 @@ class Found:
 
 def largest_eigenpair(product, noise, guess, done):
     """Lanczos' method with full orthogonalisation, from a guess and some noise.
-
-    Parameters
-    ----------
-    product : callable
-        Multiplies a vector of shape (size,) with the symmetric operator.
-    noise : ndarray of shape (size,)
-        Standard normal numbers.
-    guess : ndarray of shape (size,) or None
-        What may be close to the eigenvector; independent of the noise.
-    done : callable
-        Whether a `Found` is good enough.
-
-    Returns
-    -------
-    Found
-        With its vectors, ``vector`` of length one.
 
     Notes
     -----

@@ -235,15 +235,7 @@ EXACT = 1000  # smaller side of a matrix up to which its largest singular value 
 
 
 class LinearMap:
-    """``x -> A x``, or ``A X`` for points that are matrices with several columns, row by row.
-
-    Parameters
-    ----------
-    A : {array-like, sparse matrix} of shape (n_rows, n_columns)
-        The matrix.
-    n_outputs : int, default=1
-        Columns of the points.
-    """
+    """``x -> A x``, or ``A X`` for points that are matrices with several columns, row by row."""
 
     def __init__(self, A, n_outputs=1):
         A = check_table(A, input_name="A", accept_sparse=("csr", "csc"), dtype=np.float64)
