@@ -5,7 +5,7 @@ import statistics
 import numpy as np
 from _report import Clock, quietly
 
-from sklearn_fw.datasets import load_mrf_instances, make_ising_clique, make_ising_grid
+from sklearn_fw.datasets import load_mrf_instances, make_ising
 from sklearn_fw.random_fields import (
     BarrierFrankWolfe,
     ExactMarginals,
@@ -136,16 +136,18 @@ def instances(name, quick):
     if name == "generated cliques":
         pairs = [(t, seed) for t in COUPLINGS for seed in range(2 if quick else FRESH)]
         return [
-            (t, make_ising_clique(coupling=t, random_state=seed), None, None) for t, seed in pairs
+            (t, make_ising("clique", coupling=t, random_state=seed), None, None)
+            for t, seed in pairs
         ]
     if name == "grids_10x10":
         seeds = range(1 if quick else 5)
-        return [(4.0, make_ising_grid((10, 10), random_state=seed), None, None) for seed in seeds]
+        return [
+            (4.0, make_ising("grid", (10, 10), coupling=4.0, random_state=seed), None, None)
+            for seed in seeds
+        ]
     if name == "rbm":
-        from sklearn_fw.datasets import make_ising_rbm
-
         size = (10, 10) if quick else (20, 20)
-        return [(1.0, make_ising_rbm(*size, random_state=0), None, None)]
+        return [(1.0, make_ising("bipartite", size, random_state=0), None, None)]
     raise ValueError(name)
 
 
@@ -153,7 +155,7 @@ def measure(name, set_names, quick, repeat):
     """For each set a list of dicts: errors, bounds, calls and CPU seconds of a contender."""
     sets = {set_name: instances(set_name, quick) for set_name in set_names}
     _, first, *_ = sets[set_names[0]][0]
-    for mrf in (make_ising_grid((3, 3), random_state=0), first):
+    for mrf in (make_ising("grid", (3, 3), coupling=4.0, random_state=0), first):
         quietly(contender(name).fit, mrf)  # compiles
     return {
         # Means over many instances repeat the measurement as it is.

@@ -6,6 +6,7 @@ import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from _delayed_saga import simulate_async
 from _linear_contenders import CONTENDERS, asaga_model, quietly
 from _linear_problems import TEXTS, load_data, make_objective, reference, save_data
 from _linear_race import NOT_RUN, STUDIES, TARGETS, linear_methods, race
@@ -13,9 +14,8 @@ from _report import Clock, Repeats, Skip, in_child, main, shown
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_fw import AsagaClassifier
-from sklearn_fw.optim import SparseSaga
+from sklearn_fw.optim import Asaga
 from sklearn_fw.optim._incremental import _saga
-from sklearn_fw.optim.experimental import simulate_async
 
 CAP = 10.0  # wall seconds of all runs of a contender
 RACES = [
@@ -123,7 +123,7 @@ def badly_scaled(folder, repeat, epochs=(5, 10, 20, 40)):
         return np.logaddexp(0.0, -y * (X @ w + c)).mean() + 0.5 * w @ w / len(y)
 
     def ours(conditioning, n):
-        solver = SparseSaga(conditioning=conditioning)
+        solver = Asaga(conditioning=conditioning, parallel=False)
         return AsagaClassifier(tol=0, max_iter=n, solver=solver, random_state=0)
 
     def saga(n):
@@ -147,10 +147,10 @@ def badly_scaled(folder, repeat, epochs=(5, 10, 20, 40)):
 def delayed_epochs(folder, problem, delays=DELAYS, target=1e-6, max_epochs=200):
     """Epochs until (F - F*)/F* <= target in the emulator of asynchrony, for every delay.
 
-    ``sklearn_fw.optim.experimental.simulate_async(X, y, alpha=, l1_ratio=, delay=, max_iter=, tol=,
-    random_state=)`` does the updates of ``AsagaClassifier(solver="asaga")`` in one thread, where
-    every write becomes visible after a delay drawn from 1, ..., ``delay`` updates; 0 is the
-    sequential method. It is called with growing ``max_iter``, each time from zero. The iterations
+    ``_delayed_saga.simulate_async`` does the updates of ``AsagaClassifier(solver="asaga")`` in one
+    thread, where every write becomes visible after a delay drawn from 1, ..., ``delay`` updates; 0
+    is the sequential method. It is called with growing ``max_iter``, each time from zero.
+    The iterations
     of delay 0 over those of another delay are the speed-up per iteration: 1 means that as many
     workers as the delay allows divide the time by their number.
     """

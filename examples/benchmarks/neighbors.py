@@ -9,12 +9,13 @@ import statistics
 import warnings
 
 import numpy as np
+from _comparators import Hogwild
 from _linear_problems import make_data
+from _neighbor_saga import NeighborSaga, nearest_rows
 from _report import Clock, Repeats, Skip, in_child, main, shown
 from scipy import sparse
 
 from sklearn_fw.optim import minimize_saga
-from sklearn_fw.optim.experimental import Hogwild, NeighborSaga, neighbor_graph
 
 Q, EPSILON, N_EPOCHS = 20, 0.1, 20
 MARKS = (1, 2, 3, 5, 10, 20)
@@ -154,7 +155,7 @@ def measure_rules(name, alpha, loss, method, names, repeat, quick):
     settings = {}
     if method != "q-SAGA":
         labels = y if loss == "log_loss" else None
-        settings["neighbors"] = neighbor_graph(X, labels, Q, random_state=0).parents
+        settings["neighbors"] = nearest_rows(X, labels, Q)
     found = {}
     for rule in names:
         found[rule] = []

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import KFold
 from sklearn.multiclass import OneVsRestClassifier
 
-from sklearn_fw.structured import (
+from sklearn_fw.surrogates import (
     QuadraticSurrogateClassifier,
     calibration_function,
     calibration_function_closed_form,

@@ -11,6 +11,7 @@ import importlib.util
 import re
 import sysconfig
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,15 +21,8 @@ from sklearn.cross_decomposition import CCA, PLSCanonical
 from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
-from sklearn_fw import datasets
-from sklearn_fw.datasets import load_word_alignment
-from sklearn_fw.decomposition import (
-    DiscreteCCA,
-    DiscreteICA,
-    MixedCCA,
-    NonGaussianCCA,
-    joint_diagonalize,
-)
+from sklearn_fw.datasets import load_word_alignment, make_two_views
+from sklearn_fw.decomposition import DiscreteICA, MultiViewCCA, joint_diagonalize
 from sklearn_fw.metrics import multiview_l1_error
 
 PACKAGES = ("numpy", "scipy", "sklearn")
@@ -109,7 +103,7 @@ PROBLEMS = {
     "counts, 20 features": ("counts", {}),
     "counts, 2 features": ("counts", {
         "n_features": 2, "n_components": 1, "n_private": 2, "shape": 0.1,
-        "mean_length": 100.0, "private_length": 100.0}),
+        "scale": 100.0, "private_scale": 100.0}),
     "counts, under-complete": ("counts", {"n_components": 5, "n_private": 5}),
     "counts, 100 features": ("counts", {
         "n_features": 100, "n_components": 20, "n_private": 100}),
@@ -119,6 +113,7 @@ PROBLEMS = {
         "n_features": 100, "n_components": 20, "n_private": 50}),
     "numbers and counts": ("mixed", {}),
 }  # fmt: skip
+KINDS = {"counts": "discrete", "numbers": "nongaussian", "mixed": "mixed"}
 OURS = "ours"
 # Mean errors of a prototype, written in NumPy after the paper, on other draws of the same recipes.
 EXPECTED = {
@@ -151,7 +146,7 @@ TOLERANCE = 0.15  # of means of five draws
 
 def contenders(kind, n_components, n_private, n_features):
     """Name: estimator, or a function from both views to loadings."""
-    cls = {"counts": DiscreteCCA, "numbers": NonGaussianCCA, "mixed": MixedCCA}[kind]
+    cls = partial(MultiViewCCA, kind=KINDS[kind])
     found = {OURS: cls(n_components), "ours, spectral": cls(n_components, algorithm="spectral")}
     if kind == "counts":
         found["ours, jdtm"] = cls(n_components, shear="jdtm")
@@ -204,8 +199,8 @@ def split(components, size):
 
 
 def make(kind, n_samples, seed, settings):
-    name = {"counts": "discrete", "numbers": "nongaussian", "mixed": "mixed"}[kind]
-    return getattr(datasets, f"make_{name}_cca")(n_samples, random_state=seed, **settings)
+    settings = {"n_private": 10, "shape": 0.1} | settings if kind == "numbers" else settings
+    return make_two_views(n_samples, kind=KINDS[kind], random_state=seed, **settings)
 
 
 def errors_of(kind, n_samples, settings, n_seeds):
@@ -330,11 +325,11 @@ def corpus_results(views, n_components, n_words, names):
     order = np.random.RandomState(0).permutation(X.shape[0])
     test, train = order[: X.shape[0] // 5], order[X.shape[0] // 5 :]
     makers = {
-        OURS: lambda: DiscreteCCA(n_components, transform_method="lmmse"),
+        OURS: lambda: MultiViewCCA(n_components, kind="discrete", transform_method="lmmse"),
         "CCA": lambda: CCA(n_components),
         "PLSCanonical": lambda: PLSCanonical(n_components),
     }
-    DiscreteCCA(1).fit(X[train[:500]], y[train[:500]])  # compiles
+    MultiViewCCA(1, kind="discrete").fit(X[train[:500]], y[train[:500]])  # compiles
     found = {}
     for name in names:
         model = makers[name]()

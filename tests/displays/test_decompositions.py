@@ -6,8 +6,8 @@ from sklearn.cluster import KMeans
 from sklearn.cross_decomposition import CCA
 from sklearn.decomposition import PCA
 
-from sklearn_fw.datasets import make_discrete_cca, make_gp_corpus
-from sklearn_fw.decomposition import DiscreteCCA, DiscreteICA
+from sklearn_fw.datasets import make_topic_corpus, make_two_views
+from sklearn_fw.decomposition import DiscreteICA, MultiViewCCA
 from sklearn_fw.displays import LoadingDisplay, ScreeDisplay, TopicDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -15,11 +15,11 @@ plt = pytest.importorskip("matplotlib.pyplot")
 
 @pytest.fixture(scope="module")
 def data():
-    return make_discrete_cca(1000, 10, 2, 2, random_state=0)
+    return make_two_views(1000, 10, 2, 2, kind="discrete", random_state=0)
 
 
 def test_the_largest_loadings_are_drawn_with_names(data):
-    model = DiscreteCCA(2).fit(data.X, data.y)
+    model = MultiViewCCA(2, kind="discrete").fit(data.X, data.y)
     x_names, y_names = [f"x{m}" for m in range(10)], [f"y{m}" for m in range(10)]
     display = LoadingDisplay.from_estimator(
         model, components=[1], n_top=3, x_names=x_names, y_names=y_names
@@ -39,12 +39,14 @@ def test_axes_and_other_models(data):
     assert list(display.ax_) == list(axes)
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(data.y, columns=[f"word{m}" for m in range(10)])
-    named = LoadingDisplay.from_estimator(DiscreteCCA(1).fit(data.X, frame), n_top=1)
+    named = LoadingDisplay.from_estimator(
+        MultiViewCCA(1, kind="discrete").fit(data.X, frame), n_top=1
+    )
     assert named.ax_[0].texts[1].get_text().startswith("word")
 
 
 def test_refusals_of_loadings(data):
-    model = DiscreteCCA(2).fit(data.X, data.y)
+    model = MultiViewCCA(2, kind="discrete").fit(data.X, data.y)
     with pytest.raises(TypeError, match="no x_loadings_"):
         LoadingDisplay.from_estimator(DiscreteICA(1, moments="gp").fit(data.X))
     for wrong, message in (
@@ -60,7 +62,7 @@ def test_refusals_of_loadings(data):
 
 
 def test_the_choice_of_auto_is_drawn():
-    X = make_gp_corpus(1000, 30, 3, random_state=0).X
+    X = make_topic_corpus(1000, 30, 3, random_state=0).X
     model = DiscreteICA("auto", moments="gp", random_state=0).fit(X)
     display = ScreeDisplay.from_estimator(model)
     drawn = display.line_.get_ydata()
@@ -72,8 +74,10 @@ def test_the_choice_of_auto_is_drawn():
 
 
 def test_other_decompositions_share_an_axis():
-    data = make_discrete_cca(500, 10, 2, 3, random_state=0)
-    first = ScreeDisplay.from_estimator(DiscreteCCA(2).fit(data.X, data.y), name="views")
+    data = make_two_views(500, 10, 2, 3, kind="discrete", random_state=0)
+    first = ScreeDisplay.from_estimator(
+        MultiViewCCA(2, kind="discrete").fit(data.X, data.y), name="views"
+    )
     second = ScreeDisplay.from_estimator(PCA(3).fit(data.X), ax=first.ax_, name="PCA")
     assert first.ax_ is second.ax_
     assert second.floor_ is second.mark_ is None
@@ -103,7 +107,7 @@ def test_refusals_of_values():
 
 @pytest.fixture(scope="module")
 def model():
-    return DiscreteICA(3, moments="gp").fit(make_gp_corpus(1000, 12, 3, random_state=0).X)
+    return DiscreteICA(3, moments="gp").fit(make_topic_corpus(1000, 12, 3, random_state=0).X)
 
 
 def test_the_largest_words_are_drawn_with_their_shares(model):
