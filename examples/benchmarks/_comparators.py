@@ -128,7 +128,6 @@ class Coordinates(Point):
         self.curvature *= problem.loss.smoothness
 
     def set_step(self, step_size):
-        """Fix the step sizes."""
         used = self.curvature > 0.0
         if step_size == "auto":
             self.step = np.zeros_like(self.curvature)
@@ -241,7 +240,6 @@ class HogwildRun(Run):
 
     @property
     def step_size(self):
-        """Step size of the columns in the first epoch."""
         return self.gamma[0]
 
 

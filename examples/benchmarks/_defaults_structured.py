@@ -171,7 +171,6 @@ def _aer(y_true, y_pred):
 
 
 def _pairs(links):
-    """Links as a list of pairs, from such a list or a matching."""
     return links if isinstance(links, list) else list(zip(*np.nonzero(links)))
 
 

@@ -61,7 +61,6 @@ def measure(lam, n_passes, repeat, n_train):
 
 
 def _first(reached, calls, cpu):
-    """Oracle calls per word and CPU seconds of the first certificate that reached it."""
     if not reached.any():
         return None, None
     first = int(reached.argmax())

@@ -56,7 +56,6 @@ def measure_image(side, repeat):
 
 
 def iwata_function(n):
-    """Iwata's function as a sum of two of the package."""
     sizes = np.arange(n + 1.0)
     return set_functions.CardinalityFunction(sizes * (n - sizes)) + set_functions.ModularFunction(
         iwata(n)

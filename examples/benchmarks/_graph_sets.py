@@ -13,7 +13,6 @@ def split(X, y, n_train):
 
 
 def smooth_grids(shape, n_labels, n_train, noise, n_features=None, n_test=20, seed=0):
-    """Patches of labels: where the largest of several smooth random fields lies; noisy features."""
     rng = np.random.default_rng(seed)
     means = rng.normal(size=(n_labels, n_features or n_labels))
     means /= np.linalg.norm(means, axis=1, keepdims=True)

@@ -9,10 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from _comparators import COMPARATORS
 from _linear_problems import Objective
 from _report import quietly
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+
+from sklearn_fw.optim import Svrg
 
 NEVER = 1e-30  # a tolerance that no run reaches, where zero is refused
 EPOCHS, TOL = "max_iter", "tol"
@@ -255,10 +258,6 @@ STUDY = ("asyspcd", "fista", "hogwild", "kromagnon")
 
 def study_solver(name):
     """A solver that is there for comparison only."""
-    from _comparators import COMPARATORS
-
-    from sklearn_fw.optim import Svrg
-
     return Svrg(parallel=True) if name == "kromagnon" else COMPARATORS[name]()
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
 from sklearn_fw._kernels._jit import inner, njit
@@ -179,8 +180,6 @@ class NeighborRun(SagaRun):
 
 def nearest_rows(X, labels, q):
     """Numbers (n_rows, q) of the nearest rows of the same class, the row itself first."""
-    from sklearn.neighbors import NearestNeighbors
-
     n = X.shape[0]
     labels = np.zeros(n) if labels is None else labels
     parents = np.empty((n, q), np.intp)
@@ -310,8 +309,6 @@ class Sharing(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """What is known of the memory."""
-
     filled: np.ndarray  # (n_rows,) bool, slots that were ever written
     fresh: np.ndarray  # scratch, as long as the largest N_i
     tally: np.ndarray  # rows in use, filled slots, slopes computed, slopes shared
@@ -319,7 +316,6 @@ class Slots(NamedTuple):
 
 @inner
 def score(rows, state, i):
-    """Score of row i."""
     start, stop, shift = extent(rows, i)
     intercept = state.shape[0] - 1
     z = state[intercept, X] if state[intercept, STEP] > 0.0 else 0.0

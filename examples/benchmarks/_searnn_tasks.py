@@ -32,7 +32,6 @@ def in_words(number):
 
 
 def _words_of_news(seed):
-    """Different words of the news in random order."""
     found = {word for line in texts("train", 20_000, 0) for word in re.findall("[a-z]{3,}", line)}
     words = np.array(sorted(found))
     return [str(word) for word in np.random.RandomState(seed).permutation(words)]

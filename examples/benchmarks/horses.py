@@ -138,7 +138,6 @@ class View:
         return len(self.areas)
 
     def share(self, mask):
-        """Share of the pixels of each segment that a mask takes."""
         return np.bincount(self.segments.ravel(), mask.ravel()) / self.areas
 
     def histograms(self, codes, n_codes, at=None):

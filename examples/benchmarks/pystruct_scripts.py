@@ -77,7 +77,6 @@ def with_hidden_nodes(X):
 
 
 def without_hidden_labels(y):
-    """Labels of the cells, and none of the hidden nodes."""
     return [[labels.ravel(), [None] * N_QUARTERS] for labels in y]
 
 

@@ -80,7 +80,6 @@ TASKS = {
 
 
 def mean_loss(loss, y, predicted):
-    """Mean task loss of many outputs."""
     return float(loss.losses(y, predicted).mean())
 
 

@@ -36,7 +36,6 @@ PEER = ("Alchemy_11", "Grids_12", "Pedigree_11", "Pedigree_12")
 
 
 def models(kind, quick):
-    """Paths of the models of one kind, without their endings."""
     folder = data_path(f"uai/{kind}")
     paths = sorted(str(path)[: -len(".gz")] for path in folder.glob("*.uai.gz"))
     return [p for p in paths if not quick or name_of(p) in QUICK[kind]]
