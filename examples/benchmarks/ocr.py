@@ -108,12 +108,12 @@ def frank_wolfe(limit, loss, lam, method, n_passes, seed):
 
 def primal_method(limit, loss, lam, method, passes, seed):
     """Subgradient or perceptron: one fit per number of passes, as they have no certificates."""
-    from sklearn_fw.structured import Perceptron, Subgradient
+    from sklearn_fw.structured import Subgradient
 
     X_train, y_train, X_test, y_test = load(limit)
     n = len(y_train)
     lam = lam or 1 / n
-    solver = {"subgradient": Subgradient, "perceptron": Perceptron}[method]
+    solver = functools.partial(Subgradient, perceptron=method == "perceptron")
     fit(estimator(solver(), loss, lam, n, 1), X_train[:20], y_train[:20])
     result = {"effective": list(passes), "cpu": [], "primal": [], "dual": None}
     for n_passes in passes:

@@ -48,8 +48,12 @@ class StructuredPath(RegularizationPath):
         What solutions prove about the values between them.
     solved : list
         Solutions in the order of growing values.
-    **outcome : dict
-        The attributes ``terminated_by``, ``n_oracle_calls`` and ``certified``.
+    terminated_by : str
+        Why the path ends.
+    n_oracle_calls : int
+        Oracle calls made.
+    certified : bool, default=True
+        Whether the accuracy is guaranteed.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ from ._models._units import PLAIN
 from ._named_parts import NamedParts
 from ._path import kind_of_path, structured_path
 from ._predictions import Predictions, is_tabular
-from ._solvers import Perceptron, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
+from ._solvers import begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
 from ._surrogates import SURROGATES, check_trains, resolve_surrogate
 
 block_rules = lazy("structured.block_rules")
@@ -86,7 +86,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
     solver : str or solver object, default="auto"
         "auto" makes exact steps ("sdm") where an output is one class, else steps of "bcfw" in a
         fresh permutation per pass, with ``averaging="auto"``; for other losses than the hinge it
-        is "dual_ascent" (`DualAscent`). For all losses: "casimir" (`Casimir`), "svrg" (`SVRG`);
+        is "dual_ascent" (`DualAscent`). For all losses: "casimir" (`Casimir`), "svrg";
         for the hinge: "bcfw", "bcpfw", "bcafw", "bchybrid", "cached", "sdm" (see
         `BlockFrankWolfe`), "fw", "minibatch", "one_slack", "n_slack", "extragradient",
         "subgradient", "perceptron"; "sp_fw", "sp_bcfw" (`SaddlePointFrankWolfe`) bound the norm of
@@ -419,7 +419,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
     def _choose_C(self, blocks, X, y, weight):
         if self.warm_start and hasattr(self, "_warm"):
             return self.C_  # that of the fit to go on from
-        if isinstance(self.solver_, Perceptron) or has_radius(self.solver_):
+        if getattr(self.solver_, "perceptron", False) or has_radius(self.solver_):
             return cautious_C(self.model_, blocks)
         asked, make_blocks = self.oracle_, self._blocks_of
         if has_parts(self.model_):

@@ -40,15 +40,10 @@ PARAMS = {
         "step_size": 0.3, "cache": True, "cache_f": 0.1, "cache_size": 50, "max_idle": 20,
         "lower_bounds": -5.0, "upper_bounds": 5.0,
     },
-    structured.Perceptron: {"averaging": True},
-    structured.SVRG: {
-        "smoother": "l2", "n_best": 3, "mu": 1.0, "lipschitz": 20.0, "inner_budget": 5,
-        "lower_bounds": -5.0, "upper_bounds": 5.0,
-    },
     structured.SaddlePointFrankWolfe: {
         "radius": 1.0, "norm": "l1", "block": False, "step_size": "universal", "gap_check": 5,
     },
-    structured.Subgradient: {"averaging": True},
+    structured.Subgradient: {"averaging": True, "perceptron": False},
 }  # fmt: skip
 
 
