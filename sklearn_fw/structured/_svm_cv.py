@@ -1,11 +1,11 @@
 """Choice of C by cross-validation along the regularization path."""
 
-from ..model_selection import RegularizationPathCV
+from ..model_selection._path_cv import PathSearch
 from ._solvers import has_radius, resolve_solver
 from ._svm import StructuredSVM
 
 
-class StructuredSVMCV(RegularizationPathCV):
+class StructuredSVMCV(PathSearch):
     """Structured SVM whose C is chosen by cross-validation along the regularization path.
 
     Every fold computes its whole path, on which any C can be judged; many are, since a score costs
