@@ -103,7 +103,6 @@ LONG_KERNELS = {
     "arrange": "counts, then fills, eight arrays of one plan in one walk through the nodes",
     "_newton_direction": "a dense solve by blocks that share all their intermediate sums",
     "trws_sweep": "one node at a time: its sum, its bound and its messages read the same scratch",
-    "memory_epoch": "one step per row, with the variants of what it remembers as branches",
 }
 KERNEL_ARGUMENTS = 14  # more than this is reported, much more is refused
 

@@ -27,7 +27,7 @@ from ..optim import minimize_frank_wolfe
 from ..optim._incremental._finite_sum import FiniteSum
 from ..optim.domains import DenseAtom, RankOneAtom, UnitAtom
 from ..optim.domains._base import is_domain
-from ..optim.domains._named import domain_of
+from ..optim.domains._sets import domain_of
 from ..penalties import L1
 from ._alpha import radii_by_folds
 from ._constrained_objective import MeanLoss

@@ -369,7 +369,8 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             several labels that are not listed: the same for each label, where all are of the same
             two; else a list with the scores of the classes of each, without a common constant.
         """
-        scores = self._outputs.scores(self._embedding(X))
+        embedding = self._embedding(X)
+        scores = self._outputs.scores(embedding)
         if isinstance(scores, list):
             all_binary = all(s.shape[1] == 2 for s in scores)
             return np.column_stack([s[:, 1] - s[:, 0] for s in scores]) if all_binary else scores
@@ -389,7 +390,8 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         y : ndarray of shape (n_samples,) or (n_samples, n_labels)
             Labels.
         """
-        states = self._outputs.states(self._embedding(X))
+        embedding = self._embedding(X)
+        states = self._outputs.states(embedding)
         return (self.classes_ if self.outputs_ is None else self.outputs_)[states]
 
     def predict_risk(self, X):
@@ -405,7 +407,8 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         risk : ndarray of shape (n_samples, n_outputs) or (n_samples,)
             Of every output; where outputs are not listed, of the predicted one.
         """
-        return self._outputs.risks(self._embedding(X))
+        embedding = self._embedding(X)
+        return self._outputs.risks(embedding)
 
     def score(self, X, y, sample_weight=None):
         """One minus the mean task loss.
