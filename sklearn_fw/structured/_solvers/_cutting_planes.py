@@ -5,17 +5,11 @@ from scipy.optimize import brentq
 
 from ..._core.budget import budget_now
 from ..._core.loop import IterativeMethod
-<<<<<<< HEAD:sklearn_fw/structured/_solvers/_cutting_planes.py
 from ..._core.parameters import at_least, within
 from ..._core.validation import check_not_negative, is_auto
-from ...optim._frank_wolfe._simplex_quadratic import maximise_on_simplex
+from ...optim._frank_wolfe._min_norm_point import maximise_on_simplex
 from ._base import DualMethod, Solution, Solver, check_switch, numbers
 from ._visits import revisit_rules, visit_blocks
-=======
-from ..._core.validation import check_integer, check_not_negative, check_positive, is_auto
-from ...optim._frank_wolfe._min_norm_point import maximise_on_simplex
-from ._base import Solution, Solver, check_bounds, check_switch, numbers
->>>>>>> 5fb3d0880d85cbb5085c0eddc457bf563a7817ec:sklearn_fw/structured/_solvers/_one_slack.py
 
 # The quadratic program is solved to this share of the gap, in so many Newton steps at most where
 # there are bounds.
