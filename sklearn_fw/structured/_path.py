@@ -219,7 +219,7 @@ def structured_path(
     Starts where the solution is known in closed form, or at the least value given, and solves to
     ``kappa * eps`` at breakpoints as far apart as what is between them is certified.
     """
-    kind = kind_of_path(estimator)
+    kind = estimator._path_class()
     names = f"{kind.param_name}_min", f"{kind.param_name}_max"
     if unknown := limits.keys() - set(names):
         raise TypeError(
