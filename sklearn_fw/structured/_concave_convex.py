@@ -149,7 +149,7 @@ def start_states(model, rows, codes, init, rng):
     for own in np.unique(group):  # a kind of node, or a place in a set of labels
         nodes = np.flatnonzero(group == own)
         known, missing = nodes[codes[nodes] >= 0], nodes[codes[nodes] < 0]
-        for label in np.unique(codes[known]) if len(known) else [-1]:
+        for label in np.unique(codes[known if len(known) else nodes]):
             here = nodes[codes[nodes] == label]
             if n_allowed[here[0]] > 1:
                 blocks = [matrix[row[here]]] + ([] if shares is None else [shares[here]])
