@@ -22,7 +22,7 @@ from sklearn_fw.random_fields import matrix_tree_edge_probabilities, sampled_edg
 from sklearn_fw.structured import BlockFrankWolfe, BoxModel, MatchingModel, TreePoseModel
 from sklearn_fw.structured._solvers import SOLVERS as STRUCTURED
 
-LOSSES = sorted(set(losses.__all__) - {"Loss", "resolve_loss"})
+LOSSES = sorted(set(losses.__all__) - {"Loss"})
 ON_THREADS = ("asaga", "svrg", "sdca")
 N_PASSES = 2
 SMOOTH_ONLY = {"newton", "newton_cg", "sag", "sdca"}  # as far as they are asked to go here

@@ -98,7 +98,7 @@ class Own(penalties.GroupSeparable):
 
 PENALTIES = [
     penalties.ElasticNet(), penalties.L1(), penalties.L2(), penalties.Box(-1.0, np.ones(N)),
-    penalties.NonNegative(0.1), penalties.GroupLasso([[0, 1], [2, 3]]),
+    penalties.Box(l1=0.1), penalties.GroupLasso([[0, 1], [2, 3]]),
     penalties.L2Ball(), penalties.Simplex(), Own(),
 ]  # fmt: skip
 

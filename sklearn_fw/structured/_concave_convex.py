@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._core.loop import IterativeMethod, drive
 from .._kernels import lazy
-from ._blocks._other_truths import per_node, retarget, true_scores, truth_of
+from ._problems._part_sets import per_node, retarget, true_scores, truth_of
 from ._solvers import begin
 from ._solvers._base import Solution
 

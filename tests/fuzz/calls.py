@@ -285,7 +285,7 @@ UNCALLED = {
     r"structured\.ProxLinearStructuredSVM\.(decision_function|feature_weights)": (
         "scores that are not linear in the weights have neither"
     ),
-    r"losses\.(AbsoluteError|(Squared)?Hinge|\w*LogLoss|ModifiedHuber|SquaredError)": (
+    r"losses\.((Squared)?Hinge|\w*LogLoss|ModifiedHuber|SquaredError)": (
         "a constructor without parameters"
     ),
     r"optim\.domains\.\w+Atom\.\w+": (

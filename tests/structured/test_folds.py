@@ -16,13 +16,13 @@ from sklearn_fw.structured import (
     TreePoseModel,
     _choice_of_c,
 )
-from sklearn_fw.structured._blocks._pieces import cells, regrouped
 from sklearn_fw.structured._choice_of_c import (
     RATIO,
     USUAL,
     USUAL_OF_BLACK_BOX,
     natural_C,
 )
+from sklearn_fw.structured._problems._part_sets import cells, regrouped
 from sklearn_fw.structured._surrogates import HINGE
 
 FACTORS = USUAL * RATIO ** np.arange(-1.0, 4.0)

@@ -7,7 +7,7 @@ from ..._core.budget import budget_now
 from ..._core.loop import IterativeMethod
 from ..._core.parameters import at_least, within
 from ..._core.validation import check_not_negative, is_auto
-from ...optim._frank_wolfe._min_norm_point import maximise_on_simplex
+from ...optim._frank_wolfe._corrective import maximise_on_simplex
 from ._base import DualMethod, Solution, Solver, check_switch, numbers
 from ._visits import revisit_rules, visit_blocks
 

@@ -181,8 +181,8 @@ class Extragradient(Solver):
     }
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        from .._blocks._geometries import Entropy, Euclidean
-        from .._blocks._polytopes import polytopes_of
+        from .._problems._part_polytopes import polytopes_of
+        from .._problems._polytopes import Entropy, Euclidean
 
         has_box = self.lower_bounds is not None or self.upper_bounds is not None
         if self.radius is not None and has_box:
