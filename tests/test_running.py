@@ -175,9 +175,9 @@ def _first_choice(svm, X, y):
     """What is taken where no candidate can be judged: the natural unit of C."""
     few = svm.__class__(random_state=0).fit(X[:2], y[:2])
     assert few.C_ > 0
-    from sklearn_fw.structured._choice_of_c import OF_PARTS, natural_C
+    from sklearn_fw.structured._choice_of_c import USUAL, natural_C
 
-    return OF_PARTS * natural_C(svm._blocks_of(X, y, np.full(len(y), 1.0 / len(y))))
+    return USUAL * natural_C(svm._blocks_of(X, y, np.full(len(y), 1.0 / len(y))))
 
 
 def test_rho_iterations_share_the_limit():

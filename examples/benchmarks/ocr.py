@@ -113,7 +113,7 @@ def primal_method(limit, loss, lam, method, passes, seed):
     X_train, y_train, X_test, y_test = load(limit)
     n = len(y_train)
     lam = lam or 1 / n
-    solver = {"subgradient": Subgradient, "perceptron": Perceptron}[method]
+    solver = functools.partial(Subgradient, perceptron=method == "perceptron")
     fit(estimator(solver(), loss, lam, n, 1), X_train[:20], y_train[:20])
     result = {"effective": list(passes), "cpu": [], "primal": [], "dual": None}
     for n_passes in passes:

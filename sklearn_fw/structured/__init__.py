@@ -20,7 +20,6 @@ from ._path import StructuredPath
 from ._prox_linear._scores import ScoreModel
 from ._prox_linear_svm import ProxLinearStructuredSVM
 from ._solvers import (
-    SVRG,
     BlockFrankWolfe,
     Casimir,
     DualAscent,
@@ -29,7 +28,6 @@ from ._solvers import (
     MinibatchFrankWolfe,
     NSlack,
     OneSlack,
-    Perceptron,
     SaddlePointFrankWolfe,
     Solver,
     Subgradient,
@@ -38,7 +36,6 @@ from ._svm import StructuredSVM
 from ._svm_cv import StructuredSVMCV
 
 __all__ = [
-    "SVRG",
     "BlockFrankWolfe",
     "BoxModel",
     "Casimir",
@@ -58,7 +55,6 @@ __all__ = [
     "NSlack",
     "OneSlack",
     "PartModel",
-    "Perceptron",
     "ProxLinearStructuredSVM",
     "SaddlePointFrankWolfe",
     "ScoreModel",

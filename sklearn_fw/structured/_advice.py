@@ -83,7 +83,7 @@ def _other_help(svm, blocks, share):
             f"some that count)"
         )
     natural = natural_C(blocks)
-    factors = factors_of(svm.model_, blocks)[0]
+    factors = factors_of(svm.model_, blocks)
     low, high = factors[0] * natural, factors[-1] * natural
     if getattr(solver, "radius", None) is None and LARGE_C * natural < svm.C_:
         yield f"a smaller C (C='auto' considers {low:.2g} to {high:.2g})"

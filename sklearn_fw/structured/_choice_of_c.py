@@ -6,43 +6,36 @@ features ``a x`` and losses ``b L`` the problem for ``b C / a^2`` is that for C,
 about the size beside which both are learnt.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._core.budget import budget_now, time_budget
 from .._core.loop import drive
+from .._core.packed import length_of, take
 from .._core.validation import check_random_state
-from ._folds import folds_of
+from .._kernels import lazy
 from ._models._pairwise import has_parts
+from ._problems._checked_model import CheckedModel
+from ._problems._part_sets import can_be_cut, cells, is_costly, regrouped
+from ._problems._part_sets import n_costly as n_costly_of
 from ._solvers import suitable_solver, with_bounds_of
 
-# In natural units. Large values regularise less, and take long: in doubt the usual one is better.
-FACTORS = (0.5, 2.0, 8.0, 32.0, 128.0)
-USUAL = 0.5
-# Losses of large graphs are sums over many nodes, and cycles make passes long: small values are
-# good there, and soon solved.
-FACTORS_OF_GRAPHS = (1 / 32, 1 / 8, *FACTORS)
-# Features that a black box adds up over an output ask for more, and calls may be long.
-FACTORS_OF_BLACK_BOX = (2.0, 8.0, 32.0)
-USUAL_OF_BLACK_BOX = 8.0
-# Smooth losses count every output and not the best one alone: their weights are smaller.
-FACTORS_OF_SMOOTH = (1.0, 4.0, 16.0, 64.0, 256.0)
-USUAL_OF_SMOOTH = 16.0
-# Where nothing can be held out: features of nodes are about orthogonal, those that a black box adds
-# up over an output are not.
-OF_PARTS, OF_BLACK_BOX = 1.0, 4.0
-# Beyond so many nodes C matters little, passes take long, and a small part would choose too large
-# a value, which takes many more passes.
-MANY_NODES, OF_MANY = 100_000, 1.5
-SHARE_OF_TIME = 0.5  # of what the fit may take
-TOL = 0.05  # of the candidates, relative to the objective
-FAR = 0.9  # the same, from which a candidate counts as not solved at all
-FAR_OF_SMOOTH = 0.2  # the same for smooth losses, whose values are what candidates are judged by
-DOUBT = 0.5  # standard errors within which a C nearer to the usual one is as good
-DOUBT_OF_SLOW = 1.0  # the same where the passes are so few that they favour small values
-CLEARLY = 1.0  # standard errors from which a larger C is worse
-USUAL_PASSES, ALL_VISITS = 200, 1_000_000  # of the fit
-# Averages of iterates predict well long before the gap of a few large graphs is small.
-SECONDS_OF_FIT, SLOW_PASSES = 10.0, (10, 1000)
+blocks_kernels = lazy("structured.blocks")
+
+# Neighbouring values predict nearly alike on all sets of the benchmark page "defaults".
+RATIO = 4.0
+# In natural units, the best values on that page: of the hinge of parts; of black boxes, which add
+# features up over an output; of smooth losses, which count every output and not the best one alone.
+USUAL, USUAL_OF_BLACK_BOX, USUAL_OF_SMOOTH = 2.0, 8.0, 16.0
+N_FOLDS = 5  # as in scikit-learn
+ENOUGH = 1_000  # nodes held out: an error rate has a standard error of 1.6 points at most
+FEWEST = 20  # samples, or connected pieces of fewer samples: four a fold
+VISITS = 60_000  # of nodes, for one value: as long as a fit of the smallest sets of that page
+SECONDS = 1.5  # the same where oracles are not compiled: some 25 microseconds for a visit
+# Passes for one value: the fewest after which averages of that page are in the right order, and
+# those of a fit.
+PASSES = 8, 200
 
 
 def natural_C(blocks):
@@ -57,73 +50,52 @@ def natural_C(blocks):
     return largest / blocks.mean_square
 
 
-def factors_of(model, blocks):
-    """Values to try in natural units, and the usual one among them."""
+def usual_factor(model, blocks):
+    """The value in natural units where nothing is held out."""
     if blocks.surrogate.smooth:
-        return FACTORS_OF_SMOOTH, USUAL_OF_SMOOTH
-    if not has_parts(model):
-        return FACTORS_OF_BLACK_BOX, USUAL_OF_BLACK_BOX
-    return FACTORS if blocks.is_compiled else FACTORS_OF_GRAPHS, USUAL
+        return USUAL_OF_SMOOTH
+    return USUAL if has_parts(model) else USUAL_OF_BLACK_BOX
 
 
-def most_passes(blocks):
-    """The passes that a person waits for."""
-    if not blocks.is_compiled:
-        if not hasattr(blocks, "seconds_of_pass") or np.isinf(blocks.seconds_of_pass()):
-            return USUAL_PASSES
-        return int(np.clip(SECONDS_OF_FIT / blocks.seconds_of_pass(), *SLOW_PASSES))
-    return int(np.clip(ALL_VISITS / blocks.n_nodes, USUAL_PASSES, 10 * USUAL_PASSES))
+def factors_of(model, blocks):
+    """Values to try in natural units."""
+    return usual_factor(model, blocks) * RATIO ** np.arange(-1.0, 4.0)
+
+
+def cautious_C(model, blocks):
+    """The C where nothing is held out."""
+    return usual_factor(model, blocks) * natural_C(blocks)
 
 
 def choose_C(model, make_blocks, oracle, blocks, X, y, weight, random_state):
     """The C that predicts best among samples held out, or a cautious one.
 
-    Values grow until two in a row are clearly worse than the best one, or just worse where oracles
-    are called from Python.
-    ``make_blocks(X, y, weight)`` gives blocks; ``oracle`` predicts, None means the compiled trees,
-    or the inference of a black box.
+    Values grow until two in a row are worse than the best one. ``make_blocks(X, y, weight)`` gives
+    blocks; ``oracle`` predicts, None means the compiled trees, or the inference of a black box.
     """
-    unit = natural_C(blocks)
-    if has_parts(model) and blocks.n_nodes > MANY_NODES:
-        return unit * (USUAL_OF_SMOOTH if blocks.surrogate.smooth else OF_MANY)
-    with time_budget(budget_now().share(SHARE_OF_TIME)):
+    with time_budget(budget_now().share(0.5)):
         rng = check_random_state(random_state)
-        folds = list(folds_of(model, make_blocks, oracle, blocks, X, y, weight, rng))
-        factor = _judge(model, folds, unit, rng) if folds else _cautious_factor(model, blocks)
-        return factor * unit
+        folds = list(_folds_of(model, make_blocks, oracle, blocks, X, y, weight, rng))
+        if not folds:
+            return cautious_C(model, blocks)
+        return _best_factor(model, folds, natural_C(blocks), rng) * natural_C(blocks)
 
 
-def cautious_C(model, blocks):
-    """The C where nothing is held out."""
-    return _cautious_factor(model, blocks) * natural_C(blocks)
-
-
-def _cautious_factor(model, blocks):
-    if blocks.surrogate.smooth:
-        return USUAL_OF_SMOOTH
-    return OF_PARTS if has_parts(model) else OF_BLACK_BOX
-
-
-def _judge(model, folds, unit, rng):
-    """The best factor of the natural C, as far as there is time."""
-    losses, n_worse, choice = [], 0, _cautious_factor(model, folds[0].blocks)
+def _best_factor(model, folds, unit, rng):
+    """Of the values about as good as the best one, that nearest to the usual one."""
+    usual = choice = usual_factor(model, folds[0].blocks)
     weight = np.concatenate([fold.weight for fold in folds])
-    is_slow = not folds[0].blocks.is_compiled
-    factors, usual = factors_of(model, folds[0].blocks)
-    doubt = DOUBT_OF_SLOW if is_slow else DOUBT
-    far = FAR_OF_SMOOTH if folds[0].blocks.surrogate.smooth else FAR
+    losses, n_worse, factors = [], 0, factors_of(model, folds[0].blocks)
     for factor in factors:
         fits = [_fit_without(model, fold, factor * unit, rng) for fold in folds]
-        if budget_now().is_spent:
-            break
-        if losses and np.mean([gap for _, gap in fits]) > far:
+        is_open = np.mean([gap for _, gap in fits]) > 0.5
+        if budget_now().is_spent or (losses and is_open):
             break  # what so few passes make of a larger C says little about it
         losses.append(np.concatenate([loss for loss, _ in fits]))
         excess, error = _excess(np.array(losses), weight)
-        good = np.array(factors[: len(losses)])[excess <= doubt * error]
+        good = factors[: len(losses)][excess <= 0.5 * error]
         choice = float(good[np.abs(np.log(good / usual)).argmin()])
-        is_worse = excess[-1] > (0.0 if is_slow else CLEARLY * error[-1])
-        n_worse = n_worse + 1 if is_worse else 0
+        n_worse = n_worse + 1 if excess[-1] > 0.5 * error[-1] else 0
         if n_worse == 2:
             break
     return choice
@@ -133,8 +105,8 @@ def _fit_without(model, fold, C, rng):
     """Losses of what is held out, and the gap of the fit as a share of its objective."""
     fold.blocks.relative_tol = True
     solver = with_bounds_of(suitable_solver(fold.blocks), model)
-    method = solver.start(fold.blocks, lam=1.0 / (C * fold.total), tol=TOL, rng=rng)
-    outcome = drive(method, tol=TOL, max_iter=fold.n_passes, relative_to="objective")
+    method = solver.start(fold.blocks, lam=1.0 / (C * fold.total), tol=0.05, rng=rng)
+    outcome = drive(method, tol=0.05, max_iter=fold.n_passes, relative_to="objective")
     gap, objective = outcome.history["dual_gap"][-1], outcome.history["objective"][-1]
     return fold.losses(method.weights()), gap / objective if objective > 0.0 else 0.0
 
@@ -146,3 +118,211 @@ def _excess(losses, weight):
     means = excess @ weight
     spread = ((excess - means[:, None]) ** 2) @ weight
     return means, np.sqrt(spread * (weight @ weight))
+
+
+# ---- what is held out ----------------------------------------------------------------------------
+
+
+class _Fold(NamedTuple):
+    """What a candidate learns from, and how it is judged."""
+
+    blocks: object
+    total: float  # weight of the samples to learn from
+    n_passes: int
+    losses: object  # function of weights: the losses of what is held out
+    weight: np.ndarray  # of what is held out
+
+
+def _folds_of(model, make_blocks, oracle, blocks, X, y, weight, rng):
+    """Folds; none where nothing can be held out, or where that is no news or takes long.
+
+    What is learnt from has at most as many nodes as there are visits for the fewest passes. Where
+    this is a tenth of all only, it would choose too large a C, and C matters little.
+    """
+    few = length_of(X, "X") < FEWEST
+    if not has_parts(model):
+        return () if few else _of_black_box(model, make_blocks, oracle, X, y, weight, rng)
+    if blocks.n_nodes > 10 * VISITS / PASSES[0]:
+        return ()
+    if few:
+        return _of_pieces(blocks, weight.sum(), rng)
+    return _of_samples(model, make_blocks, oracle, blocks, X, y, weight, rng)
+
+
+def _of_samples(model, make_blocks, oracle, blocks, X, y, weight, rng):
+    """Folds until enough is held out."""
+    rows = model._stack(X)
+    codes, starts, n_nodes = _codes(rows.matrix, rng), rows.row_start, np.diff(rows.node_start)
+    if rows.graph is not None:  # nodes that are alike are news in other graphs
+        codes, starts = _codes_of_graphs(codes, rows), np.arange(len(n_nodes) + 1)
+    n_costly = n_costly_of(blocks._parts)
+    number = _numbers_of_folds(blocks.first_labels(), rng)
+    for held_out, rest in _splits(number, n_nodes, n_costly, rng):
+        n_passes = _n_passes(blocks, n_nodes[rest].sum())
+        if not n_passes or _copies(codes, starts, held_out, rest) > 0.3:
+            return
+        total = weight[rest].sum()
+        yield _Fold(
+            blocks=make_blocks(take(X, rest), take(y, rest), weight[rest] / total),
+            total=total,
+            n_passes=n_passes,
+            losses=_judged_by(
+                blocks, model, oracle, take(X, held_out), take(y, held_out), make_blocks
+            ),
+            weight=weight[held_out],
+        )
+
+
+def _judged_by(blocks, model, oracle, X, y, make_blocks):
+    """Losses of samples that are held out, as functions of weights."""
+    if not blocks.surrogate.smooth:
+        return _losses_of_samples(model, oracle, X, y)
+    n = length_of(y, "y")
+    judge = make_blocks(X, y, np.full(n, 1.0 / n))
+    judge.reset(1.0)
+    return _log_losses(judge)
+
+
+def _log_losses(judge):
+    """Minus the logarithms of the probabilities of outputs."""
+    return lambda w: judge.smoothed_sweep(w, judge.surrogate.temperature, 0.0).value
+
+
+def _losses_of_samples(model, oracle, X, y):
+    return lambda w: model._losses(y, model._predict(X, w, oracle)[0], X=X)
+
+
+def _of_pieces(blocks, total, rng):
+    """Folds of connected pieces of a few large graphs, or of long sequences."""
+    parts = blocks._parts
+    if not can_be_cut(parts) or blocks.n_nodes < ENOUGH or blocks.relaxed:
+        return
+    piece = cells(parts, blocks.n_nodes / FEWEST, rng)
+    n_nodes, n_costly = np.bincount(piece), np.bincount(piece, is_costly(parts))
+    number = rng.permutation(len(n_nodes)) % N_FOLDS
+
+    def of(samples):
+        return blocks.like(regrouped(parts, np.where(np.isin(piece, samples), piece, -1)))
+
+    weight = np.empty(len(n_nodes))
+    weight[piece] = total * np.repeat(parts.weight, np.diff(parts.node_start))
+    for held_out, rest in _splits(number, n_nodes, n_costly, rng):
+        n_passes = _n_passes(blocks, n_nodes[rest].sum())
+        if not n_passes:
+            return
+        judge = of(held_out)
+        judge.reset(1.0)
+        yield _Fold(
+            blocks=of(rest),
+            total=weight[rest].sum(),
+            n_passes=n_passes,
+            losses=(
+                _log_losses(judge)
+                if judge.surrogate.smooth
+                else lambda w, judge=judge: blocks_kernels.losses_of(
+                    judge._parts, judge.predicted(w)
+                )
+            ),
+            weight=judge.weight,
+        )
+
+
+def _of_black_box(model, make_blocks, oracle, X, y, weight, rng):
+    """Two folds of few samples and passes: nothing is known of what the oracle costs."""
+    number = rng.permutation(len(weight)) % N_FOLDS
+    for k in range(2):
+        held_out, rest = (
+            rng.permutation(np.flatnonzero(chosen))[: ENOUGH // N_FOLDS]
+            for chosen in (number == k, number != k)
+        )
+        total = weight[rest].sum()
+        yield _Fold(
+            blocks=make_blocks(take(X, rest), take(y, rest), weight[rest] / total),
+            total=total,
+            n_passes=PASSES[0],
+            losses=_losses_of_box(CheckedModel(model, oracle), X, y, held_out),
+            weight=weight[held_out],
+        )
+
+
+def _losses_of_box(model, X, y, samples):
+    return lambda w: np.array(
+        [model.loss_between(i, y[i], model.predict(i, X[i], w)) for i in samples]
+    )
+
+
+def _splits(number, n_nodes, n_costly, rng):
+    """Yield what is held out and what is not, until enough nodes were held out."""
+    n_held_out = 0
+    for k in range(N_FOLDS):
+        held_out, rest = (
+            _first_of(rng.permutation(np.flatnonzero(chosen)), n_nodes)
+            for chosen in (number == k, number != k)
+        )
+        yield held_out, rest
+        n_held_out += n_costly[held_out].sum()
+        if n_held_out >= ENOUGH:
+            return
+
+
+def _numbers_of_folds(first_labels, rng):
+    """Number of the fold of each sample; labels of first nodes are shared out evenly."""
+    order = rng.permutation(len(first_labels))
+    order = order[np.argsort(first_labels[order], kind="stable")]
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order)) % N_FOLDS
+    return number
+
+
+def _first_of(samples, n_nodes):
+    return samples[: 1 + np.searchsorted(np.cumsum(n_nodes[samples]), VISITS / PASSES[0])]
+
+
+def _n_passes(blocks, n_nodes):
+    """Passes over so many nodes for one candidate; 0 where there is no time for enough of them.
+
+    Likelihoods of weights that are not solved for say little: smooth losses get a whole fit.
+    """
+    if not blocks.is_compiled:
+        n_passes = int(SECONDS / (blocks.seconds_of_pass() * n_nodes / blocks.n_nodes))
+        return 0 if n_passes < PASSES[0] else min(n_passes, PASSES[1])
+    return PASSES[1] if blocks.surrogate.smooth else int(np.clip(VISITS / n_nodes, *PASSES))
+
+
+def _codes_of_graphs(codes, rows):
+    """A number for every graph, equal where nodes and their number are."""
+    starts = rows.row_start
+    place = np.arange(len(codes)) - np.repeat(starts[:-1], np.diff(starts))
+    sums = np.add.reduceat(codes * np.cos(1.0 + place), starts[:-1])
+    return np.round(sums + np.diff(starts) + 0.1 * rows.graph.n_edges, 9)
+
+
+def _codes(matrix, rng):
+    """A number for every row, equal for equal rows."""
+    values = matrix @ rng.random_sample(matrix.shape[1])
+    return np.round(values / max(np.abs(values).max(initial=0.0), 1e-300), 12)
+
+
+def _copies(codes, row_start, held_out, rest):
+    """Share of the rows of some samples that are rows of others, too."""
+    held_out, rest = (
+        np.concatenate([codes[row_start[i] : row_start[i + 1]] for i in samples])
+        for samples in (held_out, rest)
+    )
+    return float(np.isin(held_out, rest).mean())
+
+
+# ---- passes of the fit ---------------------------------------------------------------------------
+
+USUAL_PASSES, ALL_VISITS = 200, 1_000_000
+# Averages of iterates predict well long before the gap of a few large graphs is small.
+SECONDS_OF_FIT, SLOW_PASSES = 10.0, (10, 1000)
+
+
+def most_passes(blocks):
+    """The passes that a person waits for."""
+    if not blocks.is_compiled:
+        if not hasattr(blocks, "seconds_of_pass") or np.isinf(blocks.seconds_of_pass()):
+            return USUAL_PASSES
+        return int(np.clip(SECONDS_OF_FIT / blocks.seconds_of_pass(), *SLOW_PASSES))
+    return int(np.clip(ALL_VISITS / blocks.n_nodes, USUAL_PASSES, 10 * USUAL_PASSES))

@@ -1,6 +1,11 @@
-"""The concave-convex procedure: hidden states, then the convex problem that they make, in turn."""
+"""Hidden states: where they begin, and the concave-convex procedure that finds them anew."""
+
+import warnings
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from .._core.loop import IterativeMethod, drive
 from .._kernels import lazy
@@ -14,28 +19,14 @@ LOOSEST = 0.5  # tolerance of the first convex problem
 SHARE = 0.5  # of the last relative decrease, which the next convex problem is solved to
 FASTER = 0.1  # factor of the tolerance after a solution that is no better
 ROUNDING = 1e-12
+MOST_NODES = 10_000  # that clusters and classifiers are found on; the others follow
 
 
 class ConcaveConvex(IterativeMethod):
-    """One run, as `LatentStructuredSVM` describes it.
+    """One run, as `LatentStructuredSVM` describes it, from the states of the truth of ``blocks``.
 
-    Parameters
-    ----------
-    solver : Solver
-        What solves convex problems.
-    blocks : PartProblem
-        The training set, with the states of the start as its truth.
-    impute : callable or None
-        ``impute(w)`` gives the best states of all nodes under their labels, and the scores of all
-        samples. None where nothing is hidden.
-    lam, tol : float
-        Regularisation, and the tolerance of the last convex problems.
-    rng : RandomState
-        Source of random numbers.
-    n_passes : int
-        Most passes over one convex problem.
-    warm : dict or None
-        Exported dual variables to begin with.
+    ``impute(w)`` gives the best states of all nodes under their labels, and the scores of all
+    samples; it is None where nothing is hidden. ``n_passes`` are the most over a convex problem.
     """
 
     def __init__(self, solver, blocks, impute, *, lam, tol, rng, n_passes, warm):
@@ -133,3 +124,101 @@ class ConcaveConvex(IterativeMethod):
     def export(self):
         """States and dual variables, for a warm start."""
         return {"states": truth_of(self.blocks), "duals": self.warm}
+
+
+# ---- first states --------------------------------------------------------------------------------
+
+
+def start_states(model, rows, codes, init, rng):
+    """States of all nodes that their labels allow.
+
+    With ``init="k-means"`` clusters of the nodes of each label, by their features and the labels of
+    their neighbours, and for missing labels what a classifier of single nodes predicts.
+    """
+    allowed = model.allowed(codes, rows.kind)
+    first, n_allowed = allowed.argmax(axis=1), allowed.sum(axis=1)
+    if init == "random":
+        return (first + rng.randint(n_allowed)).astype(np.int32)
+    states = first.astype(np.int32)
+    matrix = sp.csr_array(rows.matrix) if sp.issparse(rows.matrix) else rows.matrix
+    per_row = model.n_columns_ // model.n_states_
+    row, group = np.divmod(np.arange(len(codes)), per_row)  # and the place in it
+    if rows.kind is not None:
+        group = group + per_row * rows.kind
+    shares = _neighbours(model, rows, codes)
+    for own in np.unique(group):  # a kind of node, or a place in a set of labels
+        nodes = np.flatnonzero(group == own)
+        known, missing = nodes[codes[nodes] >= 0], nodes[codes[nodes] < 0]
+        for label in np.unique(codes[known if len(known) else nodes]):
+            here = nodes[codes[nodes] == label]
+            if n_allowed[here[0]] > 1:
+                blocks = [matrix[row[here]]] + ([] if shares is None else [shares[here]])
+                table = _joined(list(map(_of_unit_spread, blocks)))
+                states[here] = first[here] + _clusters(table, n_allowed[here[0]], rng)
+        if len(missing) and len(known):
+            table = matrix[row[np.concatenate([known, missing])]]
+            states[missing] = _classified(table, states[known], rng)
+    return states
+
+
+def _joined(blocks):
+    if any(map(sp.issparse, blocks)):
+        return sp.csr_array(sp.hstack(blocks, format="csr"))
+    return np.hstack(blocks)
+
+
+def _of_unit_spread(block):
+    """Columns divided by the root of the sum of their variances."""
+    square = np.asarray((block.multiply(block) if sp.issparse(block) else block**2).mean(axis=0))
+    spread = float(np.sum(square - np.asarray(block.mean(axis=0)) ** 2))
+    # Of columns that are constant but for rounding nothing is to be learnt.
+    return block * (1.0 / np.sqrt(spread) if spread > 1e-12 * square.sum() else 0.0)
+
+
+def _neighbours(model, rows, codes):
+    """Share of each label among the neighbours of each node; None without edges."""
+    graph = model._graph_of(rows)
+    counts = graph.n_edges
+    if not counts.sum():
+        return None
+    sample = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(sample)) - np.repeat(np.cumsum(counts) - counts, counts)
+    edges = graph.edges[graph.start[sample] + within] + rows.node_start[sample, None]
+    n_nodes, n_labels = len(codes), model.first_.shape[1] - 1
+    kind = np.zeros_like(codes) if rows.kind is None else rows.kind
+    known = np.flatnonzero(codes >= 0)
+    labels = sp.csr_array(
+        (np.ones(len(known)), (known, (kind * n_labels + codes)[known])),
+        shape=(n_nodes, n_labels * len(model.first_)),
+    )
+    ends = np.concatenate([edges, edges[:, ::-1]])
+    joined = sp.csr_array((np.ones(len(ends)), tuple(ends.T)), shape=(n_nodes, n_nodes))
+    shares = (joined @ labels).toarray()
+    return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
+
+
+def _clusters(table, n_states, rng):
+    """Numbers of clusters; states that no node is left for stay empty."""
+    chosen = rng.permutation(table.shape[0])[:MOST_NODES]
+    means = KMeans(min(n_states, len(chosen)), n_init=1, random_state=rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different nodes than states
+        means.fit(table[chosen])
+    return means.predict(table)
+
+
+def _classified(table, states, rng):
+    """States of the last rows of a table by a linear classifier of the first ones."""
+    from ._models import MulticlassModel
+    from ._svm import StructuredSVM
+
+    n_known = len(states)
+    if np.all(states == states[0]):
+        return np.full(table.shape[0] - n_known, states[0])
+    one_each = np.unique(states, return_index=True)[1]
+    chosen = np.unique(np.append(rng.permutation(n_known)[:MOST_NODES], one_each))
+    square = table[chosen].multiply(table[chosen]) if sp.issparse(table) else table[chosen] ** 2
+    svm = StructuredSVM(
+        MulticlassModel(), C=1.0 / (1.0 + square.sum() / len(chosen)), tol=0.1, random_state=rng
+    )
+    return svm.fit(table[chosen], states[chosen]).predict(table[n_known:])

@@ -10,7 +10,6 @@ from .._core.loop import drive
 from .._core.parameters import options
 from .._core.validation import check_random_state, is_auto
 from ._choice_of_c import most_passes, natural_C
-from ._hidden_starts import start_states
 from ._missing_labels import with_label, with_masks
 from ._models._base import TABULAR, kind_of
 from ._models._hidden_states import HiddenStates
@@ -86,57 +85,28 @@ class LatentStructuredSVM(StructuredSVM):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_weights,), or CSR of shape (1, n_weights) after `sparsify`
-        Weights of the joint feature, with a column for each state where `StructuredSVM` has one for
-        each label; `feature_weights` names their parts.
     state_labels_ : ndarray of shape (n_states,), or list of these
         Label of each state; of each kind of node where there are several.
-    temperature_ : float
-        What scores are divided by in `predict_marginals`: 1 until `calibrate` chooses it.
-    model_, oracle_, solver_ : object
-        The model of states, oracle and solver used.
-    classes_ : ndarray
-        Labels, if the model has them.
-    n_features_in_ : int
-        Number of features, if the model has them.
-    feature_names_in_ : ndarray of shape (n_features_in,)
-        Names of the columns, when X is a data frame with string names.
-    C_, tol_ : float
-        The values that were used.
-    feature_scale_ : float or ndarray of shape (n_features,)
-        What the fit divided features by, see `StructuredSVM`.
-    edge_feature_scale_ : float
-        The same for the features of edges.
-    task_loss_ : str, array-like or TaskLoss
-        The loss of the training.
-    lam_ : float
-        1 / (C n).
+    coef_ : ndarray of shape (n_weights,), or CSR of shape (1, n_weights) after `sparsify`
+        Weights, with a column for each state where `StructuredSVM` has one for each label.
     dual_gap_ : float
         What the convex problem at ``coef_`` may still gain: zero where ``coef_`` is stationary.
         Other states may have a smaller objective.
     objective_, dual_objective_ : float
         The objective, which is not convex, at ``coef_``, and the lower bound on the convex problem
         there.
-    block_gaps_ : ndarray of shape (n_samples,)
-        Part of each sample in the gap, when last measured; None without duals.
-    dual_coef_ : list of dict or None
-        alpha of every labelling of states in use, per sample, if the solver keeps them.
     n_iter_ : int
         Convex problems solved, from the start that was kept.
     n_oracle_calls_ : int
         Oracle calls from the start that was kept, those for states included.
-    step_counts_ : dict of str to int
-        Steps by kind: "fw", "pairwise", "away" and, among them, "drop".
-    cache_stats_ : dict of str to int
-        "hits" and "misses" of the cache, and how often each criterion failed ("local", "global").
-    converged_ : bool
-        Whether ``coef_`` is stationary up to ``tol``.
-    status_ : str
-        How the fit ended.
     history_ : dict of str to ndarray
         One entry per convex problem: "n_iter", "time", "n_oracle_calls", "objective" (which never
         rises), "dual_objective", "dual_gap", "n_changed" (nodes whose states changed) and
         "n_passes" (over the convex problem). Of several starts it is that of the one that was kept.
+    temperature_, model_, oracle_, solver_, classes_, n_features_in_, feature_names_in_, C_, tol_, \
+            feature_scale_, edge_feature_scale_, task_loss_, lam_, block_gaps_, dual_coef_, \
+            step_counts_, cache_stats_, converged_, status_ : object
+        As those of `StructuredSVM`, of the model of states.
 
     Warns
     -----
@@ -270,7 +240,7 @@ class LatentStructuredSVM(StructuredSVM):
     # ---- fitting ---------------------------------------------------------------------------------
 
     def _fit(self, X, y, sample_weight):
-        from ._concave_convex import ConcaveConvex
+        from ._concave_convex import ConcaveConvex, start_states
 
         given = X, y
         X, y, weight = self._training_set(X, y, sample_weight)
@@ -290,7 +260,10 @@ class LatentStructuredSVM(StructuredSVM):
             return model.impute(rows, allowed, w, self.oracle_)
 
         for start in range(n_starts):
-            states = self._start(rows, codes, allowed, warm, rng)
+            if warm is None:
+                states = start_states(model, rows, codes, self.init, rng)
+            else:
+                states = _checked_states(warm["states"], allowed)
             y = model.with_states(codes, states, rows.node_start)
             if start == 0:
                 blocks, lam = self._set_up(X, y, weight)
@@ -311,19 +284,6 @@ class LatentStructuredSVM(StructuredSVM):
         self._store(run, run.blocks, outcome)
         tasks.finish()
         return self
-
-    def _start(self, rows, codes, allowed, warm, rng):
-        """States to begin with."""
-        if warm is None:
-            return start_states(self.model_, rows, codes, self.init, rng)
-        states = warm["states"]
-        fits = len(states) == len(codes) and allowed.shape[1] > states.max()
-        if not fits or not np.all(allowed[np.arange(len(states)), states]):
-            raise ValueError(
-                "warm_start=True needs the outputs of the previous fit, in the same order: fit a "
-                "clone, or set warm_start=False"
-            )
-        return states
 
     def _choose_C(self, blocks, X, y, weight):
         is_known = self.warm_start and hasattr(self, "_warm")
@@ -389,5 +349,13 @@ class LatentStructuredSVM(StructuredSVM):
     def _path_class(self):
         raise TypeError("LatentStructuredSVM has no path: its objective is not convex")
 
-    def _regularization_path(self, X, y, *, sample_weight=None, **options):
-        self._path_class()
+
+def _checked_states(states, allowed):
+    """States of the previous fit, which the labels of this one must allow."""
+    fits = len(states) == len(allowed) and allowed.shape[1] > states.max()
+    if not fits or not np.all(allowed[np.arange(len(states)), states]):
+        raise ValueError(
+            "warm_start=True needs the outputs of the previous fit, in the same order: fit a "
+            "clone, or set warm_start=False"
+        )
+    return states

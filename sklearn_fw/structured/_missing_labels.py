@@ -10,19 +10,8 @@ from ._models._ragged import as_labels, observed
 def with_masks(y, missing_label, is_table):
     """Outputs whose missing labels are masked; the very same where none is missing.
 
-    Parameters
-    ----------
-    y : array-like, list, object array or Packed of n_samples outputs
-        Outputs. Entries that are masked are missing anyway.
-    missing_label : object
-        What stands for a missing label besides None; NaN for NaN and NA.
-    is_table : bool
-        Whether ``y`` is one array with an entry, or a row of them, for each sample.
-
-    Returns
-    -------
-    y : object
-        Outputs in a container of the same kind; a list in place of `Packed`.
+    Masked entries, None and ``missing_label`` are missing; NaN stands for NaN and NA. ``is_table``
+    says whether y is one array with an entry, or a row of them, for each sample.
     """
     if np.ndim(missing_label):
         raise ValueError(f"missing_label must be None or one label, got {missing_label!r}")
@@ -47,23 +36,32 @@ def with_label(y, sample_weight, is_table):
     return check_sample_weight(sample_weight, length_of(y, "y")) * ~without
 
 
+def _leaves(output):
+    """Labels of an output, or of each of its kinds of nodes."""
+    if isinstance(output, dict):
+        for part in output.values():
+            yield from _leaves(part)
+    elif isinstance(output, list | tuple) and any(map(_is_masked_array, output)):
+        yield from output
+    else:
+        yield output
+
+
+def _is_masked_array(part):
+    return isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part)
+
+
 def is_incomplete(output):
     """Whether labels are missing in an output."""
-    if isinstance(output, dict):
-        return any(part is np.ma.masked or is_incomplete(part) for part in output.values())
-    if isinstance(output, list | tuple):
-        return any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in output)
-    return np.ma.is_masked(output)
+    return any(map(np.ma.is_masked, _leaves(output)))
 
 
 def is_unlabelled(output):
     """Whether all labels are missing in an output."""
-    if isinstance(output, dict):
-        parts = output.values()
-        return bool(parts) and all(part is np.ma.masked or is_unlabelled(part) for part in parts)
-    if isinstance(output, list | tuple) and is_incomplete(output):
-        return all(map(is_unlabelled, output))
-    return np.ma.is_masked(output) and not observed(np.ma.ravel(output)).size
+    found = list(_leaves(output))
+    return bool(found) and all(
+        np.ma.is_masked(part) and not observed(np.ma.ravel(part)).size for part in found
+    )
 
 
 def _masked(output, missing_label):
@@ -120,16 +118,12 @@ def _where_missing(labels, missing_label):
         return np.fromiter(same, bool, data.size).reshape(data.shape)
     if missing_label is None:
         return np.zeros(data.shape, bool)
-    if is_nan:
-        return data != data
-    return np.broadcast_to(data == missing_label, data.shape)
+    return data != data if is_nan else np.broadcast_to(data == missing_label, data.shape)
 
 
 def _is_one(label, missing_label):
     """Whether a label is None, or what stands for a missing one."""
-    if label is None:
-        return True
     try:
-        return bool(label == missing_label)
+        return label is None or bool(label == missing_label)
     except (TypeError, ValueError):  # what is no label is refused later, by its name
         return False

@@ -48,8 +48,12 @@ class StructuredPath(RegularizationPath):
         What solutions prove about the values between them.
     solved : list
         Solutions in the order of growing values.
-    **outcome : dict
-        The attributes ``terminated_by``, ``n_oracle_calls`` and ``certified``.
+    terminated_by : str
+        Why the path ends.
+    n_oracle_calls : int
+        Oracle calls made.
+    certified : bool, default=True
+        Whether the accuracy is guaranteed.
 
     Attributes
     ----------
@@ -215,7 +219,7 @@ def structured_path(
     Starts where the solution is known in closed form, or at the least value given, and solves to
     ``kappa * eps`` at breakpoints as far apart as what is between them is certified.
     """
-    kind = kind_of_path(estimator)
+    kind = estimator._path_class()
     names = f"{kind.param_name}_min", f"{kind.param_name}_max"
     if unknown := limits.keys() - set(names):
         raise TypeError(

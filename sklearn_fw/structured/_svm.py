@@ -32,7 +32,7 @@ from ._models._resolve import resolve_model
 from ._models._rows import PLAIN
 from ._path import kind_of_path, structured_path
 from ._predictor import StructuredPredictor, tag_as_classifier
-from ._solvers import Perceptron, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
+from ._solvers import begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
 from ._suboptimality import suboptimality
 from ._surrogates import check_trains, resolve_surrogate
 
@@ -80,7 +80,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     solver : str or solver object, default="auto"
         "auto" makes exact steps ("sdm") where an output is one class, else steps of "bcfw" in a
         fresh permutation per pass, with ``averaging="auto"``; for other losses than the hinge it
-        is "dual_ascent" (`DualAscent`). For all losses: "casimir" (`Casimir`), "svrg" (`SVRG`);
+        is "dual_ascent" (`DualAscent`). For all losses: "casimir" (`Casimir`), "svrg";
         for the hinge: "bcfw", "bcpfw", "bcafw", "bchybrid", "cached", "sdm" (see
         `BlockFrankWolfe`), "fw", "minibatch", "one_slack", "n_slack", "extragradient",
         "subgradient", "perceptron"; "sp_fw", "sp_bcfw" (`SaddlePointFrankWolfe`) bound the norm of
@@ -189,20 +189,18 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     Notes
     -----
     ``C="auto"`` tries 0.5, 2, 8, 32 and 128 times ``largest loss / squared norm of the features``,
-    both means over samples (the norms of all nodes added up), and before them 1/32 and 1/8 times
-    for graphs with cycles, with a part of the samples held out. It takes the value nearest to 0.5
-    within half a standard error of the best mean loss, a whole one where passes are not compiled;
-    larger values are left out once two are worse, or where few passes leave a wide gap. Fewer than
-    20 samples are cut into 25 connected pieces or more where these have 40 nodes at least, and
-    judged by the training loss. Black boxes have two folds, eight passes, and the values 2, 8 and
-    32, of which 8 is the usual one. Where less could be held out, or mostly copies of nodes (or of
-    whole graphs), or oracles are slow or unknown, the factor is 1, and 4 for a black box. With more
-    than 100,000 nodes it is 1.5. Calls of the oracle for this choice are not counted.
+    both means over samples (the norms of all nodes added up), with a part of the samples held out.
+    It takes the value nearest to 2 within half a standard error of the best mean loss; larger
+    values are left out once two are worse, or where few passes leave a wide gap. Fewer than 20
+    samples are cut into some 20 connected pieces where they have 1,000 nodes, and judged by the
+    training loss. Values for black boxes, which have two folds and eight passes, are four times as
+    large. Where less could be held out, or mostly copies of nodes (or of whole graphs), with
+    oracles that are slow or unknown, and with more than 75,000 nodes, the usual factor is taken: 2,
+    and 8 for a black box. Calls of the oracle for this choice are not counted.
 
-    For "crf" and "softmax_margin" it tries 1, 4, 16, 64 and 256 times ``nodes with a label /
-    squared norm of the features``, as long as these are solved, and judges by minus the logarithm
-    of the probability of the outputs held out. Where that is not possible, or nodes are many, the
-    factor is 16.
+    For "crf" and "softmax_margin" it tries 4 to 1024 times ``nodes with a label / squared norm of
+    the features``, as long as these are solved, and judges by minus the logarithm of the
+    probability of the outputs held out. The usual factor is 16.
 
     Before, ``feature_scale="auto"`` brings columns to one scale if their sizes differ by a factor
     above 30: it divides each by its standard deviation or, if most of its entries are zero, by the
@@ -408,7 +406,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     def _choose_C(self, blocks, X, y, weight):
         if self.warm_start and hasattr(self, "_warm"):
             return self.C_  # that of the fit to go on from
-        if isinstance(self.solver_, Perceptron) or has_radius(self.solver_):
+        if getattr(self.solver_, "perceptron", False) or has_radius(self.solver_):
             return cautious_C(self.model_, blocks)
         blocks = blocks.quick() if is_auto(self.oracle) else blocks
         make_blocks = partial(blocks.of_samples, self.model_)

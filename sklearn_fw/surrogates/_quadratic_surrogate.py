@@ -11,11 +11,11 @@ from .._core.budget import budget_now, time_budget
 from .._core.costs import costs_of
 from .._core.estimator import Estimator
 from .._core.packed import starts_of
+from .._core.parameters import auto_or, optional, options
 from .._core.validation import (
     check_choice,
     check_data,
     check_flag,
-    check_integer,
     check_magnitude,
     check_number,
     check_random_state,
@@ -23,6 +23,7 @@ from .._core.validation import (
     check_strength,
     find_labels,
     is_auto,
+    is_named,
 )
 from ..task_losses import HammingLoss, Truth, ZeroOneLoss, resolve_task_loss
 from ._calibration import check_eps, steps_needed
@@ -35,6 +36,30 @@ LEAST_COST = 0.01  # of the largest one, in weights of samples
 NAMES = ("auto", "hamming", "hamming_sum", "zero_one")  # of losses of labels
 KERNELS = {"auto", *PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}
 TABLE = {"accept_sparse": "csr", "dtype": np.float64}
+
+
+def _check_kernel(value, name):
+    if not callable(value):
+        check_choice(value, name, KERNELS)
+
+
+def _check_kernel_params(value, name):
+    if value is not None and not isinstance(value, dict):
+        raise TypeError(f"{name} must be a dict or None, got {value!r}")
+
+
+def _check_standardize(value, name):
+    if isinstance(value, str):
+        check_choice(value, name, {"auto"}, "True or False")
+    else:
+        check_flag(value, name)
+
+
+def _check_step_size(value, name):
+    if isinstance(value, str):
+        check_choice(value, name, {"auto", "theory"}, "a number")
+    else:
+        check_strength(value, name)
 
 
 class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
@@ -99,7 +124,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     random_state : int, RandomState or None, default=None
         Draws of rows.
     verbose : int, default=0
-        Log the objective of "asgd" at the end.
+        Log the objective of "asgd".
 
     Attributes
     ----------
@@ -218,6 +243,20 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    parameters = {
+        "kernel": _check_kernel,
+        "gamma": optional(check_strength),
+        "degree": optional(check_strength),
+        "coef0": check_number,
+        "kernel_params": _check_kernel_params,
+        "standardize": _check_standardize,
+        "solver": options("ridge", "asgd"),
+        "alpha": auto_or(check_strength),
+        "cost_weight": optional(options("auto", "root")),
+        "radius": optional(check_strength),
+        "step_size": _check_step_size,
+    }
+
     # ---- fit -------------------------------------------------------------------------------------
 
     def fit(self, X, y, sample_weight=None):
@@ -238,7 +277,13 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             The estimator.
         """
         with time_budget():
-            settings = _check_settings(self)
+            if (
+                not is_auto(self.standardize)
+                and self.standardize
+                and is_named(self.kernel, "precomputed")
+            ):
+                raise ValueError("standardize must be 'auto' or False for kernel='precomputed'")
+            settings = bool(self.fit_intercept), check_random_state(self.random_state)
             X, y = check_data(self, X, y, multi_output=True, **TABLE)
             check_magnitude(X.data if sp.issparse(X) else X, "X")
             weight = check_sample_weight(sample_weight, X.shape[0])
@@ -481,35 +526,3 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _check_settings(model):
-    """Refuse parameters out of range; whether there is an intercept, and the random state."""
-    check_choice(model.solver, "solver", {"ridge", "asgd"})
-    if not callable(model.kernel):
-        check_choice(model.kernel, "kernel", KERNELS)
-    if model.kernel_params is not None and not isinstance(model.kernel_params, dict):
-        raise TypeError(f"kernel_params must be a dict or None, got {model.kernel_params!r}")
-    for name in ("gamma", "degree"):
-        value = getattr(model, name)
-        if value is not None:
-            check_strength(value, name)
-    check_number(model.coef0, "coef0")
-    if isinstance(model.alpha, str):
-        check_choice(model.alpha, "alpha", {"auto"}, "a number")
-    else:
-        check_strength(model.alpha, "alpha")
-    if model.radius is not None:
-        check_strength(model.radius, "radius")
-    if isinstance(model.step_size, str):
-        check_choice(model.step_size, "step_size", {"auto", "theory"}, "a number")
-    else:
-        check_strength(model.step_size, "step_size")
-    if model.cost_weight is not None:
-        check_choice(model.cost_weight, "cost_weight", {"auto", "root"})
-    check_integer(model.max_iter, "max_iter", 1)
-    if isinstance(model.standardize, str):
-        check_choice(model.standardize, "standardize", {"auto"}, "True or False")
-    elif check_flag(model.standardize, "standardize") and model.kernel == "precomputed":
-        raise ValueError("standardize must be 'auto' or False for kernel='precomputed'")
-    return check_flag(model.fit_intercept, "fit_intercept"), check_random_state(model.random_state)

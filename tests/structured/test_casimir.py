@@ -10,7 +10,6 @@ from sklearn.svm import LinearSVC
 from _problems import PROBLEMS, IgnoreEdges, optimum, part_blocks, problem
 from sklearn_fw.inference import CallableOracle, resolve_oracle
 from sklearn_fw.structured import (
-    SVRG,
     Casimir,
     ChainModel,
     EnumeratedModel,
@@ -19,7 +18,7 @@ from sklearn_fw.structured import (
     StructuredSVM,
 )
 from sklearn_fw.structured._problems._listed import BlackBoxProblem
-from sklearn_fw.structured._solvers._casimir_schedules import Schedule
+from sklearn_fw.structured._solvers._casimir import Schedule
 from sklearn_fw.structured._solvers._variance_reduced import Smoothing, smooth_pass, svrg_walk
 from sklearn_fw.structured._surrogates import resolve_surrogate
 
@@ -145,7 +144,7 @@ def test_optimum_of_linear_svc(smoother):
     assert value * (1 - 1e-8) <= svm.objective_ <= value * (1 + svm.tol)
 
 
-@pytest.mark.parametrize("solver", [Casimir(), SVRG()], ids=["catalyst", "svrg"])
+@pytest.mark.parametrize("solver", [Casimir(), "svrg"], ids=["catalyst", "svrg"])
 def test_optimum_of_logistic_regression(solver):
     X, y = load_iris(return_X_y=True)
     X = standardised(X)
@@ -277,14 +276,6 @@ def test_alpha_falls_to_its_bound(lam):
 # ---- runs ----------------------------------------------------------------------------------------
 
 
-def test_svrg_is_casimir_without_acceleration():
-    p = problem("chain")
-    settings = {"n_best": 3, "mu": 0.5}
-    one = fitted(SVRG(**settings), p)
-    other = fitted(Casimir("const", kappa=0.0, inner_start="previous", **settings), p)
-    np.testing.assert_array_equal(one.coef_, other.coef_)
-
-
 @pytest.mark.parametrize("start", ["prox_center", "extrapolation", "previous"])
 def test_equal_seeds_give_equal_bits(start):
     p = problem("labels, tree")
@@ -333,7 +324,6 @@ def test_bounds_of_a_model_are_kept(rng):
 # ---- what is refused -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [Casimir, SVRG])
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
@@ -346,9 +336,9 @@ def test_bounds_of_a_model_are_kept(rng):
         ({"inner_budget": 0}, ValueError, "inner_budget == 0, must be >= 1"),
     ],
 )
-def test_settings_out_of_range(make, settings, error, message):
+def test_settings_out_of_range(settings, error, message):
     with pytest.raises(error, match=message):
-        fitted(make(**settings), problem("multiclass"))
+        fitted(Casimir(**settings), problem("multiclass"))
 
 
 @pytest.mark.parametrize(

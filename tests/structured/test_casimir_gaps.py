@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from _problems import enumerate_problem, part_blocks
 from _referees import solve_structured_svm
 from sklearn_fw.structured import (
-    SVRG,
     Casimir,
     ChainModel,
     MulticlassModel,
@@ -69,7 +68,7 @@ def draw_solver(rng, kind):
     if kind == "hinge" and rng.random() < 0.2:
         common["lower_bounds"] = 0.0
     if rng.random() < 0.25:
-        return SVRG(**common)
+        return Casimir("const", kappa=0.0, inner_start="previous", **common)
     return Casimir(
         one(rng, "adapt", "const"), kappa=one(rng, "auto", "auto", 0.0, 0.01, 1.0),
         inner_start=one(rng, "prox_center", "extrapolation", "previous"), **common,

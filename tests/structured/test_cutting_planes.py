@@ -110,7 +110,7 @@ def test_time_limit():
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"step_size": 1.5}, "step_size must be at most 1"),
+        ({"step_size": 1.5}, "step_size == 1.5, must be <= 1"),
         ({"step_size": 0.0}, "step_size"),
         ({"cache": "yes"}, "cache"),
         ({"cache_f": -1}, "cache_f"),

@@ -20,7 +20,7 @@ from sklearn_fw.structured import (
     MultilabelModel,
     StructuredModel,
 )
-from sklearn_fw.structured._choice_of_c import FACTORS, OF_BLACK_BOX, OF_PARTS, natural_C
+from sklearn_fw.structured._choice_of_c import RATIO, USUAL, USUAL_OF_BLACK_BOX, natural_C
 
 
 def sentences(rng, n=60, n_features=8):
@@ -159,7 +159,10 @@ def test_the_scale_of_features_changes_nothing(model, rng):
     y = y[:, 0] if isinstance(model, MulticlassModel) else y
     svm = StructuredSVM(model, random_state=0).fit(X, y)
     unit = natural_of(model, X, y)
-    assert min(abs(svm.C_ / (factor * unit) - 1) for factor in FACTORS) < 1e-9
+    assert (
+        min(abs(svm.C_ / (factor * unit) - 1) for factor in USUAL * RATIO ** np.arange(-1, 4.0))
+        < 1e-9
+    )
     for scale in (1 / 1024, 1024):
         other = StructuredSVM(model, random_state=0).fit(scale * X, y)
         assert other.C_ * scale**2 / svm.C_ == pytest.approx(1)
@@ -188,18 +191,18 @@ def test_copies_are_not_held_out():
     X, y = [images[i] for i in chosen], [digits[i] for i in chosen]
     svm = StructuredSVM(random_state=0).fit(X, y)
     X = [x / svm.feature_scale_ for x in X]
-    np.testing.assert_allclose(svm.C_, OF_PARTS * natural(X, y))
+    np.testing.assert_allclose(svm.C_, USUAL * natural(X, y))
 
 
 def test_few_samples_get_a_cautious_C(rng):
     X, y = sentences(rng, n=19)
-    np.testing.assert_allclose(StructuredSVM().fit(X, y).C_, OF_PARTS * natural(X, y))
+    np.testing.assert_allclose(StructuredSVM().fit(X, y).C_, USUAL * natural(X, y))
     X = [rng.normal(size=(4, 3)) for _ in range(19)]
     y = [int(x[:, 0].argmax()) for x in X]
     svm = StructuredSVM(EnumeratedModel(), random_state=0).fit(X, y)
     worst = [max(range(4), key=lambda c: (c != t, -c)) for t in y]
     square = np.mean([np.sum((x[t] - x[c]) ** 2) / 2 for x, t, c in zip(X, y, worst)])
-    np.testing.assert_allclose(svm.C_, OF_BLACK_BOX / square)
+    np.testing.assert_allclose(svm.C_, USUAL_OF_BLACK_BOX / square)
 
 
 def test_a_given_C_is_used_as_it_is(rng):

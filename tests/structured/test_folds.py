@@ -17,16 +17,15 @@ from sklearn_fw.structured import (
     _choice_of_c,
 )
 from sklearn_fw.structured._choice_of_c import (
-    FACTORS,
-    FACTORS_OF_BLACK_BOX,
-    FACTORS_OF_GRAPHS,
-    OF_BLACK_BOX,
-    OF_PARTS,
+    RATIO,
     USUAL,
+    USUAL_OF_BLACK_BOX,
     natural_C,
 )
 from sklearn_fw.structured._problems._part_sets import cells, regrouped
 from sklearn_fw.structured._surrogates import HINGE
+
+FACTORS = USUAL * RATIO ** np.arange(-1.0, 4.0)
 
 
 def blocks_of(model, X, y):
@@ -125,10 +124,10 @@ def test_one_image_is_enough_to_choose_by(rng):
     chosen = {
         StructuredSVM(max_iter=1, tol=0, random_state=k).fit(X, y).C_ / unit for k in range(2)
     }
-    assert all(min(abs(c / f - 1) for f in FACTORS_OF_GRAPHS) < 1e-9 for c in chosen)
+    assert all(min(abs(c / f - 1) for f in FACTORS) < 1e-9 for c in chosen)
     small = images(rng, 1, (20, 20))
     svm = StructuredSVM(max_iter=1, tol=0, random_state=0).fit(*small)
-    np.testing.assert_allclose(svm.C_, OF_PARTS * natural_C(blocks_of("grid", *small)))
+    np.testing.assert_allclose(svm.C_, USUAL * natural_C(blocks_of("grid", *small)))
 
 
 def test_one_long_sequence_is_enough_to_choose_by(rng):
@@ -164,17 +163,17 @@ def test_black_boxes_are_held_out_too(rng):
     for y in (noise, signal):
         svm = StructuredSVM(model, max_iter=1, tol=0, random_state=0).fit(X, y)
         factors.append(svm.C_ / natural_C(blocks_of(model, X, y)))
-        assert min(abs(factors[-1] / f - 1) for f in FACTORS_OF_BLACK_BOX) < 1e-9
+        assert min(abs(factors[-1] / f - 1) for f in USUAL_OF_BLACK_BOX / USUAL * FACTORS) < 1e-9
     few = StructuredSVM(model, random_state=0).fit(X[:19], signal[:19])
     unit = natural_C(blocks_of(model, X[:19], signal[:19]))
-    np.testing.assert_allclose(few.C_, OF_BLACK_BOX * unit)
+    np.testing.assert_allclose(few.C_, USUAL_OF_BLACK_BOX * unit)
 
 
 def test_of_values_that_predict_alike_the_usual_one_is_taken(monkeypatch):
     """And of others the best one."""
-    tables = {"flat": np.zeros(7), "small": np.arange(7.0), "large": -np.arange(7.0)}
-    for name, wanted in (("flat", USUAL), ("small", FACTORS_OF_GRAPHS[0]), ("large", FACTORS[-1])):
-        losses = dict(zip(FACTORS_OF_GRAPHS, tables[name]))
+    tables = {"flat": np.zeros(5), "small": np.arange(5.0), "large": -np.arange(5.0)}
+    for name, wanted in (("flat", USUAL), ("small", FACTORS[0]), ("large", FACTORS[-1])):
+        losses = dict(zip(FACTORS, tables[name]))
         monkeypatch.setattr(
             _choice_of_c, "_fit_without",
             lambda model, fold, C, rng, losses=losses: (np.full(4, losses[C]), 0.0),
@@ -182,7 +181,7 @@ def test_of_values_that_predict_alike_the_usual_one_is_taken(monkeypatch):
         fold = SimpleNamespace(
             weight=np.ones(4), blocks=SimpleNamespace(is_compiled=False, surrogate=HINGE)
         )
-        assert _choice_of_c._judge(GridModel(), [fold], 1.0, None) == wanted
+        assert _choice_of_c._best_factor(GridModel(), [fold], 1.0, None) == wanted
 
 
 def test_poses_are_held_out():
@@ -190,4 +189,4 @@ def test_poses_are_held_out():
     model = TreePoseModel(figures.edges)
     svm = StructuredSVM(model, max_iter=2, tol=0, random_state=0).fit(figures.X, figures.y)
     factor = svm.C_ / natural_C(blocks_of(model, figures.X, figures.y))
-    assert min(abs(factor / f - 1) for f in FACTORS_OF_BLACK_BOX) < 1e-9
+    assert min(abs(factor / f - 1) for f in USUAL_OF_BLACK_BOX / USUAL * FACTORS) < 1e-9

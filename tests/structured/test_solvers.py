@@ -17,7 +17,6 @@ from sklearn_fw.structured import (
     EnumeratedModel,
     MulticlassModel,
     MultilabelModel,
-    Perceptron,
     StructuredSVM,
     Subgradient,
 )
@@ -369,7 +368,7 @@ def test_perceptron(name, averaging):
     n_passes, random = 5, check_random_state(0)
     order = np.concatenate([random.permutation(len(p.X)) for _ in range(n_passes)])
     iterates = slow_perceptron(p.psi, p.weight, order)
-    svm = fit(p, Perceptron(averaging=averaging), max_iter=n_passes)
+    svm = fit(p, Subgradient(perceptron=True, averaging=averaging), max_iter=n_passes)
     w = iterates.mean(axis=0) if averaging else iterates[-1]
     np.testing.assert_allclose(svm.coef_, w, **ROUNDING)
     np.testing.assert_allclose(svm.objective_, p.objective(w), rtol=1e-12)
@@ -379,5 +378,7 @@ def test_perceptron(name, averaging):
 def test_perceptron_separates(rng):
     y = rng.integers(3, size=30)
     X = np.eye(3)[y] + 0.1 * rng.normal(size=(30, 3))
-    svm = StructuredSVM(solver=Perceptron(averaging=False), max_iter=20, random_state=0).fit(X, y)
+    svm = StructuredSVM(
+        solver=Subgradient(perceptron=True, averaging=False), max_iter=20, random_state=0
+    ).fit(X, y)
     assert svm.score(X, y) == 1.0

@@ -10,8 +10,7 @@ from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.structured import BlockFrankWolfe, EnumeratedModel, FrankWolfe
 from sklearn_fw.structured._problems._listed import BlackBoxProblem
 from sklearn_fw.structured._solvers import resolve_solver
-from sklearn_fw.structured._solvers._batch_steps import batch_step
-from sklearn_fw.structured._solvers._visits import visit_blocks
+from sklearn_fw.structured._solvers._visits import batch_step, visit_blocks
 
 STEPS = ["fw", "pairwise", "away", "hybrid"]
 

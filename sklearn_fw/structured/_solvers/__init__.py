@@ -3,18 +3,16 @@
 from ..._core.validation import resolve_named
 from ._base import Solver, begin, has_radius, with_bounds_of
 from ._block_frank_wolfe import BlockFrankWolfe
-from ._casimir import SVRG, Casimir
+from ._casimir import Casimir
+from ._cutting_planes import NSlack, OneSlack
 from ._dual_ascent import DualAscent
 from ._extragradient import Extragradient
 from ._frank_wolfe import FrankWolfe
 from ._minibatch import MinibatchFrankWolfe
-from ._n_slack import NSlack
-from ._one_slack import OneSlack
 from ._saddle_point import SaddlePointFrankWolfe
-from ._subgradient import Perceptron, Subgradient
+from ._subgradient import Subgradient
 
 __all__ = [
-    "SVRG",
     "BlockFrankWolfe",
     "Casimir",
     "DualAscent",
@@ -23,7 +21,6 @@ __all__ = [
     "MinibatchFrankWolfe",
     "NSlack",
     "OneSlack",
-    "Perceptron",
     "SaddlePointFrankWolfe",
     "Solver",
     "Subgradient",
@@ -50,12 +47,12 @@ SOLVERS = {
     "minibatch": MinibatchFrankWolfe,
     "n_slack": NSlack,
     "one_slack": OneSlack,
-    "perceptron": Perceptron,
+    "perceptron": lambda: Subgradient(perceptron=True),
     "sdm": lambda: BlockFrankWolfe("exact", sampling="active"),
     "sp_bcfw": lambda: SaddlePointFrankWolfe(block=True),
     "sp_fw": SaddlePointFrankWolfe,
     "subgradient": Subgradient,
-    "svrg": SVRG,
+    "svrg": lambda: Casimir("const", kappa=0.0, inner_start="previous"),
 }
 
 

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from ..._core.loop import IterativeMethod
+from ..._core.parameters import check_parameters
 from ..._core.validation import check_array_of_numbers, is_auto
 from ..._kernels import lazy
 
@@ -133,6 +135,14 @@ class Solver(BaseEstimator):
     certified = True
     trains = ("hinge",)
 
+    def _reset(self, blocks, lam, warm=None, **options):
+        """Begin on a training set with the box of the parameters, which is returned."""
+        bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
+        blocks.reset(lam, bounds=bounds, **options)
+        if warm is not None:
+            blocks.restore(warm)
+        return bounds
+
     @abstractmethod
     def start(self, blocks, *, lam, tol, rng, warm=None):
         """Begin on a training set.
@@ -163,6 +173,7 @@ class Solver(BaseEstimator):
 
 def begin(solver, blocks, **options):
     """What `Solver.start` returns, which has to be a method object."""
+    check_parameters(solver)
     method = solver.start(blocks, **options)
     missing = [name for name in NEEDED if not callable(getattr(method, name, None))]
     if missing or isinstance(method, type):
@@ -233,6 +244,84 @@ class _UserMethod:
 def has_radius(solver):
     """Whether a solver bounds the norm of the weights in place of the penalty."""
     return getattr(solver, "radius", None) is not None
+
+
+class DualMethod(IterativeMethod):
+    """A run on the distributions of samples, with exact gap passes now and then.
+
+    Subclasses have ``settings`` (``gap_check``, ``early_exit``), ``blocks``, ``tol`` and
+    ``run_pass()``, which is true when no sample has a gap left.
+    """
+
+    check_first = False  # a warm start may be good enough already
+    passes_since_check = 0
+    last = None  # certificate of the point of the moment
+
+    def step(self):
+        """One pass; a row when it ended with a certificate."""
+        if self.check_first:
+            self.check_first = False
+            return self.certify()
+        if self.run_pass() or self._is_check_due():
+            return self.certify()
+        self.last = None
+        return None
+
+    def _is_check_due(self):
+        if self.passes_since_check >= int(self.settings.gap_check):
+            return True
+        return self.blocks.gaps.value.sum() <= self._known_enough()
+
+    def _known_enough(self):
+        """Known gaps that make it likely that the real ones are small enough, too."""
+        return float(self.settings.early_exit) * self.blocks.gap_limit(self.tol)
+
+    def certify(self):
+        """Exact gap pass at the iterate, and the numbers that it gives."""
+        blocks, estimate = self.blocks, float(self.blocks.gaps.value.sum())
+        self.passes_since_check = 0
+        blocks.refresh()
+        self.last = blocks.certify()
+        blocks.set_gaps(self.last.sweep, getattr(self.settings, "gap_degree", 1.0))
+        return numbers(self.last, blocks, estimate)
+
+    def weights(self):
+        """The point of the moment."""
+        return self.blocks.w
+
+    def solution(self):
+        """The point last certified."""
+        if self.last is None:
+            self.certify()
+        point, gaps = self.last, self.blocks.gaps.value
+        return Solution(point.w.copy(), point.primal, point.dual, point.gap, gaps)
+
+    def move_to(self, lam):
+        """Go on at another lam; the mass off the truth is scaled to the best dual value.
+
+        Between the weights as they are and the dual variables as they are, for a smaller lam.
+        """
+        blocks, old = self.blocks, self.blocks.lam
+        square = old**2 * float(blocks.w @ blocks.w)
+        if lam < old and square > 0.0:
+            share = min(max(self._dual_loss() * lam / square, lam / old), 1.0)
+            if share < 1.0:
+                self._scale(share)
+        blocks.lam = lam
+        self.rules = self.rules._replace(lam=lam)
+        blocks.refresh()
+        # Unknown gaps make the first pass visit every block.
+        blocks.fill_gaps(np.full(blocks.n_blocks, np.inf), self.rules.gap_degree)
+        blocks.gaps.total[0] = 0.0
+        self.last, self.passes_since_check = None, 0
+
+    def _dual_loss(self):
+        """The dual value at w = 0."""
+        return self.blocks.loss.sum()
+
+    def _scale(self, share):
+        """Mass off the truth times ``share``."""
+        self.blocks.scale(share)
 
 
 def check_switch(value, name):

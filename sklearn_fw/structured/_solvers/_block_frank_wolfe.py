@@ -1,23 +1,13 @@
 """Block-coordinate Frank-Wolfe: BCFW and its pairwise, away and hybrid variants."""
 
-from numbers import Real
-
 import numpy as np
 
-from ..._core.loop import IterativeMethod
-from ..._core.validation import (
-    check_choice,
-    check_flag,
-    check_integer,
-    check_not_negative,
-    check_positive,
-    is_auto,
-)
+from ..._core.parameters import at_least, options
+from ..._core.validation import check_flag, check_not_negative, check_positive, is_auto
 from ..._core.warnings import warn
 from ..._kernels import lazy
-from ._base import STEP_SIZES, Breakpoint, Solution, Solver, check_bounds, check_switch, numbers
-from ._batch_steps import batch_step
-from ._visits import visit_blocks
+from ._base import STEP_SIZES, Breakpoint, DualMethod, Solver, check_switch, numbers
+from ._visits import batch_step, visit_blocks
 
 block_rules = lazy("structured.block_rules")
 
@@ -155,33 +145,32 @@ class BlockFrankWolfe(Solver):
         self.upper_bounds = upper_bounds
         self.warm_start_type = warm_start_type
 
-    def _check(self):
-        check_choice(self.variant, "variant", VARIANTS)
-        check_choice(self.sampling, "sampling", SAMPLINGS)
-        check_choice(self.warm_start_type, "warm_start_type", {"keep_primal", "keep_dual", "none"})
-        check_positive(self.gap_degree, "gap_degree")
-        check_integer(self.gap_check, "gap_check", 1)
-        check_integer(self.cache_size, "cache_size", 1)
-        for name in ("cache_f", "cache_nu", "early_exit"):
-            value = getattr(self, name)
-            if not isinstance(value, Real):
-                raise TypeError(f"{name} must be a number, got {value!r}")
-            if not value >= 0:
-                raise ValueError(f"{name} must not be negative, got {value}")
-            check_not_negative(value, name)
-        check_choice(self.step_size, "step_size", STEP_SIZES)
-        check_flag(self.batch_step, "batch_step")
+    parameters = {
+        "variant": options(*VARIANTS),
+        "sampling": options(*SAMPLINGS),
+        "gap_degree": check_positive,
+        "cache": check_switch,
+        "cache_f": check_not_negative,
+        "cache_nu": check_not_negative,
+        "cache_size": at_least(1),
+        "gap_check": at_least(1),
+        "early_exit": check_not_negative,
+        "averaging": check_switch,
+        "step_size": options(*STEP_SIZES),
+        "batch_step": check_flag,
+        "warm_start_type": options("keep_primal", "keep_dual", "none"),
+    }
+
+    def start(self, blocks, *, lam, tol, rng, warm=None):
         if self.step_size != "line_search" and self.variant != "fw":
             raise ValueError(
                 f"step_size='universal' is defined for variant='fw' only, got {self.variant!r}"
             )
-        check_switch(self.averaging, "averaging")
         if is_auto(self.averaging) and self.variant != "fw":
             raise ValueError(
                 f"averaging='auto' is defined for variant='fw' only, got {self.variant!r}: set "
                 f"averaging to True or False"
             )
-        check_switch(self.cache, "cache")
         if self.cache is True and self.cache_size < 2:
             raise ValueError("cache_size must be at least 2: the truth and one other corner")
         if self.cache is True and self.variant == "exact":
@@ -191,13 +180,10 @@ class BlockFrankWolfe(Solver):
                 f"sampling='active' is defined for variant='exact' only, got {self.variant!r}: "
                 f"visits with other steps leave a gap, take sampling='gap'"
             )
-
-    def start(self, blocks, *, lam, tol, rng, warm=None):
-        self._check()
         return _BlockMethod(self, blocks, lam, tol, rng, warm)
 
 
-class _BlockMethod(IterativeMethod):
+class _BlockMethod(DualMethod):
     """The state of one run; `_loop.drive` calls `step` for every pass."""
 
     def __init__(self, settings, blocks, lam, tol, rng, warm):
@@ -217,21 +203,14 @@ class _BlockMethod(IterativeMethod):
             gap_degree=float(settings.gap_degree),
             shrink=settings.sampling == "active",
         )
-        lower, upper = settings.lower_bounds, settings.upper_bounds
-        blocks.reset(
-            lam,
-            capacity=int(settings.cache_size) if explicit else 0,
-            averaging=bool(settings.averaging),
-            bounds=check_bounds(lower, upper, blocks.n_weights),
-        )
+        capacity = int(settings.cache_size) if explicit else 0
+        settings._reset(blocks, lam, capacity=capacity, averaging=bool(settings.averaging))
         self.averages = bool(settings.averaging)  # whether the point of the moment is the average
-        # A warm start may be good enough already: its gap is asked before anything is changed.
         self.check_first = warm is not None and settings.warm_start_type != "none"
         if self.check_first:
             self._warm_start(warm, lam)
-        self.passes_since_check, self.n_passes = 0, 0
+        self.n_passes = 0
         self.until_check = int(settings.gap_check)
-        self.last = None  # certificate of the point of the moment
         self.corners = None  # certificate whose answers await a batch step
         self.warned = False  # of a negative gap
 
@@ -266,25 +245,9 @@ class _BlockMethod(IterativeMethod):
         return exported
 
     def move_to(self, lam):
-        """Go on at another lam; the mass off the truth is scaled to the best dual value.
-
-        Between the weights as they are and the dual variables as they are, for a smaller lam.
-        """
-        blocks, old = self.blocks, self.blocks.lam
-        square = old**2 * (blocks.w @ blocks.w)
-        if lam < old and square > 0.0:
-            share = min(max(blocks.loss.sum() * lam / square, lam / old), 1.0)
-            if share < 1.0:
-                blocks.scale(share)
-        blocks.lam = lam
-        self.rules = self.rules._replace(lam=lam)
-        blocks.refresh()
-        blocks.restart_average()
-        # Unknown gaps make the first pass visit every block.
-        blocks.fill_gaps(np.full(blocks.n_blocks, np.inf), self.settings.gap_degree)
-        blocks.gaps.total[0] = 0.0
-        self.last = self.corners = None
-        self.passes_since_check = 0
+        super().move_to(lam)
+        self.blocks.restart_average()
+        self.corners = None
 
     def breakpoint(self):
         """The point last certified, with what it proves at other lams."""
@@ -305,16 +268,6 @@ class _BlockMethod(IterativeMethod):
         return self.blocks.clip(v)
 
     # ---- the loop --------------------------------------------------------------------------------
-
-    def step(self):
-        """One pass; a dict of numbers when it ended with a certificate."""
-        if self.check_first:
-            self.check_first = False
-            return self._check_gap()
-        if self.run_pass() or self._is_check_due():
-            return self._check_gap()
-        self.last = None
-        return None
 
     def run_pass(self):
         """n visits; returns True when no block has a gap left."""
@@ -347,10 +300,6 @@ class _BlockMethod(IterativeMethod):
                 break
         return False
 
-    def _known_enough(self):
-        """Known gaps that make it likely that the real ones are small enough, too."""
-        return float(self.settings.early_exit) * self.blocks.gap_limit(self.tol)
-
     def _order(self):
         n, rng, sampling = self.blocks.n_blocks, self.rng, self.settings.sampling
         uniforms = rng.random_sample(n) if sampling == "gap" else np.zeros(n)
@@ -369,22 +318,17 @@ class _BlockMethod(IterativeMethod):
             return True
         return self.blocks.gaps.value.sum() <= self._known_enough()
 
-    def _check_gap(self):
-        """Exact gap pass at the iterate, and the numbers that it gives."""
-        settings, blocks = self.settings, self.blocks
-        estimate = float(blocks.gaps.value.sum())
-        self.passes_since_check = 0
-        blocks.refresh()
-        certificate = blocks.certify()
-        blocks.set_gaps(certificate.sweep, settings.gap_degree)
-        self._warn_negative(certificate)
-        self.corners = certificate if settings.batch_step else None
-        if settings.averaging:
-            certificate = self._certify_average(certificate)
-        self.last = certificate
-        blocks.objective = certificate.primal
-        self.until_check = self._passes_to_go(certificate.gap)
-        return numbers(certificate, blocks, estimate)
+    def certify(self):
+        """Certificate at the point that will be returned."""
+        blocks, estimate = self.blocks, float(self.blocks.gaps.value.sum())
+        super().certify()
+        self._warn_negative(self.last)
+        self.corners = self.last if self.settings.batch_step else None
+        if self.settings.averaging:
+            self.last = self._certify_average(self.last)
+        blocks.objective = self.last.primal
+        self.until_check = self._passes_to_go(self.last.gap)
+        return numbers(self.last, blocks, estimate)
 
     def _warn_negative(self, certificate):
         """Once, and not where answers have no bounds: those claim nothing, and the fit says so."""
@@ -417,14 +361,3 @@ class _BlockMethod(IterativeMethod):
         self.averages = average.primal < iterate.primal
         better, dual = (average if self.averages else iterate), max(average.dual, iterate.dual)
         return better._replace(dual=dual, gap=better.primal - dual)
-
-    def certify(self):
-        """Certificate at the point that will be returned."""
-        return self._check_gap()
-
-    def solution(self):
-        """The point last certified."""
-        if self.last is None:
-            self.certify()
-        point = self.last
-        return Solution(point.w.copy(), point.primal, point.dual, point.gap, self.blocks.gaps.value)

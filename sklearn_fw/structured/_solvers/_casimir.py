@@ -3,16 +3,22 @@
 import numpy as np
 
 from ..._core.loop import IterativeMethod
-from ..._core.validation import check_choice, check_integer, check_not_negative, check_positive
+from ..._core.parameters import at_least, auto_or, optional, options
+from ..._core.validation import (
+    check_integer,
+    check_not_negative,
+    check_positive,
+    is_auto,
+    is_named,
+)
 from ..._kernels import lazy
-from ._base import Solution, Solver, check_bounds
-from ._casimir_schedules import SCHEDULES, Schedule, is_strong
+from ._base import Solution, Solver
 from ._variance_reduced import Smoothing, smooth_pass, svrg_walk
 
 block_rules = lazy("structured.block_rules")
 
 SMOOTHERS = ("entropy", "l2")
-STARTS = ("extrapolation", "previous", "prox_center")
+SCHEDULES = ("adapt", "adapt_nonstrong", "const", "const_nonstrong")
 # First smoothing, in units of the largest loss of one part: what falls may begin high.
 FALLING, FIXED = 2.0, 0.1
 # A walk is made in pieces, after which the step is judged anew; the mean of the later ones counts.
@@ -71,7 +77,6 @@ class Casimir(Solver):
 
     See Also
     --------
-    SVRG : The same without acceleration.
     BlockFrankWolfe : A method on the distributions of samples, better where lam is not small.
 
     Notes
@@ -86,6 +91,9 @@ class Casimir(Solver):
     Passes over forests are compiled, and a step costs one call of the oracle and what its sample
     touches: other weights are brought up to date when they are read. Where the best output
     is better than the second by mu, it counts alone and no third one is looked for.
+
+    ``solver="svrg"`` is ``Casimir("const", kappa=0.0, inner_start="previous")``: SVRG [2]_ without
+    acceleration, with smoothing that stays, from where the last pass ended.
 
     With ``StructuredSVM(surrogate="crf")`` or "softmax_margin" the loss is smooth as it is: then
     ``smoother``, ``n_best`` and ``mu`` are not used, and the method is Catalyst.
@@ -137,99 +145,85 @@ class Casimir(Solver):
         self.lower_bounds = lower_bounds
         self.upper_bounds = upper_bounds
 
+    parameters = {
+        "schedule": options(*SCHEDULES),
+        "smoother": optional(options(*SMOOTHERS)),
+        "n_best": lambda value, name: is_named(value, "adaptive") or check_integer(value, name, 1),
+        "mu": auto_or(check_positive),
+        "kappa": auto_or(check_not_negative),
+        "lipschitz": auto_or(check_positive),
+        "inner_start": options("extrapolation", "previous", "prox_center"),
+        "inner_budget": optional(at_least(1)),
+    }
+
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        self._check()
         if lam == 0.0 and is_strong(self.schedule):
             raise ValueError(
                 f"schedule={self.schedule!r} needs lam > 0: for lam = 0 take 'const_nonstrong' or "
                 f"'adapt_nonstrong'"
             )
-        bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
-        blocks.reset(lam if lam > 0.0 else 1.0, bounds=bounds)
+        self._reset(blocks, lam if lam > 0.0 else 1.0)
         return _CasimirMethod(self, blocks, lam, rng, warm)
 
-    def _check(self):
-        check_choice(self.schedule, "schedule", SCHEDULES)
-        check_choice(self.inner_start, "inner_start", STARTS)
-        if self.smoother is not None:
-            check_choice(self.smoother, "smoother", SMOOTHERS)
-        if not _is(self.n_best, "adaptive"):
-            check_integer(self.n_best, "n_best", 1)
-        for name, check in (
-            ("mu", check_positive), ("kappa", check_not_negative), ("lipschitz", check_positive),
-        ):  # fmt: skip
-            if not _is(getattr(self, name), "auto"):
-                check(getattr(self, name), name)
-        if self.inner_budget is not None:
-            check_integer(self.inner_budget, "inner_budget", 1)
+
+def is_strong(name):
+    """Whether a schedule needs lam > 0."""
+    return not name.endswith("nonstrong")
 
 
-class SVRG(Solver):
-    """Stochastic variance-reduced gradient steps on smoothed maxima.
+def next_alpha(alpha, r, r_next, lam):
+    """The positive root of ``a^2 r_next = (1 - a) alpha^2 r + a lam``, without cancellation.
 
-    `Casimir` with kappa = 0 and smoothing that stays: n steps per pass from where the last one
-    ended.
+    With ``r = kappa + lam``, of this iteration and of the next, equation 27 of Pillutla et al.
+    """
+    square = alpha * alpha * r
+    s = square - lam
+    return 2.0 * square / (s + np.sqrt(s * s + 4.0 * square * r_next))
+
+
+def momentum(alpha, alpha_next, r, r_next):
+    """The coefficient beta of equation 29."""
+    square = alpha * alpha * r
+    return (1.0 - alpha) * alpha * r / (square + alpha_next * r_next)
+
+
+class Schedule:
+    """mu_k and kappa_k for k = 1, 2, ..., alpha_0 and the steps of alpha.
 
     Parameters
     ----------
-    smoother : {"l2", "entropy"} or None, default="l2"
-        See `Casimir`.
-    n_best : int or "adaptive", default=5
-        Outputs that "l2" mixes at most.
-    mu : float or "auto", default="auto"
-        Smoothing, in units of the task loss; "auto" is 0.1 times the largest loss of one part of an
-        output. The gap ends at about mu / 2 per sample.
-    lipschitz : float or "auto", default="auto"
-        Steps have length ``1 / (lipschitz + lam)``.
-    inner_budget : int or None, default=None
-        Steps per pass; None is the number of samples.
-    lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights; None takes what ``model.bounds()`` says, if anything.
-
-    See Also
-    --------
-    Casimir : With acceleration, and smoothing that falls.
-
-    References
-    ----------
-    .. [1] R. Johnson, T. Zhang, "Accelerating stochastic gradient descent using predictive variance
-       reduction", NIPS 2013.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn_fw.structured import SVRG, StructuredSVM
-    >>> X, y = load_iris(return_X_y=True)
-    >>> svm = StructuredSVM(solver=SVRG(), surrogate="crf", C=1.0, tol=1e-3, random_state=0)
-    >>> svm.fit(X, y).converged_
-    True
+    name : str
+        One of ``SCHEDULES``; those without "nonstrong" need lam > 0.
+    mu, kappa, lam : float
+        First smoothing, first proximal weight (0: no momentum), regularisation.
     """
 
-    trains = Casimir.trains
+    def __init__(self, name, mu, kappa, lam):
+        self.mu, self.kappa, self.lam = mu, kappa, lam
+        self.strong, self.adapts = is_strong(name), name.startswith("adapt")
+        root = np.sqrt(lam / (lam + kappa)) if lam > 0.0 else 0.0
+        self.decay = np.sqrt(1.0 - 0.5 * root)
+        self.alpha = root if self.strong else max(0.5 * (np.sqrt(5.0) - 1.0), root)
 
-    def __init__(
-        self,
-        *,
-        smoother="l2",
-        n_best=5,
-        mu="auto",
-        lipschitz="auto",
-        inner_budget=None,
-        lower_bounds=None,
-        upper_bounds=None,
-    ):
-        self.smoother = smoother
-        self.n_best = n_best
-        self.mu = mu
-        self.lipschitz = lipschitz
-        self.inner_budget = inner_budget
-        self.lower_bounds = lower_bounds
-        self.upper_bounds = upper_bounds
+    def mu_of(self, k):
+        """Smoothing of iteration k."""
+        if not self.adapts:
+            return self.mu
+        return self.mu * self.decay ** (k - 1) if self.strong else self.mu / k
 
-    def start(self, blocks, *, lam, tol, rng, warm=None):
-        schedule = "const" if lam > 0.0 else "const_nonstrong"
-        casimir = Casimir(schedule, kappa=0.0, inner_start="previous", **self.get_params())
-        return casimir.start(blocks, lam=lam, tol=tol, rng=rng, warm=warm)
+    def kappa_of(self, k):
+        """Proximal weight of iteration k."""
+        return self.kappa * k if self.adapts and not self.strong else self.kappa
+
+    def momentum_of(self, k):
+        """beta_k, after which alpha is alpha_k; to be asked for k = 1, 2, ... in turn."""
+        if self.kappa == 0.0:
+            return 0.0
+        r, r_next = self.kappa_of(k) + self.lam, self.kappa_of(k + 1) + self.lam
+        alpha = next_alpha(self.alpha, r, r_next, self.lam)
+        beta = momentum(self.alpha, alpha, r, r_next)
+        self.alpha = alpha
+        return beta
 
 
 class _CasimirMethod(IterativeMethod):
@@ -244,12 +238,12 @@ class _CasimirMethod(IterativeMethod):
         if warm is not None and warm.get("mu") and self.smoothing.kind in SMOOTHERS:
             self.smoothing = self.smoothing._replace(mu=min(self.mu, warm["mu"]))
         self._look(w)
-        self.measures = _is(settings.lipschitz, "auto")
+        self.measures = is_auto(settings.lipschitz)
         if self.measures:
             self.lipschitz = self._probed()
         else:
             self.lipschitz = float(settings.lipschitz)
-        own = _is(settings.kappa, "auto")
+        own = is_auto(settings.kappa)
         kappa = self._own_kappa() if own else float(settings.kappa)
         self.schedule = Schedule(settings.schedule, self.mu, kappa, lam)
         self.w = self.center = w
@@ -274,10 +268,10 @@ class _CasimirMethod(IterativeMethod):
             self.smoothing = Smoothing("loss", self.mu)
             return
         self.mu = settings.mu
-        if _is(self.mu, "auto"):
+        if is_auto(self.mu):
             falls = settings.schedule.startswith("adapt")
             self.mu = (FALLING if falls else FIXED) * self._unit()
-        few = _is(settings.n_best, "adaptive")
+        few = is_named(settings.n_best, "adaptive")
         n_best, limit = (5, MOST_OUTPUTS) if few else (settings.n_best, settings.n_best)
         if settings.smoother is None:
             self.smoothing = Smoothing(None)
@@ -470,7 +464,3 @@ class _CasimirMethod(IterativeMethod):
                 break
             self.lipschitz = min(self.lipschitz, 2.0 * report[2] / report[3])
         return self.lipschitz
-
-
-def _is(value, name):
-    return isinstance(value, str) and value == name

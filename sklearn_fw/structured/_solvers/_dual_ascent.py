@@ -2,20 +2,21 @@
 
 import numpy as np
 
-from ..._core.loop import IterativeMethod
-from ..._core.validation import check_choice, check_integer, check_positive, is_auto
+from ..._core.parameters import at_least, options
+from ..._core.validation import check_positive, is_auto
 from ..._kernels import lazy
-from ._base import Breakpoint, Solution, Solver, check_switch, numbers
+from ._base import Breakpoint, DualMethod, Solution, Solver, check_switch, numbers
 from ._compiled import accelerated, ascend_parts, sums_are_compiled
-from ._quasi_newton import QuasiNewton
 from ._variance_reduced import Smoothing, smooth_pass
 
 block_rules = lazy("structured.block_rules")
 
-SAMPLINGS = ("gap", "shuffle", "uniform")
 # Passes still to go from which quasi-Newton steps are quicker, and the share of the objective that
 # counts as the end where tol is less.
 MANY_PASSES, LEAST = 100, 1e-9
+# Of L-BFGS: pairs that are remembered, numbers in all of them, the share of the slope that a step
+# must gain, and how often a step is cut.
+PAIRS, NUMBERS, FALL, MOST_CUTS = 10, 50_000_000, 1e-4, 30
 
 
 @accelerated(ascend_parts, sums_are_compiled)
@@ -129,16 +130,19 @@ class DualAscent(Solver):
         self.early_exit = early_exit
         self.quasi_newton = quasi_newton
 
+    parameters = {
+        "sampling": options("gap", "shuffle", "uniform"),
+        "gap_degree": check_positive,
+        "gap_check": at_least(1),
+        "early_exit": check_positive,
+        "quasi_newton": check_switch,
+    }
+
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        check_choice(self.sampling, "sampling", SAMPLINGS)
-        check_positive(self.gap_degree, "gap_degree")
-        check_integer(self.gap_check, "gap_check", 1)
-        check_positive(self.early_exit, "early_exit")
-        check_switch(self.quasi_newton, "quasi_newton")
         return _AscentMethod(self, blocks, lam, tol, rng, warm)
 
 
-class _AscentMethod(IterativeMethod):
+class _AscentMethod(DualMethod):
     """The state of one run."""
 
     def __init__(self, settings, blocks, lam, tol, rng, warm):
@@ -154,10 +158,7 @@ class _AscentMethod(IterativeMethod):
         self.checked = None  # gap of the last certificate
         if warm is not None:
             self._warm_start(warm, lam)
-        self.check_first = warm is not None
-        self.passes_since_check = 0
-        self.passes_to_go = 0.0
-        self.last = None
+        self.check_first, self.passes_to_go = warm is not None, 0.0
 
     def _warm_start(self, warm, lam):
         blocks = self.blocks
@@ -179,25 +180,10 @@ class _AscentMethod(IterativeMethod):
         return float(blocks.weight @ found.values)
 
     def move_to(self, lam):
-        """Go on at another lam; the mass off the truth is scaled to the best dual value.
-
-        Between the weights as they are and the dual variables as they are, for a smaller lam.
-        """
-        blocks, old = self.blocks, self.blocks.lam
-        square = old**2 * float(blocks.w @ blocks.w)
-        if lam < old and square > 0.0:
-            share = min(max(self._dual_loss() * lam / square, lam / old), 1.0)
-            if share < 1.0:
-                self._scale(share)
-        blocks.lam = lam
-        self.rules = self.rules._replace(lam=lam)
-        blocks.refresh()
-        blocks.fill_gaps(np.full(blocks.n_blocks, np.inf), self.rules.gap_degree)
-        blocks.gaps.total[0] = 0.0
+        super().move_to(lam)
         if self.end is not None:
-            self.end = QuasiNewton(blocks, self.end.point.w)
+            self.end = QuasiNewton(self.blocks, self.end.point.w)
         self.bound, self.checked, self.passes_to_go = -np.inf, None, 0.0
-        self.last, self.passes_since_check = None, 0
 
     def breakpoint(self):
         """The point last certified, with what it proves at other lams."""
@@ -228,23 +214,16 @@ class _AscentMethod(IterativeMethod):
         """The present point."""
         return self.blocks.w if self.end is None else self.end.point.w
 
-    def step(self):
-        """One pass; a row when it ended with a certificate."""
-        if self.check_first:
-            self.check_first = False
-            return self.certify()
+    def run_pass(self):
+        """n visits, or a quasi-Newton step; True when a certificate is due."""
         if self.end is None and self._is_slow():
             self.end = QuasiNewton(self.blocks, self.blocks.w)
         if self.end is not None:
             self.end.step()
-            return self.certify()
-        self.last = None
+            return True
         self.passes_since_check += 1
         order, uniforms = self._order()
-        left = ascend_blocks(self.blocks, order, uniforms, self.rules, self.entropy)
-        if left < len(order) or self._is_check_due():
-            return self.certify()
-        return None
+        return ascend_blocks(self.blocks, order, uniforms, self.rules, self.entropy) < len(order)
 
     def _order(self):
         n, rng, sampling = self.blocks.n_blocks, self.rng, self.settings.sampling
@@ -256,12 +235,6 @@ class _AscentMethod(IterativeMethod):
         order = np.full(n, block_rules.BY_GAP)
         order[: len(unseen)] = rng.permutation(unseen)
         return order, rng.random_sample(n)
-
-    def _is_check_due(self):
-        if self.passes_since_check >= int(self.settings.gap_check):
-            return True
-        enough = float(self.settings.early_exit) * self.blocks.gap_limit(self.tol)
-        return self.blocks.gaps.value.sum() <= enough
 
     def _is_slow(self):
         """Whether dual ascent is, by its last two certificates."""
@@ -310,8 +283,63 @@ class _AscentMethod(IterativeMethod):
         if not dual <= self.bound:
             self.bound, self.bound_of = dual, u
 
-    def solution(self):
-        """The point last certified."""
-        if self.last is None:
-            self.certify()
-        return self.last
+
+class QuasiNewton:
+    """A point of an objective with a smooth surrogate, and steps from it to lower ones.
+
+    The objective is strongly convex, so that changes of gradients are never against the steps.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The training set, after `reset`.
+    w : ndarray of shape (n_weights,)
+        Where to start.
+    """
+
+    def __init__(self, blocks, w):
+        self.blocks = blocks
+        self.point = blocks.certify_smoothed(w.copy())
+        self.pairs = []  # (step, change of the gradient, their product)
+        self.most = int(np.clip(NUMBERS // blocks.n_weights, 3, PAIRS))
+        self.stuck = False  # whether rounding hides all further gain
+
+    def step(self):
+        """One step that lowers the objective, of one pass or a few."""
+        if self.stuck:
+            return
+        old, direction = self.point, self._direction()
+        slope = float(old.gradient @ direction)
+        if slope == 0.0:
+            self.stuck = True
+            return
+        length = 1.0 if self.pairs else min(1.0, 1.0 / np.sqrt(-slope))
+        for _ in range(MOST_CUTS):
+            new = self.blocks.certify_smoothed(old.w + length * direction)
+            if new.primal <= old.primal + FALL * length * slope:
+                break
+            # The lowest point of the parabola through both values with this slope.
+            excess = new.primal - old.primal - length * slope
+            length *= float(np.clip(-0.5 * length * slope / excess, 0.1, 0.5))
+        else:
+            self.stuck = not self.pairs
+            self.pairs = []  # minus the gradient next
+            return
+        step, change = new.w - old.w, new.gradient - old.gradient
+        product = float(step @ change)
+        if product > 0.0:
+            self.pairs = [*self.pairs[1 - self.most :], (step, change, product)]
+        self.point = new
+
+    def _direction(self):
+        """Minus the gradient times an estimate of the inverse of the curvature."""
+        direction, factors = -self.point.gradient, []
+        for step, change, product in reversed(self.pairs):
+            factors.append(step @ direction / product)
+            direction -= factors[-1] * change
+        if self.pairs:
+            _, change, product = self.pairs[-1]
+            direction *= product / (change @ change)
+        for (step, change, product), factor in zip(self.pairs, reversed(factors), strict=True):
+            direction += (factor - change @ direction / product) * step
+        return direction

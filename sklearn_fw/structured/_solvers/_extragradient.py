@@ -6,19 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.loop import IterativeMethod
-from ..._core.validation import (
-    check_choice,
-    check_flag,
-    check_integer,
-    check_not_negative,
-    check_positive,
-    check_strength,
-    is_auto,
-)
+from ..._core.parameters import at_least, optional, options, within
+from ..._core.validation import check_flag, check_positive, check_strength, is_auto
 from ..._kernels import lazy
+from ...projections import project_l2_ball
 from ._base import Breakpoint, Solution, Solver, check_bounds, numbers
 from ._visits import visit_blocks
-from ._weight_spaces import Ball, CrossPolytope, Ridge, Weights
 
 block_rules = lazy("structured.block_rules")
 
@@ -32,6 +25,17 @@ SAFETY, SHRINK, GROW = 0.8, 0.5, 1.5
 FORGIVEN = 1e-3
 # Weights of this size come from steps that are too long; steps of this size, from broken numbers.
 HUGE, TINY = 1e50, 1e-12
+
+
+def _word_or_positive(*words):
+    def check(value, name):
+        if isinstance(value, Real):
+            check_positive(value, name)
+        elif not (isinstance(value, str) and value in words):
+            known = " or ".join(map(repr, words))
+            raise ValueError(f"{name} must be {known} or a positive number, got {value!r}")
+
+    return check
 
 
 class Extragradient(Solver):
@@ -163,36 +167,30 @@ class Extragradient(Solver):
         self.lower_bounds = lower_bounds
         self.upper_bounds = upper_bounds
 
-    def _check(self):
-        check_choice(self.norm, "norm", {"l1", "l2"})
-        check_choice(self.z_geometry, "z_geometry", {"auto", "entropy", "euclidean"})
-        check_integer(self.gap_check, "gap_check", 1)
-        check_integer(self.first_passes, "first_passes", 0)
-        check_flag(self.restart, "restart")
-        check_flag(self.memory_efficient, "memory_efficient")
-        if not 0 <= check_not_negative(self.cut, "cut") < 1:
-            raise ValueError(f"cut must be a fraction below 1, got {self.cut}")
-        if self.radius is not None:
-            check_strength(self.radius, "radius")
-            if self.lower_bounds is not None or self.upper_bounds is not None:
-                raise ValueError(
-                    "radius and lower_bounds or upper_bounds exclude each other: set radius=None"
-                )
-        elif self.norm == "l1":
-            raise ValueError("norm='l1' needs a radius: set it, or norm='l2'")
-        for name, words in (("step_size", ("auto", "backtrack")), ("balance", ("auto",))):
-            value = getattr(self, name)
-            if isinstance(value, Real):
-                check_positive(value, name)
-            elif not (isinstance(value, str) and value in words):
-                known = " or ".join(map(repr, words))
-                raise ValueError(f"{name} must be {known} or a positive number, got {value!r}")
+    parameters = {
+        "radius": optional(check_strength),
+        "norm": options("l1", "l2"),
+        "z_geometry": options("auto", "entropy", "euclidean"),
+        "step_size": _word_or_positive("auto", "backtrack"),
+        "balance": _word_or_positive("auto"),
+        "first_passes": at_least(0),
+        "cut": within(0, 1, "left"),
+        "restart": check_flag,
+        "memory_efficient": check_flag,
+        "gap_check": at_least(1),
+    }
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         from .._problems._part_polytopes import polytopes_of
         from .._problems._polytopes import Entropy, Euclidean
 
-        self._check()
+        has_box = self.lower_bounds is not None or self.upper_bounds is not None
+        if self.radius is not None and has_box:
+            raise ValueError(
+                "radius and lower_bounds or upper_bounds exclude each other: set radius=None"
+            )
+        if self.radius is None and self.norm == "l1":
+            raise ValueError("norm='l1' needs a radius: set it, or norm='l2'")
         bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
         lam = lam if self.radius is None else 1.0
         blocks.reset(lam, bounds=bounds)
@@ -246,6 +244,128 @@ class _Start(NamedTuple):
     w: np.ndarray
     primal: float
     dual: float
+
+
+# ---- where the weights live ----------------------------------------------------------------------
+
+
+class Weights(NamedTuple):
+    """A point w, with its parameters where these are something else."""
+
+    w: np.ndarray
+    parameters: np.ndarray | None = None
+
+
+class Flat:
+    """Euclidean geometry of weights: steps are projected; their scale is that of Psi."""
+
+    lam, scale = 0.0, 1.0
+
+    def step(self, point, change):
+        """Prox step from a point."""
+        return Weights(self.project(point.w + change))
+
+    def divergence(self, a, b):
+        """Half the squared distance."""
+        return 0.5 * float(np.sum((a.w - b.w) ** 2))
+
+
+class Ridge(Flat):
+    """All weights, or those in a box, with a ridge penalty."""
+
+    def __init__(self, blocks):
+        self.blocks, self.lam, self.project = blocks, blocks.lam, blocks.clip
+        self.center = Weights(blocks.w.copy())
+
+    def set_out(self, center, gap):
+        """Start at a point with such a gap; returns D_w."""
+        self.center = center
+        # P grows by lam / 2 times the squared distance from its minimum.
+        self.distance = gap / self.lam
+        return self.distance
+
+    def dual(self, psi, loss):
+        """Minimum over w of the saddle function."""
+        return self.blocks.dual_value(psi / self.lam, loss)
+
+    def restricted_dual(self, psi, loss):
+        """The same over w within D_w of the start; None in a box."""
+        if self.blocks.bounded:
+            return None
+        w = self.center.w + project_l2_ball(
+            psi / self.lam - self.center.w, np.sqrt(2.0 * self.distance)
+        )
+        return float(0.5 * self.lam * (w @ w) - w @ psi + loss)
+
+
+class Ball(Flat):
+    """The l2 ball."""
+
+    def __init__(self, n_weights, radius):
+        self.radius, self.center = radius, Weights(np.zeros(n_weights))
+
+    def project(self, w):
+        """Nearest point of the ball."""
+        return project_l2_ball(w, self.radius)
+
+    def set_out(self, center, gap):
+        """Start at zero; returns D_w."""
+        return 0.5 * self.radius**2
+
+    def dual(self, psi, loss):
+        """Minimum over w of the saddle function."""
+        return float(loss - self.radius * self.dual_norm(psi))
+
+    def dual_norm(self, psi):
+        """The largest ``<w, psi>`` over the unit ball."""
+        return float(np.linalg.norm(psi))
+
+    restricted_dual = dual
+
+
+class CrossPolytope:
+    """The l1 ball as means of its corners and zero, measured by the entropy of their weights.
+
+    Point ``w = radius (p+ - p-)`` has parameters theta: the weights p are proportional to
+    ``(exp(theta), exp(-theta), 1)``.
+    """
+
+    lam = 0.0
+
+    def __init__(self, n_weights, radius):
+        self.radius = self.scale = radius
+        self.center = Weights(np.zeros(n_weights), np.zeros(n_weights))
+
+    def _weights(self, theta):
+        high = np.abs(theta).max(initial=0.0)
+        plus, minus, rest = np.exp(theta - high), np.exp(-theta - high), np.exp(-high)
+        total = plus.sum() + minus.sum() + rest
+        return (plus - minus) / total, high + np.log(total)
+
+    def step(self, point, change):
+        """Prox step from a point."""
+        theta = point.parameters + self.radius * change
+        return Weights(self.radius * self._weights(theta)[0], theta)
+
+    def divergence(self, a, b):
+        """Relative entropy of the weights of corners."""
+        linear = (a.parameters - b.parameters) @ a.w / self.radius
+        normalisers = self._weights(a.parameters)[1] - self._weights(b.parameters)[1]
+        return float(linear - normalisers)
+
+    def set_out(self, center, gap):
+        """Start at zero; returns D_w."""
+        return float(np.log(2 * len(self.center.w) + 1))
+
+    def dual(self, psi, loss):
+        """Minimum over w of the saddle function."""
+        return float(loss - self.radius * self.dual_norm(psi))
+
+    def dual_norm(self, psi):
+        """The largest ``<w, psi>`` over the unit ball."""
+        return float(np.abs(psi).max(initial=0.0))
+
+    restricted_dual = dual
 
 
 # ---- the method ----------------------------------------------------------------------------------

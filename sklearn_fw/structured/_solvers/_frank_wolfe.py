@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ..._core.validation import check_choice
+from ..._core.parameters import options
 from ...optim._frank_wolfe import _core as core
 from ...optim._frank_wolfe._steps import universal
-from ._base import STEP_SIZES, Solution, Solver, check_bounds, numbers
-from ._batch_steps import batch_line_search
+from ._base import STEP_SIZES, Solution, Solver, numbers
+from ._visits import batch_line_search
 
 
 class FrankWolfe(Solver):
@@ -44,12 +44,10 @@ class FrankWolfe(Solver):
         self.lower_bounds = lower_bounds
         self.upper_bounds = upper_bounds
 
+    parameters = {"step_size": options(*STEP_SIZES)}
+
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        check_choice(self.step_size, "step_size", STEP_SIZES)
-        bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
-        blocks.reset(lam, bounds=bounds)
-        if warm is not None:
-            blocks.restore(warm)
+        self._reset(blocks, lam, warm)
         return _BatchMethod(blocks, self.step_size == "line_search")
 
 

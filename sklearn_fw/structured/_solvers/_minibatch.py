@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from ..._core.loop import IterativeMethod
-from ..._core.validation import check_choice, check_integer, check_not_negative, is_auto
-from ._base import Solution, Solver, check_bounds, numbers
+from ..._core.parameters import at_least, auto_or, options
+from ..._core.validation import check_not_negative, is_auto
+from ._base import DualMethod, Solver
 from ._visits import revisit_rules, take_in, visit_blocks
 
-SAMPLINGS = ("gap", "shuffle")
 # Samples of a batch for each worker, and the share of all samples that a batch is at most.
 PER_WORKER, LARGEST_SHARE = 8, 0.1
 REPEATS = 2  # steps for each sample of a batch
@@ -92,17 +91,16 @@ class MinibatchFrankWolfe(Solver):
         self.lower_bounds = lower_bounds
         self.upper_bounds = upper_bounds
 
+    parameters = {
+        "batch_size": auto_or(at_least(1)),
+        "sampling": options("gap", "shuffle"),
+        "cache_size": at_least(2),
+        "gap_check": at_least(1),
+        "early_exit": check_not_negative,
+    }
+
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        if not is_auto(self.batch_size):
-            check_integer(self.batch_size, "batch_size", 1)
-        check_choice(self.sampling, "sampling", SAMPLINGS)
-        check_integer(self.cache_size, "cache_size", 2)
-        check_integer(self.gap_check, "gap_check", 1)
-        check_not_negative(self.early_exit, "early_exit")
-        bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
-        blocks.reset(lam, capacity=int(self.cache_size), bounds=bounds)
-        if warm is not None:
-            blocks.restore(warm)
+        self._reset(blocks, lam, warm, capacity=int(self.cache_size))
         return _Method(self, blocks, tol, rng, warm is not None)
 
     def _size_for(self, blocks):
@@ -115,31 +113,17 @@ class MinibatchFrankWolfe(Solver):
         return min(PER_WORKER * n_workers, most, blocks.n_blocks)
 
 
-class _Method(IterativeMethod):
+class _Method(DualMethod):
     """The state of one run; `_loop.drive` calls `step` for every pass."""
 
     def __init__(self, settings, blocks, tol, rng, check_first):
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
         self.rules, self.size = revisit_rules(blocks.lam), settings._size_for(blocks)
-        self.check_first, self.n_passes, self.last = check_first, 0, None
+        self.check_first = check_first
 
-    def step(self):
-        """n oracle calls, batch after batch; a row when a certificate follows."""
-        if self.check_first:
-            self.check_first = False
-            return self.certify()
-        is_done = self._pass()
-        self.n_passes += 1
-        enough = float(self.settings.early_exit) * self.blocks.gap_limit(self.tol)
-        if is_done or self.n_passes >= self.settings.gap_check:
-            return self.certify()
-        if self.blocks.gaps.value.sum() <= enough:
-            return self.certify()
-        self.last = None
-        return None
-
-    def _pass(self):
-        """True when no sample has a gap left."""
+    def run_pass(self):
+        """n oracle calls, batch after batch; True when no sample has a gap left."""
+        self.passes_since_check += 1
         n, n_asked = self.blocks.n_blocks, 0
         queue = self.rng.permutation(n) if self.settings.sampling == "shuffle" else None
         while n_asked < n:
@@ -167,21 +151,3 @@ class _Method(IterativeMethod):
             take_in(blocks, i, answer, self.rules)
         order = np.concatenate([self.rng.permutation(batch) for _ in range(REPEATS)])
         visit_blocks(blocks, order, np.zeros(len(order)), self.rules)
-
-    def certify(self):
-        """Exact gap pass at the iterate, and the numbers that it gives."""
-        blocks, estimate = self.blocks, float(self.blocks.gaps.value.sum())
-        self.n_passes = 0
-        blocks.refresh()
-        self.last = blocks.certify()
-        blocks.set_gaps(self.last.sweep)
-        return numbers(self.last, blocks, estimate)
-
-    def weights(self):
-        """The point of the moment."""
-        return self.blocks.w
-
-    def solution(self):
-        """The point last certified."""
-        point = self.last
-        return Solution(point.w.copy(), point.primal, point.dual, point.gap, self.blocks.gaps.value)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..._core.loop import IterativeMethod
-from ..._core.validation import check_choice, check_flag, check_integer, check_strength
+from ..._core.parameters import at_least, options
+from ..._core.validation import check_choice, check_flag, check_strength
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import open_loop_step
 from ._base import Breakpoint, Solution, Solver, numbers
@@ -13,6 +14,20 @@ block_saddle = lazy("structured.block_saddle")
 
 # Share of the passes by whose number steps shrink that still counts after the radius has changed.
 KEPT = 0.5
+
+
+def _check_step_size(value, name):
+    reasons = {
+        "line_search": "cycles on bilinear saddle points",
+        "adaptive": "needs strong convexity on both sides, which hinges lack",
+        "heuristic": "needs strong convexity on both sides, which hinges lack",
+    }
+    if isinstance(value, str) and value in reasons:
+        raise ValueError(
+            f"{name}={value!r} {reasons[value]}: take 'universal' or 'fictitious'; "
+            f"sklearn_fw.optim.solve_saddle_point has it for problems that allow it"
+        )
+    check_choice(value, name, {"universal", "fictitious"})
 
 
 class SaddlePointFrankWolfe(Solver):
@@ -84,25 +99,17 @@ class SaddlePointFrankWolfe(Solver):
         self.step_size = step_size
         self.gap_check = gap_check
 
+    parameters = {
+        "radius": check_strength,
+        "norm": options("l1", "l2"),
+        "block": check_flag,
+        "step_size": _check_step_size,
+        "gap_check": at_least(1),
+    }
+
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        check_strength(self.radius, "radius")
-        check_choice(self.norm, "norm", {"l1", "l2"})
-        check_flag(self.block, "block")
-        known = isinstance(self.step_size, str)
-        if known and self.step_size in ("line_search", "adaptive", "heuristic"):
-            reason = {
-                "line_search": "cycles on bilinear saddle points",
-                "adaptive": "needs strong convexity on both sides, which hinges lack",
-                "heuristic": "needs strong convexity on both sides, which hinges lack",
-            }[self.step_size]
-            raise ValueError(
-                f"step_size={self.step_size!r} {reason}: take 'universal' or 'fictitious'; "
-                f"sklearn_fw.optim.solve_saddle_point has it for problems that allow it"
-            )
-        check_choice(self.step_size, "step_size", {"universal", "fictitious"})
         if self.block and self.step_size != "universal":
             raise ValueError("step_size must be 'universal' when block=True")
-        check_integer(self.gap_check, "gap_check", 1)
         blocks.reset(1.0)
         if warm is not None:
             blocks.restore(warm)

@@ -92,7 +92,11 @@ class Subgradient(Solver):
     Parameters
     ----------
     averaging : bool, default=True
-        Return the average of the iterates with weights proportional to their number.
+        Return the average of the iterates with weights proportional to their number, or equal
+        weights for the perceptron.
+    perceptron : bool, default=False
+        Make the steps of the structured perceptron [2]_: no loss, no regularization, and ``C`` only
+        in the reported objective; a strong quick baseline, ``solver="perceptron"``.
 
     See Also
     --------
@@ -106,6 +110,7 @@ class Subgradient(Solver):
     ----------
     .. [1] S. Lacoste-Julien, M. Schmidt, F. Bach, "A simpler approach to obtaining an O(1/t)
        convergence rate for the projected stochastic subgradient method", 2012.
+    .. [2] M. Collins, "Discriminative training methods for hidden Markov models", EMNLP 2002.
 
     Examples
     --------
@@ -115,44 +120,13 @@ class Subgradient(Solver):
     """
 
     certified = False
-    _subgradient = True  # else the perceptron
+    parameters = {"averaging": check_flag, "perceptron": check_flag}
 
-    def __init__(self, *, averaging=True):
+    def __init__(self, *, averaging=True, perceptron=False):
         self.averaging = averaging
+        self.perceptron = perceptron
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        check_flag(self.averaging, "averaging")
         return _PrimalMethod(
-            blocks, lam, rng, subgradient=self._subgradient, averaging=self.averaging
+            blocks, lam, rng, subgradient=not self.perceptron, averaging=self.averaging
         )
-
-
-class Perceptron(Subgradient):
-    """Averaged structured perceptron: no loss, no regularisation, a strong quick baseline.
-
-    Parameters
-    ----------
-    averaging : bool, default=True
-        Return the mean of the iterates.
-
-    See Also
-    --------
-    BlockFrankWolfe : Maximises the margin, with a certificate.
-
-    Notes
-    -----
-    Runs ``max_iter`` passes in random order; ``tol`` is not used, and ``C`` only in the reported
-    objective.
-
-    References
-    ----------
-    .. [1] M. Collins, "Discriminative training methods for hidden Markov models", EMNLP 2002.
-
-    Examples
-    --------
-    >>> from sklearn_fw.structured import Perceptron
-    >>> Perceptron()
-    Perceptron()
-    """
-
-    _subgradient = False

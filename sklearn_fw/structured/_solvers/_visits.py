@@ -4,6 +4,7 @@ Decisions are those of `_kernels.structured.block_rules`.
 """
 
 from ..._kernels import lazy
+from ..._kernels.common.step_rules import short_step
 from ._compiled import accelerated, asks_for_labels, visit_parts
 
 block_rules = lazy("structured.block_rules")
@@ -192,3 +193,31 @@ def revisit_rules(lam):
         lam, block_rules.PAIRWISE, line_search=True, explicit=True, use_cache=True, cache_f=0.0,
         cache_nu=0.0, gap_degree=1.0,
     )  # fmt: skip
+
+
+# ---- steps of all blocks at once -----------------------------------------------------------------
+
+
+def batch_line_search(blocks, answers):
+    """The best step towards the corner that all answers of a sweep form together."""
+    lam, v, w = blocks.lam, blocks.v, blocks.w
+    v_s, l_s = blocks.corner_of(answers)
+    slope = lam * ((v - v_s) @ w) - blocks.loss.sum() + l_s
+    return short_step(slope, lam * ((v - v_s) @ (v - v_s)), 1.0)
+
+
+def batch_step(blocks, certificate):
+    """A step of all blocks by `batch_line_search`."""
+    gamma = batch_line_search(blocks, certificate.sweep.answers)
+    if gamma == 0.0:
+        return 0.0
+    before, loss_before = blocks.v.copy(), blocks.loss.sum()
+    blocks.step_towards(certificate.sweep.answers, gamma)
+    blocks.refresh()
+    if blocks.moments.size:
+        # The step counts as one more iterate of the average.
+        blocks.counts[block_rules.VISITS] += 1
+        visit = float(blocks.counts[block_rules.VISITS])
+        blocks.moments += 0.5 * visit * (visit - 1.0) * (blocks.v - before)
+        blocks.loss_moment += 0.5 * visit * (visit - 1.0) * (blocks.loss.sum() - loss_before)
+    return gamma
