@@ -92,6 +92,8 @@ def of_domains():
         },
     }.items():  # fmt: skip
         given = functools.partial(copy.deepcopy, params)
+        if cls is domains.Spectrahedron:
+            x, gradient = x[:1] * 5, gradient[:1]
         arguments = {"start": {}, "lmo": {"gradient": gradient}}
         if cls.can_refine:
             arguments["lmo"] |= {"start": None, "accuracy": 0.1}
