@@ -6,7 +6,7 @@
   test-plain    run the quick tests as plain Python, without the compiler
   lint          check format, style, spelling and docstrings; lint --fix repairs what it can
   docs          build the documentation and its gallery into docs/_build/html
-  fuzz [N]      call everything with damaged arguments, N times; repeat one with --case SEED:INDEX
+  fuzz [N]      call everything with corrupted arguments, N times; repeat one with --case SEED:INDEX
   bench NAME    run examples/benchmarks/NAME.py; without a name, list them
   test-oldest   run the tests with the oldest versions that pyproject.toml allows
 
@@ -179,7 +179,7 @@ def bench(args):
 
 
 def fuzz(args):
-    return call(environment("test"), ROOT / "tests" / "hostile" / "fuzz.py", *args)
+    return call(environment("test"), ROOT / "tests" / "fuzz" / "run.py", *args)
 
 
 COMMANDS = {

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from _networks import TagNetwork
-from sklearn_fw.datasets import make_ising_clique
+from sklearn_fw.datasets import make_ising
 from sklearn_fw.linear_model import (
     AsagaClassifier,
     AsagaRegressor,
@@ -65,7 +65,7 @@ def linear(estimator, n_classes=None):
 
 
 def marginals(estimator):
-    return estimator.fit(make_ising_clique(5, coupling=1.0, random_state=0))
+    return estimator.fit(make_ising("clique", 5, coupling=1.0, random_state=0))
 
 
 def learning():

@@ -32,25 +32,34 @@ def pytest_addoption(parser):
     )
 
 
-class ClosedFigures:
-    """Close all figures after each test and doctest; many open ones are a warning."""
+class Everywhere:
+    """Hooks for the package, too: those of this file alone are for its folder."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path):
+        """Look for doctests where there are any: importing every module takes seconds."""
+        collectors = yield
+        is_test = ROOT / "tests" in file_path.parents
+        if is_test or b">>> " not in file_path.read_bytes():
+            return [c for c in collectors if type(c).__name__ != "DoctestModule"]
+        return collectors
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_teardown(self):
+        """Close all figures after each test and doctest; many open ones are a warning."""
         if plt := sys.modules.get("matplotlib.pyplot"):
             plt.close("all")
 
 
 def pytest_configure(config):
-    config.pluginmanager.register(ClosedFigures())
+    config.pluginmanager.register(Everywhere())
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Mark the tests that need an extra: those that take the fixture `extra`, also by others."""
     for item in items:
-        # scikit-learn's checks of array libraries import these without asking a fixture.
-        if "extra" in getattr(item, "fixturenames", ()) or "check_array_api" in item.name:
+        if "extra" in getattr(item, "fixturenames", ()):
             item.add_marker("extras")
 
 

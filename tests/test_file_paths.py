@@ -3,7 +3,6 @@
 import pytest
 
 from sklearn_fw.datasets import (
-    fetch_conll2000,
     load_conll,
     load_conll2000,
     load_mrf_instances,
@@ -26,7 +25,7 @@ PATHS = {
     "load_mrf_instances": (load_mrf_instances, "data_home"),
     "load_ocr_letters": (load_ocr_letters, "data_home"),
     "load_word_alignment": (load_word_alignment, "data_home"),
-    "fetch_conll2000": (lambda p: fetch_conll2000(p, download_if_missing=False), "data_home"),
+    "load_conll2000, download": (lambda p: load_conll2000(p, download=True), "data_home"),
     "load_uai": (load_uai, "path"),
     "from_uai": (PairwiseMRF.from_uai, "path"),
     "read_uai_evidence": (read_uai_evidence, "path"),

@@ -59,8 +59,8 @@ def test_learning_never_gets_worse():
 
 # Sweeps of one compiled call, of which nothing is seen in between.
 ONE_CALL = {
-    "BayesPointMachine", "DiscreteCCA", "EPIntervalRegressor", "EPOrdinalClassifier",
-    "EPProbitClassifier", "MixedCCA", "NonGaussianCCA", "TruncatedGaussian",
+    "BayesPointMachine", "EPIntervalRegressor", "EPOrdinalClassifier", "EPProbitClassifier",
+    "MultiViewCCA", "TruncatedGaussian",
 }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ PROMISED = [
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
 def test_all_is_sorted_and_resolves(module):
+    assert (module.__doc__ or "").strip()
     names = list(module.__all__)
     assert names == sorted(set(names), key=lambda name: (not name.isupper(), name))
     assert set(names) <= set(dir(module))
@@ -32,18 +33,12 @@ def test_all_is_sorted_and_resolves(module):
         assert getattr(module, name) is not None
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
-def test_modules_have_docstrings(module):
-    assert (module.__doc__ or "").strip()
-
-
-@pytest.mark.parametrize("obj", [pytest.param(obj, id=name) for name, obj in public_objects()])
-def test_public_objects_have_docstrings(obj):
-    assert (inspect.getdoc(obj) or "").strip()
-    if inspect.isclass(obj):
-        for method, function in vars(obj).items():
+def test_public_objects_have_docstrings():
+    for name, obj in public_objects():
+        assert (inspect.getdoc(obj) or "").strip(), name
+        for method, function in vars(obj).items() if inspect.isclass(obj) else ():
             if inspect.isfunction(function) and not method.startswith("_"):
-                assert (inspect.getdoc(getattr(obj, method)) or "").strip(), method
+                assert (inspect.getdoc(getattr(obj, method)) or "").strip(), f"{name}.{method}"
 
 
 def test_promised_names_stand_at_the_front_door():

@@ -243,8 +243,7 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
     Returns
     -------
     path : RegularizationPath
-        `sklearn_fw.structured.StructuredPath`, `sklearn_fw.structured.RadiusPath` or
-        `sklearn_fw.linear_model.LinearPath`.
+        `sklearn_fw.structured.StructuredPath` or `sklearn_fw.linear_model.LinearPath`.
 
     Warns
     -----

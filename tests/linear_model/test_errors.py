@@ -19,7 +19,7 @@ from sklearn_fw.linear_model import (
 from sklearn_fw.losses import Huber, SmoothHinge
 from sklearn_fw.optim import Asaga, Saga, Svrg, minimize_frank_wolfe
 from sklearn_fw.penalties import Box, GroupLasso, L2Ball, Simplex
-from sklearn_fw.structured import QuadraticSurrogateClassifier
+from sklearn_fw.surrogates import QuadraticSurrogateClassifier
 
 N, D = 30, 4
 GROUP = GroupLasso([[0, 1]])

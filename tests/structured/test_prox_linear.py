@@ -17,7 +17,7 @@ from sklearn_fw.structured import (
     ScoreModel,
     StructuredSVM,
 )
-from sklearn_fw.structured._prox_linear._score_model import CheckedScores
+from sklearn_fw.structured._prox_linear._scores import CheckedScores
 
 FORMS = ("none", "shared", "own", "edges")
 ignore_budget = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -373,7 +373,7 @@ def test_what_is_no_score_model(model):
         ({"C": 0.0}, "C == 0"),
         ({"eta": 0.0}, "eta == 0"),
         ({"eta": "large"}, "eta"),
-        ({"tol": -1.0}, "tol must"),
+        ({"tol": -1.0}, "tol == "),
         ({"max_iter": 0}, "max_iter == 0"),
         ({"task_loss": "zero_one"}, "zero_one"),
         ({"oracle": "nothing"}, "nothing"),

@@ -16,7 +16,7 @@ from ..._core.validation import (
     is_auto,
 )
 from ..._kernels import lazy
-from ._base import Solution, Solver, check_bounds, numbers
+from ._base import Breakpoint, Solution, Solver, check_bounds, numbers
 from ._visits import visit_blocks
 from ._weight_spaces import Ball, CrossPolytope, Ridge, Weights
 
@@ -189,8 +189,8 @@ class Extragradient(Solver):
                 raise ValueError(f"{name} must be {known} or a positive number, got {value!r}")
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        from .._blocks._geometries import Entropy, Euclidean
-        from .._blocks._polytopes import polytopes_of
+        from .._problems._part_polytopes import polytopes_of
+        from .._problems._polytopes import Entropy, Euclidean
 
         self._check()
         bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
@@ -415,9 +415,7 @@ class _Method(IterativeMethod):
 
     def breakpoint(self):
         """The best average, with what it proves at other radii."""
-        from .._paths._radius_pieces import SolvedBall
-
-        return SolvedBall(self.space.radius, self.best_w.copy(), self.primal, self.gap)
+        return Breakpoint(self.space.radius, self.best_w.copy(), self.primal, self.gap)
 
     # ---- certificates ----------------------------------------------------------------------------
 
