@@ -41,8 +41,7 @@ def test_comparators_reach_the_optimum(program, name, n_jobs):
     best = minimize_saga(X, y, **settings, solver="newton", tol=1e-12).fun
     solver = program("_comparators").COMPARATORS[name]()
     found = minimize_saga(X, y, **settings, solver=solver, tol=1e-7, max_iter=500, n_jobs=n_jobs)
-    assert -1e-12 <= found.fun - best <= (1e-2 if name == "hogwild" else 1e-7)
-    assert found.success == (name != "hogwild")
+    assert -1e-12 <= found.fun - best <= (1e-5 if name == "hogwild" else 1e-7)
 
 
 @pytest.mark.parametrize("variant", ["q_saga", "n_saga"])
@@ -85,6 +84,7 @@ def test_shared_slopes_stay_within_epsilon(program):
     assert far["epsilon_n_saga"] < 0.1 * far["shared_n_saga"]
 
 
+@pytest.mark.filterwarnings("ignore:no theorem covers")
 def test_delays(program):
     """None is the method on one thread, bit by bit; very long ones ruin steps of usual length."""
     rng = np.random.default_rng(1)

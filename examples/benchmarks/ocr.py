@@ -23,7 +23,6 @@ from sklearn_fw.structured import (
     BlockFrankWolfe,
     ChainModel,
     FrankWolfe,
-    Perceptron,
     StructuredSVM,
     Subgradient,
 )

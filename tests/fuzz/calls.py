@@ -276,7 +276,7 @@ UNCALLED = {
     r"alignment\.KnowledgeBase\.from_(frame|networkx|rdf_nt)": (
         "readers of tables, graphs and files; alignment/test_knowledge_base.py damages these"
     ),
-    r"optim\.(experimental\.)?\w+\.(check|make_engine|make_run|start)": (
+    r"optim\.\w+\.(check|make_engine|make_run|start)": (
         "called by the loop with objects of its own; the solver stands for them in minimize_saga"
     ),
     r"structured\.\w+\.start": (
@@ -300,7 +300,7 @@ UNCALLED = {
     r"optim\.objectives\.\w+\.(image|slopes|adjoint|adjoint_in|inner)": (
         "called in every iteration, with arrays of methods that have checked them"
     ),
-    r"optim\.objectives\.(Composite|Logistic)\.curvature": (
+    r"optim\.objectives\.Composite\.curvature": (
         "called in every iteration, with arrays of methods that have checked them"
     ),
     r"optim\.objectives\.Objective(\.\w+)?": "abstract; `Tilted` stands for it",

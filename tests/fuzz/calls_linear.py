@@ -57,9 +57,7 @@ def weights(n=20):
 
 GROUPS = {"groups dates half complex_entries": "labels of any kind"}
 SOLVERS = [
-    "asaga", "sparse_saga", "lagged_saga", "sag", "svrg", "fista", "sdca", "newton", "auto",
-    "newton_cg", "hogwild", "asyspcd", "n_saga", "epsilon_n_saga", "loopless_svrg", "q_saga",
-    "shared_n_saga", "kromagnon",
+    "asaga", "sparse_saga", "lagged_saga", "sag", "svrg", "sdca", "newton", "auto", "newton_cg",
 ]  # fmt: skip
 OBJECTS = [
     lambda: penalties.GroupLasso([[0, 1], [2]], l1=0.1, l2=0.1),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sklearn_fw.optim.domains import L1Ball, NuclearNormBall, Product, Spectrahedron
+from sklearn_fw.optim.domains import NuclearNormBall, Spectrahedron
 from sklearn_fw.optim.domains._sets import domain_of
 from sklearn_fw.optim.domains._spectral import largest_eigenpair
 
@@ -183,18 +183,6 @@ def test_bounds_hold_for_bad_guesses(rng):
         assert found.bound >= 1.2
     assert found.bound <= 1.2 * (1 + 1e-8)
     assert abs(found.vector @ basis[:, -1]) == pytest.approx(1.0, abs=1e-6)
-
-
-def test_products_hand_on_what_they_get(rng):
-    both = Product(NuclearNormBall((30, 40)), L1Ball(3), Spectrahedron(20))
-    assert both.can_refine
-    assert not Product(L1Ball(3)).can_refine
-    gradient = rng.standard_normal(both.size)
-    loose = both.lmo(gradient)
-    tight = both.lmo(gradient, start=loose, accuracy=1e-9)
-    assert loose.dot(gradient) - loose.bound > 0.1
-    assert -1e-12 <= tight.dot(gradient) - tight.bound <= 1e-9
-    assert both.lmo(gradient, start=both.domains[0].start()).key == loose.key
 
 
 def test_names():

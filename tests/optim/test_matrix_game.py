@@ -134,14 +134,6 @@ def test_pure_equilibrium():
         assert slope == pytest.approx(-power, abs=0.05)
 
 
-def test_start_from_a_result(rng):
-    M = rng.normal(size=(4, 5))
-    first = solve_matrix_game(M, tol=0, max_iter=50)
-    result = solve_matrix_game(M, tol=0, max_iter=1, start=first)
-    np.testing.assert_array_equal(result.x, first.x_last)
-    assert result.upper == pytest.approx(first.upper_last, rel=1e-14)
-
-
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e12])
 def test_rounding_of_the_bounds_is_no_error(scale, rng):
     """Single points and numbers that cancel: the bounds meet, and rounding lets them cross."""

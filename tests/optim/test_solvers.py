@@ -186,14 +186,6 @@ def test_all_solvers_reach_the_optimum(problem):
         assert run.n_updates > 0
 
 
-@pytest.mark.parametrize("solver", ["asaga", "svrg", "saga", "sag", "sdca"])
-def test_one_seed_one_result(solver):
-    problem = PROBLEMS["ridge"]
-    coefs = [run_on(problem.build(), solver, seed=s, tol=1e-3)[0].best.coef for s in (1, 1, 2)]
-    assert np.array_equal(coefs[0], coefs[1])
-    assert not np.array_equal(coefs[0], coefs[2])
-
-
 @pytest.mark.parametrize(
     "solver",
     [
