@@ -243,9 +243,9 @@ def map_sets(quick):
     for name in names:
         mrf = competition("MAP", name)
         if mrf is not None:
-            from sklearn_fw.random_fields import read_uai_solution
+            from sklearn_fw.random_fields import load_uai
 
-            labels = read_uai_solution(folder() / "uai" / "MAP" / f"{name}.uai.MAP")
+            labels = load_uai(folder() / "uai" / "MAP" / f"{name}.uai.MAP", "solution")
             yield f"UAI {name}", mrf, [float(mrf.score(labels[None])[0])]
 
 

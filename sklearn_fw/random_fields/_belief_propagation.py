@@ -18,7 +18,7 @@ from .._kernels import lazy
 from ._choice import NOTHING_ALLOWED, Inference, Request
 from ._estimator import MarginalsEstimator
 from ._objective import make_layout, parts_in_time, uniform_marginals
-from ._spanning_trees import TreeChoice, matrix_tree_edge_probabilities, starting_rho
+from ._spanning_trees import TreeChoice, spanning_tree_probabilities, starting_rho
 
 belief_propagation = lazy("graphs.belief_propagation")
 
@@ -473,7 +473,7 @@ def away_from_zero(mrf, rho):
     """The nearest edge probabilities towards those of uniform spanning trees that are not tiny."""
     if not np.any(rho < MIN_RHO):
         return rho
-    uniform = matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables)
+    uniform = spanning_tree_probabilities(mrf.edges, mrf.n_variables)
     floor = np.minimum(MIN_RHO, uniform / 2)
     low = rho < floor
     share = np.max((floor - rho)[low] / (uniform - rho)[low], initial=0.0)

@@ -404,7 +404,7 @@ def padded(mrf, marginals):
 def from_pairwise(field, merged, pairwise, marginals):
     """Marginals of a factor graph from those of the field of pairs that `merge` of it became."""
     nodes = iter(pairwise.node_blocks(marginals)[field.n_variables :])
-    edges, found, holders = iter(pairwise.edge_blocks(marginals)), {}, {}
+    edges, found, holders = iter(pairwise.factor_blocks(marginals)), {}, {}
     for scope, table in zip(merged.scopes, merged.tables):
         if len(scope) == 2:
             found[scope] = next(edges)

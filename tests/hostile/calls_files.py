@@ -218,9 +218,9 @@ def entries():
             variants={"form": ["graph", "edge_features"]},
         ),
         *function(random_fields.load_bif, lambda: {"path": folder() / "net.bif"}),
-        *function(random_fields.load_uai, lambda: {"path": folder() / "field.uai"}),
-        *function(random_fields.read_uai_evidence, lambda: {"path": folder() / "field.uai.evid"}),
-        *function(random_fields.read_uai_solution, lambda: {"path": folder() / "field.uai.MAR"}),
+        *function(
+            random_fields.load_uai, lambda: {"path": folder() / "field.uai", "kind": "field"}
+        ),
         *function(
             random_fields.save_bif,
             lambda: {
@@ -231,21 +231,11 @@ def entries():
         ),
         *function(
             random_fields.save_uai,
-            lambda: {"mrf": field(), "path": str(files.fresh_folder() / "out.uai")},
-            allows=WRITTEN,
-        ),
-        *function(
-            random_fields.save_uai_evidence,
-            lambda: {"observed": {0: 1}, "path": str(files.fresh_folder() / "out.evid")},
-            allows=WRITTEN,
-        ),
-        *function(
-            random_fields.save_uai_solution,
             lambda: {
-                "solution": np.array([[0.5, 0.5], [0.25, 0.75]]),
+                "data": np.array([[0.5, 0.5], [0.25, 0.75]]),
                 "path": str(files.fresh_folder() / "out.MAR"), "kind": "auto",
             },
-            variants={"kind": ["MAR"], "solution": [1.5, np.array([0, 1])]},
-            allows={**WRITTEN, ("solution", "no_axis"): "a number is log Z"},
+            variants={"kind": ["MAR"], "data": [1.5, np.array([0, 1]), {0: 1}, field()]},
+            allows={**WRITTEN, ("data", "no_axis"): "a number is log Z"},
         ),
     ]  # fmt: skip

@@ -363,7 +363,7 @@ def of_field():
     arguments = {
         **shared_arguments(mrf),
         "check_labels": {"X": states()}, "complete": {"X": states()},
-        "edge_blocks": {"flat": theta}, "flatten": {"node": node, "edge": edge},
+        "flatten": {"node": node, "edge": edge},
         "parts": {"X": states()}, "score": {"X": states()}, "scores": {"theta": theta},
         "to_ising": {}, "to_networkx": {},
         "from_ising": {
@@ -460,14 +460,12 @@ def entries():
             random_fields.edge_mutual_information, lambda: {"mu": mu.copy(), "mrf": field()}
         ),
         *function(
-            random_fields.matrix_tree_edge_probabilities,
-            lambda: {"edges": edges.copy(), "n_variables": 3, "weights": np.ones(3)},
-        ),
-        *function(
-            random_fields.sampled_edge_probabilities,
+            random_fields.spanning_tree_probabilities,
             lambda: {
-                "edges": edges.copy(), "n_variables": 3, "n_trees": 20, "random_state": 0,
+                "edges": edges.copy(), "n_variables": 3, "weights": np.ones(3), "n_trees": None,
+                "random_state": 0,
             },
+            allows={("random_state", "*"): "for trees that are drawn"},
         ),
         *function(
             inference.resolve_oracle,
@@ -476,13 +474,7 @@ def entries():
             allows={("default", "*"): "used for oracle='auto'"},
         ),
         *function(inference.time_left, dict),
-        *function(random_fields.trw_gradient, lambda: copy.deepcopy(of_mu)),
         *function(random_fields.trw_objective, lambda: copy.deepcopy(of_mu)),
-        *build(
-            random_fields.MAPResult,
-            lambda: {"labels": START.copy(), "value": 1.0, "bound": 1.0, "choice": "x"},
-            allows={("*", "*"): "a tuple that holds an answer"},
-        ),
         *build(
             random_fields.MarginalsDisplay,
             lambda: {"marginals": np.full((3, 2), 0.5), "name": "x"},
