@@ -89,7 +89,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         inference, name = self.infer(field, request), f"{type(self).__name__}.infer"
         if not isinstance(inference, Inference):
             raise TypeError(f"{name} must return an Inference, got {type(inference).__name__}")
-        inference.check(field.theta, name)
+        inference._check(field.theta, name)
         return inference
 
     def _allowed(self, field, share=0.5):

@@ -156,6 +156,7 @@ class FactorGraph(Conditioning, Naming, Networks):
     def _fill(self, unary, scopes, tables, constant):
         """Set all that follows from blocks that were checked."""
         self.scopes, self.constant = scopes, constant
+        self._shapes = [table.shape for table in tables]
         self.variables, self.evidence = np.arange(len(unary)), {}
         self.node_start = starts_of(self.n_states)
         sizes = np.array([table.size for table in tables], np.int64)
@@ -223,9 +224,8 @@ class FactorGraph(Conditioning, Naming, Networks):
             One for each factor, with an axis for each variable of its scope.
         """
         flat = self._flat(flat, "flat")
-        shapes = [tuple(self.n_states[list(scope)]) for scope in self.scopes]
         starts = neighbours(self.factor_start)
-        return [flat[a:b].reshape(shape) for (a, b), shape in zip(starts, shapes)]
+        return [flat[a:b].reshape(shape) for (a, b), shape in zip(starts, self._shapes)]
 
     def _flat(self, flat, name, size=None):
         """A vector like ``theta``, of any kind of numbers; what it holds is not looked at."""
