@@ -14,10 +14,9 @@ from sklearn_fw.inference import (
     ICM,
     MILP,
     TRWS,
-    AlphaBetaSwap,
-    AlphaExpansion,
     Assignment,
     BranchAndBound,
+    CutMoves,
     Elimination,
     Enumeration,
     IteratedLocalSearch,
@@ -187,8 +186,7 @@ ODD = [2.5, "3", b"3", np.nan, np.inf, None, [], 1 + 1j, np.array([1, 2])]
 @pytest.mark.parametrize(
     "oracle, name",
     [
-        (AlphaBetaSwap, "max_iter"),
-        (AlphaExpansion, "max_iter"),
+        (CutMoves, "max_iter"),
         (ICM, "max_iter"),
         (TRWS, "max_iter"),
         (BranchAndBound, "max_iter"),

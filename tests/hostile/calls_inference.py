@@ -80,8 +80,7 @@ class Plain(BaseEstimator):
 
 ORACLES = {
     inference.ICM: ({"max_iter": 100}, cycle_scores),
-    inference.AlphaBetaSwap: ({"max_iter": 10}, cycle_scores),
-    inference.AlphaExpansion: ({"max_iter": 10}, cycle_scores),
+    inference.CutMoves: ({"move": "swap", "max_iter": 10}, cycle_scores),
     inference.MILP: ({"time_limit": 10.0, "mip_rel_gap": 1e-9}, cycle_scores),
     inference.QPBO: ({}, cycle_scores),
     inference.TRWS: ({"max_iter": 50, "tol": 1e-7}, cycle_scores),
@@ -108,7 +107,7 @@ ORACLES = {
 START = np.array([0, 1, 0])
 # Those that never answer before they have looked at where to begin.
 STARTED = (
-    inference.ICM, inference.AlphaBetaSwap, inference.AlphaExpansion, inference.IteratedLocalSearch,
+    inference.ICM, inference.CutMoves, inference.IteratedLocalSearch,
 )  # fmt: skip
 
 

@@ -18,9 +18,9 @@ from _random_scores import (
     size_of,
 )
 from sklearn_fw._core.budget import time_budget
-from sklearn_fw.inference import TRWS, AlphaBetaSwap, AlphaExpansion, BestOf, PairwiseScores
+from sklearn_fw.inference import TRWS, BestOf, CutMoves, PairwiseScores
 
-ORACLES = [AlphaExpansion(), AlphaBetaSwap()]
+ORACLES = [CutMoves(), CutMoves("swap")]
 N_INSTANCES = 200  # of each kind
 
 
@@ -74,10 +74,10 @@ def test_answers_are_never_worse_than_the_start(oracle, kind, rng):
 @pytest.mark.parametrize(
     "oracle, moves, table",
     [
-        (AlphaExpansion(), expansions, np.eye(3)),
-        (AlphaExpansion(), expansions, -np.minimum(distance(3), 1.5)),
-        (AlphaBetaSwap(), swaps, np.eye(3)),
-        (AlphaBetaSwap(), swaps, -np.minimum(distance(3) ** 2, 3.0)),
+        (CutMoves(), expansions, np.eye(3)),
+        (CutMoves(), expansions, -np.minimum(distance(3), 1.5)),
+        (CutMoves("swap"), swaps, np.eye(3)),
+        (CutMoves("swap"), swaps, -np.minimum(distance(3) ** 2, 3.0)),
     ],
     ids=["expansion Potts", "expansion truncated", "swap Potts", "swap squares"],
 )
@@ -97,7 +97,7 @@ def test_potts_expansions_lose_at_most_twice_what_edges_of_the_best_lose(rng):
     for _ in range(N_INSTANCES):
         scores = metric_scores(rng, np.eye(3))
         most = scores.unary.max(axis=1).sum() + scores.pairwise.max(axis=(1, 2)).sum()
-        value = AlphaExpansion().argmax(scores, rng.integers(3, size=scores.n_nodes))[1]
+        value = CutMoves().argmax(scores, rng.integers(3, size=scores.n_nodes))[1]
         assert most - value <= 2 * (most - best_value(scores)) + 1e-12
 
 
@@ -108,13 +108,13 @@ def test_repulsive_tables_are_taken_by_roof_duality(rng):
     scores = PairwiseScores.from_arrays(
         np.zeros((n_nodes, 3)), np.where(np.eye(3), -1.0, 0.0), edges
     )
-    assert AlphaExpansion().argmax(scores)[1] > -n_nodes / 2
+    assert CutMoves().argmax(scores)[1] > -n_nodes / 2
     gains = []
     for seed in range(20):
         mixed = grid(np.random.default_rng(seed), 6, 1.0, n_states=3)
         first = mixed.value(mixed.unary.argmax(axis=1))
         best = TRWS().argmax(mixed)[2]
-        gains.append((AlphaExpansion().argmax(mixed)[1] - first) / (best - first))
+        gains.append((CutMoves().argmax(mixed)[1] - first) / (best - first))
     assert np.mean(gains) > 0.5
 
 
@@ -124,8 +124,8 @@ def test_potts_grids_come_within_a_hundredth_of_the_bound(coupling, rng):
     table = np.broadcast_to(coupling * np.eye(5), scores.pairwise.shape)
     scores = PairwiseScores(scores.unary, table, scores.edges)
     bound = TRWS(max_iter=200).argmax(scores)[2]
-    assert AlphaExpansion().argmax(scores)[1] >= 0.99 * bound
-    assert AlphaBetaSwap().argmax(scores)[1] >= 0.97 * bound
+    assert CutMoves().argmax(scores)[1] >= 0.99 * bound
+    assert CutMoves("swap").argmax(scores)[1] >= 0.97 * bound
     _, value, upper_bound = BestOf(["alpha_expansion", "trws"]).argmax(scores)
     assert 0.99 * bound <= value <= upper_bound
 
@@ -171,7 +171,7 @@ class TestContract:
 
     def test_is_an_estimator(self, oracle):
         for twin in (clone(oracle), pickle.loads(pickle.dumps(oracle))):
-            assert twin.get_params() == {"max_iter": 100}
+            assert twin.get_params() == {"move": oracle.move, "max_iter": 100}
             assert twin.exact is False
 
     def test_bad_parameters_are_named(self, oracle, rng):

@@ -219,6 +219,7 @@ class TestSampled:
         np.testing.assert_array_equal(again, rho)
         none = spanning_tree_probabilities(*GRAPHS["no_edge"], n_trees=9, random_state=0)
         assert none.shape == (0,)
+
     def test_number_of_trees_is_checked(self):
         with pytest.raises(ValueError, match="n_trees == 0, must be >= 1"):
             spanning_tree_probabilities([(0, 1)], 2, n_trees=0)
