@@ -237,6 +237,10 @@ UNCALLED = {
     ),
     r"optim\.objectives\.Objective(\.\w+)?": "abstract; `Tilted` stands for it",
     r"inference\.Oracle(\.\w+)?": "abstract; `Plain` stands for it in CheckedOracle",
+    r"random_fields\.\w+\.infer": "called by fit and predict, with fields that these have checked",
+    r"random_fields\.(MarginalsEstimator(\.\w+)?|Inference)": (
+        "the user writes one and makes the other: tests/random_fields/test_own_method.py"
+    ),
     r"structured\.Solver": "abstract; `Steps` of tests/structured stands for it",
     r"structured\.PartModel(\.\w+)?": "abstract; `Grid` of tests/structured stands for it",
     r"structured\.ScoreModel(\.\w+)?": "abstract; `Tags` stands for it in ProxLinearStructuredSVM",
