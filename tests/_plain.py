@@ -18,7 +18,7 @@ from sklearn_fw.inference._oracles._resolve import ORACLES
 from sklearn_fw.optim import solve_matrix_game
 from sklearn_fw.optim._incremental._solvers import SOLVERS as LINEAR
 from sklearn_fw.penalties import GroupLasso, GroupSeparable
-from sklearn_fw.random_fields import matrix_tree_edge_probabilities, sampled_edge_probabilities
+from sklearn_fw.random_fields import spanning_tree_probabilities
 from sklearn_fw.structured import BlockFrankWolfe, BoxModel, MatchingModel, TreePoseModel
 from sklearn_fw.structured._solvers import SOLVERS as STRUCTURED
 
@@ -241,8 +241,8 @@ def table():
     yield "threads", on_threads
     edges = np.array([[0, 1], [1, 2], [0, 2], [2, 3]])
     yield "trees", lambda: numeric(
-        {"matrix": matrix_tree_edge_probabilities(edges, 4),
-         "drawn": sampled_edge_probabilities(edges, 4, n_trees=20, random_state=0)}
+        {"matrix": spanning_tree_probabilities(edges, 4),
+         "drawn": spanning_tree_probabilities(edges, 4, n_trees=20, random_state=0)}
     )  # fmt: skip
     matrix = np.random.default_rng(0).normal(size=(3, 4))
     yield "game", lambda: numeric(dict(solve_matrix_game(matrix, tol=0.0, max_iter=5)))

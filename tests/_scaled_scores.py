@@ -11,10 +11,9 @@ from sklearn_fw.inference import (
     MILP,
     QPBO,
     TRWS,
-    AlphaBetaSwap,
-    AlphaExpansion,
     BestOf,
     BranchAndBound,
+    CutMoves,
     Elimination,
     Enumeration,
     GraphCut,
@@ -119,8 +118,8 @@ def _fractions(array):
 SHARE = Fraction(1, 10**9)
 TWO_STATES = {"n_states": 2, "attractive": True}
 ORACLES = {
-    "alpha-beta swap": (AlphaBetaSwap(), {}),
-    "alpha-expansion": (AlphaExpansion(), {}),
+    "alpha-beta swap": (CutMoves("swap"), {}),
+    "alpha-expansion": (CutMoves(), {}),
     "branch and bound": (BranchAndBound(), {}),
     "branch and bound, budget": (BranchAndBound(max_nodes=2), {}),
     "elimination": (Elimination(), {}),

@@ -13,8 +13,6 @@ from sklearn_fw.random_fields import (
     FactorGraph,
     PairwiseMRF,
     load_uai,
-    read_uai_evidence,
-    read_uai_solution,
     save_bif,
     save_uai,
 )
@@ -28,8 +26,6 @@ PATHS = {
     "load_conll2000, download": (lambda p: load_conll2000(p, download=True), "data_home"),
     "load_uai": (load_uai, "path"),
     "from_uai": (PairwiseMRF.from_uai, "path"),
-    "read_uai_evidence": (read_uai_evidence, "path"),
-    "read_uai_solution": (read_uai_solution, "path"),
     "save_bif": (lambda p: save_bif(FactorGraph([1]), p), "path"),
     "save_uai": (lambda p: save_uai(PairwiseMRF([[0.0, 1.0]]), p), "path"),
 }

@@ -20,8 +20,6 @@ from sklearn_fw.datasets import (
 from sklearn_fw.random_fields import (
     PairwiseMRF,
     load_uai,
-    read_uai_evidence,
-    read_uai_solution,
 )
 
 TOKENS = "He PRP B-NP\nrüns VBZ B-VP\n\nStop VB B-VP\n".encode()
@@ -38,6 +36,10 @@ COMPACT = {
     "word": np.array([1, 1, 2], dtype=np.int32),
     "test": np.array([False, False, True]),
 }
+
+
+def read_solution(path):
+    return load_uai(path, "solution")
 
 
 def archive(members):
@@ -106,10 +108,10 @@ READERS = {
         with_second("3.uai", b"MARKOV 2  2 2  0"),
     ),
     "random field": ("a.uai", UAI, load_uai),
-    "evidence": ("a.evid", b"2\n1 0 1\n2 0 0 1 2\n", read_uai_evidence),
-    "marginals": ("a.MAR", b"MAR\n2\n2 0.25 0.75\n3 0.5 0.25 0.25\n", read_uai_solution),
-    "partition function": ("a.PR", b"PR\n-12.5\n", read_uai_solution),
-    "labelling": ("a.MAP", b"MAP\n3 0 2 1\n", read_uai_solution),
+    "evidence": ("a.evid", b"2\n1 0 1\n2 0 0 1 2\n", lambda path: load_uai(path, "evidence")),
+    "marginals": ("a.MAR", b"MAR\n2\n2 0.25 0.75\n3 0.5 0.25 0.25\n", read_solution),
+    "partition function": ("a.PR", b"PR\n-12.5\n", read_solution),
+    "labelling": ("a.MAP", b"MAP\n3 0 2 1\n", read_solution),
 }
 # A checksum tells what was changed; files of plain text may hold other data then.
 CHECKED = [name for name, (file, *_) in READERS.items() if file.endswith(("gz", "zip", "npz"))]

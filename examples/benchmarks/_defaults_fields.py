@@ -14,7 +14,13 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from sklearn_fw.datasets import load_mrf_instances, make_ising
 from sklearn_fw.inference import ICM, TRWS, BestOf, BranchAndBound, Elimination, IteratedLocalSearch
-from sklearn_fw.random_fields import LoopyBPMarginals, MRFLearner, PairwiseMRF, TRBPMarginals
+from sklearn_fw.random_fields import (
+    LoopyBPMarginals,
+    MRFLearner,
+    PairwiseMRF,
+    TRBPMarginals,
+    load_uai,
+)
 
 TITLE = "Random fields"
 ABOUT = """
@@ -219,9 +225,7 @@ def map_sets(quick):
     for name in names:
         mrf = competition("MAP", name)
         if mrf is not None:
-            from sklearn_fw.random_fields import read_uai_solution
-
-            labels = read_uai_solution(data_path(f"uai/MAP/{name}.uai.MAP"))
+            labels = load_uai(data_path(f"uai/MAP/{name}.uai.MAP"), "solution")
             yield f"UAI {name}", mrf, [float(mrf.score(labels[None])[0])]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from _report import Clock, Repeats, in_child, main, shown
 from scipy.ndimage import gaussian_filter
 
-from sklearn_fw.inference import TRWS, AlphaBetaSwap, AlphaExpansion, GraphCut, PairwiseScores
+from sklearn_fw.inference import TRWS, CutMoves, GraphCut, PairwiseScores
 
 ABOUT = """
 How long do graph cuts, alpha-expansion and message passing take on grids of 100 x 100 pixels, and
@@ -101,7 +101,7 @@ def measure_moves(side):
             scores = potts(kind, coupling, STATES, side)
             bound = TRWS(max_iter=300).argmax(scores)[2]
             rows = found[f"{kind}, {coupling:g}"] = {}
-            for oracle in (AlphaExpansion(), AlphaBetaSwap(), TRWS(max_iter=10), TRWS()):
+            for oracle in (CutMoves(), CutMoves("swap"), TRWS(max_iter=10), TRWS()):
                 seconds, (_, value, _) = timed(functools.partial(oracle.argmax, scores))
                 rows[repr(oracle)] = {"s": seconds, "below": (bound - value) / abs(bound)}
     return found
@@ -121,7 +121,7 @@ def moves(report, options):
             [f"{name}, {oracle}", shown(row["s"], ".3f"), shown(100 * row["below"], ".2f")]
             for oracle, row in found.items()
         ]
-        ours = found["AlphaExpansion()"]
+        ours = found["CutMoves()"]
         goals += [
             (f"alpha-expansion, {name}, s", ours["s"], EXPANSION_S, "<="),
             (f"alpha-expansion, {name}, below the bound", ours["below"], SHARE, "<="),

@@ -15,8 +15,6 @@ from sklearn_fw.random_fields import (
     MeanFieldMarginals,
     MiniBucketMarginals,
     load_uai,
-    read_uai_evidence,
-    read_uai_solution,
 )
 
 ABOUT = """
@@ -47,7 +45,7 @@ def name_of(path):
 
 def read(path):
     """The field of a model given its evidence."""
-    observed = read_uai_evidence(f"{path}.evid")
+    observed = load_uai(f"{path}.evid", "evidence")
     field = load_uai(f"{path}.gz")
     return field.condition(observed) if observed else field
 
@@ -80,7 +78,7 @@ def sums(path):
         value = exact.log_partition_ / math.log(10)
         unit = 10.0 ** -len(digits.partition(".")[2])
         found |= {"lower": value, "upper": value}
-        given = read_uai_solution(path.replace("/PR/", "/MAR/") + ".MAR")
+        given = load_uai(path.replace("/PR/", "/MAR/") + ".MAR", "solution")
         blocks = field.complete_marginals(exact.marginals_)
         error = max(float(np.abs(a - b).max()) for a, b in zip(blocks, given, strict=True))
         found["error"] = error
@@ -176,7 +174,7 @@ def part_sums(report, options):
 def labelling(path):
     """The best labelling found, beside that of the file."""
     field = read(path)
-    given = read_uai_solution(f"{path}.MAP")
+    given = load_uai(f"{path}.MAP", "solution")
     read_smallest().map()
     with Clock() as clock:
         best = field.map(time_limit=SECONDS)

@@ -4,7 +4,7 @@ Depth from two pictures, by alpha-expansion
 
 Two cameras see the same scene from places that are a little apart: what is near moves more from one
 picture to the other. How far each pixel moves is a label, and neighbours mostly move alike: a Potts
-field on a grid. :class:`~sklearn_fw.inference.AlphaExpansion` labels it by minimum cuts.
+field on a grid. :class:`~sklearn_fw.inference.CutMoves` labels it by minimum cuts.
 """
 
 # %%
@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.ndimage import gaussian_filter, uniform_filter
 
-from sklearn_fw.inference import TRWS, AlphaExpansion, BestOf, PairwiseScores
+from sklearn_fw.inference import TRWS, BestOf, CutMoves, PairwiseScores
 
 rng = np.random.default_rng(0)
 height, width, n_states = 90, 130, 12
@@ -45,7 +45,7 @@ edges = np.concatenate([
     np.column_stack([number[:-1].ravel(), number[1:].ravel()]),
 ])  # fmt: skip
 scores = PairwiseScores.from_arrays(unary.reshape(-1, n_states), 0.6 * np.eye(n_states), edges)
-labels, value, _ = AlphaExpansion().argmax(scores)
+labels, value, _ = CutMoves().argmax(scores)
 
 # %%
 # Each pixel by itself finds little, and a mean over windows blurs the borders of the boxes.

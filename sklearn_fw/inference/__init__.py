@@ -21,7 +21,7 @@ from ._oracles._exact import Enumeration
 from ._oracles._linear_programs import MILP, LPRelaxation
 from ._oracles._local_search import ICM, IteratedLocalSearch
 from ._oracles._messages import TRWS, MaxProduct
-from ._oracles._moves import AlphaBetaSwap, AlphaExpansion
+from ._oracles._moves import CutMoves
 from ._oracles._resolve import BestOf, CallableOracle, resolve_oracle
 from ._oracles._subwindow_search import BoxScores, SubwindowSearch
 from ._oracles._toulbar2 import Toulbar2
@@ -32,14 +32,13 @@ __all__ = [
     "MILP",
     "QPBO",
     "TRWS",
-    "AlphaBetaSwap",
-    "AlphaExpansion",
     "Assignment",
     "BestOf",
     "BoxScores",
     "BranchAndBound",
     "CallableOracle",
     "CheckedOracle",
+    "CutMoves",
     "DistanceTransform",
     "Elimination",
     "Enumeration",

@@ -9,14 +9,12 @@ from ._fields import FactorGraph, PairwiseMRF
 from ._files import load_bif, load_uai, save_bif, save_uai
 from ._frank_wolfe import BarrierFrankWolfe
 from ._learning import LearnedMRF, MRFLearner
-from ._map import MAPResult
 from ._mean_field import MeanFieldMarginals
 from ._mini_buckets import MiniBucketMarginals
-from ._objective import edge_mutual_information, trw_gradient, trw_objective
+from ._objective import edge_mutual_information, trw_objective
 from ._perturb_and_map import PerturbAndMAPMarginals
-from ._spanning_trees import matrix_tree_edge_probabilities, sampled_edge_probabilities
+from ._spanning_trees import spanning_tree_probabilities
 from ._trw import TRWMarginals
-from ._uai import read_uai_evidence, read_uai_solution, save_uai_evidence, save_uai_solution
 
 __all__ = [
     "BarrierFrankWolfe",
@@ -25,7 +23,6 @@ __all__ = [
     "Inference",
     "LearnedMRF",
     "LoopyBPMarginals",
-    "MAPResult",
     "MRFLearner",
     "MarginalsDisplay",
     "MarginalsEstimator",
@@ -38,14 +35,8 @@ __all__ = [
     "edge_mutual_information",
     "load_bif",
     "load_uai",
-    "matrix_tree_edge_probabilities",
-    "read_uai_evidence",
-    "read_uai_solution",
-    "sampled_edge_probabilities",
     "save_bif",
     "save_uai",
-    "save_uai_evidence",
-    "save_uai_solution",
-    "trw_gradient",
+    "spanning_tree_probabilities",
     "trw_objective",
 ]

@@ -18,7 +18,7 @@ from .._kernels import lazy
 from ._choice import NOTHING_ALLOWED, Inference, Request
 from ._estimator import MarginalsEstimator
 from ._objective import make_layout, parts_in_time, uniform_marginals
-from ._spanning_trees import TreeChoice, matrix_tree_edge_probabilities, starting_rho
+from ._spanning_trees import TreeChoice, spanning_tree_probabilities, starting_rho
 
 belief_propagation = lazy("graphs.belief_propagation")
 
@@ -75,8 +75,7 @@ class TRBPMarginals(MessagePassing):
         Choices of rho: 1 keeps the first, more move towards the tree of largest mutual information
         in steps of 2 / (i + 2).
     update : {"sequential", "random", "parallel"}, default="sequential"
-        Order in which variables send their messages in a pass: up and down, in random order, or
-        all at once.
+        Order of messages in a pass: up and down, random, or all at once.
     damping : float, default=0.5
         Share of the old message in a new one (of logarithms), in [0, 1). On graphs without cycles
         nothing is damped.
@@ -88,9 +87,7 @@ class TRBPMarginals(MessagePassing):
     time_limit : float, default=None
         Seconds after which no new pass starts, learning included.
     learner : MRFLearner or None, default=None
-        For tables: how the random field is learned, such as which pairs of columns interact. None
-        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
-        ``learner__edges``.
+        For tables: how the field is learned. None is ``MRFLearner()``.
     random_state : int, RandomState instance or None, default=None
         For ``update="random"`` and ``rho_init="sampled"``.
     verbose : int, default=0
@@ -115,12 +112,11 @@ class TRBPMarginals(MessagePassing):
     rho_gap_ : float
         How much lower the bound might be for other probabilities, to first order.
     factor_marginals_ : list of ndarray
-        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
     mrf_ : PairwiseMRF or FactorGraph
         The random field, given or learned.
     learning_history_ : dict of str to ndarray
-        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
-        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
+        Rounds of learning from a table with missing entries, see the guide. Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)
@@ -248,8 +244,7 @@ class LoopyBPMarginals(MessagePassing):
     Parameters
     ----------
     update : {"sequential", "random", "parallel"}, default="sequential"
-        Order in which variables send their messages in a pass: up and down, in random order, or
-        all at once.
+        Order of messages in a pass: up and down, random, or all at once.
     damping : float, default=0.5
         Share of the old message in a new one (of logarithms), in [0, 1). On graphs without cycles
         nothing is damped.
@@ -261,9 +256,7 @@ class LoopyBPMarginals(MessagePassing):
     time_limit : float, default=None
         Seconds after which no new pass starts, learning included.
     learner : MRFLearner or None, default=None
-        For tables: how the random field is learned, such as which pairs of columns interact. None
-        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
-        ``learner__edges``.
+        For tables: how the field is learned. None is ``MRFLearner()``.
     random_state : int, RandomState instance or None, default=None
         For ``update="random"``.
     verbose : int, default=0
@@ -285,12 +278,11 @@ class LoopyBPMarginals(MessagePassing):
     rho_ : ndarray of shape (n_edges,)
         Edge weights: ones.
     factor_marginals_ : list of ndarray
-        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
     mrf_ : PairwiseMRF or FactorGraph
         The random field, given or learned.
     learning_history_ : dict of str to ndarray
-        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
-        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
+        Rounds of learning from a table with missing entries, see the guide. Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)
@@ -473,7 +465,7 @@ def away_from_zero(mrf, rho):
     """The nearest edge probabilities towards those of uniform spanning trees that are not tiny."""
     if not np.any(rho < MIN_RHO):
         return rho
-    uniform = matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables)
+    uniform = spanning_tree_probabilities(mrf.edges, mrf.n_variables)
     floor = np.minimum(MIN_RHO, uniform / 2)
     low = rho < floor
     share = np.max((floor - rho)[low] / (uniform - rho)[low], initial=0.0)

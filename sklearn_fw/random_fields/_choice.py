@@ -42,7 +42,7 @@ class Inference:
     attributes: dict = field(default_factory=dict)
     notes: list = field(default_factory=list)
 
-    def check(self, theta, name):
+    def _check(self, theta, name):
         """Refuse what cannot be an answer on a field with these potentials."""
         self.marginals = check_array_of_numbers(self.marginals, f"marginals of {name}")
         if self.marginals.shape != theta.shape:

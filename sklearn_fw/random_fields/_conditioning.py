@@ -228,7 +228,7 @@ class Conditioning:
         -------
         marginals : list of n_all arrays of shape (n_states_i,)
             The same, with probability one for what is observed, in the order of the first field:
-            what `save_uai_solution` writes.
+            what `save_uai` writes.
         """
         blocks, n_states = self._blocks_of(marginals), self._all[0]
         full = [np.zeros(k) for k in n_states]

@@ -89,7 +89,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         inference, name = self.infer(field, request), f"{type(self).__name__}.infer"
         if not isinstance(inference, Inference):
             raise TypeError(f"{name} must return an Inference, got {type(inference).__name__}")
-        inference.check(field.theta, name)
+        inference._check(field.theta, name)
         return inference
 
     def _allowed(self, field, share=0.5):
@@ -404,7 +404,7 @@ def padded(mrf, marginals):
 def from_pairwise(field, merged, pairwise, marginals):
     """Marginals of a factor graph from those of the field of pairs that `merge` of it became."""
     nodes = iter(pairwise.node_blocks(marginals)[field.n_variables :])
-    edges, found, holders = iter(pairwise.edge_blocks(marginals)), {}, {}
+    edges, found, holders = iter(pairwise.factor_blocks(marginals)), {}, {}
     for scope, table in zip(merged.scopes, merged.tables):
         if len(scope) == 2:
             found[scope] = next(edges)

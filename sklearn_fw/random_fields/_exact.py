@@ -32,9 +32,7 @@ class ExactMarginals(MarginalsEstimator):
         eliminated; the guard against a fit that needs all memory. 2^26 numbers are 512 MB, and
         reached at induced width 25 with two states. Not needed without cycles.
     learner : MRFLearner or None, default=None
-        For tables: how the random field is learned, such as which pairs of columns interact. None
-        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
-        ``learner__edges``.
+        For tables: how the field is learned. None is ``MRFLearner()``.
 
     Attributes
     ----------
@@ -45,12 +43,11 @@ class ExactMarginals(MarginalsEstimator):
     log_partition_, log_partition_upper_, log_partition_lower_ : float
         Log Z, three times.
     factor_marginals_ : list of ndarray
-        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
     mrf_ : PairwiseMRF or FactorGraph
         The random field, given or learned.
     learning_history_ : dict of str to ndarray
-        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
-        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
+        Rounds of learning from a table with missing entries, see the guide. Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)

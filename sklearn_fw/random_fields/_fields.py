@@ -156,6 +156,7 @@ class FactorGraph(Conditioning, Naming, Networks):
     def _fill(self, unary, scopes, tables, constant):
         """Set all that follows from blocks that were checked."""
         self.scopes, self.constant = scopes, constant
+        self._shapes = [table.shape for table in tables]
         self.variables, self.evidence = np.arange(len(unary)), {}
         self.node_start = starts_of(self.n_states)
         sizes = np.array([table.size for table in tables], np.int64)
@@ -223,9 +224,8 @@ class FactorGraph(Conditioning, Naming, Networks):
             One for each factor, with an axis for each variable of its scope.
         """
         flat = self._flat(flat, "flat")
-        shapes = [tuple(self.n_states[list(scope)]) for scope in self.scopes]
         starts = neighbours(self.factor_start)
-        return [flat[a:b].reshape(shape) for (a, b), shape in zip(starts, shapes)]
+        return [flat[a:b].reshape(shape) for (a, b), shape in zip(starts, self._shapes)]
 
     def _flat(self, flat, name, size=None):
         """A vector like ``theta``, of any kind of numbers; what it holds is not looked at."""
@@ -247,14 +247,14 @@ class FactorGraph(Conditioning, Naming, Networks):
             f"n_states={states}, largest_scope={largest})"
         )
 
-    _base = None  # set below: the class itself, for fields of subclasses
     _pairs = False  # whether factors are on two variables
 
     def _plain(self):
         """This field without the methods that a subclass overrides."""
-        if type(self) is self._base:
+        kind = PairwiseMRF if self._pairs else FactorGraph
+        if type(self) is kind:
             return self
-        plain = object.__new__(self._base)
+        plain = object.__new__(kind)
         vars(plain).update(vars(self))
         return plain
 
@@ -455,9 +455,10 @@ class FactorGraph(Conditioning, Naming, Networks):
 
         Returns
         -------
-        result : MAPResult
-            ``labels``, ``value`` (the score with ``constant``), ``bound``, ``exact`` and
-            ``choice``, which says what was asked and why.
+        result : named tuple
+            ``labels``; ``value``, their score with ``constant``; ``bound``, which no labelling
+            exceeds, inf if unknown; ``choice``, the oracle and why it was taken; and ``exact``,
+            whether value and bound are equal.
 
         Examples
         --------
@@ -469,9 +470,6 @@ class FactorGraph(Conditioning, Naming, Networks):
         (array([1, 1]), 3.0, 3.0)
         """
         return find_map(self, oracle, start, time_limit)
-
-
-FactorGraph._base = FactorGraph
 
 
 class PairwiseMRF(OtherForms, FactorGraph):
@@ -554,12 +552,10 @@ class PairwiseMRF(OtherForms, FactorGraph):
         tables = tables_of(pairwise, edges, n_states)
         edges, tables = canonical(edges, tables)
         self.n_states, self.edges = n_states, edges
-        self.constant = check_number(constant, "constant")
         self._set_names(names, state_names)
-        self.variables, self.evidence = np.arange(len(blocks)), {}
+        scopes = list(map(tuple, edges.tolist()))
+        self._fill(blocks, scopes, tables, check_number(constant, "constant"))
         self._flat_parts = FlatParts(n_states, edges)
-        self.node_start, self.edge_start = self._flat_parts.node_start, self._flat_parts.edge_start
-        self.theta = np.concatenate([*blocks, *(table.ravel() for table in tables)])
 
     # ---- shape ---------------------------------------------------------------------------------
 
@@ -587,38 +583,12 @@ class PairwiseMRF(OtherForms, FactorGraph):
     @property
     def pairwise(self):
         """Log-potentials of the edges: a list of views of ``theta``."""
-        return self.edge_blocks(self.theta)
-
-    def edge_blocks(self, flat):
-        """Parts of a vector like ``theta`` that belong to the edges.
-
-        Parameters
-        ----------
-        flat : ndarray of shape (size,)
-            Potentials, marginals or any other numbers in the order of ``theta``.
-
-        Returns
-        -------
-        blocks : list of n_edges views of shape (n_states_i, n_states_j)
-            One for each edge.
-        """
-        flat = self._flat(flat, "flat")
-        starts = neighbours(self.edge_start)
-        shapes = self.n_states[self.edges]
-        return [flat[a:b].reshape(shape) for (a, b), shape in zip(starts, shapes)]
+        return self.tables
 
     @property
-    def scopes(self):
-        """Variables of each edge, as tuples."""
-        return list(map(tuple, self.edges.tolist()))
-
-    @property
-    def factor_start(self):
+    def edge_start(self):
         """Where the blocks of the edges begin."""
-        return self.edge_start
-
-    def factor_blocks(self, flat):
-        return self.edge_blocks(flat)
+        return self.factor_start
 
     def __repr__(self):
         low, high = self.n_states.min(), self.n_states.max()
@@ -627,12 +597,6 @@ class PairwiseMRF(OtherForms, FactorGraph):
             f"PairwiseMRF(n_variables={self.n_variables}, n_edges={self.n_edges}, "
             f"n_states={states})"
         )
-
-    # ---- labellings ----------------------------------------------------------------------------
-
-    def _places(self, X):
-        """`parts` of labellings that were checked, int64."""
-        return self._flat_parts.places(X)
 
     # ---- other fields ---------------------------------------------------------------------------
 
@@ -686,6 +650,3 @@ class PairwiseMRF(OtherForms, FactorGraph):
                 f"{edge.shape}"
             )
         return self._flat_parts.flatten(node, edge)
-
-
-PairwiseMRF._base = PairwiseMRF

@@ -6,8 +6,16 @@ import re
 import numpy as np
 
 from .._core.files import check_path, damage, read_text
+from .._core.validation import check_choice
 from ._fields import FactorGraph
-from ._uai import MOST_AXES, write_uai
+from ._uai import (
+    MOST_AXES,
+    read_evidence,
+    read_solution,
+    write_evidence,
+    write_field,
+    write_solution,
+)
 
 TOKEN = re.compile(r'\s+|//[^\n]*|/\*.*?\*/|"([^"\n]*)"|([{}()\[\],;|])|([^\s{}()\[\],;|"]+)', re.S)
 # Probabilities that `default` lines may stand for, besides one for each word of the file.
@@ -424,34 +432,40 @@ class _Reader:
         )
 
 
-def load_uai(path):
-    """Read a random field from a file of the UAI format.
+def load_uai(path, kind="field"):
+    """Read a random field, observed states or a solution from a file of the UAI format.
 
     Parameters
     ----------
     path : str or path
-        Text file with the preamble MARKOV or BAYES, or such a file packed by gzip (``.gz``).
+        Text file, or such a file packed by gzip (``.gz``).
+    kind : {"field", "evidence", "solution"}, default="field"
+        What the file holds: a random field, with the preamble MARKOV or BAYES; the number of
+        observed variables and then pairs of variable and state (in older files the number of
+        samples on the first line, and one such list on each line); or a solution, which starts with
+        MAR, PR, MAP or MPE.
 
     Returns
     -------
-    field : PairwiseMRF or FactorGraph
-        A `PairwiseMRF` where no factor is on more than two variables. The product of all factors,
-        as logarithms: those on the same variables are multiplied, those on no variable go to
-        ``constant``, and zeros become ``-inf`` (hard constraints).
+    data : object
+        The `PairwiseMRF`, or `FactorGraph` where a factor is on more than two variables: the
+        product of all factors, as logarithms. Or the dict of observed states, a list of such for
+        several samples. Or the solution: a list of the marginals of variables; the natural
+        logarithm of the partition function, which the file holds as decimal logarithm; or the state
+        of each variable, int64.
 
     See Also
     --------
     save_uai : Write such a file.
-    read_uai_evidence : Read the observed states that go with it.
     sklearn_fw.random_fields.FactorGraph.from_uai : Reads a random field and conditions it.
 
     Notes
     -----
-    The file holds numbers with any white space between them: the number of variables, their
+    A field holds numbers with any white space between them: the number of variables, their
     numbers of states, the number of factors; for each factor the number of its variables and the
     variables; for each factor the size of its table and the table, not as logarithms, the last
     variable of the factor changing fastest. The tables of a BAYES file are conditional
-    probabilities and are read in the same way.
+    probabilities and are read in the same way. Zeros become ``-inf`` (hard constraints).
 
     References
     ----------
@@ -461,38 +475,49 @@ def load_uai(path):
     --------
     >>> import pathlib, tempfile
     >>> from sklearn_fw.random_fields import load_uai
-    >>> text = "MARKOV 2  2 3  2  1 0  2 0 1  2  0.5 0.5  6  1 2 3  4 5 6"
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "two.uai")
-    ...     _ = file.write_text(text)
-    ...     mrf = load_uai(file)
+    ...     file, seen = pathlib.Path(folder, "two.uai"), pathlib.Path(folder, "two.uai.evid")
+    ...     _ = file.write_text("MARKOV 2  2 3  2  1 0  2 0 1  2  0.5 0.5  6  1 2 3  4 5 6")
+    ...     _ = seen.write_text("1  0 1")
+    ...     mrf, observed = load_uai(file), load_uai(seen, "evidence")
     >>> mrf
     PairwiseMRF(n_variables=2, n_edges=1, n_states=2..3)
     >>> mrf.score([[1, 2]]).round(4)  # log(0.5 * 6)
     array([1.0986])
+    >>> observed
+    {0: 1}
     """
-    return FactorGraph.from_uai(path)
+    check_choice(kind, "kind", ("field", "evidence", "solution"))
+    readers = {"field": FactorGraph.from_uai, "evidence": read_evidence, "solution": read_solution}
+    return readers[kind](path)
 
 
-def save_uai(mrf, path):
-    """Write a random field to a file of the UAI format.
+def save_uai(data, path, kind="auto"):
+    """Write a random field, observed states or a solution to a file of the UAI format.
 
     Parameters
     ----------
-    mrf : FactorGraph or PairwiseMRF
-        Random field. Names of variables and states have no place in the format and are left out.
+    data : FactorGraph, dict, float, list of arrays or array of integers
+        A random field, whose names have no place in the format; observed states, such as
+        ``evidence`` of a field; or a solution: the natural logarithm of the partition function, the
+        marginals of all variables (see `FactorGraph.complete_marginals`), or a labelling (see
+        `FactorGraph.complete`).
     path : str or path
         Text file to write; an existing one is overwritten.
+    kind : {"auto", "PR", "MAR", "MAP", "MPE"}, default="auto"
+        First word of the file of a solution. "auto" is PR for a number, MAP for a labelling and
+        else MAR.
 
     See Also
     --------
-    load_uai : Reads the same potentials, up to rounding of 1e-13.
+    load_uai : Reads the same, up to rounding of 1e-13.
 
     Notes
     -----
-    Each variable, edge and larger factor gets a factor, and ``constant`` one without variables if
-    it is not zero. Where ``exp`` of a potential would leave the range of floating point numbers,
-    equal parts of it go to several factors on the same variables, which readers multiply.
+    Each variable, edge and larger factor of a field gets a factor, and ``constant`` one without
+    variables if it is not zero. Where ``exp`` of a potential would leave the range of floating
+    point numbers, equal parts of it go to several factors on the same variables, which readers
+    multiply.
 
     Examples
     --------
@@ -501,17 +526,16 @@ def save_uai(mrf, path):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "one.uai")
     ...     save_uai(PairwiseMRF([[0.0, float("-inf")]]), file)
-    ...     print(file.read_text())
-    MARKOV
-    1
-    2
-    1
-    1 0
-    <BLANKLINE>
-    2
-    1.0 0.0
-    <BLANKLINE>
+    ...     print(file.read_text().split())
+    ...     save_uai([[0.5, 0.5], [0.25, 0.75]], file)
+    ...     print(file.read_text().split())
+    ['MARKOV', '1', '2', '1', '1', '0', '2', '1.0', '0.0']
+    ['MAR', '2', '2', '0.5', '0.5', '2', '0.25', '0.75']
     """
-    if not isinstance(mrf, FactorGraph):
-        raise TypeError(f"mrf must be a FactorGraph or PairwiseMRF, got {type(mrf).__name__}")
-    write_uai(mrf, path)
+    check_choice(kind, "kind", ("auto", "PR", "MAR", "MAP", "MPE"))
+    if isinstance(data, FactorGraph):
+        write_field(data, path)
+    elif isinstance(data, dict):
+        write_evidence(data, path)
+    else:
+        write_solution(data, path, kind)

@@ -5,7 +5,7 @@ import numpy as np
 from .._core.files import check_path
 from .._core.scores import floats, integers
 from .._core.validation import check_array_of_numbers, check_list
-from ._uai import read_uai_evidence, read_uai_field, write_uai
+from ._uai import read_evidence, read_field, write_field
 
 
 class Networks:
@@ -27,9 +27,9 @@ class Networks:
         field : PairwiseMRF or FactorGraph
             The random field; a `PairwiseMRF` where no factor is on more than two variables.
         """
-        unary, factors, constant = read_uai_field(path)
+        unary, factors, constant = read_field(path)
         mrf = cls._narrow(unary, factors, constant=constant)
-        if not isinstance(mrf, cls._base):
+        if cls._pairs and not mrf._pairs:
             raise ValueError(
                 f"{path} has a factor on {max(map(len, mrf.scopes))} variables, and PairwiseMRF "
                 f"takes pairs: use FactorGraph.from_uai"
@@ -37,10 +37,10 @@ class Networks:
         if evidence is None:
             return mrf
         if not isinstance(evidence, dict):
-            evidence = read_uai_evidence(check_path(evidence, "evidence"))
+            evidence = read_evidence(check_path(evidence, "evidence"))
             if not isinstance(evidence, dict):
                 raise ValueError(
-                    "evidence holds several samples: read them with read_uai_evidence and call "
+                    "evidence holds several samples: read them with load_uai and call "
                     "condition for each"
                 )
         return mrf.condition(evidence) if evidence else mrf
@@ -53,7 +53,7 @@ class Networks:
         path : str or path
             File to write.
         """
-        write_uai(self, path)
+        write_field(self, path)
 
     @classmethod
     def from_pgmpy(cls, model):

@@ -25,7 +25,7 @@ from .._core.warnings import warn
 from ..optim.domains import SpanningTrees
 from ._fields import PairwiseMRF
 from ._forest_rows import ForestRows
-from ._spanning_trees import matrix_tree_edge_probabilities
+from ._spanning_trees import spanning_tree_probabilities
 
 WORDS = re.compile("could not convert string|must hold numbers")  # of tables without numbers
 # Expectation and maximisation: rounds at most, nats per row that another round must gain, and
@@ -224,7 +224,7 @@ class _Counts:
         """The `LearnedMRF` of complete rows."""
         node, edge, pairs = self.node, self.edge, self.pairs
         information = np.maximum(self.information(), 0.0)
-        rho = matrix_tree_edge_probabilities(pairs, len(node), information)
+        rho = spanning_tree_probabilities(pairs, len(node), information)
         mrf = _field(node, edge, pairs, rho)
         rows, source = np.unique(self.states.astype(np.int32), axis=0, return_inverse=True)
         counts = np.bincount(source.reshape(-1), weights=self.weight)

@@ -278,19 +278,7 @@ ROUNDING = 1e-9  # share of a bound by which a value may miss it
 
 
 class MAPResult(NamedTuple):
-    """Answer of `FactorGraph.map` and `PairwiseMRF.map`.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_variables,), int64
-        The best labelling found.
-    value : float
-        Its score with the constant of the field: its log-probability up to log Z.
-    bound : float
-        No labelling has a larger score; inf if unknown.
-    choice : str
-        Which oracle was asked, and why.
-    """
+    """Answer of `FactorGraph.map`, where it is told."""
 
     labels: np.ndarray
     value: float

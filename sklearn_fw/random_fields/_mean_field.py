@@ -37,9 +37,7 @@ class MeanFieldMarginals(MarginalsEstimator):
     time_limit : float, default=None
         Seconds after which no new pass starts, learning included.
     learner : MRFLearner or None, default=None
-        For tables: how the random field is learned, such as which pairs of columns interact. None
-        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
-        ``learner__edges``.
+        For tables: how the field is learned. None is ``MRFLearner()``.
     random_state : int, RandomState instance or None, default=None
         For random starts and `sample`.
     verbose : int, default=0
@@ -57,12 +55,11 @@ class MeanFieldMarginals(MarginalsEstimator):
     log_partition_upper_ : float
         inf: nothing is known.
     factor_marginals_ : list of ndarray
-        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
     mrf_ : PairwiseMRF or FactorGraph
         The random field, given or learned.
     learning_history_ : dict of str to ndarray
-        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
-        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
+        Rounds of learning from a table with missing entries, see the guide. Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)

@@ -50,9 +50,7 @@ class MiniBucketMarginals(MarginalsEstimator):
         Seconds, learning included. Tables are smaller than ``max_table_size`` where a pass would
         take too long; where there is no time for any, the bound is that of single tables.
     learner : MRFLearner or None, default=None
-        For tables: how the random field is learned, such as which pairs of columns interact. None
-        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
-        ``learner__edges``.
+        For tables: how the field is learned. None is ``MRFLearner()``.
     verbose : int, default=0
         Log one line per pass to the logger "sklearn_fw".
 
@@ -72,12 +70,11 @@ class MiniBucketMarginals(MarginalsEstimator):
     n_split_ : int
         Variables whose buckets were split; with 0 all answers are exact.
     factor_marginals_ : list of ndarray
-        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
     mrf_ : PairwiseMRF or FactorGraph
         The random field, given or learned.
     learning_history_ : dict of str to ndarray
-        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
-        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
+        Rounds of learning from a table with missing entries, see the guide. Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)

@@ -42,9 +42,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         draws. They cost a call of the oracle for each draw and state instead of one for each draw,
         or two for each draw with an exact oracle and one copy.
     learner : MRFLearner or None, default=None
-        For tables: how the random field is learned, such as which pairs of columns interact. None
-        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
-        ``learner__edges``.
+        For tables: how the field is learned. None is ``MRFLearner()``.
     n_jobs : int, default=None
         Threads for the draws, through joblib. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -74,12 +72,11 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     history_ : dict of str to ndarray
         One entry per draw: "n_iter", "n_oracle_calls", "objective" (mean of the maxima so far).
     factor_marginals_ : list of ndarray
-        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
     mrf_ : PairwiseMRF or FactorGraph
         The random field, given or learned.
     learning_history_ : dict of str to ndarray
-        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
-        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
+        Rounds of learning from a table with missing entries, see the guide. Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)

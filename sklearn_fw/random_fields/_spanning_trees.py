@@ -25,19 +25,24 @@ spanning_trees = lazy("graphs.spanning_trees")
 
 WEIGHT_FLOOR = 1e-6  # of the largest weight: no edge gets probability zero
 TOLERANCE = 1e-6  # of sums of edge probabilities
+N_TREES = 1000  # drawn for rho_init="sampled"
 ORDERS_AT_ONCE = 2**20  # entries of the random orders that are in memory at a time
 
 
-def matrix_tree_edge_probabilities(edges, n_variables, weights=None):
-    """Probability of each edge in a random spanning tree, by the matrix-tree theorem.
+def spanning_tree_probabilities(
+    edges, n_variables, weights=None, *, n_trees=None, random_state=None
+):
+    """Probability of each edge in a random spanning tree, exact or by sampling.
 
     The usual starting point of tree-reweighted inference: with the strengths of the couplings as
-    weights, probability goes where it tightens the bound most. The law of the tree is::
+    weights, probability goes where it tightens the bound most. By the matrix-tree theorem, for::
 
         P(T) = prod_{e in T} w_e / sum_T' prod_{e in T'} w_e
         P(e in T) = w_e R_e,    R_e the resistance between the ends of e, conductances w
 
-    A graph that is not connected has spanning forests, one tree in each component.
+    With ``n_trees`` trees are drawn that are maximal for independent uniform weights, as in libDAI:
+    another distribution, which does not know the couplings. A graph that is not connected has
+    spanning forests, one tree in each component.
 
     Parameters
     ----------
@@ -48,41 +53,50 @@ def matrix_tree_edge_probabilities(edges, n_variables, weights=None):
     weights : array-like of shape (n_edges,), default=None
         Weights, not negative; only their ratios matter. Those below 1e-6 of the largest count as
         1e-6 of the largest, so that every edge has a positive probability. None for equal weights.
+    n_trees : int, default=None
+        Number of trees to draw; None for exact probabilities.
+    random_state : int, RandomState instance or None, default=None
+        For trees that are drawn.
 
     Returns
     -------
     rho : ndarray of shape (n_edges,)
-        Probabilities, between 0 (excluded) and 1 (for edges whose removal disconnects). Their sum
-        is n_variables minus the number of components.
-
-    See Also
-    --------
-    sampled_edge_probabilities : The average of trees that are maximal for random weights.
+        Probabilities, between 0 (excluded) and 1 (for edges whose removal disconnects); multiples
+        of ``1 / n_trees``, zero included, for trees that are drawn. Their sum is n_variables minus
+        the number of components.
 
     Notes
     -----
     Variables are eliminated in an order of small degree; selected inversion then gives the
     resistances of edges alone, exact up to rounding even for weights over six decades. Time is
     that of a sparse Cholesky decomposition: linear on trees, n_variables^1.5 on grids,
-    n_variables^3 / 3 on complete graphs. Memory is that of the factor.
+    n_variables^3 / 3 on complete graphs. Memory is that of the factor. Sampling takes n_trees *
+    n_edges; the maximal tree depends on the order of the weights alone, so orders are drawn.
 
     References
     ----------
     .. [1] Wainwright, Jaakkola and Willsky, A new class of upper bounds on the log partition
        function, IEEE Transactions on Information Theory 51, 2005.
-    .. [2] Krishnan, Lacoste-Julien and Sontag, Barrier Frank-Wolfe for marginal inference,
-       NIPS 2015.
+    .. [2] Mooij, libDAI: a free and open source C++ library for discrete approximate inference in
+       graphical models, JMLR 11, 2010.
 
     Examples
     --------
-    >>> from sklearn_fw.random_fields import matrix_tree_edge_probabilities
+    >>> from sklearn_fw.random_fields import spanning_tree_probabilities
     >>> triangle_with_tail = [(0, 1), (1, 2), (0, 2), (2, 3)]
-    >>> matrix_tree_edge_probabilities(triangle_with_tail, 4).round(4)
+    >>> spanning_tree_probabilities(triangle_with_tail, 4).round(4)
     array([0.6667, 0.6667, 0.6667, 1.    ])
-    >>> matrix_tree_edge_probabilities(triangle_with_tail, 4, [2.0, 1.0, 1.0, 1.0]).round(4)
+    >>> spanning_tree_probabilities(triangle_with_tail, 4, [2.0, 1.0, 1.0, 1.0]).round(4)
     array([0.8, 0.6, 0.6, 1. ])
+    >>> spanning_tree_probabilities(triangle_with_tail, 4, n_trees=1000, random_state=0)
+    array([0.694, 0.625, 0.681, 1.   ])
     """
     edges, n_variables = _graph(edges, n_variables)
+    if n_trees is not None:
+        if weights is not None:
+            raise ValueError("weights are for exact probabilities: leave out weights or n_trees")
+        n_trees = check_integer(n_trees, "n_trees", 1)
+        return _drawn(edges, n_variables, n_trees, check_random_state(random_state))
     weights = np.ones(len(edges)) if weights is None else _check_weights(weights, len(edges))
     if np.any(weights < 0) or not np.all(np.isfinite(weights)):
         raise ValueError("weights must be finite and not negative")
@@ -95,54 +109,8 @@ def matrix_tree_edge_probabilities(edges, n_variables, weights=None):
     return np.minimum(rho, 1.0)
 
 
-def sampled_edge_probabilities(edges, n_variables, n_trees=1000, random_state=None):
-    """Share of random spanning trees that hold each edge, by sampling.
-
-    The start of tree-reweighted belief propagation in libDAI: trees that are maximal for
-    independent uniform weights, averaged. It does not know the couplings, so prefer
-    `matrix_tree_edge_probabilities` unless results are to be compared.
-
-    Parameters
-    ----------
-    edges : array-like of shape (n_edges, 2), integer
-        Variables joined by each edge, numbers from 0 to ``n_variables - 1``.
-    n_variables : int
-        Number of variables, at least 1.
-    n_trees : int, default=1000
-        Number of trees, at least 1.
-    random_state : int, RandomState instance or None, default=None
-        Pass an int for the same trees in every call.
-
-    Returns
-    -------
-    rho : ndarray of shape (n_edges,)
-        Multiples of ``1 / n_trees``; zero for an edge that is in none of the trees. Their sum is
-        n_variables minus the number of components.
-
-    See Also
-    --------
-    matrix_tree_edge_probabilities : Exact probabilities under another law, weighted if wanted.
-
-    Notes
-    -----
-    The maximal tree depends on the order of the weights alone, so random orders of the edges are
-    drawn. The law is not uniform on trees. Cost: n_trees * n_edges.
-
-    References
-    ----------
-    .. [1] Mooij, libDAI: a free and open source C++ library for discrete approximate inference in
-       graphical models, JMLR 11, 2010.
-
-    Examples
-    --------
-    >>> from sklearn_fw.random_fields import sampled_edge_probabilities
-    >>> triangle_with_tail = [(0, 1), (1, 2), (0, 2), (2, 3)]
-    >>> sampled_edge_probabilities(triangle_with_tail, 4, random_state=0)
-    array([0.694, 0.625, 0.681, 1.   ])
-    """
-    edges, n_variables = _graph(edges, n_variables)
-    n_trees = check_integer(n_trees, "n_trees", 1)
-    rng = check_random_state(random_state)
+def _drawn(edges, n_variables, n_trees, rng):
+    """Fraction of random trees that hold each edge."""
     counts = np.zeros(len(edges), np.int64)
     for batch in gen_batches(n_trees, max(1, ORDERS_AT_ONCE // max(len(edges), 1))):
         orders = np.stack([rng.permutation(len(edges)) for _ in range(batch.stop - batch.start)])
@@ -241,12 +209,13 @@ def starting_rho(rho_init, mrf, request, random_state):
     else:
         rho_init = "matrix_tree_weighted"
     if rho_init == "sampled":
-        rho = sampled_edge_probabilities(mrf.edges, mrf.n_variables, random_state=random_state)
-        return rho, False
+        n_trees, rng = N_TREES, random_state
+        graph = mrf.edges, mrf.n_variables
+        return spanning_tree_probabilities(*graph, n_trees=n_trees, random_state=rng), False
     if rho_init == "matrix_tree_weighted" and request.learned is not None:
         return request.learned.rho, True
     weights = None if rho_init == "matrix_tree" else edge_coupling_weights(mrf)
-    return matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables, weights), False
+    return spanning_tree_probabilities(mrf.edges, mrf.n_variables, weights), False
 
 
 class TreeChoice(FrankWolfe):

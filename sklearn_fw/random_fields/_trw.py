@@ -81,9 +81,7 @@ class TRWMarginals(MarginalsEstimator):
         is interrupted, with messages in its place, others return what they have. "auto" does not
         begin exact sums that would take longer. In `predict` incomplete rows have as much each.
     learner : MRFLearner or None, default=None
-        For tables: how the random field is learned, such as which pairs of columns interact. None
-        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
-        ``learner__edges``.
+        For tables: how the field is learned. None is ``MRFLearner()``.
     warm_start : bool, default=False
         Start from the mixture of labellings of the previous fit.
     random_state : int, RandomState instance or None, default=None
@@ -125,12 +123,11 @@ class TRWMarginals(MarginalsEstimator):
         Weights of the uniform point and of each labelling, shrunk by ``delta_``: a distribution
         with exactly these marginals. None for exact sums.
     factor_marginals_ : list of ndarray
-        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
     mrf_ : PairwiseMRF or FactorGraph
         The random field, given or learned.
     learning_history_ : dict of str to ndarray
-        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
-        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
+        Rounds of learning from a table with missing entries, see the guide. Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)

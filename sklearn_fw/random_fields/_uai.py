@@ -6,7 +6,7 @@ import numpy as np
 
 from .._core.files import check_path, damage, read_text
 from .._core.scores import as_array, integers
-from .._core.validation import check_array_of_numbers, check_choice, check_list, is_auto
+from .._core.validation import check_array_of_numbers, check_list, is_auto
 
 LARGEST_EXPONENT = 700.0  # exp of it and of its negative are normal numbers of float64
 MOST_PARTS = 10_000  # factors written for one table
@@ -18,7 +18,7 @@ FREE_STATES = 10**7
 ROUNDING, MOST_ROUNDING = 5e-4, 1e-2
 
 
-def read_uai_field(path):
+def read_field(path):
     """What `load_uai` makes a random field of: blocks of variables, factors and a constant."""
     tokens = _Tokens(path)
     if tokens.word() not in ("MARKOV", "BAYES"):
@@ -45,35 +45,8 @@ def read_uai_field(path):
     return unary, factors, constant[0]
 
 
-def read_uai_evidence(path):
-    """Read observed states from an evidence file of the UAI format.
-
-    Parameters
-    ----------
-    path : str or path
-        Text file with the number of observed variables and then pairs of variable and state; or,
-        as in older files, with the number of samples on the first line and then one such list on
-        each line.
-
-    Returns
-    -------
-    observed : dict of int to int, or list of such
-        State of each observed variable; a list when the file holds several samples.
-
-    See Also
-    --------
-    sklearn_fw.random_fields.FactorGraph.condition : What to do with the result.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from sklearn_fw.random_fields import read_uai_evidence
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "two.uai.evid")
-    ...     _ = file.write_text("2  0 1  3 0")
-    ...     read_uai_evidence(file)
-    {0: 1, 3: 0}
-    """
+def read_evidence(path):
+    """Observed states of a file, see `load_uai`."""
     tokens = _Tokens(path)
     n_samples = tokens.integer("the number of samples", 1) if _counts_samples(tokens.text) else 1
     samples = [_read_observed(tokens) for _ in range(n_samples)]
@@ -81,31 +54,8 @@ def read_uai_evidence(path):
     return samples[0] if n_samples == 1 else samples
 
 
-def read_uai_solution(path):
-    """Read marginals, the partition function or a labelling from a UAI solution file.
-
-    Parameters
-    ----------
-    path : str or path
-        Text file that starts with MAR (node marginals), PR (partition function), or MAP or MPE (a
-        labelling).
-
-    Returns
-    -------
-    solution : list of ndarray of shape (n_states_i,), float, or ndarray of shape (n_variables,)
-        Node marginals; or the natural logarithm of the partition function, which the file holds as
-        decimal logarithm; or the state of each variable, int64.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from sklearn_fw.random_fields import read_uai_solution
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "two.uai.PR")
-    ...     _ = file.write_text("PR 2.0")
-    ...     read_uai_solution(file)  # log(100)
-    4.605170185988092
-    """
+def read_solution(path):
+    """Marginals, log Z or a labelling of a file, see `load_uai`."""
     tokens = _Tokens(path)
     kind = tokens.word()
     if kind not in ("MAR", "PR", "MAP", "MPE"):
@@ -289,7 +239,7 @@ def _read_marginals(tokens, variable):
     return row
 
 
-def write_uai(mrf, path):
+def write_field(mrf, path):
     """Write the file of `save_uai`."""
     path, mrf = check_path(path), mrf._plain()  # as the class has it, whatever a subclass says
     blocks = [(f"1 {i}", block) for i, block in enumerate(mrf.unary)]
@@ -316,94 +266,42 @@ def write_uai(mrf, path):
     path.write_text("\n".join(lines), encoding="ascii")
 
 
-def save_uai_evidence(observed, path):
-    """Write observed states to an evidence file of the UAI format.
-
-    Parameters
-    ----------
-    observed : dict of int to int
-        State of each observed variable, such as ``evidence`` of a field.
-    path : str or path
-        Text file to write; an existing one is overwritten.
-
-    See Also
-    --------
-    read_uai_evidence : Reads the same.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from sklearn_fw.random_fields import save_uai_evidence
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "two.uai.evid")
-    ...     save_uai_evidence({0: 1, 3: 0}, file)
-    ...     file.read_text().split()
-    ['2', '0', '1', '3', '0']
-    """
-    if not isinstance(observed, dict):
-        raise TypeError(f"observed must be a dict, got {type(observed).__name__}")
-    pairs = integers(list(observed.items()), "observed", 2)
+def write_evidence(observed, path):
+    """Write observed states."""
+    pairs = integers(list(observed.items()), "data", 2)
     if pairs.min(initial=0) < 0:
-        raise ValueError("observed must hold numbers >= 0 of variables and states")
+        raise ValueError("data must hold numbers >= 0 of variables and states")
     words = [len(pairs), *pairs.ravel().tolist()]
     check_path(path).write_text(" ".join(map(str, words)) + "\n", encoding="ascii")
 
 
-def save_uai_solution(solution, path, kind="auto"):
-    """Write marginals, the partition function or a labelling in the UAI format of solutions.
-
-    Parameters
-    ----------
-    solution : float, list of arrays of shape (n_states_i,), or array of integers
-        The natural logarithm of the partition function; or the marginals of all variables, see
-        `FactorGraph.complete_marginals`; or a labelling, see `FactorGraph.complete`.
-    path : str or path
-        Text file to write; an existing one is overwritten.
-    kind : {"auto", "PR", "MAR", "MAP", "MPE"}, default="auto"
-        First word of the file. "auto" is PR for a number, MAP for a labelling and else MAR.
-
-    See Also
-    --------
-    read_uai_solution : Reads the same, up to rounding of 1e-15.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from sklearn_fw.random_fields import save_uai_solution
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "two.uai.MAR")
-    ...     save_uai_solution([[0.5, 0.5], [0.25, 0.75]], file)
-    ...     print(file.read_text())
-    MAR
-    2 2 0.5 0.5 2 0.25 0.75
-    <BLANKLINE>
-    """
-    check_choice(kind, "kind", {"auto", "PR", "MAR", "MAP", "MPE"})
+def write_solution(solution, path, kind):
+    """Write marginals, log Z or a labelling."""
     path = check_path(path)
     if is_auto(kind):
-        array = None if isinstance(solution, list | tuple) else as_array(solution, "solution")
+        array = None if isinstance(solution, list | tuple) else as_array(solution, "data")
         is_number = array is not None and array.ndim == 0
         is_labelling = not is_number and all(np.ndim(row) == 0 for row in solution)
         kind = "PR" if is_number else "MAP" if is_labelling else "MAR"
     if kind == "PR":
-        number = check_array_of_numbers(solution, "solution", finite=True)
+        number = check_array_of_numbers(solution, "data", finite=True)
         if number.ndim:
-            raise ValueError(f"solution must be a number for PR, got shape {number.shape}")
+            raise ValueError(f"data must be a number for PR, got shape {number.shape}")
         words = [repr(float(number) / math.log(10.0))]
     elif kind == "MAR":
         rows = [
-            check_array_of_numbers(row, f"solution[{i}]")
-            for i, row in enumerate(check_list(solution, "solution", "marginals"))
+            check_array_of_numbers(row, f"data[{i}]")
+            for i, row in enumerate(check_list(solution, "data", "marginals"))
         ]
         for i, row in enumerate(rows):
             if row.ndim != 1 or not row.size or row.min() < 0 or abs(row.sum() - 1.0) > 1e-6:
-                raise ValueError(f"solution[{i}] must hold probabilities that sum to one")
+                raise ValueError(f"data[{i}] must hold probabilities that sum to one")
         words = [len(rows)]
         for row in rows:
             words += [len(row), *map(repr, row.tolist())]
     else:
-        labels = integers(solution, "solution", None)
+        labels = integers(solution, "data", None)
         if labels.ndim != 1 or not labels.size or labels.min() < 0:
-            raise ValueError(f"solution must hold one state >= 0 for each variable for {kind}")
+            raise ValueError(f"data must hold one state >= 0 for each variable for {kind}")
         words = [len(labels), *labels.tolist()]
     path.write_text(f"{kind}\n{' '.join(map(str, words))}\n", encoding="ascii")

@@ -128,8 +128,6 @@ def of_files():
     }  # fmt: skip
     read = {
         random_fields.load_bif: "net.bif", random_fields.load_uai: "field.uai",
-        random_fields.read_uai_evidence: "field.uai.evid",
-        random_fields.read_uai_solution: "field.uai.MAR",
     }  # fmt: skip
     mrf = Later(lambda: random_fields.load_uai(folder() / "field.uai"))
     graph = random_fields.FactorGraph([1, 1])
@@ -157,15 +155,13 @@ def of_files():
             {},
             {
                 random_fields.save_bif: {"graph": graph, "path": out("out.bif")},
-                random_fields.save_uai: {"mrf": mrf, "path": out("out.uai")},
-                random_fields.save_uai_evidence: {"observed": {0: 1}, "path": out("out.evid")},
             },
             allows=WRITTEN,
         ),
         *function(
-            random_fields.save_uai_solution, {"solution": solution, "path": out("out.MAR")},
-            variants={"kind": ["MAR"], "solution": [1.5, np.array([0, 1])]},
-            allows={**WRITTEN, "solution no_axis": "a number is log Z"},
+            random_fields.save_uai, {"data": solution, "path": out("out.MAR")},
+            variants={"kind": ["MAR"], "data": [1.5, np.array([0, 1]), lambda: {0: 1}, mrf.make]},
+            allows={**WRITTEN, "data no_axis": "a number is log Z"},
         ),
     ]  # fmt: skip
 

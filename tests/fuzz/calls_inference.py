@@ -100,7 +100,7 @@ PARAMS = {
 }  # fmt: skip
 # Those that never answer before they have looked at where to begin.
 STARTED = (
-    inference.ICM, inference.AlphaBetaSwap, inference.AlphaExpansion, inference.IteratedLocalSearch,
+    inference.ICM, inference.CutMoves, inference.IteratedLocalSearch,
 )  # fmt: skip
 
 
@@ -189,10 +189,6 @@ def of_parts_of_estimators():
         *function(random_fields.MRFLearner, None, allows=STORED),
         *methods_of(type(learner), lambda: learner, None, data, variants=free, allows=MISSING),
         *function(random_fields.LearnedMRF, learned._asdict(), allows=STORED),
-        *function(
-            random_fields.MAPResult,
-            {"labels": START, "value": 1.0, "bound": 1.0, "choice": "x"}, allows=STORED,
-        ),
     ]  # fmt: skip
 
 
@@ -310,10 +306,7 @@ def entries():
     shown = {"marginals": np.full((3, 2), 0.5), "name": "x", "shape": (1, 3), "state": 1,
              "estimator": Later(lambda: copy.deepcopy(trw()))}  # fmt: skip
     is_marginals = [n for n in random_fields.__all__ if n.endswith("Marginals")]
-    of_functions = (
-        "edge_mutual_information", "matrix_tree_edge_probabilities", "sampled_edge_probabilities",
-        "trw_gradient", "trw_objective",
-    )  # fmt: skip
+    of_functions = "edge_mutual_information", "spanning_tree_probabilities", "trw_objective"
     return [
         *[e for n in inference.__all__ if is_oracle(n) for e in of_oracle(getattr(inference, n))],
         *[e for n in is_marginals for e in of_marginals(getattr(random_fields, n))],

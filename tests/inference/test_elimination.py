@@ -2,13 +2,10 @@
 
 import json
 import math
-import pickle
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from sklearn.base import clone
 
 from _gibbs import assert_exact, assert_frequencies, brute_force
 from _random_scores import KINDS, grid_edges, random_edges, random_scores
@@ -420,45 +417,3 @@ def test_tables_that_can_never_be_stored_end_the_search(edges, width):
 def test_max_table_size_is_checked(parameter, error, pattern):
     with pytest.raises(error, match=pattern):
         Elimination(parameter).argmax(wide_scores())
-
-
-def test_nothing_allowed():
-    scores = PairwiseScores.from_arrays(np.zeros((3, 2)), np.full((2, 2), -np.inf), clique(3))
-    labels, value, upper_bound = Elimination().argmax(scores)
-    assert labels.shape == (3,)
-    assert value == upper_bound == -np.inf
-    assert_exact(Elimination(), scores)
-
-
-def test_scores_stay_unchanged_and_may_be_read_only_or_strided(rng):
-    unary, pairwise = rng.normal(size=(4, 6))[:, ::2], rng.normal(size=(12, 3, 3))[::2]
-    scores = PairwiseScores(unary, pairwise, clique(4).astype(np.int32))
-    copies = [array.copy() for array in (scores.unary, scores.pairwise, scores.edges)]
-    expected = Elimination().marginals(PairwiseScores(*copies))
-    for array in (scores.unary, scores.pairwise, scores.edges):
-        array.flags.writeable = False
-    for one, other in zip(Elimination().marginals(scores), expected):
-        np.testing.assert_array_equal(one, other)
-    assert_exact(Elimination(), scores)
-    for array, copy in zip((scores.unary, scores.pairwise, scores.edges), copies):
-        np.testing.assert_array_equal(array, copy)
-
-
-def test_threads_share_an_oracle(rng):
-    oracle = Elimination()
-    many = [random_scores(rng, "normal") for _ in range(60)]
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(oracle.marginals, many))
-    for scores, (node, _, log_partition) in zip(many, answers):
-        expected = Elimination().marginals(scores)
-        np.testing.assert_array_equal(node, expected[0])
-        assert log_partition == expected[2]
-
-
-def test_oracle_is_an_estimator():
-    oracle = Elimination(99)
-    oracle.argmax(PairwiseScores.from_arrays(np.zeros((3, 2)), np.eye(2), clique(3)))
-    for twin in (clone(oracle), pickle.loads(pickle.dumps(oracle))):
-        assert twin.get_params() == {"max_table_size": 99}
-        assert twin.exact is True
-    assert repr(oracle) == "Elimination(max_table_size=99)"

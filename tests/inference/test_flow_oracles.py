@@ -1,14 +1,10 @@
 """Graph cuts and roof duality against enumeration, and maximum flows against scipy."""
 
-import pickle
-from concurrent.futures import ThreadPoolExecutor
-
 import networkx as nx
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import maximum_flow
-from sklearn.base import clone
 
 from _random_scores import (
     KINDS,
@@ -17,7 +13,6 @@ from _random_scores import (
     ising_grid,
     parts,
     random_scores,
-    read_only,
     same,
     size_of,
 )
@@ -230,26 +225,6 @@ def test_forbidden_guess_has_value_minus_infinity():
 
 @pytest.mark.parametrize("oracle", [GraphCut(), QPBO()], ids=repr)
 class TestContract:
-    def test_nothing_allowed(self, oracle):
-        for unary in ([[0.0, 0.0], [-np.inf, -np.inf]], [[-np.inf, 0.0], [0.0, -np.inf]]):
-            table = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
-            scores = PairwiseScores.from_arrays(unary, table, [(0, 1)])
-            labels, value, upper_bound = oracle.argmax(scores)
-            assert labels.tolist() == [0, 0]
-            assert value == upper_bound == -np.inf
-
-    def test_scores_stay_unchanged_and_may_be_read_only_or_strided(self, oracle, rng):
-        unary, pairwise = rng.normal(size=(4, 4))[:, ::2], np.zeros((6, 2, 2))[::2]
-        pairwise += np.eye(2)
-        unary[0, 1] = pairwise[0, 0, 1] = -np.inf
-        edges = np.array([(0, 1), (1, 2), (2, 3)], dtype=np.int32)
-        scores = PairwiseScores(unary, pairwise, edges)
-        expected = oracle.argmax(PairwiseScores(*(a.copy() for a in parts(scores))))
-        with read_only(scores):
-            labels, value, _ = oracle.argmax(scores, start=expected[0])
-        np.testing.assert_array_equal(labels, expected[0])
-        assert value == expected[1]
-
     def test_direction_of_edges_does_not_matter(self, oracle, rng):
         for _ in range(50):
             scores = random_scores(rng, n_states=2, attractive=True)
@@ -257,21 +232,6 @@ class TestContract:
             labels, value, _ = oracle.argmax(PairwiseScores(scores.unary, *turned))
             np.testing.assert_array_equal(labels, oracle.argmax(scores)[0])
             assert same(value, oracle.argmax(scores)[1], 1e-13)
-
-    def test_threads_share_an_oracle(self, oracle, rng):
-        scores = [ising_grid(rng, 6, 1.0, attractive=True) for _ in range(20)]
-        with ThreadPoolExecutor(4) as pool:
-            answers = list(pool.map(oracle.argmax, scores))
-        for one, (labels, value, _) in zip(scores, answers):
-            np.testing.assert_array_equal(labels, oracle.argmax(one)[0])
-            assert value == oracle.argmax(one)[1]
-
-    def test_is_an_estimator_without_memory(self, oracle):
-        for twin in (clone(oracle), pickle.loads(pickle.dumps(oracle))):
-            assert type(twin) is type(oracle)
-            twin.argmax(PairwiseScores.from_arrays(np.eye(2)))
-            assert vars(twin) == {}
-        assert oracle.exact is isinstance(oracle, GraphCut)
 
     def test_more_states_are_refused_with_the_remedy(self, oracle):
         scores = PairwiseScores.from_arrays(np.zeros((2, 3)), np.eye(3), [(0, 1)])

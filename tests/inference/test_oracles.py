@@ -4,7 +4,6 @@ import math
 import pickle
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, clone
 
-from _random_scores import parts, random_edges, random_scores, read_only
+from _random_scores import parts, random_edges, random_scores
 from _referees import best_labeling, best_labelings, labeling_value
 from sklearn_fw.inference import (
     CallableOracle,
@@ -96,30 +95,6 @@ def test_enumeration_returns_the_first_of_the_best(rng):
         np.testing.assert_array_equal(Enumeration().top_k(scores, 5)[1], labels)
 
 
-@pytest.mark.parametrize("oracle", GRAPHS["chain"], ids=repr)
-def test_nothing_allowed(oracle):
-    scores = PairwiseScores.from_arrays(np.full((2, 2), -np.inf), np.zeros((2, 2)), [(0, 1)])
-    labels, value, upper_bound = oracle.argmax(scores)
-    assert labels.shape == (2,)
-    assert value == upper_bound == -np.inf
-    values, labels = oracle.top_k(scores, 3)
-    assert values.shape == (0,)
-    assert labels.shape == (0, 2)
-
-
-@pytest.mark.parametrize("oracle", GRAPHS["chain"], ids=repr)
-def test_scores_stay_unchanged_and_may_be_read_only_or_strided(oracle, rng):
-    unary, pairwise = rng.normal(size=(4, 6))[:, ::2], rng.normal(size=(6, 3, 3))[::2]
-    edges = np.array([(0, 1), (1, 2), (2, 3)], dtype=np.int32)
-    scores = PairwiseScores(unary, pairwise, edges)
-    expected = oracle.argmax(PairwiseScores(*(a.copy() for a in parts(scores))))
-    with read_only(scores):
-        labels, value, _ = oracle.argmax(scores, start=expected[0])
-        oracle.top_k(scores, 2)
-    np.testing.assert_array_equal(labels, expected[0])
-    assert value == expected[1]
-
-
 @settings(deadline=None, max_examples=60, derandomize=True)
 @given(st.data())
 def test_tree_does_not_depend_on_order_and_direction_of_edges(data):
@@ -153,16 +128,6 @@ def test_long_chain_equals_tree_and_independent_nodes(rng):
     alone = PairwiseScores.from_arrays(scores.unary)
     labels, value, _ = TreeMaxProduct().argmax(alone)
     np.testing.assert_array_equal(labels, scores.unary.argmax(axis=1))
-
-
-def test_threads_share_an_oracle(rng):
-    oracle = TreeMaxProduct()
-    scores = [random_scores(rng, graph="forest") for _ in range(50)]
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(oracle.argmax, scores))
-    for one, (labels, value, _) in zip(scores, answers):
-        np.testing.assert_array_equal(labels, oracle.argmax(one)[0])
-        assert value == oracle.argmax(one)[1]
 
 
 # ---- kernels -----------------------------------------------------------------------------------
@@ -301,20 +266,6 @@ def test_k_is_checked(oracle):
         oracle.top_k(scores, 0)
     with pytest.raises(TypeError, match="k must be an instance of int"):
         oracle.top_k(scores, 1.5)
-
-
-@pytest.mark.parametrize("oracle", [Viterbi(), TreeMaxProduct(), Enumeration(), Enumeration(9)])
-def test_oracles_are_estimators(oracle):
-    scores = random_scores(np.random.default_rng(3), graph="chain")
-    for twin in (clone(oracle), pickle.loads(pickle.dumps(oracle))):
-        assert type(twin) is type(oracle)
-        assert twin.get_params() == oracle.get_params()
-        assert twin.exact is True
-    assert not vars(oracle).keys() - oracle.get_params().keys()
-    if scores.n_states**scores.n_nodes <= 9 or not oracle.get_params():
-        before = dict(vars(oracle))
-        oracle.argmax(scores)
-        assert vars(oracle) == before
 
 
 def test_enumeration_parameter_is_set():

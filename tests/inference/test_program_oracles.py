@@ -1,9 +1,7 @@
 """Linear and integer programs, and toulbar2, against enumeration and against each other."""
 
 import math
-import pickle
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,9 +12,7 @@ from _random_scores import (
     KINDS,
     best_value,
     ising_grid,
-    parts,
     random_scores,
-    read_only,
     same,
     size_of,
 )
@@ -363,38 +359,12 @@ class TestContract:
         if isinstance(oracle, Toulbar2):
             request.getfixturevalue("toulbar2")
 
-    def test_scores_stay_unchanged_and_may_be_read_only_or_strided(self, oracle, rng):
-        unary, pairwise = rng.normal(size=(4, 6))[:, ::2], rng.normal(size=(6, 3, 3))[::2]
-        edges = np.array([(0, 1), (1, 2), (2, 3)], dtype=np.int32)
-        scores = PairwiseScores(unary, pairwise, edges)
-        expected = oracle.argmax(PairwiseScores(*(a.copy() for a in parts(scores))))
-        with read_only(scores):
-            labels, value, _ = oracle.argmax(scores, start=expected[0])
-        np.testing.assert_array_equal(labels, expected[0])
-        assert value == expected[1]
-
     def test_graph_may_change_between_calls(self, oracle, rng):
         for scores in instances(rng, "normal"):
             expected = clone(oracle).argmax(scores)
             labels, value, upper_bound = oracle.argmax(scores)
             np.testing.assert_array_equal(labels, expected[0])
             assert (value, upper_bound) == expected[1:]
-
-    def test_threads_share_an_oracle(self, oracle, rng):
-        scores = [ising_grid(rng, 3, 4.0) for _ in range(10)]
-        with ThreadPoolExecutor(4) as pool:
-            answers = list(pool.map(oracle.argmax, scores))
-        for one, (labels, value, _) in zip(scores, answers):
-            np.testing.assert_array_equal(labels, oracle.argmax(one)[0])
-            assert value == oracle.argmax(one)[1]
-
-    def test_is_an_estimator(self, oracle):
-        oracle.argmax(triangle())
-        for twin in (clone(oracle), pickle.loads(pickle.dumps(oracle))):
-            assert type(twin) is type(oracle)
-            assert twin.get_params() == oracle.get_params()
-            assert vars(twin).keys() == oracle.get_params().keys()
-            assert twin.exact is isinstance(oracle, MILP)
 
     def test_start_is_checked(self, oracle):
         with pytest.raises(ValueError, match="start must hold 3 integers"):

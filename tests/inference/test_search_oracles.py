@@ -1,8 +1,6 @@
 """ICM, TRWS and what all search oracles keep, against enumeration and linear programs."""
 
 import functools
-import pickle
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -17,7 +15,6 @@ from _random_scores import (
     parts,
     random_scores,
     random_tables,
-    read_only,
     same,
     size_of,
 )
@@ -294,44 +291,6 @@ def test_a_cutoff_loses_nothing_above_it(kind, rng):
 
 
 # ---- what all of them keep ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("oracle", ORACLES, ids=repr)
-def test_scores_stay_unchanged_and_may_be_read_only_or_strided(oracle, rng):
-    for n_states in (2, 3):
-        unary = rng.normal(size=(4, 2 * n_states))[:, ::2]
-        pairwise = rng.normal(size=(10, n_states, n_states))[::2]
-        edges = np.array([(0, 1), (2, 1), (2, 3), (0, 3), (0, 3)], dtype=np.int32)
-        scores = PairwiseScores(unary, pairwise, edges)
-        expected = oracle.argmax(PairwiseScores(*(a.copy() for a in parts(scores))))
-        with read_only(scores):
-            labels, *numbers = oracle.argmax(scores)
-        np.testing.assert_array_equal(labels, expected[0])
-        assert tuple(numbers) == expected[1:]
-
-
-@pytest.mark.parametrize("oracle", ORACLES, ids=repr)
-def test_threads_share_an_oracle(oracle):
-    scores = [instance for instance, _ in instances("normal")[:60]]
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(oracle.argmax, scores))
-    for one, (labels, *numbers) in zip(scores, answers):
-        expected = oracle.argmax(one)
-        np.testing.assert_array_equal(labels, expected[0])
-        assert tuple(numbers) == expected[1:]
-
-
-@pytest.mark.parametrize("oracle", ORACLES, ids=repr)
-def test_oracles_are_estimators_that_keep_no_state(oracle, rng):
-    scores = random_scores(rng)
-    expected = oracle.argmax(scores)
-    assert vars(oracle).keys() == oracle.get_params(deep=False).keys()
-    for twin in (clone(oracle), pickle.loads(pickle.dumps(oracle))):
-        assert repr(twin) == repr(oracle)
-        assert twin.exact is oracle.exact
-        labels, *numbers = twin.argmax(scores)
-        np.testing.assert_array_equal(labels, expected[0])
-        assert tuple(numbers) == expected[1:]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from sklearn_fw.random_fields import (
     LoopyBPMarginals,
     PairwiseMRF,
     TRBPMarginals,
-    trw_gradient,
     trw_objective,
 )
 from sklearn_fw.random_fields._belief_propagation import away_from_zero, make_layout
@@ -156,7 +155,7 @@ def best_locally_consistent(mrf, rho):
     result = minimize(
         lambda z: -trw_objective(positive(z), mrf, rho),
         np.zeros(directions.shape[1]),
-        jac=lambda z: -trw_gradient(positive(z), mrf, rho) @ directions,
+        jac=lambda z: -trw_objective(positive(z), mrf, rho, return_gradient=True)[1] @ directions,
         constraints={"type": "ineq", "fun": marginals, "jac": lambda z: directions},
         method="SLSQP",
         options={"maxiter": 500, "ftol": 1e-12},
@@ -186,7 +185,7 @@ def test_known_solution_is_found(update, rng):
     node = mrf.node_blocks(mu)
     unary = [np.log(p) for p in node]
     tables = []
-    for r, table, (i, j) in zip(rho, mrf.edge_blocks(mu), mrf.edges):
+    for r, table, (i, j) in zip(rho, mrf.factor_blocks(mu), mrf.edges):
         moved = rng.normal(size=len(node[i]))
         tables.append(r * np.log(table / np.outer(node[i], node[j])) + moved[:, None])
         unary[i] = unary[i] - moved

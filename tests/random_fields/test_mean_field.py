@@ -110,7 +110,7 @@ def test_forbidden_is_the_limit_of_low_potentials(rng):
         hard[mrf.node_start[:-1]] = hard[mrf.edge_start[:-1]] = False  # all zeros stay allowed
         theta = [np.where(hard, value, mrf.theta) for value in (-np.inf, -1e7)]
         exact, limit = (
-            PairwiseMRF(mrf.node_blocks(t), mrf.edges, mrf.edge_blocks(t)) for t in theta
+            PairwiseMRF(mrf.node_blocks(t), mrf.edges, mrf.factor_blocks(t)) for t in theta
         )
         one, other = (
             MeanFieldMarginals(n_init=10, tol=1e-9, random_state=0).fit(m) for m in (exact, limit)

@@ -119,11 +119,11 @@ def test_a_budget_that_ends_is_told():
 def test_models_of_a_competition_are_bounded(data_file, tmp_path):
     import gzip
 
-    from sklearn_fw.random_fields import load_uai, read_uai_evidence
+    from sklearn_fw.random_fields import load_uai
 
     path = tmp_path / "model.uai"
     path.write_bytes(gzip.decompress(data_file("uai/PR/linkage_11.uai.gz").read_bytes()))
-    field = load_uai(path).condition(read_uai_evidence(data_file("uai/PR/linkage_11.uai.evid")))
+    field = load_uai(path).condition(load_uai(data_file("uai/PR/linkage_11.uai.evid"), "evidence"))
     given = float(data_file("uai/PR/linkage_11.uai.PR").read_text().split()[1]) * np.log(10)
     bound = MiniBucketMarginals(2**10, max_iter=4).fit(field).log_partition_upper_
     assert given <= bound < given + 40.0

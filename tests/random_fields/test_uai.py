@@ -10,8 +10,6 @@ import pytest
 from sklearn_fw.random_fields import (
     PairwiseMRF,
     load_uai,
-    read_uai_evidence,
-    read_uai_solution,
     save_uai,
 )
 
@@ -222,7 +220,7 @@ class TestEvidence:
         ],
     )
     def test_read(self, text, expected, write):
-        assert read_uai_evidence(write(text)) == expected
+        assert load_uai(write(text), "evidence") == expected
 
     @pytest.mark.parametrize(
         "text, message",
@@ -237,33 +235,33 @@ class TestEvidence:
     )
     def test_malformed(self, text, message, write):
         with pytest.raises(ValueError, match=message):
-            read_uai_evidence(write(text))
+            load_uai(write(text), "evidence")
 
 
 class TestSolution:
     @pytest.mark.parametrize("kind", ["MAP", "MPE"])
     def test_labellings_are_read(self, kind, write):
         for text in (f"{kind}\n3 0 2 1", f"{kind}\n1\n3 0 2 1\n"):
-            labels = read_uai_solution(write(text))
+            labels = load_uai(write(text), "solution")
             assert labels.tolist() == [0, 2, 1]
             assert labels.dtype == np.int64
         with pytest.raises(ValueError, match="line 2: a state must be an integer >= 0, got '-1'"):
-            read_uai_solution(write(f"{kind}\n2 0 -1"))
+            load_uai(write(f"{kind}\n2 0 -1"), "solution")
 
     @pytest.mark.parametrize(
         "text", ["MAR 2 2 0.25 0.75 3 0.5 0.5 0", "MAR\n1\n2 2 0.25 0.75 3 0.5 0.5 0\n"]
     )
     def test_marginals(self, text, write):
-        found = read_uai_solution(write(text))
+        found = load_uai(write(text), "solution")
         assert [p.tolist() for p in found] == [[0.25, 0.75], [0.5, 0.5, 0.0]]
 
     def test_one_variable(self, write):
-        found = read_uai_solution(write("MAR\n1\n2 0.25 0.75"))
+        found = load_uai(write("MAR\n1\n2 0.25 0.75"), "solution")
         assert [p.tolist() for p in found] == [[0.25, 0.75]]
 
     @pytest.mark.parametrize("text", ["PR\n-2.5", "PR -2.5\n", "PR\n1\n-2.5\n"])
     def test_partition_function(self, text, write):
-        assert read_uai_solution(write(text)) == pytest.approx(math.log(10**-2.5), rel=1e-14)
+        assert load_uai(write(text), "solution") == pytest.approx(math.log(10**-2.5), rel=1e-14)
 
     @pytest.mark.parametrize(
         "text, message",
@@ -278,7 +276,7 @@ class TestSolution:
     )
     def test_malformed(self, text, message, write):
         with pytest.raises(ValueError, match=message):
-            read_uai_solution(write(text))
+            load_uai(write(text), "solution")
 
 
 def test_published_cliques(data_file):
@@ -312,4 +310,4 @@ def test_logarithms_that_no_float_holds(number, tmp_path):
     file = tmp_path / "huge.uai.PR"
     file.write_text(f"PR\n{number}")
     with pytest.raises(ValueError, match=r"line 2: the natural logarithm of .* is no float64"):
-        read_uai_solution(file)
+        load_uai(file, "solution")

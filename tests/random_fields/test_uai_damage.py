@@ -8,9 +8,6 @@ import pytest
 from sklearn_fw.random_fields import (
     TRWMarginals,
     load_uai,
-    read_uai_evidence,
-    read_uai_solution,
-    save_uai,
 )
 
 UAI = "MARKOV\n2\n2 3\n2\n1 0\n2 1 0\n\n2\n0.5 1.5\n6\n1 2 3\n4 5e-1 6\n"
@@ -60,7 +57,7 @@ class TestHugeAndOtherNumbers:
         path = tmp_path / "a.evid"
         path.write_text(text.format(word), encoding="utf-8")
         with pytest.raises(ValueError, match=re.escape(f"{path}, line ")):
-            read_uai_evidence(path)
+            load_uai(path, "evidence")
 
     @pytest.mark.parametrize("word", HUGE)
     @pytest.mark.parametrize("text", ["MAP {} 0", "MAP 2 0 {}", "MAR {} 2 0 1", "MAR 1 {} 0 1"])
@@ -68,19 +65,19 @@ class TestHugeAndOtherNumbers:
         path = tmp_path / "a.out"
         path.write_text(text.format(word), encoding="utf-8")
         with pytest.raises(ValueError, match=re.escape(f"{path}, line 1: ")):
-            read_uai_solution(path)
+            load_uai(path, "solution")
 
     @pytest.mark.parametrize("word", ["1e400", "inf", "nan", "1_0", "high"])
     def test_partition_functions(self, word, tmp_path):
         path = tmp_path / "a.PR"
         path.write_text(f"PR\n{word}")
         with pytest.raises(ValueError, match=re.escape(f"{path}, line 2: a decimal logarithm")):
-            read_uai_solution(path)
+            load_uai(path, "solution")
 
     def test_nothing_is_allowed(self, tmp_path):
         path = tmp_path / "a.PR"
         path.write_text("PR -inf")
-        assert read_uai_solution(path) == -np.inf
+        assert load_uai(path, "solution") == -np.inf
 
 
 @pytest.mark.parametrize("row", ["2 0.5 0.6", "2 0 0", "3 1 1 1", "2 1e300 1e300", "1 0.9"])
@@ -89,14 +86,14 @@ def test_marginals_that_do_not_sum_to_one(row, tmp_path):
     path.write_text(f"MAR\n2\n2 0.25 0.75\n{row}\n")
     message = "line 4: the probabilities of variable 1 must sum to one, they sum to "
     with pytest.raises(ValueError, match=message):
-        read_uai_solution(path)
+        load_uai(path, "solution")
 
 
 @pytest.mark.parametrize("row", ["3 0.333 0.333 0.333", "2 0.333333 0.666667", "1 1.0"])
 def test_rounded_marginals_are_read(row, tmp_path):
     path = tmp_path / "a.MAR"
     path.write_text(f"MAR 1 {row}")
-    assert read_uai_solution(path)[0].tolist() == [float(word) for word in row.split()[1:]]
+    assert load_uai(path, "solution")[0].tolist() == [float(word) for word in row.split()[1:]]
 
 
 def test_estimators_name_the_file(tmp_path):
@@ -104,6 +101,3 @@ def test_estimators_name_the_file(tmp_path):
     path.write_text("MARKOV\n2\n2 x")
     with pytest.raises(ValueError, match=re.escape(f"{path}, line 3: ")):
         TRWMarginals().fit(path)
-    with pytest.raises(TypeError, match="mrf must be a FactorGraph or PairwiseMRF, got list"):
-        save_uai([[0.0, 1.0]], path)
-    assert path.read_text().startswith("MARKOV")

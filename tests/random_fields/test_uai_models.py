@@ -10,11 +10,7 @@ from sklearn_fw.random_fields import (
     FactorGraph,
     PairwiseMRF,
     load_uai,
-    read_uai_evidence,
-    read_uai_solution,
     save_uai,
-    save_uai_evidence,
-    save_uai_solution,
 )
 
 SUMS = [
@@ -34,7 +30,7 @@ LARGER = {
 
 
 def conditioned(data_file, kind, name):
-    observed = read_uai_evidence(data_file(f"uai/{kind}/{name}.uai.evid"))
+    observed = load_uai(data_file(f"uai/{kind}/{name}.uai.evid"), "evidence")
     field = load_uai(data_file(f"uai/{kind}/{name}.uai.gz"))
     return field.condition(observed) if observed else field
 
@@ -55,7 +51,7 @@ def test_sums_to_the_digits_of_the_files(name, data_file):
     digits = data_file(f"uai/PR/{name}.uai.PR").read_text().split()[1]
     unit = 10.0 ** -len(digits.partition(".")[2])
     assert exact.log_partition_ / math.log(10) == pytest.approx(float(digits), abs=0.51 * unit)
-    expected = read_uai_solution(data_file(f"uai/MAR/{name}.uai.MAR"))
+    expected = load_uai(data_file(f"uai/MAR/{name}.uai.MAR"), "solution")
     found = field.complete_marginals(exact.marginals_)
     for block, row in zip(found, expected, strict=True):
         np.testing.assert_allclose(block, row, rtol=0, atol=1e-6)
@@ -66,13 +62,13 @@ def test_a_file_that_contradicts_itself(data_file):
     field = conditioned(data_file, "PR", "relational_3")
     bound = field.constant + sum(np.logaddexp.reduce(block) for block in field.unary)
     bound += sum(table.max() for table in field.tables)
-    assert read_uai_solution(data_file("uai/PR/relational_3.uai.PR")) > bound + 500
+    assert load_uai(data_file("uai/PR/relational_3.uai.PR"), "solution") > bound + 500
     assert ExactMarginals().fit(field).log_partition_ < bound
 
 
 def test_best_labelling_of_a_network(data_file):
     field = conditioned(data_file, "MAP", "Promedas_12")
-    given = read_uai_solution(data_file("uai/MAP/Promedas_12.uai.MAP"))
+    given = load_uai(data_file("uai/MAP/Promedas_12.uai.MAP"), "solution")
     best = field.map("milp")
     assert best.value >= field.score(given[field.variables][None])[0] - 1e-6
     assert best.bound >= best.value
@@ -106,8 +102,8 @@ def test_factor_graphs_are_written_and_read(rng, tmp_path):
 )
 def test_answers_are_written_and_read(solution, kind, tmp_path):
     path = tmp_path / "a"
-    save_uai_solution(solution, path, kind)
-    again = read_uai_solution(path)
+    save_uai(solution, path, kind)
+    again = load_uai(path, "solution")
     if isinstance(again, float):
         assert again == pytest.approx(float(solution), rel=1e-14)
     else:
@@ -120,20 +116,20 @@ def test_answers_are_written_and_read(solution, kind, tmp_path):
 def test_evidence_is_written_and_read(tmp_path):
     path = tmp_path / "a.evid"
     for observed in ({}, {3: 1, 0: 2}):
-        save_uai_evidence(observed, path)
-        assert read_uai_evidence(path) == observed
+        save_uai(observed, path)
+        assert load_uai(path, "evidence") == observed
 
 
 @pytest.mark.parametrize(
     ("solution", "kind", "message"),
     [
-        ([[0.5, 0.6]], "auto", r"solution\[0\] must hold probabilities that sum to one"),
-        ([0, -1], "MAP", "solution must hold one state >= 0 for each variable for MAP"),
-        ([1.0, 2.0], "PR", r"solution must be a number for PR, got shape \(2,\)"),
-        (-math.inf, "PR", "solution"),
+        ([[0.5, 0.6]], "auto", r"data\[0\] must hold probabilities that sum to one"),
+        ([0, -1], "MAP", "data must hold one state >= 0 for each variable for MAP"),
+        ([1.0, 2.0], "PR", r"data must be a number for PR, got shape \(2,\)"),
+        (-math.inf, "PR", "data"),
         (1.0, "LOG", "kind"),
     ],
 )
 def test_answers_that_make_no_sense(solution, kind, message, tmp_path):
     with pytest.raises(ValueError, match=message):
-        save_uai_solution(solution, tmp_path / "a", kind)
+        save_uai(solution, tmp_path / "a", kind)

@@ -5,8 +5,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..._core.oracle import Oracle
 from ..._core.packed import starts_of
-from ..._core.scores import arrays_of, as_array
+from ..._core.parameters import check_parameters
+from ..._core.scores import arrays_of, as_array, expect_scores
 from ..._kernels import lazy
 
 message_passing = lazy("graphs.message_passing")
@@ -45,6 +47,18 @@ class PlanCache:
         if oracle is None:
             return self
         return self._of.setdefault(oracle, PlanCache(self._make))
+
+
+class GraphOracle(Oracle):
+    """Base of oracles on graphs: scores and declared parameters are checked in one place."""
+
+    def argmax(self, scores, start=None):
+        expect_scores(scores)
+        check_parameters(self)
+        return self._argmax(scores, start)
+
+    def _argmax(self, scores, start):
+        raise NotImplementedError
 
 
 class Adjacency(NamedTuple):

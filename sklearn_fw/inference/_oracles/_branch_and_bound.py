@@ -8,17 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.budget import time_left
-from ..._core.oracle import Oracle
-from ..._core.scores import expect_scores
-from ..._core.validation import check_integer, check_time_limit
-from ._adjacency import PlanCache, adjacency
+from ..._core.parameters import at_least, optional
+from ..._core.validation import check_time_limit
+from ._adjacency import GraphOracle, PlanCache, adjacency
 from ._messages import Incumbent, Relaxation
 from ._settle import settled
 
 logger = logging.getLogger("sklearn_fw")
 
 
-class BranchAndBound(Oracle):
+class BranchAndBound(GraphOracle):
     """Best labelling of any graph, by depth-first search with tree-reweighted bounds.
 
     Maximises the score of `PairwiseScores` exactly, cycles or not, if it is given the time; with
@@ -101,6 +100,7 @@ class BranchAndBound(Oracle):
     """
 
     _plan = PlanCache(adjacency)
+    parameters = {"max_nodes": optional(at_least(1)), "node_iter": at_least(1)}
 
     def __init__(self, max_nodes=None, time_limit=None, max_iter=20, node_iter=2):
         self.max_nodes = max_nodes
@@ -113,24 +113,16 @@ class BranchAndBound(Oracle):
         """Whether every answer is exact: there is no budget."""
         return self.max_nodes is None and self.time_limit is None
 
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
+    def _argmax(self, scores, start):
         end = perf_counter() + min(check_time_limit(self.time_limit), time_left())
-        max_nodes = np.inf
-        if self.max_nodes is not None:
-            max_nodes = check_integer(self.max_nodes, "max_nodes", 1)
-        max_iter = check_integer(self.max_iter, "max_iter", 1)
-        node_iter = check_integer(self.node_iter, "node_iter", 1)
-        run = functools.partial(
-            self._search, end=end, max_nodes=max_nodes, max_iter=max_iter, node_iter=node_iter
-        )
-        return settled(run, scores, start, exact=self.exact)
+        return settled(functools.partial(self._search, end=end), scores, start, exact=self.exact)
 
-    def _search(self, scores, start, end, max_nodes, max_iter, node_iter):
+    def _search(self, scores, start, end):
+        max_nodes = np.inf if self.max_nodes is None else self.max_nodes
         search = _Search(scores, self._plan(scores), start)
-        search.explore(Relaxation(search.incumbent.problem, search.incumbent.potts), max_iter)
+        search.explore(Relaxation(search.incumbent.problem, search.incumbent.potts), self.max_iter)
         while search.open and search.n_nodes < max_nodes and perf_counter() < end:
-            search.explore(search.open.pop().restricted(), node_iter)
+            search.explore(search.open.pop().restricted(), self.node_iter)
         logger.debug("branch and bound: %d subproblems, %d left", search.n_nodes, len(search.open))
         return search.incumbent.answer(search.bound())
 

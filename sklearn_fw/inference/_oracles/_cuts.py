@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core.oracle import Oracle
 from ..._core.scores import PairwiseScores, allowed, arrays_of, check_range, expect_scores
 from ..._core.validation import check_integer
 from ..._kernels import lazy
-from ._adjacency import first_labels
+from ._adjacency import GraphOracle, first_labels
 from ._settle import ROUNDING, settled
 
 max_flow = lazy("graphs.max_flow")
@@ -18,7 +17,7 @@ DIAGONAL = [0, 1], [0, 1]
 OFF_DIAGONAL = [0, 1], [1, 0]
 
 
-class QPBO(Oracle):
+class QPBO(GraphOracle):
     """Good labelling and upper bound for two states and edges of any kind, by roof duality.
 
     Maximises the score of `PairwiseScores` over a relaxation in which each node is either labelled
@@ -84,11 +83,9 @@ class QPBO(Oracle):
     (6.0, 6.5)
     """
 
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
-        if start is not None:
-            first_labels(scores, start)
-        return settled(self._relax, scores, start) or nothing_allowed(scores)
+    def _argmax(self, scores, start):
+        first_labels(scores, start)
+        return settled(self._relax, scores, start)
 
     def _relax(self, scores, start):
         form = switch_form(scores, "QPBO")
@@ -253,11 +250,6 @@ def possible_states(unary, tables, edges):
             return possible
 
 
-def nothing_allowed(scores):
-    """The answer of an oracle when every labelling is forbidden."""
-    return np.zeros(scores.n_nodes, np.int32), -np.inf, -np.inf
-
-
 def fill_arcs(edges, forward, backward, excess):
     """The flow problem of the kernels, with room ``forward`` along edges and ``backward`` back."""
     edges = np.array(edges, dtype=np.int64, order="C")
@@ -291,7 +283,7 @@ def _filled(own, other):
     return np.where(gone, rest, own)
 
 
-class GraphCut(Oracle):
+class GraphCut(GraphOracle):
     """Best labelling of a graph with two states whose edges are attractive, by a minimum cut.
 
     Maximises the score of `PairwiseScores` exactly, cycles or not, if for the table ``t`` of every
@@ -361,9 +353,8 @@ class GraphCut(Oracle):
     releases_gil = True
     exact = True
 
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
-        return settled(self._cut, scores, exact=True) or nothing_allowed(scores)
+    def _argmax(self, scores, start):
+        return settled(self._cut, scores, exact=True)
 
     def top_k(self, scores, k):
         """The k best labellings, best first.

@@ -8,11 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from ..._core.budget import time_left
-from ..._core.oracle import Oracle
 from ..._core.scores import PairwiseScores, check_range, expect_scores
 from ..._core.validation import check_flag, check_not_negative, check_time_limit
-from ._adjacency import PlanCache, first_labels
-from ._cuts import half_integral, nothing_allowed
+from ._adjacency import GraphOracle, PlanCache, first_labels
+from ._cuts import half_integral
 from ._settle import ROUNDING, settled
 
 # Tolerances of HiGHS are absolute: 1e-6 for the gap of a mixed-integer program and for what counts
@@ -181,7 +180,7 @@ OPTIMAL, LIMIT, INFEASIBLE = 0, 1, 2
 EXACT_GAP = 1e-9
 
 
-class MILP(Oracle):
+class MILP(GraphOracle):
     """Best labelling of any small graph, by mixed-integer linear programming.
 
     Maximises the score of `PairwiseScores` over the integral points of the local polytope::
@@ -256,6 +255,7 @@ class MILP(Oracle):
     """
 
     _polytope = PlanCache(Polytope.of_graph)
+    parameters = {"mip_rel_gap": check_not_negative}
 
     def __init__(self, time_limit=None, mip_rel_gap=1e-9):
         self.time_limit = time_limit
@@ -266,22 +266,18 @@ class MILP(Oracle):
         """Whether every answer is optimal."""
         return self.time_limit is None and self.mip_rel_gap <= EXACT_GAP
 
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
-        limit = min(check_time_limit(self.time_limit), time_left())
-        gap = check_not_negative(self.mip_rel_gap, "mip_rel_gap")
+    def _argmax(self, scores, start):
         first_labels(scores, start)
-        end = perf_counter() + limit
-        solve = functools.partial(self._solve, gap=gap, end=end)
-        return settled(solve, scores, start, exact=self.exact) or nothing_allowed(scores)
+        end = perf_counter() + min(check_time_limit(self.time_limit), time_left())
+        return settled(functools.partial(self._solve, end=end), scores, start, exact=self.exact)
 
-    def _solve(self, scores, start, gap, end):
+    def _solve(self, scores, start, end):
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         polytope = self._polytope(scores)
         scores = without_impossible_pairs(scores)
         cost, largest, scale, constant, error = costs(scores)
-        options = {"mip_rel_gap": 0.0 if gap <= EXACT_GAP else gap}
+        options = {"mip_rel_gap": 0.0 if self.mip_rel_gap <= EXACT_GAP else self.mip_rel_gap}
         if np.isfinite(end):
             # HiGHS takes no time at all for no limit.
             options["time_limit"] = max(end - perf_counter(), 1e-3)
@@ -307,7 +303,7 @@ class MILP(Oracle):
         return labels, value, bound, 2 * error
 
 
-class LPRelaxation(Oracle):
+class LPRelaxation(GraphOracle):
     """Upper bound, fractional optimum and a rounded labelling, by linear programming.
 
     Maximises the score of `PairwiseScores` over the local polytope: marginals of nodes and edges
@@ -384,15 +380,14 @@ class LPRelaxation(Oracle):
     """
 
     _polytope = PlanCache(Polytope.of_graph)
+    parameters = {"relaxed": check_flag}
 
     def __init__(self, relaxed=False):
         self.relaxed = relaxed
 
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
-        check_flag(self.relaxed, "relaxed")
+    def _argmax(self, scores, start):
         first_labels(scores, start)
-        return settled(self._round, scores, start) or nothing_allowed(scores)
+        return settled(self._round, scores, start)
 
     def _round(self, scores, start):
         solution = self._solve(scores)

@@ -3,18 +3,18 @@
 import numpy as np
 
 from ..._core.budget import finishing, time_budget, time_left
-from ..._core.oracle import Oracle
-from ..._core.scores import PairwiseScores, expect_scores
-from ..._core.validation import check_integer, check_random_state, is_auto
+from ..._core.parameters import at_least, auto_or
+from ..._core.scores import PairwiseScores
+from ..._core.validation import check_random_state, is_auto
 from ..._kernels import lazy
-from ._adjacency import PlanCache, adjacency, first_labels, prepare
+from ._adjacency import GraphOracle, PlanCache, adjacency, first_labels, prepare
 from ._elimination import Elimination
 
 message_passing = lazy("graphs.message_passing")
 local_search = lazy("graphs.local_search")
 
 
-class ICM(Oracle):
+class ICM(GraphOracle):
     """Good labelling of any graph in very little time, by iterated conditional modes.
 
     Increases the score of `PairwiseScores` from a first guess on by giving each node in turn the
@@ -69,12 +69,10 @@ class ICM(Oracle):
     def __init__(self, max_iter=1000):
         self.max_iter = max_iter
 
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
-        max_iter = check_integer(self.max_iter, "max_iter", 1)
+    def _argmax(self, scores, start):
         labels = first_labels(scores, start)
         problem = prepare(scores, self._plan(scores))
-        climb(problem, labels, max_iter)
+        climb(problem, labels, self.max_iter)
         return labels, scores.value(labels), np.inf
 
 
@@ -176,7 +174,7 @@ ROUNDS_AT_ONCE = 500  # between two looks at the clock, some hundredths of a sec
 RUN_PER_NODE, SHORTEST_RUN, FEWEST_RUNS = 1.25, 400, 4
 
 
-class IteratedLocalSearch(Oracle):
+class IteratedLocalSearch(GraphOracle):
     """Good labelling of any graph by kicks and repairs, between `ICM` and exhaustive search.
 
     Increases the score of `PairwiseScores`: some neighbouring nodes get random states, then random
@@ -242,15 +240,17 @@ class IteratedLocalSearch(Oracle):
     """
 
     _plan = PlanCache(adjacency)
+    parameters = {"n_rounds": auto_or(at_least(1))}
 
     def __init__(self, n_rounds="auto", time_limit=None, random_state=0):
         self.n_rounds = n_rounds
         self.time_limit = time_limit
         self.random_state = random_state
 
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
-        n_rounds = self._rounds(scores.n_nodes)
+    def _argmax(self, scores, start):
+        n_rounds = self.n_rounds
+        if is_auto(n_rounds):
+            n_rounds = int(np.clip(ROUNDS_PER_NODE * scores.n_nodes, FEWEST_ROUNDS, MOST_ROUNDS))
         labels = first_labels(scores, start)
         problem = prepare(scores, self._plan(scores))
         first, first_value = labels.copy(), scores.value(labels)
@@ -272,11 +272,6 @@ class IteratedLocalSearch(Oracle):
         if value < first_value:  # by rounding alone
             labels, value = first, first_value
         return labels, value, np.inf
-
-    def _rounds(self, n_nodes):
-        if is_auto(self.n_rounds):
-            return int(np.clip(ROUNDS_PER_NODE * n_nodes, FEWEST_ROUNDS, MOST_ROUNDS))
-        return check_integer(self.n_rounds, "n_rounds", 1)
 
 
 def _penalty(problem):

@@ -1,16 +1,13 @@
 """Message passing on any graph: tree-reweighted with a bound, and max-product."""
 
 import copy
-import functools
 
 import numpy as np
 
 from ..._core.budget import time_left
-from ..._core.oracle import Oracle
-from ..._core.scores import expect_scores
-from ..._core.validation import check_integer, check_not_negative
+from ..._core.validation import check_not_negative
 from ..._kernels import lazy
-from ._adjacency import PlanCache, adjacency, first_labels, prepare
+from ._adjacency import GraphOracle, PlanCache, adjacency, first_labels, prepare
 from ._local_search import climb
 from ._settle import settled
 
@@ -18,7 +15,7 @@ message_passing = lazy("graphs.message_passing")
 max_product = lazy("graphs.max_product")
 
 
-class TRWS(Oracle):
+class TRWS(GraphOracle):
     """Good labelling of any graph with a bound, by sequential tree-reweighted message passing.
 
     Maximises the score of `PairwiseScores` approximately, and minimises a bound on the score of
@@ -105,20 +102,17 @@ class TRWS(Oracle):
         self.max_iter = max_iter
         self.tol = tol
 
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
-        max_iter = check_integer(self.max_iter, "max_iter", 1)
-        tol = check_not_negative(self.tol, "tol")
-        return settled(functools.partial(self._pass, max_iter=max_iter, tol=tol), scores, start)
+    def _argmax(self, scores, start):
+        return settled(self._pass, scores, start)
 
-    def _pass(self, scores, start, max_iter, tol):
+    def _pass(self, scores, start):
         incumbent = Incumbent(scores, self._plan(scores), start)
         relaxation = Relaxation(incumbent.problem, incumbent.potts)
-        for _ in range(max_iter):
+        for _ in range(self.max_iter):
             before = relaxation.bound
             for labels, value in relaxation.iterate():
                 incumbent.offer(labels, value)
-            if incumbent.reaches(relaxation.bound) or before - relaxation.bound < tol:
+            if incumbent.reaches(relaxation.bound) or before - relaxation.bound < self.tol:
                 break
             if time_left() <= 0.0:
                 break
@@ -207,7 +201,7 @@ class Relaxation:
             yield labels, value
 
 
-class MaxProduct(Oracle):
+class MaxProduct(GraphOracle):
     """Good labelling of any graph, by loopy max-product belief propagation with damping.
 
     Sends messages about the best score of what lies behind an edge as if the graph had no cycles:
@@ -267,26 +261,22 @@ class MaxProduct(Oracle):
     """
 
     _plan = PlanCache(adjacency)
+    parameters = {"damping": check_not_negative}
 
     def __init__(self, damping=0.5, max_iter=100, tol=1e-5):
         self.damping = damping
         self.max_iter = max_iter
         self.tol = tol
 
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
-        max_iter = check_integer(self.max_iter, "max_iter", 1)
-        tol, damping = (
-            check_not_negative(self.tol, "tol"),
-            check_not_negative(self.damping, "damping"),
-        )
+    def _argmax(self, scores, start):
+        damping = float(self.damping)
         if damping >= 1.0:
             raise ValueError(f"damping must be below 1, or no message ever changes; got {damping}")
         incumbent = Incumbent(scores, self._plan(scores), start)
         problem = incumbent.problem
         messages = np.zeros((2, scores.n_edges, scores.n_states))
         labels = np.zeros(scores.n_nodes, np.int32)
-        for _ in range(max_iter):
+        for _ in range(self.max_iter):
             changes = []
             for upwards in (True, False):
                 value, change = max_product.max_product_sweep(
@@ -294,6 +284,6 @@ class MaxProduct(Oracle):
                 )
                 incumbent.offer(labels, value)
                 changes.append(change)
-            if max(changes) <= tol or time_left() <= 0.0:
+            if max(changes) <= self.tol or time_left() <= 0.0:
                 break
         return incumbent.labels, incumbent.value, np.inf

@@ -1,16 +1,14 @@
 """Local search whose moves are minimum cuts: alpha-expansion and alpha-beta swap."""
 
-from abc import abstractmethod
 from typing import NamedTuple
 
 import numpy as np
 
 from ..._core.budget import time_left
-from ..._core.oracle import Oracle
-from ..._core.scores import arrays_of, expect_scores
-from ..._core.validation import check_integer
+from ..._core.parameters import options
+from ..._core.scores import arrays_of
 from ..._kernels import lazy
-from ._adjacency import PlanCache, first_labels
+from ._adjacency import GraphOracle, PlanCache, first_labels
 from ._cuts import SwitchForm, roof_dual
 from ._settle import ROUNDING
 
@@ -33,54 +31,23 @@ class Arcs(NamedTuple):
         return cls(edges, *max_flow.sort_arcs(edges, n_nodes))
 
 
-class CutMoves(Oracle):
-    """What the searches by cuts have in common: moves in turn, until none of them helps."""
-
-    _plan = PlanCache(Arcs.of_graph)
-
-    def __init__(self, max_iter=100):
-        self.max_iter = max_iter
-
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
-        max_iter = check_integer(self.max_iter, "max_iter", 1)
-        labels = first_labels(scores, start)
-        search = Fusions(scores, self._plan(scores), labels)
-        moves = self._moves(scores.n_states)
-        # A move that has been tried helps again only after another one.
-        left = len(moves)
-        for turn in range(max_iter * len(moves)):
-            if left == 0 or time_left() <= 0.0:
-                break
-            changed = search.fuse(*self._pair(moves[turn % len(moves)], search.labels))
-            left = len(moves) - 1 if changed else left - 1
-        # Penalties and sums are rounded in the search: a worse answer is none.
-        value, first = scores.value(search.labels), scores.value(labels)
-        if value < first:
-            return labels, first, np.inf
-        return search.labels, value, np.inf
-
-    @abstractmethod
-    def _moves(self, n_states):
-        """All moves, in order."""
-
-    @abstractmethod
-    def _pair(self, move, labels):
-        """Two labellings, of which one move of these labels takes the best mixture."""
-
-
-class AlphaExpansion(CutMoves):
-    """Good labelling of any graph by cuts that let one state at a time grow.
+class CutMoves(GraphOracle):
+    """Good labelling of any graph by minimum cuts: alpha-expansion and alpha-beta swap.
 
     Increases the score of `PairwiseScores`: an expansion lets any set of nodes change to the state
-    alpha at once, and the best such set is a minimum cut. Choose it for large grids and graphs
-    with more than two states whose edges want equal or similar states, as in stereo, denoising and
-    segmentation. It has no bound of its own: `BestOf` asks `TRWS`, too.
+    alpha at once, a swap gives each node that has one of two states the better of both, and the
+    best such move is a minimum cut. Choose it for large grids and graphs with more than two states
+    whose edges want equal or similar states, as in stereo, denoising and segmentation. It has no
+    bound of its own: `BestOf` asks `TRWS`, too.
 
     Parameters
     ----------
+    move : {"expansion", "swap"}, default="expansion"
+        Expansions are larger, and a round has fewer. Swaps are for tables that prefer equal states
+        but are no metric, as truncated squares.
     max_iter : int, default=100
-        Largest number of rounds through all states. Mostly three to six are enough.
+        Largest number of rounds through all states, or pairs of them. Mostly three to six are
+        enough.
 
     Attributes
     ----------
@@ -89,31 +56,31 @@ class AlphaExpansion(CutMoves):
 
     See Also
     --------
-    AlphaBetaSwap : Moves between two states; for edges that are no metric.
     GraphCut : Exact, for two states.
     TRWS : Labels and a bound, by messages.
 
     Notes
     -----
-    A move is a minimum cut if, for the table ``t`` of every edge, the labels ``y`` and ``z`` of its
-    ends and the state alpha, ``t[y, z] + t[alpha, alpha] >= t[y, alpha] + t[alpha, z]``: for all
-    states at once this says that ``-t`` is a metric, as of Potts and truncated linear scores. A
+    An expansion is a minimum cut if, for the table ``t`` of every edge, the labels ``y`` and ``z``
+    of its ends and the state alpha, ``t[y, z] + t[alpha, alpha] >= t[y, alpha] + t[alpha, z]``: for
+    all states at once this says that ``-t`` is a metric, as of Potts and truncated linear scores. A
     local optimum then loses at most twice what the best labelling loses on its edges, in Potts
-    scores [1]_. This is looked at edge by edge in every move. Where it does not hold, the
-    move is made by roof duality [2]_ (see `QPBO`): nodes that remain undecided keep their state,
-    so that no move makes the answer worse, whatever the tables are.
+    scores [1]_. A swap is one if ``t[a, a] + t[b, b] >= t[a, b] + t[b, a]``. This is looked at edge
+    by edge in every move. Where it does not hold, the move is made by roof duality [2]_ (see
+    `QPBO`): nodes that remain undecided keep their state, so that no move makes the answer worse,
+    whatever the tables are.
 
     Begins with ``start``, by default the best state of each node by itself; the answer is never
-    worse. A round takes n_states cuts; the arcs of the last graph are kept for the next call. The
-    clock is looked at between cuts. Forbidden states and pairs count as more than all scores
-    together, so that a forbidden ``start`` is left where a move can. Calls may come from several
-    threads.
+    worse. A round takes n_states cuts for expansions, n_states * (n_states - 1) / 2 for swaps; the
+    arcs of the last graph are kept for the next call. The clock is looked at between cuts.
+    Forbidden states and pairs count as more than all scores together, so that a forbidden ``start``
+    is left where a move can. Calls may come from several threads.
 
     References
     ----------
     .. [1] Y. Boykov, O. Veksler and R. Zabih, "Fast approximate energy minimization via graph
        cuts", IEEE Transactions on Pattern Analysis and Machine Intelligence 23, 1222-1239, 2001:
-       sections 5 and 6. doi:10.1109/34.969114
+       sections 4 to 6. doi:10.1109/34.969114
     .. [2] V. Lempitsky, C. Rother, S. Roth and A. Blake, "Fusion moves for Markov random field
        optimization", IEEE Transactions on Pattern Analysis and Machine Intelligence 32, 1392-1405,
        2010. doi:10.1109/TPAMI.2009.143
@@ -123,73 +90,51 @@ class AlphaExpansion(CutMoves):
     Nine nodes in a row; the one in the middle is an outlier.
 
     >>> import numpy as np
-    >>> from sklearn_fw.inference import AlphaExpansion, PairwiseScores
+    >>> from sklearn_fw.inference import CutMoves, PairwiseScores
     >>> observed = np.array([0, 0, 0, 0, 2, 1, 1, 1, 1])
     >>> row = [(t, t + 1) for t in range(8)]
     >>> scores = PairwiseScores.from_arrays(np.eye(3)[observed], 1.5 * np.eye(3), row)
-    >>> AlphaExpansion().argmax(scores)
+    >>> CutMoves().argmax(scores)
     (array([0, 0, 0, 0, 0, 1, 1, 1, 1], dtype=int32), 18.5, inf)
     """
 
-    def _moves(self, n_states):
-        return range(n_states)
+    _plan = PlanCache(Arcs.of_graph)
+    parameters = {"move": options("expansion", "swap")}
 
-    def _pair(self, move, labels):
-        return labels, np.full_like(labels, move)
+    def __init__(self, move="expansion", *, max_iter=100):
+        self.move = move
+        self.max_iter = max_iter
+
+    def _argmax(self, scores, start):
+        swaps = self.move == "swap"
+        labels = first_labels(scores, start)
+        search = Fusions(scores, self._plan(scores), labels)
+        moves = range(scores.n_states)
+        if swaps:
+            moves = [(a, b) for a in moves for b in range(a)]
+        pair = _swap if swaps else _expansion
+        # A move that has been tried helps again only after another one.
+        left = len(moves)
+        for turn in range(self.max_iter * len(moves)):
+            if left == 0 or time_left() <= 0.0:
+                break
+            changed = search.fuse(*pair(moves[turn % len(moves)], search.labels))
+            left = len(moves) - 1 if changed else left - 1
+        # Penalties and sums are rounded in the search: a worse answer is none.
+        value, first = scores.value(search.labels), scores.value(labels)
+        if value < first:
+            return labels, first, np.inf
+        return search.labels, value, np.inf
 
 
-class AlphaBetaSwap(CutMoves):
-    """Good labelling of any graph by cuts that exchange two states.
+def _expansion(state, labels):
+    """Two labellings, of which an expansion of a state takes the best mixture."""
+    return labels, np.full_like(labels, state)
 
-    Increases the score of `PairwiseScores`: a swap gives each node that has one of two states the
-    better of both, all at once, by a minimum cut. Choose it where `AlphaExpansion` is not sure to
-    find best moves: tables that prefer equal states but are no metric, as truncated squares.
 
-    Parameters
-    ----------
-    max_iter : int, default=100
-        Largest number of rounds through all pairs of states.
-
-    Attributes
-    ----------
-    exact : bool
-        False: ``upper_bound`` is always inf.
-
-    See Also
-    --------
-    AlphaExpansion : Larger moves, of which a round has fewer.
-    TRWS : Labels and a bound, by messages.
-
-    Notes
-    -----
-    A move is a minimum cut if ``t[a, a] + t[b, b] >= t[a, b] + t[b, a]`` for the table of every
-    edge (a semi-metric has no more than this) [1]_, and else made by roof duality, which leaves
-    undecided nodes as they are. A round takes n_states * (n_states - 1) / 2 cuts. All else is as in
-    `AlphaExpansion`.
-
-    References
-    ----------
-    .. [1] Y. Boykov, O. Veksler and R. Zabih, "Fast approximate energy minimization via graph
-       cuts", IEEE Transactions on Pattern Analysis and Machine Intelligence 23, 1222-1239, 2001:
-       section 4. doi:10.1109/34.969114
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn_fw.inference import AlphaBetaSwap, PairwiseScores
-    >>> observed = np.array([0, 0, 0, 0, 2, 1, 1, 1, 1])
-    >>> row = [(t, t + 1) for t in range(8)]
-    >>> scores = PairwiseScores.from_arrays(np.eye(3)[observed], 1.5 * np.eye(3), row)
-    >>> AlphaBetaSwap().argmax(scores)
-    (array([0, 0, 0, 0, 0, 1, 1, 1, 1], dtype=int32), 18.5, inf)
-    """
-
-    def _moves(self, n_states):
-        return [(a, b) for a in range(n_states) for b in range(a)]
-
-    def _pair(self, move, labels):
-        taken = (labels == move[0]) | (labels == move[1])
-        return tuple(np.where(taken, np.int32(state), labels) for state in move)
+def _swap(states, labels):
+    taken = (labels == states[0]) | (labels == states[1])
+    return tuple(np.where(taken, np.int32(state), labels) for state in states)
 
 
 class Fusions:

@@ -19,7 +19,7 @@ from ._exact import Enumeration
 from ._linear_programs import MILP, LPRelaxation
 from ._local_search import ICM, IteratedLocalSearch
 from ._messages import TRWS, MaxProduct
-from ._moves import AlphaBetaSwap, AlphaExpansion
+from ._moves import CutMoves
 from ._toulbar2 import Toulbar2
 from ._tree import TreeMaxProduct, Viterbi
 
@@ -237,8 +237,8 @@ def _named(name):
 
 # The one list of names; a new oracle adds its name here.
 ORACLES = {
-    "alpha_beta_swap": AlphaBetaSwap,
-    "alpha_expansion": AlphaExpansion,
+    "alpha_beta_swap": functools.partial(CutMoves, "swap"),
+    "alpha_expansion": CutMoves,
     "approx": BestOf,
     "branch_and_bound": BranchAndBound,
     "elimination": Elimination,

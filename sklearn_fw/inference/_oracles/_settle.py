@@ -27,13 +27,18 @@ def is_negligible(error, parts, value):
     return error <= NEGLIGIBLE * sizes.min(where=sizes > 0.0, initial=np.inf)
 
 
+def nothing_allowed(scores):
+    """The answer of an oracle when every labelling is forbidden."""
+    return np.zeros(scores.n_nodes, np.int32), -np.inf, -np.inf
+
+
 def settled(solve, scores, start=None, exact=False):
     """The answer of an oracle, from a solver that errs by a fraction of the largest score.
 
     ``solve(scores, start) -> labels, value, bound, error``, where no labelling scores more than
     ``bound``, and an optimal one may score up to ``error`` less; or None if none is allowed. Where
     the error matters it is asked again about what may still be better than the best labelling
-    known. Returns labels, value and upper bound, or None; both numbers are equal where ``bound`` is
+    known. Returns labels, value and upper bound; both numbers are equal where ``bound`` is
     no further from ``value`` than an error that does not matter. ``exact`` asks for this on all
     small graphs.
     """
@@ -56,8 +61,10 @@ def settled(solve, scores, start=None, exact=False):
         part, start = without_hopeless(part, value), labels
         if part is None:
             break
-    if answer is None or answer[1] == upper:
-        return answer and (*answer, answer[1])
+    if answer is None:
+        return nothing_allowed(scores)
+    if answer[1] == upper:
+        return *answer, upper
     if exact and count_labelings(scores) <= FEW:
         from ._exact import Enumeration
 

@@ -6,12 +6,12 @@ import threading
 import numpy as np
 
 from ..._core.budget import time_left
-from ..._core.oracle import Oracle
-from ..._core.scores import expect_scores
-from ..._core.validation import check_integer, check_time_limit
-from ._cuts import nothing_allowed, possible_states
+from ..._core.parameters import at_least
+from ..._core.validation import check_time_limit
+from ._adjacency import GraphOracle
+from ._cuts import possible_states
 from ._linear_programs import best_guess, dual_bound
-from ._settle import ROUNDING, is_negligible
+from ._settle import ROUNDING, is_negligible, nothing_allowed
 
 # toulbar2 keeps its state in variables of a thread or of the process, by the way it was built.
 _alone = threading.Lock()
@@ -21,7 +21,7 @@ _of_thread = threading.local()
 LARGEST_INTEGER = 2.0**53
 
 
-class Toulbar2(Oracle):
+class Toulbar2(GraphOracle):
     """Best labelling of any graph, by the branch and bound of toulbar2.
 
     Maximises the score of `PairwiseScores`, rounded to a number of decimals. Choose it for graphs
@@ -79,19 +79,19 @@ class Toulbar2(Oracle):
     (2.0, 2.0)
     """
 
+    parameters = {"resolution": at_least(0)}
+
     def __init__(self, time_limit=None, resolution=6):
         self.time_limit = time_limit
         self.resolution = resolution
 
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
+    def _argmax(self, scores, start):
         time_limit = max(min(check_time_limit(self.time_limit), time_left()), 1e-3)
-        resolution = check_integer(self.resolution, "resolution", 0)
         library = _pytoulbar2()
         possible = possible_states(scores.unary, scores.pairwise, scores.edges)
         if not possible.any(axis=1).all():
             return nothing_allowed(scores)
-        network = _Network(scores, possible, resolution)
+        network = _Network(scores, possible, self.resolution)
         with _alone:
             found, cost = network.solve(library, time_limit)
         if cost == np.inf:

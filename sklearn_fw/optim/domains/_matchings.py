@@ -274,7 +274,7 @@ class SpanningTrees(Described):
 
     See Also
     --------
-    sklearn_fw.random_fields.matrix_tree_edge_probabilities : A point inside.
+    sklearn_fw.random_fields.spanning_tree_probabilities : A point inside.
 
     Notes
     -----
