@@ -19,8 +19,8 @@ from .._core.validation import (
     check_strength,
 )
 from .._core.warnings import warn
+from ._polyhedra import check_bounds, check_constraints
 from ._probability import log_gaussian_probability
-from ._problems import check_bounds, check_constraints
 
 SWEEPS = 100  # of Gibbs sampling, in chains of their own
 

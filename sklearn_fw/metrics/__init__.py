@@ -1,12 +1,18 @@
 """Metrics of structured outputs, and scorers made of them; every function takes the truth first."""
 
-from ._alignments import alignment_error_rate, alignment_prf
-from ._loadings import multiview_l1_error, topic_l1_error
-from ._localization import localization_f1
+from ._matched import (
+    alignment_error_rate,
+    alignment_prf,
+    localization_f1,
+    multiview_l1_error,
+    topic_l1_error,
+)
 from ._sequences import (
     SCORERS,
     PhraseScores,
+    make_loss_scorer,
     mean_hamming_loss,
+    mean_task_loss,
     node_accuracy,
     node_accuracy_scorer,
     phrase_classification_report,
@@ -17,7 +23,6 @@ from ._sequences import (
     sequence_accuracy,
     sequence_accuracy_scorer,
 )
-from ._task_losses import make_loss_scorer, mean_task_loss
 
 __all__ = [
     "SCORERS",

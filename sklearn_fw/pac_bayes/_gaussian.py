@@ -4,8 +4,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from .._core.validation import check_choice, check_integer, check_not_negative, check_positive
-from ._bounds import alquier_bound
-from ._checks import answer, values
+from ._bounds import alquier_bound, answer, values
 
 LOSSES = {"nll", "squared"}
 N_GRID = 20001

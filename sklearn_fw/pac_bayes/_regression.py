@@ -1,6 +1,7 @@
 """Bayesian linear regression with bounds on its risk."""
 
 import numpy as np
+from scipy.special import ndtr
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,15 +18,28 @@ from .._core.validation import (
     check_strength,
 )
 from ..linear_model._linear import ScoreMixin
-from ._bounds import catoni_bound, hoeffding_bound, subgamma_bound
-from ._checks import check_delta, check_range
-from ._clipped import clipped_losses
-from ._gaussian import (
-    LOSSES,
-    gaussian_linear_bound,
-    largest_temperature,
-    subgamma_coefficients,
-)
+from ._bounds import catoni_bound, check_delta, check_range, hoeffding_bound, subgamma_bound
+from ._gaussian import LOSSES, gaussian_linear_bound, largest_temperature, subgamma_coefficients
+
+
+def clipped_losses(residual, spread, noise, low, high):
+    """Means of ``min(max(loss, low), high)`` for residuals that are normal with these variances."""
+    constant = 0.5 * np.log(2.0 * np.pi * noise)
+    scale = np.sqrt(np.maximum(spread, 1e-300))
+    ends = [np.sqrt(2.0 * noise * max(end - constant, 0.0)) for end in (low, high)]
+    found = []
+    for end in ends:
+        a, b = (-end - residual) / scale, (end - residual) / scale
+        mass = ndtr(b) - ndtr(a)
+        pa, pb = (np.exp(-0.5 * np.minimum(x * x, 1e4)) / np.sqrt(2.0 * np.pi) for x in (a, b))
+        second = (residual**2 + spread) * mass + scale * (
+            pa * (residual - end) - pb * (residual + end)
+        )
+        found.append((mass, second))
+    inside = np.subtract(found[1], found[0])
+    below, above = found[0][0], 1.0 - found[1][0]
+    return low * below + high * above + constant * inside[0] + inside[1] / (2.0 * noise)
+
 
 KINDS = {"catoni", "gaussian_linear", "hoeffding", "subgamma"}
 SAFE = 0.8  # of the largest temperature

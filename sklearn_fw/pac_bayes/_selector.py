@@ -14,8 +14,7 @@ from .._core.estimator import Estimator
 from .._core.threads import parallel
 from .._core.validation import check_array_of_numbers, check_choice, check_flag, check_number
 from ..linear_model._linear import ScoreMixin
-from ._checks import check_delta
-from ._models import model_averaging_bound, model_selection_bounds
+from ._bounds import check_delta, model_averaging_bound, model_selection_bounds
 from ._regression import PACBayesLinearRegression
 
 

@@ -20,7 +20,7 @@ from sklearn_fw.pac_bayes import (
     subgamma_evidence_bound,
     subgaussian_bound,
 )
-from sklearn_fw.pac_bayes._clipped import clipped_losses
+from sklearn_fw.pac_bayes._regression import clipped_losses
 
 # The setting of Germain, Bach, Lacoste, Lacoste-Julien (NIPS 2016), figure 1c.
 MODEL = {"noise_variance": 2.0, "prior_variance": 0.01}
