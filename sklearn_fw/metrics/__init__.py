@@ -9,24 +9,19 @@ from ._matched import (
 )
 from ._sequences import (
     SCORERS,
-    PhraseScores,
     make_loss_scorer,
     mean_hamming_loss,
     mean_task_loss,
     node_accuracy,
-    node_accuracy_scorer,
     phrase_classification_report,
     phrase_counts,
     phrase_f1_score,
-    phrase_f1_scorer,
     phrase_precision_recall_f1,
     sequence_accuracy,
-    sequence_accuracy_scorer,
 )
 
 __all__ = [
     "SCORERS",
-    "PhraseScores",
     "alignment_error_rate",
     "alignment_prf",
     "localization_f1",
@@ -35,13 +30,10 @@ __all__ = [
     "mean_task_loss",
     "multiview_l1_error",
     "node_accuracy",
-    "node_accuracy_scorer",
     "phrase_classification_report",
     "phrase_counts",
     "phrase_f1_score",
-    "phrase_f1_scorer",
     "phrase_precision_recall_f1",
     "sequence_accuracy",
-    "sequence_accuracy_scorer",
     "topic_l1_error",
 ]

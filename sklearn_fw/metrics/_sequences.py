@@ -117,24 +117,7 @@ def mean_hamming_loss(y_true, y_pred, *, normalize="node", sample_weight=None):
 
 
 class PhraseScores(NamedTuple):
-    """Precision, recall and F1 of phrases.
-
-    Parameters
-    ----------
-    precision : float
-        Correct over predicted phrases.
-    recall : float
-        Correct over true phrases.
-    f1 : float
-        Harmonic mean of the two.
-
-    Examples
-    --------
-    >>> from sklearn_fw.metrics import phrase_precision_recall_f1
-    >>> precision, recall, f1 = phrase_precision_recall_f1([["B-NP", "O"]], [["B-NP", "B-NP"]])
-    >>> precision, recall
-    (0.5, 1.0)
-    """
+    """Precision, recall and F1 of phrases."""
 
     precision: float
     recall: float
@@ -345,16 +328,12 @@ def phrase_classification_report(y_true, y_pred, *, digits=3, sample_weight=None
     return "\n".join([*lines, f"node accuracy {accuracy:.{digits}f}"])
 
 
-node_accuracy_scorer = make_scorer(node_accuracy)
-sequence_accuracy_scorer = make_scorer(sequence_accuracy)
-phrase_f1_scorer = make_scorer(phrase_f1_score)
-
 # For scoring=SCORERS["phrase_f1"]; scikit-learn looks strings up among its own scorers only.
 SCORERS = {
     "neg_mean_hamming_loss": make_scorer(mean_hamming_loss, greater_is_better=False),
-    "node_accuracy": node_accuracy_scorer,
-    "phrase_f1": phrase_f1_scorer,
-    "sequence_accuracy": sequence_accuracy_scorer,
+    "node_accuracy": make_scorer(node_accuracy),
+    "phrase_f1": make_scorer(phrase_f1_score),
+    "sequence_accuracy": make_scorer(sequence_accuracy),
 }
 
 

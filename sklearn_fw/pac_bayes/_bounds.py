@@ -6,6 +6,7 @@ from scipy.special import logsumexp
 from .._core.validation import (
     check_array_of_numbers,
     check_choice,
+    check_flag,
     check_list,
     check_magnitude,
     check_number,
@@ -41,16 +42,9 @@ def check_confidence(delta):
 
 def check_complexity(kl, n, delta):
     """``(KL + ln(1 / delta), n)``."""
-    kl = values(kl, "kl", least=0.0)
+    kl = values(0.0 if kl is None else kl, "kl", least=0.0)
     n = values(n, "n", least=0.0, strict=True)
     return kl - np.log(check_confidence(delta)), n
-
-
-def check_evidence(log_evidence, n, delta):
-    """``(-ln(Z) - ln(delta), n)``."""
-    log_evidence = values(log_evidence, "log_evidence")
-    n = values(n, "n", least=0.0, strict=True)
-    return -log_evidence - np.log(check_confidence(delta)), n
 
 
 def check_range(loss_range):
@@ -69,8 +63,8 @@ def check_risk(emp_risk, loss_range=None):
     risk = values(emp_risk, "emp_risk")
     if loss_range is not None and risk.size:
         low, high = loss_range
-        slack = 1e-12 * max(abs(low), abs(high), 1.0)
-        if risk.min() < low - slack or risk.max() > high + slack:
+        least, most = low - 1e-12 * max(abs(low), 1.0), high + 1e-12 * max(abs(high), 1.0)
+        if risk.min() < least or risk.max() > most:
             raise ValueError(
                 f"emp_risk must be in loss_range = ({low:g}, {high:g}), got "
                 f"{risk.min():g} to {risk.max():g}: clip the losses, or widen loss_range"
@@ -83,7 +77,7 @@ def answer(found):
     return found if np.ndim(found) else float(found)
 
 
-def check_delta(delta):
+def check_delta(delta, name="delta"):
     """One probability between 0 and 1."""
     delta = check_confidence(delta)
     if delta.ndim:
@@ -110,8 +104,9 @@ def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=Non
     ----------
     emp_risk : float or array-like
         Mean loss of the posterior on the data, in the range.
-    kl : float or array-like
-        Divergence of the posterior from the prior, in nats.
+    kl : float, array-like or None
+        Divergence of the posterior from the prior, in nats; None for the Bayesian posterior, with
+        ``emp_risk = -log_evidence / n``, which holds both.
     n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
@@ -138,50 +133,16 @@ def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=Non
     0.1619
     """
     low, high = check_range(loss_range)
-    risk = (check_risk(emp_risk, (low, high)) - low) / (high - low)
+    risk = check_risk(emp_risk, (low, np.inf if kl is None else high))
+    risk = (risk - low) / (high - low)
     complexity, n = check_complexity(kl, n, delta)
     beta = high - low if beta is None else check_positive(beta, "beta")
+    if kl is None and beta != high - low:
+        raise ValueError(
+            "beta must be None with kl=None, where the evidence has one weight for both"
+        )
     scaled = -np.expm1(-beta * risk - complexity / n) / -np.expm1(-beta)
     return answer(low + (high - low) * scaled)
-
-
-def catoni_evidence_bound(log_evidence, n, delta=0.05, *, loss_range):
-    """Bound of Catoni for the Bayesian posterior, by the evidence alone.
-
-    The loss is the negative log-likelihood, in the interval.
-
-    Parameters
-    ----------
-    log_evidence : float or array-like
-        Log of the marginal likelihood, of n examples.
-    n : float or array-like
-        Number of independent examples.
-    delta : float or array-like, default=0.05
-        Probability that the bound fails.
-    loss_range : tuple of two floats
-        Ends of the interval.
-
-    Returns
-    -------
-    bound : float or ndarray
-        On the expected loss.
-
-    Examples
-    --------
-    >>> from sklearn_fw.pac_bayes import catoni_evidence_bound
-    >>> round(catoni_evidence_bound(-130.0, 100, loss_range=(1, 4)), 4)
-    1.8873
-    """
-    low, high = check_range(loss_range)
-    complexity, n = check_evidence(log_evidence, n, delta)
-    mean = (complexity + np.log(check_confidence(delta))) / n
-    if np.any(mean < low - 1e-12 * max(1.0, abs(low))):
-        raise ValueError(
-            f"log_evidence is more than losses from {low:g} on can give, {-low:g} n: clip the "
-            f"losses, or widen loss_range"
-        )
-    found = low - (high - low) * np.expm1(low - complexity / n) / -np.expm1(low - high)
-    return answer(found)
 
 
 def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
@@ -191,8 +152,9 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
     ----------
     emp_risk : float or array-like
         Mean loss of the posterior on the data.
-    kl : float or array-like
-        Divergence of the posterior from the prior, in nats.
+    kl : float, array-like or None
+        Divergence of the posterior from the prior, in nats; None for the Bayesian posterior, with
+        ``emp_risk = -log_evidence / n``, which holds both.
     n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
@@ -201,7 +163,8 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
         Temperature, fixed before the data are seen; "sqrt" is the root of n.
     psi : float, array-like or callable
         Log of the mean over prior and data of ``exp(lam (risk - empirical risk))``, or a bound on
-        it; or ``psi(lam, n)``.
+        it; or ``psi(lam, n)``, such as `psi_gaussian_linear` for given variances, with which the
+        bound is a guarantee for Gaussian linear regression.
 
     Returns
     -------
@@ -213,10 +176,23 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
     >>> from sklearn_fw.pac_bayes import alquier_bound
     >>> round(alquier_bound(1.3, 5.0, 1000, lam="sqrt", psi=0.5), 4)
     1.5687
+
+    A guarantee for linear regression on normal features:
+
+    >>> from functools import partial
+    >>> from sklearn_fw.pac_bayes import psi_gaussian_linear
+    >>> psi = partial(
+    ...     psi_gaussian_linear, noise_variance=2.0, prior_variance=0.01, x_variance=1.0,
+    ...     w_norm2=0.25, noise_true=1 / 9, n_features=20,
+    ... )
+    >>> round(alquier_bound(1.377, 0.11, 10, psi=psi), 3)
+    1.705
     """
     risk = check_risk(emp_risk)
     complexity, n = check_complexity(kl, n, delta)
     lam = check_temperature(lam, n)
+    if kl is None and np.any(lam != n):
+        raise ValueError("lam must be 'n' with kl=None: the evidence is that of the temperature n")
     psi = psi(answer(lam), answer(n)) if callable(psi) else psi
     psi = check_array_of_numbers(psi, "psi", finite=False)
     if np.any(psi == -np.inf):
@@ -233,8 +209,9 @@ def hoeffding_bound(
     ----------
     emp_risk : float or array-like
         Mean loss of the posterior on the data, in the range.
-    kl : float or array-like
-        Divergence of the posterior from the prior, in nats.
+    kl : float, array-like or None
+        Divergence of the posterior from the prior, in nats; None for the Bayesian posterior, with
+        ``emp_risk = -log_evidence / n``, which holds both.
     n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
@@ -272,64 +249,25 @@ def hoeffding_bound(
     )  # fmt: skip
 
 
-def subgaussian_bound(emp_risk, kl, n, delta=0.05, *, s2, lam="n"):
-    """Bound for sub-Gaussian losses: the gap is ``lam s2 / (2 n)``.
-
-    Parameters
-    ----------
-    emp_risk : float or array-like
-        Mean loss of the posterior on the data.
-    kl : float or array-like
-        Divergence of the posterior from the prior, in nats.
-    n : float or array-like
-        Number of independent examples.
-    delta : float or array-like, default=0.05
-        Probability that the bound fails.
-    s2 : float or array-like
-        Variance factor of the loss of one example.
-    lam : float, array-like or {"n", "sqrt"}, default="n"
-        Temperature, fixed before the data are seen.
-
-    Returns
-    -------
-    bound : float or ndarray
-        On the expected loss.
-
-    Notes
-    -----
-    A guarantee needs the factor to hold for almost every predictor under the prior. On average over
-    the prior, as in [1]_, it does not suffice: all examples share the predictor.
-
-    References
-    ----------
-    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
-       inference", NIPS 2016: corollary 4.
-
-    Examples
-    --------
-    >>> from sklearn_fw.pac_bayes import subgaussian_bound
-    >>> round(subgaussian_bound(1.3, 5.0, 1000, s2=0.2), 4)
-    1.408
-    """
-    return subgamma_bound(emp_risk, kl, n, delta, s2=s2, c=0.0, lam=lam)
-
-
-def subgamma_bound(emp_risk, kl, n, delta=0.05, *, s2, c, lam="n"):
+def subgamma_bound(emp_risk, kl, n, delta=0.05, *, s2, c=0.0, lam="n"):
     """Bound for sub-gamma losses: the gap is ``t s2 / (2 (1 - c t))`` with ``t = lam / n``.
 
+    With ``c=0`` it is the bound for sub-Gaussian losses, ``lam s2 / (2 n)``.
+
     Parameters
     ----------
     emp_risk : float or array-like
         Mean loss of the posterior on the data.
-    kl : float or array-like
-        Divergence of the posterior from the prior, in nats.
+    kl : float, array-like or None
+        Divergence of the posterior from the prior, in nats; None for the Bayesian posterior, with
+        ``emp_risk = -log_evidence / n``, which holds both.
     n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
         Probability that the bound fails.
     s2 : float or array-like
         Variance factor of the loss of one example.
-    c : float or array-like
+    c : float or array-like, default=0.0
         Scale, not negative and below ``n / lam``.
     lam : float, array-like or {"n", "sqrt"}, default="n"
         Temperature, fixed before the data are seen.
@@ -343,12 +281,12 @@ def subgamma_bound(emp_risk, kl, n, delta=0.05, *, s2, c, lam="n"):
     -----
     A guarantee needs the factors to hold for almost every predictor under the prior. Those of
     `subgamma_coefficients` hold on average over the prior alone: the number is that of [1]_, and no
-    guarantee. `gaussian_linear_bound` is one.
+    guarantee. `alquier_bound` with `psi_gaussian_linear` is one.
 
     References
     ----------
     .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
-       inference", NIPS 2016: corollary 5.
+       inference", NIPS 2016: corollaries 4 and 5.
 
     Examples
     --------
@@ -358,46 +296,11 @@ def subgamma_bound(emp_risk, kl, n, delta=0.05, *, s2, c, lam="n"):
     """
     n_values = values(n, "n", least=0.0, strict=True)
     lam = check_temperature(lam, n_values)
-    gap = _subgamma_gap(s2, c, lam / n_values)
-    return alquier_bound(emp_risk, kl, n, delta, lam=lam, psi=gap * lam)
-
-
-def _subgamma_gap(s2, c, t):
-    s2, c = values(s2, "s2", least=0.0), values(c, "c", least=0.0)
+    s2, c, t = values(s2, "s2", least=0.0), values(c, "c", least=0.0), lam / n_values
     if np.any(c * t >= 1.0):
         raise ValueError("c must be below n / lam, where the moments exist: take a smaller lam")
-    return t * s2 / (2.0 * (1.0 - c * t))
-
-
-def subgamma_evidence_bound(log_evidence, n, delta=0.05, *, s2, c):
-    """`subgamma_bound` of the Bayesian posterior: ``s2 / (2 (1 - c)) - (ln Z + ln delta) / n``.
-
-    Parameters
-    ----------
-    log_evidence : float or array-like
-        Log of the marginal likelihood, of n examples.
-    n : float or array-like
-        Number of independent examples.
-    delta : float or array-like, default=0.05
-        Probability that the bound fails.
-    s2 : float or array-like
-        Variance factor of the loss of one example.
-    c : float or array-like
-        Scale, not negative and below one.
-
-    Returns
-    -------
-    bound : float or ndarray
-        On the expected negative log-likelihood; see the notes of `subgamma_bound`.
-
-    Examples
-    --------
-    >>> from sklearn_fw.pac_bayes import subgamma_evidence_bound
-    >>> round(subgamma_evidence_bound(-1305.0, 1000, s2=0.28, c=0.005), 4)
-    1.4487
-    """
-    complexity, n = check_evidence(log_evidence, n, delta)
-    return answer(_subgamma_gap(s2, c, 1.0) + complexity / n)
+    gap = t * s2 / (2.0 * (1.0 - c * t))
+    return alquier_bound(emp_risk, kl, n, delta, lam=lam, psi=gap * lam)
 
 
 def _check_models(log_evidences, log_prior):
@@ -414,8 +317,13 @@ def _check_models(log_evidences, log_prior):
     return evidences, log_prior
 
 
-def model_selection_bounds(log_evidences, n, delta=0.05, *, gap, log_prior=None):
+def model_selection_bounds(
+    log_evidences, n, delta=0.05, *, gap, log_prior=None, average=False
+):  # fmt: skip
     """Bounds for all models at once: ``gap - (ln Z_i + ln(delta p_i)) / n``.
+
+    The average of models weighs posteriors by ``p_i Z_i``; its bound, which is never above the best
+    of these, is ``gap - (ln(sum_i p_i Z_i) + ln(delta)) / n``.
 
     Parameters
     ----------
@@ -426,13 +334,16 @@ def model_selection_bounds(log_evidences, n, delta=0.05, *, gap, log_prior=None)
     delta : float, default=0.05
         Probability that any of them fails.
     gap : float or array-like of shape (n_models,)
-        What the bound of each adds: ``s2 / (2 (1 - c))``, or psi / n of `alquier_bound`.
+        What the bound of each adds: ``s2 / (2 (1 - c))``, or psi / n of `alquier_bound`; of an
+        average the largest counts.
     log_prior : array-like of shape (n_models,) or None, default=None
         Logs of the prior weights of the models; None takes equal ones.
+    average : bool, default=False
+        Whether to bound the average of the models.
 
     Returns
     -------
-    bounds : ndarray of shape (n_models,)
+    bounds : ndarray of shape (n_models,), or float for an average
         On the expected negative log-likelihood of the posterior of each.
 
     References
@@ -445,46 +356,19 @@ def model_selection_bounds(log_evidences, n, delta=0.05, *, gap, log_prior=None)
     >>> from sklearn_fw.pac_bayes import model_selection_bounds
     >>> model_selection_bounds([-50.0, -30.0], 15, gap=0.1).round(3)
     array([3.679, 2.346])
-    """
-    evidences, log_prior = _check_models(log_evidences, log_prior)
-    n, delta = check_strength(n, "n"), check_confidence(check_number(delta, "delta"))
-    return values(gap, "gap") - (evidences + log_prior + np.log(delta)) / n
-
-
-def model_averaging_bound(log_evidences, n, delta=0.05, *, gap, log_prior=None):
-    """Bound for the average of models: ``gap - (ln(sum_i p_i Z_i) + ln(delta)) / n``.
-
-    The average weighs posteriors by ``p_i Z_i``. The bound is never above the best of
-    `model_selection_bounds`.
-
-    Parameters
-    ----------
-    log_evidences : array-like of shape (n_models,)
-        Logs of the marginal likelihoods.
-    n : float
-        Number of independent examples.
-    delta : float, default=0.05
-        Probability that the bound fails.
-    gap : float
-        What the bound of every model adds, the largest where they differ.
-    log_prior : array-like of shape (n_models,) or None, default=None
-        Logs of the prior weights of the models; None takes equal ones.
-
-    Returns
-    -------
-    bound : float
-        On the expected negative log-likelihood.
-
-    Examples
-    --------
-    >>> from sklearn_fw.pac_bayes import model_averaging_bound
-    >>> round(model_averaging_bound([-50.0, -30.0], 15, gap=0.1), 3)
+    >>> round(model_selection_bounds([-50.0, -30.0], 15, gap=0.1, average=True), 3)
     2.346
     """
     evidences, log_prior = _check_models(log_evidences, log_prior)
-    n, delta = check_strength(n, "n"), check_confidence(check_number(delta, "delta"))
-    gap = check_number(gap, "gap")
-    return float(gap - (logsumexp(evidences + log_prior) + np.log(delta)) / n)
+    n, delta, gap = (
+        check_strength(n, "n"),
+        check_delta(check_number(delta, "delta")),
+        values(gap, "gap"),
+    )
+    logs = evidences + log_prior
+    if check_flag(average, "average"):
+        return float(gap.max() - (logsumexp(logs) + np.log(delta)) / n)
+    return gap - (logs + np.log(delta)) / n
 
 
 def gibbs_log_weights(emp_risks, log_prior, lam):
