@@ -42,11 +42,6 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
     gradient_mean : ndarray of shape (n_boxes, n)
         Their gradients in the means.
 
-    Warns
-    -----
-    ConvergenceWarning
-        Where sites did not come to rest, with the number of such boxes.
-
     See Also
     --------
     log_gaussian_probability : One box, with an error bar.

@@ -1,7 +1,5 @@
 """Classifiers with the probit link: one fixed kernel, or a Gaussian process."""
 
-from numbers import Real
-
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics.pairwise import pairwise_kernels
@@ -9,17 +7,14 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
+from .._core.parameters import at_least, auto_or, optional, options
 from .._core.validation import (
-    check_choice,
     check_data,
-    check_flag,
-    check_integer,
     check_magnitude,
     check_moderate,
     check_not_negative,
-    check_number,
     check_positive,
-    check_strength,
+    is_auto,
 )
 from ._process import (
     IntervalProcess,
@@ -32,7 +27,6 @@ from ._process import (
 )
 
 NOISES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # that "auto" chooses from
-KERNELS = {"linear", "poly", "rbf"}
 
 
 class BayesPointMachine(ClassifierMixin, Estimator):
@@ -52,8 +46,7 @@ class BayesPointMachine(ClassifierMixin, Estimator):
     coef0 : float, default=1.0
         Constant of "poly", not negative.
     fit_intercept : bool, default=True
-        Whether a constant feature is added; the linear kernel then takes columns less their
-        means.
+        Whether a constant feature is added; the linear kernel then takes columns less their means.
     noise : float or "auto", default="auto"
         Standard deviation of the noise; 0 for separable labels only. "auto" takes the most
         probable of 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1 and 3.
@@ -85,11 +78,6 @@ class BayesPointMachine(ClassifierMixin, Estimator):
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when X is a data frame with string names.
 
-    Warns
-    -----
-    ConvergenceWarning
-        When marginals still moved after ``max_iter`` sweeps.
-
     See Also
     --------
     EPProbitClassifier : Chooses the hyper-parameters of a kernel, and takes several classes.
@@ -112,6 +100,12 @@ class BayesPointMachine(ClassifierMixin, Estimator):
     >>> BayesPointMachine().fit(X[:100], y[:100]).score(X[:100], y[:100])
     1.0
     """
+
+    parameters = {
+        "coef0": check_not_negative, "degree": at_least(1), "gamma": optional(check_positive),
+        "kernel": options("linear", "poly", "rbf"), "noise": auto_or(check_moderate),
+        "tol": check_positive,
+    }  # fmt: skip
 
     def __init__(
         self, kernel="linear", *, gamma=None, degree=3, coef0=1.0, fit_intercept=True,
@@ -147,7 +141,6 @@ class BayesPointMachine(ClassifierMixin, Estimator):
         self : BayesPointMachine
             The fitted classifier.
         """
-        noises = self._check_parameters()
         X, y = check_data(self, X, y, dtype=np.float64)
         check_magnitude(X, "X")
         check_classification_targets(y)
@@ -165,6 +158,7 @@ class BayesPointMachine(ClassifierMixin, Estimator):
         self._lengths = self._row_lengths(X)
         K = self._kernel(X, X) / self._lengths / self._lengths[:, None]
         ends = sign_bounds(signs)
+        noises = NOISES if is_auto(self.noise) else (float(self.noise),)
         fits = [
             LatentIntervals(K, *ends, float(noise), self.tol, self.max_iter) for noise in noises
         ]
@@ -187,21 +181,6 @@ class BayesPointMachine(ClassifierMixin, Estimator):
             constant = self.dual_coef_.sum() if self.fit_intercept else 0.0
             self.intercept_ = constant - self.coef_ @ self._centre
         return self
-
-    def _check_parameters(self):
-        """The noises to try."""
-        check_choice(self.kernel, "kernel", KERNELS)
-        if self.gamma is not None:
-            check_positive(self.gamma, "gamma")
-        check_integer(self.degree, "degree", 1)
-        check_not_negative(check_number(self.coef0, "coef0"), "coef0")
-        check_flag(self.fit_intercept, "fit_intercept")
-        check_positive(self.tol, "tol")
-        check_integer(self.max_iter, "max_iter", 1)
-        if not isinstance(self.noise, Real):
-            check_choice(self.noise, "noise", {"auto"}, "a number")
-            return NOISES
-        return (check_moderate(self.noise, "noise"),)
 
     def _centres(self):
         """Columns have no origin of their own where a constant is fitted to a linear kernel."""
@@ -327,11 +306,6 @@ class EPProbitClassifier(ClassifierMixin, IntervalProcess):
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when X is a data frame with string names.
 
-    Warns
-    -----
-    ConvergenceWarning
-        Where the sites did not come to rest.
-
     See Also
     --------
     BayesPointMachine : The same engine for a fixed kernel, without noise too.
@@ -386,8 +360,6 @@ class EPProbitClassifier(ClassifierMixin, IntervalProcess):
         self : EPProbitClassifier
             The fitted classifier.
         """
-        self._check_process()
-        noise = check_strength(self.noise, "noise")
         X, y = check_data(self, X, y, dtype=np.float64)
         check_magnitude(X, "X")
         check_classification_targets(y)
@@ -396,7 +368,7 @@ class EPProbitClassifier(ClassifierMixin, IntervalProcess):
             raise ValueError("needs labels of at least 2 classes, found one class in y")
         targets = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         signs = [np.where(places == target, 1.0, -1.0) for target in targets]
-        observed = [Intervals(*sign_bounds(one), noise) for one in signs]
+        observed = [Intervals(*sign_bounds(one), float(self.noise)) for one in signs]
         self._fit_processes(X, self._start_kernel(X), observed)
         return self
 

@@ -7,9 +7,9 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length
 
+from .._core.parameters import optional, options
 from .._core.validation import (
     check_array_of_numbers,
-    check_choice,
     check_data,
     check_flag,
     check_magnitude,
@@ -118,6 +118,7 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
     ['low', 'medium', 'high']
     """
 
+    parameters = {"decision": options("median", "mode")}
     _by_column = True
 
     def __init__(
@@ -149,9 +150,7 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         self : EPOrdinalClassifier
             The fitted classifier.
         """
-        self._check_process()
-        check_choice(self.decision, "decision", {"mode", "median"})
-        noise, order = check_strength(self.noise, "noise"), self._given_order(y)
+        noise, order = float(self.noise), self._given_order(y)
         X, y = check_data(self, X, y, dtype=np.float64)
         check_magnitude(X, "X")
         _check_labels(y, order)
@@ -384,6 +383,7 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     True
     """
 
+    parameters = {"noise": optional(check_strength), "normalize_y": check_flag}
     _by_column = True
 
     def __init__(
@@ -415,9 +415,7 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         self : EPIntervalRegressor
             The fitted model.
         """
-        self._check_process()
-        noise = None if self.noise is None else check_strength(self.noise, "noise")
-        normalizes = check_flag(self.normalize_y, "normalize_y")
+        noise = self.noise
         X, lower, upper = self._check_targets(X, y)
         if self.optimizer is not None and not np.any(np.isfinite(lower) & np.isfinite(upper)):
             warn(
@@ -425,7 +423,7 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
                 "targets are: set noise and optimizer=None, or predictions may leave all scales"
             )
         self._location, self._scale = (
-            _location_and_scale(lower, upper) if normalizes else (0.0, 1.0)
+            _location_and_scale(lower, upper) if self.normalize_y else (0.0, 1.0)
         )
         lower, upper = ((end - self._location) / self._scale for end in (lower, upper))
         constant = -np.log(self._scale) * np.count_nonzero(lower == upper)

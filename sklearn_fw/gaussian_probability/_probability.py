@@ -145,8 +145,7 @@ def log_gaussian_probability(
         Draws of "sampled", or points of "genz"; None for what a tenth of a second allows, or for
         what scipy takes.
     random_state : int, RandomState instance or None, default=0
-        Seed of the draws; an integer gives the same answer in each call. The lattice
-        rule of scipy draws by itself.
+        Seed of the draws.
 
     Returns
     -------

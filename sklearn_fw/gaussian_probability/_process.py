@@ -10,15 +10,15 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
+from .._core.parameters import at_least, optional, options
 from .._core.validation import (
     check_array_of_numbers,
-    check_choice,
     check_data,
     check_flag,
-    check_integer,
     check_magnitude,
     check_positive,
     check_random_state,
+    check_strength,
 )
 from .._core.warnings import warn
 from ._engine import propagate
@@ -137,6 +137,13 @@ class Intervals:
         return np.array([posterior.noise_gradient()]) if self.learns_noise else np.empty(0)
 
 
+def _check_kernel(kernel, name):
+    if kernel is not None and not isinstance(kernel, Kernel):
+        raise TypeError(
+            f"{name} must be a kernel of sklearn.gaussian_process.kernels or None, got {kernel!r}"
+        )
+
+
 class IntervalProcess(Estimator):
     """What Gaussian process models by expectation propagation share.
 
@@ -144,19 +151,11 @@ class IntervalProcess(Estimator):
     ``max_iter`` and ``random_state``, and hands intervals to `_fit_processes`.
     """
 
+    parameters = {
+        "kernel": _check_kernel, "n_restarts_optimizer": at_least(0), "noise": check_strength,
+        "optimizer": optional(options("fmin_l_bfgs_b")), "tol": check_positive,
+    }  # fmt: skip
     _by_column = False  # whether the default kernel has one length scale for each column
-
-    def _check_process(self):
-        if self.kernel is not None and not isinstance(self.kernel, Kernel):
-            raise TypeError(
-                f"kernel must be a kernel of sklearn.gaussian_process.kernels or None, got "
-                f"{self.kernel!r}"
-            )
-        if self.optimizer is not None:
-            check_choice(self.optimizer, "optimizer", {"fmin_l_bfgs_b"})
-        check_positive(self.tol, "tol")
-        check_integer(self.max_iter, "max_iter", 1)
-        check_integer(self.n_restarts_optimizer, "n_restarts_optimizer", 0)
 
     def _start_kernel(self, X):
         return _default_kernel(X, self._by_column) if self.kernel is None else clone(self.kernel)

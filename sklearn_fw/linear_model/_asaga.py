@@ -71,39 +71,6 @@ class Stream:
         return rows, bool(new.any())
 
 
-def partial_fit(model, X, y, classes, sample_weight, rows):
-    """See `AsagaModel.partial_fit`."""
-    model.solver_ = resolve_incremental_solver(model.solver)
-    model._choose_for_parts()
-    stream = copy(getattr(model, "_stream", None))
-    first = stream is None
-    X, y, weight = model._check(X, y, sample_weight, reset=first)
-    model._name_classes(y, classes, first)
-    if first:
-        stream = Stream(model.random_state)
-    stream.rng = deepcopy(stream.rng)
-    rows, adds = stream.places(rows, X.shape[0])
-    total_weight = stream.weight
-    if adds:
-        total_weight += float(X.shape[0] if weight is None else weight.sum())
-    problems = model._part_problems(X, y, weight, total_weight)
-    if hasattr(model, "alpha_"):
-        stream.strength = model.alpha_ * total_weight
-    starts = [None] * len(problems) if first else stream.starts
-    stream.starts = [
-        _visit(model, problem, start, rows, adds, stream.rng)
-        for problem, start in zip(problems, starts, strict=True)
-    ]
-    stream.weight = total_weight
-    stream.n_rows += X.shape[0] if adds else 0
-    if first:
-        for name in CERTIFIED:
-            vars(model).pop(name, None)
-    model._stream = stream
-    model._set_points([(start.coef, start.intercept) for start in stream.starts], X.dtype)
-    return model
-
-
 def _visit(model, problem, start, rows, adds, rng):
     """An epoch over the rows of a part."""
     shape = problem.shape
@@ -195,17 +162,13 @@ class AsagaModel(LinearEstimator):
         tasks.finish()
         return self
 
-    def _choose(self, problem):
-        """What "auto" takes, the same for all problems of a fit, which share rows and penalty."""
+    def _choose(self, problem=None):
+        """What "auto" takes, the same for all problems of a fit; without one a memory of rows."""
         self.solver_reason_ = GIVEN
-        if isinstance(self.solver_, Auto):
-            self.solver_, self.solver_reason_ = choose_solver(problem)
-
-    def _choose_for_parts(self):
-        """The same for fits by parts, which need a memory of rows."""
-        self.solver_reason_ = GIVEN
-        if isinstance(self.solver_, Auto):
+        if isinstance(self.solver_, Auto) and problem is None:
             self.solver_, self.solver_reason_ = Asaga(), "it remembers the rows of other parts"
+        elif isinstance(self.solver_, Auto):
+            self.solver_, self.solver_reason_ = choose_solver(problem)
 
     def _solve(self, problems, starts, rng, settings, begin=None, end=None):
         """Run and `Outcome` of every problem.
@@ -255,9 +218,35 @@ class AsagaModel(LinearEstimator):
         self : object
             The estimator, with ``coef_`` and ``intercept_`` after the epoch.
         """
-        from ._asaga import partial_fit
-
-        return partial_fit(self, X, y, classes, sample_weight, rows)
+        self.solver_ = resolve_incremental_solver(self.solver)
+        self._choose()
+        stream = copy(getattr(self, "_stream", None))
+        first = stream is None
+        X, y, weight = self._check(X, y, sample_weight, reset=first)
+        self._name_classes(y, classes, first)
+        if first:
+            stream = Stream(self.random_state)
+        stream.rng = deepcopy(stream.rng)
+        rows, adds = stream.places(rows, X.shape[0])
+        total_weight = stream.weight
+        if adds:
+            total_weight += float(X.shape[0] if weight is None else weight.sum())
+        problems = self._part_problems(X, y, weight, total_weight)
+        if hasattr(self, "alpha_"):
+            stream.strength = self.alpha_ * total_weight
+        starts = [None] * len(problems) if first else stream.starts
+        stream.starts = [
+            _visit(self, problem, start, rows, adds, stream.rng)
+            for problem, start in zip(problems, starts, strict=True)
+        ]
+        stream.weight = total_weight
+        stream.n_rows += X.shape[0] if adds else 0
+        if first:
+            for name in CERTIFIED:
+                vars(self).pop(name, None)
+        self._stream = stream
+        self._set_points([(start.coef, start.intercept) for start in stream.starts], X.dtype)
+        return self
 
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
         """See `regularization_path`."""
@@ -370,8 +359,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     class_weight : dict, "balanced" or None, default=None
         Factors of the losses per class.
     max_iter : int, default=100
-        Largest number of iterations: epochs of n_samples steps, all threads together, or steps of
-        Newton's method.
+        Largest number of epochs of n_samples steps, or of steps of Newton's method.
     tol : float, default=1e-4
         Stop when ``dual_gap_`` is at most ``tol`` times the objective. For penalties without a dual
         ``gradient_mapping_`` must be at most ``tol`` times its value at w = 0 as well as a bound on
@@ -379,8 +367,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     time_limit : float or None, default=None
         Seconds per problem after which no new iteration begins.
     n_jobs : int or None, default=None
-        Threads of the incremental methods; None means 1 and -1 all that this process may use, which
-        is also the most.
+        Threads of the incremental methods.
     warm_start : bool, default=False
         Begin where the last fit ended, with its memory of slopes.
     random_state : int, RandomState or None, default=None
@@ -430,11 +417,6 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         Without a dual "gradient_mapping" and "suboptimality" in the place of "dual_gap"; the latter
         is a bound in the last row, if one could be proven, and the objective itself before.
         "output" numbers several problems.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When the budget ends before ``tol`` is reached; names the certificate.
 
     See Also
     --------
@@ -566,9 +548,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
 
     which for the default loss ``(y - z)^2 / 2`` is the objective of scikit-learn's ElasticNet, of
     Lasso (``l1_ratio=1``), and of Ridge with ``alpha`` n times as large. Choose it for many rows
-    with few entries each, robust losses, or penalties of groups and constraints. Tables of some
-    hundred columns, however badly scaled, are solved by Newton's method, many sparse columns by
-    dual coordinate ascent, penalties of groups by asynchronous sparse SAGA.
+    with few entries each, robust losses, or penalties of groups and constraints.
 
     Parameters
     ----------
@@ -577,31 +557,26 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         `sklearn_fw.losses`, maybe your own.
     alpha : float or "auto", default="auto"
         Weight of the penalty, not negative. For a ridge "auto" minimizes the generalized
-        cross-validation error of the squared loss [2]_; where the columns are too many for
+        cross-validation error of the squared loss [1]_; where the columns are too many for
         "newton", it is the sum of their variances divided by n. For other penalties "auto"
         minimizes the held-out loss in five folds along a path with warm starts, in one fold from
         2 million entries of X on. Copied rows count as one row and stay in one fold.
     l1_ratio : float, default=0.0
         Share of the l1 norm in the elastic net, in [0, 1].
     penalty : "elasticnet", None or Penalty, default="elasticnet"
-        In the place of the elastic net: an object of `sklearn_fw.penalties` (groups, bounds, ball,
-        simplex, your own), with factor ``alpha`` as well.
+        As `AsagaClassifier`, with factor ``alpha``.
     solver : str or solver object, default="auto"
         As `AsagaClassifier`.
     fit_intercept : bool, default=True
         Whether there is a c; it is not penalised.
     max_iter : int, default=100
-        Largest number of iterations: epochs of n_samples steps, all threads together, or steps of
-        Newton's method.
+        Largest number of epochs, or of steps of Newton's method.
     tol : float, default=1e-4
-        Stop when ``dual_gap_`` is at most ``tol`` times the objective. For penalties without a dual
-        ``gradient_mapping_`` must be at most ``tol`` times its value at w = 0 as well as a bound on
-        the suboptimality, see ``history_``, at most ``tol`` times the objective.
+        As `AsagaClassifier`.
     time_limit : float or None, default=None
         Seconds per target after which no new iteration begins.
     n_jobs : int or None, default=None
-        Threads of the incremental methods; None means 1 and -1 all that this process may use, which
-        is also the most.
+        Threads of the incremental methods.
     warm_start : bool, default=False
         Begin where the last fit ended, with its memory of slopes.
     random_state : int, RandomState or None, default=None
@@ -643,14 +618,9 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     step_size_ : float or ndarray of shape (n_targets,)
         Step size of the columns, or the length of the last step of Newton's method.
     memory_drift_ : float
-        How far the running sum of the memory was from the memory before its last repair.
+        As `AsagaClassifier`.
     history_ : dict of str to ndarray
         As `AsagaClassifier`.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When the budget ends before ``tol`` is reached; names the certificate.
 
     See Also
     --------
@@ -658,16 +628,9 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     sklearn_fw.optim.minimize_saga : The same as a function.
     sklearn.linear_model.ElasticNet : Coordinate descent, for few columns with many entries.
 
-    Notes
-    -----
-    Cost, memory and threads as `AsagaClassifier`.
-
     References
     ----------
-    .. [1] F. Pedregosa, R. Leblond, S. Lacoste-Julien, "Breaking the nonsmooth barrier: a scalable
-       parallel method for composite optimization", NIPS 2017: eq. (SPS), Algorithm 2. The ridge is
-       in the prox here, which keeps rare columns stable.
-    .. [2] G. H. Golub, M. Heath, G. Wahba, "Generalized cross-validation as a method for choosing a
+    .. [1] G. H. Golub, M. Heath, G. Wahba, "Generalized cross-validation as a method for choosing a
        good ridge parameter", Technometrics 21, 1979.
 
     Examples

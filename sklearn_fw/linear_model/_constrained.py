@@ -422,11 +422,6 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
         One row per step: "n_iter", "time" (seconds), "objective", "dual_gap", "step_size" and
         counts. "output" numbers several problems.
 
-    Warns
-    -----
-    ConvergenceWarning
-        When the budget ends before ``tol`` is reached; names the gap.
-
     See Also
     --------
     AsagaClassifier : Penalties instead of sets.
@@ -579,11 +574,6 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
     history_ : dict of str to ndarray
         One row per step: "n_iter", "time" (seconds), "objective", "dual_gap", "step_size" and
         counts. "output" numbers several problems.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When the budget ends before ``tol`` is reached; names the gap.
 
     See Also
     --------

@@ -97,8 +97,7 @@ def cross_validate_path(
     y : array-like or list of n_samples outputs
         Outputs as the estimator takes them.
     sample_weight : array-like of shape (n_samples,), default=None
-        Factors of the losses in the fits, and weights in the scores; a callable ``scoring`` gets
-        those if it has a parameter ``sample_weight``.
+        Factors of the losses in the fits, and weights in the scores.
     groups : array-like of shape (n_samples,), default=None
         Groups for splitters that keep them together.
     n_values : int, default=30
@@ -111,9 +110,7 @@ def cross_validate_path(
     n_jobs : int or None, default=None
         Folds in parallel, through joblib.
     time_limit : float or None, default=None
-        Seconds for everything; what is begun later makes one pass or ends at once. The paths on
-        all data and of the folds get equal parts; values of a grid that one of them did not reach
-        have the score NaN and are not chosen.
+        Seconds for everything.
     **options : dict
         Options of `regularization_path`. Ends of a path such as ``C_max`` are meant for all data.
 

@@ -230,8 +230,7 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
     sample_weight : array-like of shape (n_samples,), default=None
         Factors of the losses.
     time_limit : float or None, default=None
-        Seconds for the whole path; None means the ``time_limit`` of the estimator. A structured
-        path ends there, a fit of a grid makes one pass only.
+        Seconds for the whole path.
     **options : dict
         Options of the kind of path.
 
@@ -289,11 +288,6 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
     -------
     path : RegularizationPath
         `sklearn_fw.structured.StructuredPath` or `sklearn_fw.linear_model.LinearPath`.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When ``max_iter`` does not suffice. The structured path ends there; the linear one goes on.
 
     See Also
     --------

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
 from .._core.packed import Packed, starts_of
-from .._core.validation import check_dtype, check_flag, check_integer, check_list
+from .._core.parameters import at_least
+from .._core.validation import check_dtype, check_flag, check_list
 from ._grams import Grams, base_of
 from ._templates import FUNCTIONS, chunking_templates, named_templates, resolve_function
 
@@ -87,6 +88,18 @@ _CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 _CONSTANT = {"bias": "bias", "first": "__BOS__", "last": "__EOS__"}
 
 
+def _check_functions(functions, name):
+    if functions is None:
+        return
+    if not isinstance(functions, dict):
+        raise TypeError(f"{name} must be a dict of str to callable, got {functions!r:.60}")
+    for key, function in functions.items():
+        if not isinstance(key, str) or not callable(function):
+            raise TypeError(
+                f"{name} must be a dict of str to callable, got {key!r:.60}: {function!r:.60}"
+            )
+
+
 class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     """Words, affixes, shapes and neighbours of tokens as indicator features, in CSR rows.
 
@@ -111,8 +124,7 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         None where it gives no feature. It is called once per distinct value, and has to be a named
         function of a module, or a method such as ``clusters.get``, to be stored in a file.
     boundaries : bool, default=True
-        Whether the first and last token of a sentence get the features ``__BOS__`` and
-        ``__EOS__``.
+        Whether the first and last token of a sentence get the features ``__BOS__`` and ``__EOS__``.
     bias : bool, default=True
         Whether all tokens get the feature ``bias``.
     min_count : int, default=1
@@ -171,6 +183,11 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     array([[1., 0., 0., 0., 0., 0., 1.],
            [0., 0., 0., 0., 0., 1., 1.]])
     """
+
+    parameters = {
+        "bias": check_flag, "boundaries": check_flag, "functions": _check_functions,
+        "min_count": at_least(1),
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -290,10 +307,6 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
 
     def _learn(self, X):
         """Set the fitted attributes; return the column of each (token, template) or -1."""
-        check_integer(self.min_count, "min_count", 1)
-        check_flag(self.boundaries, "boundaries")
-        check_flag(self.bias, "bias")
-        _check_functions(self.functions)
         self._dtype = check_dtype(self.dtype)
         self._names = _check_fields(self.fields)
         templates = self._resolve_templates()
@@ -467,18 +480,6 @@ def _check_fields(fields):
     return fields
 
 
-def _check_functions(functions):
-    if functions is None:
-        return
-    if not isinstance(functions, dict):
-        raise TypeError(f"functions must be a dict of str to callable, got {functions!r:.60}")
-    for name, function in functions.items():
-        if not isinstance(name, str) or not callable(function):
-            raise TypeError(
-                f"functions must be a dict of str to callable, got {name!r:.60}: {function!r:.60}"
-            )
-
-
 def _checked(function, name):
     """A function of a user, whose answers are looked at."""
 
@@ -593,8 +594,7 @@ class ChunkingFeatures(TokenFeatures, auto_wrap_output_keys=None):
     fields : tuple of str, default=("w", "pos")
         Names of the first columns of a token; further columns are ignored.
     boundaries : bool, default=True
-        Whether the first and last token of a sentence get the features ``__BOS__`` and
-        ``__EOS__``.
+        Whether the first and last token of a sentence get the features ``__BOS__`` and ``__EOS__``.
     min_count : int, default=1
         Features seen at fewer tokens of the training sentences get no column.
     dtype : numpy dtype, default=np.float64
@@ -612,15 +612,6 @@ class ChunkingFeatures(TokenFeatures, auto_wrap_output_keys=None):
     TokenFeatures : Affixes, shapes and functions of your own, too.
     NodeTransformer : Applies any transformer to the tokens of all sentences.
     sklearn.feature_extraction.text.CountVectorizer : The same on lists of strings.
-
-    Notes
-    -----
-    Time and memory are linear in the number of tokens times templates, apart from one
-    sort of integers per kind of n-gram.  Columns are ordered by template, then by the
-    values in sorted order, so the order of the training sentences does not matter.
-    N-grams are compared field by field, so that ``("a|b", "c")`` and ``("a", "b|c")``
-    differ here although their attribute strings are equal.  Features that were not seen
-    in training are left out.
 
     References
     ----------
