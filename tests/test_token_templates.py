@@ -1,14 +1,11 @@
 """ChunkingFeatures against CountVectorizer on attribute strings."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import config_context, get_config
-from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
 from sklearn_fw.datasets import load_conll2000
@@ -19,28 +16,12 @@ from sklearn_fw.preprocessing import (
 from sklearn_fw.utils import Packed
 
 
-def reference(sentences, templates="chunking", min_count=1):
+def reference(sentences, min_count=1):
     """CountVectorizer over attribute strings, columns sorted by name."""
-    if templates == "chunking":
-        lists = [row for s in sentences for row in crfsuite_chunking_attributes(s)]
-    else:
-        lists = [row for s in sentences for row in attributes(s, templates)]
+    lists = [row for s in sentences for row in crfsuite_chunking_attributes(s)]
     vectorizer = CountVectorizer(analyzer=list, min_df=min_count)
     table = vectorizer.fit_transform(lists)
     return vectorizer.get_feature_names_out(), table.toarray()
-
-
-def attributes(sentence, templates):
-    """The definition, token by token; fields are w and pos."""
-    column = {"w": 0, "pos": 1}
-    for t in range(len(sentence)):
-        row = []
-        for template in templates:
-            if all(0 <= t + o < len(sentence) for _, o in template):
-                name = "|".join(f"{f}[{o}]" for f, o in template)
-                values = "|".join(sentence[t + o][column[f]] for f, o in template)
-                row.append(f"{name}={values}")
-        yield row + ["__BOS__"] * (t == 0) + ["__EOS__"] * (t == len(sentence) - 1)
 
 
 def by_name(features, X):
@@ -81,18 +62,6 @@ def test_unseen_features_are_left_out(train, test):
     np.testing.assert_array_equal(features.transform(test).values.toarray(), expected)
 
 
-OWN = [(("pos", 1), ("w", -1)), (("w", 3),), (("pos", 0), ("w", 0), ("pos", -2))]
-
-
-@given(sentences=sentence_lists)
-def test_own_templates(sentences):
-    features = ChunkingFeatures(OWN)
-    names, table = reference(sentences, OWN)
-    found_names, found = by_name(features, features.fit_transform(sentences))
-    assert found_names.tolist() == names.tolist()
-    np.testing.assert_array_equal(found, table)
-
-
 SENTENCES = [[("He", "PRP"), ("runs", "VBZ")], [("Stop", "VB")], [("He", "PRP"), ("He", "PRP")]]
 
 
@@ -107,21 +76,6 @@ def test_attribute_lists():
     assert crfsuite_chunking_attributes([]) == []
     one = crfsuite_chunking_attributes(np.array([["a", "B", "tag"]]))
     assert one == [["w[0]=a", "pos[0]=B", "__BOS__", "__EOS__"]]
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        lambda sentences: [np.array(s) for s in sentences],
-        lambda sentences: [np.array(s, dtype=object) for s in sentences],
-        lambda sentences: [[[*token, "tag"] for token in s] for s in sentences],
-        lambda sentences: Packed.from_list([np.array(s, dtype=object) for s in sentences]),
-        lambda sentences: Packed.from_list([np.array(s) for s in sentences[::-1]])[::-1],
-    ],
-)
-def test_forms_of_sentences(form):
-    expected = ChunkingFeatures().fit_transform(SENTENCES).values
-    assert (ChunkingFeatures().fit_transform(form(SENTENCES)).values != expected).nnz == 0
 
 
 def test_one_field():
@@ -155,19 +109,6 @@ def test_dtype_and_sparse_interface():
             values = ChunkingFeatures().fit_transform(SENTENCES).values
         assert isinstance(values, sp.csr_array)
         assert values.indices.dtype == np.int32
-
-
-def test_chunking_features_are_stored(tmp_path):
-    features = ChunkingFeatures().fit(SENTENCES)
-    expected = features.transform(SENTENCES).values
-    copies = [pickle.loads(pickle.dumps(features))]
-    sio = pytest.importorskip("skops.io")
-    dumped = sio.dumps(features)
-    copies.append(sio.loads(dumped, trusted=sio.get_untrusted_types(data=dumped)))
-    for other in copies:
-        assert (other.transform(SENTENCES).values != expected).nnz == 0
-        assert other.get_feature_names_out().tolist() == features.get_feature_names_out().tolist()
-    assert clone(features).get_params() == features.get_params()
 
 
 @pytest.mark.parametrize(

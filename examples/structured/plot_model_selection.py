@@ -23,7 +23,7 @@ from sklearn.pipeline import Pipeline
 
 from sklearn_fw import StructuredSVM
 from sklearn_fw.datasets import make_digit_words
-from sklearn_fw.metrics import node_accuracy_scorer, sequence_accuracy_scorer
+from sklearn_fw.metrics import SCORERS
 from sklearn_fw.preprocessing import NodeTransformer
 
 words = make_digit_words(n_train=400, n_test=400, bias=False, random_state=0)
@@ -52,7 +52,7 @@ search = GridSearchCV(
         {"nodes__transformer__gamma": gammas, "svm__C": Cs},
     ],
     cv=PredefinedSplit(np.repeat([-1, 0], [400, 200])),
-    scoring={"digits": node_accuracy_scorer, "words": sequence_accuracy_scorer},
+    scoring={"digits": SCORERS["node_accuracy"], "words": SCORERS["sequence_accuracy"]},
     refit=False,
 )
 results = search.fit(X, y).cv_results_
@@ -86,6 +86,6 @@ chosen = results["params"][results["mean_test_digits"].argmax()]
 pipeline.set_params(**chosen, svm__tol=0.01).fit(words.X_train, words.y_train)
 X_new, y_new = words.X_test[200:], words.y_test[200:]
 print(chosen)
-print(f"right digits: {node_accuracy_scorer(pipeline, X_new, y_new):.3f}")
-print(f"right words: {sequence_accuracy_scorer(pipeline, X_new, y_new):.3f}")
+print(f"right digits: {SCORERS['node_accuracy'](pipeline, X_new, y_new):.3f}")
+print(f"right words: {SCORERS['sequence_accuracy'](pipeline, X_new, y_new):.3f}")
 print(f"duality gap: {pipeline[-1].dual_gap_:.2g} of {pipeline[-1].objective_:.2g}")

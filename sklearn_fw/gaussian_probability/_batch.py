@@ -11,10 +11,8 @@ from .._core.validation import (
 )
 from .._core.warnings import warn
 from .._kernels.moments.gaussian import propagate_boxes
-from ._engine import gaussian_masses, interval_masses
-from ._narrow import is_narrow, propagate
-from ._parallel import SLIGHT
-from ._problems import check_covariance, check_order
+from ._engine import SLIGHT, gaussian_masses, interval_masses, is_narrow, propagate
+from ._polyhedra import check_covariance, check_order
 
 ROWS = 4096  # boxes at a time, for the memory
 
@@ -43,11 +41,6 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
         Log probabilities; -inf where a box is too far away for a float64.
     gradient_mean : ndarray of shape (n_boxes, n)
         Their gradients in the means.
-
-    Warns
-    -----
-    ConvergenceWarning
-        Where sites did not come to rest, with the number of such boxes.
 
     See Also
     --------

@@ -5,11 +5,129 @@ coordinates of which the origin is the point of the box nearest to h: so tails k
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
+from scipy.sparse.csgraph import connected_components
 
-from .._kernels.moments.gaussian import interval_sweep, propagate_boxes
-from ._parallel import Marginals, interval_masses, parallel_sites
+from .._kernels.moments.gaussian import all_interval_moments, interval_sweep, propagate_boxes
+
+MEMORY = 5  # points that the extrapolation knows
+NEAR = 0.3  # standard deviations of change, from which on sweeps are extrapolated
+WORSE = 3.0  # times the best change so far, from which on the memory is dropped
+SLIGHT = 1e-6  # precision of a site in that of its prior, below which differences lose digits
+
+
+def interval_masses(lower, upper, mean, var):
+    """Log mass, mean and variance of intervals of normal variables, arrays of one shape."""
+    shape = np.shape(mean)
+    out = np.empty((int(np.prod(shape)), 3))
+    arrays = [
+        np.ascontiguousarray(np.broadcast_to(a, shape), dtype=float).ravel()
+        for a in (lower, upper, mean, var)
+    ]
+    all_interval_moments(*arrays, out)
+    return (out[:, i].reshape(shape) for i in range(3))
+
+
+class Marginals:
+    """N(h, G) times sites exp(nu z - tau z^2 / 2), by the inverse of L, L L' = I + T^1/2 G T^1/2.
+
+    ``left`` is 1 - tau var: as the diagonal of the inverse of L L' it keeps its digits where sites
+    are far more precise than the prior.
+    """
+
+    def __init__(self, G, h, tau, nu):
+        self.root = np.sqrt(tau)
+        inner = G * self.root[:, None]
+        inner *= self.root
+        inner[np.diag_indices_from(inner)] += 1.0
+        factor, _ = dpotrf(inner.T, lower=1, overwrite_a=1, clean=1)
+        self.inverse, _ = dtrtri(factor, lower=1, overwrite_c=1)
+        self.left = np.einsum("ij,ij->i", self.inverse.T, self.inverse.T)
+        self.half_log_det = -float(np.sum(np.log(np.diag(self.inverse))))
+        slight = tau * np.diag(G) < SLIGHT
+        self.weights = self._weights(G, h, nu, slight)
+        self.mean = h + G @ self.weights
+        self.var = self._variances(G, tau, slight)
+
+    def _weights(self, G, h, nu, slight):
+        """w with (I + T G) w = nu - T h, without differences of what precise sites make large."""
+        light = np.where(slight, nu, 0.0)
+        h = h + G @ light if np.any(slight) else h
+        ends = np.where(slight, 0.0, nu / np.where(slight, 1.0, self.root)) - self.root * h
+        return light + self.root * (self.inverse.T @ (self.inverse @ ends))
+
+    def _variances(self, G, tau, slight):
+        prior = np.diag(G)
+        var = np.where(slight, prior, (1.0 - self.left) / np.where(slight, 1.0, tau))
+        if np.any(slight):
+            columns = self.root[:, None] * G[:, slight]
+            var[slight] -= np.sum((self.inverse @ columns) ** 2, axis=0)
+        return np.maximum(var, 1e-300)
+
+    def precision(self):
+        """B with covariance G - G B G."""
+        half, _ = dlauum(np.asfortranarray(self.inverse), lower=1)
+        half = np.tril(half)
+        full = half + half.T
+        full[np.diag_indices_from(full)] *= 0.5
+        full *= self.root[:, None]
+        full *= self.root
+        return full
+
+    def about_mean(self, nu, fraction):
+        """Means and variances without a share of each site; ``nu`` and means about ``mean``."""
+        left = self.left if np.all(fraction == 1.0) else 1.0 - (1.0 - self.left) / fraction
+        left = np.where(left > 1e-300, left, 1e-300)
+        return -self.var * nu / fraction / left, self.var / left
+
+
+def parallel_sites(G, h, lower, upper, fraction, tol, max_iter, first=None):
+    """Fixed point of the sites, all updated from the same marginals: (tau, nu, sweeps, change).
+
+    A sweep is one factorization and the inverse of a triangle, 2/3 n^3 operations; sweeps one site
+    after another need three times as many. The last points are extrapolated (D. Anderson, Journal
+    of the ACM 12, 1965). None where that does not come to rest.
+    """
+    tau, nu = (np.zeros(len(h)), np.zeros(len(h))) if first is None else first
+    points, moves, best = [], [], np.inf
+    for n_iter in range(1, max_iter + 1):
+        now = Marginals(G, h, tau, nu)
+        shift, wide = now.about_mean(nu - tau * now.mean, fraction)
+        masses, mean, var = interval_masses(lower, upper, now.mean + shift, wide)
+        if not (np.all(var > 0.0) and np.all(np.isfinite(masses))):
+            return None
+        d_tau = np.maximum(fraction * (1.0 / var - 1.0 / wide), 0.0) - tau
+        d_nu = fraction * (mean / var - (now.mean + shift) / wide) - nu
+        change = np.abs(d_tau) * now.var, np.abs(d_nu - d_tau * now.mean) * np.sqrt(now.var)
+        change = float(np.max(change))
+        if not np.isfinite(change):
+            return None
+        if change > min(WORSE * best, NEAR):
+            points, moves = [], []
+        best = min(best, change)
+        points = [*points, np.r_[tau, nu]][-MEMORY:]
+        moves = [*moves, np.r_[d_tau, d_nu]][-MEMORY:]
+        tau, nu = tau + d_tau, nu + d_nu
+        if len(points) > 1:
+            tau, nu = _extrapolated(points, moves, np.r_[now.var, np.sqrt(now.var)], tau, nu)
+        if change <= tol:
+            return tau, nu, n_iter, change
+    return None
+
+
+def _extrapolated(points, moves, metric, tau, nu):
+    """The point at which a linear map through the last points would rest; tau stays positive."""
+    by_points, by_moves = np.diff(points, axis=0), np.diff(moves, axis=0)
+    shares = np.linalg.lstsq((by_moves * metric).T, moves[-1] * metric, rcond=1e-10)[0]
+    better = points[-1] + moves[-1] - (by_points + by_moves).T @ shares
+    new_tau, new_nu = np.split(better, 2)
+    valid = new_tau >= 0.0
+    return np.where(valid, new_tau, tau), np.where(valid, new_nu, nu)
+
 
 BLOCK = 48  # sites whose updates of the covariance are made together
 WHOLE = 128  # sites below which one pass needs no blocks
@@ -176,3 +294,164 @@ def propagate_wide(
         cavity_shift + mean + origin, cavity_var, masses, n_iter, n_restarts,
         bool(0.0 <= change <= tol),
     )  # fmt: skip
+
+
+NARROW = 1e-3  # standard deviations of the prior
+STRAIN = 0.01  # width over the length on which a density changes: the parabola is right to 1e-8
+EQUAL = 1e-14  # of correlations
+DEPENDENT = 1e-10  # share of a variance below which a variable is a combination of others
+
+
+class OpenPart(NamedTuple):
+    """The problem of the intervals that are not narrow, given those that are."""
+
+    G: np.ndarray
+    h: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    sites: Propagation | None  # None where all are narrow
+    constant: float  # what the others add to the log probability
+    error: float  # of that
+
+    def blocks(self):
+        """Parts without correlations between them, all single variables as one."""
+        if self.sites is None:
+            return []
+        sd = np.sqrt(np.diag(self.G))
+        linked = np.abs(self.G) > EQUAL * sd * sd[:, None]
+        if np.all(linked[0]):
+            return [self]
+        _, labels = connected_components(linked, directed=False)
+        labels[np.bincount(labels)[labels] == 1] = -1
+        groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+        return [
+            OpenPart(
+                self.G[np.ix_(r, r)], self.h[r], self.lower[r], self.upper[r], self.sites.rows(r),
+                0.0, 0.0,
+            )
+            for r in groups
+        ]  # fmt: skip
+
+
+def open_part(G, h, lower, upper, sites):
+    """What is left to integrate after `propagate` found ``sites``."""
+    return sites.open_part or OpenPart(G, h, lower, upper, sites, 0.0, 0.0)
+
+
+def is_narrow(G, lower, upper):
+    """Whether intervals are narrow beside the standard deviations of the prior."""
+    return upper - lower < NARROW * np.sqrt(np.diag(G))
+
+
+def propagate(G, h, lower, upper, *, fraction=None, start=None, **options):
+    """As `propagate_wide`, with intervals of any width: equal ends are a value that is known.
+
+    Log Z is that of the densities of known values and the masses of intervals. None too where known
+    values depend on each other.
+    """
+    narrow = is_narrow(G, lower, upper)
+    if fraction is not None:
+        narrow &= fraction == 1.0
+    while np.any(narrow):
+        given = _Given(G, h, lower, upper, narrow)
+        if not given.independent:
+            if not np.all(lower[narrow] < upper[narrow]):
+                return None
+            break
+        part = given.propagate_rest(lower, upper, fraction, start, options)
+        if part is None:
+            return None
+        sites, strain = given.joined(part)
+        if np.all(strain <= STRAIN):
+            return sites
+        narrow[given.rows[strain > STRAIN]] = False
+    return propagate_wide(G, h, lower, upper, fraction=fraction, start=start, **options)
+
+
+class _Given:
+    """N(h, G) given that its ``narrow`` variables are in the middles of their intervals."""
+
+    def __init__(self, G, h, lower, upper, narrow):
+        self.h, self.rows, self.rest = h, np.flatnonzero(narrow), np.flatnonzero(~narrow)
+        self.width = upper[self.rows] - lower[self.rows]
+        self.middle = lower[self.rows] + 0.5 * self.width
+        inner = G[np.ix_(self.rows, self.rows)]
+        factor, failed = dpotrf(inner, lower=1)
+        self.independent = not failed and _keep_variance(np.diag(factor) ** 2, np.diag(inner))
+        if not self.independent:
+            return
+        self.inverse = solve_triangular(factor, np.eye(len(inner)), lower=True)
+        self.cross = self.inverse @ G[np.ix_(self.rows, self.rest)]
+        self.ends = self.inverse @ (self.middle - h[self.rows])
+        outer = G[np.ix_(self.rest, self.rest)]
+        self.G_rest = outer - self.cross.T @ self.cross
+        self.independent = _keep_variance(np.diag(self.G_rest), np.diag(outer))
+        self.log_density = -0.5 * self.ends @ self.ends + np.sum(
+            np.log(np.diag(self.inverse)) - LOG_ROOT_2PI
+        )
+
+    def propagate_rest(self, lower, upper, fraction, start, options):
+        """The problem that is left, with its fixed point; None where it has no mass."""
+        rest = self.rest
+        h = self.h[rest] + self.cross.T @ self.ends
+        part = OpenPart(self.G_rest, h, lower[rest], upper[rest], None, self.log_density, 0.0)
+        if not len(rest):
+            return part
+        sites = propagate_wide(
+            *part[:4], fraction=None if fraction is None else fraction[rest],
+            start=None if start is None else tuple(a[rest] for a in start), **options,
+        )  # fmt: skip
+        return None if sites is None else part._replace(sites=sites)
+
+    def joined(self, part):
+        """Fixed point of all rows, and widths in units of what each density changes on."""
+        rows, n = self.rows, len(self.h)
+        weights, precision = np.empty(n), np.empty((n, n))
+        weights[rows] = self.inverse.T @ self.ends
+        precision[np.ix_(rows, rows)] = self.inverse.T @ self.inverse
+        if part.sites is not None:
+            rest, inner = self.rest, part.sites
+            slopes = self.inverse.T @ self.cross  # of what these variables say about the others
+            moved = slopes @ inner.precision
+            weights[rest] = inner.weights
+            weights[rows] -= slopes @ inner.weights
+            precision[np.ix_(rest, rest)] = inner.precision
+            precision[np.ix_(rows, rest)], precision[np.ix_(rest, rows)] = -moved, -moved.T
+            precision[np.ix_(rows, rows)] += moved @ slopes.T
+        slope, curve = weights[rows], np.diag(precision)[rows]
+        strain = self.width * np.sqrt(slope**2 + curve)
+        wide = self.width > 0.0  # of others the density counts
+        masses = np.log(self.width, out=np.zeros(len(rows)), where=wide)
+        masses += self.width**2 / 24.0 * (slope**2 - curve)
+        constant = part.constant + float(np.sum(masses))
+        error = np.sum(strain**2) ** 2 / 200.0 + 1e-14 * abs(constant)
+        part = part._replace(constant=constant, error=float(error))
+        masses += 0.5 * (np.log(curve) - slope**2 / curve) - LOG_ROOT_2PI
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tau = 12.0 / self.width**2
+            own = {
+                "mean": self.middle, "tau": tau, "nu": tau * self.middle,
+                "cavity_mean": self.middle - slope / curve, "cavity_var": 1.0 / curve,
+                "log_masses": masses,
+            }  # fmt: skip
+        return self._all_rows(own, part, weights, precision), strain
+
+    def _all_rows(self, own, part, weights, precision):
+        inner, values = part.sites, {}
+        for name, mine in own.items():
+            values[name] = np.empty(len(self.h))
+            values[name][self.rows] = mine
+            if inner is not None:
+                values[name][self.rest] = getattr(inner, name)
+        log_z, n_iter, n_restarts, converged = 0.0, 1, 0, True
+        if inner is not None:
+            log_z, n_iter, n_restarts = inner.log_z, inner.n_iter, inner.n_restarts
+            converged = inner.converged
+        return Propagation(
+            log_z=log_z + part.constant, weights=weights, precision=precision, n_iter=n_iter,
+            n_restarts=n_restarts, converged=converged, open_part=part, **values,
+        )  # fmt: skip
+
+
+def _keep_variance(left, prior):
+    return bool(np.all(left > DEPENDENT * prior))

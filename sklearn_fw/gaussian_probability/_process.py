@@ -1,24 +1,93 @@
-"""Gaussian processes of which intervals are observed: hyper-parameters, evidence, latent values."""
+"""Gaussian processes of which intervals are observed: evidence, hyper-parameters, latent values."""
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
+from scipy.special import ndtr
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
+from .._core.parameters import at_least, optional, options
 from .._core.validation import (
     check_array_of_numbers,
-    check_choice,
     check_data,
     check_flag,
-    check_integer,
     check_magnitude,
     check_positive,
     check_random_state,
+    check_strength,
 )
-from ._latent import LatentIntervals, warn_unless_settled
+from .._core.warnings import warn
+from ._engine import propagate
+
+
+class LatentIntervals:
+    """Posterior of latent values f ~ N(0, K) given lower < f + noise e < upper.
+
+    For signs the fixed point is that of probit sites on f; where the ends are equal the value is
+    known. ``possible`` is false where the intervals have no mass.
+    """
+
+    def __init__(self, K, lower, upper, noise, tol, max_iter, start=None):
+        G = K.copy()
+        G[np.diag_indices_from(G)] += noise**2
+        self.noise = noise
+        self.sites = propagate(
+            G, np.zeros(len(G)), lower, upper, tol=float(tol), max_iter=max_iter, start=start
+        )
+        self.possible = self.sites is not None
+        if self.possible:
+            self.log_evidence = self.sites.log_z
+            self.weights, self.precision = self.sites.weights, self.sites.precision
+
+    def gradient(self, K_gradient):
+        """Gradient of the log evidence in the parameters of the kernel, (n, n, n_params)."""
+        return np.tensordot(self.inner, K_gradient, axes=2)
+
+    @property
+    def inner(self):
+        """Gradient of the log evidence in the matrix of the kernel."""
+        return 0.5 * (np.outer(self.weights, self.weights) - self.precision)
+
+    def noise_gradient(self):
+        """Derivative of the log evidence in the logarithm of the noise."""
+        return self.noise**2 * (self.weights @ self.weights - np.trace(self.precision))
+
+    def predict(self, K_new, diagonal):
+        """Mean and variance of latent values; rows of K_new are new."""
+        var = diagonal - np.einsum("ij,ij->i", K_new @ self.precision, K_new)
+        return K_new @ self.weights, np.maximum(var, 0.0)
+
+
+def sign_bounds(signs):
+    """Intervals of values with these signs."""
+    return np.where(signs > 0.0, 0.0, -np.inf), np.where(signs > 0.0, np.inf, 0.0)
+
+
+def standardised(mean, var, noise):
+    """Means in units of the standard deviations with noise."""
+    scale = np.sqrt(noise**2 + var)
+    return mean / np.where(scale > 0.0, scale, 1e-300)
+
+
+def positive_probability(mean, var, noise):
+    """Two columns: of a negative and of a positive sign."""
+    positive = ndtr(standardised(mean, var, noise))
+    return np.column_stack([1.0 - positive, positive])
+
+
+def warn_unless_settled(posteriors, tol, max_iter):
+    """Say so where marginals still moved in the last sweep."""
+    if not all(posterior.sites.converged for posterior in posteriors):
+        warn(
+            f"marginals still moved by more than tol={tol:g} standard deviations after "
+            f"max_iter={max_iter} sweeps: raise max_iter or noise",
+            ConvergenceWarning,
+        )
+
 
 ROWS = 500  # of which the median distance is taken
 SHORTEST = 1e-40  # median distance that a kernel can start from
@@ -68,6 +137,13 @@ class Intervals:
         return np.array([posterior.noise_gradient()]) if self.learns_noise else np.empty(0)
 
 
+def _check_kernel(kernel, name):
+    if kernel is not None and not isinstance(kernel, Kernel):
+        raise TypeError(
+            f"{name} must be a kernel of sklearn.gaussian_process.kernels or None, got {kernel!r}"
+        )
+
+
 class IntervalProcess(Estimator):
     """What Gaussian process models by expectation propagation share.
 
@@ -75,19 +151,11 @@ class IntervalProcess(Estimator):
     ``max_iter`` and ``random_state``, and hands intervals to `_fit_processes`.
     """
 
+    parameters = {
+        "kernel": _check_kernel, "n_restarts_optimizer": at_least(0), "noise": check_strength,
+        "optimizer": optional(options("fmin_l_bfgs_b")), "tol": check_positive,
+    }  # fmt: skip
     _by_column = False  # whether the default kernel has one length scale for each column
-
-    def _check_process(self):
-        if self.kernel is not None and not isinstance(self.kernel, Kernel):
-            raise TypeError(
-                f"kernel must be a kernel of sklearn.gaussian_process.kernels or None, got "
-                f"{self.kernel!r}"
-            )
-        if self.optimizer is not None:
-            check_choice(self.optimizer, "optimizer", {"fmin_l_bfgs_b"})
-        check_positive(self.tol, "tol")
-        check_integer(self.max_iter, "max_iter", 1)
-        check_integer(self.n_restarts_optimizer, "n_restarts_optimizer", 0)
 
     def _start_kernel(self, X):
         return _default_kernel(X, self._by_column) if self.kernel is None else clone(self.kernel)

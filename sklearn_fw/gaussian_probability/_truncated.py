@@ -19,8 +19,8 @@ from .._core.validation import (
     check_strength,
 )
 from .._core.warnings import warn
+from ._polyhedra import check_bounds, check_constraints
 from ._probability import log_gaussian_probability
-from ._problems import check_bounds, check_constraints
 
 SWEEPS = 100  # of Gibbs sampling, in chains of their own
 
@@ -81,6 +81,8 @@ class TruncatedGaussian(DensityMixin, Estimator):
     True
     """
 
+    parameters = {"reg_covar": check_strength, "tol": check_positive}
+
     def __init__(
         self, lower=-np.inf, upper=np.inf, constraints=None, *, reg_covar=1e-6, max_iter=200,
         tol=1e-6,
@@ -107,9 +109,6 @@ class TruncatedGaussian(DensityMixin, Estimator):
         self : TruncatedGaussian
             The fitted model.
         """
-        reg_covar = check_strength(self.reg_covar, "reg_covar")
-        check_integer(self.max_iter, "max_iter", 1)
-        check_positive(self.tol, "tol")
         X = check_data(self, X, dtype=np.float64, ensure_min_samples=2)
         check_magnitude(X, "X")
         n = X.shape[1]
@@ -127,7 +126,7 @@ class TruncatedGaussian(DensityMixin, Estimator):
         rows = (X - centre) / scale
         region = self._lower - self._A @ centre, self._upper - self._A @ centre, self._A * scale
         second = rows.T @ rows / len(rows)
-        floor = reg_covar * max(float(np.trace(second)) / n, 1e-12)
+        floor = float(self.reg_covar) * max(float(np.trace(second)) / n, 1e-12)
         mean, cov, self.n_iter_ = self._maximise(second, region, floor)
         self.mean_ = centre + scale * mean
         self.covariance_ = cov * scale * scale[:, None]

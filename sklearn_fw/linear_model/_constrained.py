@@ -1,4 +1,4 @@
-"""What the linear models on a set of coefficients share."""
+"""Linear models on a set of coefficients, by Frank-Wolfe steps."""
 
 import copy
 import math
@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._core.budget import time_budget
 from .._core.callbacks import FitTasks, with_callbacks
-from .._core.parameters import auto_or
+from .._core.parameters import auto_or, check_parameters
 from .._core.result import Outcome, Status
 from .._core.validation import (
     check_flag,
@@ -20,7 +20,6 @@ from .._core.validation import (
     check_positive,
     check_random_state,
     check_strength,
-    is_auto,
 )
 from ..losses import resolve_loss
 from ..optim import minimize_frank_wolfe
@@ -31,9 +30,8 @@ from ..optim.domains._sets import domain_of
 from ..penalties import L1
 from ._alpha import radii_by_folds
 from ._constrained_objective import MeanLoss
-from ._linear import LinearEstimator
+from ._linear import LinearClassifier, LinearEstimator, LinearRegressor, Units, only
 from ._path import LinearPath, check_grid
-from ._units import Units
 
 NAMES = (
     "log_loss", "squared_hinge", "smooth_hinge", "modified_huber", "squared_error", "huber",
@@ -57,7 +55,7 @@ SEARCH, SEARCH_OF_SQUARES = (1e-2, 60), (1e-3, 500)
 
 
 class ConstrainedModel(LinearEstimator):
-    """Base of the estimators; subclasses say what the truths are."""
+    """Training by Frank-Wolfe steps."""
 
     parameters = {
         "radius": auto_or(check_strength),
@@ -84,10 +82,10 @@ class ConstrainedModel(LinearEstimator):
             The fitted estimator.
         """
         X, y, weight = self._check(X, y, sample_weight)
-        truths, weight = self._all_truths(y, weight)
-        self._settings()
+        targets, weight = self._all_targets(y, weight)
+        self._choose_tol()
         with time_budget(self.time_limit):
-            objectives = self._problems(X, truths, weight)
+            objectives = self._problems(X, targets, weight)
             tasks = FitTasks(self, X, y, max_subtasks=len(objectives), sample_weight=sample_weight)
             radii = self._choose_radii(objectives)
             starts = self._starts(objectives, radii)
@@ -95,7 +93,7 @@ class ConstrainedModel(LinearEstimator):
             for objective, radius, start in zip(objectives, radii, starts, strict=True):
                 tasks.begin()
                 results.append(self._minimise(objective, radius, start))
-                if tasks.end(lambda: self._snapshot(objectives, results)):
+                if tasks.end(lambda: self._unfinished(objectives, results)):
                     break
         self._store(objectives, radii, results, X.dtype)
         tasks.finish()
@@ -115,10 +113,11 @@ class ConstrainedModel(LinearEstimator):
         if not check_positive(ratio, "ratio") < 1.0:
             raise ValueError(f"ratio must be below 1, got {ratio}")
         model.radius = 1.0  # radii are those of a fit with one
+        check_parameters(model)
         X, y, weight = model._check(X, y, sample_weight)
-        truths, weight = model._all_truths(y, weight)
-        model._settings()
-        objectives = model._problems(X, truths, weight)
+        targets, weight = model._all_targets(y, weight)
+        model._choose_tol()
+        objectives = model._problems(X, targets, weight)
         if radii is None:
             units = [model._unit_radius(objective) or 1.0 for objective in objectives]
             largest = FARTHEST * max(units)
@@ -138,31 +137,31 @@ class ConstrainedModel(LinearEstimator):
             starts = [grown(result, radius, following) for result in results]
         return LinearPath(model, radii, fits, n_iters)
 
-    def _settings(self):
-        self.tol_ = self.tol
-        if is_auto(self.tol):
-            self.tol_ = LOOSE if self._has_name(OF_MATRICES) else TIGHT[self._task]
+    def _choose_tol(self):
+        usual = LOOSE if self._has_name(OF_MATRICES) else TIGHT[self._task]
+        self.tol_ = usual if isinstance(self.tol, str) else float(self.tol)
 
     # ---- the problems ----------------------------------------------------------------------------
 
-    def _problems(self, X, truths, weight):
+    def _problems(self, X, targets, weight):
         """An objective per output, or one of all where the set is one of matrices."""
         loss = resolve_loss(self.loss, self._task, smooth=True, names=NAMES)
         standardizes = self.standardize
         if isinstance(standardizes, str):
             searches = isinstance(self.radius, str) and not is_domain(self.domain)
             standardizes = searches and not sp.issparse(X)
-        zeros = np.zeros(len(truths))
-        self._units = Units.given(len(truths))
+        zeros = np.zeros(len(targets))
+        self._units = Units.given(len(targets))
         if standardizes:
             self._units = Units.of(X, weight, zeros, bool(self.fit_intercept))
         self.scale_ = self._units.scale
         Z = self._units.rows(X)
-        self._joint = self._is_joint(X.shape[1], len(truths))
-        truths = [np.array(truths).T] if self._joint else truths
+        targets = np.array(targets, np.float64)
+        self._joint = self._is_joint(X.shape[1], len(targets))
+        targets = [targets.T] if self._joint else targets
         return [
             MeanLoss(loss, Z, np.ascontiguousarray(y), weight, bool(self.fit_intercept))
-            for y in truths
+            for y in targets
         ]
 
     def _is_joint(self, n_features, n_outputs):
@@ -281,20 +280,17 @@ class ConstrainedModel(LinearEstimator):
                 points.append(self._units.back(coef, c, len(points)))
         return points
 
-    def _snapshot(self, objectives, results):
-        points = self._points(objectives, results)
-        n_left = sum(o.n_outputs for o in objectives) - len(points)
-        points += [(np.zeros_like(points[0][0]), 0.0)] * n_left
-        coef, intercept = self._stacked(points)
-        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        return fitted | {"coef_": coef, "intercept_": intercept}
+    def _unfinished(self, objectives, results):
+        n_outputs = sum(objective.n_outputs for objective in objectives)
+        return self._snapshot(self._points(objectives, results), n_outputs)
 
     def _store(self, objectives, radii, results, dtype):
         self._set_points(self._points(objectives, results), dtype)
-        vars(self).update(Outcome.joined([_outcome(r) for r in results]).attributes())
-        self.radius_ = _only(radii)
+        outcomes = [Outcome(Status[r.status.upper()], r.nit, r.history) for r in results]
+        vars(self).update(Outcome.joined(outcomes).attributes())
+        self.radius_ = only(radii)
         self.dual_gap_ = max(r.dual_gap for r in results)
-        self.objective_ = _only([r.fun for r in results])
+        self.objective_ = only([r.fun for r in results])
         self.variant_ = results[0].variant
         self.n_oracle_calls_ = int(max(r.history["n_oracle_calls"][-1] for r in results))
         atoms, weights = [r.atoms for r in results], [r.weights for r in results]
@@ -321,7 +317,7 @@ def _grown_atom(atom, ratio, larger):
 
 
 def _folds(objective, rng, chosen):
-    """Rows for fits and rows for their losses; truths are alike in all of them."""
+    """Rows for fits and rows for their losses; targets are alike in all of them."""
     n = objective.X.shape[0]
     kind = objective.truth.reshape(n, -1)
     of_classes = objective.loss.task == "classification" and kind.shape[1] > 1
@@ -333,10 +329,307 @@ def _folds(objective, rng, chosen):
         yield np.sort(order[~is_test]), np.sort(order[is_test])
 
 
-def _outcome(result):
-    return Outcome(Status[result.status.upper()], result.nit, result.history)
+class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
+    """Linear classifier with coefficients on a set that has a linear oracle, certified.
+
+    Minimises, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
+
+        sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i    over w in radius * domain and all c
+
+    by Frank-Wolfe steps, so that w is a mean of few vertices: with "l1" of few columns. Several
+    classes are one problem each, against the rest; with "nuclear" they share a matrix of low rank.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="log_loss"
+        "log_loss", "squared_hinge", "smooth_hinge", "modified_huber", or an object of
+        `sklearn_fw.losses`, maybe your own.
+    domain : str, tuple or domain object, default="l1"
+        The set in units of ``radius``: "l1", "l2", ``("lp", p)``, "linf" (a box), "simplex", or
+        "nuclear", where the coefficients of all classes are one matrix; or an object of
+        `sklearn_fw.optim.domains`, maybe your own, of size n_features or n_features times the
+        number of classes, whose size is its own and not ``radius``.
+    radius : float or "auto", default="auto"
+        Size of the set, positive; "auto" takes that of the smallest loss in cross-validation along
+        ascending radii; where every class is a problem of its own, in the unit of each. For
+        "l1" and sparse X it is the norm of the optimum for the l1 penalty of least held-out loss.
+    variant : str, default="auto"
+        "fw", "away", "pairwise", "fully_corrective" or "min_norm_point", see
+        `sklearn_fw.optim.minimize_frank_wolfe`.
+    step_size : str, float or callable, default="auto"
+        As there.
+    standardize : bool or "auto", default="auto"
+        Whether the set is one of coefficients for columns that are divided by their standard
+        deviation (sparse ones by their root mean square). "auto" does this for dense X if
+        ``radius`` is "auto".
+    fit_intercept : bool, default=True
+        Whether there is a c, which is always the best one.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the losses per class.
+    max_iter : int, default=10000
+        Largest number of steps, each with one answer of the oracle.
+    tol : float or "auto", default="auto"
+        Stop when ``dual_gap_`` is at most ``tol`` times the mean loss of w = 0; "auto" is 1e-3,
+        and 1e-2 for "nuclear", where steps are slow.
+    time_limit : float or None, default=None
+        Seconds after which no new step begins.
+    warm_start : bool, default=False
+        Begin with the atoms of the last fit, scaled to the new radius.
+    random_state : int, RandomState or None, default=None
+        Folds of the search for the radius; else not used.
+    verbose : int, default=0
+        Log a line per step.
+
+    Attributes
+    ----------
+    coef_ : ndarray or CSR matrix of shape (1, n_features) or (n_classes, n_features)
+        Coefficients, in the dtype of X; sparse after `sparsify`.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    radius_ : float or ndarray of shape (n_classes,)
+        Size of the set.
+    scale_ : ndarray of shape (n_features,) or None
+        What the columns were divided by; None where they were taken as they are.
+    dual_gap_ : float
+        How far the mean loss can be from the least one on the set; the largest of several.
+    objective_ : float or ndarray of shape (n_classes,)
+        Mean loss.
+    active_atoms_ : list of Atom, or a list of these
+        Vertices of which the coefficients (for columns divided by ``scale_``) are the mean; None
+        where they are not kept.
+    active_weights_ : ndarray, or a list of these
+        Their weights, of sum one.
+    tol_ : float
+        The tolerance that was used.
+    variant_ : str
+        The variant that was used.
+    converged_ : bool
+        Whether ``tol`` was reached.
+    status_ : str
+        How the fit ended.
+    n_iter_ : int
+        Steps made (the most of several problems).
+    n_oracle_calls_ : int
+        Answers of the oracle (the most of several problems), but for those of the search for the
+        radius.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when X had names that are all strings.
+    history_ : dict of str to ndarray
+        One row per step: "n_iter", "time" (seconds), "objective", "dual_gap", "step_size" and
+        counts. "output" numbers several problems.
+
+    See Also
+    --------
+    AsagaClassifier : Penalties instead of sets.
+    FrankWolfeRegressor : The same for numbers.
+    sklearn_fw.optim.minimize_frank_wolfe : The method for any smooth function.
+
+    Notes
+    -----
+    More than 13 parameters: the set and the method, besides those of every linear model.
+
+    A step costs a product with the transposed X, and some passes over the scores, since the best c
+    is found anew at every point that a line search looks at.
+
+    References
+    ----------
+    .. [1] S. Lacoste-Julien, M. Jaggi, "On the global linear convergence of Frank-Wolfe
+       optimization variants", NIPS 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_fw.linear_model import FrankWolfeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = FrankWolfeClassifier(radius=5.0, standardize=True).fit(X, y)
+    >>> model.score(X, y) > 0.97, int((model.coef_ != 0).sum()) < 12
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        loss="log_loss",
+        *,
+        domain="l1",
+        radius="auto",
+        variant="auto",
+        step_size="auto",
+        standardize="auto",
+        fit_intercept=True,
+        class_weight=None,
+        max_iter=10_000,
+        tol="auto",
+        time_limit=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+    ):
+        self.loss = loss
+        self.domain = domain
+        self.radius = radius
+        self.variant = variant
+        self.step_size = step_size
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.tol = tol
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
 
 
-def _only(values):
-    """The value of the one problem, or an array of those of several."""
-    return values[0] if len(values) == 1 else np.array(values)
+class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
+    """Linear regression with coefficients on a set that has a linear oracle, certified.
+
+    Minimises, with weights s_i (``sample_weight``, one by default)::
+
+        sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i    over w in radius * domain and all c
+
+    by Frank-Wolfe steps, so that w is a mean of few vertices: with "l1" of few columns (scikit-
+    learn's Lasso, with a radius in the place of alpha), with "nuclear" of low rank in all targets.
+    Choose it where the size of the coefficients is known or searched for, for sets without a cheap
+    projection, and for many columns, of which a step looks at all but touches one.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="squared_error"
+        "squared_error", which is ``(y - z)^2 / 2``, "huber", "squared_epsilon_insensitive", or an
+        object of `sklearn_fw.losses`, maybe your own.
+    domain : str, tuple or domain object, default="l1"
+        The set in units of ``radius``: "l1", "l2", ``("lp", p)``, "linf" (a box), "simplex", or
+        "nuclear", where the coefficients of all targets are one matrix; or an object of
+        `sklearn_fw.optim.domains`, maybe your own, of size n_features or n_features times the
+        number of targets, whose size is its own and not ``radius``.
+    radius : float or "auto", default="auto"
+        Size of the set, positive; "auto" takes that of the smallest loss in cross-validation along
+        ascending radii; where every target is a problem of its own, in the unit of each. For
+        "l1" and sparse X it is the norm of the optimum for the l1 penalty of least held-out loss.
+    variant : str, default="auto"
+        "fw", "away", "pairwise", "fully_corrective" or "min_norm_point", see
+        `sklearn_fw.optim.minimize_frank_wolfe`.
+    step_size : str, float or callable, default="auto"
+        As there.
+    standardize : bool or "auto", default="auto"
+        Whether the set is one of coefficients for columns that are divided by their standard
+        deviation (sparse ones by their root mean square). "auto" does this for dense X if
+        ``radius`` is "auto".
+    fit_intercept : bool, default=True
+        Whether there is a c, which is always the best one.
+    max_iter : int, default=10000
+        Largest number of steps, each with one answer of the oracle.
+    tol : float or "auto", default="auto"
+        Stop when ``dual_gap_`` is at most ``tol`` times the mean loss of w = 0; "auto" is 1e-4,
+        and 1e-2 for "nuclear", where steps are slow.
+    time_limit : float or None, default=None
+        Seconds after which no new step begins.
+    warm_start : bool, default=False
+        Begin with the atoms of the last fit, scaled to the new radius.
+    random_state : int, RandomState or None, default=None
+        Folds of the search for the radius; else not used.
+    verbose : int, default=0
+        Log a line per step.
+
+    Attributes
+    ----------
+    coef_ : ndarray or CSR matrix of shape (n_features,) or (n_targets, n_features)
+        Coefficients, in the dtype of X; sparse, with a row per target, after `sparsify`.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Intercepts.
+    radius_ : float or ndarray of shape (n_targets,)
+        Size of the set.
+    scale_ : ndarray of shape (n_features,) or None
+        What the columns were divided by; None where they were taken as they are.
+    dual_gap_ : float
+        How far the mean loss can be from the least one on the set; the largest of several.
+    objective_ : float or ndarray of shape (n_targets,)
+        Mean loss.
+    active_atoms_ : list of Atom, or a list of these
+        Vertices of which the coefficients (for columns divided by ``scale_``) are the mean; None
+        where they are not kept.
+    active_weights_ : ndarray, or a list of these
+        Their weights, of sum one.
+    tol_ : float
+        The tolerance that was used.
+    variant_ : str
+        The variant that was used.
+    converged_ : bool
+        Whether ``tol`` was reached.
+    status_ : str
+        How the fit ended.
+    n_iter_ : int
+        Steps made (the most of several problems).
+    n_oracle_calls_ : int
+        Answers of the oracle (the most of several problems), but for those of the search for the
+        radius.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when X had names that are all strings.
+    history_ : dict of str to ndarray
+        One row per step: "n_iter", "time" (seconds), "objective", "dual_gap", "step_size" and
+        counts. "output" numbers several problems.
+
+    See Also
+    --------
+    AsagaRegressor : Penalties instead of sets.
+    FrankWolfeClassifier : The same for labels.
+    sklearn_fw.optim.minimize_frank_wolfe : The method for any smooth function.
+
+    Notes
+    -----
+    A step costs a product with the transposed X, or less where the squared error is minimised on
+    "l1" or "simplex": inner products of the columns in use are kept. Lasso has the same solution
+    for ``alpha = max |X'(y - Xw - c)| / n`` with X centred. For the completion of a matrix from
+    some of its entries, which is no regression, take `sklearn_fw.optim.objectives.LeastSquares`.
+
+    References
+    ----------
+    .. [1] S. Lacoste-Julien, M. Jaggi, "On the global linear convergence of Frank-Wolfe
+       optimization variants", NIPS 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_fw.linear_model import FrankWolfeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = FrankWolfeRegressor(radius=1000.0, tol=1e-8).fit(X, y)
+    >>> model.coef_.round().tolist()
+    [0.0, 0.0, 457.0, 114.0, 0.0, 0.0, -35.0, 0.0, 395.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        loss="squared_error",
+        *,
+        domain="l1",
+        radius="auto",
+        variant="auto",
+        step_size="auto",
+        standardize="auto",
+        fit_intercept=True,
+        max_iter=10_000,
+        tol="auto",
+        time_limit=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+    ):
+        self.loss = loss
+        self.domain = domain
+        self.radius = radius
+        self.variant = variant
+        self.step_size = step_size
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose

@@ -1,6 +1,7 @@
-"""What all linear models share: checked data, scores, labels and targets."""
+"""What all linear models share: checked data, scores, labels and targets, units of columns."""
 
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +26,57 @@ from .._core.validation import (
 from ..losses import resolve_loss
 from ..losses._border import ask_probability
 from ..optim._incremental._minimize_saga import ROWS, check_rows
+
+# Columns that vary by less than this share of their size are constant but for rounding.
+CONSTANT = 1e-12
+
+
+class Units(NamedTuple):
+    """What is subtracted from columns and targets, and what columns are divided by."""
+
+    center: np.ndarray | None  # (n_features,); None subtracts nothing
+    scale: np.ndarray | None  # (n_features,); None divides by nothing
+    y_center: np.ndarray  # (n_targets,)
+
+    @classmethod
+    def given(cls, n_targets):
+        """The units of the data."""
+        return cls(None, None, np.zeros(n_targets))
+
+    @classmethod
+    def of(cls, X, weight, y_center, fit_intercept):
+        """Means and standard deviations; nothing is subtracted where there is no intercept.
+
+        Of sparse columns the root mean squares, which keeps zeros.
+        """
+        share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
+        if sp.issparse(X):
+            center, squares = None, X.multiply(X).T @ share
+            least = 0.0
+        else:
+            center = share @ X if fit_intercept else np.zeros(X.shape[1])
+            squares = share @ np.square(X - center)
+            least = CONSTANT * np.abs(center)
+        scale = np.sqrt(np.asarray(squares, np.float64).ravel())
+        return cls(center, np.where(scale > least, scale, 1.0), y_center)
+
+    def rows(self, X):
+        """X in these units: a copy, but for X itself where the units are its own."""
+        if self.scale is None:
+            return X
+        if sp.issparse(X):
+            scaled = X.copy()
+            scaled.data /= self.scale[X.indices]
+            return scaled
+        return np.ascontiguousarray((X - self.center) / self.scale, dtype=X.dtype)
+
+    def back(self, coef, intercept, k):
+        """Coefficients and intercept of target k for X as it was given."""
+        if self.scale is not None:
+            coef = coef / self.scale
+        if self.center is not None:
+            intercept = intercept - coef @ self.center
+        return coef, intercept + self.y_center[k]
 
 
 def has_probabilities(estimator):
@@ -57,6 +109,13 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
         coef = np.vstack([np.atleast_2d(coef.T) for coef, _ in points])
         intercept = np.concatenate([np.atleast_1d(c) for _, c in points])
         return np.ascontiguousarray(coef), intercept
+
+    def _snapshot(self, points, n_outputs):
+        """Fitted attributes in the middle of a fit, for callbacks; outputs to come are zero."""
+        points = points + [tuple(map(np.zeros_like, points[0]))] * (n_outputs - len(points))
+        coef, intercept = self._stacked(points)
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        return fitted | {"coef_": coef, "intercept_": intercept}
 
     def _scores(self, X):
         """Scores (n_samples, n_outputs)."""
@@ -106,7 +165,7 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
         return tags
 
 
-class LabelsMixin(ClassifierMixin):
+class LinearClassifier(ClassifierMixin, LinearEstimator):
     """Labels, weights of classes, and predictions of labels from scores."""
 
     _multi_output = False
@@ -201,7 +260,16 @@ class LabelsMixin(ClassifierMixin):
         weight = factors if weight is None else weight * factors
         return check_sample_weight(weight, len(weight), "sample_weight times class_weight")
 
-    def _truths(self, codes):
+    def _all_targets(self, y, weight):
+        """Targets of every problem, and weights; ``classes_`` is set."""
+        codes, weight = self._find_classes(y, weight)
+        return self._signs(codes), weight
+
+    def _part_targets(self, y, weight):
+        codes, weight = self._part_codes(y, weight)
+        return self._signs(codes), weight
+
+    def _signs(self, codes):
         """-1 or +1 for every problem: one against the rest, or the second class of two."""
         positives = [1] if self.classes_.size == 2 else range(self.classes_.size)
         return [(2 * (codes == k) - 1).astype(np.float32) for k in positives]
@@ -318,7 +386,7 @@ class ScoreMixin(RegressorMixin):
         return super().score(X, y, sample_weight)
 
 
-class TargetsMixin(ScoreMixin):
+class LinearRegressor(ScoreMixin, LinearEstimator):
     """One target or several, and predictions of numbers from scores."""
 
     _multi_output = True
@@ -330,6 +398,11 @@ class TargetsMixin(ScoreMixin):
         targets = y.reshape(y.shape[0], -1).T.astype(np.float64, copy=False)
         check_magnitude(targets, "y")
         return targets
+
+    def _all_targets(self, y, weight):
+        return list(self._find_targets(y)), weight
+
+    _part_targets = _all_targets
 
     def _name_classes(self, y, classes, first):
         if classes is not None:
@@ -365,3 +438,8 @@ class TargetsMixin(ScoreMixin):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def only(values):
+    """The value of the one problem, or an array of those of several."""
+    return values[0] if len(values) == 1 else np.array(values)

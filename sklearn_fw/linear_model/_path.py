@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._core.budget import budget_now
+from .._core.parameters import check_parameters
 from .._core.validation import (
     LARGEST,
     check_array_of_numbers,
@@ -126,6 +127,7 @@ def linear_path(
 ):
     """See `regularization_path`."""
     model = clone(estimator)
+    check_parameters(model)
     name = _param_name(model)
     grid, other = (Cs, alphas) if name == "C" else (alphas, Cs)
     if other is not None:

@@ -1,27 +1,27 @@
 """Metrics of structured outputs, and scorers made of them; every function takes the truth first."""
 
-from ._alignments import alignment_error_rate, alignment_prf
-from ._loadings import multiview_l1_error, topic_l1_error
-from ._localization import localization_f1
+from ._matched import (
+    alignment_error_rate,
+    alignment_prf,
+    localization_f1,
+    multiview_l1_error,
+    topic_l1_error,
+)
 from ._sequences import (
     SCORERS,
-    PhraseScores,
+    make_loss_scorer,
     mean_hamming_loss,
+    mean_task_loss,
     node_accuracy,
-    node_accuracy_scorer,
     phrase_classification_report,
     phrase_counts,
     phrase_f1_score,
-    phrase_f1_scorer,
     phrase_precision_recall_f1,
     sequence_accuracy,
-    sequence_accuracy_scorer,
 )
-from ._task_losses import make_loss_scorer, mean_task_loss
 
 __all__ = [
     "SCORERS",
-    "PhraseScores",
     "alignment_error_rate",
     "alignment_prf",
     "localization_f1",
@@ -30,13 +30,10 @@ __all__ = [
     "mean_task_loss",
     "multiview_l1_error",
     "node_accuracy",
-    "node_accuracy_scorer",
     "phrase_classification_report",
     "phrase_counts",
     "phrase_f1_score",
-    "phrase_f1_scorer",
     "phrase_precision_recall_f1",
     "sequence_accuracy",
-    "sequence_accuracy_scorer",
     "topic_l1_error",
 ]

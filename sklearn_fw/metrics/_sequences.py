@@ -12,7 +12,7 @@ from sklearn.metrics import make_scorer
 
 from .._core.labels import check_pairs, locate
 from .._core.validation import check_integer, check_number, check_sample_weight, is_named
-from ..task_losses import HammingLoss, ZeroOneLoss
+from ..task_losses import HammingLoss, ZeroOneLoss, resolve_task_loss
 from ..task_losses._base import read_mistakes
 from ..task_losses._sequences import NO_TAG, phrases, split_tag
 
@@ -117,24 +117,7 @@ def mean_hamming_loss(y_true, y_pred, *, normalize="node", sample_weight=None):
 
 
 class PhraseScores(NamedTuple):
-    """Precision, recall and F1 of phrases.
-
-    Parameters
-    ----------
-    precision : float
-        Correct over predicted phrases.
-    recall : float
-        Correct over true phrases.
-    f1 : float
-        Harmonic mean of the two.
-
-    Examples
-    --------
-    >>> from sklearn_fw.metrics import phrase_precision_recall_f1
-    >>> precision, recall, f1 = phrase_precision_recall_f1([["B-NP", "O"]], [["B-NP", "B-NP"]])
-    >>> precision, recall
-    (0.5, 1.0)
-    """
+    """Precision, recall and F1 of phrases."""
 
     precision: float
     recall: float
@@ -345,16 +328,12 @@ def phrase_classification_report(y_true, y_pred, *, digits=3, sample_weight=None
     return "\n".join([*lines, f"node accuracy {accuracy:.{digits}f}"])
 
 
-node_accuracy_scorer = make_scorer(node_accuracy)
-sequence_accuracy_scorer = make_scorer(sequence_accuracy)
-phrase_f1_scorer = make_scorer(phrase_f1_score)
-
 # For scoring=SCORERS["phrase_f1"]; scikit-learn looks strings up among its own scorers only.
 SCORERS = {
     "neg_mean_hamming_loss": make_scorer(mean_hamming_loss, greater_is_better=False),
-    "node_accuracy": node_accuracy_scorer,
-    "phrase_f1": phrase_f1_scorer,
-    "sequence_accuracy": sequence_accuracy_scorer,
+    "node_accuracy": make_scorer(node_accuracy),
+    "phrase_f1": make_scorer(phrase_f1_score),
+    "sequence_accuracy": make_scorer(sequence_accuracy),
 }
 
 
@@ -409,3 +388,74 @@ def _ratios(n_true, n_predicted, n_correct, zero_division):
         return PhraseScores(precision, recall, float(zero_division))
     # 2 correct / (true + predicted) is the harmonic mean without its division by zero.
     return PhraseScores(precision, recall, 2 * n_correct / (n_true + n_predicted))
+
+
+def mean_task_loss(y_true, y_pred, *, task_loss="hamming", sample_weight=None):
+    """Mean over samples of a task loss.
+
+    Choose it to judge predictions by the very loss that a model trains with, or by another one.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like, list, object array or Packed of n_samples outputs
+        True and predicted outputs: arrays of labels, single labels, or what the loss takes.
+    task_loss : str, array-like of shape (n_classes, n_classes), callable or TaskLoss, \
+            default="hamming"
+        "hamming", "hamming_sum", "bleu", "distance", "edit", "links", "phrase_f1" or "zero_one", a
+        matrix of costs of labels 0, 1, ..., a function of a true and a predicted output, or an
+        object of `sklearn_fw.task_losses`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weight of each sample.
+
+    Returns
+    -------
+    float
+        Not negative, smaller is better; in the units of the loss.
+
+    See Also
+    --------
+    make_loss_scorer : The scorer of a loss.
+    mean_hamming_loss : Per node instead of per sample.
+
+    Examples
+    --------
+    >>> from sklearn_fw.metrics import mean_task_loss
+    >>> from sklearn_fw.task_losses import MatrixLoss
+    >>> loss = MatrixLoss([[0, 1], [5, 0]], classes=["no", "yes"])
+    >>> mean_task_loss([["yes", "no"], ["no"]], [["no", "no"], ["yes"]], task_loss=loss)
+    3.0
+    """
+    losses = resolve_task_loss(task_loss).losses(y_true, y_pred)
+    if not len(losses):
+        raise ValueError("y_true and y_pred are empty: metrics need at least one sample")
+    return float(np.average(losses, weights=check_sample_weight(sample_weight, len(losses))))
+
+
+def make_loss_scorer(task_loss):
+    """Scorer of a task loss for scikit-learn's model selection: minus the mean loss.
+
+    Parameters
+    ----------
+    task_loss : str, array-like of shape (n_classes, n_classes), callable or TaskLoss
+        As in `mean_task_loss`.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(estimator, X, y)``; larger is better.
+
+    See Also
+    --------
+    SCORERS : Scorers of the usual metrics.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn_fw.metrics import make_loss_scorer
+    >>> scorer = make_loss_scorer([[0, 1], [5, 0]])
+    >>> X, y = [[0.0], [1.0], [2.0]], [0, 0, 1]
+    >>> round(scorer(DummyClassifier().fit(X, y), X, y), 3)
+    -1.667
+    """
+    loss = resolve_task_loss(task_loss)
+    return make_scorer(mean_task_loss, greater_is_better=False, task_loss=loss)

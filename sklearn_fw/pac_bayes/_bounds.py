@@ -1,17 +1,88 @@
-"""Bounds on the risk of a posterior, by its empirical risk and its distance from the prior."""
+"""Bounds on the risk of a posterior, of a choice between models and of their average."""
 
 import numpy as np
+from scipy.special import logsumexp
 
-from .._core.validation import check_array_of_numbers, check_choice, check_positive
-from ._checks import (
-    answer,
-    check_complexity,
-    check_confidence,
-    check_evidence,
-    check_range,
-    check_risk,
-    values,
+from .._core.validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_flag,
+    check_list,
+    check_magnitude,
+    check_number,
+    check_positive,
+    check_strength,
 )
+
+
+def values(number, name, *, least=None, strict=False):
+    """Numbers of any shape, not below ``least``."""
+    array = check_array_of_numbers(number, name)
+    check_magnitude(array, name)
+    if strict and array.size and 0.0 < array.min() < 1e-100:
+        raise ValueError(f"{name} must be at least 1e-100, got {array.min():g}")
+    if least is not None and array.size:
+        low = float(array.min())
+        if low < least or (strict and low <= least):
+            word = "above" if strict else "at least"
+            raise ValueError(f"{name} must be {word} {least:g}, got {low:g}")
+    return array
+
+
+def check_confidence(delta):
+    """Probabilities that a bound fails."""
+    delta = check_array_of_numbers(delta, "delta")
+    if delta.size and not (delta.min() > 0.0 and delta.max() < 1.0):
+        raise ValueError(
+            f"delta must be between 0 and 1, the probability that the bound fails, such as 0.05; "
+            f"got {delta.min():g}"
+        )
+    return delta
+
+
+def check_complexity(kl, n, delta):
+    """``(KL + ln(1 / delta), n)``."""
+    kl = values(0.0 if kl is None else kl, "kl", least=0.0)
+    n = values(n, "n", least=0.0, strict=True)
+    return kl - np.log(check_confidence(delta)), n
+
+
+def check_range(loss_range):
+    """Ends of the interval that all losses lie in."""
+    ends = check_list(loss_range, "loss_range", "two numbers")
+    if len(ends) != 2:
+        raise ValueError(f"loss_range must hold two numbers (low, high), got {loss_range!r}")
+    low, high = (check_number(end, "loss_range") for end in ends)
+    if not low < high:
+        raise ValueError(f"loss_range must rise, got {loss_range!r}")
+    return low, high
+
+
+def check_risk(emp_risk, loss_range=None):
+    """Empirical risks, inside of the range that the losses are said to lie in."""
+    risk = values(emp_risk, "emp_risk")
+    if loss_range is not None and risk.size:
+        low, high = loss_range
+        least, most = low - 1e-12 * max(abs(low), 1.0), high + 1e-12 * max(abs(high), 1.0)
+        if risk.min() < least or risk.max() > most:
+            raise ValueError(
+                f"emp_risk must be in loss_range = ({low:g}, {high:g}), got "
+                f"{risk.min():g} to {risk.max():g}: clip the losses, or widen loss_range"
+            )
+    return risk
+
+
+def answer(found):
+    """An array, or a float for what has no axes."""
+    return found if np.ndim(found) else float(found)
+
+
+def check_delta(delta, name="delta"):
+    """One probability between 0 and 1."""
+    delta = check_confidence(delta)
+    if delta.ndim:
+        raise ValueError("delta must be one number")
+    return float(delta)
 
 
 def check_temperature(lam, n):
@@ -33,8 +104,9 @@ def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=Non
     ----------
     emp_risk : float or array-like
         Mean loss of the posterior on the data, in the range.
-    kl : float or array-like
-        Divergence of the posterior from the prior, in nats.
+    kl : float, array-like or None
+        Divergence of the posterior from the prior, in nats; None for the Bayesian posterior, with
+        ``emp_risk = -log_evidence / n``, which holds both.
     n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
@@ -61,50 +133,16 @@ def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=Non
     0.1619
     """
     low, high = check_range(loss_range)
-    risk = (check_risk(emp_risk, (low, high)) - low) / (high - low)
+    risk = check_risk(emp_risk, (low, np.inf if kl is None else high))
+    risk = (risk - low) / (high - low)
     complexity, n = check_complexity(kl, n, delta)
     beta = high - low if beta is None else check_positive(beta, "beta")
+    if kl is None and beta != high - low:
+        raise ValueError(
+            "beta must be None with kl=None, where the evidence has one weight for both"
+        )
     scaled = -np.expm1(-beta * risk - complexity / n) / -np.expm1(-beta)
     return answer(low + (high - low) * scaled)
-
-
-def catoni_evidence_bound(log_evidence, n, delta=0.05, *, loss_range):
-    """Bound of Catoni for the Bayesian posterior, by the evidence alone.
-
-    The loss is the negative log-likelihood, in the interval.
-
-    Parameters
-    ----------
-    log_evidence : float or array-like
-        Log of the marginal likelihood, of n examples.
-    n : float or array-like
-        Number of independent examples.
-    delta : float or array-like, default=0.05
-        Probability that the bound fails.
-    loss_range : tuple of two floats
-        Ends of the interval.
-
-    Returns
-    -------
-    bound : float or ndarray
-        On the expected loss.
-
-    Examples
-    --------
-    >>> from sklearn_fw.pac_bayes import catoni_evidence_bound
-    >>> round(catoni_evidence_bound(-130.0, 100, loss_range=(1, 4)), 4)
-    1.8873
-    """
-    low, high = check_range(loss_range)
-    complexity, n = check_evidence(log_evidence, n, delta)
-    mean = (complexity + np.log(check_confidence(delta))) / n
-    if np.any(mean < low - 1e-12 * max(1.0, abs(low))):
-        raise ValueError(
-            f"log_evidence is more than losses from {low:g} on can give, {-low:g} n: clip the "
-            f"losses, or widen loss_range"
-        )
-    found = low - (high - low) * np.expm1(low - complexity / n) / -np.expm1(low - high)
-    return answer(found)
 
 
 def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
@@ -114,8 +152,9 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
     ----------
     emp_risk : float or array-like
         Mean loss of the posterior on the data.
-    kl : float or array-like
-        Divergence of the posterior from the prior, in nats.
+    kl : float, array-like or None
+        Divergence of the posterior from the prior, in nats; None for the Bayesian posterior, with
+        ``emp_risk = -log_evidence / n``, which holds both.
     n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
@@ -124,7 +163,8 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
         Temperature, fixed before the data are seen; "sqrt" is the root of n.
     psi : float, array-like or callable
         Log of the mean over prior and data of ``exp(lam (risk - empirical risk))``, or a bound on
-        it; or ``psi(lam, n)``.
+        it; or ``psi(lam, n)``, such as `psi_gaussian_linear` for given variances, with which the
+        bound is a guarantee for Gaussian linear regression.
 
     Returns
     -------
@@ -136,10 +176,23 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
     >>> from sklearn_fw.pac_bayes import alquier_bound
     >>> round(alquier_bound(1.3, 5.0, 1000, lam="sqrt", psi=0.5), 4)
     1.5687
+
+    A guarantee for linear regression on normal features:
+
+    >>> from functools import partial
+    >>> from sklearn_fw.pac_bayes import psi_gaussian_linear
+    >>> psi = partial(
+    ...     psi_gaussian_linear, noise_variance=2.0, prior_variance=0.01, x_variance=1.0,
+    ...     w_norm2=0.25, noise_true=1 / 9, n_features=20,
+    ... )
+    >>> round(alquier_bound(1.377, 0.11, 10, psi=psi), 3)
+    1.705
     """
     risk = check_risk(emp_risk)
     complexity, n = check_complexity(kl, n, delta)
     lam = check_temperature(lam, n)
+    if kl is None and np.any(lam != n):
+        raise ValueError("lam must be 'n' with kl=None: the evidence is that of the temperature n")
     psi = psi(answer(lam), answer(n)) if callable(psi) else psi
     psi = check_array_of_numbers(psi, "psi", finite=False)
     if np.any(psi == -np.inf):
@@ -156,8 +209,9 @@ def hoeffding_bound(
     ----------
     emp_risk : float or array-like
         Mean loss of the posterior on the data, in the range.
-    kl : float or array-like
-        Divergence of the posterior from the prior, in nats.
+    kl : float, array-like or None
+        Divergence of the posterior from the prior, in nats; None for the Bayesian posterior, with
+        ``emp_risk = -log_evidence / n``, which holds both.
     n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
@@ -195,64 +249,25 @@ def hoeffding_bound(
     )  # fmt: skip
 
 
-def subgaussian_bound(emp_risk, kl, n, delta=0.05, *, s2, lam="n"):
-    """Bound for sub-Gaussian losses: the gap is ``lam s2 / (2 n)``.
-
-    Parameters
-    ----------
-    emp_risk : float or array-like
-        Mean loss of the posterior on the data.
-    kl : float or array-like
-        Divergence of the posterior from the prior, in nats.
-    n : float or array-like
-        Number of independent examples.
-    delta : float or array-like, default=0.05
-        Probability that the bound fails.
-    s2 : float or array-like
-        Variance factor of the loss of one example.
-    lam : float, array-like or {"n", "sqrt"}, default="n"
-        Temperature, fixed before the data are seen.
-
-    Returns
-    -------
-    bound : float or ndarray
-        On the expected loss.
-
-    Notes
-    -----
-    A guarantee needs the factor to hold for almost every predictor under the prior. On average over
-    the prior, as in [1]_, it does not suffice: all examples share the predictor.
-
-    References
-    ----------
-    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
-       inference", NIPS 2016: corollary 4.
-
-    Examples
-    --------
-    >>> from sklearn_fw.pac_bayes import subgaussian_bound
-    >>> round(subgaussian_bound(1.3, 5.0, 1000, s2=0.2), 4)
-    1.408
-    """
-    return subgamma_bound(emp_risk, kl, n, delta, s2=s2, c=0.0, lam=lam)
-
-
-def subgamma_bound(emp_risk, kl, n, delta=0.05, *, s2, c, lam="n"):
+def subgamma_bound(emp_risk, kl, n, delta=0.05, *, s2, c=0.0, lam="n"):
     """Bound for sub-gamma losses: the gap is ``t s2 / (2 (1 - c t))`` with ``t = lam / n``.
 
+    With ``c=0`` it is the bound for sub-Gaussian losses, ``lam s2 / (2 n)``.
+
     Parameters
     ----------
     emp_risk : float or array-like
         Mean loss of the posterior on the data.
-    kl : float or array-like
-        Divergence of the posterior from the prior, in nats.
+    kl : float, array-like or None
+        Divergence of the posterior from the prior, in nats; None for the Bayesian posterior, with
+        ``emp_risk = -log_evidence / n``, which holds both.
     n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
         Probability that the bound fails.
     s2 : float or array-like
         Variance factor of the loss of one example.
-    c : float or array-like
+    c : float or array-like, default=0.0
         Scale, not negative and below ``n / lam``.
     lam : float, array-like or {"n", "sqrt"}, default="n"
         Temperature, fixed before the data are seen.
@@ -266,12 +281,12 @@ def subgamma_bound(emp_risk, kl, n, delta=0.05, *, s2, c, lam="n"):
     -----
     A guarantee needs the factors to hold for almost every predictor under the prior. Those of
     `subgamma_coefficients` hold on average over the prior alone: the number is that of [1]_, and no
-    guarantee. `gaussian_linear_bound` is one.
+    guarantee. `alquier_bound` with `psi_gaussian_linear` is one.
 
     References
     ----------
     .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
-       inference", NIPS 2016: corollary 5.
+       inference", NIPS 2016: corollaries 4 and 5.
 
     Examples
     --------
@@ -281,43 +296,160 @@ def subgamma_bound(emp_risk, kl, n, delta=0.05, *, s2, c, lam="n"):
     """
     n_values = values(n, "n", least=0.0, strict=True)
     lam = check_temperature(lam, n_values)
-    gap = _subgamma_gap(s2, c, lam / n_values)
+    s2, c, t = values(s2, "s2", least=0.0), values(c, "c", least=0.0), lam / n_values
+    if np.any(c * t >= 1.0):
+        raise ValueError("c must be below n / lam, where the moments exist: take a smaller lam")
+    gap = t * s2 / (2.0 * (1.0 - c * t))
     return alquier_bound(emp_risk, kl, n, delta, lam=lam, psi=gap * lam)
 
 
-def _subgamma_gap(s2, c, t):
-    s2, c = values(s2, "s2", least=0.0), values(c, "c", least=0.0)
-    if np.any(c * t >= 1.0):
-        raise ValueError("c must be below n / lam, where the moments exist: take a smaller lam")
-    return t * s2 / (2.0 * (1.0 - c * t))
+def _check_models(log_evidences, log_prior):
+    evidences = values(log_evidences, "log_evidences")
+    if evidences.ndim != 1 or not evidences.size:
+        raise ValueError("log_evidences must be a vector with one number for each model")
+    if log_prior is None:
+        return evidences, np.full(len(evidences), -np.log(len(evidences)))
+    log_prior = values(log_prior, "log_prior")
+    if log_prior.shape != evidences.shape or logsumexp(log_prior) > 1e-9:
+        raise ValueError(
+            f"log_prior must hold {len(evidences)} logs of probabilities that sum to one at most"
+        )
+    return evidences, log_prior
 
 
-def subgamma_evidence_bound(log_evidence, n, delta=0.05, *, s2, c):
-    """`subgamma_bound` of the Bayesian posterior: ``s2 / (2 (1 - c)) - (ln Z + ln delta) / n``.
+def model_selection_bounds(
+    log_evidences, n, delta=0.05, *, gap, log_prior=None, average=False
+):  # fmt: skip
+    """Bounds for all models at once: ``gap - (ln Z_i + ln(delta p_i)) / n``.
+
+    The average of models weighs posteriors by ``p_i Z_i``; its bound, which is never above the best
+    of these, is ``gap - (ln(sum_i p_i Z_i) + ln(delta)) / n``.
 
     Parameters
     ----------
-    log_evidence : float or array-like
-        Log of the marginal likelihood, of n examples.
-    n : float or array-like
+    log_evidences : array-like of shape (n_models,)
+        Logs of the marginal likelihoods.
+    n : float
         Number of independent examples.
-    delta : float or array-like, default=0.05
-        Probability that the bound fails.
-    s2 : float or array-like
-        Variance factor of the loss of one example.
-    c : float or array-like
-        Scale, not negative and below one.
+    delta : float, default=0.05
+        Probability that any of them fails.
+    gap : float or array-like of shape (n_models,)
+        What the bound of each adds: ``s2 / (2 (1 - c))``, or psi / n of `alquier_bound`; of an
+        average the largest counts.
+    log_prior : array-like of shape (n_models,) or None, default=None
+        Logs of the prior weights of the models; None takes equal ones.
+    average : bool, default=False
+        Whether to bound the average of the models.
 
     Returns
     -------
-    bound : float or ndarray
-        On the expected negative log-likelihood; see the notes of `subgamma_bound`.
+    bounds : ndarray of shape (n_models,), or float for an average
+        On the expected negative log-likelihood of the posterior of each.
+
+    References
+    ----------
+    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
+       inference", NIPS 2016: corollary 6.
 
     Examples
     --------
-    >>> from sklearn_fw.pac_bayes import subgamma_evidence_bound
-    >>> round(subgamma_evidence_bound(-1305.0, 1000, s2=0.28, c=0.005), 4)
-    1.4487
+    >>> from sklearn_fw.pac_bayes import model_selection_bounds
+    >>> model_selection_bounds([-50.0, -30.0], 15, gap=0.1).round(3)
+    array([3.679, 2.346])
+    >>> round(model_selection_bounds([-50.0, -30.0], 15, gap=0.1, average=True), 3)
+    2.346
     """
-    complexity, n = check_evidence(log_evidence, n, delta)
-    return answer(_subgamma_gap(s2, c, 1.0) + complexity / n)
+    evidences, log_prior = _check_models(log_evidences, log_prior)
+    n, delta, gap = (
+        check_strength(n, "n"),
+        check_delta(check_number(delta, "delta")),
+        values(gap, "gap"),
+    )
+    logs = evidences + log_prior
+    if check_flag(average, "average"):
+        return float(gap.max() - (logsumexp(logs) + np.log(delta)) / n)
+    return gap - (logs + np.log(delta)) / n
+
+
+def gibbs_log_weights(emp_risks, log_prior, lam):
+    """Posterior ``exp(-lam emp_risk)`` times the prior, over finitely many predictors.
+
+    Parameters
+    ----------
+    emp_risks : array-like of shape (n_predictors,)
+        Mean losses on the data.
+    log_prior : array-like of shape (n_predictors,)
+        Logs of the prior weights.
+    lam : float
+        Temperature, positive.
+
+    Returns
+    -------
+    log_weights : ndarray of shape (n_predictors,)
+        Logs of weights that sum to one.
+    log_normalizer : float
+        ``ln Z``, with ``lam`` times the mean risk plus the divergence from the prior equal to
+        ``-ln Z``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.pac_bayes import gibbs_log_weights
+    >>> log_weights, log_normalizer = gibbs_log_weights([0.1, 0.3], np.log([0.5, 0.5]), 10)
+    >>> np.exp(log_weights).round(3)
+    array([0.881, 0.119])
+    """
+    risks = values(emp_risks, "emp_risks")
+    if risks.ndim != 1 or not risks.size:
+        raise ValueError("emp_risks must be a vector with one number for each predictor")
+    _, log_prior = _check_models(risks, values(log_prior, "log_prior"))
+    logs = log_prior - check_positive(lam, "lam") * risks
+    log_normalizer = float(logsumexp(logs))
+    return logs - log_normalizer, log_normalizer
+
+
+def gaussian_kl(mean_q, cov_q, mean_p, cov_p):
+    """Divergence ``KL(q || p)`` of two Gaussians, in nats.
+
+    Parameters
+    ----------
+    mean_q : array-like of shape (d,)
+        Mean of q.
+    cov_q : array-like of shape (d, d)
+        Covariance of q, positive definite.
+    mean_p : array-like of shape (d,)
+        Mean of p.
+    cov_p : array-like of shape (d, d)
+        Covariance of p, positive definite.
+
+    Returns
+    -------
+    kl : float
+        Not negative.
+
+    Examples
+    --------
+    >>> from sklearn_fw.pac_bayes import gaussian_kl
+    >>> gaussian_kl([1.0], [[1.0]], [0.0], [[1.0]])
+    0.5
+    """
+    means = [values(mean, name) for mean, name in ((mean_q, "mean_q"), (mean_p, "mean_p"))]
+    d = means[0].size
+    roots = []
+    for cov, name in ((cov_q, "cov_q"), (cov_p, "cov_p")):
+        cov = values(cov, name)
+        if means[0].ndim != 1 or means[1].shape != (d,) or cov.shape != (d, d):
+            raise ValueError(f"mean_q, mean_p and {name} must be of one dimension d: (d,), (d, d)")
+        try:
+            if not np.allclose(cov, cov.T, rtol=1e-8, atol=0.0):
+                raise np.linalg.LinAlgError
+            roots.append(np.linalg.cholesky(cov))
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"{name} must be symmetric and positive definite: add a small multiple of the "
+                f"identity"
+            ) from None
+    inner = np.linalg.solve(roots[1], roots[0])
+    shift = np.linalg.solve(roots[1], means[0] - means[1])
+    logs = np.log(np.diag(roots[1])).sum() - np.log(np.diag(roots[0])).sum()
+    return max(0.0, float(0.5 * (np.sum(inner**2) + shift @ shift - d) + logs))

@@ -4,8 +4,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from .._core.validation import check_choice, check_integer, check_not_negative, check_positive
-from ._bounds import alquier_bound
-from ._checks import answer, values
+from ._bounds import answer, values
 
 LOSSES = {"nll", "squared"}
 N_GRID = 20001
@@ -174,59 +173,3 @@ def _psi(lam, n, noise, prior, x_variance, w_norm2, noise_true, d):
         near = np.flatnonzero(logs >= logs.max() - DEEP)  # equal where rounding exceeds DEEP
         low, high = u[max(near[0] - 1, 0)], u[min(near[-1] + 1, N_GRID - 1)]
     return float(logsumexp(logs) + np.log(u[1] - u[0]) - gammaln(0.5 * n))
-
-
-def gaussian_linear_bound(
-    emp_risk, kl, n, delta=0.05, *, lam="n", loss="nll", noise_variance=1.0, prior_variance=1.0,
-    x_variance, w_norm2, noise_true, n_features,
-):  # fmt: skip
-    """Bound for Gaussian linear regression with the exact `psi_gaussian_linear`: a guarantee.
-
-    Parameters
-    ----------
-    emp_risk : float or array-like
-        Mean loss of the posterior on the data.
-    kl : float or array-like
-        Divergence of the posterior from the prior, in nats.
-    n : float or array-like
-        Number of independent examples.
-    delta : float or array-like, default=0.05
-        Probability that the bound fails.
-    lam : float, array-like or {"n", "sqrt"}, default="n"
-        Temperature, fixed before the data are seen.
-    loss : {"nll", "squared"}, default="nll"
-        Negative log-likelihood, or squared error.
-    noise_variance : float, default=1.0
-        Variance of the likelihood.
-    prior_variance : float, default=1.0
-        Variance of the prior.
-    x_variance : float
-        Variance of the features, which are normal with mean zero.
-    w_norm2 : float
-        Squared norm of the true coefficients less the mean of the prior.
-    noise_true : float
-        True variance of the noise.
-    n_features : int
-        Number of features.
-
-    Returns
-    -------
-    bound : float or ndarray
-        On the expected loss; infinite where psi is.
-
-    Examples
-    --------
-    >>> from sklearn_fw.pac_bayes import gaussian_linear_bound
-    >>> setting = {"noise_variance": 2.0, "prior_variance": 0.01, "x_variance": 1.0}
-    >>> truth = {"w_norm2": 0.25, "noise_true": 1 / 9, "n_features": 20}
-    >>> round(gaussian_linear_bound(1.377, 0.11, 10, **setting, **truth), 3)
-    1.705
-    """
-
-    def psi(lam, n):
-        return psi_gaussian_linear(
-            lam, n, loss=loss, noise_variance=noise_variance, prior_variance=prior_variance,
-            x_variance=x_variance, w_norm2=w_norm2, noise_true=noise_true, n_features=n_features,
-        )  # fmt: skip
-
-    return alquier_bound(emp_risk, kl, n, delta, lam=lam, psi=psi)

@@ -1,10 +1,14 @@
 """Bayesian linear regression with bounds on its risk."""
 
+from functools import partial
+
 import numpy as np
+from scipy.special import ndtr
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
+from .._core.parameters import options
 from .._core.validation import (
     check_array_of_numbers,
     check_choice,
@@ -17,15 +21,35 @@ from .._core.validation import (
     check_strength,
 )
 from ..linear_model._linear import ScoreMixin
-from ._bounds import catoni_bound, hoeffding_bound, subgamma_bound
-from ._checks import check_delta, check_range
-from ._clipped import clipped_losses
-from ._gaussian import (
-    LOSSES,
-    gaussian_linear_bound,
-    largest_temperature,
-    subgamma_coefficients,
+from ._bounds import (
+    alquier_bound,
+    catoni_bound,
+    check_delta,
+    check_range,
+    hoeffding_bound,
+    subgamma_bound,
 )
+from ._gaussian import LOSSES, largest_temperature, psi_gaussian_linear, subgamma_coefficients
+
+
+def clipped_losses(residual, spread, noise, low, high):
+    """Means of ``min(max(loss, low), high)`` for residuals that are normal with these variances."""
+    constant = 0.5 * np.log(2.0 * np.pi * noise)
+    scale = np.sqrt(np.maximum(spread, 1e-300))
+    ends = [np.sqrt(2.0 * noise * max(end - constant, 0.0)) for end in (low, high)]
+    found = []
+    for end in ends:
+        a, b = (-end - residual) / scale, (end - residual) / scale
+        mass = ndtr(b) - ndtr(a)
+        pa, pb = (np.exp(-0.5 * np.minimum(x * x, 1e4)) / np.sqrt(2.0 * np.pi) for x in (a, b))
+        second = (residual**2 + spread) * mass + scale * (
+            pa * (residual - end) - pb * (residual + end)
+        )
+        found.append((mass, second))
+    inside = np.subtract(found[1], found[0])
+    below, above = found[0][0], 1.0 - found[1][0]
+    return low * below + high * above + constant * inside[0] + inside[1] / (2.0 * noise)
+
 
 KINDS = {"catoni", "gaussian_linear", "hoeffding", "subgamma"}
 SAFE = 0.8  # of the largest temperature
@@ -114,6 +138,11 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
     (True, True)
     """
 
+    parameters = {
+        "delta": check_delta, "noise_variance": check_strength,
+        "temperature": options("n", "sqrt", other="a number"),
+    }  # fmt: skip
+
     def __init__(
         self,
         noise_variance=1.0,
@@ -150,9 +179,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         self : PACBayesLinearRegression
             The estimator.
         """
-        noise = check_strength(self.noise_variance, "noise_variance")
-        has_constant = check_flag(self.fit_intercept, "fit_intercept")
-        check_delta(self.delta)
+        noise, has_constant = float(self.noise_variance), self.fit_intercept
         X, y = check_data(self, X, y, dtype=np.float64, y_numeric=True)
         check_magnitude(X, "X")
         check_magnitude(y, "y")
@@ -222,7 +249,6 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
     def _factor(self, n):
         if isinstance(self.temperature, str):
-            check_choice(self.temperature, "temperature", {"n", "sqrt"}, "a number")
             return n if self.temperature == "n" else float(np.sqrt(n))
         return check_strength(self.temperature, "temperature")
 
@@ -448,7 +474,14 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
             lam = self.lambda_ if kind == "subgamma" else min(self.lambda_, SAFE * limit)
         lam = check_strength(lam, "lam")
         if kind == "gaussian_linear":
-            value = gaussian_linear_bound(risk, self.kl_divergence_, n, delta, lam=lam, **model)
+            value = alquier_bound(
+                risk,
+                self.kl_divergence_,
+                n,
+                delta,
+                lam=lam,
+                psi=partial(psi_gaussian_linear, **model),
+            )
         else:
             s2, c = subgamma_coefficients(**model, t=lam / n)
             value = subgamma_bound(risk, self.kl_divergence_, n, delta, s2=s2, c=c, lam=lam)

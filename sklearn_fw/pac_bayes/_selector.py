@@ -11,11 +11,11 @@ from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
+from .._core.parameters import options
 from .._core.threads import parallel
-from .._core.validation import check_array_of_numbers, check_choice, check_flag, check_number
+from .._core.validation import check_array_of_numbers, check_flag, check_number
 from ..linear_model._linear import ScoreMixin
-from ._checks import check_delta
-from ._models import model_averaging_bound, model_selection_bounds
+from ._bounds import check_delta, model_selection_bounds
 from ._regression import PACBayesLinearRegression
 
 
@@ -104,6 +104,8 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
     {'polynomialfeatures__degree': 3}
     """
 
+    parameters = {"delta": check_delta, "mode": options("average", "select")}
+
     def __init__(
         self,
         estimator=None,
@@ -138,8 +140,6 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
         self : PACBayesModelSelector
             The estimator.
         """
-        check_choice(self.mode, "mode", {"average", "select"})
-        check_delta(self.delta)
         estimator = PACBayesLinearRegression() if self.estimator is None else self.estimator
         if isinstance(estimator, type) or not hasattr(estimator, "fit"):
             raise TypeError(f"estimator must be an estimator, got {estimator!r:.60}")
@@ -170,8 +170,8 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
             self.bounds_ = model_selection_bounds(
                 self.log_evidences_, n, self.delta, gap=gaps, **options
             )
-            self.averaging_bound_ = model_averaging_bound(
-                self.log_evidences_, n, self.delta, gap=float(gaps.max()), **options
+            self.averaging_bound_ = model_selection_bounds(
+                self.log_evidences_, n, self.delta, gap=gaps, average=True, **options
             )
         return self
 

@@ -2,8 +2,7 @@
 
 from ._nodes import NodeTransformer
 from ._templates import tagging_templates
-from ._token_features import TokenFeatures
-from ._token_templates import ChunkingFeatures, crfsuite_chunking_attributes
+from ._token_features import ChunkingFeatures, TokenFeatures, crfsuite_chunking_attributes
 
 __all__ = [
     "ChunkingFeatures",

@@ -1,6 +1,7 @@
 """Sparse indicator features of tokens and of their neighbours, by templates."""
 
 import re
+from itertools import chain
 from numbers import Integral
 
 import numpy as np
@@ -10,17 +11,93 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
-from .._core.packed import Packed
-from .._core.validation import check_dtype, check_flag, check_integer, check_list
+from .._core.packed import Packed, starts_of
+from .._core.parameters import at_least
+from .._core.validation import check_dtype, check_flag, check_list
 from ._grams import Grams, base_of
-from ._templates import named_templates
-from ._token_columns import token_columns
-from ._word_functions import FUNCTIONS, resolve_function
+from ._templates import FUNCTIONS, chunking_templates, named_templates, resolve_function
+
+
+def token_columns(X, n_fields, name="X"):
+    """One flat list of values per field, and the offsets of the sentences."""
+    if isinstance(X, Packed):
+        X = X.compact()
+        return _split_rows(X.values, n_fields, name), X.offsets
+    X = check_list(X, name, "sentences")
+    for i, sentence in enumerate(X):
+        sized = hasattr(sentence, "__len__") and getattr(sentence, "ndim", 1)
+        table = sp.issparse(sentence) or hasattr(sentence, "columns")
+        if not sized or table or isinstance(sentence, (str, bytes, tuple, dict, set)):
+            raise TypeError(
+                f"sample {i} is a {type(sentence).__name__}, not a sentence: {name} must hold "
+                f"arrays of shape (n_tokens, {n_fields}) or lists of tokens"
+            )
+    offsets = starts_of([len(s) for s in X])
+    if X and all(isinstance(s, np.ndarray) and s.ndim == X[0].ndim for s in X):
+        widths = [s.shape[1:] for s in X]
+        for i, width in enumerate(widths):
+            if width != widths[0]:
+                raise ValueError(
+                    f"sample {i} has tokens of shape {width}, sample 0 of {widths[0]}: all "
+                    "tokens need the same fields"
+                )
+        # Object arrays keep the strings; joining widths of text first would copy them all.
+        return _split_rows(np.concatenate([s.astype(object) for s in X]), n_fields, name), offsets
+    tokens = list(chain.from_iterable(X))
+    if n_fields == 1 and all(isinstance(t, str) for t in tokens):
+        return [tokens], offsets
+    if n_fields == 1:
+        tokens = [(token,) if isinstance(token, str) else token for token in tokens]
+    for j, token in enumerate(tokens):
+        sequence = isinstance(token, list | tuple) or np.ndim(token) == 1
+        fits = sequence and hasattr(token, "__getitem__") and len(token) >= n_fields
+        if not fits:
+            i = np.searchsorted(offsets, j, side="right") - 1
+            _refuse(token, f"token {j - offsets[i]} of sample {i}", n_fields, name)
+    return [[token[k] for token in tokens] for k in range(n_fields)], offsets
+
+
+def _refuse(token, place, n_fields, name):
+    if isinstance(token, dict):
+        raise TypeError(
+            f"{place} is a dict: use NodeTransformer(DictVectorizer()) for dicts in {name}"
+        )
+    if not isinstance(token, (str, bytes, list, tuple, np.ndarray)):
+        raise TypeError(
+            f"{place} is {token!r:.60} of type {type(token).__name__}: a token of {name} is a str, "
+            f"or a sequence with one str for each of {n_fields} fields"
+        )
+    raise ValueError(f"{place} is {token!r:.60}: it needs {n_fields} fields in {name}")
+
+
+def _split_rows(rows, n_fields, name):
+    if sp.issparse(rows) or rows.ndim > 2:
+        raise TypeError(f"{name} must hold tokens with text fields, got {type(rows).__name__}")
+    if rows.ndim == 1 and n_fields == 1:
+        return [rows.tolist()]
+    if rows.ndim != 2 or rows.shape[1] < n_fields:
+        raise ValueError(
+            f"tokens of {name} have shape {rows.shape[1:]}: they need at least {n_fields} fields"
+        )
+    return [rows[:, k].tolist() for k in range(n_fields)]
+
 
 FARTHEST = 1000  # tokens between those of a template
 _CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 # Rows that are no function of a field, and the names of their only feature.
 _CONSTANT = {"bias": "bias", "first": "__BOS__", "last": "__EOS__"}
+
+
+def _check_functions(functions, name):
+    if functions is None:
+        return
+    if not isinstance(functions, dict):
+        raise TypeError(f"{name} must be a dict of str to callable, got {functions!r:.60}")
+    for key, function in functions.items():
+        if not isinstance(key, str) or not callable(function):
+            raise TypeError(
+                f"{name} must be a dict of str to callable, got {key!r:.60}: {function!r:.60}"
+            )
 
 
 class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
@@ -47,8 +124,7 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         None where it gives no feature. It is called once per distinct value, and has to be a named
         function of a module, or a method such as ``clusters.get``, to be stored in a file.
     boundaries : bool, default=True
-        Whether the first and last token of a sentence get the features ``__BOS__`` and
-        ``__EOS__``.
+        Whether the first and last token of a sentence get the features ``__BOS__`` and ``__EOS__``.
     bias : bool, default=True
         Whether all tokens get the feature ``bias``.
     min_count : int, default=1
@@ -107,6 +183,11 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     array([[1., 0., 0., 0., 0., 0., 1.],
            [0., 0., 0., 0., 0., 1., 1.]])
     """
+
+    parameters = {
+        "bias": check_flag, "boundaries": check_flag, "functions": _check_functions,
+        "min_count": at_least(1),
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -226,10 +307,6 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
 
     def _learn(self, X):
         """Set the fitted attributes; return the column of each (token, template) or -1."""
-        check_integer(self.min_count, "min_count", 1)
-        check_flag(self.boundaries, "boundaries")
-        check_flag(self.bias, "bias")
-        _check_functions(self.functions)
         self._dtype = check_dtype(self.dtype)
         self._names = _check_fields(self.fields)
         templates = self._resolve_templates()
@@ -403,18 +480,6 @@ def _check_fields(fields):
     return fields
 
 
-def _check_functions(functions):
-    if functions is None:
-        return
-    if not isinstance(functions, dict):
-        raise TypeError(f"functions must be a dict of str to callable, got {functions!r:.60}")
-    for name, function in functions.items():
-        if not isinstance(name, str) or not callable(function):
-            raise TypeError(
-                f"functions must be a dict of str to callable, got {name!r:.60}: {function!r:.60}"
-            )
-
-
 def _checked(function, name):
     """A function of a user, whose answers are looked at."""
 
@@ -457,3 +522,126 @@ def _fit_vocabulary(values, field):
     rank = np.empty(len(ordered), dtype=np.int64)
     rank[[first[v] for v in ordered]] = np.arange(len(ordered))
     return dict(zip(map(str, ordered), range(len(ordered)))), rank[numbers]
+
+
+def crfsuite_chunking_attributes(sentence):
+    """Attributes of the chunking tutorial of CRFsuite, one list of strings per token.
+
+    Choose it to look at the attributes or to feed other software;
+    :class:`ChunkingFeatures` makes the same features many times faster.
+
+    Parameters
+    ----------
+    sentence : array-like of str of shape (n_tokens, >= 2) or list of tuples
+        Column 0 is the word, column 1 its part of speech; further columns are ignored.
+
+    Returns
+    -------
+    list of list of str
+        For token t: words t-2 to t+2, the word pairs (t-1, t) and (t, t+1), parts of
+        speech t-2 to t+2, their four pairs and three triples within t-2 to t+2, all as
+        ``"w[-1]|w[0]=on|the"``; ``"__BOS__"`` at the first token, ``"__EOS__"`` at the
+        last.
+
+    References
+    ----------
+    .. [1] Okazaki, CRFsuite: a fast implementation of conditional random fields, 2007:
+       tutorial on the CoNLL-2000 chunking task.
+
+    Examples
+    --------
+    >>> from sklearn_fw.preprocessing import crfsuite_chunking_attributes
+    >>> first, last = crfsuite_chunking_attributes([("He", "PRP"), ("runs", "VBZ")])
+    >>> first
+    ['w[0]=He', 'w[1]=runs', 'w[0]|w[1]=He|runs', 'pos[0]=PRP', 'pos[1]=VBZ',
+     'pos[0]|pos[1]=PRP|VBZ', '__BOS__']
+    """
+    columns = dict(zip(("w", "pos"), token_columns([sentence], 2, "sentence")[0]))
+    for field, values in columns.items():
+        check_text(values, field, "sentence")
+    n_tokens = len(columns["w"])
+    attributes = [[] for _ in range(n_tokens)]
+    for template in chunking_templates():
+        prefix = "|".join(f"{field}[{offset}]" for field, offset in template) + "="
+        for t in range(n_tokens):
+            if all(0 <= t + offset < n_tokens for _, offset in template):
+                values = "|".join(columns[field][t + offset] for field, offset in template)
+                attributes[t].append(prefix + values)
+    if n_tokens:
+        attributes[0].append("__BOS__")
+        attributes[-1].append("__EOS__")
+    return attributes
+
+
+class ChunkingFeatures(TokenFeatures, auto_wrap_output_keys=None):
+    """One-hot n-grams of the fields of neighbouring tokens, as CSR rows.
+
+    It is :class:`TokenFeatures` with the templates and fields of chunking as defaults:
+    equal to a ``CountVectorizer`` over the attribute strings of each token, up to the
+    order of columns, without ever making those strings.  Choose it for chunking of
+    tokens that have parts of speech; choose :class:`TokenFeatures` for words without
+    columns.
+
+    Parameters
+    ----------
+    templates : "chunking", "tagging" or list of tuples, default="chunking"
+        Each template is a tuple of ``(field, offset)`` pairs, for example
+        ``(("w", -1), ("w", 0))`` for the pair of the previous and the current word.
+        It gives one feature to each token whose positions all lie in the sentence.
+        ``"chunking"`` means the nineteen templates of the chunking tutorial of CRFsuite
+        [1]_, listed by :func:`crfsuite_chunking_attributes`; ``"tagging"`` and functions
+        of fields are described with :class:`TokenFeatures`.
+    fields : tuple of str, default=("w", "pos")
+        Names of the first columns of a token; further columns are ignored.
+    boundaries : bool, default=True
+        Whether the first and last token of a sentence get the features ``__BOS__`` and ``__EOS__``.
+    min_count : int, default=1
+        Features seen at fewer tokens of the training sentences get no column.
+    dtype : numpy dtype, default=np.float64
+        Type of the ones in the result.
+
+    Attributes
+    ----------
+    n_features_out_ : int
+        Number of columns.
+    vocabularies_ : tuple of dict
+        For each field, the position of each training value in sorted order.
+
+    See Also
+    --------
+    TokenFeatures : Affixes, shapes and functions of your own, too.
+    NodeTransformer : Applies any transformer to the tokens of all sentences.
+    sklearn.feature_extraction.text.CountVectorizer : The same on lists of strings.
+
+    References
+    ----------
+    .. [1] Okazaki, CRFsuite: a fast implementation of conditional random fields, 2007:
+       tutorial on the CoNLL-2000 chunking task.
+
+    Examples
+    --------
+    >>> from sklearn_fw.preprocessing import ChunkingFeatures
+    >>> sentences = [[("He", "PRP"), ("runs", "VBZ")], [("Stop", "VB")]]
+    >>> features = ChunkingFeatures(templates=[(("w", 0),), (("pos", -1), ("pos", 0))])
+    >>> X = features.fit_transform(sentences)
+    >>> X[0].toarray()
+    array([[1., 0., 0., 0., 1., 0.],
+           [0., 0., 1., 1., 0., 1.]])
+    >>> features.get_feature_names_out()
+    array(['w[0]=He', 'w[0]=Stop', 'w[0]=runs', 'pos[-1]|pos[0]=PRP|VBZ', '__BOS__',
+           '__EOS__'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        templates="chunking",
+        *,
+        fields=("w", "pos"),
+        boundaries=True,
+        min_count=1,
+        dtype=np.float64,
+    ):
+        super().__init__(
+            templates, fields=fields, boundaries=boundaries, bias=False, min_count=min_count,
+            dtype=dtype,
+        )  # fmt: skip

@@ -35,8 +35,7 @@ def check_structured_estimator(
         Unfitted or fitted; only clones of it are fitted.  Should fit ``X`` within a
         second: about fifteen fits are made.
     X : list, object array or Packed of n_samples samples
-        At least six samples: arrays, CSR, tuples of these, graphs or anything that
-        pickles.
+        At least six samples: arrays, CSR, tuples of these, graphs or anything that pickles.
     y : list, object array or Packed of n_samples targets
         The targets.
     sample_weight_tol : float, default=0.05

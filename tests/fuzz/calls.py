@@ -320,7 +320,7 @@ UNCALLED = {
     ),
     r"task_losses\.(Truth|NodeCosts)(\.\w+)?": "made by models and losses, read by the others",
     r"penalties\.\w+\.bind": "in the entry of the constructor, with what a bound penalty computes",
-    r"metrics\.PhraseScores|decomposition\.JointDiagonalization": "a tuple that holds an answer",
+    r"decomposition\.JointDiagonalization": "a tuple that holds an answer",
     r"penalties\.GroupSeparable(\.\w+)?": "the user writes it; AsagaClassifier has one",
     r"structured\.StructuredPath": "made by regularization_path",
     r"linear_model\.LinearPath": "made by regularization_path",

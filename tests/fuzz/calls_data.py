@@ -294,13 +294,13 @@ def of_metrics():
             scorer, None, scored, "metrics.make_loss_scorer scorer", allows=ANY_LABELS, **SCORER
         ),
         *[
-            e for name in ("node_accuracy_scorer", "sequence_accuracy_scorer")
-            for e in function(getattr(metrics, name), None, scored, f"metrics.{name}",
+            e for name in ("node_accuracy", "sequence_accuracy")
+            for e in function(metrics.SCORERS[name], None, scored, f"metrics.SCORERS {name}",
                               allows=ANY_LABELS, **SCORER)
         ],
         *function(
-            metrics.phrase_f1_scorer, {"estimator": Reader(), "X": X, "y_true": chunks()},
-            name="metrics.phrase_f1_scorer", **SCORER,
+            metrics.SCORERS["phrase_f1"], {"estimator": Reader(), "X": X, "y_true": chunks()},
+            name="metrics.SCORERS phrase_f1", **SCORER,
             allows={"X *": "the estimator takes anything", **ANY_LABELS},
         ),
         *functions({}, {

@@ -406,10 +406,9 @@ def of_pac_bayes():
         "mean_q": np.zeros(2), "cov_q": np.eye(2), "mean_p": np.ones(2), "cov_p": np.eye(2),
     }  # fmt: skip
     given = {
-        "catoni_evidence_bound": {"loss_range": (1.0, 4.0)}, "gibbs_log_weights": {"lam": 2.0},
-        "model_averaging_bound": {"n": 15.0}, "model_selection_bounds": {"n": 15.0},
+        "gibbs_log_weights": {"lam": 2.0}, "model_selection_bounds": {"n": 15.0},
     }  # fmt: skip
-    without_limit = ("alquier_bound", "psi_gaussian_linear", "gaussian_linear_bound")
+    without_limit = ("alquier_bound", "psi_gaussian_linear")
     found = []
     for name in pac_bayes.__all__:
         if name.islower():

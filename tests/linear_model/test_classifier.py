@@ -11,12 +11,9 @@ import sklearn
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 from sklearn.utils import compute_sample_weight
-from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
 
 from _linear_referees import minimize_linear
 from sklearn_fw import AsagaClassifier
@@ -245,10 +242,6 @@ def test_weights_are_copies(multi_class, class_weight, form):
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-7)
 
 
-def test_weights_by_the_check_of_scikit_learn():
-    check_sample_weight_equivalence_on_dense_data("AsagaClassifier", accurate())
-
-
 def test_weights_are_factors_of_C():
     X, y = two_classes()
     weight = np.random.default_rng(4).uniform(0, 2, N)
@@ -276,13 +269,6 @@ def test_class_weight_is_a_weight_of_samples(class_weight):
     expected = clone(model).fit(X, y, sample_weight=weight * factors).coef_
     classes.fit(X, y, sample_weight=weight)
     np.testing.assert_allclose(classes.coef_, expected, rtol=0, atol=1e-8)
-
-
-def test_order_of_rows():
-    X, y = three_classes()
-    order = np.random.default_rng(6).permutation(N)
-    a, b = accurate(C=0.1).fit(X, y), accurate(C=0.1).fit(X[order], y[order])
-    np.testing.assert_allclose(a.coef_, b.coef_, rtol=0, atol=1e-7)
 
 
 # ---- prediction ----------------------------------------------------------------------------------
@@ -430,20 +416,6 @@ def test_clone_and_parameters():
     assert fitted.solver_.step_size == "theory"
 
 
-def test_grid_search():
-    X, y = three_classes()
-    grid = {
-        "C": [1e-4, 1.0],
-        "solver__step_size": ["auto", "theory"],
-        "solver__n_inner": [1.0, 2.0],
-    }
-    model = AsagaClassifier(solver=Svrg(), random_state=0)
-    search = GridSearchCV(model, grid, cv=2).fit(X, y)
-    assert len(search.cv_results_["params"]) == 8
-    assert search.best_params_["C"] == 1.0
-    assert search.best_estimator_.solver_.n_inner == search.best_params_["solver__n_inner"]
-
-
 def test_threads_inside_threads():
     X, y = two_classes()
     model = AsagaClassifier(n_jobs=2, tol=1e-8, random_state=0)
@@ -452,15 +424,3 @@ def test_threads_inside_threads():
     assert np.all(search.cv_results_["mean_test_score"] > 0.5)
     plain = clone(search.best_estimator_).set_params(n_jobs=None).fit(X, y)
     np.testing.assert_allclose(search.best_estimator_.coef_, plain.coef_, rtol=0, atol=1e-3)
-
-
-def test_pipelines():
-    X, y = three_classes()
-    X = sp.csr_array(1000 * X)
-    pipe = make_pipeline(MaxAbsScaler(), AsagaClassifier(random_state=0))
-    assert cross_val_score(pipe, X, y, cv=3).mean() > 0.5
-    p = cross_val_predict(pipe, X, y, cv=3, method="predict_proba")
-    np.testing.assert_allclose(p.sum(axis=1), 1)
-    pipe = make_pipeline(StandardScaler(), AsagaClassifier(random_state=0))
-    X, y = load_iris(return_X_y=True)
-    assert cross_val_score(pipe, X, y, cv=3).mean() > 0.9

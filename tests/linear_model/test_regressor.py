@@ -10,8 +10,6 @@ import scipy.sparse as sp
 from scipy.optimize import minimize, nnls
 from sklearn.base import clone
 from sklearn.linear_model import ElasticNet, Lasso, Ridge
-from sklearn.model_selection import cross_val_score
-from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor
 from sklearn_fw.losses import Huber, SquaredEpsilonInsensitive
@@ -137,14 +135,6 @@ def test_group_lasso(alpha, missing, weights):
     assert (ours.dual_gap_ is None) == missing
 
 
-def test_strongest_penalty_that_matters():
-    X, y = data()
-    largest = np.abs((X - X.mean(axis=0)).T @ (y - y.mean())).max() / N
-    for factor, zero in [(1.001, True), (0.99, False)]:
-        coef = accurate(alpha=factor * largest, l1_ratio=1.0).fit(X, y).coef_
-        assert np.all(coef == 0) == zero
-
-
 @pytest.mark.parametrize("alpha", [0.1, 0.0])
 def test_several_targets(alpha):
     X, y = data()
@@ -185,10 +175,6 @@ def test_weights_are_copies(loss):
     y[weight == 0] = 1e9
     wild = clone(model).fit(X, y, sample_weight=weight)
     np.testing.assert_array_equal(wild.coef_, weighted.coef_)
-
-
-def test_weights_by_the_check_of_scikit_learn():
-    check_sample_weight_equivalence_on_dense_data("AsagaRegressor", accurate(alpha=0.1))
 
 
 # ---- forms of data -------------------------------------------------------------------------------
@@ -307,19 +293,6 @@ def test_targets(dtype):
         np.testing.assert_allclose(ours.coef_, same.coef_, rtol=1e-12)
 
 
-def test_memory_map(tmp_path):
-    X, y = table()
-    for dtype in (np.float64, np.float32):
-        mapped = np.memmap(tmp_path / "X", dtype=dtype, mode="w+", shape=X.shape)
-        mapped[:] = X
-        mapped.flush()
-        mapped = np.memmap(tmp_path / "X", dtype=dtype, mode="r", shape=X.shape)
-        for n_jobs in (None, 2):
-            ours = AsagaRegressor(random_state=0, tol=1e-12, n_jobs=n_jobs).fit(mapped, y)
-            same = AsagaRegressor(random_state=0, tol=1e-12).fit(X, y)
-            np.testing.assert_allclose(ours.coef_, same.coef_, rtol=0, atol=1e-5)
-
-
 @pytest.mark.parametrize(
     "form", [np.asarray, np.float32, read_only, sp.csr_array, sp.csr_matrix, unsorted,
              with_zeros, read_only_csr, with_indices(np.int64)],
@@ -364,26 +337,3 @@ def test_memory(form, solver):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 0.25 * X.nbytes
-
-
-def test_scores():
-    X, y = data()
-    assert cross_val_score(AsagaRegressor(alpha=0.01, random_state=0), X, y, cv=3).min() > 0.4
-    model = AsagaRegressor(alpha=0.2, l1_ratio=1.0, random_state=0).fit(X, y)
-    predicted = model.predict(X)
-    model.sparsify()
-    assert sp.issparse(model.coef_)
-    np.testing.assert_allclose(model.predict(X), predicted)
-    np.testing.assert_allclose(model.predict(sp.csr_array(X)), predicted)
-    model.densify()
-    np.testing.assert_allclose(model.predict(X), predicted)
-
-
-def test_objective_of_the_docstring():
-    X, y = data()
-    weight = uneven()
-    model = accurate("huber", alpha=0.3, l1_ratio=0.4).fit(X, y, sample_weight=weight)
-    w = model.coef_
-    penalty = 0.3 * (0.4 * np.abs(w).sum() + 0.6 / 2 * w @ w)
-    value = weight @ huber(y - model.predict(X)) / weight.sum() + penalty
-    assert model.objective_ == pytest.approx(value, rel=1e-12)

@@ -1,5 +1,7 @@
 """Bounds: their algebra, reference values, and how often they fail."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -7,20 +9,15 @@ from sklearn_fw.pac_bayes import (
     PACBayesLinearRegression,
     alquier_bound,
     catoni_bound,
-    catoni_evidence_bound,
     gaussian_kl,
-    gaussian_linear_bound,
     gibbs_log_weights,
     hoeffding_bound,
-    model_averaging_bound,
     model_selection_bounds,
     psi_gaussian_linear,
     subgamma_bound,
     subgamma_coefficients,
-    subgamma_evidence_bound,
-    subgaussian_bound,
 )
-from sklearn_fw.pac_bayes._clipped import clipped_losses
+from sklearn_fw.pac_bayes._regression import clipped_losses
 
 # The setting of Germain, Bach, Lacoste, Lacoste-Julien (NIPS 2016), figure 1c.
 MODEL = {"noise_variance": 2.0, "prior_variance": 0.01}
@@ -49,9 +46,11 @@ BOUNDS = {
     "published": lambda r, kl, n, d: hoeffding_bound(
         r, kl, n, d, loss_range=(1, 4), constant="published"
     ),
-    "subgaussian": lambda r, kl, n, d: subgaussian_bound(r, kl, n, d, s2=0.3),
+    "subgaussian": lambda r, kl, n, d: subgamma_bound(r, kl, n, d, s2=0.3),
     "subgamma": lambda r, kl, n, d: subgamma_bound(r, kl, n, d, s2=0.3, c=0.005),
-    "exact": lambda r, kl, n, d: gaussian_linear_bound(r, kl, n, d, lam=50.0, **SETTING),
+    "exact": lambda r, kl, n, d: alquier_bound(
+        r, kl, n, d, lam=50.0, psi=partial(psi_gaussian_linear, **SETTING)
+    ),
 }  # fmt: skip
 
 
@@ -74,13 +73,12 @@ def test_bounds_agree_where_they_are_the_same():
     assert catoni_bound(0.2, 3.0, n, delta, beta=1.0) == catoni_bound(0.2, 3.0, n, delta)
     assert catoni_bound(1.0, 0.0, n, 1 - 1e-15, loss_range=(1, 4)) == pytest.approx(1.0)
     risk, kl = 1.4, 12.0
-    log_evidence = -n * risk - kl
-    assert catoni_evidence_bound(log_evidence, n, delta, loss_range=(1, 4)) == pytest.approx(
-        catoni_bound(risk, kl, n, delta, loss_range=(1, 4)), rel=1e-12
-    )
-    assert subgamma_evidence_bound(log_evidence, n, delta, s2=0.3, c=0.1) == pytest.approx(
-        subgamma_bound(risk, kl, n, delta, s2=0.3, c=0.1), rel=1e-12
-    )
+    evidence = risk + kl / n  # minus the log, over n
+    for bound in (
+        partial(catoni_bound, loss_range=(1, 4)), partial(subgamma_bound, s2=0.3, c=0.1)
+    ):  # fmt: skip
+        expected = bound(risk, kl, n, delta)
+        assert bound(evidence, None, n, delta) == pytest.approx(expected, rel=1e-12)
     lam = 40.0
     gap = lam * 0.3 / (2 * n * (1 - 0.1 * lam / n))
     assert subgamma_bound(risk, kl, n, delta, s2=0.3, c=0.1, lam=lam) == pytest.approx(
@@ -97,11 +95,14 @@ def test_choice_and_average(rng):
     evidences = -30.0 - 10.0 * rng.random(6)
     each = model_selection_bounds(evidences, 50, 0.1, gap=0.2)
     np.testing.assert_allclose(each, 0.2 - (evidences + np.log(0.1 / 6)) / 50, rtol=1e-13)
-    average = model_averaging_bound(evidences, 50, 0.1, gap=0.2)
+    average = model_selection_bounds(evidences, 50, 0.1, gap=0.2, average=True)
     assert each.min() - np.log(6) / 50 <= average <= each.min()
     prior = rng.dirichlet(np.ones(6))
     each = model_selection_bounds(evidences, 50, 0.1, gap=0.2, log_prior=np.log(prior))
-    assert model_averaging_bound(evidences, 50, 0.1, gap=0.2, log_prior=np.log(prior)) <= each.min()
+    assert (
+        model_selection_bounds(evidences, 50, 0.1, gap=0.2, log_prior=np.log(prior), average=True)
+        <= each.min()
+    )
 
 
 def test_gibbs_posterior_is_the_best(rng):
@@ -266,7 +267,9 @@ def test_table_of_the_paper():
         (lambda: catoni_bound(0.1, 1.0, 0), "n must be above 0"),
         (lambda: catoni_bound(0.1, 1.0, 10, loss_range=(1, 0)), "loss_range must rise"),
         (lambda: catoni_bound(0.1, 1.0, 10, beta=0.0), "beta"),
-        (lambda: catoni_evidence_bound(0.0, 10, loss_range=(1, 4)), "log_evidence is more than"),
+        (lambda: catoni_bound(0.0, None, 10, loss_range=(1, 4)), "emp_risk must be in loss_range"),
+        (lambda: catoni_bound(2.0, None, 10, beta=0.5, loss_range=(1, 4)), "beta must be None"),
+        (lambda: alquier_bound(2.0, None, 10, lam=5.0, psi=0.0), "lam must be 'n'"),
         (lambda: alquier_bound(0.1, 1.0, 10, psi=np.nan), "psi contains NaN"),
         (lambda: alquier_bound(0.1, 1.0, 10, lam="all", psi=0.0), "lam must be one of"),
         (lambda: subgamma_bound(0.1, 1.0, 10, s2=1.0, c=1.0), "c must be below n / lam"),
@@ -287,5 +290,5 @@ def test_exact_bounds_of_huge_coefficients(w_norm2):
     for lam in (5.0, 60.0):
         psi = psi_gaussian_linear(lam, 40, w_norm2=w_norm2, **setting)
         assert psi == pytest.approx(0.25 * lam * w_norm2 / (1.0 - lam * 0.005), rel=1e-9)
-        bound = gaussian_linear_bound(1.0, 0.2, 40, lam=lam, w_norm2=w_norm2, **setting)
+        bound = alquier_bound(1.0, 0.2, 40, lam=lam, psi=psi)
         assert bound == pytest.approx(psi / lam, rel=1e-9)

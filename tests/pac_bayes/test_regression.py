@@ -18,7 +18,7 @@ from sklearn_fw.pac_bayes import (
     RiskBoundDisplay,
     gaussian_kl,
 )
-from sklearn_fw.pac_bayes._clipped import clipped_losses
+from sklearn_fw.pac_bayes._regression import clipped_losses
 
 TRUTHS = {"x_variance": 1.0, "w_norm2": 0.5, "noise_true": 0.1}
 

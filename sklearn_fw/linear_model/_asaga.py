@@ -1,0 +1,697 @@
+"""Linear models by incremental gradients, Newton's method and dual coordinate ascent."""
+
+from copy import copy, deepcopy
+from numbers import Integral
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+
+from .._core.budget import time_budget
+from .._core.callbacks import FitTasks, with_callbacks
+from .._core.parameters import auto_or, options
+from .._core.result import Outcome, Status
+from .._core.threads import count_workers
+from .._core.validation import (
+    check_not_negative,
+    check_random_state,
+    check_strength,
+)
+from .._core.warnings import warn
+from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
+from ..losses._border import ask_probability
+from ..optim import Asaga
+from ..optim._incremental._finite_sum import FiniteSum
+from ..optim._incremental._minimize_saga import convergence_advice, solve
+from ..optim._incremental._run import Seen, Start
+from ..optim._incremental._solvers import Auto, choose_solver, resolve_incremental_solver
+from ..penalties import resolve_penalty
+from ._alpha import automatic_strength
+from ._linear import LinearClassifier, LinearEstimator, LinearRegressor, only
+from ._path import linear_path
+
+# What `fit` says of its result and parts cannot say.
+CERTIFIED = (
+    "converged_", "dual_gap_", "gradient_mapping_", "history_", "memory_drift_", "n_iter_",
+    "n_updates_", "objective_", "status_", "step_size_",
+)  # fmt: skip
+
+
+class Stream:
+    """What a fit by parts keeps of the rows it has seen."""
+
+    def __init__(self, random_state):
+        self.starts = None  # a `Start` with the memory of all rows, per problem
+        self.n_rows, self.weight = 0, 0.0
+        self.strength = None  # of the penalty of a regressor
+        self.rng = check_random_state(random_state)
+
+    def places(self, rows, n_samples):
+        """Row numbers of a part and whether they are new; all of them or none must be."""
+        if rows is None:
+            rows = slice(self.n_rows, self.n_rows + n_samples)
+        if isinstance(rows, slice):
+            rows = np.arange(rows.start or 0, rows.stop)
+        rows = np.asarray(rows)
+        if rows.dtype.kind not in "iu" or rows.shape != (n_samples,):
+            raise ValueError(
+                f"rows must be a slice or {n_samples} integers, one per sample; got an array of "
+                f"dtype {rows.dtype} and shape {rows.shape}"
+            )
+        if n_samples and rows.min() < 0:
+            raise ValueError(f"rows must not be negative, got {rows.min()}")
+        if np.unique(rows).size != n_samples:
+            raise ValueError("rows must not name a row twice")
+        new = rows >= self.n_rows
+        if new.any() and not np.array_equal(np.sort(rows), self.n_rows + np.arange(n_samples)):
+            raise ValueError(
+                f"rows must be rows seen before (below {self.n_rows}) or exactly the next ones "
+                f"({self.n_rows} to {self.n_rows + n_samples - 1})"
+            )
+        return rows, bool(new.any())
+
+
+def _visit(model, problem, start, rows, adds, rng):
+    """An epoch over the rows of a part."""
+    shape = problem.shape
+    memory = np.zeros((0, *shape[1:])) if start is None else start.memory
+    if adds:
+        memory = np.concatenate([memory, np.zeros((rows.size, *shape[1:]))])
+    else:
+        memory = memory.copy()
+    if start is None:
+        start = Start(
+            problem.resting_point(), np.zeros(shape[1:]), None,
+            Seen(np.zeros(problem.n_columns), 0, True, np.zeros(shape), np.zeros(shape[1:])),
+        )  # fmt: skip
+    if not problem.fit_intercept:  # now, whatever it was before
+        start = start._replace(intercept=np.zeros(shape[1:]))
+    seen = start.seen._replace(adds=adds)
+    run = model.solver_.start(
+        problem, tol=0.0, rng=rng, n_workers=count_workers(model.n_jobs),
+        start=start._replace(memory=memory[rows], seen=seen),
+    )  # fmt: skip
+    try:
+        engine = run.engine
+        run.advance(run.draw())
+        memory[rows] = engine.memory.reshape(rows.size, *shape[1:])
+        coef, intercept = engine.point()
+        seen = Seen(engine.counts(), engine.n_rows, adds, engine.total(), engine.mass())
+        return Start(coef, intercept, memory, seen)
+    finally:
+        run.close()
+
+
+# Why a solver was taken that was not chosen here.
+GIVEN = "it was given"
+
+
+def _keeps_memory(estimator):
+    if resolve_incremental_solver(estimator.solver).keeps_memory:
+        return True
+    raise AttributeError(
+        f"partial_fit needs a solver that keeps a memory of sparse steps: solver='asaga' or "
+        f"'sparse_saga', got {estimator.solver!r}"
+    )
+
+
+class AsagaModel(LinearEstimator):
+    """Base of the estimators; subclasses say which problems a fit consists of."""
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Train to the accuracy ``tol`` or to the end of the budget.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Inputs. C-ordered float32 or float64 arrays and CSR matrices without duplicate entries
+            are not copied.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Labels or targets; several targets for regression only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with time_budget(self.time_limit):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight):
+        X, y, weight = self._check(X, y, sample_weight)
+        settings = self._settings()
+        problems = self._problems(X, y, weight)
+        self._choose(problems[0])
+        starts = self._starts(problems)
+        rng = check_random_state(self.random_state)
+        n_passes = self.max_iter * len(problems)
+        tasks = FitTasks(self, X, y, max_subtasks=n_passes, sample_weight=sample_weight)
+
+        def end(runs):
+            return tasks.end(
+                lambda: self._snapshot([run.engine.point() for run in runs], len(problems))
+            )
+
+        solved = self._solve(problems, starts, rng, settings, begin=tasks.begin, end=end)
+        for _, advice in self._missed(solved):
+            warn(advice, ConvergenceWarning)
+        self._store(solved)
+        tasks.finish()
+        return self
+
+    def _choose(self, problem=None):
+        """What "auto" takes, the same for all problems of a fit; without one a memory of rows."""
+        self.solver_reason_ = GIVEN
+        if isinstance(self.solver_, Auto) and problem is None:
+            self.solver_, self.solver_reason_ = Asaga(), "it remembers the rows of other parts"
+        elif isinstance(self.solver_, Auto):
+            self.solver_, self.solver_reason_ = choose_solver(problem)
+
+    def _solve(self, problems, starts, rng, settings, begin=None, end=None):
+        """Run and `Outcome` of every problem.
+
+        ``end`` gets the runs that have begun, of which all but the last are finished.
+        """
+        solved = []
+        for problem, start in zip(problems, starts, strict=True):
+            runs = [run for run, _ in solved]
+            hook = None if end is None else (lambda run, runs=runs: end([*runs, run]))
+            options = {"rng": rng, "start": start, "begin": begin, "end": hook, **settings}
+            solved.append(solve(problem, self.solver_, **options))
+        return solved
+
+    def _missed(self, solved):
+        """Run and advice of every problem whose budget ended before ``tol`` was reached."""
+        return [
+            (run, convergence_advice(run, outcome))
+            for run, outcome in solved
+            if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol > 0
+        ]
+
+    @available_if(_keeps_memory)
+    def partial_fit(self, X, y, classes=None, sample_weight=None, rows=None):
+        """One epoch over a part of the data; the other parts are remembered by their slopes.
+
+        The objective is that of all rows seen so far. Of the rows that are not at hand the method
+        keeps one number each and the sum of their gradients, so that going through all parts again
+        and again, with ``rows``, leads where `fit` on all of them leads. Nothing is certified.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Inputs of this part.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Labels or targets.
+        classes : array-like of shape (n_classes,), default=None
+            All labels; needed in the first call of a classifier, unless `fit` has seen them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses, the same in every visit of a row.
+        rows : slice or array-like of int of shape (n_samples,), default=None
+            Which rows of the whole data these are, numbered from 0 in the order of their first
+            visit; None means rows that were not seen before.
+
+        Returns
+        -------
+        self : object
+            The estimator, with ``coef_`` and ``intercept_`` after the epoch.
+        """
+        self.solver_ = resolve_incremental_solver(self.solver)
+        self._choose()
+        stream = copy(getattr(self, "_stream", None))
+        first = stream is None
+        X, y, weight = self._check(X, y, sample_weight, reset=first)
+        self._name_classes(y, classes, first)
+        if first:
+            stream = Stream(self.random_state)
+        stream.rng = deepcopy(stream.rng)
+        rows, adds = stream.places(rows, X.shape[0])
+        total_weight = stream.weight
+        if adds:
+            total_weight += float(X.shape[0] if weight is None else weight.sum())
+        problems = self._part_problems(X, y, weight, total_weight)
+        if hasattr(self, "alpha_"):
+            stream.strength = self.alpha_ * total_weight
+        starts = [None] * len(problems) if first else stream.starts
+        stream.starts = [
+            _visit(self, problem, start, rows, adds, stream.rng)
+            for problem, start in zip(problems, starts, strict=True)
+        ]
+        stream.weight = total_weight
+        stream.n_rows += X.shape[0] if adds else 0
+        if first:
+            for name in CERTIFIED:
+                vars(self).pop(name, None)
+        self._stream = stream
+        self._set_points([(start.coef, start.intercept) for start in stream.starts], X.dtype)
+        return self
+
+    def _regularization_path(self, X, y, *, sample_weight=None, **options):
+        """See `regularization_path`."""
+        return linear_path(self, X, y, sample_weight=sample_weight, **options)
+
+    def _settings(self):
+        """Parameters of the loop."""
+        self.solver_ = resolve_incremental_solver(self.solver)
+        self._stream = None
+        return {
+            "tol": float(self.tol), "max_iter": self.max_iter, "verbose": self.verbose,
+            "n_workers": count_workers(self.n_jobs),
+        }  # fmt: skip
+
+    def _problem(self, X, y, weight, loss, strength, n_outputs=None):
+        """One objective in the sum form, whose penalty has the factor ``strength``."""
+        bound = resolve_penalty(self.penalty, self.l1_ratio).bind(X.shape[1])
+        return FiniteSum(
+            X, np.ascontiguousarray(y), loss, bound.scaled(strength),
+            weight=weight, fit_intercept=self.fit_intercept, n_outputs=n_outputs,
+        )  # fmt: skip
+
+    def _variants(self, X, targets, weight, loss, strength):
+        """One objective per truth."""
+        first = self._problem(X, targets[0], weight, loss, strength)
+        return [first, *(first.variant(y=np.ascontiguousarray(y)) for y in targets[1:])]
+
+    def _starts(self, problems):
+        """Where the last fit ended, if ``warm_start`` and the shapes are the same."""
+        starts = deepcopy(getattr(self, "_warm", None)) if self.warm_start else None
+        if starts is None or len(starts) != len(problems):
+            return [None] * len(problems)
+        return [_fitting(start, problem) for start, problem in zip(starts, problems, strict=True)]
+
+    def _store(self, solved):
+        runs, outcomes = zip(*solved, strict=True)
+        bests = [run.best for run in runs]
+        self._set_points([(best.coef, best.intercept) for best in bests], runs[0].problem.X.dtype)
+        vars(self).update(Outcome.joined(outcomes).attributes())
+        self.n_updates_ = sum(run.n_updates for run in runs)
+        self.objective_ = only([best.objective for best in bests])
+        gaps = [best.dual_gap for best in bests]
+        self.dual_gap_ = None if None in gaps else max(gaps)
+        self.gradient_mapping_ = max(best.gradient_mapping for best in bests)
+        self.memory_drift_ = max(run.memory_drift for run in runs)
+        self.step_size_ = only([run.step_size for run in runs])
+        self._warm = None
+        if self.warm_start:
+            self._warm = [Start(best.coef, best.intercept, best.memory) for best in bests]
+
+    def __getstate__(self):
+        state = super().__getstate__().copy()
+        if not self.warm_start:
+            state.pop("_warm", None)
+        return state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = isinstance(self.n_jobs, Integral) and self.n_jobs != 1
+        return tags
+
+
+def _fitting(start, problem):
+    """The start, without what has another shape now."""
+    if start.coef.shape != problem.shape:
+        return None
+    if not problem.fit_intercept:
+        start = start._replace(intercept=np.zeros(problem.shape[1:]))
+    rows = (problem.n_rows, *problem.shape[1:])
+    return start if start.memory.shape == rows else start._replace(memory=None)
+
+
+class AsagaClassifier(LinearClassifier, AsagaModel):
+    """Linear classifier, trained to a certified duality gap by the solver that fits the table.
+
+    Minimises, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
+
+        C sum_i s_i loss(y_i, <w, x_i> + c) + l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2
+
+    which for the default loss is the objective of scikit-learn's LogisticRegression. Tables of some
+    hundred columns, however badly scaled, are solved by Newton's method, many sparse columns by
+    dual coordinate ascent, penalties of groups by asynchronous sparse SAGA.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="log_loss"
+        "log_loss", "multinomial", "squared_hinge" (the loss of LinearSVC), "smooth_hinge",
+        "modified_huber", or an object of `sklearn_fw.losses`, maybe your own.
+    C : float, default=1.0
+        Inverse strength of the penalty; the papers' ``alpha`` is ``1 / (C sum_i s_i)``. Infinity
+        means no penalty.
+    l1_ratio : float, default=0.0
+        Share of the l1 norm in the elastic net, in [0, 1].
+    penalty : "elasticnet", None or Penalty, default="elasticnet"
+        In the place of the elastic net: an object of `sklearn_fw.penalties` (groups, bounds, ball,
+        simplex, your own), with factor 1 / C as well.
+    multi_class : {"auto", "ovr", "multinomial"}, default="auto"
+        For more than two classes: one problem per class against the rest, or one problem with the
+        loss "multinomial". "auto" is "multinomial" for "log_loss", as in LogisticRegression, and
+        "ovr" for the other losses.
+    solver : str or solver object, default="auto"
+        "auto" takes "newton" or "newton_cg" for dense tables and some hundred sparse columns where
+        the penalty allows it, "sdca" for more sparse columns and a penalty with a ridge part, else
+        "asaga"; ``solver_reason_`` says why. By name: "asaga", "sdca" (on all of ``n_jobs``
+        threads), "sparse_saga" (as the first, with one thread), "newton", "newton_cg",
+        "saga", "lagged_saga", "sag", "svrg"; an object of `sklearn_fw.optim` for other settings,
+        which are then grid keys ``solver__step_size``.
+    fit_intercept : bool, default=True
+        Whether there is a c; it is not penalised.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the losses per class.
+    max_iter : int, default=100
+        Largest number of epochs of n_samples steps, or of steps of Newton's method.
+    tol : float, default=1e-4
+        Stop when ``dual_gap_`` is at most ``tol`` times the objective. For penalties without a dual
+        ``gradient_mapping_`` must be at most ``tol`` times its value at w = 0 as well as a bound on
+        the suboptimality, see ``history_``, at most ``tol`` times the objective.
+    time_limit : float or None, default=None
+        Seconds per problem after which no new iteration begins.
+    n_jobs : int or None, default=None
+        Threads of the incremental methods.
+    warm_start : bool, default=False
+        Begin where the last fit ended, with its memory of slopes.
+    random_state : int, RandomState or None, default=None
+        Orders of the rows. Results are reproducible to the bit with one thread only.
+    verbose : int, default=0
+        Log a line per epoch.
+
+    Attributes
+    ----------
+    coef_ : ndarray or CSR matrix of shape (1, n_features) or (n_classes, n_features)
+        Weights, in the dtype of X; sparse after `sparsify`.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when X had names that are all strings.
+    solver_ : solver object
+        The solver that was used.
+    solver_reason_ : str
+        Why "auto" took it.
+    dual_gap_ : float or None
+        How far the mean form of the objective, ``mean loss + penalty / (C sum_i s_i)``, can be
+        from its optimum; computed at ``coef_``. The largest of several problems, None where the
+        penalty has no dual.
+    gradient_mapping_ : float
+        Largest entry of the gradient mapping at ``coef_``.
+    objective_ : float or ndarray of shape (n_classes,)
+        Mean form of the objective.
+    converged_ : bool
+        Whether ``tol`` was reached.
+    status_ : str
+        How the fit ended.
+    n_iter_ : int
+        Iterations made (the most of several problems).
+    n_updates_ : int
+        Rows visited.
+    step_size_ : float or ndarray of shape (n_classes,)
+        Step size of the columns, or the length of the last step of Newton's method.
+    memory_drift_ : float
+        How far the running sum of the memory was from the memory before its last repair.
+    history_ : dict of str to ndarray
+        One row per iteration: "n_iter", "time" (seconds), "objective", "dual_gap" and "certified":
+        estimates made on the way are not, rows computed from X are, and the last row always is.
+        Without a dual "gradient_mapping" and "suboptimality" in the place of "dual_gap"; the latter
+        is a bound in the last row, if one could be proven, and the objective itself before.
+        "output" numbers several problems.
+
+    See Also
+    --------
+    AsagaRegressor : The same for numbers.
+    sklearn_fw.optim.minimize_saga : The same as a function.
+    sklearn.linear_model.LogisticRegression : One thread, penalties l1, l2 and elastic net.
+
+    Notes
+    -----
+    More than 13 parameters: most are those of the class that it replaces, under the same names.
+
+    An epoch of the incremental methods costs O(nnz); memory beyond X is about 3 n + 6 d numbers for
+    two classes. With several threads, or more than 260,000 sparse columns, a renumbered copy of the
+    column indices of X comes on top (4 bytes per entry), which keeps together what is used
+    together. Newton's method costs O(n d^2 + d^3) per step and d^2 numbers of memory.
+
+    Where several threads work, each keeps the columns that most rows touch in a copy of its own
+    and its own part of the sum of the memory, so that no addition is lost and none needs to be
+    atomic; the papers add atomically, which on two cores is slower than one thread.
+
+    References
+    ----------
+    .. [1] R. Leblond, F. Pedregosa, S. Lacoste-Julien, "ASAGA: asynchronous parallel SAGA",
+       AISTATS 2017: eq. (3), Algorithm 2.
+    .. [2] F. Pedregosa, R. Leblond, S. Lacoste-Julien, "Breaking the nonsmooth barrier: a scalable
+       parallel method for composite optimization", NIPS 2017: eq. (SPS), Algorithm 2. The ridge is
+       in the prox here, which keeps rare columns stable.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_fw import AsagaClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AsagaClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.95, model.dual_gap_ < 2e-4
+    (True, True)
+    """
+
+    parameters = {"multi_class": options("auto", "multinomial", "ovr")}
+
+    def __init__(
+        self,
+        loss="log_loss",
+        *,
+        C=1.0,
+        l1_ratio=0.0,
+        penalty="elasticnet",
+        multi_class="auto",
+        solver="auto",
+        fit_intercept=True,
+        class_weight=None,
+        max_iter=100,
+        tol=1e-4,
+        time_limit=None,
+        n_jobs=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+    ):
+        self.loss = loss
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.penalty = penalty
+        self.multi_class = multi_class
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.tol = tol
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _problems(self, X, y, weight):
+        codes, weight = self._find_classes(y, weight)
+        return self._class_problems(X, codes, weight)
+
+    def _part_problems(self, X, y, weight, total_weight):
+        codes, weight = self._part_codes(y, weight)
+        return self._class_problems(X, codes, weight)
+
+    def _class_problems(self, X, codes, weight):
+        loss = resolve_loss(self.loss, "classification", smooth=True)
+        # Infinity is a number for this: no penalty.
+        infinite = isinstance(self.C, float) and np.isposinf(self.C)
+        strength = 0.0 if infinite else 1.0 / check_strength(self.C, "C")
+        n_classes = self.classes_.size
+        if self._is_multinomial(loss, n_classes):
+            loss = MultinomialLogLoss()
+            codes = codes.astype(np.float32)  # exact for labels, half the memory
+            return [self._problem(X, codes, weight, loss, strength, n_outputs=n_classes)]
+        return self._variants(X, self._signs(codes), weight, loss, strength)
+
+    def _is_multinomial(self, loss, n_classes):
+        if isinstance(loss, MultinomialLogLoss):
+            if self.multi_class == "ovr":
+                raise ValueError("multi_class='ovr' needs a loss of one score: loss='log_loss'")
+            return True
+        if self.multi_class == "multinomial" and not isinstance(loss, LogLoss):
+            raise ValueError(
+                f"multi_class='multinomial' needs loss='log_loss', got loss={self.loss!r}"
+            )
+        return n_classes > 2 and isinstance(loss, LogLoss) and self.multi_class != "ovr"
+
+    def _probabilities(self, scores):
+        loss = resolve_loss(self.loss, "classification", smooth=True)
+        if scores.ndim == 2 and self._is_multinomial(loss, scores.shape[1]):
+            return MultinomialLogLoss().probability(scores)
+        # Of the two scores of a softmax the difference counts.
+        loss = LogLoss() if isinstance(loss, MultinomialLogLoss) else loss
+        positive = ask_probability(loss, scores)
+        return self._shares(positive)
+
+
+def _check_alpha(value, name):
+    if check_not_negative(value, name) > 0.0:
+        check_strength(value, name)
+
+
+class AsagaRegressor(LinearRegressor, AsagaModel):
+    """Linear regression, trained to a certified duality gap by the solver that fits the table.
+
+    Minimises, with weights s_i (``sample_weight``, one by default)::
+
+        sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i
+        + alpha (l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2)
+
+    which for the default loss ``(y - z)^2 / 2`` is the objective of scikit-learn's ElasticNet, of
+    Lasso (``l1_ratio=1``), and of Ridge with ``alpha`` n times as large. Choose it for many rows
+    with few entries each, robust losses, or penalties of groups and constraints.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="squared_error"
+        "squared_error", "huber", "squared_epsilon_insensitive", or an object of
+        `sklearn_fw.losses`, maybe your own.
+    alpha : float or "auto", default="auto"
+        Weight of the penalty, not negative. For a ridge "auto" minimizes the generalized
+        cross-validation error of the squared loss [1]_; where the columns are too many for
+        "newton", it is the sum of their variances divided by n. For other penalties "auto"
+        minimizes the held-out loss in five folds along a path with warm starts, in one fold from
+        2 million entries of X on. Copied rows count as one row and stay in one fold.
+    l1_ratio : float, default=0.0
+        Share of the l1 norm in the elastic net, in [0, 1].
+    penalty : "elasticnet", None or Penalty, default="elasticnet"
+        As `AsagaClassifier`, with factor ``alpha``.
+    solver : str or solver object, default="auto"
+        As `AsagaClassifier`.
+    fit_intercept : bool, default=True
+        Whether there is a c; it is not penalised.
+    max_iter : int, default=100
+        Largest number of epochs, or of steps of Newton's method.
+    tol : float, default=1e-4
+        As `AsagaClassifier`.
+    time_limit : float or None, default=None
+        Seconds per target after which no new iteration begins.
+    n_jobs : int or None, default=None
+        Threads of the incremental methods.
+    warm_start : bool, default=False
+        Begin where the last fit ended, with its memory of slopes.
+    random_state : int, RandomState or None, default=None
+        Orders of the rows. Results are reproducible to the bit with one thread only.
+    verbose : int, default=0
+        Log a line per epoch.
+
+    Attributes
+    ----------
+    coef_ : ndarray or CSR matrix of shape (n_features,) or (n_targets, n_features)
+        Weights, in the dtype of X; sparse, with a row per target, after `sparsify`.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Intercepts.
+    alpha_ : float
+        Weight of the penalty that was used.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when X had names that are all strings.
+    solver_ : solver object
+        The solver that was used.
+    solver_reason_ : str
+        Why "auto" took it.
+    dual_gap_ : float or None
+        How far the objective can be from its optimum; computed at ``coef_``. The largest of
+        several targets, None where the penalty has no dual.
+    gradient_mapping_ : float
+        Largest entry of the gradient mapping at ``coef_``.
+    objective_ : float or ndarray of shape (n_targets,)
+        Value of the objective.
+    converged_ : bool
+        Whether ``tol`` was reached.
+    status_ : str
+        How the fit ended.
+    n_iter_ : int
+        Iterations made (the most of several targets).
+    n_updates_ : int
+        Rows visited.
+    step_size_ : float or ndarray of shape (n_targets,)
+        Step size of the columns, or the length of the last step of Newton's method.
+    memory_drift_ : float
+        As `AsagaClassifier`.
+    history_ : dict of str to ndarray
+        As `AsagaClassifier`.
+
+    See Also
+    --------
+    AsagaClassifier : The same for labels.
+    sklearn_fw.optim.minimize_saga : The same as a function.
+    sklearn.linear_model.ElasticNet : Coordinate descent, for few columns with many entries.
+
+    References
+    ----------
+    .. [1] G. H. Golub, M. Heath, G. Wahba, "Generalized cross-validation as a method for choosing a
+       good ridge parameter", Technometrics 21, 1979.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_fw import AsagaRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = AsagaRegressor(alpha=0.01, l1_ratio=0.5, random_state=0).fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.38
+    """
+
+    parameters = {"alpha": auto_or(_check_alpha)}
+
+    def __init__(
+        self,
+        loss="squared_error",
+        *,
+        alpha="auto",
+        l1_ratio=0.0,
+        penalty="elasticnet",
+        solver="auto",
+        fit_intercept=True,
+        max_iter=100,
+        tol=1e-4,
+        time_limit=None,
+        n_jobs=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+    ):
+        self.loss = loss
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.penalty = penalty
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _problems(self, X, y, weight):
+        return self._part_problems(X, y, weight, X.shape[0] if weight is None else weight.sum())
+
+    def _part_problems(self, X, y, weight, total_weight):
+        loss = resolve_loss(self.loss, "regression", smooth=True)
+        targets = self._find_targets(y)
+        if isinstance(self.alpha, str):
+            strength = self._auto_strength(X, targets, weight, loss)
+        else:
+            strength = float(self.alpha) * total_weight
+        self.alpha_ = strength / total_weight
+        return self._variants(X, targets, weight, loss, strength)
+
+    def _auto_strength(self, X, targets, weight, loss):
+        """Strength of the penalty for "auto"; parts of a table keep that of the first part."""
+        stream = getattr(self, "_stream", None)
+        if stream is not None:
+            return stream.strength
+        return automatic_strength(self._problem(X, targets[0], weight, loss, 1.0), targets)

@@ -1,0 +1,333 @@
+"""Metrics of what is matched first: links, entities, topics, loadings and steps in time."""
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.utils import Bunch
+
+from .._core.links import (
+    as_mapping,
+    common_shape,
+    links_of,
+    mapping_counts,
+    pairs_of,
+    precision_recall_f1,
+)
+from .._core.validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_flag,
+    check_list,
+    check_magnitude,
+)
+
+
+def alignment_error_rate(y_sure, y_possible, y_pred):
+    """Alignment error rate of a corpus, the usual measure of word alignments.
+
+    With the sets S of sure links, P of possible ones (which hold the sure ones) and A of predicted
+    links, of all samples together::
+
+        1 - (|A and S| + |A and P|) / (|A| + |S|)
+
+    Possible links do no harm when they are predicted, and none when they are not. With sure links
+    only it is one minus the F1 score of links.
+
+    Parameters
+    ----------
+    y_sure : list or object array of n_samples arrays of shape (J, K) or lists of pairs
+        Sure links: 0/1 matrices, or lists of pairs (j, k).
+    y_possible : list or object array like y_sure, or None
+        Possible links; sure ones count as possible whether or not they are repeated here. None when
+        all are sure.
+    y_pred : list or object array like y_sure
+        Predicted links. Words may be linked several times.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, smaller is better; 0 when there are neither sure nor predicted links.
+
+    See Also
+    --------
+    sklearn_fw.structured.MatchingModel : Learns alignments.
+    phrase_f1_score : Precision and recall of phrases.
+
+    References
+    ----------
+    .. [1] F. J. Och, H. Ney, "A systematic comparison of various statistical alignment models",
+       Computational Linguistics 29, 2003: section 4.1. doi:10.1162/089120103321337421
+
+    Examples
+    --------
+    Of three predicted links one is sure and one is possible.
+
+    >>> from sklearn_fw.metrics import alignment_error_rate
+    >>> alignment_error_rate([[(0, 0)]], [[(1, 1), (1, 2)]], [[(0, 0), (1, 2), (2, 0)]])
+    0.25
+    """
+    what = "0/1 matrices or lists of pairs, one for each sample"
+    y_sure, y_pred = check_list(y_sure, "y_sure", what), check_list(y_pred, "y_pred", what)
+    y_possible = y_sure if y_possible is None else check_list(y_possible, "y_possible", what)
+    if not len(y_sure) == len(y_possible) == len(y_pred):
+        raise ValueError(
+            f"y_sure, y_possible and y_pred must have the same length, got {len(y_sure)}, "
+            f"{len(y_possible)} and {len(y_pred)} samples"
+        )
+    n_right = n_links = 0
+    for i, outputs in enumerate(zip(y_sure, y_possible, y_pred)):
+        for name, output in zip(("y_sure", "y_possible", "y_pred"), outputs):
+            if not isinstance(output, list | tuple | set | frozenset) and np.ndim(output) != 2:
+                raise ValueError(
+                    f"{name}[{i}] must be a 0/1 matrix or a list of pairs, got {output!r:.60}"
+                )
+        shape = common_shape(*outputs)
+        sure, possible, predicted = (
+            pairs_of(links_of(output, f"{name}[{i}]", shape))
+            for name, output in zip(("y_sure", "y_possible", "y_pred"), outputs)
+        )
+        n_right += len(predicted & sure) + len(predicted & (possible | sure))
+        n_links += len(predicted) + len(sure)
+    return 1.0 - n_right / n_links if n_links else 0.0
+
+
+def alignment_prf(truth, mapping, *, complete=False):
+    """Precision, recall and F1 of a mapping between two sets of entities.
+
+    Parameters
+    ----------
+    truth : dict or list of pairs
+        True matches.
+    mapping : dict or list of pairs
+        Predicted matches.
+    complete : bool, default=False
+        Whether the truth is complete, so that matches of entities without a true one are wrong.
+        Otherwise these are not judged.
+
+    Returns
+    -------
+    precision : float
+        Share of the judged matches that are true; 1 when none is judged.
+    recall : float
+        Share of the true matches that were found; 1 when there are none.
+    f1 : float
+        Their harmonic mean.
+
+    Examples
+    --------
+    >>> from sklearn_fw.metrics import alignment_prf
+    >>> alignment_prf({"a": 1, "b": 2}, {"a": 1, "c": 3})
+    (1.0, 0.5, 0.6666666666666666)
+    """
+    check_flag(complete, "complete")
+    truth, mapping = as_mapping(truth, "truth"), as_mapping(mapping, "mapping")
+    n_right, n_judged, n_true = mapping_counts(truth, mapping)
+    return precision_recall_f1(n_right, len(mapping) if complete else n_judged, n_true)
+
+
+def topic_l1_error(topics_true, topics_pred):
+    """Mean l1 distance of topics, in the best order: 0 for equal ones, 1 for disjoint ones.
+
+    ``min over orders of sum_k |true_k - pred_k|_1 / (2 K)``, rows divided by their sums.
+
+    Parameters
+    ----------
+    topics_true : array-like of shape (K, n_features)
+        True topics, not negative, one a row.
+    topics_pred : array-like of shape (n_topics, n_features)
+        Topics that were found, at least K; those that match none are left out.
+
+    Returns
+    -------
+    float
+        From 0 to 1, smaller is better.
+
+    See Also
+    --------
+    multiview_l1_error : Loadings of two views.
+    sklearn_fw.decomposition.joint_diagonalize : What finds topics from moments.
+
+    References
+    ----------
+    .. [1] A. Podosinnikova, F. Bach, S. Lacoste-Julien, "Rethinking LDA: moment matching for
+       discrete ICA", NIPS 2015: section 5.
+
+    Examples
+    --------
+    >>> from sklearn_fw.metrics import topic_l1_error
+    >>> topic_l1_error([[1, 0, 0], [0, 1, 1]], [[0, 2, 2], [1, 1, 0]])
+    0.25
+    """
+    true, found = (
+        _unit_rows(_as_matrix(topics, name), name)
+        for topics, name in ((topics_true, "topics_true"), (topics_pred, "topics_pred"))
+    )
+    _check_fit(true, found, "topics_true", "topics_pred")
+    return _best_order(_distances(true, found))
+
+
+def multiview_l1_error(
+    x_loadings_true, y_loadings_true, x_loadings_pred, y_loadings_pred, *, signed=False
+):
+    """Mean l1 distance of the loadings of two views, in the best common order.
+
+    As `topic_l1_error` of both views side by side: columns of each view are divided by their l1
+    norm and by two.
+
+    Parameters
+    ----------
+    x_loadings_true : array-like of shape (n_features, K)
+        True loadings of the first view, one factor a column.
+    y_loadings_true : array-like of shape (n_targets, K)
+        True loadings of the second view.
+    x_loadings_pred : array-like of shape (n_features, n_components)
+        Loadings that were found, of at least K factors; those that match none are left out.
+    y_loadings_pred : array-like of shape (n_targets, n_components)
+        The same of the second view.
+    signed : bool, default=False
+        Let each factor turn the sign of both of its columns together, where loadings have signs.
+
+    Returns
+    -------
+    float
+        From 0 to 1, smaller is better.
+
+    See Also
+    --------
+    topic_l1_error : Topics of one view.
+
+    References
+    ----------
+    .. [1] A. Podosinnikova, F. Bach, S. Lacoste-Julien, "Beyond CCA: moment matching for multi-view
+       models", ICML 2016: section 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.metrics import multiview_l1_error
+    >>> X, Y = np.eye(2), np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> multiview_l1_error(X, Y, -X[:, ::-1], -Y[:, ::-1], signed=True)
+    0.0
+    >>> multiview_l1_error(X, Y, X, np.eye(2))
+    0.125
+    """
+    check_flag(signed, "signed")
+    sides = []
+    for name, x, y in (
+        ("true", x_loadings_true, y_loadings_true), ("pred", x_loadings_pred, y_loadings_pred),
+    ):  # fmt: skip
+        views = [
+            _unit_rows(_as_matrix(view, view_name).T, view_name, signed=True)
+            for view, view_name in ((x, f"x_loadings_{name}"), (y, f"y_loadings_{name}"))
+        ]
+        if len(views[0]) != len(views[1]):
+            raise ValueError(
+                f"x_loadings_{name} and y_loadings_{name} must have the same number of columns, "
+                f"got {len(views[0])} and {len(views[1])}"
+            )
+        sides.append(views)
+    for view, name in enumerate("xy"):
+        _check_fit(sides[0][view], sides[1][view], f"{name}_loadings_true", f"{name}_loadings_pred")
+    true, found = (np.hstack(views) / 2.0 for views in sides)
+    distances = _distances(true, found)
+    if signed:
+        distances = np.minimum(distances, _distances(true, -found))
+    return _best_order(distances)
+
+
+def _as_matrix(values, name):
+    values = check_array_of_numbers(values, name)
+    check_magnitude(values, name)
+    if values.ndim != 2 or not values.size:
+        raise ValueError(f"{name} must be a matrix, got shape {values.shape}")
+    return values
+
+
+def _unit_rows(values, name, signed=False):
+    if not signed and np.any(values < 0.0):
+        raise ValueError(f"{name} must not be negative, got {values.min()}")
+    scale = np.max(np.abs(values), axis=1, keepdims=True)
+    if np.any(scale == 0.0):
+        raise ValueError(f"{name} has a topic or factor of zeros: leave it out")
+    values = values / scale
+    return values / np.sum(np.abs(values), axis=1, keepdims=True)
+
+
+def _check_fit(true, found, name, other):
+    if true.shape[1] != found.shape[1]:
+        raise ValueError(
+            f"{name} and {other} must have the same number of features, got {true.shape[1]} and "
+            f"{found.shape[1]}"
+        )
+    if len(found) < len(true):
+        raise ValueError(
+            f"{other} must have at least as many topics or factors as {name}, got {len(found)} for "
+            f"{len(true)}"
+        )
+
+
+def _distances(true, found):
+    return np.array([np.sum(np.abs(row - found), axis=1) for row in true])
+
+
+def _best_order(distances):
+    rows, columns = linear_sum_assignment(distances)
+    return float(np.sum(distances[rows, columns]) / (2.0 * len(distances)))
+
+
+def localization_f1(intervals_true, locations_pred, *, matching="hungarian"):
+    """Precision, recall and F1 of steps found at single rows of sequences.
+
+    A step is right in a sequence if its row lies within the true interval. Precision is over all
+    predictions, recall over all steps that are there.
+
+    Parameters
+    ----------
+    intervals_true : array-like of shape (n_sequences, n_true_steps, 2)
+        First and last row of each step; -1 where it is missing.
+    locations_pred : array-like of shape (n_sequences, n_steps)
+        Row of each step; -1 where there is none.
+    matching : {"hungarian", "identity"}, default="hungarian"
+        Whether found steps are matched to true ones so that most are right, one matching for all
+        sequences, or step k is step k.
+
+    Returns
+    -------
+    scores : Bunch
+        ``precision`` (1 where nothing is found), ``recall`` (1 where nothing is there), ``f1``, and
+        ``mapping``, the true step of each found one, -1 for none.
+
+    Examples
+    --------
+    >>> from sklearn_fw.metrics import localization_f1
+    >>> scores = localization_f1([[[0, 2], [4, 5]], [[1, 1], [-1, -1]]], [[5, 1], [3, 1]])
+    >>> scores.precision, scores.recall
+    (0.75, 1.0)
+    """
+    truth = check_array_of_numbers(intervals_true, "intervals_true")
+    found = check_array_of_numbers(locations_pred, "locations_pred")
+    if truth.ndim != 3 or truth.shape[2] != 2 or not truth.size:
+        raise ValueError(
+            f"intervals_true must have shape (n_sequences, n_steps, 2), got {truth.shape}"
+        )
+    if found.ndim != 2 or len(found) != len(truth) or not found.size:
+        raise ValueError(
+            f"locations_pred must have shape ({len(truth)}, n_steps), got {found.shape}"
+        )
+    if np.any(found != np.floor(found)):
+        raise ValueError(
+            "locations_pred must hold whole numbers of rows, got fractions: round them"
+        )
+    check_choice(matching, "matching", ("hungarian", "identity"))
+    there, given = truth[:, :, 0] >= 0.0, found >= 0.0
+    at = found[:, :, None]
+    inside = (truth[:, None, :, 0] <= at) & (at <= truth[:, None, :, 1])
+    right = (inside & there[:, None, :] & given[:, :, None]).sum(axis=0)
+    if matching == "hungarian":
+        rows, columns = linear_sum_assignment(right, maximize=True)
+    else:
+        rows = columns = np.arange(min(right.shape))
+    n_right = int(right[rows, columns].sum())
+    mapping = np.full(found.shape[1], -1)
+    mapping[rows] = columns
+    values = precision_recall_f1(n_right, int(given.sum()), int(there.sum()))
+    return Bunch(**dict(zip(("precision", "recall", "f1"), values)), mapping=mapping)
