@@ -326,5 +326,5 @@ UNCALLED = {
     ),
     r"seq2seq\.StepPolicy(\.\w+)?": "abstract; `Walk` stands for it in roll_out_costs",
     r"seq2seq\.RollOutCosts": "a tuple that holds an answer",
-    r"inference\.Toulbar2(\.\w+)?": "the table of oracles has it where pytoulbar2 is installed",
+    r"inference\.Toulbar2(\.\w+)?": "needs pytoulbar2",
 }

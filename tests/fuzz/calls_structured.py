@@ -224,7 +224,10 @@ def svm_of(kind, **more):
             "solver": structured.BlockFrankWolfe(), **SETTINGS,
         },
         weighted(X(), y()), variants={"solver": SOLVERS, **VARIANTS, **more}, aliases=aliases,
-        allows={"model user_spoils_arguments": why, **(LABEL if kind == "graph" else {})},
+        allows={
+            "model user_spoils_arguments": why, **(LABEL if kind == "graph" else {}),
+            **{f"model.{name}_attributes *": "of graphs of networkx" for name in ("node", "edge")},
+        },
         suffix="" if kind == "chain" else f" ({kind})",
     )  # fmt: skip
 
