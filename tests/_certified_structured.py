@@ -338,9 +338,9 @@ def path(rng):
         C_min=C * 10.0 ** rng.uniform(-2, -0.5) if rng.random() < 0.5 else None, C_max=C,
     )  # fmt: skip
     total = p.sample_weight.sum()
-    low = made.C_start_ if made.C_start_ > 0 else made.Cs_[0] / 10
-    for C in np.exp(rng.uniform(np.log(low), np.log(min(made.C_end_, 10 * made.Cs_[-1])), 2)):
-        C = float(np.clip(C, low, made.C_end_))
+    low = made.start_ if made.start_ > 0 else made.values_[0] / 10
+    for C in np.exp(rng.uniform(np.log(low), np.log(min(made.end_, 10 * made.values_[-1])), 2)):
+        C = float(np.clip(C, low, made.end_))
         lam = 1.0 / (C * total)
         value = objective(p, made.coef_at(C), lam)
         optimum = min(value, ridge_optimum(p, lam))

@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 
 from _networks import TagNetwork
 from _registry import numbers, sequences
-from sklearn_fw.datasets import make_ising_clique
+from sklearn_fw.datasets import make_ising
 from sklearn_fw.linear_model import (
     AsagaClassifier,
     AsagaRegressor,
@@ -145,7 +145,7 @@ def made(case):
     if "random_state" in source.get_params(deep=False):
         source.set_params(random_state=0)
     if "Marginals" in type(source).__name__:
-        return source.fit(make_ising_clique(5, coupling=1.0, random_state=0))
+        return source.fit(make_ising("clique", 5, coupling=1.0, random_state=0))
     if hasattr(source, "task_loss"):
         return source.fit(*sequences())
     X, y = numbers()

@@ -21,7 +21,7 @@ def families():
     """Return the public modules and sub-packages under `sklearn_fw`."""
     found = {p.stem for p in PACKAGE.glob("[!_]*.py")}
     found |= {p.parent.name for p in PACKAGE.glob("[!_]*/__init__.py")}
-    found |= {"optim.domains", "optim.experimental", "optim.objectives", "optim.set_functions"}
+    found |= {"optim.domains", "optim.objectives", "optim.set_functions"}
     return [importlib.import_module(f"sklearn_fw.{name}") for name in sorted(found)]
 
 

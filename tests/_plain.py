@@ -17,14 +17,13 @@ from sklearn_fw.inference import Assignment, resolve_oracle
 from sklearn_fw.inference._oracles._resolve import ORACLES
 from sklearn_fw.optim import solve_matrix_game
 from sklearn_fw.optim._incremental._solvers import SOLVERS as LINEAR
-from sklearn_fw.optim.experimental import simulate_async
 from sklearn_fw.penalties import GroupLasso, GroupSeparable
 from sklearn_fw.random_fields import matrix_tree_edge_probabilities, sampled_edge_probabilities
 from sklearn_fw.structured import BlockFrankWolfe, BoxModel, MatchingModel, TreePoseModel
 from sklearn_fw.structured._solvers import SOLVERS as STRUCTURED
 
 LOSSES = sorted(set(losses.__all__) - {"Loss", "resolve_loss"})
-ON_THREADS = ("asaga", "hogwild", "svrg", "sdca", "asyspcd")
+ON_THREADS = ("asaga", "svrg", "sdca")
 N_PASSES = 2
 SMOOTH_ONLY = {"newton", "newton_cg", "sag", "sdca"}  # as far as they are asked to go here
 
@@ -119,8 +118,7 @@ class UsersPenalty(GroupSeparable):
 def linear_fits():
     """Solvers, losses and penalties of linear models."""
     for name in LINEAR:
-        neighbours = name.endswith("n_saga") or name == "q_saga"
-        penalties = [0.0] if neighbours or name in SMOOTH_ONLY else [0.0, 0.5]
+        penalties = [0.0] if name in SMOOTH_ONLY else [0.0, 0.5]
         for l1_ratio in penalties:
             for form, data in {"dense": binary(), "CSR": sparse(binary)}.items():
                 yield (
@@ -128,7 +126,7 @@ def linear_fits():
                     AsagaClassifier(solver=name, l1_ratio=l1_ratio),
                     data,
                 )
-    for name in ("sparse_saga", "svrg", "fista", "asaga"):
+    for name in ("sparse_saga", "svrg", "asaga"):
         for penalty in (GroupLasso([[0, 1], [2, 3]]), UsersPenalty([[0, 1], [2, 3]])):
             kind = type(penalty).__name__
             yield f"{name}, {kind}", AsagaRegressor(solver=name, penalty=penalty), numbers()
@@ -246,11 +244,6 @@ def table():
         {"matrix": matrix_tree_edge_probabilities(edges, 4),
          "drawn": sampled_edge_probabilities(edges, 4, n_trees=20, random_state=0)}
     )  # fmt: skip
-    late = {"loss": "squared_error", "alpha": 0.1, "l1_ratio": 0.5, "random_state": 0}
-    yield (
-        "late steps",
-        lambda: numeric(dict(simulate_async(*sparse(numbers), **late, delay=2, max_iter=N_PASSES))),
-    )
     matrix = np.random.default_rng(0).normal(size=(3, 4))
     yield "game", lambda: numeric(dict(solve_matrix_game(matrix, tol=0.0, max_iter=5)))
 

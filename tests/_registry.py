@@ -29,7 +29,7 @@ from sklearn_fw.cluster import (
     SequenceAligner,
 )
 from sklearn_fw.datasets import make_state_action_clips
-from sklearn_fw.decomposition import DiscreteCCA, DiscreteICA, MixedCCA, NonGaussianCCA
+from sklearn_fw.decomposition import DiscreteICA, MultiViewCCA
 from sklearn_fw.density import (
     KernelStudentTClassifier,
     KernelStudentTDensity,
@@ -74,10 +74,10 @@ from sklearn_fw.structured import (
     EnumeratedModel,
     LatentStructuredSVM,
     ProxLinearStructuredSVM,
-    QuadraticSurrogateClassifier,
     StructuredSVM,
     StructuredSVMCV,
 )
+from sklearn_fw.surrogates import QuadraticSurrogateClassifier
 
 
 @dataclass(frozen=True)
@@ -254,11 +254,14 @@ CASES = [
     Case("topics", lambda: DiscreteICA(1), words, two_d=True),
     Case("topics, refined", lambda: DiscreteICA(1, refine="vi", random_state=0), words, two_d=True),
     # One component, as scikit-learn's own checks of CCA.
-    Case("two views of counts", lambda: DiscreteCCA(1), views, two_d=True),
     Case(
-        "two views of numbers", lambda: NonGaussianCCA(1), lambda: views((False, False)), two_d=True
+        "two views of numbers", lambda: MultiViewCCA(1), lambda: views((False, False)), two_d=True
     ),
-    Case("numbers and counts", lambda: MixedCCA(1), lambda: views((False, True)), two_d=True),
+    Case("two views of counts", lambda: MultiViewCCA(1, kind="discrete"), views, two_d=True),
+    Case(
+        "numbers and counts", lambda: MultiViewCCA(1, kind="mixed"), lambda: views((False, True)),
+        two_d=True,
+    ),
     Case("density", KernelStudentTDensity, points, two_d=True),
     Case(
         "density, polynomial",
@@ -401,12 +404,12 @@ EXPECTED_FAILED_CHECKS["DiscreteICA"] = {
     for kind in ("dense", "sparse")
 }
 # Scikit-learn knows by their names the models whose fit_transform gives the scores of two views.
-_OF_TWO_VIEWS = dict.fromkeys(
+EXPECTED_FAILED_CHECKS["MultiViewCCA"] = dict.fromkeys(
     ("check_transformer_data_not_an_array", "check_transformer_general"),
     "expects one array of fit_transform, where CCA of scikit-learn, excused by its name, gives two "
     "as well; decomposition/test_views.py asks for both",
 )
-_OF_COUNTS = _OF_TWO_VIEWS | dict.fromkeys(
+_OF_COUNTS = dict.fromkeys(
     (
         "check_fit_check_is_fitted", "check_fit_idempotent", "check_n_features_in",
         "check_n_features_in_after_fitting", "check_regressor_data_not_an_array",
@@ -415,14 +418,16 @@ _OF_COUNTS = _OF_TWO_VIEWS | dict.fromkeys(
     "passes fractions as y, which are no counts; decomposition/test_views.py asks for the same of "
     "counts",
 )  # fmt: skip
-EXPECTED_FAILED_CHECKS["NonGaussianCCA"] = _OF_TWO_VIEWS
-EXPECTED_FAILED_CHECKS["MixedCCA"] = _OF_COUNTS | {
-    "check_regressors_no_decision_function": _OF_COUNTS["check_n_features_in"]
-}
-EXPECTED_FAILED_CHECKS["DiscreteCCA"] = _OF_COUNTS | {
-    f"check_sample_weight_equivalence_on_{kind}_data": (
-        "passes fractions as X, which are no counts; decomposition/test_views.py asks for the "
-        "same of counts"
-    )
-    for kind in ("dense", "sparse")
-}
+# Further ones, by the parameter "kind" of a model of two views.
+FAILED_CHECKS_OF_KINDS = {
+    "mixed": _OF_COUNTS | {
+        "check_regressors_no_decision_function": _OF_COUNTS["check_n_features_in"]
+    },
+    "discrete": _OF_COUNTS | {
+        f"check_sample_weight_equivalence_on_{kind}_data": (
+            "passes fractions as X, which are no counts; decomposition/test_views.py asks for the "
+            "same of counts"
+        )
+        for kind in ("dense", "sparse")
+    },
+}  # fmt: skip

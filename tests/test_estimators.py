@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from _interruptions import assert_all_or_nothing
-from _registry import CASES, EXPECTED_FAILED_CHECKS, first_of_each
+from _registry import CASES, EXPECTED_FAILED_CHECKS, FAILED_CHECKS_OF_KINDS, first_of_each
 from sklearn_fw.density import KernelStudentTDensity
 from sklearn_fw.utils import check_structured_estimator
 
@@ -41,6 +41,7 @@ def takes_newton(estimator):
 def expected_failures(estimator):
     name = type(estimator).__name__
     reasons = dict(EXPECTED_FAILED_CHECKS.get(name, {}))
+    reasons |= FAILED_CHECKS_OF_KINDS.get(getattr(estimator, "kind", None), {})
     if takes_newton(estimator):  # which is as accurate as the checks ask
         for kind in ("dense", "sparse"):
             reasons.pop(f"check_sample_weight_equivalence_on_{kind}_data", None)

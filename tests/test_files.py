@@ -308,7 +308,6 @@ class TestColumnFiles:
             ({"separator": ""}, ValueError, "separator must be text that is not empty, got ''"),
             ({"separator": 3}, ValueError, "separator must be text that is not empty, got 3"),
             ({"separator": b"\t"}, ValueError, "separator must be text that is not empty"),
-            ({"separator": "é", "encoding": "ascii"}, ValueError, "separator='é' does not exist"),
             ({"comment": ""}, ValueError, "comment must be text that is not empty, got ''"),
             (
                 {"comment": ("#", None)},

@@ -16,7 +16,7 @@ from sklearn_fw import AsagaClassifier, StructuredSVM, TRWMarginals, regularizat
 from sklearn_fw._core.budget import budget_now, shared, time_budget
 from sklearn_fw._core.loop import IterativeMethod, drive
 from sklearn_fw._core.result import History, Outcome, Status
-from sklearn_fw.datasets import make_ising_clique
+from sklearn_fw.datasets import make_ising
 from sklearn_fw.inference import time_left
 from sklearn_fw.model_selection import cross_validate_path
 
@@ -181,7 +181,7 @@ def _first_choice(svm, X, y):
 
 
 def test_rho_iterations_share_the_limit():
-    mrf = make_ising_clique(6, coupling=2.0, random_state=0)
+    mrf = make_ising("clique", 6, coupling=2.0, random_state=0)
     trw = TRWMarginals("elimination", n_rho_iter=50, tol=1e-9, time_limit=1e-6)
     with pytest.warns(ConvergenceWarning, match="time_limit"):
         trw.fit(mrf)
@@ -214,7 +214,7 @@ def _careless_scorer(estimator, X, y):
             scoring=_careless_scorer,
         ),
         lambda X, y: TRWMarginals("elimination", max_iter=1, tol=1e-12).fit(
-            make_ising_clique(5, coupling=2.0, random_state=0)
+            make_ising("clique", 5, coupling=2.0, random_state=0)
         ),
     ],
     ids=["svm", "linear", "path", "folds", "marginals"],

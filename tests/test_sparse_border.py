@@ -7,7 +7,6 @@ import scipy.sparse as sp
 from sklearn_fw import AsagaClassifier, AsagaRegressor, StructuredSVM
 from sklearn_fw._core.validation import check_sparse
 from sklearn_fw.optim import minimize_saga, solve_matrix_game
-from sklearn_fw.optim.experimental import neighbor_graph, simulate_async
 from sklearn_fw.utils import Packed
 
 N, D = 60, 20
@@ -85,8 +84,6 @@ CALLS = {
     ),
     "AsagaRegressor.fit": lambda X: AsagaRegressor().fit(X, LABELS),
     "minimize_saga": lambda X: minimize_saga(X, 2 * LABELS - 1),
-    "simulate_async": lambda X: simulate_async(X, 2 * LABELS - 1),
-    "neighbor_graph": lambda X: neighbor_graph(X, None, 3),
     "solve_matrix_game": solve_matrix_game,
 }
 

@@ -22,8 +22,7 @@ from sklearn_fw._core.validation import (
     find_labels,
 )
 from sklearn_fw.losses import Huber, SmoothHinge
-from sklearn_fw.optim import minimize_saga
-from sklearn_fw.optim.experimental import Hogwild
+from sklearn_fw.optim import Svrg, minimize_saga
 from sklearn_fw.structured import ChainModel, MulticlassModel
 
 KINDS = [
@@ -190,7 +189,7 @@ def test_all_kinds_of_real_numbers_do_the_same(kind):
         lambda h: AsagaClassifier(C=h, tol=h / 8, l1_ratio=h, time_limit=h * 40, random_state=0),
         lambda h: AsagaRegressor(Huber(h), alpha=h, random_state=0),
         lambda h: AsagaClassifier(
-            SmoothHinge(h), solver=Hogwild(decay=h), tol=0, max_iter=3, random_state=0
+            SmoothHinge(h), solver=Svrg(n_inner=h), tol=0, max_iter=3, random_state=0
         ),
         lambda h: StructuredSVM(C=h, tol=h / 8, time_limit=h * 40, random_state=0),
     ):

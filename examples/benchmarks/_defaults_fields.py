@@ -132,7 +132,7 @@ def marginal_candidates(limit, quick):
 
 def marginal_sets(quick):
     """Name, fields and time limit."""
-    from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+    from sklearn_fw.datasets import make_ising
     from sklearn_fw.random_fields import PairwiseMRF
 
     n = 2 if quick else 6
@@ -148,9 +148,9 @@ def marginal_sets(quick):
             suffix = "" if coupling is None else f", theta {coupling:g}"
             yield kind + suffix, [data.mrfs[k] for k in which[:n]], None
     for coupling in (0.5, 4.0):
-        fields = [make_ising_grid((8, 8), coupling=coupling, random_state=k) for k in range(n)]
+        fields = [make_ising("grid", (8, 8), coupling=coupling, random_state=k) for k in range(n)]
         yield f"8 x 8 grid, coupling {coupling:g}", fields, None
-    yield "clique of 14", [make_ising_clique(14, random_state=k) for k in range(n)], None
+    yield "clique of 14", [make_ising("clique", 14, random_state=k) for k in range(n)], None
     rng = np.random.default_rng(0)
     chains = [
         PairwiseMRF(rng.normal(size=(50, 4)), [(i, i + 1) for i in range(49)],
@@ -159,7 +159,7 @@ def marginal_sets(quick):
     ]  # fmt: skip
     yield "chain of 50, 4 states", chains, None
     for coupling in (1.0, 4.0) if not quick else (4.0,):
-        fields = [make_ising_grid((19, 19), coupling=coupling, random_state=k) for k in range(2)]
+        fields = [make_ising("grid", (19, 19), coupling=coupling, random_state=k) for k in range(2)]
         yield f"19 x 19 grid, coupling {coupling:g}, in 1 s", fields, SECONDS
     names = ("Grids_12", "Segmentation_12") if quick else (
         "CSP_11", "DBN_11", "DBN_12", "Grids_11", "Grids_12", "ObjectDetection_11",
@@ -226,14 +226,14 @@ def map_rows(quick):
 
 def map_sets(quick):
     """Name, field and the values of labellings that came with it."""
-    from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+    from sklearn_fw.datasets import make_ising
     from sklearn_fw.random_fields import PairwiseMRF
 
     for n in (12, 30) if quick else (12, 18, 30, 50):
-        yield f"mixed grid, {n} x {n}", make_ising_grid((n, n), random_state=1), []
-    yield "clique of 60", make_ising_clique(60, random_state=0), []
+        yield f"mixed grid, {n} x {n}", make_ising("grid", (n, n), coupling=4.0, random_state=1), []
+    yield "clique of 60", make_ising("clique", 60, random_state=0), []
     rng = np.random.default_rng(0)
-    grid = make_ising_grid((20, 20), random_state=0)
+    grid = make_ising("grid", (20, 20), coupling=4.0, random_state=0)
     tables = rng.normal(size=(grid.n_edges, 5, 5))
     yield "20 x 20 grid, 5 states", PairwiseMRF(rng.normal(size=(400, 5)), grid.edges, tables), []
     names = ("Segmentation_12", "wcsp_15") if quick else (

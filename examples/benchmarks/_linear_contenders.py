@@ -258,6 +258,18 @@ def asaga(n_jobs, solver="asaga"):
     return solve
 
 
+STUDY = ("asyspcd", "fista", "hogwild", "kromagnon")
+
+
+def study_solver(name):
+    """A solver that is there for comparison only."""
+    from _comparators import COMPARATORS
+
+    from sklearn_fw.optim import Svrg
+
+    return Svrg(parallel=True) if name == "kromagnon" else COMPARATORS[name]()
+
+
 def asaga_model(data, objective, max_iter, n_jobs=1, solver="asaga", tol=0.0):
     """The fitted estimator."""
     try:
@@ -266,6 +278,8 @@ def asaga_model(data, objective, max_iter, n_jobs=1, solver="asaga", tol=0.0):
         raise Unavailable("AsagaClassifier is not there yet") from None
 
     X, y = data
+    if solver in STUDY:
+        solver = study_solver(solver)
     model = AsagaClassifier(
         loss="log_loss", C=1 / (objective.alpha * len(y)), l1_ratio=objective.l1_ratio,
         solver=solver, fit_intercept=False, max_iter=max_iter, tol=tol, n_jobs=n_jobs,

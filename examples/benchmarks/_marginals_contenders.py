@@ -127,7 +127,7 @@ UNCERTIFIED = (
 
 def instances(name, quick):
     """Coupling, random field and, if others computed them, log Z and marginals."""
-    from sklearn_fw.datasets import load_mrf_instances, make_ising_clique, make_ising_grid
+    from sklearn_fw.datasets import load_mrf_instances, make_ising
 
     if name in ("cliques", "grids_5x5"):
         found = load_mrf_instances(name=name)
@@ -139,26 +139,30 @@ def instances(name, quick):
     if name == "generated cliques":
         pairs = [(t, seed) for t in COUPLINGS for seed in range(2 if quick else FRESH)]
         return [
-            (t, make_ising_clique(coupling=t, random_state=seed), None, None) for t, seed in pairs
+            (t, make_ising("clique", coupling=t, random_state=seed), None, None)
+            for t, seed in pairs
         ]
     if name == "grids_10x10":
         seeds = range(1 if quick else 5)
-        return [(4.0, make_ising_grid((10, 10), random_state=seed), None, None) for seed in seeds]
+        return [
+            (4.0, make_ising("grid", (10, 10), coupling=4.0, random_state=seed), None, None)
+            for seed in seeds
+        ]
     if name == "rbm":
-        from sklearn_fw.datasets import make_ising_rbm
+        from sklearn_fw.datasets import make_ising
 
         size = (10, 10) if quick else (20, 20)
-        return [(1.0, make_ising_rbm(*size, random_state=0), None, None)]
+        return [(1.0, make_ising("bipartite", size, random_state=0), None, None)]
     raise ValueError(name)
 
 
 def measure(name, set_names, quick, repeat):
     """For each set a list of dicts: errors, bounds, calls and CPU seconds of a contender."""
-    from sklearn_fw.datasets import make_ising_grid
+    from sklearn_fw.datasets import make_ising
 
     sets = {set_name: instances(set_name, quick) for set_name in set_names}
     _, first, *_ = sets[set_names[0]][0]
-    for mrf in (make_ising_grid((3, 3), random_state=0), first):
+    for mrf in (make_ising("grid", (3, 3), coupling=4.0, random_state=0), first):
         quietly(contender(name).fit, mrf)  # compiles
     return {
         # Means over many instances repeat the measurement as it is.

@@ -74,10 +74,12 @@ def summaries(results, published):
 
 
 def grid(side, kind):
-    from sklearn_fw.datasets import make_ising_grid
+    from sklearn_fw.datasets import make_ising
 
     coupling, attractive, _ = COUPLINGS[kind]
-    return make_ising_grid((side, side), coupling=coupling, attractive=attractive, random_state=0)
+    return make_ising(
+        "grid", (side, side), coupling=coupling, attractive=attractive, random_state=0
+    )
 
 
 def frank_wolfe(side, kind):

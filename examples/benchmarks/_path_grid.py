@@ -81,7 +81,7 @@ class Grid:
         n, worst = self.blocks.n_blocks, -np.inf
         for lam, dual in zip(GRID, duals):
             C = 1.0 / (lam * n)
-            if path.C_start_ <= C <= path.C_end_:
+            if path.start_ <= C <= path.end_:
                 w = path.coef_at(C)
                 worst = max(worst, self.blocks.ask(w)[0] + 0.5 * lam * (w @ w) - dual)
         return float(worst)
@@ -117,7 +117,7 @@ def measure_solver(name, solver, quick, repeat):
                 )  # fmt: skip
             row |= {
                 f"{mode} calls": path.n_oracle_calls_ / len(y), f"{mode} s": clock.cpu,
-                f"{mode} points": len(path.Cs_), f"{mode} end": path.terminated_by_,
+                f"{mode} points": len(path.values_), f"{mode} end": path.terminated_by_,
             }  # fmt: skip
             row[f"{mode} error"] = judge.error(path, duals)
         rows.append(row)
@@ -136,7 +136,7 @@ def count_points(eps, lam_min):
     svm = StructuredSVM(
         MulticlassModel(fit_intercept=False), solver="bcpfw", max_iter=MAX_ITER, random_state=0
     )
-    return len(regularization_path(svm, X, y, eps=eps, C_max=1.0 / (lam_min * len(y))).Cs_)
+    return len(regularization_path(svm, X, y, eps=eps, C_max=1.0 / (lam_min * len(y))).values_)
 
 
 def path_grid(key, report, options):

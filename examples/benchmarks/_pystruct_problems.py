@@ -113,14 +113,13 @@ def latent_crosses():
 
 def snakes(quick):
     """Pictures as graphs, with the features of both ends at every edge."""
-    from sklearn_fw.datasets import make_snakes, snake_graphs
+    from sklearn_fw.datasets import make_snakes
 
     sizes = (20, 10) if quick else (200, 100)
     X, y, X_test, y_test = make_snakes(
-        sizes[0], n_test=sizes[1], margin=1, random_state=1, return_X_y=True
+        sizes[0], n_test=sizes[1], margin=1, form="edge_features", random_state=1, return_X_y=True
     )
-    flat = [[labels.ravel() for labels in part] for part in (y, y_test)]
-    return Problem((snake_graphs(X), flat[0]), (snake_graphs(X_test), flat[1]), 0.1)
+    return Problem((X, y), (X_test, y_test), 0.1)
 
 
 ODD = np.arange(10) % 2

@@ -52,16 +52,16 @@ C0_EXPECTED = {
 
 def draw(kind, n_documents, seed, n_topics=10):
     """A corpus of the recipe: 500 words, 200 tokens, concentrations that sum to one, or .5."""
-    from sklearn_fw.datasets import make_gp_corpus, make_lda_corpus
+    from sklearn_fw.datasets import make_topic_corpus
 
     shared = {"random_state": seed, "prior": 0.1, "topic_prior": 0.1}
     if n_topics == 50:
         shared |= {"prior": 0.01, "topic_prior": 0.05}
     if kind == "gp":
-        return make_gp_corpus(n_documents, 500, n_topics, mean_length=200.0, **shared)
+        return make_topic_corpus(n_documents, 500, n_topics, **shared)
     short, long = LENGTHS[kind][:2]
     length = np.where(np.arange(n_documents) % 2 == 0, short, long)
-    return make_lda_corpus(n_documents, 500, n_topics, length=length, **shared)
+    return make_topic_corpus(n_documents, 500, n_topics, kind="lda", length=length, **shared)
 
 
 def errors_of(kind, n_documents, n_topics, methods, n_seeds):

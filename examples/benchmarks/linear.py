@@ -119,7 +119,7 @@ def badly_scaled(folder, repeat, epochs=(5, 10, 20, 40)):
     from sklearn.linear_model import LogisticRegression
 
     from sklearn_fw import AsagaClassifier
-    from sklearn_fw.optim import SparseSaga
+    from sklearn_fw.optim import Asaga
 
     X, y = load_data(folder)
 
@@ -128,7 +128,7 @@ def badly_scaled(folder, repeat, epochs=(5, 10, 20, 40)):
         return np.logaddexp(0.0, -y * (X @ w + c)).mean() + 0.5 * w @ w / len(y)
 
     def ours(conditioning, n):
-        solver = SparseSaga(conditioning=conditioning)
+        solver = Asaga(conditioning=conditioning, parallel=False)
         return AsagaClassifier(tol=0, max_iter=n, solver=solver, random_state=0)
 
     def saga(n):
@@ -152,14 +152,13 @@ def badly_scaled(folder, repeat, epochs=(5, 10, 20, 40)):
 def delayed_epochs(folder, problem, delays=DELAYS, target=1e-6, max_epochs=200):
     """Epochs until (F - F*)/F* <= target in the emulator of asynchrony, for every delay.
 
-    ``sklearn_fw.optim.experimental.simulate_async(X, y, alpha=, l1_ratio=, delay=, max_iter=, tol=,
-    random_state=)`` does the updates of ``AsagaClassifier(solver="asaga")`` in one thread, where
-    every write becomes visible after a delay drawn from 1, ..., ``delay`` updates; 0 is the
+    ``_delayed_saga.simulate_async`` does the updates of ``AsagaClassifier(solver="asaga")`` in one
+    thread, where every write becomes visible after a delay drawn from 1, ..., ``delay`` updates; 0 is the
     sequential method. It is called with growing ``max_iter``, each time from zero. The iterations
     of delay 0 over those of another delay are the speed-up per iteration: 1 means that as many
     workers as the delay allows divide the time by their number.
     """
-    from sklearn_fw.optim.experimental import simulate_async
+    from _delayed_saga import simulate_async
 
     X, y = load_data(folder)
     objective = make_objective(problem, len(y))

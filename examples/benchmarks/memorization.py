@@ -250,12 +250,7 @@ def measure_gini(seeds, n_steps):
     """Gini coefficients of the loss sensitivity on real data, random inputs and random labels."""
     from sklearn.neural_network import MLPClassifier
 
-    from sklearn_fw.inspection import (
-        class_loss_sensitivity,
-        corrupt_inputs,
-        corrupt_labels,
-        loss_sensitivity,
-    )  # fmt: skip
+    from sklearn_fw.inspection import corrupt_inputs, corrupt_labels, loss_sensitivity
 
     X, y = digits()
     X, y = X[:1000], y[:1000]
@@ -274,7 +269,9 @@ def measure_gini(seeds, n_steps):
         }
         given["eval_every"] = n_steps // 5
         for name in ("real", "random inputs"):
-            matrix = class_loss_sensitivity(network, *sets[name], random_state=seed, **given).matrix
+            matrix = loss_sensitivity(
+                network, *sets[name], by_class=True, random_state=seed, **given
+            ).matrix
             own = float(np.diag(matrix).mean())
             row[f"diagonal, {name}"] = own / float((matrix.sum() - np.trace(matrix)) / 90)
         rows.append(row)

@@ -96,7 +96,8 @@ def rows_of(name, loss, quick):
 
 def solver_of(method, step_size, **settings):
     """The solver as in the theory."""
-    from sklearn_fw.optim.experimental import Hogwild, NeighborSaga
+    from _comparators import Hogwild
+    from _neighbor_saga import NeighborSaga
 
     kind, own = METHODS[method]
     plain = {"sampling": "uniform", "conditioning": None} | own
@@ -159,8 +160,9 @@ def measure_rules(name, alpha, loss, method, names, repeat, quick):
     """For each rule sub-optimalities after five epochs; neighbours are searched once."""
     import warnings
 
+    from _neighbor_saga import nearest_rows
+
     from sklearn_fw.optim import minimize_saga
-    from sklearn_fw.optim.experimental import neighbor_graph
 
     warnings.simplefilter("ignore")
     X, y = rows_of(name, loss, quick)
@@ -169,7 +171,7 @@ def measure_rules(name, alpha, loss, method, names, repeat, quick):
     settings = {}
     if method != "q-SAGA":
         labels = y if loss == "log_loss" else None
-        settings["neighbors"] = neighbor_graph(X, labels, Q, random_state=0).parents
+        settings["neighbors"] = nearest_rows(X, labels, Q)
     found = {}
     for rule in names:
         found[rule] = []

@@ -17,10 +17,10 @@ NAMES = (
     "approx",
 )  # fmt: skip
 PROBLEMS = {
-    "spin glass": "``make_ising_grid((10, 10))``, couplings up to 4",
+    "spin glass": '``make_ising("grid", (10, 10), coupling=4)``, couplings up to 4',
     "five states": "the same grid with five states, all scores standard normal",
-    "clique": "``make_ising_clique(30)``, couplings up to 1",
-    "attractive": "``make_ising_grid((100, 100), coupling=1, attractive=True)``",
+    "clique": '``make_ising("clique", 30)``, couplings up to 1',
+    "attractive": '``make_ising("grid", (100, 100), coupling=1, attractive=True)``',
 }
 N_GRIDS = 10
 WEAK, STRONG = 1.0, 4.0
@@ -50,16 +50,16 @@ def problem(name):
     """Scores of a problem."""
     import numpy as np
 
-    from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+    from sklearn_fw.datasets import make_ising
     from sklearn_fw.inference import PairwiseScores
 
     if name == "spin glass":
-        return make_ising_grid((10, 10), random_state=0).scores()
+        return make_ising("grid", (10, 10), coupling=4.0, random_state=0).scores()
     if name == "clique":
-        return make_ising_clique(30, coupling=1.0, random_state=0).scores()
+        return make_ising("clique", 30, coupling=1.0, random_state=0).scores()
     if name == "attractive":
-        return make_ising_grid((100, 100), coupling=1, attractive=True, random_state=0).scores()
-    edges = make_ising_grid((10, 10), random_state=0).edges
+        return make_ising("grid", (100, 100), coupling=1, attractive=True, random_state=0).scores()
+    edges = make_ising("grid", (10, 10), coupling=4.0, random_state=0).edges
     rng = np.random.default_rng(0)
     return PairwiseScores(
         unary=rng.standard_normal((100, 5)), pairwise=rng.standard_normal((len(edges), 5, 5)),
@@ -69,11 +69,11 @@ def problem(name):
 
 def measure_calls(name):
     """For every oracle seconds, value and bound, or why it refuses."""
-    from sklearn_fw.datasets import make_ising_grid
+    from sklearn_fw.datasets import make_ising
     from sklearn_fw.inference import resolve_oracle
 
     scores, found = problem(name), {}
-    tiny = make_ising_grid((2, 2), coupling=1.0, attractive=True, random_state=0).scores()
+    tiny = make_ising("grid", (2, 2), coupling=1.0, attractive=True, random_state=0).scores()
     for oracle_name in NAMES:
         oracle = resolve_oracle(oracle_name)
         quietly(oracle.argmax, tiny)  # compiles
@@ -128,10 +128,10 @@ def rounded(difference):
 
 def measure_fits(make, shape, coupling, n_grids):
     """Rows of errors, bounds, calls and seconds of an estimator on grids."""
-    from sklearn_fw.datasets import make_ising_grid
+    from sklearn_fw.datasets import make_ising
 
     fields = [
-        make_ising_grid(shape, coupling=coupling, random_state=seed) for seed in range(n_grids)
+        make_ising("grid", shape, coupling=coupling, random_state=seed) for seed in range(n_grids)
     ]
     quietly(make().fit, fields[0])  # compiles
     return [measure_one(make(), coupling, field, None, None, 1) for field in fields]

@@ -91,7 +91,7 @@ def race_path(name, eps, quick, repeat):
                 estimator_for(model, max_iter=5000), X, y, eps=eps, **options
             )
         row |= {
-            "points": len(path.Cs_), "calls": path.n_oracle_calls_ / len(y), "s": clock.cpu,
+            "points": len(path.values_), "calls": path.n_oracle_calls_ / len(y), "s": clock.cpu,
             "end": path.terminated_by_,
         }  # fmt: skip
         with Clock() as clock:

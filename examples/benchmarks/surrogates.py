@@ -21,7 +21,7 @@ def contenders(loss, gamma):
     from sklearn.linear_model import LogisticRegression, RidgeClassifier
     from sklearn.multiclass import OneVsRestClassifier
 
-    from sklearn_fw.structured import QuadraticSurrogateClassifier
+    from sklearn_fw.surrogates import QuadraticSurrogateClassifier
 
     yield "QuadraticSurrogateClassifier", lambda v: QuadraticSurrogateClassifier(loss, alpha=v)
     yield (
@@ -151,7 +151,7 @@ def calibrate(quick):
     """Errors against closed forms, and seconds for a pair of 32 labels."""
     import numpy as np
 
-    from sklearn_fw.structured import calibration_function, calibration_function_closed_form
+    from sklearn_fw.surrogates import calibration_function, calibration_function_closed_form
 
     eps = np.linspace(0.05, 1.0, 5 if quick else 20)
     rows = []

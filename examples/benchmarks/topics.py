@@ -150,10 +150,10 @@ def starts(report, options):
 
 def measure_drawn(name, seed, n_documents):
     """Error of topics and seconds on documents of known topics."""
-    from sklearn_fw.datasets import make_lda_corpus
+    from sklearn_fw.datasets import make_topic_corpus
     from sklearn_fw.metrics import topic_l1_error
 
-    data = make_lda_corpus(n_documents, 2000, 20, length=100, random_state=seed)
+    data = make_topic_corpus(n_documents, 2000, 20, kind="lda", length=100, random_state=seed)
     compile_all(name, data.X[:50])
     model, seconds, _ = fitted(contenders(20)[name], data.X)
     return topic_l1_error(data.topics, topics_of(model)), seconds
@@ -188,9 +188,9 @@ def drawn(report, options):
 
 def measure_large(n_documents):
     """Seconds, and gigabytes that the fit adds and that there are in all."""
-    from sklearn_fw.datasets import make_gp_corpus
+    from sklearn_fw.datasets import make_topic_corpus
 
-    data = make_gp_corpus(n_documents, 10_000, 50, mean_length=200, random_state=0)
+    data = make_topic_corpus(n_documents, 10_000, 50, random_state=0)
     compile_all(OURS, data.X[:200])
     _, seconds, more = fitted(contenders(50)[OURS], data.X)
     return seconds, more / 1e3, peak_memory() / 1e3

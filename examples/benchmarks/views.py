@@ -7,6 +7,7 @@ names; the code corpus is made of the Python packages that are installed.
 """
 
 import warnings
+from functools import partial
 
 import numpy as np
 from _report import Clock, Repeats, in_child, load_or_skip, main, shown
@@ -27,7 +28,7 @@ PROBLEMS = {
     "counts, 20 features": ("counts", {}),
     "counts, 2 features": ("counts", {
         "n_features": 2, "n_components": 1, "n_private": 2, "shape": 0.1,
-        "mean_length": 100.0, "private_length": 100.0}),
+        "scale": 100.0, "private_scale": 100.0}),
     "counts, under-complete": ("counts", {"n_components": 5, "n_private": 5}),
     "counts, 100 features": ("counts", {
         "n_features": 100, "n_components": 20, "n_private": 100}),
@@ -37,6 +38,7 @@ PROBLEMS = {
         "n_features": 100, "n_components": 20, "n_private": 50}),
     "numbers and counts": ("mixed", {}),
 }  # fmt: skip
+KINDS = {"counts": "discrete", "numbers": "nongaussian", "mixed": "mixed"}
 OURS = "ours"
 # Mean errors of a prototype, written in NumPy after the paper, on other draws of the same recipes.
 EXPECTED = {
@@ -72,9 +74,9 @@ def contenders(kind, n_components, n_private, n_features):
     """Name: estimator, or a function from both views to loadings."""
     from sklearn.cross_decomposition import CCA, PLSCanonical
 
-    from sklearn_fw.decomposition import DiscreteCCA, MixedCCA, NonGaussianCCA
+    from sklearn_fw.decomposition import MultiViewCCA
 
-    cls = {"counts": DiscreteCCA, "numbers": NonGaussianCCA, "mixed": MixedCCA}[kind]
+    cls = partial(MultiViewCCA, kind=KINDS[kind])
     found = {OURS: cls(n_components), "ours, spectral": cls(n_components, algorithm="spectral")}
     if kind == "counts":
         found["ours, jdtm"] = cls(n_components, shear="jdtm")
@@ -133,10 +135,10 @@ def split(components, size):
 
 
 def make(kind, n_samples, seed, settings):
-    from sklearn_fw import datasets
+    from sklearn_fw.datasets import make_two_views
 
-    name = {"counts": "discrete", "numbers": "nongaussian", "mixed": "mixed"}[kind]
-    return getattr(datasets, f"make_{name}_cca")(n_samples, random_state=seed, **settings)
+    settings = {"n_private": 10, "shape": 0.1} | settings if kind == "numbers" else settings
+    return make_two_views(n_samples, kind=KINDS[kind], random_state=seed, **settings)
 
 
 def errors_of(kind, n_samples, settings, n_seeds):
@@ -240,12 +242,12 @@ def mixed(report, options):
 
 def errors_of_settings(name, n_samples, key, values, n_seeds):
     """Mean error and mean held-out R^2 of a model of views for each value of one parameter."""
-    from sklearn_fw.decomposition import DiscreteCCA, MixedCCA, NonGaussianCCA
+    from sklearn_fw.decomposition import MultiViewCCA
     from sklearn_fw.metrics import multiview_l1_error
 
     warnings.simplefilter("ignore")
     kind, settings = PROBLEMS[name]
-    cls = {"counts": DiscreteCCA, "numbers": NonGaussianCCA, "mixed": MixedCCA}[kind]
+    cls = partial(MultiViewCCA, kind=KINDS[kind])
     errors, scores = np.zeros(len(values)), np.zeros(len(values))
     for seed in range(n_seeds):
         data = make(kind, 2 * n_samples, seed, settings)
@@ -334,7 +336,7 @@ def corpus_results(views, n_components, n_words, names):
     """{method: (rank of partners, held-out R^2, seconds, tops)} on the most frequent words."""
     from sklearn.cross_decomposition import CCA, PLSCanonical
 
-    from sklearn_fw.decomposition import DiscreteCCA
+    from sklearn_fw.decomposition import MultiViewCCA
 
     warnings.simplefilter("ignore")
     X, x_words, y, y_words = views
@@ -343,11 +345,11 @@ def corpus_results(views, n_components, n_words, names):
     order = np.random.RandomState(0).permutation(X.shape[0])
     test, train = order[: X.shape[0] // 5], order[X.shape[0] // 5 :]
     makers = {
-        OURS: lambda: DiscreteCCA(n_components, transform_method="lmmse"),
+        OURS: lambda: MultiViewCCA(n_components, kind="discrete", transform_method="lmmse"),
         "CCA": lambda: CCA(n_components),
         "PLSCanonical": lambda: PLSCanonical(n_components),
     }
-    DiscreteCCA(1).fit(X[train[:500]], y[train[:500]])  # compiles
+    MultiViewCCA(1, kind="discrete").fit(X[train[:500]], y[train[:500]])  # compiles
     found = {}
     for name in names:
         model = makers[name]()

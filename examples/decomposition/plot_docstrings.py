@@ -4,9 +4,9 @@ What docstrings say about code
 ==============================
 
 A docstring and the code below it are two views of one function. Both speak of the same things in
-words of their own; style, arithmetic and helpers are private to one view. ``DiscreteCCA`` finds the
-factors that both views share, and for each factor which words of the docstring go with which names
-in the code. Here the functions and classes are those of NumPy, SciPy and scikit-learn.
+words of their own; style, arithmetic and helpers are private to one view. ``MultiViewCCA`` finds
+the factors that both views share, and for each factor which words of the docstring go with which
+names in the code. Here the functions and classes are those of NumPy, SciPy and scikit-learn.
 """
 
 # %%
@@ -25,8 +25,8 @@ import sklearn
 from sklearn.cross_decomposition import CCA
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
-from sklearn_fw.datasets import make_nongaussian_cca
-from sklearn_fw.decomposition import DiscreteCCA, NonGaussianCCA
+from sklearn_fw.datasets import make_two_views
+from sklearn_fw.decomposition import MultiViewCCA
 from sklearn_fw.displays import LoadingDisplay
 from sklearn_fw.metrics import multiview_l1_error
 
@@ -62,7 +62,7 @@ y, names = counts([code for _, code in pairs])
 # Left are words of docstrings, right the names in the code that belong to them. The counts stay
 # sparse.
 
-model = DiscreteCCA(6).fit(X, y)
+model = MultiViewCCA(6, kind="discrete").fit(X, y)
 LoadingDisplay.from_estimator(model, x_names=words, y_names=names)
 plt.show()
 
@@ -74,10 +74,10 @@ plt.show()
 # numbers share ten sources with signs.
 
 sizes = (500, 1000, 2000, 5000, 10_000)
-errors = {"NonGaussianCCA": [], "sklearn CCA": []}
+errors = {"MultiViewCCA": [], "sklearn CCA": []}
 for n_samples in sizes:
-    data = make_nongaussian_cca(n_samples, random_state=0)
-    for name, estimator in (("NonGaussianCCA", NonGaussianCCA(10)), ("sklearn CCA", CCA(10))):
+    data = make_two_views(n_samples, n_private=10, shape=0.1, random_state=0)
+    for name, estimator in (("MultiViewCCA", MultiViewCCA(10)), ("sklearn CCA", CCA(10))):
         estimator.fit(data.X, data.y)
         errors[name].append(
             multiview_l1_error(

@@ -19,13 +19,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.decomposition import LatentDirichletAllocation
 
-from sklearn_fw.datasets import make_gp_corpus
+from sklearn_fw.datasets import make_topic_corpus
 from sklearn_fw.decomposition import DiscreteICA
 from sklearn_fw.displays import ScreeDisplay, TopicDisplay
 from sklearn_fw.metrics import topic_l1_error
 
 SIZES = [250, 500, 1000, 2000]
-corpus = make_gp_corpus(max(SIZES), 200, 6, random_state=0)
+corpus = make_topic_corpus(max(SIZES), 200, 6, random_state=0)
 models = {
     "moments": DiscreteICA(6),
     "moments, then variational": DiscreteICA(6, refine="vi"),

@@ -24,7 +24,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw import TRWMarginals
-from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+from sklearn_fw.datasets import make_ising
 from sklearn_fw.displays import ConvergenceDisplay
 from sklearn_fw.random_fields import (
     ExactMarginals,
@@ -38,7 +38,7 @@ from sklearn_fw.random_fields import (
 warnings.simplefilter("ignore", ConvergenceWarning)  # loopy messages that never come to rest
 
 shape = (6, 6)
-mrf = make_ising_grid(shape, coupling=4.0, random_state=2)
+mrf = make_ising("grid", shape, coupling=4.0, random_state=2)
 exact = ExactMarginals().fit(mrf)
 trw = TRWMarginals("elimination").fit(mrf)  # by itself it would sum up, too
 loopy = LoopyBPMarginals().fit(mrf)
@@ -110,7 +110,7 @@ errors = {name: np.zeros((len(couplings), 6)) for name in methods}
 slack = {name: np.zeros((len(couplings), 6)) for name in methods}
 for i, coupling in enumerate(couplings):
     for seed in range(6):
-        mrf = make_ising_clique(10, coupling=coupling, random_state=seed)
+        mrf = make_ising("clique", 10, coupling=coupling, random_state=seed)
         truth = ExactMarginals().fit(mrf)
         for name, method in methods.items():
             method.fit(mrf)

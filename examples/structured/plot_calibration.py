@@ -12,7 +12,7 @@ choice, above the level where it is consistent.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from sklearn_fw.structured import (
+from sklearn_fw.surrogates import (
     calibration_function,
     calibration_function_closed_form,
     consistency_level,

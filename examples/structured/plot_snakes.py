@@ -19,12 +19,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from sklearn_fw import StructuredSVM
-from sklearn_fw.datasets import make_snakes, snake_graphs
+from sklearn_fw.datasets import make_snakes
 from sklearn_fw.metrics import node_accuracy
 
 LENGTH = 7
-X, y, X_test, y_test = make_snakes(100, LENGTH, 60, random_state=1, return_X_y=True)
-labels, labels_test = ([own.ravel() for own in part] for part in (y, y_test))
+DRAW = {"n_samples": 100, "length": LENGTH, "n_test": 60, "random_state": 1, "return_X_y": True}
+_, _, X_test, y_test = make_snakes(**DRAW)
 
 # %%
 # Three models
@@ -38,11 +38,11 @@ def without_edges(graphs):
     return [(nodes, np.empty((0, 2), int)) for nodes, _ in graphs]
 
 
-plain, plain_test = snake_graphs(X, edge_features=False), snake_graphs(X_test, edge_features=False)
+plain, labels, plain_test, labels_test = make_snakes(form="graph", **DRAW)
 sets = {
     "nodes alone": (without_edges(plain), without_edges(plain_test)),
     "directions": (plain, plain_test),
-    "features of edges": (snake_graphs(X), snake_graphs(X_test)),
+    "features of edges": make_snakes(form="edge_features", **DRAW)[::2],
 }
 found = {}
 for name, (graphs, graphs_test) in sets.items():

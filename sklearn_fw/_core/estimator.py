@@ -5,6 +5,8 @@ import inspect
 
 from sklearn.base import BaseEstimator
 
+from .parameters import check_parameters
+
 FITS = "fit", "fit_predict", "fit_transform", "partial_fit"
 
 
@@ -28,6 +30,7 @@ class Estimator(BaseEstimator):
 def _all_or_nothing(method):
     @functools.wraps(method)
     def fit(self, *args, **kwargs):
+        check_parameters(self)
         before = vars(self).copy()
         try:
             return method(self, *args, **kwargs)

@@ -31,10 +31,11 @@ def n_threads(n_jobs):
 
 def n_workers(n_jobs):
     """Workers of joblib, with the name of the parameter in errors."""
-    return effective_n_jobs(_checked(n_jobs))
+    return effective_n_jobs(check_n_jobs(n_jobs))
 
 
-def _checked(n_jobs):
+def check_n_jobs(n_jobs):
+    """None or a number of workers, negative for all but so many."""
     if n_jobs is None:
         return None
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
@@ -56,7 +57,7 @@ def parallel(n_jobs, prefer=None, require=None):
 
     Where joblib uses processes or machines, their number is the user's and joblib's affair.
     """
-    n_jobs = n_threads(n_jobs) if shares_memory(prefer, require) else _checked(n_jobs)
+    n_jobs = n_threads(n_jobs) if shares_memory(prefer, require) else check_n_jobs(n_jobs)
     return Parallel(n_jobs=n_jobs, prefer=prefer, require=require)
 
 

@@ -1,5 +1,6 @@
 """Column files of the CoNLL shared tasks."""
 
+import re
 from numbers import Integral
 from pathlib import Path
 
@@ -7,11 +8,10 @@ import numpy as np
 from sklearn.datasets import get_data_home
 from sklearn.utils import Bunch
 
-from .._core.files import check_path, damage, name_of, read_bytes, without_mark
+from .._core.files import check_path, damage, name_of, read_bytes, to_text
 from .._core.packed import Packed
-from .._core.validation import check_flag, check_integer, check_not_negative
-from ._fetch import Remote, fetch
-from ._files import Origin, find_file
+from .._core.validation import check_flag
+from ._files import Origin, Remote, fetch, find_file
 
 DESCR = """\
 CoNLL-2000 chunking
@@ -41,9 +41,10 @@ publishers and is not part of this package.""",
         "test.txt": _SHA256["test"],
         "conll2000.zip": "01e65164f268366e7caa0db92332a1955d081908c87016e2c7640c3c5279b7cd",
     },
-    help="nothing is downloaded here, fetch_conll2000() does that",
+    help="nothing is downloaded without download=True",
 )
 ASCII = b"\t\n" + bytes(range(32, 127))  # what every encoding of a column file must leave as it is
+SPACES = " \t\f\v\r"  # between columns: words may hold other kinds of space
 # Files may be packed anew at any time, so what is inside is checked.
 _REMOTE = {
     part: Remote(
@@ -99,23 +100,32 @@ def load_conll(
            ['runs', 'B-VP']], dtype=object)
     """
     _check_encoding(encoding)
-    separator = None if separator is None else _encode(separator, "separator", encoding)
-    starts = None if comment is None else _encode_all(comment, encoding)
+    if separator is not None:
+        _check_text(separator, "separator")
+    starts = (comment,) if isinstance(comment, str) else comment
+    if starts is not None:
+        if not isinstance(starts, tuple | list) or not starts:
+            raise ValueError(f"comment must be text, a tuple of texts, or None, got {comment!r}")
+        starts = tuple(_check_text(start, "comment") for start in starts)
     columns = None if columns is None else _check_columns(columns)
-    content = read_bytes(source, member)
-    file = name_of(source)
-    content = without_mark(content, file, encoding)
-    # Bytes split at ASCII white space only: words may hold other kinds of space.
-    lines = content.split(b"\n")
-    if b"\r" in content:
-        lines = _without_returns(lines, file)
-    fields, offsets, n_columns = [], [0], None
+    content, file = read_bytes(source, member), name_of(source)
+    lines = to_text(content, file, encoding).split("\n")
+    spaces, texts = re.compile(f"[{SPACES}]+"), {}  # each distinct field is stored once
+    rows, offsets, n_columns = [], [0], None
     for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            if offsets[-1] < len(fields):
-                offsets.append(len(fields))
+        line = line.rstrip("\r")
+        if "\r" in line:
+            raise damage(
+                file,
+                "holds a carriage return before its end: write the file with lines that end with a "
+                "line feed",
+                line=number,
+            )
+        if not line.strip(SPACES):
+            if offsets[-1] < len(rows):
+                offsets.append(len(rows))
         elif starts is None or not line.startswith(starts):
-            row = line.split(separator)
+            row = line.split(separator) if separator else spaces.split(line.strip(SPACES))
             n_columns = n_columns or len(row)
             if len(row) != n_columns:
                 raise damage(
@@ -124,24 +134,14 @@ def load_conll(
                     "and comment",
                     line=number,
                 )
-            fields.append(row)
-    if not fields:
+            rows.append([texts.setdefault(field, field) for field in row])
+    if not rows:
         raise damage(file, "the file holds no token")
-    if offsets[-1] < len(fields):
-        offsets.append(len(fields))
-    text = {}  # each distinct field is decoded once and shared by all its tokens
-    values = np.empty((len(fields), n_columns), dtype=object)
-    for k, column in enumerate(zip(*fields)):
-        for field in set(column) - text.keys():
-            try:
-                text[field] = field.decode(encoding)
-            except UnicodeDecodeError as error:
-                line = next((n for n, line in enumerate(lines, start=1) if field in line), None)
-                raise damage(file, f"is not in {encoding}: {error.reason}", line=line) from None
-        values[:, k] = list(map(text.__getitem__, column))
+    if offsets[-1] < len(rows):
+        offsets.append(len(rows))
+    values = np.array(rows, dtype=object)
     if columns is not None:
-        wrong = [c for c in columns if not -n_columns <= c < n_columns]
-        if wrong:
+        if not all(-n_columns <= c < n_columns for c in columns):
             raise ValueError(
                 f"columns must name some of the {n_columns} columns of {file} by integers, got "
                 f"{columns}"
@@ -150,15 +150,20 @@ def load_conll(
     return Packed(values, np.array(offsets, dtype=np.int64))
 
 
-def load_conll2000(data_home=None, *, return_X_y=False):
-    """Load the chunking task of CoNLL-2000 from files you have.
+def load_conll2000(data_home=None, *, download=False, return_X_y=False):
+    """Load the chunking task of CoNLL-2000 from files you have, or download them once.
 
     Parameters
     ----------
     data_home : str or path-like, default=None
-        Folder with ``conll2000.zip``, or with ``train.txt`` and ``test.txt`` (or both
-        with ``.gz``), there or in its sub-folder ``conll2000``.  ``None`` means the
-        folder named by the environment variable ``SKLEARN_FW_DATA``.
+        Folder with ``conll2000.zip``, or with ``train.txt`` and ``test.txt`` (or both with
+        ``.gz``), there or in its sub-folder ``conll2000``. ``None`` means the folder named by the
+        environment variable ``SKLEARN_FW_DATA``, with ``download`` that of
+        ``sklearn.datasets.get_data_home()``.
+    download : bool, default=False
+        Whether ``train.txt.gz`` and ``test.txt.gz``, 3.5 MB of text, are downloaded to the
+        sub-folder ``conll2000`` where they are absent or damaged. What is loaded then has known
+        SHA-256.
     return_X_y : bool, default=False
         If True, return four ``Packed`` instead of a ``Bunch``.
 
@@ -178,12 +183,19 @@ def load_conll2000(data_home=None, *, return_X_y=False):
     ------
     FileNotFoundError
         When a file is absent; the message lists the names that were looked for.
+    OSError
+        When a file cannot be downloaded, or is not what was expected: nothing is stored then.
 
     See Also
     --------
-    fetch_conll2000 : Downloads them first.
     load_conll : Any other column file.
     sklearn_fw.preprocessing.ChunkingFeatures : Features of such sentences.
+
+    Notes
+    -----
+    A broken connection is tried again three times. Progress is reported by the logger
+    ``"sklearn_fw"`` at level INFO. A file is checked in a temporary folder and only then moved to
+    its place, so several processes may download at once.
 
     References
     ----------
@@ -198,92 +210,17 @@ def load_conll2000(data_home=None, *, return_X_y=False):
     (8936, array(['B-NP', 'B-PP', 'B-NP'], dtype='<U7'))
     """
     check_flag(return_X_y, "return_X_y")
-    paths = {}
-    for part in _REMOTE:
-        names = ["conll2000.zip", f"{part}.txt", f"{part}.txt.gz"]
-        names = [folder + name for folder in ("conll2000/", "") for name in names]
-        what = f"CoNLL-2000 ({part} sentences)"
-        paths[part] = find_file(data_home, names, what=what, origin=ORIGIN)
-    return _read_conll2000(paths, return_X_y)
-
-
-def fetch_conll2000(
-    data_home=None, *, download_if_missing=True, n_retries=3, delay=1.0, return_X_y=False
-):
-    """Load the chunking task of CoNLL-2000, downloaded once if it is not there yet.
-
-    Choose it for real sentences without looking for files; 3.5 MB of text. What is loaded is
-    checked against known SHA-256, also when it comes from the folder.
-
-    Parameters
-    ----------
-    data_home : str or path-like, default=None
-        Folder of downloaded data, as in scikit-learn; ``None`` means
-        ``sklearn.datasets.get_data_home()``. The files are stored in its sub-folder
-        ``conll2000``.
-    download_if_missing : bool, default=True
-        If False, raise an error instead of downloading.
-    n_retries : int, default=3
-        How often to try again when the connection fails or breaks; 0 means never.
-    delay : float, default=1.0
-        Seconds between two tries.
-    return_X_y : bool, default=False
-        If True, return four ``Packed`` instead of a ``Bunch``.
-
-    Returns
-    -------
-    Bunch or X_train, y_train, X_test, y_test
-        The same as of `load_conll2000`.
-
-    Raises
-    ------
-    OSError
-        When a file is absent or damaged and must not be downloaded, when it cannot be
-        downloaded, or when what came is not what was expected. Nothing half-written or
-        unchecked is left behind.
-
-    See Also
-    --------
-    load_conll2000 : The same from files that you have.
-
-    Notes
-    -----
-    Progress is reported by the logger ``"sklearn_fw"`` at level INFO. A file is written to a
-    temporary folder, checked, and only then moved to its place, so several processes may
-    call this at once.
-
-    References
-    ----------
-    .. [1] Tjong Kim Sang and Buchholz, Introduction to the CoNLL-2000 shared task:
-       chunking, CoNLL 2000.
-
-    Examples
-    --------
-    >>> from sklearn_fw.datasets import fetch_conll2000
-    >>> chunks = fetch_conll2000()  # doctest: +SKIP
-    >>> len(chunks.X_train)  # doctest: +SKIP
-    8936
-    """
-    check_integer(n_retries, "n_retries", 0)
-    check_not_negative(delay, "delay")
-    check_flag(download_if_missing, "download_if_missing")
-    check_flag(return_X_y, "return_X_y")
-    home = None if data_home is None else check_path(data_home, "data_home")
-    folder = Path(get_data_home(home)) / "conll2000"
-    paths = {
-        part: fetch(
-            remote,
-            folder,
-            download_if_missing=download_if_missing,
-            n_retries=n_retries,
-            delay=delay,
-        )
-        for part, remote in _REMOTE.items()
-    }
-    return _read_conll2000(paths, return_X_y)
-
-
-def _read_conll2000(paths, return_X_y):
+    if check_flag(download, "download"):
+        home = None if data_home is None else check_path(data_home, "data_home")
+        folder = Path(get_data_home(home)) / "conll2000"
+        paths = {part: fetch(remote, folder) for part, remote in _REMOTE.items()}
+    else:
+        paths = {}
+        for part in _REMOTE:
+            names = ["conll2000.zip", f"{part}.txt", f"{part}.txt.gz"]
+            names = [folder + name for folder in ("conll2000/", "") for name in names]
+            what = f"CoNLL-2000 ({part} sentences)"
+            paths[part] = find_file(data_home, names, what=what, origin=ORIGIN)
     parts = []
     for part, path in paths.items():
         member = f"conll2000/{part}.txt" if path.suffix == ".zip" else None
@@ -318,33 +255,10 @@ def _check_encoding(encoding):
         )
 
 
-def _encode(text, name, encoding):
+def _check_text(text, name):
     if not isinstance(text, str) or not text:
         raise ValueError(f"{name} must be text that is not empty, got {text!r}")
-    try:
-        return text.encode("utf-8" if encoding.lower() == "utf-8-sig" else encoding)
-    except UnicodeEncodeError as error:
-        raise ValueError(f"{name}={text!r} does not exist in {encoding}: {error.reason}") from None
-
-
-def _encode_all(comment, encoding):
-    comment = (comment,) if isinstance(comment, str) else comment
-    if not isinstance(comment, tuple | list) or not comment:
-        raise ValueError(f"comment must be text, a tuple of texts, or None, got {comment!r}")
-    return tuple(_encode(start, "comment", encoding) for start in comment)
-
-
-def _without_returns(lines, file):
-    lines = [line.rstrip(b"\r") for line in lines]
-    number = next((n for n, line in enumerate(lines, start=1) if b"\r" in line), None)
-    if number is not None:
-        raise damage(
-            file,
-            "holds a carriage return before its end: write the file with lines that end with a "
-            "line feed",
-            line=number,
-        )
-    return lines
+    return text
 
 
 def _check_columns(columns):

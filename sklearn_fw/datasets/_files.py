@@ -1,12 +1,28 @@
-"""Where the files of the user are, and where they come from."""
+"""Files of the user: where they are, where they come from, and downloads of them.
 
+A download is checked, then moved to its place, so that nothing half-written is ever seen.
+"""
+
+import hashlib
+import http.client
+import logging
 import os
+import tempfile
+import time
+import urllib.error
+import urllib.request
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
-from .._core.files import check_path
+from .._core.files import check_path, gzip_chunks
+
+logger = logging.getLogger("sklearn_fw")
 
 VARIABLE = "SKLEARN_FW_DATA"
+CHUNK = 1 << 16
+TIMEOUT = 30.0  # seconds without any answer
+N_RETRIES, DELAY = 3, 1.0  # further tries after a connection that failed, and seconds between them
 
 
 class Origin(NamedTuple):
@@ -59,3 +75,96 @@ def find_file(data_home, names, *, what, origin=None):
         f"{home} holds no file of {what}: looked for {wanted}; put one of them there or pass "
         f"another data_home=; {advice}"
     )
+
+
+class Remote(NamedTuple):
+    """A gzip file that can be downloaded; size and SHA-256 are those of what is inside."""
+
+    address: str
+    size: int
+    sha256: str
+
+
+class _Broken(Exception):
+    """The connection failed or ended too early: trying again may help."""
+
+
+def fetch(remote, folder):
+    """The path of a file in the folder, downloaded first if it is not there or damaged."""
+    path = folder / remote.address.rpartition("/")[2]
+    if path.is_file():
+        fault = _fault(path, remote)
+        if fault is None:
+            return path
+        logger.warning("%s %s: it is downloaded again", path, fault)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix="download-") as temporary:
+        fresh = Path(temporary) / path.name
+        for left in range(N_RETRIES, -1, -1):
+            try:
+                _download(remote.address, fresh, remote.size)
+                break
+            except _Broken as error:
+                if not left:
+                    raise OSError(
+                        f"could not download {remote.address}: {error}; get it in another way and "
+                        f"put it into {folder}"
+                    ) from error
+                logger.warning("%s: %s; trying again in %g s", remote.address, error, DELAY)
+                time.sleep(DELAY)
+        fault = _fault(fresh, remote)
+        if fault is not None:
+            raise OSError(f"what {remote.address} sent {fault}; nothing was stored")
+        os.replace(fresh, path)
+    return path
+
+
+def _download(address, path, limit):
+    """Write what the address sends, at most ``limit`` bytes, and report every quarter."""
+    try:
+        with urllib.request.urlopen(address, timeout=TIMEOUT) as answer, path.open("wb") as file:
+            length = answer.headers.get("Content-Length")
+            length = int(length) if length and length.isdigit() else None
+            logger.info("downloading %s (%s bytes)", address, length or "?")
+            received, reported = 0, 0
+            while chunk := answer.read(CHUNK):
+                file.write(chunk)
+                received += len(chunk)
+                if received > limit:
+                    raise OSError(f"{address} sends more than the {limit} bytes that were expected")
+                if length and (quarter := 4 * received // length) > reported:
+                    reported = quarter
+                    logger.info("%s: %d %%", path.name, 25 * quarter)
+    except urllib.error.HTTPError as error:
+        error.close()  # it is the answer, too
+        if error.code >= 500:
+            raise _Broken(str(error)) from error
+        raise OSError(f"could not download {address}: {error}") from error
+    except (
+        urllib.error.URLError,
+        http.client.HTTPException,
+        ConnectionError,
+        TimeoutError,
+    ) as error:
+        raise _Broken(str(error) or repr(error)) from error
+    if length is not None and received < length:
+        raise _Broken(f"the connection ended after {received} of {length} bytes")
+
+
+def _fault(path, remote):
+    """What is wrong with a file, or None."""
+    digest, size = hashlib.sha256(), 0
+    try:
+        # A damaged or hostile file may unpack to anything: read no more than is needed to tell.
+        for chunk in gzip_chunks(path):
+            digest.update(chunk)
+            size += len(chunk)
+            if size > remote.size:
+                break
+    except ValueError as error:
+        return str(error).removeprefix(f"{path}: ")
+    if size > remote.size:
+        return f"holds more than the {remote.size} bytes that were expected"
+    if digest.hexdigest() != remote.sha256:
+        return f"holds text with SHA-256 {digest.hexdigest()}, expected {remote.sha256}"
+    return None

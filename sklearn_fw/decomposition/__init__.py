@@ -4,20 +4,16 @@ from ._chib import chib_log_likelihood
 from ._diagonalization import (
     JointDiagonalization,
     joint_diagonalize,
-    joint_diagonalize_similarity,
     tensor_power_method,
 )
 from ._discrete_ica import DiscreteICA
-from ._views import DiscreteCCA, MixedCCA, NonGaussianCCA
+from ._multi_view import MultiViewCCA
 
 __all__ = [
-    "DiscreteCCA",
     "DiscreteICA",
     "JointDiagonalization",
-    "MixedCCA",
-    "NonGaussianCCA",
+    "MultiViewCCA",
     "chib_log_likelihood",
     "joint_diagonalize",
-    "joint_diagonalize_similarity",
     "tensor_power_method",
 ]

@@ -45,84 +45,27 @@ class JointDiagonalization(NamedTuple):
     n_iter: int
 
 
-def joint_diagonalize(matrices, *, tol=1e-8, max_iter=100):
-    """Orthonormal basis in which several symmetric matrices are as diagonal as possible.
+def joint_diagonalize(matrices, *, shear=None, tol=1e-8, max_iter=100):
+    """Basis in which several matrices are as diagonal as possible.
 
-    Minimises the sum of squares of the entries beside the diagonals of ``V.T @ B_p @ V`` over
-    orthonormal V, by Jacobi rotations that start from the identity. For one matrix it gives its
-    eigenvectors.
-
-    Parameters
-    ----------
-    matrices : array-like of shape (P, K, K)
-        Symmetric matrices.
-    tol : float, default=1e-8
-        A sweep in which all rotations have a sine of at most this is the last.
-    max_iter : int, default=100
-        Largest number of sweeps over all pairs of coordinates.
-
-    Returns
-    -------
-    result : JointDiagonalization
-        ``basis``, ``diagonals``, ``off_diagonality`` and ``n_iter``.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When ``max_iter`` sweeps were too few.
-
-    See Also
-    --------
-    joint_diagonalize_similarity : Matrices that are not symmetric.
-    tensor_power_method : A symmetric tensor.
-
-    Notes
-    -----
-    A sweep costs 12 K^3 P operations; 5 to 10 are usual.
-
-    References
-    ----------
-    .. [1] J.-F. Cardoso, A. Souloumiac, "Jacobi angles for simultaneous diagonalization", SIAM
-       Journal on Matrix Analysis and Applications 17, 1996. doi:10.1137/S0895479893259546
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn_fw.decomposition import joint_diagonalize
-    >>> turn = np.array([[0.6, -0.8], [0.8, 0.6]])
-    >>> matrices = [turn @ np.diag(d) @ turn.T for d in ([3.0, 1.0], [1.0, 2.0])]
-    >>> result = joint_diagonalize(matrices)
-    >>> bool(result.off_diagonality < 1e-15), np.sort(result.diagonals, axis=1).round(6).tolist()
-    (True, [[1.0, 3.0], [1.0, 2.0]])
-    """
-    matrices = _check_matrices(matrices)
-    turned = matrices.transpose(0, 2, 1)
-    if not np.allclose(matrices, turned, rtol=0.0, atol=1e-8 * np.max(np.abs(matrices))):
-        raise ValueError(
-            "matrices must be symmetric; joint_diagonalize_similarity takes others, and "
-            "(matrices + matrices.transpose(0, 2, 1)) / 2 leaves the symmetric part"
-        )
-    return jacobi((matrices + turned) / 2.0, "orthogonal", tol, max_iter)
-
-
-def joint_diagonalize_similarity(matrices, *, shear="normality", tol=1e-8, max_iter=100):
-    """Basis Q in which the similar matrices ``inv(Q) @ B_p @ Q`` are as diagonal as possible.
-
-    The matrices are those of one unknown basis, ``B_p = Q @ diag(d_p) @ inv(Q)`` and noise. Pairs
-    of coordinates are sheared, towards matrices that commute with their transposes, and rotated,
-    towards diagonal ones, in turns that start from the identity.
+    Without ``shear`` matrices are symmetric and the basis V is orthonormal: Jacobi rotations that
+    start from the identity minimize the sum of squares of the entries beside the diagonals of
+    ``V.T @ B_p @ V`` [1]_. With it they are those of one unknown basis, ``B_p = Q @ diag(d_p) @
+    inv(Q)`` and noise: pairs of coordinates are sheared, towards matrices that commute with their
+    transposes, and rotated, towards diagonal ``inv(Q) @ B_p @ Q``, in turns. For one matrix both
+    give its eigenvectors.
 
     Parameters
     ----------
     matrices : array-like of shape (P, K, K)
-        Matrices, not symmetric in general.
-    shear : {"normality", "jdtm", "shrt", "just"}, default="normality"
+        Matrices, symmetric without ``shear``.
+    shear : {None, "normality", "jdtm", "shrt", "just"}, default=None
         How the shear of a pair is found: by the smallest sum of squares of all entries
         ("normality", which never increases it), by one Newton step for that sum ("shrt"), by the
         sum beside the diagonals ("just"), or by the entries of the pair alone ("jdtm", that of
-        [3]_, which may go round in circles where noise is strong).
+        [4]_, which may go round in circles where noise is strong).
     tol : float, default=1e-8
-        A sweep in which all shears and rotations have a sine (hyperbolic of shears) of at most this
+        A sweep in which all rotations and shears have a sine (hyperbolic of shears) of at most this
         is the last.
     max_iter : int, default=100
         Largest number of sweeps over all pairs of coordinates.
@@ -130,7 +73,8 @@ def joint_diagonalize_similarity(matrices, *, shear="normality", tol=1e-8, max_i
     Returns
     -------
     result : JointDiagonalization
-        ``basis`` (of any column norms), ``diagonals``, ``off_diagonality`` and ``n_iter``.
+        ``basis`` (with shears of any column norms), ``diagonals``, ``off_diagonality`` and
+        ``n_iter``.
 
     Warns
     -----
@@ -139,43 +83,51 @@ def joint_diagonalize_similarity(matrices, *, shear="normality", tol=1e-8, max_i
 
     See Also
     --------
-    joint_diagonalize : Symmetric matrices and orthonormal bases.
+    tensor_power_method : A symmetric tensor.
 
     Notes
     -----
-    A sweep costs 12 K^3 P operations, with shears other than "jdtm" 18 K^3 P. Matrices without a
-    common real basis, such as rotations of the plane, leave ``off_diagonality`` large.
+    A sweep costs 12 K^3 P operations, with shears other than "jdtm" 18 K^3 P; 5 to 10 are usual.
+    Matrices without a common real basis, such as rotations of the plane, leave ``off_diagonality``
+    large.
 
     References
     ----------
-    .. [1] T. Fu, X. Gao, "Simultaneous diagonalization with similarity transformation for
+    .. [1] J.-F. Cardoso, A. Souloumiac, "Jacobi angles for simultaneous diagonalization", SIAM
+       Journal on Matrix Analysis and Applications 17, 1996. doi:10.1137/S0895479893259546
+    .. [2] T. Fu, X. Gao, "Simultaneous diagonalization with similarity transformation for
        non-defective matrices", ICASSP 2006.
-    .. [2] R. Iferroudjen, K. Abed Meraim, A. Belouchrani, "A new Jacobi-like method for joint
+    .. [3] R. Iferroudjen, K. Abed Meraim, A. Belouchrani, "A new Jacobi-like method for joint
        diagonalization of arbitrary non-defective matrices", Applied Mathematics and Computation
        211, 2009.
-    .. [3] A. Podosinnikova, F. Bach, S. Lacoste-Julien, "Beyond CCA: moment matching for multi-view
+    .. [4] A. Podosinnikova, F. Bach, S. Lacoste-Julien, "Beyond CCA: moment matching for multi-view
        models", ICML 2016: appendix on non-orthogonal joint diagonalization.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_fw.decomposition import joint_diagonalize_similarity
+    >>> from sklearn_fw.decomposition import joint_diagonalize
     >>> basis = np.array([[1.0, 0.5], [0.0, 1.0]])
     >>> matrices = [basis @ np.diag(d) @ np.linalg.inv(basis) for d in ([3.0, 1.0], [1.0, 2.0])]
-    >>> result = joint_diagonalize_similarity(matrices)
+    >>> result = joint_diagonalize(matrices, shear="normality")
     >>> bool(result.off_diagonality < 1e-15), np.sort(result.diagonals, axis=1).round(6).tolist()
     (True, [[1.0, 3.0], [1.0, 2.0]])
     """
-    check_choice(shear, "shear", SHEARS)
-    return jacobi(_check_matrices(matrices), shear, tol, max_iter)
-
-
-def _check_matrices(matrices):
+    if shear is not None:
+        check_choice(shear, "shear", SHEARS, "None")
     matrices = check_array_of_numbers(matrices, "matrices")
     check_magnitude(matrices, "matrices")
     if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
         raise ValueError(f"matrices must have shape (P, K, K), got {matrices.shape}")
-    return matrices
+    if shear is None:
+        turned = matrices.transpose(0, 2, 1)
+        if not np.allclose(matrices, turned, rtol=0.0, atol=1e-8 * np.max(np.abs(matrices))):
+            raise ValueError(
+                'matrices must be symmetric; shear="normality" takes others, and '
+                "(matrices + matrices.transpose(0, 2, 1)) / 2 leaves the symmetric part"
+            )
+        matrices, shear = (matrices + turned) / 2.0, "orthogonal"
+    return jacobi(matrices, shear, tol, max_iter)
 
 
 def jacobi(matrices, shear, tol=1e-8, max_iter=100):

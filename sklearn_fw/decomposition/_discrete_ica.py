@@ -158,7 +158,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     See Also
     --------
     sklearn.decomposition.LatentDirichletAllocation : Variational, from a random start.
-    sklearn_fw.datasets.make_gp_corpus : Corpora of the model.
+    sklearn_fw.datasets.make_topic_corpus : Corpora of the model.
 
     Notes
     -----
@@ -182,10 +182,10 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     Examples
     --------
-    >>> from sklearn_fw.datasets import make_gp_corpus
+    >>> from sklearn_fw.datasets import make_topic_corpus
     >>> from sklearn_fw.decomposition import DiscreteICA
     >>> from sklearn_fw.metrics import topic_l1_error
-    >>> data = make_gp_corpus(2000, 50, 3, random_state=0)
+    >>> data = make_topic_corpus(2000, 50, 3, random_state=0)
     >>> model = DiscreteICA(3).fit(data.X)
     >>> topic_l1_error(data.topics, model.components_) < 0.05
     True

@@ -1,4 +1,4 @@
-"""What the models of two views have in common."""
+"""Shared factors of two views by moments."""
 
 from typing import NamedTuple
 
@@ -23,13 +23,15 @@ from .._core.validation import (
     check_random_state,
     check_sample_weight,
     is_auto,
+    is_named,
 )
 from .._core.warnings import warn
 from ._cross_moments import CrossMoments, Whitening, generalized_points, solve_within
 from ._diagonalization import SHEARS, JointDiagonalization, jacobi
-from ._pairs import check_view, pairs_of
-from ._rows import is_batches
+from ._rows import check_view, is_batches, pairs_of
 
+# Which views of a kind hold counts.
+COUNTS = {"nongaussian": (False, False), "mixed": (False, True), "discrete": (True, True)}
 MUCH_NEGATIVE_MASS = 0.45
 COLUMNS = 256  # of a sparse view that are scored together
 
@@ -75,17 +77,136 @@ class MultiViewCCA(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiOutputMixin, RegressorMixin,
     Estimator,
 ):  # fmt: skip
-    """Loadings of two views by moments; `_counts` says which of them hold counts."""
+    """Shared factors of two views, with loadings that are unique.
 
-    _counts = False, False
-    _auto_moments = "generalized"
+    The views are ``x = D1 a + e1`` and ``y = D2 a + e2`` with independent sources a_k that the
+    views share and noise e1, e2 of their own; a view of counts has Poisson numbers of these means.
+    Columns k of D1 and of D2 belong together: the words of one topic in two languages. The
+    cross-covariance whitens; moments of higher order across the views are then similar to diagonal
+    matrices in one common basis. `sklearn.cross_decomposition.CCA` finds the space of the loadings,
+    this the loadings.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of shared factors K, at most the number of columns of each view.
+    kind : {"nongaussian", "discrete", "mixed"}, default="nongaussian"
+        Real numbers in both views, of which at most one source is Gaussian; counts in both; or real
+        numbers in X and counts in y.
+    moments : {"auto", "cumulant", "generalized"}, default="auto"
+        What is diagonal in the loadings: third cumulants across the views, which skewed sources
+        have, or covariances under exponential weights. "auto" takes cumulants for ``"discrete"``.
+    points : {"auto", "one_sided", "symmetric", "both"}, default="auto"
+        Where generalized covariances are taken: at points t; at t and -t with the mean of both,
+        for symmetric sources; or at t and -t apart. "auto" takes points t for ``"discrete"``, else
+        the odd or the even part of both points, whichever is the more nearly diagonal.
+    delta : float, default=0.1
+        Standard deviation of the exponents ``t @ x``, from 0.0001 to 10.
+    algorithm : {"nojd", "spectral"}, default="nojd"
+        Joint diagonalization of all targets, or the eigenvectors of one random combination of them,
+        which is less accurate.
+    shear : {"normality", "jdtm", "shrt", "just"}, default="normality"
+        How the joint diagonalization shears, see `joint_diagonalize`.
+    tol : float, default=1e-8
+        Largest sine of the last sweep of the joint diagonalization.
+    max_iter : int, default=100
+        Largest number of its sweeps.
+    transform_method : {"unmixing", "lmmse"}, default="unmixing"
+        Scores by inverting loadings, which keeps the noise of the view and needs no shrinking; or
+        best linear estimates of the sources of the other view.
+    ridge : float or "auto", default="auto"
+        Fraction of the mean variance of a column that is added to all variances before estimates
+        are formed; "auto" is the number of columns over that of samples, at least 0.001.
+    batch_size : int, default=4096
+        Rows that are processed together.
+    random_state : int, RandomState instance or None, default=None
+        Source of the combination of ``algorithm="spectral"``.
+
+    Attributes
+    ----------
+    x_loadings_ : ndarray of shape (n_features, n_components)
+        Loadings of the first view, columns of unit l1 norm, the largest covariance first.
+    y_loadings_ : ndarray of shape (n_targets, n_components)
+        Those of the second view; loadings of counts are not negative.
+    x_mixing_, y_mixing_ : ndarray of shape (n_features or n_targets, n_components)
+        Loadings before negative entries of counts are cut.
+    x_weights_, y_weights_ : ndarray of shape (n_features or n_targets, n_components)
+        Singular vectors of the cross-covariance: they span the loadings.
+    x_rotations_, y_rotations_ : ndarray of shape (n_features or n_targets, n_components)
+        From a centred view to unmixed scores: ``x_rotations_.T @ x_mixing_`` is the identity.
+    coef_ : ndarray of shape (n_targets, n_features)
+        Coefficients of `predict`, formed when asked for.
+    intercept_ : ndarray of shape (n_targets,)
+        Mean of the second view: `predict` centres X.
+    source_variance_ : ndarray of shape (n_components,)
+        Covariances of the sources as the two views scale them.
+    singular_values_ : ndarray of shape (at least n_components,)
+        Largest singular values of the cross-covariance; all for views of up to 200 columns.
+    negative_mass_ : ndarray of shape (n_components,)
+        Fraction of the absolute loadings of counts that was negative, the larger of the views:
+        near 0 where the model fits, one half for noise; 0 without counts.
+    off_diagonality_ : float
+        Fraction of the squares of the targets beside the diagonals.
+    x_mean_, y_mean_ : ndarray of shape (n_features or n_targets,)
+        Means of the views.
+    n_iter_ : int
+        Sweeps of the joint diagonalization.
+    n_features_in_ : int
+        Number of columns of the first view.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of columns, where X had text as names.
+
+    Warns
+    -----
+    UserWarning
+        When loadings have much negative mass, or exponential weights leave few rows with a say.
+    ConvergenceWarning
+        When ``max_iter`` sweeps were too few.
+
+    See Also
+    --------
+    DiscreteICA : Topics of one view.
+    sklearn.cross_decomposition.CCA : Loadings up to an invertible matrix, and real numbers.
+
+    Notes
+    -----
+    Loadings are unique up to their order and scale if at most one source is Gaussian. Noise may
+    have any distribution and covariance within a view, but must not be shared by the views: nothing
+    detects that. Components of one factor have one sign in common, by which those of counts, or
+    the largest entry of the first view, are positive.
+
+    A fit costs O(nnz K) for whitened rows and O(N K^3) for cumulants, O((nnz + N K) K^2) for
+    generalized covariances; memory is O(batch_size K + M K + K^3), and sparse views stay sparse.
+    Estimates of sources come from conjugate gradients where a view has more than 200 columns.
+    Singular vectors come from a dense decomposition, or by Lanczos, not from the sketch of the
+    paper's appendix, which does not return them; its D2 lacks a transpose.
+
+    References
+    ----------
+    .. [1] A. Podosinnikova, F. Bach, S. Lacoste-Julien, "Beyond CCA: moment matching for multi-view
+       models", ICML 2016: discrete, non-Gaussian and mixed CCA.
+
+    Examples
+    --------
+    >>> from sklearn_fw.datasets import make_two_views
+    >>> from sklearn_fw.decomposition import MultiViewCCA
+    >>> from sklearn_fw.metrics import multiview_l1_error
+    >>> data = make_two_views(2000, 20, 3, 5, kind="discrete", random_state=0)
+    >>> model = MultiViewCCA(3, kind="discrete").fit(data.X, data.y)
+    >>> error = multiview_l1_error(
+    ...     data.x_loadings, data.y_loadings, model.x_loadings_, model.y_loadings_
+    ... )
+    >>> error < 0.1
+    True
+    """
 
     def __init__(
-        self, n_components=2, *, moments="auto", points="auto", delta=0.1, algorithm="nojd",
-        shear="normality", tol=1e-8, max_iter=100, transform_method="unmixing", ridge="auto",
-        batch_size=4096, random_state=None,
+        self, n_components=2, *, kind="nongaussian", moments="auto", points="auto", delta=0.1,
+        algorithm="nojd", shear="normality", tol=1e-8, max_iter=100, transform_method="unmixing",
+        ridge="auto", batch_size=4096, random_state=None,
     ):  # fmt: skip
         self.n_components = n_components
+        self.kind = kind
         self.moments = moments
         self.points = points
         self.delta = delta
@@ -101,8 +222,9 @@ class MultiViewCCA(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = tags.input_tags.categorical = self._counts[0]
-        tags.target_tags.positive_only = self._counts[1]
+        is_count = next((c for kind, c in COUNTS.items() if is_named(self.kind, kind)), (0, 0))
+        tags.input_tags.positive_only = tags.input_tags.categorical = bool(is_count[0])
+        tags.target_tags.positive_only = bool(is_count[1])
         tags.target_tags.required = True
         tags.regressor_tags.poor_score = True
         return tags
@@ -153,6 +275,7 @@ class MultiViewCCA(
 
     def _check_parameters(self):
         check_integer(self.n_components, "n_components", 1)
+        self._counts = COUNTS[check_choice(self.kind, "kind", COUNTS)]
         check_choice(self.moments, "moments", ("auto", "cumulant", "generalized"))
         check_choice(self.points, "points", ("auto", "both", "one_sided", "symmetric"))
         if not 1e-4 <= check_positive(self.delta, "delta") <= 10.0:
@@ -201,12 +324,12 @@ class MultiViewCCA(
         return U, values, V
 
     def _diagonalize(self, moments, whitening, rng):
-        kind = self._auto_moments if is_auto(self.moments) else self.moments
-        if kind == "cumulant":
+        are_counts = all(self._counts)  # whose intensities are skewed
+        if self.moments == "cumulant" or (is_auto(self.moments) and are_counts):
             candidates = [moments.cumulants(whitening)]
         else:
             points = self.points
-            if is_auto(points) and all(self._counts):  # intensities of counts are skewed
+            if is_auto(points) and are_counts:
                 points = "one_sided"
             signs = (1,) if points == "one_sided" else (1, -1)
             targets = moments.generalized(whitening, float(self.delta), signs)

@@ -39,11 +39,11 @@ class LoadingDisplay(Display):
 
     Examples
     --------
-    >>> from sklearn_fw.datasets import make_discrete_cca
-    >>> from sklearn_fw.decomposition import DiscreteCCA
+    >>> from sklearn_fw.datasets import make_two_views
+    >>> from sklearn_fw.decomposition import MultiViewCCA
     >>> from sklearn_fw.displays import LoadingDisplay
-    >>> data = make_discrete_cca(1000, 10, 2, 2, random_state=0)
-    >>> model = DiscreteCCA(2).fit(data.X, data.y)
+    >>> data = make_two_views(1000, 10, 2, 2, kind="discrete", random_state=0)
+    >>> model = MultiViewCCA(2, kind="discrete").fit(data.X, data.y)
     >>> display = LoadingDisplay.from_estimator(model, n_top=5)
     >>> len(display.ax_), len(display.bars_)
     (2, 4)
@@ -135,10 +135,10 @@ class ScreeDisplay(Display):
 
     Examples
     --------
-    >>> from sklearn_fw.datasets import make_gp_corpus
+    >>> from sklearn_fw.datasets import make_topic_corpus
     >>> from sklearn_fw.decomposition import DiscreteICA
     >>> from sklearn_fw.displays import ScreeDisplay
-    >>> X = make_gp_corpus(1000, 50, 3, random_state=0).X
+    >>> X = make_topic_corpus(1000, 50, 3, random_state=0).X
     >>> model = DiscreteICA("auto", random_state=0).fit(X)
     >>> display = ScreeDisplay.from_estimator(model)
     >>> display.n_components
@@ -224,10 +224,10 @@ class TopicDisplay(Display):
 
     Examples
     --------
-    >>> from sklearn_fw.datasets import make_gp_corpus
+    >>> from sklearn_fw.datasets import make_topic_corpus
     >>> from sklearn_fw.decomposition import DiscreteICA
     >>> from sklearn_fw.displays import TopicDisplay
-    >>> model = DiscreteICA(2).fit(make_gp_corpus(1000, 20, 2, random_state=0).X)
+    >>> model = DiscreteICA(2).fit(make_topic_corpus(1000, 20, 2, random_state=0).X)
     >>> display = TopicDisplay.from_estimator(model, n_top=5)
     >>> len(display.ax_), len(display.bars_[0])
     (2, 5)

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from .._core.validation import LARGEST
-from ._answers import NO_CHANCE
+from ._classifiers import NO_CHANCE
 
 # Rows that linear models are fitted to, and among which neighbours of other classes are sought.
 MOST_GUIDES = 2000

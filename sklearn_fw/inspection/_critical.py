@@ -4,23 +4,28 @@ import numpy as np
 from scipy.stats import binomtest
 from sklearn.utils import Bunch
 
-from .._core.validation import check_choice
-from ._answers import check_classifier, check_inputs, labels_by
-from ._judges import find_judge
-from ._scale import check_radius
-from ._search import OBJECTIVES, Box, search
+from .._core.validation import check_choice, check_integer, check_random_state
+from ._adapters import find_adapter
+from ._blind import LOOKS, Blind
+from ._classifiers import check_classifier, check_inputs
+from ._radius import check_feature_range, check_radius, check_steps
+
+GRADIENTS = ("analytic", "auto", "exact", "numeric", "search")
 
 
-def langevin_adversarial_search(
+def critical_sample_ratio(
     estimator, X, *, radius, step=None, noise=None, max_iter=50, objective="loss", n_restarts=1,
     gradient="auto", feature_range=None, random_state=None,
 ):  # fmt: skip
-    """Search boxes around rows for points that the classifier puts into another class.
+    """Fraction of rows close to which the predicted class changes, as a measure of complexity.
 
-    For every row x a point of the box ``|x' - x| <= radius`` is sought of which ``predict`` says
-    something else than of x; true labels play no part. Steps are ``step * sign(G) + noise * eta``
-    with standard normal eta for every entry, and G the gradient away from the predicted class,
-    clipped to the box; a row is done when its label changes.
+    A row x is critical if some point x' with ``|x' - x| <= radius`` in every feature is predicted
+    to be of another class than x; true labels play no part. The more of them, the denser the
+    boundaries between classes are around the data: models that have memorized noise have more.
+
+    Points are sought by steps ``step * sign(G) + noise * eta`` with standard normal eta for every
+    entry, and G the gradient away from the predicted class, clipped to the box; a row is done when
+    its label changes. What is not found may be there: the ratio is a lower bound.
 
     Parameters
     ----------
@@ -31,7 +36,7 @@ def langevin_adversarial_search(
         the loss of the target), and for these behind steps that are affine, such as scalers and
         PCA.
     X : array-like of shape (n_samples, n_features)
-        Rows; for a module they may have more axes.
+        Rows, best such that the model was not fitted to; for a module they may have more axes.
     radius : float or array-like of shape (n_features,)
         Half of the width of the box, in the units of X (for a Pipeline before its scaler). One
         number for features that share a unit; otherwise see `feature_radius`.
@@ -42,25 +47,27 @@ def langevin_adversarial_search(
     max_iter : int, default=50
         Steps per row and start.
     objective : {"loss", "margin"}, default="loss"
-        What is ascended: the cross-entropy of the predicted class, or the best other score minus
-        the own.
+        Function that is ascended: the cross-entropy of the predicted class, or the best other score
+        minus its own.
     n_restarts : int, default=1
         Starts: the first at the row, others at random points of the box.
-    gradient : {"auto", "analytic", "numeric", "search"}, default="auto"
+    gradient : {"auto", "analytic", "exact", "numeric", "search"}, default="auto"
         Where directions come from. "analytic" insists on known gradients; "numeric" takes central
         differences of scores, two evaluations per feature; "search" does without, see Notes. "auto"
-        is "analytic" where gradients are known, else "search".
+        is "analytic" where gradients are known, else "search". "exact" is for linear scores alone,
+        where the corners of the box decide: nothing is missed.
     feature_range : tuple of two floats or arrays, default=None
         Values that features may take, such as (0, 255); None sets no limit.
     random_state : int, RandomState instance or None, default=None
-        For the noise and the starts.
+        Noise and starts.
 
     Returns
     -------
     result : Bunch
-        With ``found`` of shape (n_samples,), ``X_adversarial`` of the shape of X, NaN where nothing
-        was found, ``n_iter`` (n_samples,), and ``gradient``, the source of directions: "linear",
-        "network", "torch", "own", "numeric" or "search".
+        With ``ratio``; ``critical`` of shape (n_samples,); ``X_adversarial`` of the shape of X, the
+        points, NaN where nothing was found; ``n_iter`` (n_samples,); ``stderr`` of the ratio as a
+        binomial fraction; ``interval``, Wilson's at 95 %; and ``gradient``, the source of
+        directions: "linear", "network", "torch", "own", "numeric" or "search".
 
     Warns
     -----
@@ -69,112 +76,31 @@ def langevin_adversarial_search(
 
     See Also
     --------
-    critical_sample_ratio : The share of rows for which something is found.
-    exact_critical_samples_linear : The exact answer for linear models.
+    CriticalSampleDisplay : The ratio by the radius.
 
     Notes
     -----
-    What is not found may be there: the search gives a lower bound. Paper values are radius 0.3,
-    step 0.25 and noise 0.2 of 255 grey levels. The step is close to the radius, so two steps fill
-    the box. The gradient is taken at the current point, which the algorithm in the paper does not
-    say; and before its steps come up to three looks into the corners of the box, towards the best
-    other classes, without which noise hides some rows of linear models. Cost: ``max_iter``
-    gradients of the rows that are not done.
+    Compare ratios at the same rows, radius and options only. ``stderr`` and ``interval`` hold for
+    other rows of the same kind, not for points that were missed. Cost: ``max_iter`` gradients, or
+    predictions, of the rows that are not done.
 
-    The search without gradients [ours] looks into corners of the box: those to which linear models
+    Paper values are radius 0.3, step 0.25 and noise 0.2 of 255 gray levels. The step is close to
+    the radius, so two steps fill the box. The gradient is taken at the current point, which the
+    algorithm in the paper does not specify; before its steps come up to three looks into the
+    corners of the box, towards the best other classes, without which noise hides some rows of
+    linear models.
+
+    The search without gradients [ours] evaluates corners of the box: those to which linear models
     point that are fitted to the scores and to the labels of at most 2,000 of the rows, those
     towards the nearest rows with other labels, and random ones. With scores every row has a slope
-    of its own, which learns from each look. It profits from many rows, and from scores: with
-    300 rows of digits and of breast cancer it found 80 to 100 % of what the gradients of linear
-    models and networks find, with labels alone 59 to 95 %. Cost: ``max_iter`` predictions of the
-    rows that are not done.
+    of its own, which learns from each evaluation. It needs many rows, and scores help: with 300
+    rows of digits and of breast cancer it found 80 to 100 % of what the gradients of linear models
+    and networks find, with labels alone 59 to 95 %.
 
     References
     ----------
     D. Arpit et al., A closer look at memorization in deep networks, ICML 2017: section 4.1,
-    algorithm 1.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn_fw.inspection import langevin_adversarial_search
-    >>> X, y = load_digits(return_X_y=True)
-    >>> model = LogisticRegression(max_iter=50, tol=1e-2).fit(X[:500], y[:500])
-    >>> result = langevin_adversarial_search(model, X[500:600], radius=1.0, random_state=0)
-    >>> bool((model.predict(result.X_adversarial[result.found]) != y[500:600][result.found]).any())
-    True
-    """
-    box = Box(estimator, X, radius=radius, gradient=gradient, feature_range=feature_range)
-    found, n_iter, best = search(
-        box, step=step, noise=noise, max_iter=max_iter, objective=objective, n_restarts=n_restarts,
-        random_state=random_state,
-    )  # fmt: skip
-    kind = box.judge.kind or "search"
-    return Bunch(X_adversarial=best, found=found, n_iter=n_iter, gradient=kind)
-
-
-def critical_sample_ratio(
-    estimator, X, *, radius, step=None, noise=None, max_iter=50, objective="loss", n_restarts=1,
-    gradient="auto", feature_range=None, random_state=None,
-):  # fmt: skip
-    """Share of rows close to which the predicted class changes, as a measure of complexity.
-
-    A row x is critical if some point x' with ``|x' - x| <= radius`` in every feature is predicted
-    to be of another class. The more of them, the denser the boundaries between classes are around
-    the data: models that have memorised noise have more. Points are sought by
-    `langevin_adversarial_search`, so the ratio is a lower bound.
-
-    Parameters
-    ----------
-    estimator : estimator or torch.nn.Module
-        A fitted classifier, as `langevin_adversarial_search` takes it.
-    X : array-like of shape (n_samples, n_features)
-        Rows, best such that the model was not fitted to.
-    radius : float or array-like of shape (n_features,)
-        Half of the width of the box, in the units of X; see `feature_radius`.
-    step : float or array-like of shape (n_features,), default=None
-        Length of steps along the signs of the gradient; None is 0.25 / 0.3 of the radius.
-    noise : float or array-like of shape (n_features,), default=None
-        Standard deviation of the noise; None is 0.2 / 0.3 of the radius.
-    max_iter : int, default=50
-        Steps per row and start.
-    objective : {"loss", "margin"}, default="loss"
-        What is ascended.
-    n_restarts : int, default=1
-        Starts in each box.
-    gradient : {"auto", "analytic", "numeric", "search"}, default="auto"
-        Where directions come from.
-    feature_range : tuple of two floats or arrays, default=None
-        Values that features may take.
-    random_state : int, RandomState instance or None, default=None
-        For the noise and the starts.
-
-    Returns
-    -------
-    result : Bunch
-        With ``ratio``, ``critical`` of shape (n_samples,), ``n_iter`` (n_samples,), ``stderr`` of
-        the ratio as a binomial share, ``interval``, Wilson's at 95 %, and ``gradient``, the source
-        of directions.
-
-    Warns
-    -----
-    UserWarning
-        When the radius is far below the scale of all features, or fits some of them only.
-
-    See Also
-    --------
-    langevin_adversarial_search : The points themselves.
-    CriticalSampleDisplay : The ratio against the radius.
-
-    Notes
-    -----
-    Compare ratios at the same rows, radius and options only. ``stderr`` and ``interval`` speak of
-    other rows of the same kind, not of points that were missed.
-
-    References
-    ----------
-    D. Arpit et al., A closer look at memorization in deep networks, ICML 2017: equation 1.
+    equation 1 and algorithm 1.
 
     Examples
     --------
@@ -188,132 +114,154 @@ def critical_sample_ratio(
     >>> bool(small.ratio < large.ratio)
     True
     """
-    result = langevin_adversarial_search(
-        estimator, X, radius=radius, step=step, noise=noise, max_iter=max_iter,
-        objective=objective, n_restarts=n_restarts, gradient=gradient,
-        feature_range=feature_range, random_state=random_state,
-    )  # fmt: skip
-    n = len(result.found)
-    ratio = float(result.found.mean())
-    wilson = binomtest(int(result.found.sum()), n).proportion_ci(method="wilson")
+    check_choice(gradient, "gradient", GRADIENTS)
+    check_choice(objective, "objective", ("loss", "margin"))
+    max_iter = check_integer(max_iter, "max_iter", 1)
+    n_restarts = check_integer(n_restarts, "n_restarts", 1)
+    rng = check_random_state(random_state)
+    box = Box(estimator, X, radius, gradient, feature_range)
+    steps = check_steps(step, noise, box.radius)
+    if gradient != "exact":
+        found, n_iter, best = search(box, steps, max_iter, objective, n_restarts, rng)
+    elif box.adapter.kind == "linear":
+        found, n_iter, best = exact(box)
+    else:
+        raise ValueError(
+            f"gradient='exact' needs scores that are linear in X, which "
+            f"{type(estimator).__name__} does not have: take 'auto'"
+        )
+    n, ratio = len(found), float(found.mean())
+    wilson = binomtest(int(found.sum()), n).proportion_ci(method="wilson")
     return Bunch(
         ratio=ratio,
-        critical=result.found,
-        n_iter=result.n_iter,
+        critical=found,
+        X_adversarial=best,
+        n_iter=n_iter,
         stderr=float(np.sqrt(ratio * (1 - ratio) / n)),
         interval=(float(wilson.low), float(wilson.high)),
-        gradient=result.gradient,
+        gradient=box.adapter.kind or "search",
     )
 
 
-def input_gradient(estimator, X, target, *, objective="loss", gradient="analytic"):
-    """Gradient by the inputs of what moves them away from a class.
+class Box:
+    """Rows, the boxes around them, and the adapter that evaluates points of these."""
 
-    Parameters
-    ----------
-    estimator : estimator or torch.nn.Module
-        A fitted classifier, as `langevin_adversarial_search` takes it.
-    X : array-like of shape (n_samples, n_features)
-        Rows.
-    target : array-like of shape (n_samples,)
-        Labels; for a module numbers of logits.
-    objective : {"loss", "margin"}, default="loss"
-        The cross-entropy of the target, or the best other score minus that of the target.
-    gradient : {"analytic", "numeric"}, default="analytic"
-        Known formulas, or central differences of the scores.
+    def __init__(self, estimator, X, radius, gradient="auto", feature_range=None):
+        estimator = check_classifier(estimator)
+        self.X = check_inputs(estimator, X)
+        self.radius = check_radius(radius, self.X)
+        self.low, self.high = check_feature_range(feature_range, self.X, self.radius)
+        known = "auto" if gradient == "exact" else gradient
+        self.adapter = find_adapter(estimator, self.X, known, self.radius)
+        self.labels = self.adapter.labels(self.X)
+        self.target, self.sure = self._targets()
 
-    Returns
-    -------
-    gradient : ndarray of the shape of X
-        One row of derivatives for each row.
+    def _targets(self):
+        """Numbers of the predicted classes, and whether scores tell what is predicted."""
+        self.scores = scores = self.adapter.scores(self.X)
+        if scores is None:
+            return None, False
+        self.n_classes = scores.shape[1]
+        codes = self.adapter.codes(self.labels)
+        if codes.min() < 0:
+            raise ValueError("estimator: predict gave labels that are not in its classes_")
+        return codes, bool(np.all(scores.argmax(axis=1) == codes))
 
-    See Also
-    --------
-    langevin_adversarial_search : What the gradients are for.
+    def changed(self, Z, rows):
+        """Whether points in the boxes of rows have other labels than these, and their scores."""
+        scores = self.adapter.scores(Z) if self.target is not None else None
+        if not self.sure:
+            return self.adapter.labels(Z) != self.labels[rows], scores
+        found = scores.argmax(axis=1) != self.target[rows]
+        if found.any():  # the last word is the classifier's
+            found[found] = self.adapter.labels(Z[found]) != self.labels[rows[found]]
+        return found, scores
 
-    Notes
-    -----
-    Of models of two classes with one score f, scores are (0, f).
+    def aim(self, rows):
+        """What rows are to be moved away from: numbers of classes, or labels where it has none."""
+        return (self.labels if self.target is None else self.target)[rows]
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn_fw.inspection import input_gradient
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = LogisticRegression(max_iter=500).fit(X, y)
-    >>> input_gradient(model, X, y).shape
-    (150, 4)
-    """
-    check_choice(objective, "objective", OBJECTIVES)
-    check_choice(gradient, "gradient", ("analytic", "numeric"))
-    estimator = check_classifier(estimator)
-    X = check_inputs(estimator, X)
-    scale = np.abs(X - X.mean(axis=0)).mean(axis=0)
-    judge = find_judge(estimator, X, gradient, np.where(scale > 0.0, scale, 1.0))
-    judge.scores(X[:1])  # says how many classes there are
-    target = np.asarray(target)
-    if target.shape != (len(X),):
-        raise ValueError(f"target must have one label per row, {len(X)}, got {target.shape}")
-    codes = judge.codes(target)
-    if codes.min(initial=0) < 0:
-        raise ValueError(
-            f"target holds {str(target[codes < 0][0])!r:.40}, no class of the estimator"
-        )
-    return judge.ascent(X, codes, objective)
+    def clip(self, Z, rows):
+        """Points moved into the boxes of rows."""
+        return np.clip(Z, self.low[rows], self.high[rows])
 
 
-def exact_critical_samples_linear(estimator, X, radius):
-    """Which rows are critical, exactly, for models with linear scores.
+def search(box, steps, max_iter, objective, n_restarts, rng):
+    """``(found, n_iter, X_adversarial)`` for all rows of a box."""
+    is_blind = box.adapter.kind is None
+    mover = Blind(box, rng) if is_blind else Langevin(box, steps, objective, rng)
+    n = len(box.X)
+    found, n_iter = np.zeros(n, dtype=bool), np.zeros(n, dtype=int)
+    best = np.full_like(box.X, np.nan)
+    for restart in range(n_restarts):
+        rows = np.flatnonzero(~found)
+        Z = box.X[rows]
+        if restart:
+            Z = rng.uniform(box.low[rows], box.high[rows])
+        mover.begin(rows)
+        for k in range(max_iter):
+            if not len(rows):
+                break
+            moved = box.clip(mover.propose(Z, rows, k), rows)
+            changed, scores = box.changed(moved, rows)
+            n_iter[rows] += 1
+            hits = rows[changed]
+            found[hits], best[hits] = True, moved[changed]
+            Z = mover.keep(Z, moved, rows, scores)[~changed]
+            rows = rows[~changed]
+    return found, n_iter, best
 
-    x is critical if, for some class j, ``f_y(x) - f_j(x) < sum_d radius_d |w_yd - w_jd|`` where y
-    is the predicted class.
 
-    Parameters
-    ----------
-    estimator : estimator
-        A fitted classifier with linear scores, or a Pipeline of affine steps and one.
-    X : array-like of shape (n_samples, n_features)
-        Rows.
-    radius : float or array-like of shape (n_features,)
-        Half of the width of the box, in the units of X.
-
-    Returns
-    -------
-    critical : ndarray of bool of shape (n_samples,)
-        Whether a point of another class is in the box.
-
-    See Also
-    --------
-    critical_sample_ratio : For all classifiers, by a search.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn_fw.inspection import exact_critical_samples_linear
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = LogisticRegression(max_iter=500).fit(X, y)
-    >>> int(exact_critical_samples_linear(model, X, 0.1).sum())
-    11
-    """
-    estimator = check_classifier(estimator)
-    X = check_inputs(estimator, X)
-    radius = check_radius(radius, X)
-    judge = find_judge(estimator, X, "auto", radius)
-    if judge.kind != "linear":
-        raise ValueError(
-            f"estimator {type(estimator).__name__} has no scores that are linear in X: take "
-            "critical_sample_ratio"
-        )
-    scores = judge.scores(X)
-    own = judge.codes(labels_by(estimator, X))
-    # Differences of rows of the coefficients, in front of all steps.
+def exact(box):
+    """The same for linear scores, without a search: the corner of the box towards each class."""
+    scores, X, own = box.scores, box.X, box.target
+    found, best = np.zeros(len(X), dtype=bool), np.full_like(X, np.nan)
     n_classes = scores.shape[1]
-    coef = judge.pull(np.repeat(X[:1], n_classes, axis=0), lambda s: np.eye(n_classes))
-    critical = np.zeros(len(X), dtype=bool)
+    # Differences of rows of the coefficients, in front of all steps.
+    coef = box.adapter.vjp(np.repeat(X[:1], n_classes, axis=0), lambda s: np.eye(n_classes))
     for j in range(n_classes):
-        reach = np.abs(coef[own] - coef[j]) @ radius
+        way = coef[j] - coef[own]
+        corner = np.where(way > 0.0, box.high, box.low)
         gap = scores[np.arange(len(X)), own] - scores[:, j]
-        critical |= (own != j) & (gap < reach)
-    return critical
+        new = ~found & (own != j) & (gap < (way * (corner - X)).sum(axis=1))
+        found[new], best[new] = True, corner[new]
+    return found, np.zeros(len(X), dtype=int), best
+
+
+class Langevin:
+    """Signs of the gradient, and noise: algorithm 1 of the paper.
+
+    Before it, one look each [ours] into the corners of the box towards the best other classes,
+    without noise: what settles linear models in one step.
+    """
+
+    def __init__(self, box, steps, objective, rng):
+        self.box, self.objective, self.rng = box, objective, rng
+        self.step, self.noise = steps
+        self.n_looks = 0
+        if self.step.any():
+            self.n_looks = 1 if box.adapter.kind == "own" else min(LOOKS, box.n_classes - 1)
+
+    def begin(self, rows):
+        pass  # nothing is remembered of the last start
+
+    def propose(self, Z, rows, k):
+        """One step from the current points."""
+        self.looks = k < self.n_looks
+        if self.looks:
+            way = self._signs(Z, rows, "loss" if self.box.adapter.kind == "own" else k)
+            return Z + 2.0 * self.box.radius * way  # clipped to the corner
+        move = self.step * self._signs(Z, rows, self.objective) if self.step.any() else 0.0
+        if self.noise.any():
+            move = move + self.noise * self.rng.standard_normal(Z.shape)
+        return Z + move
+
+    def _signs(self, Z, rows, objective):
+        ascent = self.box.adapter.ascent(Z, self.box.aim(rows), objective)
+        if not np.all(np.isfinite(ascent)):
+            raise ValueError("estimator has gradients that are NaN or infinite on X")
+        return np.sign(ascent)
+
+    def keep(self, Z, moved, rows, scores):
+        """Every step is taken; looks are not."""
+        return Z if self.looks else moved

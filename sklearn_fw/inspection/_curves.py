@@ -1,4 +1,4 @@
-"""Training and validation while a model is trained on real and on noisy data."""
+"""Noise in data, and training and validation accuracy of models on real and noisy data."""
 
 import numpy as np
 from sklearn.base import clone
@@ -8,17 +8,139 @@ from sklearn.utils.parallel import delayed
 from .._core.threads import parallel
 from .._core.validation import (
     check_choice,
+    check_flag,
     check_integer,
     check_list,
-    check_magnitude,
+    check_not_negative,
     check_random_state,
-    check_table,
     is_named,
 )  # fmt: skip
-from ._answers import check_labels, check_names, labels_by, names_of
+from ._classifiers import (
+    Epochs,
+    check_labels,
+    check_names,
+    check_rows,
+    check_template,
+    has_epochs,
+    labels_by,
+    names_of,
+)
 from ._critical import critical_sample_ratio
-from ._epochs import Epochs, check_template, has_epochs
-from ._noise import check_fraction, corrupt_inputs, corrupt_labels
+
+
+def check_fraction(fraction, name):
+    fraction = check_not_negative(fraction, name)
+    if fraction > 1.0:
+        raise ValueError(f"{name} must be a fraction from 0 to 1, got {fraction:g}")
+    return fraction
+
+
+def corrupt_labels(y, fraction, *, mode="uniform", random_state=None):
+    """Replace the labels of a share of the rows.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels of two classes or more.
+    fraction : float
+        Share of the rows, from 0 to 1; the nearest whole number of rows is touched.
+    mode : {"uniform", "different"}, default="uniform"
+        "uniform" draws among all classes, so that ``fraction * (1 - 1 / n_classes)`` of the labels
+        change in the mean, as in the paper; "different" among the others.
+    random_state : int, RandomState instance or None, default=None
+        For the choice of rows and labels.
+
+    Returns
+    -------
+    result : Bunch
+        With ``y`` (n_samples,), a copy; ``mask`` (n_samples,), the rows that were touched; and
+        ``changed``, those that have another label now.
+
+    See Also
+    --------
+    corrupt_inputs : Noise in place of rows.
+
+    References
+    ----------
+    D. Arpit et al., A closer look at memorization in deep networks, ICML 2017: section 2 (randY).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.inspection import corrupt_labels
+    >>> result = corrupt_labels(np.arange(10) % 2, 0.5, mode="different", random_state=0)
+    >>> int(result.mask.sum()), int(result.changed.sum())
+    (5, 5)
+    """
+    fraction = check_fraction(fraction, "fraction")
+    check_choice(mode, "mode", ("different", "uniform"))
+    classes, codes = check_labels(y, None)
+    rng = check_random_state(random_state)
+    touched, mask = _draw_rows(fraction, len(codes), rng)
+    codes = codes.copy()
+    if mode == "uniform":
+        codes[touched] = rng.randint(len(classes), size=len(touched))
+    else:
+        codes[touched] += rng.randint(1, len(classes), size=len(touched))
+        codes %= len(classes)
+    noisy = classes[codes]
+    return Bunch(y=noisy, mask=mask, changed=noisy != np.asarray(y))
+
+
+def corrupt_inputs(X, fraction, *, per_feature=False, random_state=None):
+    """Replace a share of the rows by Gaussian noise.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    fraction : float
+        Share of the rows, from 0 to 1; the nearest whole number of rows is touched.
+    per_feature : bool, default=False
+        Whether the noise has the mean and the variance of each feature, as features in different
+        units need it; otherwise those of all entries, as in the paper.
+    random_state : int, RandomState instance or None, default=None
+        For the choice of rows and the noise.
+
+    Returns
+    -------
+    result : Bunch
+        With ``X`` (n_samples, n_features), a copy, and ``mask`` (n_samples,), the rows that were
+        touched.
+
+    See Also
+    --------
+    corrupt_labels : Random labels.
+
+    References
+    ----------
+    D. Arpit et al., A closer look at memorization in deep networks, ICML 2017: section 2 (randX).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.inspection import corrupt_inputs
+    >>> result = corrupt_inputs(np.ones((4, 3)), 0.5, random_state=0)
+    >>> result.X.shape, int(result.mask.sum())
+    ((4, 3), 2)
+    """
+    fraction = check_fraction(fraction, "fraction")
+    per_feature = check_flag(per_feature, "per_feature")
+    X = check_rows(X, copy=True)
+    rng = check_random_state(random_state)
+    touched, mask = _draw_rows(fraction, len(X), rng)
+    axis = 0 if per_feature else None
+    mean, deviation = X.mean(axis=axis), X.std(axis=axis)
+    X[touched] = mean + deviation * rng.standard_normal((len(touched), X.shape[1]))
+    return Bunch(X=X, mask=mask)
+
+
+def _draw_rows(fraction, n, rng):
+    """Numbers of the rows that are touched, and whether each row is."""
+    touched = rng.permutation(n)[: round(fraction * n)]
+    mask = np.zeros(n, dtype=bool)
+    mask[touched] = True
+    return touched, mask
 
 
 def track_memorization(
@@ -93,12 +215,7 @@ def track_memorization(
 def _check_pairs(X, y, X_valid, y_valid):
     """``(X, y, X_valid, y_valid, classes)``."""
     check_names(X_valid, names_of(X), "X_valid", "X")
-    X, X_valid = (
-        check_table(Z, input_name=name, dtype=np.float64)
-        for Z, name in ((X, "X"), (X_valid, "X_valid"))
-    )
-    check_magnitude(X, "X")
-    check_magnitude(X_valid, "X_valid")
+    X, X_valid = check_rows(X), check_rows(X_valid, "X_valid")
     if X.shape[1] != X_valid.shape[1]:
         raise ValueError(f"X has {X.shape[1]} features, X_valid {X_valid.shape[1]}")
     classes, codes = check_labels(y, len(X))
@@ -296,79 +413,3 @@ def _with(estimator, data, name, value, seed):
     if name is None:
         return estimator, data, seed
     return clone(estimator).set_params(**{name: value}), data, seed
-
-
-def regularization_frontier(
-    estimator, X, y, X_valid, y_valid, *, param_name, param_range, n_epochs=100, n_jobs=None,
-    random_state=None,
-):  # fmt: skip
-    """What a regulariser takes from memorisation, and what from generalisation.
-
-    For each value of a parameter one model is trained on random labels, another on the real ones.
-    Where the first accuracy falls and the second does not, the regulariser hinders learning by
-    heart alone.
-
-    Parameters
-    ----------
-    estimator : classifier
-        With ``partial_fit``, or a Pipeline that ends in one; cloned. Without, it is fitted to the
-        end.
-    X : array-like of shape (n_samples, n_features)
-        Training rows.
-    y : array-like of shape (n_samples,)
-        Their labels.
-    X_valid : array-like of shape (n_valid, n_features)
-        Validation rows.
-    y_valid : array-like of shape (n_valid,)
-        Their labels.
-    param_name : str
-        Parameter of the estimator, such as "alpha".
-    param_range : list
-        Its values.
-    n_epochs : int, default=100
-        Most epochs of a run; it ends before when all training rows are right.
-    n_jobs : int or None, default=None
-        Runs at once.
-    random_state : int, RandomState instance or None, default=None
-        For labels, models and the order of rows.
-
-    Returns
-    -------
-    result : Bunch
-        With ``param_range``, ``random_accuracy`` (n_values,), of training on random labels at the
-        end, and ``valid_accuracy`` (n_values,), the best on real labels.
-
-    See Also
-    --------
-    memorization_curve : Amounts of noise in between.
-
-    References
-    ----------
-    D. Arpit et al., A closer look at memorization in deep networks, ICML 2017: section 5.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.neural_network import MLPClassifier
-    >>> from sklearn_fw.inspection import regularization_frontier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> result = regularization_frontier(
-    ...     MLPClassifier((8,), learning_rate_init=0.1), X[::2], y[::2], X[1::2], y[1::2],
-    ...     param_name="alpha", param_range=[0.01, 10.0], n_epochs=20, random_state=0,
-    ... )
-    >>> result.random_accuracy.shape
-    (2,)
-    """
-    if param_name is None:
-        raise ValueError("param_name must be a parameter of the estimator, got None")
-    found = memorization_curve(
-        estimator, X, y, X_valid, y_valid, fractions=(0.0, 1.0), param_name=param_name,
-        param_range=param_range, max_epochs=check_integer(n_epochs, "n_epochs", 1), n_jobs=n_jobs,
-        random_state=random_state,
-    )  # fmt: skip
-    return Bunch(
-        param_name=param_name,
-        param_range=found.param_range,
-        random_accuracy=found.train_accuracy[1],
-        valid_accuracy=found.best_valid_accuracy[0],
-    )

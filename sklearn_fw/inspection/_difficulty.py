@@ -1,7 +1,6 @@
 """Which rows are learned early, and which against what the others say."""
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.stats import chi2
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
@@ -10,14 +9,20 @@ from .._core.threads import parallel
 from .._core.validation import (
     check_choice,
     check_integer,
-    check_magnitude,
     check_random_state,
-    check_table,
     is_auto,
 )  # fmt: skip
 from .._core.warnings import warn
-from ._answers import check_labels, labels_by
-from ._epochs import Epochs, check_template, has_chance, has_epochs, probabilities
+from ._classifiers import (
+    Epochs,
+    check_labels,
+    check_rows,
+    check_template,
+    has_chance,
+    has_epochs,
+    labels_by,
+    probabilities,
+)
 
 METHODS = ("auto", "early", "held_out")
 # A pilot run ends after so many epochs, or when so many did not make it better.
@@ -106,8 +111,7 @@ def example_difficulty(
     True
     """
     estimator = check_template(estimator, X)
-    X = check_table(X, dtype=np.float64, accept_sparse="csr")
-    check_magnitude(X.data if sp.issparse(X) else X, "X")
+    X = check_rows(X, accept_sparse="csr")
     classes, codes = check_labels(y, X.shape[0])
     y = classes[codes]
     n_runs = check_integer(n_runs, "n_runs", 2)

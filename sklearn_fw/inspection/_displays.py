@@ -6,8 +6,8 @@ from .._core.figures import Display, check_label, check_names, check_vectors
 from .._core.validation import check_array_of_numbers, check_list, check_positive
 from ._critical import critical_sample_ratio
 from ._difficulty import example_difficulty
-from ._scale import feature_radius
-from ._sensitivity import class_loss_sensitivity, gini_coefficient
+from ._radius import feature_radius
+from ._sensitivity import gini_coefficient, loss_sensitivity
 
 
 class CriticalSampleDisplay(Display):
@@ -223,18 +223,18 @@ class ClassSensitivityDisplay(Display):
         cls, estimator, X, y, *, n_steps=200, eval_every=20, learning_rate=None, random_state=None,
         ax=None, **kwargs,
     ):  # fmt: skip
-        """Run `class_loss_sensitivity` and draw it.
+        """Run `loss_sensitivity` by class and draw it.
 
         Parameters
         ----------
         estimator, X, y, n_steps, eval_every, learning_rate, random_state : arguments
-            As in `class_loss_sensitivity`.
+            As in `loss_sensitivity`.
         ax, **kwargs : Axes or None, keywords of ``ax.imshow``
             As in `plot`.
         """
-        found = class_loss_sensitivity(
-            estimator, X, y, n_steps=n_steps, eval_every=eval_every, learning_rate=learning_rate,
-            random_state=random_state,
+        found = loss_sensitivity(
+            estimator, X, y, by_class=True, n_steps=n_steps, eval_every=eval_every,
+            learning_rate=learning_rate, random_state=random_state,
         )  # fmt: skip
         return cls(found.matrix, classes=found.classes).plot(ax, **kwargs)
 

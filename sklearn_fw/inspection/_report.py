@@ -1,4 +1,4 @@
-"""All of it for one classifier and one data set."""
+"""A report of all measures for one classifier and one data set."""
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -13,15 +13,12 @@ from .._core.validation import (
     check_array_of_numbers,
     check_integer,
     check_random_state,
-    check_table,
 )
-from ._answers import check_labels, check_names, names_of
-from ._curves import track_memorization
+from ._classifiers import check_labels, check_names, check_rows, check_template, names_of
+from ._curves import corrupt_labels, track_memorization
 from ._difficulty import example_difficulty
 from ._displays import DifficultyDisplay, MemorizationDisplay, SensitivityDisplay
-from ._epochs import check_template
-from ._noise import corrupt_labels
-from ._scale import feature_radius
+from ._radius import feature_radius
 from ._sensitivity import loss_sensitivity
 
 
@@ -127,7 +124,7 @@ class MemorizationReport:
         n_steps = check_integer(self.n_steps, "n_steps", 1)
         rng = check_random_state(self.random_state)
         check_names(X_valid, names_of(X), "X_valid", "X")
-        X = check_table(X, dtype=np.float64)
+        X = check_rows(X)
         classes, codes = check_labels(y, len(X))
         y = classes[codes]
         train = self._split(X, y, X_valid, y_valid, rng)

@@ -3,45 +3,19 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._core.validation import check_array_of_numbers, check_choice, check_flag
-from ._influence import Influence
-from ._runs import Run
+from .._core.validation import check_choice, check_flag
+from ._descent import Influence, Run
 
 METHODS = ("direct", "influence", "unrolled")
 NORMS = {1: 1, 2: 2, np.inf: np.inf}
 
 
 def gini_coefficient(g):
-    """How unequal numbers are: 0 where all are equal, 1 - 1 / n where all but one are zero.
+    """How unequal numbers from 0 are: 0 where all are equal, 1 - 1 / n where all but one are 0.
 
-    With numbers in rising order, ``G = 2 sum_i i g_i / (n sum_i g_i) - (n + 1) / n``, which is half
-    of the mean distance of two numbers over their mean.
-
-    Parameters
-    ----------
-    g : array-like of shape (n,)
-        Numbers that are not negative.
-
-    Returns
-    -------
-    gini : float
-        From 0 to 1 - 1 / n; zeros only have 0.
-
-    See Also
-    --------
-    loss_sensitivity : What it is taken of here.
-
-    Examples
-    --------
-    >>> from sklearn_fw.inspection import gini_coefficient
-    >>> gini_coefficient([2.0, 2.0, 2.0]), gini_coefficient([0.0, 0.0, 0.0, 5.0])
-    (0.0, 0.75)
+    Half of the mean distance of two numbers over their mean: with numbers in rising order,
+    ``G = 2 sum_i i g_i / (n sum_i g_i) - (n + 1) / n``.
     """
-    g = check_array_of_numbers(g, "g")
-    if g.ndim != 1 or not g.size:
-        raise ValueError(f"g must be a vector that is not empty, got shape {g.shape}")
-    if g.min() < 0.0:
-        raise ValueError(f"g must not be negative, got {g.min():g}")
     n, largest = len(g), float(g.max())
     if largest == 0.0:
         return 0.0
@@ -52,8 +26,8 @@ def gini_coefficient(g):
 
 def loss_sensitivity(
     estimator, X, y, *, n_steps=200, eval_every=10, norm=1, include_direct=True,
-    method="unrolled", learning_rate=None, momentum=None, batch_size=None, damping=None,
-    random_state=None,
+    method="unrolled", by_class=False, learning_rate=None, momentum=None, batch_size=None,
+    damping=None, random_state=None,
 ):  # fmt: skip
     """How far the training loss depends on the inputs of each training row, over a run.
 
@@ -88,6 +62,9 @@ def loss_sensitivity(
     method : {"unrolled", "influence", "direct"}, default="unrolled"
         "influence" solves one linear system instead of walking back through a run; "direct" takes
         the term of x itself alone, which is cheap and says nothing of training.
+    by_class : bool, default=False
+        Whether to return a matrix: entry (i, j) is the mean over rows x of class j, and over t, of
+        ``|| dL_t(i) / dx ||``, where L_t(i) keeps the terms of rows of class i in the mean loss.
     learning_rate : float, default=None
         None is that of the classifier; logistic regression, which has none, takes the inverse of
         half the mean squared norm of the rows. A module needs a number.
@@ -108,6 +85,7 @@ def loss_sensitivity(
         With ``sensitivity`` of shape (n_samples,), the mean over times; ``per_step`` of shape
         (n_evaluations, n_samples), ``steps``, the times; ``gini`` at each and ``gini_mean``, that
         of the means; ``loss``, the mean training loss at each time. "influence" has one time, 0.
+        By class, with ``matrix`` of shape (n_classes, n_classes), ``classes`` and ``steps``.
 
     Warns
     -----
@@ -116,26 +94,25 @@ def loss_sensitivity(
 
     See Also
     --------
-    class_loss_sensitivity : The same by classes.
-    gini_coefficient : Whether few rows count or all.
-    SensitivityDisplay : The picture.
+    SensitivityDisplay : Lorenz curve of the sensitivities.
+    ClassSensitivityDisplay : Heat map of the matrix by class.
 
     Notes
     -----
+    More than 13 parameters: those of the run, of the measure and of the linear system.
+
     Products with Hessians are exact. All times are walked back together: ``n_steps`` batched passes
     with up to ``n_steps / eval_every`` directions each. A row that no step used has the direct term
     alone. With ReLU, derivatives are those between kinks. The run diverges when the learning rate
     times the largest curvature exceeds 2; what is not finite is refused, not averaged.
 
-    For "influence" let theta minimise the mean loss L and a penalty, with Hessian H of the sum.
+    For "influence" let theta minimize the mean loss L and a penalty, with Hessian H of the sum.
     Then ``dL/dx = -(1/n) (d/dx) <a, grad l(theta, x)>`` with ``H a = grad L``, besides the term of
-    x in L. At a minimum without a penalty grad L is zero, and so is all but that term; with one,
-    grad L balances the gradient of the penalty. What holds of L by classes is not zero then, see
-    `class_loss_sensitivity`. The penalty is that of the estimator, for `MLPClassifier` ``alpha``
-    over the size of its batches; modules have none but damping. Conjugate gradients solve the
-    system, with one pass over all rows for each iteration, and stop at a direction of negative
-    curvature, for which damping is the remedy: it shortens influences, and a large one leaves
-    nothing but the direct term.
+    x in L. Without a penalty grad L is zero, and all but that term; the gradients of the losses of
+    single classes are not. The penalty is that of the estimator, for `MLPClassifier` ``alpha`` over
+    the size of its batches; modules have none but damping. Conjugate gradients solve the system,
+    with one pass over all rows for each iteration, and stop at a direction of negative curvature:
+    a larger damping is the remedy, and shortens influences.
 
     References
     ----------
@@ -155,108 +132,33 @@ def loss_sensitivity(
     check_choice(method, "method", METHODS)
     order = _check_norm(norm)
     include_direct = check_flag(include_direct, "include_direct")
+    by_class = check_flag(by_class, "by_class")
     given = (learning_rate, momentum, batch_size)
     run = _source(method, estimator, X, y, n_steps, eval_every, given, damping, random_state)
-    n = len(run.y)
-    groups = np.full((1, n), 1.0 / n)
+    n, codes = len(run.y), np.arange(len(run.classes))
+    groups = (run.y == codes[:, None]) / n if by_class else np.full((1, n), 1.0 / n)
     if method == "direct":
         found = run.direct_terms(groups)
     else:
         found = run.derivatives(groups, include_direct)
-    per_step = np.array([_norms(derivative, order)[0] for derivative in found])
-    _check_finite(per_step)
-    mean = per_step.mean(axis=0)
+    # Norms by time, group and row.
+    norms = np.array([
+        np.linalg.norm(by_row.reshape(*by_row.shape[:2], -1), ord=order, axis=2)
+        for by_row in found
+    ])  # fmt: skip
+    _check_finite(norms)
+    mean = norms.mean(axis=0)
+    if by_class:
+        matrix = np.column_stack([mean[:, run.y == k].mean(axis=1) for k in codes])
+        return Bunch(matrix=matrix, classes=run.classes, steps=run.times)
     return Bunch(
-        sensitivity=mean,
-        per_step=per_step,
+        sensitivity=mean[0],
+        per_step=norms[:, 0],
         steps=run.times,
-        gini=np.array([gini_coefficient(row) for row in per_step]),
-        gini_mean=gini_coefficient(mean),
+        gini=np.array([gini_coefficient(row) for row in norms[:, 0]]),
+        gini_mean=gini_coefficient(mean[0]),
         loss=run.losses(),
     )
-
-
-def class_loss_sensitivity(
-    estimator, X, y, *, n_steps=200, eval_every=10, norm=1, include_direct=True,
-    method="unrolled", learning_rate=None, momentum=None, batch_size=None, damping=None,
-    random_state=None,
-):  # fmt: skip
-    """How far the loss of each class depends on the training rows of each class.
-
-    Entry (i, j) is the mean over rows x of class j, and over times t, of ``|| dL_t(i) / dx ||``,
-    where L_t(i) keeps the terms of rows of class i in the mean training loss.
-
-    Parameters
-    ----------
-    estimator : MLPClassifier, LogisticRegression, Pipeline or torch.nn.Module
-        As `loss_sensitivity` takes it.
-    X : array-like of shape (n_samples, n_features)
-        Training rows; for "influence" those that the estimator was fitted to.
-    y : array-like of shape (n_samples,)
-        Labels.
-    n_steps : int, default=200
-        Steps of the descent; "influence" takes none.
-    eval_every : int, default=10
-        The loss is taken after so many steps each; not for "influence".
-    norm : {1, 2, numpy.inf}, default=1
-        Norm of the derivatives.
-    include_direct : bool, default=True
-        Whether the term of x in the loss itself counts; it does on the diagonal alone.
-    method : {"unrolled", "influence"}, default="unrolled"
-        Back through a run, or by a linear system at the minimum of a fitted estimator.
-    learning_rate : float, default=None
-        None is that of the classifier.
-    momentum : float, default=None
-        None is that of the classifier.
-    batch_size : int, default=None
-        None is that of the classifier.
-    damping : float, default=None
-        For "influence", as in `loss_sensitivity`.
-    random_state : int, RandomState instance or None, default=None
-        For the weights at the start and the order of rows.
-
-    Returns
-    -------
-    result : Bunch
-        With ``matrix`` of shape (n_classes, n_classes), ``classes`` and ``steps``.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When "influence" is asked away from a minimum, or its linear system is not solved.
-
-    See Also
-    --------
-    loss_sensitivity : The same for all classes at once.
-
-    References
-    ----------
-    D. Arpit et al., A closer look at memorization in deep networks, ICML 2017: section 3.2.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.neural_network import MLPClassifier
-    >>> from sklearn_fw.inspection import class_loss_sensitivity
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = MLPClassifier((8,), solver="sgd", learning_rate_init=0.01)
-    >>> class_loss_sensitivity(model, X, y, n_steps=20, random_state=0).matrix.shape
-    (3, 3)
-    """
-    check_choice(method, "method", METHODS[1:])
-    order = _check_norm(norm)
-    include_direct = check_flag(include_direct, "include_direct")
-    given = (learning_rate, momentum, batch_size)
-    run = _source(method, estimator, X, y, n_steps, eval_every, given, damping, random_state)
-    n, n_classes = len(run.y), len(run.classes)
-    groups = (run.y == np.arange(n_classes)[:, None]) / n
-    matrix = np.zeros((n_classes, n_classes))
-    for derivative in run.derivatives(groups, include_direct):
-        g = _norms(derivative, order)
-        _check_finite(g)
-        for j in range(n_classes):
-            matrix[:, j] += g[:, run.y == j].mean(axis=1)
-    return Bunch(matrix=matrix / len(run.times), classes=run.classes, steps=run.times)
 
 
 def _source(method, estimator, X, y, n_steps, eval_every, given, damping, random_state):
@@ -275,12 +177,6 @@ def _check_norm(norm):
     if isinstance(norm, bool) or not isinstance(norm, int | float | np.number) or norm not in NORMS:
         raise ValueError(f"norm must be 1, 2 or numpy.inf, got {norm!r:.60}")
     return NORMS[norm]
-
-
-def _norms(derivatives, order):
-    """Norms for each group and row."""
-    flat = derivatives.reshape(*derivatives.shape[:2], -1)
-    return np.linalg.norm(flat, ord=order, axis=2)
 
 
 def _check_finite(values):

@@ -24,8 +24,13 @@ from .._core.validation import (
 from ..losses import Hinge, resolve_loss
 from ..losses._border import ask
 from ..optim import RunningAverage
-from ..optim._subgradient._rows import SAMPLINGS, RidgeProblem, RowSteps, SubgradientState
-from ..optim._subgradient._step_sizes import check_step_size
+from ..optim._subgradient import (
+    SAMPLINGS,
+    RidgeProblem,
+    RowSteps,
+    SubgradientState,
+    check_step_size,
+)
 from ..projections import project_l1_ball
 from ._linear import LinearEstimator
 from ._units import Units

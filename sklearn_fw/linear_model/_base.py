@@ -20,11 +20,10 @@ from .._core.validation import (
 )
 from .._core.warnings import warn
 from ..optim import Asaga
-from ..optim._incremental._auto import Auto, choose_solver
 from ..optim._incremental._finite_sum import FiniteSum
 from ..optim._incremental._minimize_saga import convergence_advice, solve
 from ..optim._incremental._run import Start
-from ..optim._incremental._solvers import resolve_incremental_solver
+from ..optim._incremental._solvers import Auto, choose_solver, resolve_incremental_solver
 from ..penalties import resolve_penalty
 from ._linear import LinearEstimator
 from ._path import linear_path

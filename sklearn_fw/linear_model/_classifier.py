@@ -42,9 +42,8 @@ class AsagaClassifier(LabelsMixin, AsagaModel):
         the penalty allows it, "sdca" for more sparse columns and a penalty with a ridge part, else
         "asaga"; ``solver_reason_`` says why. By name: "asaga", "sdca" (on all of ``n_jobs``
         threads), "sparse_saga" (as the first, with one thread), "newton", "newton_cg",
-        "saga", "lagged_saga", "sag", "svrg", "loopless_svrg", "kromagnon", "hogwild", "q_saga",
-        "n_saga", "shared_n_saga", "epsilon_n_saga", "fista", "asyspcd"; an object of
-        `sklearn_fw.optim` for other settings, which are then grid keys ``solver__step_size``.
+        "saga", "lagged_saga", "sag", "svrg"; an object of `sklearn_fw.optim` for other settings,
+        which are then grid keys ``solver__step_size``.
     fit_intercept : bool, default=True
         Whether there is a c; it is not penalised.
     class_weight : dict, "balanced" or None, default=None

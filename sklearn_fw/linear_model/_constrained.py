@@ -11,22 +11,23 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._core.budget import time_budget
 from .._core.callbacks import FitTasks, with_callbacks
+from .._core.parameters import auto_or
 from .._core.result import Outcome, Status
 from .._core.validation import (
-    check_choice,
     check_flag,
     check_integer,
     check_not_negative,
     check_positive,
     check_random_state,
     check_strength,
+    is_auto,
 )
 from ..losses import resolve_loss
 from ..optim import minimize_frank_wolfe
 from ..optim._incremental._finite_sum import FiniteSum
 from ..optim.domains import DenseAtom, RankOneAtom, UnitAtom
 from ..optim.domains._base import is_domain
-from ..optim.domains._named import domain_of
+from ..optim.domains._sets import domain_of
 from ..penalties import L1
 from ._alpha import radii_by_folds
 from ._constrained_objective import MeanLoss
@@ -57,6 +58,12 @@ SEARCH, SEARCH_OF_SQUARES = (1e-2, 60), (1e-3, 500)
 
 class ConstrainedModel(LinearEstimator):
     """Base of the estimators; subclasses say what the truths are."""
+
+    parameters = {
+        "radius": auto_or(check_strength),
+        "standardize": auto_or(check_flag, "True or False"),
+        "tol": auto_or(check_not_negative),
+    }
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -132,23 +139,9 @@ class ConstrainedModel(LinearEstimator):
         return LinearPath(model, radii, fits, n_iters)
 
     def _settings(self):
-        check_flag(self.fit_intercept, "fit_intercept")
-        check_flag(self.warm_start, "warm_start")
-        self.tol_ = LOOSE if self._has_name(OF_MATRICES) else TIGHT[self._task]
-        if not isinstance(self.tol, str):
-            self.tol_ = check_not_negative(self.tol, "tol")
-        else:
-            check_choice(self.tol, "tol", {"auto"}, "a number")
-        check_integer(self.max_iter, "max_iter", 1)
-        if isinstance(self.radius, str):
-            check_choice(self.radius, "radius", {"auto"}, "a number")
-        else:
-            check_strength(self.radius, "radius")
-        if not isinstance(self.standardize, str):
-            check_flag(self.standardize, "standardize")
-        else:
-            check_choice(self.standardize, "standardize", {"auto"}, "True or False")
-        check_random_state(self.random_state)
+        self.tol_ = self.tol
+        if is_auto(self.tol):
+            self.tol_ = LOOSE if self._has_name(OF_MATRICES) else TIGHT[self._task]
 
     # ---- the problems ----------------------------------------------------------------------------
 

@@ -41,7 +41,7 @@ class Loss(BaseEstimator, ABC):
     fit both are looked into at some hundred scores, with the derivative and the smoothness: a loss
     that is not what it says raises ValueError. Every answer is checked for its shape and for NaN.
 
-    Solvers that look at all rows at once ("newton", "newton_cg", "fista") ask for arrays and are
+    Solvers that look at all rows at once ("newton", "newton_cg") ask for arrays and are
     hardly slower than with a loss of this package; "auto" prefers them. The others ask Python for
     single scores, some 10 microseconds each.
 

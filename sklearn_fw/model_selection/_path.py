@@ -6,7 +6,9 @@ from numbers import Real
 import numpy as np
 
 from .._core.budget import time_budget
+from .._core.estimator import Estimator
 from .._core.packed import length_of
+from .._core.parameters import check_parameters
 from .._core.validation import check_array_of_numbers, check_number, check_sample_weight
 from ._scoring import check_scorer, score_with
 
@@ -241,8 +243,7 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
     Returns
     -------
     path : RegularizationPath
-        `sklearn_fw.structured.StructuredPath`, `sklearn_fw.structured.RadiusPath` or
-        `sklearn_fw.linear_model.LinearPath`.
+        `sklearn_fw.structured.StructuredPath` or `sklearn_fw.linear_model.LinearPath`.
 
     Warns
     -----
@@ -301,6 +302,8 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
     if time_limit is None:
         time_limit = getattr(estimator, "time_limit", None)
     with time_budget(time_limit):
+        if isinstance(estimator, Estimator):
+            check_parameters(estimator)
         return estimator._regularization_path(X, y, sample_weight=sample_weight, **options)
 
 

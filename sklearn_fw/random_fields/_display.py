@@ -26,9 +26,9 @@ class MarginalsDisplay(Display):
     Examples
     --------
     >>> from sklearn_fw import TRWMarginals
-    >>> from sklearn_fw.datasets import make_ising_grid
+    >>> from sklearn_fw.datasets import make_ising
     >>> from sklearn_fw.random_fields import MarginalsDisplay
-    >>> trw = TRWMarginals().fit(make_ising_grid((4, 6), random_state=0))
+    >>> trw = TRWMarginals().fit(make_ising("grid", (4, 6), coupling=4.0, random_state=0))
     >>> display = MarginalsDisplay.from_estimator(trw, shape=(4, 6))
     >>> display.image_.get_array().shape
     (4, 6)

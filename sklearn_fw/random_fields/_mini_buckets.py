@@ -122,9 +122,9 @@ class MiniBucketMarginals(MarginalsEstimator):
     --------
     A grid of spins, with tables that are too small for it, and with tables that are not.
 
-    >>> from sklearn_fw.datasets import make_ising_grid
+    >>> from sklearn_fw.datasets import make_ising
     >>> from sklearn_fw.random_fields import MiniBucketMarginals
-    >>> grid = make_ising_grid((8, 8), random_state=0)
+    >>> grid = make_ising("grid", (8, 8), coupling=4.0, random_state=0)
     >>> small = MiniBucketMarginals(max_table_size=2**5).fit(grid)
     >>> large = MiniBucketMarginals().fit(grid)
     >>> small.n_split_ > large.n_split_ == 0

@@ -1,12 +1,11 @@
-"""Sequences from sequences: recurrent networks that learn from the cost of what they say.
+"""Sequences from sequences: recurrent networks that learn from the cost of their outputs.
 
 The network needs PyTorch (`pip install "sklearn-fw[torch]"`), which is imported when it is used;
 losses and roll-outs do without.
 """
 
-from ._engine import StepPolicy
+from ._engine import StepPolicy, roll_out_costs
 from ._losses import searnn_loss
-from ._roll_out_costs import RollOutCosts, roll_out_costs
 from ._search import LearningToSearch
 from ._settings import Minibatches, RecurrentNetwork
 from ._transducer import SeaRNNTransducer
@@ -15,7 +14,6 @@ __all__ = [
     "LearningToSearch",
     "Minibatches",
     "RecurrentNetwork",
-    "RollOutCosts",
     "SeaRNNTransducer",
     "StepPolicy",
     "roll_out_costs",

@@ -4,8 +4,14 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
+from .._core.packed import padded
+from .._core.validation import check_array_of_numbers, check_integer, check_list, check_random_state
+from ..task_losses import resolve_task_loss
+from ._costs import costs_for
 from ._losses import log_softmax
+from ._search import Draws, LearningToSearch
 
 
 class StepPolicy(ABC):
@@ -149,8 +155,10 @@ class RolledIn(NamedTuple):
 
 
 class RollOuts(NamedTuple):
-    """Costs of tokens, and how they came about."""
+    """Tokens that were tried in cells, and their costs."""
 
+    cells: tuple  # sample and time of each, two ndarray of shape (n_cells,)
+    tokens: np.ndarray  # (n_cells, n_tokens)
     costs: np.ndarray  # (n_cells, n_tokens)
     n_rollouts: int
     n_steps: int  # rows that the policy stepped
@@ -181,33 +189,17 @@ def roll_in(policy, X, targets, lengths, is_reference, end=None):
     return RolledIn(tokens, states, scores, lengths)
 
 
-def roll_out(
-    policy, states, costs, cells, tokens, is_reference, lengths, *, n_learned=None, end=None,
-    chunk=512,
-):  # fmt: skip
-    """What outputs cost if each of some tokens is said in each of some cells.
+def roll_out(policy, rolled, scores, targets, lengths, costs, draws, end=None):
+    """Try tokens in cells of a roll-in, as ``draws`` says, and price what becomes of the outputs.
 
-    Parameters
-    ----------
-    policy : StepPolicy
-        Finishes outputs where ``is_reference`` is false.
-    states : list of object
-        States of all samples in each cell of the roll-in.
-    costs : object
-        Prices outputs, after `begin` with those of the roll-in.
-    cells : tuple of two ndarray of shape (n_cells,)
-        Sample and time of each.
-    tokens, is_reference : ndarray of shape (n_cells, n_tokens)
-        The tokens, and whether the reference finishes the output.
-    lengths : ndarray of shape (n_samples,)
-        Most tokens of each output.
-    n_learned : int, default=None
-        Tokens of the policy after which the reference goes on all the same; None is all.
-    end : int, default=None
-        Number of the token that ends outputs.
-    chunk : int, default=512
-        Outputs that are finished together.
+    ``scores`` are those of the roll-in, of shape (n_samples, n_cells, n_tokens), ``targets`` the
+    true tokens and ``lengths`` the most tokens of each output.
     """
+    costs.begin(rolled.tokens)
+    cells = draws.cells(rolled.lengths)
+    tokens = draws.tokens(scores[cells], targets[cells])
+    is_reference = draws.reference_rollouts(len(lengths), cells[0], tokens.shape[1])
+    n_learned, chunk, states = draws.n_learned, draws.chunk, rolled.states
     n_samples, shape = len(lengths), tokens.shape
     sample, time = (np.repeat(one, shape[1]) for one in cells)
     first, by_reference = tokens.ravel(), is_reference.ravel()
@@ -226,18 +218,19 @@ def roll_out(
         rest, n_rest = np.zeros((len(own), 0), np.int64), n_left[own]
         if n_rest[0]:
             state = policy.take(joined, time[own] * n_samples + sample[own])
-            rest, n_rest, n_new = _finish(policy, state, first[own], n_rest, end)
+            rest, n_rest, n_new = finish(policy, state, first[own], n_rest, end)
             n_steps += n_new
         goes_on = (is_cut & ~is_end)[own] & (n_rest == n_left[own])
         value[own] = costs.of(sample[own], time[own], token[own], rest, n_rest, goes_on)
-    return RollOuts(value.reshape(shape), len(first), n_steps)
+    return RollOuts(cells, tokens, value.reshape(shape), len(first), n_steps)
 
 
-def _finish(policy, state, first, n_left, end):
-    """Greedy endings; ``n_left`` never rises, so that rows drop out from behind."""
-    rest, n_rest = np.zeros((len(first), int(n_left[0])), np.int64), n_left.copy()
+def finish(policy, state, first, n_left, end):
+    """Greedy endings of at most ``n_left`` tokens behind the first: they, their lengths, steps."""
+    most = int(n_left.max())
+    rest, n_rest = np.zeros((len(first), most), np.int64), n_left.copy()
     active, said, n_steps = np.arange(len(first)), first, 0
-    for step in range(int(n_left[0])):
+    for step in range(most):
         keep = n_left[active] > step
         if not keep.all():
             n_kept = int(keep.sum())
@@ -298,3 +291,201 @@ def beam_search(policy, X, lengths, width, end=None):
         rows = (np.arange(n)[:, None] * beam + parent).ravel()
         state, scores = policy.step(policy.take(state, rows), token.ravel())
     return _Beams(tokens, logs, n_tokens)
+
+
+# ---- costs for any policy ------------------------------------------------------------------------
+
+
+class RollOutCosts(NamedTuple):
+    costs: list
+    tokens: list
+    n_rollouts: int
+    n_steps: int
+
+
+def roll_out_costs(policy, X, y, *, task_loss="hamming", search=None, end=None, random_state=None):
+    """What it costs in the end to say each token in each cell of an output.
+
+    Parameters
+    ----------
+    policy : StepPolicy
+        What makes outputs.
+    X : list of n_samples inputs
+        Inputs, as the policy takes them.
+    y : list of ndarray of shape (n_tokens,), int
+        True outputs, as numbers of the policy's tokens.
+    task_loss : str, array-like of shape (n_tokens, n_tokens), callable or TaskLoss, \
+            default="hamming"
+        What outputs cost, as `sklearn_fw.task_losses.resolve_task_loss` takes it; they reach it as
+        numbers of tokens.
+    search : LearningToSearch or None, default=None
+        How outputs are begun and finished; None tries all tokens, with the default policies.
+    end : int or None, default=None
+        Number of the token that ends an output, the last one. Then outputs are of any length up to
+        that of the truth and one cell more, and cells are those up to the end. None makes outputs
+        as long as the truth.
+    random_state : int, RandomState instance or None, default=None
+        Coins and samples.
+
+    Returns
+    -------
+    result : tuple with named fields
+        ``costs``, for each input an array of shape (n_cells, n_tokens), inf where a token was not
+        tried; ``tokens``, the outputs of the roll-in; ``n_rollouts``, the outputs that were
+        finished and priced; and ``n_steps``, the tokens that the policy made for that.
+
+    See Also
+    --------
+    searnn_loss : The loss that costs make of scores.
+
+    Notes
+    -----
+    With T cells and A tokens there are T A roll-outs per output, of T / 2 steps in the mean; those
+    that the reference finishes take no step. All are made at once, in batches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.seq2seq import LearningToSearch, StepPolicy, roll_out_costs
+    >>> class Repeat(StepPolicy):
+    ...     "Says 0 first, then what it said before."
+    ...     def start(self, X):
+    ...         return self.step(None, np.zeros(len(X), int))
+    ...     def step(self, state, tokens):
+    ...         return tokens, np.eye(2)[tokens]
+    >>> learned = LearningToSearch(roll_out="learned")
+    >>> found = roll_out_costs(Repeat(), ["x"], [[0, 1, 1, 1]], search=learned)
+    >>> found.costs[0]
+    array([[0.75, 0.25],
+           [0.75, 0.  ],
+           [0.75, 0.25],
+           [0.75, 0.5 ]])
+    >>> found.n_rollouts, found.n_steps
+    (8, 12)
+    """
+    if not isinstance(policy, StepPolicy):
+        raise TypeError(f"policy must be a StepPolicy object, got a {type(policy).__name__}")
+    search = LearningToSearch(n_tokens=None) if search is None else search
+    if not isinstance(search, LearningToSearch):
+        raise TypeError(f"search must be a LearningToSearch object, got {search!r:.60}")
+    X, rng = check_list(X, "X", "inputs"), check_random_state(random_state)
+    if not X:
+        raise ValueError("X holds no input")
+    policy = _Checked(policy, X)
+    n_tokens = policy.n_tokens
+    if end is not None and check_integer(end, "end", 1) != n_tokens - 1:
+        raise ValueError(f"end must be {n_tokens - 1}, the last token of the policy; got {end}")
+    n_classes = n_tokens - (end is not None)
+    y = _check_outputs(y, len(X), n_classes)
+    lengths = np.array([len(own) for own in y])
+    n_cells = lengths + (end is not None)
+    targets = padded(y, int(n_cells.max()), 0 if end is None else end)
+    counts = np.bincount(targets.ravel(), minlength=n_tokens) + 1.0
+    draws = Draws(clone(search), "ll", counts, rng, has_end=end is not None)
+    loss = resolve_task_loss(task_loss)
+    if end is not None and loss.decomposes and not loss._has_value:
+        raise ValueError(
+            f"task_loss {type(loss).__name__} compares outputs of one length, and end makes them "
+            f"of any: take 'edit'"
+        )
+    costs = costs_for(
+        loss,
+        draws.settings.reference,
+        np.arange(n_classes),
+        targets,
+        lengths,
+        y,
+        is_free=end is not None,
+    )
+    return priced(policy, X, targets, n_cells, costs, draws, end)
+
+
+def priced(policy, X, targets, n_cells, costs, draws, end):
+    """Roll in, roll out, and the costs of each input."""
+    rolled = roll_in(policy, X, targets, n_cells, draws.reference_cells(targets.shape), end)
+    scores = np.stack([policy.as_array(score) for score in rolled.scores], axis=1)
+    found = roll_out(policy, rolled, scores, targets, n_cells, costs, draws, end)
+    dense = np.full(scores.shape, np.inf)
+    sample, time = found.cells
+    dense[sample[:, None], time[:, None], found.tokens] = found.costs
+    return RollOutCosts(
+        [own[:n] for own, n in zip(dense, rolled.lengths)],
+        [own[:n] for own, n in zip(rolled.tokens, rolled.lengths)],
+        found.n_rollouts,
+        found.n_steps,
+    )
+
+
+class _Checked(StepPolicy):
+    """A policy of the user whose answers are looked at."""
+
+    def __init__(self, policy, X):
+        self._policy, self.n_tokens = policy, None
+        _, scores = self.start(X)
+        self.n_tokens = scores.shape[1]
+
+    def start(self, X):
+        return self._pair(self._policy.start(X), len(X), "start")
+
+    def step(self, state, tokens):
+        return self._pair(self._policy.step(state, tokens), len(tokens), "step")
+
+    def take(self, state, rows):
+        return self._policy.take(state, rows)
+
+    def join(self, states):
+        return self._policy.join(states)
+
+    def choose(self, scores):
+        made = np.asarray(self._policy.choose(scores))
+        is_good = made.dtype.kind in "iu" and made.shape == scores.shape[:1]
+        if not is_good or np.any((made < 0) | (made >= self.n_tokens)):
+            raise ValueError(
+                f"choose of the policy must return {len(scores)} numbers of tokens from 0 to "
+                f"{self.n_tokens - 1}, got {made!r:.60}"
+            )
+        return made
+
+    def as_array(self, scores):
+        scores = check_array_of_numbers(
+            self._policy.as_array(scores), "scores of the policy's as_array"
+        )
+        if scores.ndim != 2 or scores.shape[1] != self.n_tokens:
+            raise ValueError(
+                f"as_array of the policy must return scores of shape (n_rows, {self.n_tokens}), "
+                f"got shape {scores.shape}"
+            )
+        return scores
+
+    def _pair(self, pair, n_rows, method):
+        if not (isinstance(pair, tuple) and len(pair) == 2):
+            raise TypeError(
+                f"{method} of the policy must return a state and scores, got {pair!r:.60}"
+            )
+        state, scores = pair[0], check_array_of_numbers(pair[1], f"scores of the policy's {method}")
+        n = "n_tokens" if self.n_tokens is None else self.n_tokens
+        if scores.ndim != 2 or len(scores) != n_rows or scores.shape[1] != (
+            self.n_tokens or scores.shape[1]
+        ):  # fmt: skip
+            raise ValueError(
+                f"{method} of the policy must return scores of shape ({n_rows}, {n}), got shape "
+                f"{scores.shape}"
+            )
+        return state, scores
+
+
+def _check_outputs(y, n_samples, n_classes):
+    y = check_list(y, "y", "outputs")
+    if len(y) != n_samples:
+        raise ValueError(f"X has {n_samples} inputs, y has {len(y)} outputs")
+    found = []
+    for i, own in enumerate(y):
+        own = np.asarray(check_list(own, f"y[{i}]", "numbers of tokens"))
+        if not len(own):
+            raise ValueError(f"y[{i}] is empty: an output has a token at least")
+        if own.ndim != 1 or own.dtype.kind not in "iu" or own.min() < 0 or own.max() >= n_classes:
+            raise ValueError(
+                f"y[{i}] must hold numbers of tokens from 0 to {n_classes - 1}, got {own!r:.60}"
+            )
+        found.append(own.astype(np.int64))
+    return found

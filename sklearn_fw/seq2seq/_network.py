@@ -274,6 +274,11 @@ class Network(StepPolicy):
             return x
         return self._torch.nn.functional.dropout(x, share)
 
+    def inference(self):
+        """Evaluation mode, and a context without gradients."""
+        self.parts.eval()
+        return self._torch.inference_mode()
+
     # ---- weights as arrays -----------------------------------------------------------------------
 
     def weights(self):

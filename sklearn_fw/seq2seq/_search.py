@@ -7,19 +7,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._core.packed import starts_of
-from .._core.validation import (
-    check_choice,
-    check_flag,
-    check_integer,
-    check_number,
-    check_positive,
-    is_auto,
-)
+from .._core.parameters import at_least, auto_or, check_parameters, optional, options, within
+from .._core.validation import check_choice, check_flag, check_integer, check_positive, is_auto
 from ._costs import REFERENCES
 from ._losses import log_softmax
 
-ROLL_INS = ("learned", "mixed", "mixed_cells", "reference")
 ROLL_OUTS = ("learned", "mixed", "reference")
+ALL_TOKENS, FEW_TOKENS = 10, 5  # what "auto" of n_tokens means
 SAMPLINGS = ("biased_policy", "policy", "top_k", "uniform", "unigram")
 
 
@@ -85,6 +79,19 @@ class LearningToSearch(BaseEstimator):
     LearningToSearch(n_tokens=5, roll_out='learned')
     """
 
+    parameters = {
+        "roll_in": options("learned", "mixed", "mixed_cells", "reference"),
+        "roll_in_reference_prob": within(0.0, 1.0),
+        "roll_out_reference_prob": within(0.0, 1.0),
+        "mix_level": options("rollout", "sequence"),
+        "reference": options(*REFERENCES),
+        "n_cells": optional(at_least(1)),
+        "sampled_softmax": auto_or(check_flag, "True or False"),
+        "cost_scale": check_positive,
+        "tie_break": options("random", "reference"),
+        "batch_size": at_least(1),
+    }
+
     def __init__(
         self, *, roll_in="learned", roll_out="mixed", roll_in_reference_prob=0.5,
         roll_out_reference_prob=0.5, mix_level="sequence", reference="copy", n_cells=None,
@@ -106,69 +113,54 @@ class LearningToSearch(BaseEstimator):
         self.batch_size = batch_size
 
 
-ALL_TOKENS, FEW_TOKENS = 10, 5  # what "auto" of n_tokens means
-
-
 class Draws:
     """Checked settings, and all that is drawn by them; coins do not depend on what is sampled."""
 
     def __init__(self, settings, loss, counts, rng, *, has_end=False):
         """``counts`` are frequencies of all tokens, with the end of outputs last if it is one."""
-        check_choice(settings.roll_in, "roll_in", ROLL_INS)
-        self.roll_in = settings.roll_in
+        check_parameters(settings)
+        self.settings = settings
         self.roll_out, self.n_learned = _roll_out(settings.roll_out)
-        self.p_in, self.p_out = (
-            _probability(getattr(settings, name), name)
-            for name in ("roll_in_reference_prob", "roll_out_reference_prob")
-        )
-        self.per_sequence = check_choice(
-            settings.mix_level, "mix_level", ("rollout", "sequence")
-        ) == "sequence"  # fmt: skip
-        self.reference = check_choice(settings.reference, "reference", REFERENCES)
-        self.n_cells = settings.n_cells
-        if self.n_cells is not None:
-            check_integer(self.n_cells, "n_cells", 1)
         self.has_end, self.counts = has_end, counts
         self.wanted = _tokens_by_kind(settings.n_tokens, settings.token_sampling, len(counts))
         self.sampled_softmax = settings.sampled_softmax
         if is_auto(self.sampled_softmax):
             self.sampled_softmax = loss != "ll"
-        elif not check_flag(self.sampled_softmax, "sampled_softmax") and self.wanted and (
-            loss not in ("ll", "mle")
-        ):  # fmt: skip
+        elif not self.sampled_softmax and self.wanted and loss not in ("ll", "mle"):
             raise ValueError(
                 f"sampled_softmax=False sums over tokens without costs, which loss={loss!r} needs: "
                 f"take 'll', or n_tokens=None"
             )
-        self.cost_scale = check_positive(settings.cost_scale, "cost_scale")
-        self.tie_break = check_choice(settings.tie_break, "tie_break", ("random", "reference"))
-        self.chunk = check_integer(settings.batch_size, "batch_size", 1)
+        self.chunk = int(settings.batch_size)
         self.coins, self.samples, self.ties = (
             np.random.RandomState(rng.randint(2**31 - 1)) for _ in range(3)
         )
 
     def reference_cells(self, shape):
         """Which cells of the roll-in the reference fills."""
-        by_row = self.roll_in == "mixed"
-        return _coins(
-            self.roll_in, self.p_in, self.coins, (shape[0], 1) if by_row else shape, shape
-        )
+        roll_in, p = self.settings.roll_in, self.settings.roll_in_reference_prob
+        return self._coins(roll_in, p, (shape[0], 1) if roll_in == "mixed" else shape, shape)
 
     def reference_rollouts(self, n_samples, sample, n_tokens):
         """Which outputs the reference finishes, of shape (n_cells, n_tokens)."""
-        shape = (len(sample), n_tokens)
-        if self.per_sequence:
-            heads = _coins(self.roll_out, self.p_out, self.coins, (n_samples,), (n_samples,))
-            return np.broadcast_to(heads[sample, None], shape)
-        return _coins(self.roll_out, self.p_out, self.coins, shape, shape)
+        shape, p = (len(sample), n_tokens), self.settings.roll_out_reference_prob
+        if self.settings.mix_level == "rollout":
+            return self._coins(self.roll_out, p, shape, shape)
+        heads = self._coins(self.roll_out, p, (n_samples,), (n_samples,))
+        return np.broadcast_to(heads[sample, None], shape)
+
+    def _coins(self, policy, probability, drawn, shape):
+        if policy in ("reference", "learned"):
+            return np.full(shape, policy == "reference")
+        return np.broadcast_to(self.coins.random_sample(drawn) < probability, shape)
 
     def cells(self, lengths):
         """Sample and time of the cells in which tokens are tried."""
         sample, time = all_cells(lengths)
-        if self.n_cells is None:
+        if self.settings.n_cells is None:
             return sample, time
         order = np.lexsort((self.samples.random_sample(len(sample)), sample))
-        kept = np.sort(order[time < self.n_cells])
+        kept = np.sort(order[time < self.settings.n_cells])
         return sample[kept], time[kept]
 
     def tokens(self, scores, true):
@@ -214,12 +206,6 @@ def all_cells(lengths):
     return sample, np.arange(len(sample)) - np.repeat(starts_of(lengths)[:-1], lengths)
 
 
-def _coins(policy, probability, rng, drawn, shape):
-    if policy in ("reference", "learned"):
-        return np.full(shape, policy == "reference")
-    return np.broadcast_to(rng.random_sample(drawn) < probability, shape)
-
-
 def _roll_out(value):
     """Who finishes outputs, and after how many tokens of the network the reference does."""
     if isinstance(value, Integral) and not isinstance(value, bool):
@@ -229,13 +215,6 @@ def _roll_out(value):
         return value, None
     known = ", ".join(map(repr, ROLL_OUTS))
     raise ValueError(f"roll_out must be one of {known} or a number of tokens, got {value!r}")
-
-
-def _probability(value, name):
-    value = check_number(value, name)
-    if not 0.0 <= value <= 1.0:
-        raise ValueError(f"{name} must be from 0 to 1, got {value}")
-    return value
 
 
 def _tokens_by_kind(n_tokens, sampling, n_all):

@@ -1,21 +1,16 @@
 """Settings of the network and of its training."""
 
-from numbers import Integral
-
 from sklearn.base import BaseEstimator
 
-from .._core.validation import (
-    check_choice,
-    check_flag,
-    check_integer,
-    check_not_negative,
-    check_number,
-    check_positive,
-    is_auto,
-    is_named,
-)
+from .._core.parameters import at_least, auto_or, check_parameters, optional, options, within
+from .._core.validation import check_flag, check_not_negative, check_positive
 
 RATES = {"adadelta": 1.0, "adam": 0.004, "sgd": 0.5}
+
+
+def check_device(value, name):
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a name such as 'cpu' or 'cuda', got {value!r}")
 
 
 class RecurrentNetwork(BaseEstimator):
@@ -72,6 +67,20 @@ class RecurrentNetwork(BaseEstimator):
     RecurrentNetwork(attention=None, hidden_size=64)
     """
 
+    parameters = {
+        "cell": options("gru", "lstm"),
+        "hidden_size": at_least(1),
+        "n_layers": at_least(1),
+        "embedding_dim": optional(at_least(1)),
+        "bidirectional": check_flag,
+        "attention": optional(options("additive", "bilinear")),
+        "aligned": auto_or(check_flag, "True or False"),
+        "input_feed": check_flag,
+        "dropout": within(0.0, 1.0, "left"),
+        "dtype": options("float32", "float64"),
+        "device": check_device,
+    }
+
     def __init__(
         self, *, cell="gru", hidden_size=128, n_layers=1, embedding_dim=None, bidirectional=True,
         attention="bilinear", aligned="auto", input_feed=False, dropout=0.0, dtype="float32",
@@ -90,24 +99,13 @@ class RecurrentNetwork(BaseEstimator):
         self.device = device
 
     def _check(self):
-        check_choice(self.cell, "cell", ("gru", "lstm"))
-        size = check_integer(self.hidden_size, "hidden_size", 1)
-        check_integer(self.n_layers, "n_layers", 1)
-        if self.embedding_dim is not None:
-            check_integer(self.embedding_dim, "embedding_dim", 1)
-        if check_flag(self.bidirectional, "bidirectional") and size % 2:
-            raise ValueError(f"hidden_size must be even with bidirectional=True, got {size}")
-        if self.attention is not None:
-            check_choice(self.attention, "attention", ("additive", "bilinear"))
-        if not is_auto(self.aligned):
-            check_flag(self.aligned, "aligned")
-        if check_flag(self.input_feed, "input_feed") and self.attention is None:
+        check_parameters(self)
+        if self.bidirectional and self.hidden_size % 2:
+            raise ValueError(
+                f"hidden_size must be even with bidirectional=True, got {self.hidden_size}"
+            )
+        if self.input_feed and self.attention is None:
             raise ValueError("input_feed=True needs attention, of which it tells the next cell")
-        if not 0.0 <= check_number(self.dropout, "dropout") < 1.0:
-            raise ValueError(f"dropout must be from 0 to below 1, got {self.dropout}")
-        check_choice(self.dtype, "dtype", ("float32", "float64"))
-        if not isinstance(self.device, str):
-            raise TypeError(f"device must be a name such as 'cpu' or 'cuda', got {self.device!r}")
 
 
 class Minibatches(BaseEstimator):
@@ -151,6 +149,20 @@ class Minibatches(BaseEstimator):
     Minibatches(batch_size=128, optimizer='sgd')
     """
 
+    parameters = {
+        "optimizer": options(*RATES),
+        "learning_rate": optional(check_positive),
+        "batch_size": at_least(1),
+        "max_grad_norm": optional(check_positive),
+        "weight_decay": check_not_negative,
+        "normalization": options("cell", "sequence"),
+        "early_stopping": check_flag,
+        "validation_fraction": within(0.0, 1.0, "neither"),
+        "eval_every": at_least(1),
+        "n_iter_no_change": at_least(1),
+        "warm_up": at_least(0),
+    }
+
     def __init__(
         self, *, optimizer="adam", learning_rate=None, batch_size=64, max_grad_norm=5.0,
         weight_decay=0.0, normalization="sequence", early_stopping=True, validation_fraction=0.1,
@@ -168,34 +180,6 @@ class Minibatches(BaseEstimator):
         self.n_iter_no_change = n_iter_no_change
         self.warm_up = warm_up
 
-    def _check(self):
-        check_choice(self.optimizer, "optimizer", RATES)
-        if self.learning_rate is not None:
-            check_positive(self.learning_rate, "learning_rate")
-        check_integer(self.batch_size, "batch_size", 1)
-        if self.max_grad_norm is not None:
-            check_positive(self.max_grad_norm, "max_grad_norm")
-        check_not_negative(self.weight_decay, "weight_decay")
-        check_choice(self.normalization, "normalization", ("cell", "sequence"))
-        check_flag(self.early_stopping, "early_stopping")
-        share = check_positive(self.validation_fraction, "validation_fraction")
-        if share >= 1.0:
-            raise ValueError(f"validation_fraction must be below 1, got {share}")
-        check_integer(self.eval_every, "eval_every", 1)
-        check_integer(self.n_iter_no_change, "n_iter_no_change", 1)
-        check_integer(self.warm_up, "warm_up", 0)
-
     @property
     def _rate(self):
         return RATES[self.optimizer] if self.learning_rate is None else float(self.learning_rate)
-
-
-def check_length(value):
-    """The parameter ``output_length``."""
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        return check_integer(value, "output_length", 1)
-    if is_named(value, "auto", "fixed", "free"):
-        return value
-    raise ValueError(
-        f"output_length must be 'auto', 'fixed', 'free' or a number of tokens; got {value!r}"
-    )

@@ -1,10 +1,20 @@
 """Inputs and outputs of users as numbers of tokens, or as features."""
 
+from numbers import Integral
+
 import numpy as np
 
-from .._core.validation import check_array_of_numbers, check_list, check_magnitude
+from .._core.validation import (
+    check_array_of_numbers,
+    check_integer,
+    check_list,
+    check_magnitude,
+    is_auto,
+    is_named,
+)
 from ..task_losses._edit import tokens_of
 
+LONGER = 1.5  # than the longest output of fit: where outputs without an end are cut
 ADVICE = "name all tokens in fit, or in the first partial_fit, by classes and input_tokens"
 
 
@@ -266,3 +276,42 @@ def _array(tokens):
     for k, token in enumerate(tokens):
         array[k] = token
     return array
+
+
+# ---- lengths of outputs --------------------------------------------------------------------------
+
+
+def check_length(value, name):
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        check_integer(value, name, 1)
+    elif not is_named(value, "auto", "fixed", "free"):
+        raise ValueError(
+            f"{name} must be 'auto', 'fixed', 'free' or a number of tokens; got {value!r}"
+        )
+
+
+def most_tokens(wanted, n_in, n_out, before=None):
+    """Most tokens of an output; None where outputs are as long as inputs.
+
+    ``before`` is what it was where training goes on.
+    """
+    differ, longest = np.flatnonzero(n_in != n_out), int(n_out.max())
+    if is_auto(wanted):
+        wanted = "free" if len(differ) or before is not None else "fixed"
+    if is_named(wanted, "fixed"):
+        if len(differ):
+            i = int(differ[0])
+            raise ValueError(
+                f"y[{i}] has {n_out[i]} tokens and X[{i}] has {n_in[i]}, but "
+                f"output_length='fixed' asks for as many: take 'free'"
+            )
+        return None
+    if isinstance(wanted, str):
+        return int(np.ceil(LONGER * longest))
+    if longest > wanted:
+        i = int(n_out.argmax())
+        raise ValueError(
+            f"y[{i}] has {longest} tokens, more than output_length={wanted} allows: raise it, or "
+            f"cut the outputs"
+        )
+    return int(wanted)

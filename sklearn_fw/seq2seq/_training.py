@@ -1,12 +1,14 @@
 """Updates of a network by losses of its cells, until held-out outputs get no better."""
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-from .._core.loop import IterativeMethod
+from .._core.loop import IterativeMethod, get_logger
 from .._core.packed import padded
 from .._core.validation import check_sample_weight
+from .._core.warnings import warn
 from ._costs import costs_for, task_losses_of, written
-from ._engine import roll_in, roll_out
+from ._engine import finish, roll_in, roll_out
 from ._losses import cheapest, searnn_loss
 from ._search import all_cells
 
@@ -42,9 +44,11 @@ class Pairs:
         fill = 0 if self.end is None else self.end
         return padded(self.outputs, int(self.n_cells.max()), fill)
 
-    def true_tokens(self):
-        """The same without the end of outputs."""
-        return padded(self.outputs, int(self.lengths.max()), 0)
+    def costs(self, task_loss, reference, classes):
+        """The object that prices outputs."""
+        true = padded(self.outputs, int(self.lengths.max()), 0)
+        is_free = self.end is not None
+        return costs_for(task_loss, reference, classes, true, self.lengths, self.y, is_free=is_free)
 
 
 def weighted(pairs, sample_weight):
@@ -147,43 +151,28 @@ class Updates:
         return float(value @ factor)
 
     def _cost_sensitive(self, batch, rolled, targets, scores):
-        draws = self._draws
-        cells = draws.cells(rolled.lengths)
-        own = scores[cells]
-        tokens = draws.tokens(own, targets[cells])
-        costs = self._costs(batch, rolled, cells, tokens)
-        true = targets[cells]
-        place = (tokens == true[:, None]).argmax(axis=1)
-        rng = draws.ties if draws.tie_break == "random" else None
-        best = cheapest(costs, place, rng)
-        if draws.sampled_softmax or tokens.shape[1] == own.shape[1]:
-            tried = np.take_along_axis(own, tokens, axis=1)
-            value, gradient = searnn_loss(
-                tried, costs, self._loss, cost_scale=draws.cost_scale, target=best
-            )
-            return cells, tokens, value, gradient
-        best = np.take_along_axis(tokens, best[:, None], axis=1)[:, 0]
-        value, gradient = _likelihood(own, best)  # of the cheapest token, among all
-        return cells, np.arange(own.shape[1])[None, :], value, gradient
-
-    def _costs(self, batch, rolled, cells, tokens):
-        network, end = self.network, batch.end
-        costs = costs_for(
-            self.task_loss, self._draws.reference, self.classes, batch.true_tokens(),
-            batch.lengths, batch.y, is_free=end is not None,
-        )  # fmt: skip
-        costs.begin(rolled.tokens)
-        reference = self._draws.reference_rollouts(len(batch), cells[0], tokens.shape[1])
-        network.parts.eval()
-        with network._torch.inference_mode():
-            found = roll_out(
-                network, rolled.states, costs, cells, tokens, reference, batch.n_cells,
-                n_learned=self._draws.n_learned, end=end, chunk=self._draws.chunk,
-            )  # fmt: skip
+        draws, network, end = self._draws, self.network, batch.end
+        costs = batch.costs(self.task_loss, draws.settings.reference, self.classes)
+        with network.inference():
+            found = roll_out(network, rolled, scores, targets, batch.n_cells, costs, draws, end)
         network.parts.train()
         self.n_rollouts += found.n_rollouts
         self.n_steps += found.n_steps
-        return found.costs
+        cells, tokens = found.cells, found.tokens
+        own, true = scores[cells], targets[cells]
+        place = (tokens == true[:, None]).argmax(axis=1)
+        rng = draws.ties if draws.settings.tie_break == "random" else None
+        best = cheapest(found.costs, place, rng)
+        if draws.sampled_softmax or tokens.shape[1] == own.shape[1]:
+            tried, scale = np.take_along_axis(own, tokens, axis=1), draws.settings.cost_scale
+            return (
+                cells,
+                tokens,
+                *searnn_loss(tried, found.costs, self._loss, cost_scale=scale, target=best),
+            )
+        best = np.take_along_axis(tokens, best[:, None], axis=1)[:, 0]
+        # Of the cheapest token, among all.
+        return cells, np.arange(own.shape[1])[None, :], *_likelihood(own, best)
 
     def _cell_weights(self, batch, sample):
         if self.settings.normalization == "cell":
@@ -269,31 +258,24 @@ def _optimizer(network, settings):
     )
 
 
+def chunks(n, size=MOST_EVALUATED):
+    """Ranges that cover n samples."""
+    return (range(begin, min(begin + size, n)) for begin in range(0, n, size))
+
+
 def decode(network, inputs, n_cells, end):
     """Greedy outputs as numbers of tokens, without the one that ends them."""
-    network.parts.eval()
     found = []
-    with network._torch.inference_mode():
-        for begin in range(0, len(inputs), MOST_EVALUATED):
-            index = range(begin, min(begin + MOST_EVALUATED, len(inputs)))
-            found += _decode(network, inputs.take(index), n_cells[index.start : index.stop], end)
+    with network.inference():
+        for own in chunks(len(inputs)):
+            state, scores = network.start(inputs.take(own))
+            first = network.choose(scores)
+            is_over = first == (-1 if end is None else end)
+            n_left = np.where(is_over, 0, n_cells[own] - 1)
+            rest, n_rest, _ = finish(network, state, first, n_left, end)
+            rows = zip(np.column_stack([first, rest]), np.where(is_over, 0, 1 + n_rest))
+            found += [row[:n] for row, n in rows]
     return found
-
-
-def _decode(network, inputs, n_cells, end):
-    state, scores = network.start(inputs)
-    tokens = np.zeros((len(inputs), int(n_cells.max())), np.int64)
-    lengths, ended = n_cells.copy(), np.zeros(len(inputs), bool)
-    for t in range(tokens.shape[1]):
-        tokens[:, t] = network.choose(scores)
-        if end is not None:
-            new = ~ended & (tokens[:, t] == end)
-            lengths[new & (lengths > t)] = t
-            ended |= new
-        if t + 1 == tokens.shape[1] or ended.all():
-            break
-        state, scores = network.step(state, tokens[:, t])
-    return [row[:n] for row, n in zip(tokens, lengths)]
 
 
 class seeded:
@@ -310,3 +292,46 @@ class seeded:
 
     def __exit__(self, *error):
         return self._fork.__exit__(*error)
+
+
+# ---- what a fit did, in words --------------------------------------------------------------------
+
+
+def warn_of_budget(model, run, training):
+    """A ConvergenceWarning with numbers where more updates would help; else a line in the log."""
+    if model.verbose:
+        get_logger(model.verbose).info("%s", summary_of(model))
+    if run.held_out is None or model.status_ not in ("max_iter", "time_limit"):
+        return
+    if model.validation_loss_ == 0.0:
+        return
+    what = "time_limit" if model.status_ == "time_limit" else "max_iter"
+    n_looks = int(training.n_iter_no_change)
+    warn(
+        f"{what} ended the fit after {model.n_iter_} updates, before the task loss of the "
+        f"{len(run.held_out)} held-out pairs stayed above its best for {n_looks} looks: it is "
+        f"{model.validation_loss_:.3g}, of update {model.best_iter_}. A larger {what} helps, or a "
+        f"larger learning_rate of Minibatches",
+        ConvergenceWarning,
+    )
+
+
+def summary_of(model):
+    """A few sentences about a fitted transducer."""
+    history, free = model.history_, model.max_length_
+    length = "as long as inputs" if free is None else f"of up to {free} tokens"
+    seconds = float(history["time"][-1])
+    lines = [
+        f"Outputs {length}, of {len(model.classes_)} tokens; loss {model.loss!r} with the task "
+        f"loss {model.task_loss_!r}.",
+        f"{model.n_iter_} updates in {seconds:.1f} s, with {model.n_rollouts_} roll-outs; the fit "
+        f"ended as {model.status_!r}.",
+    ]
+    if model.validation_loss_ == model.validation_loss_:
+        lines.append(
+            f"Mean task loss of held-out pairs: {model.validation_loss_:.4g} after update "
+            f"{model.best_iter_}, {history['validation_loss'][0]:.4g} at the first look."
+        )
+    else:
+        lines.append("No pairs were held out: how good the network is on new ones is not known.")
+    return "\n".join(lines)

@@ -10,32 +10,52 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
-from .._core.loop import drive
+from .._core.loop import drive, get_logger
+from .._core.parameters import at_least, check_parameters, options
 from .._core.result import Outcome, Status
 from .._core.torch import import_torch
 from .._core.validation import (
-    check_choice,
-    check_flag,
     check_integer,
     check_list,
     check_random_state,
+    check_sample_weight,
     is_auto,
-    is_named,
 )
+from .._core.warnings import warn_of_scorer
 from ..task_losses import resolve_task_loss
-from ._advice import announce, summary_of, warn_of_budget
-from ._losses import LOSSES
+from ._costs import task_losses_of, written
+from ._engine import beam_search, priced, roll_in
+from ._losses import LOSSES, log_softmax
 from ._network import Network
-from ._predicting import Predicting
-from ._search import LearningToSearch
-from ._settings import Minibatches, RecurrentNetwork, check_length
-from ._tokens import Outputs, Reader
-from ._training import Pairs, Training, Updates, seeded, split, weighted
+from ._search import Draws, LearningToSearch
+from ._settings import Minibatches, RecurrentNetwork
+from ._tokens import Outputs, Reader, check_length, most_tokens
+from ._training import (
+    MOST_EVALUATED,
+    Pairs,
+    Training,
+    Updates,
+    chunks,
+    decode,
+    seeded,
+    split,
+    summary_of,
+    warn_of_budget,
+    weighted,
+)
 
-LONGER = 1.5  # than the longest output of fit: where outputs without an end are cut
+
+def settings_of(kind):
+    """A constraint: an object of this kind, or None."""
+
+    def check(value, name):
+        if not (value is None or isinstance(value, kind)):
+            raise TypeError(f"{name} must be a {kind.__name__} object or None, got {value!r}")
+
+    return check
 
 
-class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
+class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     """Recurrent network from sequences to sequences that learns from what its outputs cost.
 
     Trains an encoder and a decoder on pairs of sequences, by maximum likelihood or by learning to
@@ -133,12 +153,9 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
 
     An update by "mle" takes T steps of the network per pair of length T. The other losses add about
     T^2 A / 2 steps with A tokens tried, and half of that where half of the outputs are finished by
-    the reference. The costs are constants of an update: the gradient does not
-    follow them. The true gap to the best output is not known: judge by `validation_loss_`. Pairs
-    that come bit by bit, or are too many for the memory, go through `partial_fit`.
-
-    Where lengths are fixed there is no token that ends outputs, unlike in the code of [1]_, and
-    batches hold outputs of similar lengths.
+    the reference. Costs are constants of an update: the gradient does not follow them. The gap to
+    the best output is not known: judge by `validation_loss_`. Where lengths are fixed there is no
+    token that ends outputs, unlike in the code of [1]_.
 
     References
     ----------
@@ -153,6 +170,15 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
     >>> model.fit(words, [w[::-1] for w in words]).predict(["abc", "bac"])  # doctest: +SKIP
     array(['cba', 'cab'], dtype=object)
     """
+
+    parameters = {
+        "loss": options(*LOSSES, "mle"),
+        "search": settings_of(LearningToSearch),
+        "network": settings_of(RecurrentNetwork),
+        "training": settings_of(Minibatches),
+        "output_length": check_length,
+        "beam_size": at_least(1),
+    }
 
     def __init__(
         self, loss="mle", *, task_loss="auto", search=None, network=None, training=None,
@@ -195,54 +221,46 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
         self : SeaRNNTransducer
             The fitted estimator.
         """
-        settings = self._check_parameters()
-        torch = import_torch("SeaRNNTransducer")
-        rng = check_random_state(self.random_state)
+        search, network_settings, training = self._settings()
+        torch, rng = import_torch("SeaRNNTransducer"), check_random_state(self.random_state)
         with time_budget(self.time_limit), seeded(torch, rng):
-            return self._fit(X, y, sample_weight, (classes, input_tokens), settings, rng)
+            pairs = self._read_pairs(X, y, sample_weight, (classes, input_tokens))
+            self.task_loss_ = self._task_loss()
+            self._counts = self._counts_of(pairs)
+            draws = self._draws(search, self.loss, rng)
+            self._network_settings, start = network_settings, self._start_of(len(self._counts))
+            network = self._new_network()
+            if start is not None:
+                network.load(start)
+            trained, held_out = split(pairs, training, rng)
+            updates = self._updates(network, draws, training)
+            if self.verbose:
+                get_logger(self.verbose).info(
+                    "%d pairs to train with, %d held out", len(trained), len(held_out or ())
+                )
+            run = Training(updates, trained, held_out, rng=rng, max_length=self.max_length_)
+            tasks = FitTasks(self, X, y, max_subtasks=self.max_iter, sample_weight=sample_weight)
+            outcome = drive(
+                run, tol=0.0, max_iter=self.max_iter, verbose=self.verbose,
+                **tasks.hooks(lambda: self._snapshot(run)),
+            )  # fmt: skip
+            self._store(run, outcome)
+            tasks.finish()
+            warn_of_budget(self, run, training)
+            return self
 
-    def _check_parameters(self):
-        check_choice(self.loss, "loss", (*LOSSES, "mle"))
-        check_length(self.output_length)
-        check_integer(self.beam_size, "beam_size", 1)
-        check_integer(self.max_iter, "max_iter", 1)
-        check_integer(self.verbose, "verbose", 0)
-        check_flag(self.warm_start, "warm_start")
-        found = []
-        for name, kind in (
-            ("search", LearningToSearch), ("network", RecurrentNetwork), ("training", Minibatches)
-        ):  # fmt: skip
-            value = getattr(self, name)
-            if not (value is None or isinstance(value, kind)):
-                raise TypeError(f"{name} must be a {kind.__name__} object or None, got {value!r}")
-            found.append(kind() if value is None else clone(value))
-        for settings in found[1:]:
-            settings._check()
-        return tuple(found)
-
-    def _fit(self, X, y, sample_weight, tokens, settings, rng):
-        search, network_settings, training = settings
-        pairs = self._read_pairs(X, y, sample_weight, tokens)
-        self.task_loss_ = self._task_loss()
-        self._counts = self._counts_of(pairs)
-        draws = self._draws(search, self.loss, rng)
-        self._network_settings, start = network_settings, self._start_of(len(self._counts))
-        network = self._new_network()
-        if start is not None:
-            network.load(start)
-        trained, held_out = split(pairs, training, rng)
-        updates = self._updates(network, draws, training)
-        announce(self, trained, held_out)
-        run = Training(updates, trained, held_out, rng=rng, max_length=self.max_length_)
-        tasks = FitTasks(self, X, y, max_subtasks=self.max_iter, sample_weight=sample_weight)
-        outcome = drive(
-            run, tol=0.0, max_iter=self.max_iter, verbose=self.verbose,
-            **tasks.hooks(lambda: self._snapshot(run)),
+    def _settings(self):
+        """Checked copies of what search, network and training stand for."""
+        search, network, training = (
+            kind() if value is None else clone(value)
+            for value, kind in (
+                (self.search, LearningToSearch), (self.network, RecurrentNetwork),
+                (self.training, Minibatches),
+            )
         )  # fmt: skip
-        self._store(run, outcome)
-        tasks.finish()
-        warn_of_budget(self, run, training)
-        return self
+        network._check()
+        check_parameters(training)
+        return search, network, training
 
     def partial_fit(self, X, y, classes=None, sample_weight=None, input_tokens=None):
         """One update, whose batch is the pairs given.
@@ -271,19 +289,19 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
         Returns
         -------
         self : SeaRNNTransducer
-            The estimator; ``history_`` has a row per call, with the loss of its update.
+            Its ``history_`` has a row per call, with the loss of the update.
         """
-        settings = self._check_parameters()
         torch = import_torch("SeaRNNTransducer")
         rng, n_iter = check_random_state(self.random_state), getattr(self, "n_iter_", 0)
         if n_iter and isinstance(self.random_state, Integral):
             # Other numbers in each call, and the same ones in a copy that goes on from here.
             rng = np.random.RandomState([self.random_state, n_iter])
         with seeded(torch, rng):
-            return self._go_on(X, y, sample_weight, (classes, input_tokens), settings, rng)
+            self._update(X, y, sample_weight, (classes, input_tokens), rng)
+        return self
 
-    def _go_on(self, X, y, sample_weight, tokens, settings, rng):
-        search, network_settings, training = settings
+    def _update(self, X, y, sample_weight, tokens, rng):
+        search, network_settings, training = self._settings()
         began, n_before = time.perf_counter(), 0
         if not hasattr(self, "state_dict_"):
             pairs = self._read_pairs(X, y, sample_weight, tokens)
@@ -301,7 +319,6 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
             updates.remember(self._memory)
         objective = updates.update(pairs)
         self._store_update(updates, objective, time.perf_counter() - began)
-        return self
 
     def _counts_of(self, pairs):
         """Frequencies of tokens, and of the end of outputs."""
@@ -338,36 +355,10 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
             self.n_features_in_ = self._reader.n_features
         self.classes_ = self._outputs.classes
         lengths = np.array([len(own) for own in outputs])
-        self.max_length_ = self._max_length(inputs.lengths, lengths, goes_on)
+        before = self.max_length_ if goes_on else None
+        self.max_length_ = most_tokens(self.output_length, inputs.lengths, lengths, before)
         end = None if self.max_length_ is None else len(self.classes_)
         return weighted(Pairs(inputs, outputs, y, None, end=end), sample_weight)
-
-    def _max_length(self, n_in, n_out, goes_on):
-        """Most tokens of an output; None where outputs are as long as inputs."""
-        wanted = self.output_length
-        differ = np.flatnonzero(n_in != n_out)
-        if is_auto(wanted):
-            wanted = "free" if len(differ) else "fixed"
-            if goes_on and wanted == "fixed" and self.max_length_ is not None:
-                wanted = "free"
-        if is_named(wanted, "fixed"):
-            if len(differ):
-                i = int(differ[0])
-                raise ValueError(
-                    f"y[{i}] has {n_out[i]} tokens and X[{i}] has {n_in[i]}, but "
-                    f"output_length='fixed' asks for as many: take 'free'"
-                )
-            return None
-        longest = int(n_out.max())
-        if not isinstance(wanted, str):
-            if longest > wanted:
-                i = int(n_out.argmax())
-                raise ValueError(
-                    f"y[{i}] has {longest} tokens, more than output_length={wanted} allows: raise "
-                    f"it, or cut the outputs"
-                )
-            return int(wanted)
-        return int(np.ceil(LONGER * longest))
 
     def _task_loss(self):
         is_free = self.max_length_ is not None
@@ -456,14 +447,230 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
             self._network.parts.eval()
         return self._network
 
-    def summary(self):
-        """What the fit did and how good it is, in a few sentences.
+    # ---- predictions -----------------------------------------------------------------------------
+
+    def _inputs(self, X, is_training=False):
+        check_is_fitted(self)
+        return self._reader.read(X, is_training)
+
+    def _n_cells(self, inputs):
+        if self.max_length_ is None:
+            return inputs.lengths
+        return np.full(len(inputs), self.max_length_)
+
+    @property
+    def _end(self):
+        return None if self.max_length_ is None else len(self.classes_)
+
+    def _draws(self, search, loss, rng):
+        counts = np.maximum(self._counts, 1.0)
+        return Draws(search, loss, counts, rng, has_end=self._end is not None)
+
+    def predict(self, X):
+        """Outputs that the network makes, greedily or by a beam.
+
+        Parameters
+        ----------
+        X : list, object array or Packed of n_samples inputs
+            Inputs, as `fit` takes them.
 
         Returns
         -------
-        text : str
-            Kind of outputs, loss, updates, time, roll-outs, and the loss on held-out pairs.
+        y : ndarray of shape (n_samples,), of objects
+            Texts where `fit` had texts, and else arrays of tokens.
         """
+        inputs = self._inputs(X)
+        if check_integer(self.beam_size, "beam_size", 1) > 1:
+            made = _column([outputs[0] for outputs, _ in self._beams(inputs, self.beam_size)])
+        else:
+            codes = decode(self._fitted_network(), inputs, self._n_cells(inputs), self._end)
+            made = _column([self._written(own) for own in codes])
+        warn_of_scorer(made)
+        return made
+
+    def n_best(self, X, k=5):
+        """The k best outputs that a beam of this width finds.
+
+        Parameters
+        ----------
+        X : list, object array or Packed of n_samples inputs
+            Inputs.
+        k : int, default=5
+            Number of outputs.
+
+        Returns
+        -------
+        outputs : ndarray of shape (n_samples,), of lists
+            Outputs of each input, the most probable first; fewer where there are not so many.
+        logs : ndarray of shape (n_samples,), of ndarray
+            Logarithms of their probabilities.
+        """
+        check_integer(k, "k", 1)
+        outputs, logs = zip(*self._beams(self._inputs(X), int(k)), strict=True)
+        return _column(outputs), _column(logs)
+
+    def _beams(self, inputs, width):
+        network, found = self._fitted_network(), []
+        n_cells = self._n_cells(inputs)
+        with network.inference():
+            for own in chunks(len(inputs), max(1, MOST_EVALUATED // width)):
+                beams = beam_search(network, inputs.take(own), n_cells[own], width, self._end)
+                for tokens, logs, lengths in zip(*beams, strict=True):
+                    there = logs > -np.inf
+                    rows = zip(tokens[there], lengths[there], strict=True)
+                    found.append(([self._written(row[:n]) for row, n in rows], logs[there]))
+        return found
+
+    def _written(self, numbers):
+        return written(numbers, self.classes_, "" if self._outputs.as_text else None)
+
+    def predict_proba(self, X):
+        """Probabilities of all tokens in each place of the greedy output, given what stands before.
+
+        Parameters
+        ----------
+        X : list, object array or Packed of n_samples inputs
+            Inputs.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples,), of ndarray of shape (n_cells, n_tokens)
+            In the order of ``classes_``; where lengths are free, the last column is the end of the
+            output and the last row that in which it ends, or is cut.
+        """
+        inputs, found = self._inputs(X), []
+        for own in chunks(len(inputs)):
+            part = inputs.take(own)
+            n_cells = self._n_cells(part)
+            learned = np.zeros((len(part), int(n_cells.max())), bool)
+            targets = np.zeros(learned.shape, np.int64)
+            shares, rolled = self._shares(part, targets, n_cells, learned)
+            found += [own[:n] for own, n in zip(np.exp(shares), rolled.lengths)]
+        return _column(found)
+
+    def score_samples(self, X, y):
+        """Logarithms of the probabilities of outputs.
+
+        Parameters
+        ----------
+        X, y : list, object array or Packed of n_samples inputs and outputs
+            Inputs and outputs.
+
+        Returns
+        -------
+        logs : ndarray of shape (n_samples,)
+            ``log p(y | x)``; where lengths are free, with the end of the output.
+        """
+        pairs, found = self._pairs(X, y), []
+        for own in map(pairs.take, chunks(len(pairs))):
+            targets = own.targets()
+            shares, _ = self._shares(own.inputs, targets, own.n_cells, np.ones(targets.shape, bool))
+            logs = np.take_along_axis(shares, targets[:, :, None], axis=2)[:, :, 0]
+            is_cell = np.arange(targets.shape[1]) < own.n_cells[:, None]
+            found.append(np.where(is_cell, logs, 0.0).sum(axis=1))
+        return np.concatenate(found)
+
+    def _shares(self, inputs, targets, n_cells, reference):
+        """Logarithms of the probabilities in all cells of a roll-in, and that roll-in."""
+        network = self._fitted_network()
+        with network.inference():
+            rolled = roll_in(network, inputs, targets, n_cells, reference, self._end)
+            scores = network.as_array(network._torch.stack(rolled.scores, dim=1))
+        return log_softmax(scores), rolled
+
+    def _pairs(self, X, y, is_training=False):
+        inputs, y = self._inputs(X, is_training), check_list(y, "y", "sequences")
+        outputs = self._outputs.encode(y, inputs.lengths)
+        n_out = np.array([len(own) for own in outputs])
+        if self.max_length_ is None:
+            wrong = np.flatnonzero(n_out != inputs.lengths)
+            if len(wrong):
+                i = int(wrong[0])
+                raise ValueError(
+                    f"y[{i}] has {n_out[i]} tokens and X[{i}] has {inputs.lengths[i]}, but outputs "
+                    f"are as long as inputs"
+                )
+        elif n_out.max() > self.max_length_:
+            i = int(n_out.argmax())
+            raise ValueError(
+                f"y[{i}] has {n_out[i]} tokens, more than max_length_={self.max_length_}: cut "
+                f"it, or begin again with a larger output_length"
+            )
+        return Pairs(inputs, outputs, y, np.ones(len(y)), end=self._end)
+
+    def rollout_costs(self, X, y, random_state=None):
+        """What it costs to say each token in each place of the output, with the fitted network.
+
+        Parameters
+        ----------
+        X, y : list, object array or Packed of n_samples inputs and outputs
+            Inputs and true outputs.
+        random_state : int, RandomState instance or None, default=None
+            Coins and samples of ``search``.
+
+        Returns
+        -------
+        costs : ndarray of shape (n_samples,), of ndarray of shape (n_cells, n_tokens)
+            Costs, in the order of ``classes_`` (and the end of the output); inf where a token was
+            not tried.
+        """
+        pairs, rng = self._pairs(X, y), check_random_state(random_state)
+        draws = self._draws(LearningToSearch() if self.search is None else self.search, "ll", rng)
+        network, targets = self._fitted_network(), pairs.targets()
+        costs = pairs.costs(self.task_loss_, draws.settings.reference, self.classes_)
+        with network.inference():
+            found = priced(network, pairs.inputs, targets, pairs.n_cells, costs, draws, self._end)
+        return _column(found.costs)
+
+    def task_losses(self, X, y):
+        """Task loss of the prediction of every sample.
+
+        Parameters
+        ----------
+        X, y : list, object array or Packed of n_samples inputs and outputs
+            Outputs may hold tokens that `fit` has not seen, which are wrong then.
+
+        Returns
+        -------
+        losses : ndarray of shape (n_samples,)
+            Losses.
+        """
+        y = check_list(y, "y", "sequences")
+        predicted = self.predict(X)
+        if len(predicted) != len(y):
+            raise ValueError(f"X has {len(predicted)} samples, y has {len(y)}")
+        if self.max_length_ is None and is_auto(self.task_loss):
+            differ = self._outputs.lengths(y) != [len(own) for own in predicted]
+            if differ.any():
+                # The loss that outputs of other lengths than their inputs have.
+                losses = task_losses_of(resolve_task_loss("edit"), y, predicted)
+                if not differ.all():
+                    true = [own for own, is_other in zip(y, differ) if not is_other]
+                    losses[~differ] = task_losses_of(self.task_loss_, true, predicted[~differ])
+                return losses
+        return task_losses_of(self.task_loss_, y, predicted)
+
+    def score(self, X, y, sample_weight=None):
+        """One minus the mean task loss.
+
+        Parameters
+        ----------
+        X, y : list, object array or Packed of n_samples inputs and outputs
+            Inputs and true outputs.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples in the mean.
+
+        Returns
+        -------
+        score : float
+            At most 1; larger is better.
+        """
+        losses = self.task_losses(X, y)
+        weight = check_sample_weight(sample_weight, len(losses))
+        return float(1.0 - np.average(losses, weights=weight))
+
+    def summary(self):
+        """Text of a few sentences on the fit and the held-out loss."""
         check_is_fitted(self)
         return summary_of(self)
 
@@ -480,3 +687,11 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "state_dict_")
+
+
+def _column(items):
+    """Objects in an array of one axis."""
+    out = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        out[i] = item
+    return out

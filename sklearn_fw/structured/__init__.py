@@ -16,26 +16,9 @@ from ._models import (
     StructuredModel,
     TreePoseModel,
 )
-from ._paths._path import StructuredPath
-from ._paths._radius_path import RadiusPath
+from ._path import StructuredPath
 from ._prox_linear._score_model import ScoreModel
 from ._prox_linear_svm import ProxLinearStructuredSVM
-from ._quadratic._calibration import (
-    CalibrationPair,
-    calibration_function,
-    consistency_level,
-    convex_envelope,
-    surrogate_excess,
-)
-from ._quadratic._forms import (
-    calibration_function_closed_form,
-    calibration_lower_bound,
-    calibration_upper_bound,
-    learning_complexity,
-    sgd_constants,
-)
-from ._quadratic._spaces import predictable_labels
-from ._quadratic_surrogate import QuadraticSurrogateClassifier
 from ._solvers import (
     SVRG,
     BlockFrankWolfe,
@@ -58,7 +41,6 @@ __all__ = [
     "SVRG",
     "BlockFrankWolfe",
     "BoxModel",
-    "CalibrationPair",
     "Casimir",
     "ChainModel",
     "DualAscent",
@@ -78,8 +60,6 @@ __all__ = [
     "PartModel",
     "Perceptron",
     "ProxLinearStructuredSVM",
-    "QuadraticSurrogateClassifier",
-    "RadiusPath",
     "SaddlePointFrankWolfe",
     "ScoreModel",
     "ScoredModel",
@@ -90,14 +70,4 @@ __all__ = [
     "StructuredSVMCV",
     "Subgradient",
     "TreePoseModel",
-    "calibration_function",
-    "calibration_function_closed_form",
-    "calibration_lower_bound",
-    "calibration_upper_bound",
-    "consistency_level",
-    "convex_envelope",
-    "learning_complexity",
-    "predictable_labels",
-    "sgd_constants",
-    "surrogate_excess",
 ]

@@ -7,13 +7,13 @@ from .._core.budget import time_budget
 from .._core.callbacks import FitTasks, with_callbacks
 from .._core.costs import MISSING
 from .._core.loop import drive
-from .._core.validation import check_choice, check_integer, check_random_state, is_auto
+from .._core.parameters import options
+from .._core.validation import check_random_state, is_auto
 from ._choice_of_c import most_passes, natural_C
 from ._hidden_starts import start_states
 from ._missing_labels import with_label, with_masks
 from ._models._hidden_states import HiddenStates
 from ._models._pairwise import has_parts
-from ._parameters import check_parameters
 from ._predictions import is_tabular
 from ._svm import StructuredSVM
 
@@ -234,14 +234,12 @@ class LatentStructuredSVM(StructuredSVM):
         self.init = init
         self.n_init = n_init
 
+    parameters = {"init": options("k-means", "random")}
     _iterations = "convex problems", "solved"
     surrogate = "hinge"  # what the convex problems are made of
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
-        check_parameters(self)
-        check_choice(self.init, "init", {"k-means", "random"})
-        check_integer(self.n_init, "n_init", 1)
         with time_budget(self.time_limit):
             return self._fit(X, y, sample_weight)
 

@@ -9,12 +9,18 @@ from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive
+from .._core.parameters import at_least, auto_or
 from .._core.result import Status
-from .._core.validation import check_positive, check_random_state, is_auto
+from .._core.validation import (
+    check_not_negative,
+    check_positive,
+    check_random_state,
+    check_strength,
+    is_auto,
+)
 from .._core.warnings import warn
 from ._advice import warn_of_oracle
 from ._items import length_of, weighted_samples
-from ._parameters import check_parameters
 from ._predictions import Predictions
 from ._prox_linear._outputs import outputs_for
 from ._prox_linear._score_answers import ScoreAnswers
@@ -190,6 +196,13 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, E
 
     surrogate = "hinge"  # what its models are made of
 
+    parameters = {
+        "C": auto_or(check_strength),
+        "eta": auto_or(check_positive),
+        "max_iter": auto_or(at_least(1)),
+        "tol": auto_or(check_not_negative),
+    }
+
     def __init__(
         self,
         score_model,
@@ -238,8 +251,7 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, E
         self : ProxLinearStructuredSVM
             The fitted estimator.
         """
-        check_parameters(self)
-        eta = None if is_auto(self.eta) else check_positive(self.eta, "eta")
+        eta = None if is_auto(self.eta) else float(self.eta)
         with time_budget(self.time_limit):
             return self._fit(X, y, sample_weight, eta)
 
@@ -250,7 +262,7 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, E
         X, y, weight = weighted_samples(X, y, sample_weight, sequences=False)
         blocks, w = self._blocks(list(X), list(y), weight, start, rng)
         usual = max(USUAL_C, 1.0 / (LARGEST_LAM * weight.sum()))
-        self.C_ = usual if is_auto(self.C) else check_positive(self.C, "C")
+        self.C_ = usual if is_auto(self.C) else float(self.C)
         self.tol_ = TOL if is_auto(self.tol) else float(self.tol)
         self.lam_ = 1.0 / (self.C_ * weight.sum())
         max_iter = MAX_ITER if is_auto(self.max_iter) else self.max_iter

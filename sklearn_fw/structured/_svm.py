@@ -10,12 +10,15 @@ from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.checked_oracle import checked
 from .._core.estimator import Estimator
 from .._core.loop import drive
+from .._core.parameters import at_least, auto_or, options
 from .._core.result import Status
 from .._core.validation import (
     check_data,
     check_integer,
+    check_not_negative,
     check_positive,
     check_random_state,
+    check_strength,
     is_auto,
 )
 from .._core.warnings import warn
@@ -34,12 +37,10 @@ from ._models._resolve import resolve_model
 from ._models._scored import is_scored
 from ._models._units import PLAIN
 from ._named_parts import NamedParts
-from ._parameters import check_parameters
-from ._paths._path import StructuredPath, structured_path
-from ._paths._radius_path import RadiusPath, radius_path
+from ._path import kind_of_path, structured_path
 from ._predictions import Predictions, is_tabular
 from ._solvers import Perceptron, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
-from ._surrogates import check_trains, resolve_surrogate
+from ._surrogates import SURROGATES, check_trains, resolve_surrogate
 
 block_rules = lazy("structured.block_rules")
 
@@ -246,6 +247,12 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
     True
     """
 
+    parameters = {
+        "C": auto_or(check_strength),
+        "max_iter": auto_or(at_least(1)),
+        "surrogate": options(*SURROGATES),
+        "tol": auto_or(check_not_negative),
+    }
     _iterations = "passes", "made"
 
     def __init__(
@@ -333,7 +340,6 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
 
     def _make_blocks(self, X, y, sample_weight):
         """Resolve model, oracle and solver, check the data and set up the dual problem."""
-        check_parameters(self)
         return self._set_up(*self._training_set(X, y, sample_weight))
 
     def _find_model(self, X, y):
@@ -454,12 +460,11 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
 
     def _path_class(self):
         """What a path is here."""
-        return RadiusPath if has_radius(resolve_solver(self.solver)) else StructuredPath
+        return kind_of_path(self)
 
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
         """See `regularization_path`."""
-        make = radius_path if self._path_class() is RadiusPath else structured_path
-        return make(self, X, y, sample_weight=sample_weight, **options)
+        return structured_path(self, X, y, sample_weight=sample_weight, **options)
 
     def _resolved(self, X, y):
         """The estimator with the model that fits the outputs."""

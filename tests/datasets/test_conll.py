@@ -11,7 +11,10 @@ from sklearn_fw.datasets import load_conll, load_conll2000
 from sklearn_fw.utils import Packed
 
 TEXT = "He PRP B-NP\nruns VBZ B-VP\n\n# # I-NP\n1.8\tCD  I-NP\n"
-EXPECTED = [[["He", "PRP", "B-NP"], ["runs", "VBZ", "B-VP"]], [["#", "#", "I-NP"], ["1.8", "CD", "I-NP"]]]  # fmt: skip  # noqa: E501
+EXPECTED = [
+    [["He", "PRP", "B-NP"], ["runs", "VBZ", "B-VP"]],
+    [["#", "#", "I-NP"], ["1.8", "CD", "I-NP"]],
+]
 
 
 def fields(sentences):

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from sklearn_fw.datasets import _conll, fetch_conll2000, load_conll2000
-from sklearn_fw.datasets._fetch import Remote
+from sklearn_fw.datasets import _conll, _files, load_conll2000
+from sklearn_fw.datasets._files import Remote
 
 # Repeated, because a few letters take more room in a gzip file than outside.
 TEXTS = {
@@ -64,10 +64,15 @@ def server(monkeypatch):
         for part, text in TEXTS.items()
     }
     monkeypatch.setattr(_conll, "_REMOTE", remote)
+    monkeypatch.setattr(_files, "DELAY", 0.0)
     yield server
     server.shutdown()
     server.server_close()
     thread.join()
+
+
+def fetch(home=None):
+    return load_conll2000(home, download=True)
 
 
 def stored(home):
@@ -79,7 +84,7 @@ BOTH = ["conll2000", "conll2000/test.txt.gz", "conll2000/train.txt.gz"]
 
 def test_downloads_once(server, tmp_path, caplog):
     with caplog.at_level(logging.INFO, logger="sklearn_fw"):
-        chunks = fetch_conll2000(tmp_path)
+        chunks = fetch(tmp_path)
     assert "train.txt.gz (" in caplog.text
     assert "train.txt.gz: 100 %" in caplog.text
     assert chunks.X_train[0].tolist() == [["He", "PRP"], ["runs", "VBZ"]]
@@ -87,34 +92,26 @@ def test_downloads_once(server, tmp_path, caplog):
     assert "Tjong Kim Sang" in chunks.DESCR
     assert stored(tmp_path) == BOTH
     assert server.requests == ["/train.txt.gz", "/test.txt.gz"]
-    again = fetch_conll2000(tmp_path, download_if_missing=False, return_X_y=True)
+    again = load_conll2000(tmp_path, download=True, return_X_y=True)
     assert len(server.requests) == 2
     np.testing.assert_array_equal(again[2].values, chunks.X_test.values)
-    # The loader of files reads the same folder.
+    # Without a download the same folder is read.
     np.testing.assert_array_equal(load_conll2000(tmp_path).X_train.values, chunks.X_train.values)
 
 
 def test_the_folder_of_scikit_learn_is_the_default(server, tmp_path, monkeypatch):
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
-    fetch_conll2000()
+    fetch()
     assert stored(tmp_path) == BOTH
-
-
-def test_nothing_is_downloaded_against_the_users_will(server, tmp_path):
-    with pytest.raises(
-        FileNotFoundError, match=r"train\.txt\.gz is not there and download_if_missing"
-    ):
-        fetch_conll2000(tmp_path, download_if_missing=False)
-    assert server.requests == []
 
 
 @pytest.mark.parametrize("fault", ["silent", 503])
 def test_broken_connections_are_tried_again(server, tmp_path, fault, caplog):
-    server.faults["/train.txt.gz"] = [fault, fault]
-    fetch_conll2000(tmp_path, n_retries=2, delay=0)
-    assert server.requests.count("/train.txt.gz") == 3
+    server.faults["/train.txt.gz"] = [fault] * 3
+    fetch(tmp_path)
+    assert server.requests.count("/train.txt.gz") == 4
     assert stored(tmp_path) == BOTH
-    assert caplog.text.count("trying again in 0 s") == 2
+    assert caplog.text.count("trying again in 0 s") == 3
 
 
 @pytest.mark.parametrize(
@@ -127,16 +124,16 @@ def test_broken_connections_are_tried_again(server, tmp_path, fault, caplog):
 def test_tries_have_an_end(server, tmp_path, fault, message):
     server.faults["/train.txt.gz"] = [fault] * 5
     with pytest.raises(OSError, match=message) as caught:
-        fetch_conll2000(tmp_path, n_retries=1, delay=0)
+        fetch(tmp_path)
     assert str(tmp_path / "conll2000") in str(caught.value)
-    assert len(server.requests) == 2
+    assert len(server.requests) == 4
     assert stored(tmp_path) == ["conll2000"]
 
 
 def test_what_is_not_there_is_not_tried_again(server, tmp_path):
     server.faults["/train.txt.gz"] = [404]
     with pytest.raises(OSError, match=r"could not download http.*HTTP Error 404"):
-        fetch_conll2000(tmp_path, delay=0)
+        fetch(tmp_path)
     assert server.requests == ["/train.txt.gz"]
     assert stored(tmp_path) == ["conll2000"]
 
@@ -162,7 +159,7 @@ DAMAGED[len(GOOD) // 2] ^= 0xFF
 def test_changed_files_are_refused(server, tmp_path, content, message):
     server.files["/train.txt.gz"] = content
     with pytest.raises(OSError, match=message):
-        fetch_conll2000(tmp_path, delay=0)
+        fetch(tmp_path)
     assert server.requests == ["/train.txt.gz"]
     assert stored(tmp_path) == ["conll2000"]
 
@@ -171,12 +168,7 @@ def test_a_damaged_store_is_renewed(server, tmp_path, caplog):
     path = tmp_path / "conll2000" / "train.txt.gz"
     path.parent.mkdir()
     path.write_bytes(GOOD[:-9])
-    with pytest.raises(
-        OSError, match=r"no intact gzip file.*delete it, or let download_if_missing"
-    ):
-        fetch_conll2000(tmp_path, download_if_missing=False)
-    assert path.read_bytes() == GOOD[:-9]
-    fetch_conll2000(tmp_path)
+    fetch(tmp_path)
     assert path.read_bytes() == GOOD
     assert "it is downloaded again" in caplog.text
 
@@ -187,15 +179,7 @@ def test_no_server_at_all(server, tmp_path):
     with pytest.raises(
         OSError, match=r"could not download http://127\.0\.0\.1.*get it in another way"
     ):
-        fetch_conll2000(tmp_path, n_retries=0)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"), [({"n_retries": -1}, "n_retries"), ({"delay": -1.0}, "delay")]
-)
-def test_wrong_parameters_are_refused(params, message):
-    with pytest.raises(ValueError, match=message):
-        fetch_conll2000(**params)
+        fetch(tmp_path)
 
 
 def test_known_content_is_that_of_the_real_files(data_file):

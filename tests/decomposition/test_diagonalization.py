@@ -6,20 +6,16 @@ from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw._kernels.moments import jacobi as kernels
-from sklearn_fw.decomposition import (
-    joint_diagonalize,
-    joint_diagonalize_similarity,
-    tensor_power_method,
-)
+from sklearn_fw.decomposition import joint_diagonalize, tensor_power_method
 
 SHEARS = ["normality", "jdtm", "shrt", "just"]
 
 
-def similar(rng, size, n=8, noise=0.0):
+def similar(rng, size, n=8):
     basis = rng.normal(size=(size, size))
     basis /= np.linalg.norm(basis, axis=0)
     matrices = [basis @ np.diag(rng.normal(size=size)) @ np.linalg.inv(basis) for _ in range(n)]
-    return basis, np.array(matrices) + noise * rng.normal(size=(n, size, size))
+    return basis, np.array(matrices)
 
 
 def is_basis(found, true, atol):
@@ -30,11 +26,11 @@ def is_basis(found, true, atol):
     assert len(set(shares.argmax(axis=0))) == len(true)
 
 
-@pytest.mark.parametrize("size", [2, 5, 10, 20])
+@pytest.mark.parametrize("size", [2, 5, 20])
 @pytest.mark.parametrize("shear", SHEARS)
 def test_exact_similarity(shear, size, rng):
     basis, matrices = similar(rng, size)
-    result = joint_diagonalize_similarity(matrices, shear=shear)
+    result = joint_diagonalize(matrices, shear=shear)
     assert result.off_diagonality < 1e-20
     assert result.n_iter <= 15
     is_basis(result.basis, basis, 1e-9)
@@ -65,7 +61,7 @@ def test_exact_rotations(shear, rng):
     assert result.n_iter <= 10
     np.testing.assert_allclose(result.basis.T @ result.basis, np.eye(6), rtol=0, atol=1e-12)
     is_basis(result.basis, basis, 1e-9)
-    other = joint_diagonalize_similarity(matrices, shear=shear)
+    other = joint_diagonalize(matrices, shear=shear)
     np.testing.assert_allclose(other.basis, result.basis, rtol=0, atol=1e-9)
 
 
@@ -76,7 +72,7 @@ def test_one_matrix_gives_its_eigenvectors(rng):
         np.sort(symmetric.diagonals[0]), np.linalg.eigvalsh(matrix + matrix.T), rtol=0, atol=1e-9
     )
     basis, matrices = similar(rng, 5, n=1)
-    is_basis(joint_diagonalize_similarity(matrices).basis, basis, 1e-8)
+    is_basis(joint_diagonalize(matrices, shear="normality").basis, basis, 1e-8)
 
 
 def test_turns_are_the_best_ones(rng):
@@ -122,9 +118,8 @@ def test_noise_of_forty_matrices(shear, rng):
     basis = np.eye(40) + rng.normal(size=(40, 40)) / 20
     diagonals = rng.normal(size=(40, 40))
     matrices = np.array([basis @ np.diag(d) @ np.linalg.inv(basis) for d in diagonals])
-    result = joint_diagonalize_similarity(
-        matrices + 1e-3 * rng.normal(size=matrices.shape), shear=shear
-    )
+    noisy = matrices + 1e-3 * rng.normal(size=matrices.shape)
+    result = joint_diagonalize(noisy, shear=shear)
     assert result.n_iter <= 30
     is_basis(result.basis, basis, 0.02)
 
@@ -147,8 +142,8 @@ def test_refusals(rng):
     with pytest.raises(ValueError, match=r"matrices must have shape \(P, K, K\)"):
         joint_diagonalize(np.eye(3))
     with pytest.raises(ValueError, match="shear must be one of"):
-        joint_diagonalize_similarity(np.eye(3)[None], shear="none")
+        joint_diagonalize(np.eye(3)[None], shear="none")
     with pytest.raises(ValueError, match=r"tensor must have shape \(K, K, K\)"):
         tensor_power_method(np.ones((2, 2, 3)))
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
-        joint_diagonalize_similarity(similar(rng, 8)[1], max_iter=1)
+        joint_diagonalize(similar(rng, 8)[1], shear="jdtm", max_iter=1)

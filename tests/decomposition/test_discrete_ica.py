@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sklearn_fw.datasets import make_gp_corpus, make_lda_corpus
+from sklearn_fw.datasets import make_topic_corpus
 from sklearn_fw.decomposition import DiscreteICA, chib_log_likelihood
 from sklearn_fw.decomposition._posterior import refine_topics
 from sklearn_fw.decomposition._rows import Rows
@@ -45,20 +45,23 @@ def mean_error(make, **parameters):
 def test_errors_are_those_of_a_prototype(parameters, n_samples, expected):
     """Topics from Dirichlet(.1) over 500 words, ten topics, c_k = .1, 200 tokens; 35 %."""
     error = mean_error(
-        lambda seed: make_gp_corpus(n_samples, random_state=seed), weighting="equal", **parameters
+        lambda seed: make_topic_corpus(n_samples, random_state=seed),
+        weighting="equal",
+        **parameters,
     )
     assert error == pytest.approx(expected, rel=0.35)
 
 
 @pytest.mark.filterwarnings("ignore:.*three tokens:UserWarning")
 @pytest.mark.parametrize("moments", ["gp", "lda"])
-@pytest.mark.parametrize("make", [make_gp_corpus, make_lda_corpus])
-def test_long_documents_count_as_their_tokens_do(moments, make):
+@pytest.mark.parametrize("kind", ["gp", "lda"])
+def test_long_documents_count_as_their_tokens_do(moments, kind):
     def draw(seed):
-        if make is make_gp_corpus:
-            return make(2000, random_state=seed)
+        if kind == "gp":
+            return make_topic_corpus(2000, random_state=seed)
         lengths = np.random.RandomState(seed).lognormal(5.0, 0.9, size=2000).astype(int)
-        return make(2000, length=np.maximum(lengths, 3), random_state=seed)
+        lengths = np.maximum(lengths, 3)
+        return make_topic_corpus(2000, kind=kind, length=lengths, random_state=seed)
 
     equal = mean_error(draw, moments=moments, weighting="equal")
     assert mean_error(draw, moments=moments) < 0.9 * equal
@@ -69,17 +72,17 @@ def test_lda_moments_are_taken_where_they_fit():
     lengths = 3 + np.random.RandomState(0).negative_binomial(33, 0.25, size=2000)
 
     def draw(seed):
-        return make_lda_corpus(2000, length=lengths, random_state=seed)
+        return make_topic_corpus(2000, kind="lda", length=lengths, random_state=seed)
 
     assert DiscreteICA().fit(draw(0).X).c0_ == pytest.approx(1.0, rel=0.3)
     assert mean_error(draw) < 0.6 * mean_error(draw, moments="gp")
     # With lengths that vary cumulants are taken without asking.
-    assert DiscreteICA().fit(make_gp_corpus(1000, random_state=0).X).c0_ is None
+    assert DiscreteICA().fit(make_topic_corpus(1000, random_state=0).X).c0_ is None
 
 
 def test_fixed_lengths_are_noticed():
     def make(seed):
-        return make_lda_corpus(2000, 300, 5, random_state=seed)
+        return make_topic_corpus(2000, 300, 5, kind="lda", random_state=seed)
 
     with (
         pytest.warns(UserWarning, match="lengths of documents hardly vary"),
@@ -91,7 +94,7 @@ def test_fixed_lengths_are_noticed():
 
 
 def test_refinement_improves_topics_and_never_lowers_the_bound():
-    data = make_gp_corpus(1000, 300, 5, random_state=0)
+    data = make_topic_corpus(1000, 300, 5, random_state=0)
     plain = DiscreteICA(5).fit(data.X)
     refined = DiscreteICA(5, refine="vi", tol=1e-5).fit(data.X)
     lower = refined.history_["lower"]
@@ -104,7 +107,7 @@ def test_refinement_improves_topics_and_never_lowers_the_bound():
 
 @pytest.mark.parametrize("kind", ["tensor", "average", "mean_variance", "likelihood"])
 def test_priors(kind):
-    data = make_gp_corpus(8000, 200, 3, prior=[0.2, 0.5, 0.8], random_state=0)
+    data = make_topic_corpus(8000, 200, 3, prior=[0.2, 0.5, 0.8], random_state=0)
     model = DiscreteICA(3, prior_estimator=kind).fit(data.X)
     overlap = model.components_ @ data.topics.T
     found = model.doc_topic_prior_[overlap.argmax(axis=0)]
@@ -113,14 +116,14 @@ def test_priors(kind):
 
 
 def test_whitening_and_mixing():
-    model = DiscreteICA(4).fit(make_gp_corpus(500, 40, 4, random_state=0).X)
+    model = DiscreteICA(4).fit(make_topic_corpus(500, 40, 4, random_state=0).X)
     np.testing.assert_allclose(model.unmixing_ @ model.mixing_raw_, np.eye(4), rtol=0, atol=1e-8)
     np.testing.assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-12)
     assert np.all(np.diff(model.source_variance_) <= 0)
 
 
 def test_invariances(rng):
-    X = make_gp_corpus(300, 30, 3, random_state=0).X
+    X = make_topic_corpus(300, 30, 3, random_state=0).X
     model = DiscreteICA(3).fit(X)
     order, words = rng.permutation(300), rng.permutation(30)
     same = DiscreteICA(3, batch_size=70).fit(X[order].toarray())
@@ -136,7 +139,7 @@ def test_invariances(rng):
 
 
 def test_batches_equal_one_matrix():
-    X = make_gp_corpus(300, 30, 3, random_state=0).X
+    X = make_topic_corpus(300, 30, 3, random_state=0).X
     model, parts = DiscreteICA(3).fit(X), DiscreteICA(3).fit([X[:100], X[100:]])
     np.testing.assert_allclose(parts.components_, model.components_, rtol=1e-9, atol=1e-12)
     with pytest.raises(ValueError, match=r"X\[1\] has 29 columns, X\[0\] has 30"):
@@ -146,7 +149,7 @@ def test_batches_equal_one_matrix():
 
 
 def test_empty_documents(rng):
-    X = make_gp_corpus(300, 30, 3, random_state=0).X
+    X = make_topic_corpus(300, 30, 3, random_state=0).X
     more = sp.vstack([X, sp.csr_array((20, 30), dtype=X.dtype)]).tocsr()
     model = DiscreteICA(3).fit(more)
     assert model.n_documents_used_ == 320
@@ -164,7 +167,7 @@ def test_empty_documents(rng):
 
 def test_number_of_topics_is_found():
     for size in (3, 8):
-        data = make_gp_corpus(2000, 200, size, random_state=1)
+        data = make_topic_corpus(2000, 200, size, random_state=1)
         assert DiscreteICA("auto", random_state=0).fit(data.X).n_components_ == size
     # One document of many words makes eigenvalues and noise large where all weigh the same.
     X = sp.vstack([data.X, sp.csr_array(np.full((1, 200), 40.0))]).tocsr()
@@ -187,7 +190,7 @@ def exact_log_probability(tokens, topics, prior):
 
 
 def test_bounds_and_chib_against_enumeration(rng):
-    model = DiscreteICA(3).fit(make_gp_corpus(300, 6, 3, mean_length=20, random_state=0).X)
+    model = DiscreteICA(3).fit(make_topic_corpus(300, 6, 3, length=20, random_state=0).X)
     X = np.array([[1, 0, 2, 1, 0, 1], [0, 3, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]])
     topics = model._smoothed().T
     exact = [
@@ -204,7 +207,7 @@ def test_bounds_and_chib_against_enumeration(rng):
 
 
 def test_proportions_are_those_of_scikit_learn():
-    data = make_gp_corpus(200, 20, 3, mean_length=30, random_state=0)
+    data = make_topic_corpus(200, 20, 3, length=30, random_state=0)
     model = DiscreteICA(3, smoothing=0.0).fit(data.X)
     model.doc_topic_prior_ = np.full(3, 0.3)
     model.components_ = model.components_ + 1e-3
@@ -229,17 +232,17 @@ def test_in_a_pipeline():
     named = (
         DiscreteICA(2)
         .set_output(transform="pandas")
-        .fit_transform(make_gp_corpus(50, 6, 2, random_state=0).X.toarray())
+        .fit_transform(make_topic_corpus(50, 6, 2, random_state=0).X.toarray())
     )
     assert isinstance(named, frame.DataFrame)
     search = GridSearchCV(DiscreteICA(random_state=0), {"n_components": [1, 2]}, cv=2)
-    search.fit(make_gp_corpus(200, 20, 2, random_state=0).X)
+    search.fit(make_topic_corpus(200, 20, 2, random_state=0).X)
     assert search.best_params_ == {"n_components": 2}
 
 
 def test_dask(cluster, extra):
     dask = extra("distributed", "dask")
-    X = make_gp_corpus(300, 30, 3, random_state=0).X
+    X = make_topic_corpus(300, 30, 3, random_state=0).X
     model = DiscreteICA(3).fit(X)
     delayed = [dask.delayed(part) for part in (X[:100], X[100:180], X[180:])]
     np.testing.assert_allclose(
@@ -248,7 +251,7 @@ def test_dask(cluster, extra):
 
 
 def test_refusals(rng):
-    X = make_gp_corpus(50, 6, 2, random_state=0).X.toarray()
+    X = make_topic_corpus(50, 6, 2, random_state=0).X.toarray()
     for moments in ("gp", "lda"):
         with pytest.raises(ValueError, match="n_components=7 must be at most the number of feat"):
             DiscreteICA(7, moments=moments).fit(X)
@@ -307,8 +310,8 @@ def test_the_bound_of_the_refinement_is_one_on_the_evidence():
 
 def test_few_documents_do_not_make_topics_too_sharp():
     """Refined topics tell new documents better than those of a fixed prior and random starts."""
-    data = make_lda_corpus(300, 400, 5, topic_prior=0.2, length=60, random_state=0)
-    new = make_lda_corpus(200, topics=data.topics, length=60, random_state=1).X
+    data = make_topic_corpus(300, 400, 5, kind="lda", topic_prior=0.2, length=60, random_state=0)
+    new = make_topic_corpus(200, kind="lda", topics=data.topics, length=60, random_state=1).X
     model = DiscreteICA(5, refine="vi", moments="lda", c0=0.5, tol=1e-5).fit(data.X)
     assert model.topic_word_prior_ == pytest.approx(0.2, rel=0.25)
     best = min(
@@ -326,7 +329,7 @@ def gain(model, X, new):
 
 
 def short_documents(seed):
-    data = make_lda_corpus(2500, 300, 5, length=6, prior=0.05, random_state=seed)
+    data = make_topic_corpus(2500, 300, 5, kind="lda", length=6, prior=0.05, random_state=seed)
     return data.X[:2000], data.X[2000:]
 
 
@@ -352,6 +355,6 @@ def test_refinement_is_measured_on_documents_set_aside():
 
 
 def test_other_smoothing_is_refused():
-    X = make_gp_corpus(50, 6, 2, random_state=0).X
+    X = make_topic_corpus(50, 6, 2, random_state=0).X
     with pytest.raises(ValueError, match="smoothing must be 'auto' or a number, got 'much'"):
         DiscreteICA(2, smoothing="much").fit(X)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from _moment_tensors import gp_tensors, lda_tensors
-from sklearn_fw.datasets import make_gp_corpus
+from sklearn_fw.datasets import make_topic_corpus
 from sklearn_fw.decomposition._moments import (
     GPMoments,
     LDAMoments,
@@ -63,7 +63,7 @@ def test_generalized_targets_equal_brute_force(rng):
 def test_ways_to_eigenvectors_agree(n_features, streams):
     if n_features == 5000 and not streams:
         pytest.skip("the same way as with 500")
-    X = make_gp_corpus(400, n_features, 4, topic_prior=0.02, random_state=0).X.astype(float)
+    X = make_topic_corpus(400, n_features, 4, topic_prior=0.02, random_state=0).X.astype(float)
     load = (lambda batch, i: batch) if streams else None
     moments = GPMoments(Rows([X[:150], X[150:]], None, n_features, load))
     dense = moments.matrix()

@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV
 
 from _histories import CASES, history_of, made
 from sklearn_fw import AsagaClassifier
-from sklearn_fw.datasets import make_ising_clique
+from sklearn_fw.datasets import make_ising
 from sklearn_fw.displays import ConvergenceDisplay
 from sklearn_fw.displays._convergence import _gap_of
 from sklearn_fw.optim import solve_matrix_game
@@ -132,7 +132,7 @@ def test_each_output_has_a_curve_and_dots_where_it_is_exact(rng):
 
 @pytest.mark.slow
 def test_fields_are_drawn_by_what_they_have():
-    mrf = make_ising_clique(5, coupling=2.0, random_state=0)
+    mrf = make_ising("clique", 5, coupling=2.0, random_state=0)
     trw = TRWMarginals("elimination", tol=0.1).fit(mrf)
     display = ConvergenceDisplay.from_estimator(trw, kind="objectives")
     assert np.all(display.bound_lines_[0].get_ydata() >= display.lines_[0].get_ydata())

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.cross_decomposition import CCA
 
-from sklearn_fw.datasets import make_discrete_cca
-from sklearn_fw.decomposition import DiscreteCCA, DiscreteICA
+from sklearn_fw.datasets import make_two_views
+from sklearn_fw.decomposition import DiscreteICA, MultiViewCCA
 from sklearn_fw.displays import LoadingDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -13,11 +13,11 @@ plt = pytest.importorskip("matplotlib.pyplot")
 
 @pytest.fixture(scope="module")
 def data():
-    return make_discrete_cca(1000, 10, 2, 2, random_state=0)
+    return make_two_views(1000, 10, 2, 2, kind="discrete", random_state=0)
 
 
 def test_the_largest_loadings_are_drawn_with_names(data):
-    model = DiscreteCCA(2).fit(data.X, data.y)
+    model = MultiViewCCA(2, kind="discrete").fit(data.X, data.y)
     x_names, y_names = [f"x{m}" for m in range(10)], [f"y{m}" for m in range(10)]
     display = LoadingDisplay.from_estimator(
         model, components=[1], n_top=3, x_names=x_names, y_names=y_names
@@ -37,12 +37,14 @@ def test_axes_and_other_models(data):
     assert list(display.ax_) == list(axes)
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(data.y, columns=[f"word{m}" for m in range(10)])
-    named = LoadingDisplay.from_estimator(DiscreteCCA(1).fit(data.X, frame), n_top=1)
+    named = LoadingDisplay.from_estimator(
+        MultiViewCCA(1, kind="discrete").fit(data.X, frame), n_top=1
+    )
     assert named.ax_[0].texts[1].get_text().startswith("word")
 
 
 def test_refusals(data):
-    model = DiscreteCCA(2).fit(data.X, data.y)
+    model = MultiViewCCA(2, kind="discrete").fit(data.X, data.y)
     with pytest.raises(TypeError, match="no x_loadings_"):
         LoadingDisplay.from_estimator(DiscreteICA(1, moments="gp").fit(data.X))
     for wrong, message in (

@@ -5,15 +5,15 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 
-from sklearn_fw.datasets import make_discrete_cca, make_gp_corpus
-from sklearn_fw.decomposition import DiscreteCCA, DiscreteICA
+from sklearn_fw.datasets import make_topic_corpus, make_two_views
+from sklearn_fw.decomposition import DiscreteICA, MultiViewCCA
 from sklearn_fw.displays import ScreeDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
 
 def test_the_choice_of_auto_is_drawn():
-    X = make_gp_corpus(1000, 30, 3, random_state=0).X
+    X = make_topic_corpus(1000, 30, 3, random_state=0).X
     model = DiscreteICA("auto", moments="gp", random_state=0).fit(X)
     display = ScreeDisplay.from_estimator(model)
     drawn = display.line_.get_ydata()
@@ -25,8 +25,10 @@ def test_the_choice_of_auto_is_drawn():
 
 
 def test_other_decompositions_share_an_axis():
-    data = make_discrete_cca(500, 10, 2, 3, random_state=0)
-    first = ScreeDisplay.from_estimator(DiscreteCCA(2).fit(data.X, data.y), name="views")
+    data = make_two_views(500, 10, 2, 3, kind="discrete", random_state=0)
+    first = ScreeDisplay.from_estimator(
+        MultiViewCCA(2, kind="discrete").fit(data.X, data.y), name="views"
+    )
     second = ScreeDisplay.from_estimator(PCA(3).fit(data.X), ax=first.ax_, name="PCA")
     assert first.ax_ is second.ax_
     assert second.floor_ is second.mark_ is None

@@ -5,7 +5,7 @@ import pytest
 from sklearn.cross_decomposition import CCA
 from sklearn.decomposition import PCA
 
-from sklearn_fw.datasets import make_gp_corpus
+from sklearn_fw.datasets import make_topic_corpus
 from sklearn_fw.decomposition import DiscreteICA
 from sklearn_fw.displays import TopicDisplay
 
@@ -14,7 +14,7 @@ plt = pytest.importorskip("matplotlib.pyplot")
 
 @pytest.fixture(scope="module")
 def model():
-    return DiscreteICA(3, moments="gp").fit(make_gp_corpus(1000, 12, 3, random_state=0).X)
+    return DiscreteICA(3, moments="gp").fit(make_topic_corpus(1000, 12, 3, random_state=0).X)
 
 
 def test_the_largest_words_are_drawn_with_their_shares(model):

@@ -318,13 +318,12 @@ UNCALLED = {
     r"penalties\.\w+\.bind": "in the entry of the constructor, with what a bound penalty computes",
     r"metrics\.PhraseScores|decomposition\.JointDiagonalization": "a tuple that holds an answer",
     r"penalties\.GroupSeparable(\.\w+)?": "the user writes it; AsagaClassifier has one",
-    r"structured\.(Structured|Radius)Path": "made by regularization_path",
+    r"structured\.StructuredPath": "made by regularization_path",
     r"linear_model\.LinearPath": "made by regularization_path",
     r"model_selection\.RegularizationPath": "abstract",
     r"seq2seq\.(Minibatches|RecurrentNetwork|SeaRNNTransducer(\.\w+)?)": (
         "the table has them where PyTorch is installed"
     ),
     r"seq2seq\.StepPolicy(\.\w+)?": "abstract; `Walk` stands for it in roll_out_costs",
-    r"seq2seq\.RollOutCosts": "a tuple that holds an answer",
     r"inference\.Toulbar2(\.\w+)?": "needs pytoulbar2",
 }

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_fw import datasets, metrics, preprocessing, random_fields, task_losses
-from sklearn_fw.datasets import _conll
-from sklearn_fw.datasets._fetch import Remote
+from sklearn_fw.datasets import _conll, _files
+from sklearn_fw.datasets._files import Remote
 from sklearn_fw.structured import EnumeratedModel, StructuredSVM
 from sklearn_fw.utils import Packed, check_structured_estimator
 
@@ -104,12 +104,13 @@ def letters():
 
 
 def without_network(a):
-    """`fetch_conll2000`, with an address where nobody answers."""
+    """`load_conll2000`, with an address where nobody answers."""
     digest = hashlib.sha256(COLUMNS.encode()).hexdigest()
     address = "http://127.0.0.1:9/{}.txt.gz"
     remotes = {p: Remote(address.format(p), 10_000, digest) for p in ("train", "test")}
-    with mock.patch.object(_conll, "_REMOTE", remotes):
-        return datasets.fetch_conll2000(**a)
+    no_retries = mock.patch.object(_files, "N_RETRIES", 0)
+    with mock.patch.object(_conll, "_REMOTE", remotes), no_retries:
+        return datasets.load_conll2000(**a)
 
 
 def of_files():
@@ -123,8 +124,7 @@ def of_files():
         return Later(lambda: str(files.fresh_folder() / name))
 
     data = {
-        datasets.load_conll2000: "conll", datasets.load_mrf_instances: "fields",
-        datasets.load_word_alignment: "pairs",
+        datasets.load_mrf_instances: "fields", datasets.load_word_alignment: "pairs",
     }  # fmt: skip
     read = {
         random_fields.load_bif: "net.bif", random_fields.load_uai: "field.uai",
@@ -147,9 +147,7 @@ def of_files():
         *functions({}, {load: {"data_home": of(name)} for load, name in data.items()}),
         *functions({}, {load: {"path": of(name)} for load, name in read.items()}),
         *function(
-            datasets.fetch_conll2000, run=without_network,
-            given={"data_home": of("fetched"), "download_if_missing": False, "n_retries": 0,
-                   "delay": 0.0},
+            datasets.load_conll2000, {"data_home": of("fetched")}, run=without_network,
         ),
         *function(
             datasets.load_ocr_letters, {"data_home": of("letters"), "split": "small"},
@@ -187,21 +185,21 @@ SIZES = {
 
 def of_generators():
     given = {
-        datasets.make_ising_grid: {"shape": (2, 3)}, datasets.make_label_grids: {"shape": (4, 5)},
+        datasets.make_ising: {"graph": "grid", "size": (2, 3)},
+        datasets.make_label_grids: {"shape": (4, 5)},
         datasets.make_stick_figures: {"n_rows": 32, "n_columns": 33, "n_samples": 2},
         datasets.make_snakes: {"n_samples": 2, "length": 3, "n_test": 1},
         datasets.make_digit_inpainting: {"n_test": 5},
-        datasets.snake_graphs: {"X": [np.eye(6)[:4].reshape(2, 2, 6)]},
     }  # fmt: skip
     topics, found = generator(7).dirichlet(np.ones(4), size=2), []
     for name in datasets.__all__:
-        if name.startswith("make_") or name == "snake_graphs":
+        if name.startswith("make_"):
             make = getattr(datasets, name)
             found += function(
                 make, given.get(make), SIZES, slow=name == "make_digit_inpainting",
                 variants={"topics": [topics], "edge_features": [False],
                           "prior": [np.array([0.5, 0.2])] if "corpus" in name else [0.5],
-                          "length": [np.arange(5)] if "lda" in name else [4]},
+                          "length": [np.arange(5)] if "corpus" in name else [4]},
                 allows={"prior pair": "one for each topic"} if "corpus" in name else {},
             )  # fmt: skip
     return found

@@ -5,7 +5,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_fw import optim, projections, smoothing
-from sklearn_fw.optim import domains, experimental, objectives, set_functions
+from sklearn_fw.optim import domains, objectives, set_functions
 
 from .calls import entry, function, functions, generator, methods
 from .calls_linear import (
@@ -87,13 +87,8 @@ def of_solvers():
     """A solver is tried where it acts."""
     found = []
     for cls, params in {
-        **dict.fromkeys((optim.Asaga, optim.LaggedSaga, optim.Sag, optim.Saga, optim.SparseSaga)),
-        experimental.Hogwild: {}, optim.Svrg: {"n_inner": 1.0},
-        experimental.NeighborSaga: {
-            "n_neighbors": 3, "neighbors": "exact", "switch_to_saga": 2
-        },
-        experimental.AsySPCD: {"step_size": 0.1}, experimental.Fista: {}, optim.Newton: {},
-        optim.NewtonCG: {}, optim.Sdca: {},
+        optim.Asaga: {}, optim.Saga: {"variant": "lagged"}, optim.Svrg: {"n_inner": 1.0},
+        optim.Newton: {}, optim.NewtonCG: {}, optim.Sdca: {},
     }.items():  # fmt: skip
 
         def run(a, cls=cls):
@@ -287,26 +282,6 @@ def of_incremental():
             variants=variants | {"loss": ["squared_hinge"], "x0": [None], "solver": SOLVERS},
         ),
         *function(
-            experimental.simulate_async,
-            {"delay": 2, "max_iter": 5, "step_size": 0.1}, kinds,
-            variants={"X": [sparse_rows], "sample_weight": [None], "loss": ["squared_hinge"],
-                      "delay": [0, np.arange(3)]},
-        ),
-        *function(
-            experimental.neighbor_graph, {"n_neighbors": 3, "method": "exact"}, kinds,
-            variants={"X": [sparse_rows], "y": [None], "method": ["lsh", "rp_tree", "auto"]},
-            aliases={"method": ("neighbors", "parents")}, infinite=True,
-            allows={"y dates half complex_entries": "labels of any kind"},
-        ),
-        *function(
-            experimental.NeighborGraph, experimental.neighbor_graph(rows(), None, 2)._asdict(),
-            allows={"* *": "a tuple of arrays; neighbor_graph checks it"},
-        ),
-        *function(experimental.memorization_rate, {"K": 0.1, "q": 2, "n": 10, "a": 0.5}),
-        *function(
-            experimental.memorization_step, {"K": 0.1}, variants={"rule": ["shared", "universal"]}
-        ),
-        *function(
             optim.projected_subgradient,
             {**oracle, "step_size": "theory", "averaging": "weighted", "projection": clipped},
             variants={
@@ -330,19 +305,9 @@ def of_constants():
     made = optim.SaddleConstants(**constants, coupling=0.01)
     more = {"coupling": 0.1, "set_convexity": 1.0, "gradient_norm": 1.0}
     kinds = {"away": False}
-    squares = objectives.LeastSquares(generator(8).normal(size=(4, 3)), np.ones(4))
     return [
         *function(optim.SaddleConstants, constants | more),
         *methods(optim.SaddleConstants, lambda: made, None, kinds, ["progress", "rate"]),
-        *function(
-            optim.overlap_step, {"overlap": 3.0, "sparsity": 0.1, "kappa": 5.0},
-            variants={"composite": [True]},
-        ),
-        *function(optim.pyramidal_width, {"domain": domains.Simplex(3)}),
-        *function(
-            optim.curvature_constant, {"objective": squares, "domain": domains.L1Ball(3)},
-            raises=(NotImplementedError,),
-        ),
     ]  # fmt: skip
 
 

@@ -191,20 +191,17 @@ def corpus(n=30):
     return rng.poisson(rng.gamma(0.5, 20.0, size=(n, 2)) @ topics()).astype(float)
 
 
-def two_views(n=30, counts=(True, True)):
-    rng = generator(10)
+def two_views(n=30):
+    rng = generator(5)
     sources = rng.gamma(0.5, 20.0, size=(n, 2))
-    made = []
-    for is_count, size in zip(counts, (4, 3)):
-        view = sources @ rng.dirichlet(np.ones(size), size=2)
-        made.append(rng.poisson(view).astype(float) if is_count else view - 3.0)
-    return dict(zip("Xy", made))
+    views = [rng.poisson(sources @ rng.dirichlet(np.ones(m), size=2)) for m in (4, 3)]
+    return {name: view.astype(float) for name, view in zip("Xy", views)}
 
 
 def of_decomposition():
     why = "another batch"
     weight = {"sample_weight": generator(4).uniform(0.5, 2.0, 30)}
-    ica, cca = decomposition.DiscreteICA, decomposition.DiscreteCCA
+    ica, cca = decomposition.DiscreteICA, decomposition.MultiViewCCA
     found = estimator(
         ica,
         {
@@ -223,36 +220,33 @@ def of_decomposition():
         allows={"X as_a_list": why, "input_features *": "not used", "y *": "not used"},
         infinite={"perplexity"},  # of documents that nothing fits
     )  # fmt: skip
-    for name, counts in (
-        ("DiscreteCCA", (True, True)), ("MixedCCA", (False, True)),
-        ("NonGaussianCCA", (False, False)),
-    ):  # fmt: skip
-        cls, data = getattr(decomposition, name), two_views(counts=counts)
-        found += estimator(
-            cls,
-            {
-                "moments": "cumulant", "points": "both", "max_iter": 50, "ridge": 0.01,
-                "batch_size": 8, "tol": 1e-8,
-            },
-            {**data, **weight}, {**two_views(6, counts), "sample_weight": None},
-            lambda cls=cls, d=data: cls(2).fit(**d),
-            {"fit_transform": data,
-             "inverse_transform": {"X": np.ones((3, 2)), "y": np.ones((3, 2))},
-             "get_feature_names_out": {"input_features": None}},
-            variants={
-                "moments": ["auto", "generalized"], "points": ["auto", "one_sided", "symmetric"],
-                "algorithm": ["spectral"], "shear": ["jdtm", "just", "shrt"], "ridge": ["auto"],
-                "transform_method": ["lmmse"], "sample_weight": [None],
-            },
-            allows={"X as_a_list": why, "y as_a_list": why, "input_features *": "not used"},
-        )  # fmt: skip
+    found += estimator(
+        cca,
+        {
+            "kind": "discrete", "moments": "cumulant", "points": "both", "max_iter": 50,
+            "ridge": 0.01, "batch_size": 8, "tol": 1e-8,
+        },
+        {**two_views(), **weight}, {**two_views(6), "sample_weight": None},
+        lambda: cca(2, kind="discrete").fit(**two_views()),
+        {"fit_transform": two_views(),
+         "inverse_transform": {"X": np.ones((3, 2)), "y": np.ones((3, 2))},
+         "get_feature_names_out": {"input_features": None}},
+        variants={
+            "kind": ["mixed", "nongaussian"], "moments": ["auto", "generalized"],
+            "points": ["auto", "one_sided", "symmetric"], "algorithm": ["spectral"],
+            "shear": ["jdtm", "just", "shrt"], "ridge": ["auto"], "transform_method": ["lmmse"],
+            "sample_weight": [None],
+        },
+        allows={"X as_a_list": why, "y as_a_list": why, "input_features *": "not used"},
+    )  # fmt: skip
     model = Later(
-        lambda: ica(2, moments="gp").fit(datasets.make_gp_corpus(200, 3, 2, random_state=0).X)
+        lambda: ica(2, moments="gp").fit(datasets.make_topic_corpus(200, 3, 2, random_state=0).X)
     )
     shown = {"components": [1], "n_top": 2, "name": "c"}
     loadings = {
         "x_loadings": np.ones((4, 2)), "y_loadings": np.ones((3, 2)), "x_names": list("abcd"),
-        "y_names": list("efg"), "estimator": Later(lambda: cca(2).fit(**two_views())),
+        "y_names": list("efg"),
+        "estimator": Later(lambda: cca(2, kind="discrete").fit(**two_views())),
     }  # fmt: skip
     of_topics = {"topics": np.ones((2, 3)), "names": list("abc"), "estimator": model}
     scree = {"values": [2.0, 1.0], "noise_floor": 1.5, "n_components": 1, "estimator": model}
@@ -264,9 +258,8 @@ def of_decomposition():
         *display(displays.ScreeDisplay, {**shown, **scree}, allows=text),
         *functions(jd, {
             decomposition.joint_diagonalize: {"matrices": similar(symmetric=True)},
-            decomposition.joint_diagonalize_similarity: {"matrices": similar()},
             decomposition.tensor_power_method: {"tensor": cube(), "n_restarts": 3},
-        }, variants={"shear": ["jdtm", "just", "shrt"]}),
+        }, variants={"shear": [None, "jdtm", "just", "shrt"]}),
         *function(
             decomposition.chib_log_likelihood,
             {"X": corpus(3), "topics": topics(), "prior": np.array([0.5, 0.2]), "n_samples": 20},
@@ -505,22 +498,16 @@ def of_inspection():
     unread = {
         f"{name} *": "of the other method" for name in ("n_steps", "eval_every", "random_state")
     }
-    target = {"target": y[:6], "X": X[:6], "estimator": fitted, "objective": "margin"}
-    exact = {"radius": 0.5, "estimator": fitted, "X": X[:6]}
     return [
         *functions(kinds, {
             inspection.critical_sample_ratio: searched,
-            inspection.langevin_adversarial_search: searched,
-            inspection.exact_critical_samples_linear: exact,
         }, allows=wide),
         *functions(kinds, {
-            inspection.feature_radius: None, inspection.gini_coefficient: None,
-            inspection.corrupt_inputs: None, inspection.input_gradient: target,
+            inspection.feature_radius: None, inspection.corrupt_inputs: None,
         }),
         *functions(kinds, {
-            inspection.loss_sensitivity: unrolled, inspection.class_loss_sensitivity: unrolled,
+            inspection.loss_sensitivity: unrolled,
             inspection.example_difficulty: None, inspection.corrupt_labels: None,
-            inspection.regularization_frontier: None,
         }, allows=texts),
         *function(
             inspection.loss_sensitivity, influence, {}, allows=texts | unread,

@@ -6,7 +6,7 @@ import functools
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_fw import structured
+from sklearn_fw import structured, surrogates
 from sklearn_fw.model_selection import regularization_path
 from sklearn_fw.structured import (
     LatentStructuredSVM,
@@ -407,15 +407,13 @@ def of_paths():
         "y none": "None means no scores",
     }
     found = []
-    for cls, make, at, name in (
-        (structured.StructuredPath, path, 0.1, "C"),
-        (structured.RadiusPath, radius_path, 1.0, "radius"),
-    ):
+    for make, at, name in ((path, 0.1, "C"), (radius_path, 1.0, "radius")):
         kinds = {**weighted(table(), classes()), "at": at, "value": at, "scoring": "accuracy"}
         only = ["coef_at", "estimator_at", "gap_at", "predict", "score_path"]
         found += methods(
-            cls, make, {"score_path": {"at": np.array([at])}}, kinds, only, allows=allows,
-            aliases={"at": (name, "value"), "value": (name,)},
+            structured.StructuredPath, make, {"score_path": {"at": np.array([at])}}, kinds, only,
+            allows=allows, aliases={"at": (name, "value"), "value": (name,)},
+            suffix="" if name == "C" else ".radius",
         )  # fmt: skip
     return found
 
@@ -473,7 +471,7 @@ def of_model(kind):
 
 
 def of_surrogates():
-    cls, X, y = structured.QuadraticSurrogateClassifier, table(), classes()
+    cls, X, y = surrogates.QuadraticSurrogateClassifier, table(), classes()
     made = cls(alpha=1.0).fit(X, y)
     why = "of another solver or kernel"
     few = {"X": X[:4], "y": y[:4], "sample_weight": np.ones(4), "eps": 0.1}
@@ -490,12 +488,10 @@ def of_surrogates():
         "block_sizes": [2, 2],
         "within": 0.2,
     }
-    pair = {"best": 0, "chosen": 1, "scores": np.zeros(3), "probabilities": np.full(3, 1 / 3)}
     kinds = {
         "costs": costs, "eps": 0.2, "pairs": [(0, 1)], "scores": np.array([-0.3, -0.4, -0.2]),
         "probabilities": np.full(3, 1 / 3),
     }  # fmt: skip
-    envelope = {"eps": np.array([0.0, 0.5, 1.0]), "values": np.array([0.0, 0.1, 0.4])}
     return [
         *fitting(
             cls, params, {"X": X, "y": y, "sample_weight": np.ones(12)},
@@ -507,23 +503,15 @@ def of_surrogates():
             allows={"y half": "a label that fit has not seen costs one"},
         ),
         *functions(kinds, {
-            structured.calibration_function: None, structured.learning_complexity: None,
-            structured.calibration_upper_bound: {"costs": 1.0 - np.eye(3)},
-            structured.convex_envelope: envelope,
-        }, infinite=True),
+            surrogates.calibration_function: None, surrogates.learning_complexity: None,
+        }, infinite=True, variants={"bound": ["lower", "upper"], "convex": [True]}),
         *function(
-            structured.calibration_function_closed_form, closed, kinds, infinite=True,
+            surrogates.calibration_function_closed_form, closed, kinds, infinite=True,
             allows={"n_labels *": "of another loss", "n_variables *": "of another loss"},
         ),
         *functions(kinds, {
-            structured.calibration_lower_bound: None, structured.consistency_level: None,
-            structured.predictable_labels: {"score_space": np.eye(3)},
-            structured.sgd_constants: None, structured.surrogate_excess: None,
+            surrogates.consistency_level: None, surrogates.surrogate_excess: None,
         }),
-        *function(
-            structured.CalibrationPair, pair,
-            allows={"* *": "a record, which functions of ours return"},
-        ),
     ]  # fmt: skip
 
 

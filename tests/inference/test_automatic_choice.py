@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from _mrf_referees import brute_force, random_mrf
 from sklearn_fw import TRWMarginals
 from sklearn_fw._core.budget import time_budget
-from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+from sklearn_fw.datasets import make_ising
 from sklearn_fw.inference import TRWS, BranchAndBound, Elimination, time_left
 from sklearn_fw.random_fields import (
     ExactMarginals,
@@ -70,7 +70,7 @@ def test_long_trees_are_summed_by_messages():
 
 
 def test_wide_fields_are_approximated():
-    mrf = make_ising_grid(WIDE, random_state=0)
+    mrf = make_ising("grid", WIDE, coupling=4.0, random_state=0)
     with pytest.warns(ConvergenceWarning, match="increase max_iter"):
         trw = TRWMarginals(max_oracle_calls=2).fit(mrf)
     assert trw.method_ == "frank_wolfe"
@@ -80,7 +80,7 @@ def test_wide_fields_are_approximated():
 
 
 def test_what_is_named_is_taken():
-    mrf = make_ising_clique(5, random_state=0)
+    mrf = make_ising("clique", 5, random_state=0)
     trw = TRWMarginals("elimination").fit(mrf)
     assert (trw.method_, trw.choice_) == ("frank_wolfe", "the oracle that was given")
     assert trw.n_oracle_calls_ > 0
@@ -90,10 +90,12 @@ def test_what_is_named_is_taken():
 
 
 def test_cost_grows_with_the_tables():
-    narrow, wide = (make_ising_grid((n, n), random_state=0).scores() for n in (5, 12))
+    narrow, wide = (
+        make_ising("grid", (n, n), coupling=4.0, random_state=0).scores() for n in (5, 12)
+    )
     oracle = Elimination()
     assert 0 < oracle.cost(narrow) < oracle.cost(wide) < 1
-    assert oracle.cost(make_ising_grid(WIDE, random_state=0).scores()) == np.inf
+    assert oracle.cost(make_ising("grid", WIDE, coupling=4.0, random_state=0).scores()) == np.inf
     assert Elimination(max_table_size=2).cost(narrow) == np.inf
 
 
@@ -112,7 +114,7 @@ def test_deadlines_are_nested():
 
 
 def test_oracles_look_at_the_clock():
-    scores = make_ising_grid((9, 9), random_state=0).scores()
+    scores = make_ising("grid", (9, 9), coupling=4.0, random_state=0).scores()
     oracle = Elimination()
     oracle.argmax(scores)
     with time_budget(1e-9, ends_oracles=True):
@@ -149,7 +151,7 @@ def test_parts_of_an_elimination_are_the_whole(monkeypatch, rng):
 
 def test_a_call_that_takes_too_long_is_interrupted():
     """One elimination of this grid takes longer than the limit: bounds come from messages then."""
-    mrf = make_ising_grid((18, 18), random_state=0)
+    mrf = make_ising("grid", (18, 18), coupling=4.0, random_state=0)
     started = time.perf_counter()
     with pytest.warns(
         ConvergenceWarning, match="increase max_iter, max_oracle_calls or time_limit"
@@ -162,7 +164,7 @@ def test_a_call_that_takes_too_long_is_interrupted():
 
 
 def test_sums_are_left_out_where_there_is_no_time():
-    mrf = make_ising_grid((18, 18), random_state=0)
+    mrf = make_ising("grid", (18, 18), coupling=4.0, random_state=0)
     with pytest.warns(ConvergenceWarning):
         trw = TRWMarginals(time_limit=0.05).fit(mrf)
     assert trw.method_ == "frank_wolfe"
@@ -172,7 +174,7 @@ def test_sums_are_left_out_where_there_is_no_time():
 
 def test_an_estimate_of_time_that_is_wrong(monkeypatch):
     monkeypatch.setattr("sklearn_fw.inference._oracles._elimination.SECONDS_PER_NUMBER", 1e-30)
-    mrf = make_ising_grid((18, 18), random_state=0)
+    mrf = make_ising("grid", (18, 18), coupling=4.0, random_state=0)
     with pytest.warns(ConvergenceWarning):
         trw = TRWMarginals(time_limit=1e-3).fit(mrf)
     assert trw.choice_.startswith("approximate: time_limit ended what was to be exact")

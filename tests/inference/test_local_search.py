@@ -5,7 +5,7 @@ import pytest
 
 from _mrf_referees import labellings, random_mrf
 from sklearn_fw._kernels.graphs import local_search as kernels
-from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+from sklearn_fw.datasets import make_ising
 from sklearn_fw.inference import TRWS, BestOf, Elimination, IteratedLocalSearch
 from sklearn_fw.inference._oracles._adjacency import adjacency, prepare
 from sklearn_fw.random_fields import MAPResult, PairwiseMRF, load_uai, read_uai_solution
@@ -92,7 +92,7 @@ def test_a_way_out_of_what_is_forbidden(rng):
 
 
 def test_the_same_seed_gives_the_same_labels_and_none_is_worse_than_the_start(rng):
-    scores = make_ising_grid((12, 12), random_state=1).scores()
+    scores = make_ising("grid", (12, 12), coupling=4.0, random_state=1).scores()
     one, two = (IteratedLocalSearch(ROUNDS).argmax(scores) for _ in range(2))
     np.testing.assert_array_equal(one[0], two[0])
     best, value, _ = Elimination().argmax(scores)
@@ -106,7 +106,7 @@ def test_dense_graphs_are_searched_too():
     """Trees in a clique are pairs, and messages alone may leave it far from the best labelling."""
     n_missed = 0
     for seed in range(8):
-        scores = make_ising_clique(20, random_state=seed).scores()
+        scores = make_ising("clique", 20, random_state=seed).scores()
         best = Elimination().argmax(scores)[1]
         n_missed += TRWS().argmax(scores)[1] < best - 1e-6
         assert BestOf().argmax(scores)[1] == pytest.approx(best, abs=1e-9)
@@ -117,7 +117,7 @@ def test_mixed_grids_come_close_to_the_best():
     """Messages and single changes leave 5 to 10 % on such grids; half of it at least is closed."""
     closed = []
     for seed in range(6):
-        scores = make_ising_grid((14, 14), random_state=seed).scores()
+        scores = make_ising("grid", (14, 14), coupling=4.0, random_state=seed).scores()
         best = Elimination().argmax(scores)[1]
         before = BestOf(["qpbo", "trws", "icm"]).argmax(scores)[1]
         after = BestOf().argmax(scores)[1]
@@ -150,11 +150,11 @@ def test_map_says_what_it_knows(oracle, rng):
 
 
 def test_map_of_wide_fields_and_little_time():
-    mrf = make_ising_grid((30, 30), random_state=0)
+    mrf = make_ising("grid", (30, 30), coupling=4.0, random_state=0)
     result = mrf.map(time_limit=1.0)
     assert result.choice.startswith("approximate: ")
     assert TRWS().argmax(mrf.scores())[1] < result.value < result.bound
-    short = make_ising_grid((18, 18), random_state=0).map(time_limit=1e-3)
+    short = make_ising("grid", (18, 18), coupling=4.0, random_state=0).map(time_limit=1e-3)
     assert short.choice.startswith("approximate: ")
     assert short.bound > 1013.3
     again = mrf.map("icm", start=result.labels)

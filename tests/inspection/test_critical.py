@@ -24,13 +24,8 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, LinearSVC
 
-from sklearn_fw.inspection import (
-    critical_sample_ratio,
-    exact_critical_samples_linear,
-    feature_radius,
-    input_gradient,
-    langevin_adversarial_search,
-)
+from sklearn_fw.inspection import critical_sample_ratio, feature_radius
+from sklearn_fw.inspection._adapters import find_adapter
 from sklearn_fw.linear_model import AsagaClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -48,6 +43,16 @@ class Weights(LogisticRegression):
             self.n_features_in_ = W.shape[1]
 
 
+def exact(model, X, radius):
+    return critical_sample_ratio(model, X, radius=radius, gradient="exact").critical
+
+
+def gradient(model, X, y, objective="loss", kind="analytic"):
+    adapter = find_adapter(model, X, kind, X.std(axis=0))
+    adapter.scores(X[:1])  # tells the number of classes of a module
+    return adapter.ascent(X, adapter.codes(y), objective)
+
+
 def gaussian(rng, n=2000, d=64, k=5):
     X = rng.normal(size=(n, d))
     return X, Weights(rng.normal(size=(k, d)) / np.sqrt(d), rng.normal(size=k))
@@ -57,17 +62,17 @@ def gaussian(rng, n=2000, d=64, k=5):
 @pytest.mark.parametrize("noise", [None, 0.0])
 def test_search_finds_what_is_there(objective, noise, rng):
     X, model = gaussian(rng)
-    exact = exact_critical_samples_linear(model, X, 0.08)
-    assert 0.3 < exact.mean() < 0.7
-    result = langevin_adversarial_search(
+    known = exact(model, X, 0.08)
+    assert 0.3 < known.mean() < 0.7
+    result = critical_sample_ratio(
         model, X, radius=0.08, noise=noise, objective=objective, random_state=0
     )
-    assert not np.any(result.found & ~exact)
-    assert result.found.sum() >= 0.97 * exact.sum()
-    there = result.X_adversarial[result.found]
-    assert np.abs(there - X[result.found]).max() <= 0.08 * (1 + 1e-12)
-    assert np.all(model.predict(there) != model.predict(X[result.found]))
-    assert np.isnan(result.X_adversarial[~result.found]).all()
+    assert not np.any(result.critical & ~known)
+    assert result.critical.sum() >= 0.97 * known.sum()
+    there = result.X_adversarial[result.critical]
+    assert np.abs(there - X[result.critical]).max() <= 0.08 * (1 + 1e-12)
+    assert np.all(model.predict(there) != model.predict(X[result.critical]))
+    assert np.isnan(result.X_adversarial[~result.critical]).all()
 
 
 def test_exact_formula_agrees_with_all_corners(rng):
@@ -77,16 +82,16 @@ def test_exact_formula_agrees_with_all_corners(rng):
     moved = (X[:, None, :] + corners).reshape(-1, 6)
     labels = model.predict(moved).reshape(200, -1)
     expected = np.any(labels != model.predict(X)[:, None], axis=1)
-    np.testing.assert_array_equal(exact_critical_samples_linear(model, X, radius), expected)
+    np.testing.assert_array_equal(exact(model, X, radius), expected)
 
 
 def test_one_step_is_exact_for_two_classes(rng):
     X, model = gaussian(rng, k=1)
-    exact = exact_critical_samples_linear(model, X, 0.1)
+    known = exact(model, X, 0.1)
     given = {"radius": 0.1, "step": 0.1, "noise": 0.0, "max_iter": 1}
     result = critical_sample_ratio(model, X, **given)
-    np.testing.assert_array_equal(result.critical, exact)
-    assert 0 < exact.mean() < 1
+    np.testing.assert_array_equal(result.critical, known)
+    assert 0 < known.mean() < 1
 
 
 def test_more_iterations_find_more(rng):
@@ -149,8 +154,8 @@ def test_known_gradients_equal_differences(rng):
     for X, y, model in fitted(rng):
         model.fit(X, y)
         for objective in ("loss", "margin"):
-            found = input_gradient(model, X, y, objective=objective)
-            other = input_gradient(model, X, y, objective=objective, gradient="numeric")
+            found = gradient(model, X, y, objective)
+            other = gradient(model, X, y, objective, "numeric")
             atol = 1e-5 * np.broadcast_to(np.abs(other).max(axis=0), X.shape)
             np.testing.assert_array_less(np.abs(found - other), atol + 1e-12, err_msg=f"{model}")
         n_known += 1
@@ -165,11 +170,11 @@ def test_a_scaler_in_front_equals_the_rescaled_model(rng):
     behind = critical_sample_ratio(model[-1], model[:-1].transform(X), radius=0.3, random_state=0)
     assert piped.gradient == "linear"
     np.testing.assert_array_equal(piped.critical, behind.critical)
-    exact = exact_critical_samples_linear(model, X, radius)
-    np.testing.assert_array_equal(exact, exact_critical_samples_linear(
+    known = exact(model, X, radius)
+    np.testing.assert_array_equal(known, exact(
         model[-1], model[:-1].transform(X), 0.3
     ))  # fmt: skip
-    assert 0 < exact.sum() < len(X)
+    assert 0 < known.sum() < len(X)
 
 
 def test_units_do_not_matter_with_a_radius_for_each_feature(rng):
@@ -188,22 +193,22 @@ def test_units_do_not_matter_with_a_radius_for_each_feature(rng):
 def test_models_without_gradients_are_searched(rng):
     X, y = load_wine(return_X_y=True)
     X = StandardScaler().fit_transform(X)
-    exact = exact_critical_samples_linear(LinearDiscriminantAnalysis().fit(X, y), X, 0.5)
+    known = exact(LinearDiscriminantAnalysis().fit(X, y), X, 0.5)
     blind = critical_sample_ratio(
         LinearDiscriminantAnalysis().fit(X, y), X, radius=0.5, gradient="search", random_state=0
     )
-    assert not np.any(blind.critical & ~exact)
-    assert blind.critical.sum() >= 0.8 * exact.sum()
+    assert not np.any(blind.critical & ~known)
+    assert blind.critical.sum() >= 0.8 * known.sum()
     for model in (
         RandomForestClassifier(20, random_state=0), KNeighborsClassifier(1), SVC(),
         NearestCentroid(), make_pipeline(PolynomialFeatures(), LogisticRegression()),
     ):  # fmt: skip
-        result = langevin_adversarial_search(model.fit(X, y), X, radius=0.7, random_state=0)
+        result = critical_sample_ratio(model.fit(X, y), X, radius=0.7, random_state=0)
         assert result.gradient == "search"
-        assert result.found.any()
-        there = result.X_adversarial[result.found]
-        assert np.all(model.predict(there) != model.predict(X[result.found]))
-        assert np.abs(there - X[result.found]).max() <= 0.7 * (1 + 1e-12)
+        assert result.critical.any()
+        there = result.X_adversarial[result.critical]
+        assert np.all(model.predict(there) != model.predict(X[result.critical]))
+        assert np.abs(there - X[result.critical]).max() <= 0.7 * (1 + 1e-12)
 
 
 def test_frames_keep_the_names_of_their_columns(rng):
@@ -217,12 +222,12 @@ def test_frames_keep_the_names_of_their_columns(rng):
     for model in (make_pipeline(front, LogisticRegression()), plain):
         for given in (model, clone(model).set_output(transform="pandas")):
             given.fit(X, y)
-            found = langevin_adversarial_search(given, X, radius=radius, random_state=0)
+            found = critical_sample_ratio(given, X, radius=radius, random_state=0)
             assert found.gradient == "linear"
-            exact = exact_critical_samples_linear(given, X, radius)
-            assert 0 < found.found.sum() <= exact.sum()
-            there = pandas.DataFrame(found.X_adversarial[found.found], columns=X.columns)
-            assert np.all(given.predict(there) != given.predict(X[found.found]))
+            known = exact(given, X, radius)
+            assert 0 < found.critical.sum() <= known.sum()
+            there = pandas.DataFrame(found.X_adversarial[found.critical], columns=X.columns)
+            assert np.all(given.predict(there) != given.predict(X[found.critical]))
 
 
 class Own:
@@ -253,15 +258,15 @@ def test_values_stay_in_the_range_of_features(rng):
     X, y = load_digits(return_X_y=True)
     model = LogisticRegression(max_iter=50).fit(X, y)
     free, kept = (
-        langevin_adversarial_search(
+        critical_sample_ratio(
             model, X[:200], radius=1.5, feature_range=r, random_state=0
         ) for r in (None, (0, 16))
     )  # fmt: skip
-    there = kept.X_adversarial[kept.found]
+    there = kept.X_adversarial[kept.critical]
     assert there.min() >= 0.0
     assert there.max() <= 16.0
     assert np.nanmin(free.X_adversarial) < 0.0
-    assert kept.found.sum() <= free.found.sum()
+    assert kept.critical.sum() <= free.critical.sum()
 
 
 def test_modules(rng, extra):
@@ -274,16 +279,16 @@ def test_modules(rng, extra):
     ).double()  # fmt: skip
     module(torch.as_tensor(X))  # batch statistics
     module.train()
-    result = langevin_adversarial_search(module, X, radius=0.3, random_state=0)
+    result = critical_sample_ratio(module, X, radius=0.3, random_state=0)
     assert result.gradient == "torch"
-    assert 0 < result.found.sum() < 60
+    assert 0 < result.critical.sum() < 60
     assert module.training
     module.eval()
     with torch.no_grad():
         labels = module(torch.as_tensor(X)).argmax(1).numpy()
         moved = module(torch.as_tensor(np.nan_to_num(result.X_adversarial))).argmax(1).numpy()
-    assert np.all(labels[result.found] != moved[result.found])
-    g = input_gradient(module, X, labels)
+    assert np.all(labels[result.critical] != moved[result.critical])
+    g = gradient(module, X, labels)
     e, move = 1e-6, rng.normal(size=X.shape)
     losses = [
         torch.nn.functional.cross_entropy(
@@ -297,58 +302,188 @@ def test_modules(rng, extra):
     W = one.weight.detach().double().numpy()
     flat = Weights(W, one.bias.detach().double().numpy())
     result = critical_sample_ratio(one, X, radius=0.2, noise=0.0)
-    np.testing.assert_array_equal(result.critical, exact_critical_samples_linear(flat, X, 0.2))
-    with pytest.raises(ValueError, match="target holds '2', no class"):
-        input_gradient(one, X, np.full(100, 2))
+    np.testing.assert_array_equal(result.critical, exact(flat, X, 0.2))
     with pytest.raises(ValueError, match="'auto' or 'analytic'"):
         critical_sample_ratio(one, X, radius=0.2, gradient="numeric")
 
 
-def test_radius_in_other_units(rng):
+@pytest.mark.parametrize(
+    ("radius", "message"),
+    [
+        (0.3 * 255, r"radius=76\.5 is in the wrong units: features of X have"),
+        (1e-17, "which rounding swallows beside entries of 16"),
+        (0.0, "radius must be positive"),
+        ([0.1, 0.2], r"one for each feature, shape \(64,\), got \(2,\)"),
+    ],
+)
+def test_radius_in_other_units(radius, message):
     X, y = load_digits(return_X_y=True)
     model = LogisticRegression(max_iter=20).fit(X, y)
-    with pytest.raises(ValueError, match=r"radius=76\.5 is in the wrong units: features of X have"):
-        critical_sample_ratio(model, X, radius=0.3 * 255)
+    with pytest.raises(ValueError, match=message):
+        critical_sample_ratio(model, X, radius=radius)
+
+
+def test_a_radius_that_hardly_fits_is_warned_of():
+    X, y = load_digits(return_X_y=True)
+    model = LogisticRegression(max_iter=20).fit(X, y)
     with pytest.warns(UserWarning, match="radius=1e-06 is at most 1e-06 of the ranges"):
         critical_sample_ratio(model, X, radius=1e-6, max_iter=1)
-    with pytest.raises(ValueError, match="which rounding swallows beside entries of 16"):
-        critical_sample_ratio(model, X, radius=1e-17)
-    with pytest.raises(ValueError, match="radius must be positive"):
-        critical_sample_ratio(model, X, radius=0.0)
     X, y = load_wine(return_X_y=True)
     model = LogisticRegression(max_iter=20).fit(X, y)
     with pytest.warns(UserWarning, match="features in different units need a radius each"):
         critical_sample_ratio(model, X, radius=5.0, max_iter=1)
-    with pytest.raises(ValueError, match=r"one for each feature, shape \(13,\), got \(2,\)"):
-        critical_sample_ratio(model, X, radius=[0.1, 0.2])
     with pytest.raises(ValueError, match="constant features only"):
         feature_radius(np.ones((5, 2)))
 
 
-def test_refusals(rng):
+@pytest.mark.parametrize(
+    ("make", "given", "message"),
+    [
+        (lambda X, y: "model", {}, "must be a fitted classifier with predict"),
+        (lambda X, y: LogisticRegression, {}, "is the class LogisticRegression"),
+        (
+            lambda X, y: LogisticRegression().fit(X[:, 1:], y), {},
+            "X has 13 features, but LogisticRegression",
+        ),
+        (
+            lambda X, y: RandomForestClassifier(3).fit(X, y), {"gradient": "analytic"},
+            "gradient='analytic' knows linear models",
+        ),
+        (
+            lambda X, y: RandomForestClassifier(3).fit(X, y), {"gradient": "exact"},
+            "needs scores that are linear",
+        ),
+        (lambda X, y: Own(), {"gradient": "numeric"}, "has no scores of classes"),
+        (lambda X, y: Own(), {"objective": "margin"}, "objective must be 'loss'"),
+        (
+            lambda X, y: LogisticRegression().fit(X, y), {"step": 0.0, "noise": 0.0},
+            "step and noise are both 0",
+        ),
+        (
+            lambda X, y: LogisticRegression().fit(X, y), {"feature_range": (0, 1)},
+            r"but X goes from 0\.13 to 1680",
+        ),
+    ],
+)  # fmt: skip
+def test_refusals(make, given, message):
     X, y = load_wine(return_X_y=True)
-    model = LogisticRegression(max_iter=20)
+    with pytest.raises((TypeError, ValueError), match=message):
+        critical_sample_ratio(make(X, y), X, **{"radius": 0.01, **given})
     with pytest.raises(NotFittedError):
-        critical_sample_ratio(model, X, radius=0.1)
-    model.fit(X, y)
-    with pytest.raises(TypeError, match="must be a fitted classifier with predict"):
-        critical_sample_ratio("model", X, radius=0.1)
-    with pytest.raises(TypeError, match="is the class LogisticRegression"):
-        critical_sample_ratio(LogisticRegression, X, radius=0.1)
-    with pytest.raises(ValueError, match="X has 12 features, but LogisticRegression"):
-        critical_sample_ratio(model, X[:, 1:], radius=0.01)
-    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="gradient='analytic' knows linear models"):
-        critical_sample_ratio(forest, X, radius=0.1, gradient="analytic")
-    with pytest.raises(ValueError, match="has no scores of classes"):
-        critical_sample_ratio(Own(), X, radius=0.01, gradient="numeric")
-    with pytest.raises(ValueError, match="no scores that are linear"):
-        exact_critical_samples_linear(forest, X, 0.01)
-    with pytest.raises(ValueError, match="objective must be 'loss'"):
-        critical_sample_ratio(Own(), X, radius=0.01, objective="margin")
-    with pytest.raises(ValueError, match="step and noise are both 0"):
-        critical_sample_ratio(model, X, radius=0.01, step=0.0, noise=0.0)
-    with pytest.raises(ValueError, match=r"but X goes from 0\.13 to 1680"):
-        critical_sample_ratio(model, X, radius=0.01, feature_range=(0, 1))
-    with pytest.raises(ValueError, match="target holds '7'"):
-        input_gradient(model, X, np.full(len(X), 7))
+        critical_sample_ratio(LogisticRegression(), X, radius=0.1)
+
+
+# ---- without gradients ---------------------------------------------------------------------------
+
+
+class Labels:
+    """A classifier that gives labels alone, and counts the rows that it is asked about."""
+
+    def __init__(self, model):
+        self.model, self.n_rows = model, 0
+
+    def predict(self, X):
+        self.n_rows += len(X)
+        return self.model.predict(X)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return StandardScaler().fit_transform(X)[:900], y[:900]
+
+
+def test_scores_of_linear_models_show_nearly_all(digits):
+    X, y = digits
+    model = LogisticRegression(max_iter=300).fit(X[:600], y[:600])
+    known = exact(model, X[600:], 0.3)
+    assert 0.5 < known.mean() < 0.9
+    found, early = (
+        critical_sample_ratio(
+            model, X[600:], radius=0.3, gradient="search", max_iter=m, random_state=0
+        ).critical for m in (50, 3)
+    )  # fmt: skip
+    assert not np.any(found & ~known)
+    assert found.sum() >= 0.98 * known.sum()
+    assert early.sum() >= 0.95 * known.sum()
+
+
+def test_labels_alone_show_more_than_half(digits):
+    X, y = digits
+    model = LogisticRegression(max_iter=300).fit(X[:600], y[:600])
+    known = exact(model, X[600:], 0.3)
+    asked = Labels(model)
+    found = critical_sample_ratio(asked, X[600:], radius=0.3, random_state=0)
+    assert found.gradient == "search"
+    assert not np.any(found.critical & ~known)
+    assert found.critical.sum() >= 0.65 * known.sum()
+    assert asked.n_rows == len(X[600:]) + found.n_iter.sum()
+
+
+def test_most_of_what_gradients_find(digits):
+    X, y = digits
+    model = MLPClassifier((50,), random_state=0, max_iter=60).fit(X[:600], y[:600])
+    most = critical_sample_ratio(model, X[600:], radius=0.3, random_state=0).ratio
+    for asked, share in ((model, 0.7), (Labels(model), 0.5)):
+        found = critical_sample_ratio(asked, X[600:], radius=0.3, gradient="search", random_state=0)
+        assert found.ratio >= share * most
+
+
+def test_features_of_radius_zero_and_ranges_stay(digits, rng):
+    X, y = digits
+    model = RandomForestClassifier(20, random_state=0).fit(X[:600], y[:600])
+    radius = np.where(rng.random(64) < 0.5, 0.4, 0.0)
+    limits = (X.min(), X.max())
+    result = critical_sample_ratio(
+        model, X[600:], radius=radius, feature_range=limits, n_restarts=2, random_state=0
+    )
+    assert result.critical.sum() > 20
+    there, rows = result.X_adversarial[result.critical], X[600:][result.critical]
+    np.testing.assert_array_equal(there[:, radius == 0.0], rows[:, radius == 0.0])
+    assert np.abs(there - rows).max() <= 0.4 * (1 + 1e-12)
+    assert limits[0] <= there.min() <= there.max() <= limits[1]
+    assert np.all(model.predict(there) != model.predict(rows))
+
+
+class Infinite(LogisticRegression):
+    """Scores without bounds."""
+
+    def decision_function(self, X):
+        return super().decision_function(X) * np.inf
+
+
+def test_infinite_scores_and_single_labels(rng):
+    X = rng.normal(size=(60, 4))
+    model = Infinite().fit(X, (X[:, 0] > 0).astype(int))
+    found = critical_sample_ratio(model, X, radius=0.5, random_state=0)
+    assert found.gradient == "search"
+    assert 0 < found.critical.sum() < 60
+    near = np.abs(X[:, 0]) < 0.3
+    one_side = Labels(model).model.predict(X) == 1
+    single = critical_sample_ratio(Labels(model), X[one_side], radius=0.5, random_state=0)
+    assert single.critical.sum() >= (near & one_side).sum() / 2
+    assert len(critical_sample_ratio(Labels(model), X[:1], radius=0.5).critical) == 1
+
+
+def test_rare_labels_among_many_rows(rng, monkeypatch):
+    monkeypatch.setattr("sklearn_fw.inspection._blind.MOST_GUIDES", 20)
+    X = rng.normal(size=(300, 4))
+    X[250] += 9.0
+    y = np.where(X[:, 0] > 5.0, 2, X[:, 1] > 0.0)
+    model = LogisticRegression(C=100.0).fit(X, y)
+    known = exact(model, X, 0.3)
+    assert (model.predict(X) == 2).sum() == 1
+    found = critical_sample_ratio(Labels(model), X, radius=0.3, random_state=0).critical
+    assert not np.any(found & ~known)
+    assert found.sum() >= 0.8 * known.sum() > 20
+
+
+def test_modules_without_their_gradients(rng, extra):
+    torch = extra("torch", "torch")
+    torch.manual_seed(0)
+    X = rng.normal(size=(80, 2, 3))
+    module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(6, 3)).double()
+    known = critical_sample_ratio(module, X, radius=0.2, random_state=0)
+    found = critical_sample_ratio(module, X, radius=0.2, gradient="search", random_state=0)
+    assert found.gradient == "search"
+    assert 0.95 * known.critical.sum() <= found.critical.sum() < 80

@@ -12,12 +12,9 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_fw.inspection import (
     MemorizationReport,
-    class_loss_sensitivity,
     critical_sample_ratio,
-    exact_critical_samples_linear,
     example_difficulty,
     feature_radius,
-    input_gradient,
     loss_sensitivity,
     memorization_curve,
     track_memorization,
@@ -58,7 +55,7 @@ def test_columns_by_name_are_columns_by_place(wine, models):
     X, y = wine
     asked = [
         lambda m, Z: loss_sensitivity(m, Z, y, **RUN).sensitivity,
-        lambda m, Z: class_loss_sensitivity(m, Z, y, **RUN).matrix,
+        lambda m, Z: loss_sensitivity(m, Z, y, by_class=True, **RUN).matrix,
         lambda m, Z: example_difficulty(m, Z, y, n_runs=3, n_epochs=2, random_state=0).score,
         lambda m, Z: example_difficulty(
             m, Z, y, n_runs=2, method="held_out", random_state=0
@@ -100,10 +97,6 @@ def test_columns_in_another_order_are_refused(wine):
     order = "X has its columns in another order than the rows that estimator was fitted to"
     with pytest.raises(ValueError, match=order):
         critical_sample_ratio(model, turned, radius=radius)
-    with pytest.raises(ValueError, match=order):
-        exact_critical_samples_linear(model, turned, radius)
-    with pytest.raises(ValueError, match=order):
-        input_gradient(model, turned, y)
     with pytest.raises(ValueError, match=order):
         loss_sensitivity(model, turned, y, method="influence")
     with pytest.raises(ValueError, match=r"other columns than .*: 'hue' is in one only"):

@@ -14,8 +14,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_fw.inspection import class_loss_sensitivity, loss_sensitivity
-from sklearn_fw.inspection._influence import Influence
+from sklearn_fw.inspection import loss_sensitivity
+from sklearn_fw.inspection._descent import Influence
 
 EPS = 1e-3
 
@@ -84,7 +84,7 @@ def test_public_functions_take_norms_of_them(rng):
     assert whole.steps.tolist() == [0]
     p = model.predict_proba(X)[np.arange(40), y]
     np.testing.assert_allclose(whole.loss, [-np.log(p).mean()], rtol=1e-12)
-    by_class = class_loss_sensitivity(model, X, y, method="influence").matrix
+    by_class = loss_sensitivity(model, X, y, method="influence", by_class=True).matrix
     assert by_class[2, 1] == pytest.approx(np.abs(parts[2, y == 1]).sum(axis=1).mean(), rel=1e-4)
 
 
@@ -94,7 +94,8 @@ def test_without_a_penalty_nothing_but_the_direct_term_is_left(rng):
     found = loss_sensitivity(model, X, y, method="influence", include_direct=False)
     whole = loss_sensitivity(model, X, y, method="influence")
     assert found.sensitivity.max() < 1e-6 * whole.sensitivity.max()
-    by_class = class_loss_sensitivity(model, X, y, method="influence", include_direct=False)
+    given = {"method": "influence", "include_direct": False}
+    by_class = loss_sensitivity(model, X, y, by_class=True, **given)
     assert by_class.matrix.min() > 1e-4
 
 
@@ -102,9 +103,9 @@ def test_long_runs_come_to_the_influence(rng):
     """Of a network of one layer without penalty: each class's loss, walked back and solved."""
     X, y = rows(rng, 3)
     model = LogisticRegression(C=np.inf, tol=1e-12, solver="newton-cg", max_iter=500).fit(X, y)
-    solved = class_loss_sensitivity(model, X, y, method="influence").matrix
-    walked = class_loss_sensitivity(
-        model, X, y, n_steps=1500, eval_every=1500, batch_size=40, learning_rate=0.8,
+    solved = loss_sensitivity(model, X, y, method="influence", by_class=True).matrix
+    walked = loss_sensitivity(
+        model, X, y, by_class=True, n_steps=1500, eval_every=1500, batch_size=40, learning_rate=0.8,
         random_state=0,
     ).matrix  # fmt: skip
     np.testing.assert_allclose(walked, solved, rtol=1e-3)
@@ -168,37 +169,33 @@ def test_warnings_have_numbers(rng, monkeypatch):
     assert re.search(r"a Newton step would lower [\d.]+ by [\d.]+", told[1])
     assert {w.filename for w in found} == {__file__}
     model = LogisticRegression(tol=1e-8, max_iter=1000).fit(X, y)
-    monkeypatch.setattr("sklearn_fw.inspection._influence.MOST_ITERATIONS", 3)
+    monkeypatch.setattr("sklearn_fw.inspection._descent.MOST_ITERATIONS", 3)
     with pytest.warns(ConvergenceWarning, match="have residual .* after 3 iterations"):
         loss_sensitivity(model, X, y, method="influence")
 
 
-def test_refusals(rng):
+@pytest.mark.parametrize(
+    ("model", "given", "message"),
+    [
+        (SGDClassifier(), {}, "must be an MLPClassifier"),
+        (LogisticRegression(l1_ratio=0.5, solver="saga"), {}, "has an l1 penalty"),
+        (LogisticRegression(class_weight="balanced"), {}, "class_weight, which is not known"),
+        (
+            LogisticRegressionCV(
+                Cs=[1.0], l1_ratios=(0.0,), scoring="accuracy", use_legacy_attributes=False, cv=2
+            ), {}, "fit LogisticRegression with the C it found",
+        ),
+        (LINEAR, {"learning_rate": 0.1}, "learning_rate is for runs"),
+        (LINEAR, {"damping": -1.0}, "damping"),
+        (LINEAR, {"damping": 0.1, "method": "unrolled"}, "damping is for method='influence'"),
+        (LINEAR, {"y": np.arange(40) % 3 + 1}, r"y has the classes \[1, 2, 3\], but the estimator"),
+        (LINEAR, {"X": np.ones((40, 3))}, "X has 3 features, but LogisticRegression was"),
+    ],
+)  # fmt: skip
+def test_refusals(model, given, message, rng):
     X, y = rows(rng, 3)
-
-    def ask(model, **given):
-        return loss_sensitivity(model, X, y, method="influence", **given)
-
     with pytest.raises(NotFittedError):
-        ask(LogisticRegression())
-    with pytest.raises(TypeError, match="must be an MLPClassifier"):
-        ask(SGDClassifier().fit(X, y))
-    with pytest.raises(ValueError, match="has an l1 penalty"):
-        ask(LogisticRegression(l1_ratio=0.5, solver="saga", max_iter=5000).fit(X, y))
-    with pytest.raises(ValueError, match="class_weight, which is not known"):
-        ask(LogisticRegression(class_weight="balanced").fit(X, y))
-    search = LogisticRegressionCV(
-        Cs=[1.0], l1_ratios=(0.0,), scoring="accuracy", use_legacy_attributes=False, cv=2
-    )
-    with pytest.raises(ValueError, match="fit LogisticRegression with the C it found"):
-        ask(search.fit(X, y))
-    with pytest.raises(ValueError, match=r"y has the classes \[0, 1, 2\], but the estimator"):
-        ask(LogisticRegression().fit(X, y + 1))
-    with pytest.raises(ValueError, match="X has 4 features, but LogisticRegression was"):
-        ask(LogisticRegression().fit(X[:, 1:], y))
-    with pytest.raises(ValueError, match="learning_rate is for runs"):
-        ask(LINEAR.fit(X, y), learning_rate=0.1)
-    with pytest.raises(ValueError, match="damping is for method='influence'"):
-        loss_sensitivity(LINEAR, X, y, damping=0.1)
-    with pytest.raises(ValueError, match="damping"):
-        ask(LINEAR.fit(X, y), damping=-1.0)
+        loss_sensitivity(clone(model), X, y, method="influence")
+    model = fitted(model, X, y)
+    with pytest.raises((TypeError, ValueError), match=message):
+        loss_sensitivity(model, **{"X": X, "y": y, "method": "influence", **given})

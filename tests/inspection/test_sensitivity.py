@@ -7,10 +7,11 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
-from sklearn_fw.inspection import class_loss_sensitivity, gini_coefficient, loss_sensitivity
-from sklearn_fw.inspection._networks import ACTIVATIONS, Network
-from sklearn_fw.inspection._runs import Run, _batches
-from sklearn_fw.inspection._unroll import DenseProblem, Descent, unroll
+from sklearn_fw.inspection import SensitivityDisplay, loss_sensitivity
+from sklearn_fw.inspection._descent import Descent, Run, _batches, unroll
+from sklearn_fw.inspection._problems import ACTIVATIONS, DenseProblem, Network
+
+SGD = MLPClassifier((4,), solver="sgd")
 
 
 def rows(rng, n=24, d=5, k=3):
@@ -29,9 +30,7 @@ def test_gradients_and_tangents_equal_differences(activation, rng):
     e = 1e-5
 
     def total(t, Z):
-        from sklearn_fw.inspection._networks import losses
-
-        return weight @ losses(network.scores(t, Z), y)
+        return weight @ DenseProblem(network, Z, y).loss(t)
 
     for v in V:
         slope = (total(theta + e * v, X) - total(theta - e * v, X)) / (2 * e)
@@ -69,7 +68,8 @@ def test_unrolled_equals_differences_of_whole_runs(hidden, momentum, nesterov, r
     descent = Descent(0.2, momentum, nesterov, batches)
     groups = (y == np.arange(3)[:, None]) / n
     path = descent.run(problem_of(X), start)
-    found = dict(unroll(problem_of(X), descent, path, [1, 8, 15], groups, direct=True))
+    walk = unroll(problem_of(X), descent, path, [1, 8, 15], groups, direct=True)
+    found = dict(zip((1, 8, 15), walk))
     e = 1e-5
     for t in (1, 8, 15):
         for i, j in [(0, 0), (5, 2), (n - 1, 4)]:
@@ -89,11 +89,10 @@ def test_many_times_walk_back_in_parts(rng, monkeypatch):
     descent = Descent(0.2, 0.9, True, _batches(len(X), 7, 12, np.random.RandomState(1)))
     path = descent.run(problem, start)
     groups = np.full((1, len(X)), 1 / len(X))
-    at_once = dict(unroll(problem, descent, path, [3, 6, 12], groups, direct=False))
-    monkeypatch.setattr("sklearn_fw.inspection._unroll.MOST_NUMBERS", 1)
-    in_parts = dict(unroll(problem, descent, path, [3, 6, 12], groups, direct=False))
-    for t in (3, 6, 12):
-        np.testing.assert_allclose(in_parts[t], at_once[t], rtol=1e-12, atol=1e-15)
+    at_once = list(unroll(problem, descent, path, [3, 6, 12], groups, direct=False))
+    monkeypatch.setattr("sklearn_fw.inspection._descent.MOST_NUMBERS", 1)
+    in_parts = list(unroll(problem, descent, path, [3, 6, 12], groups, direct=False))
+    np.testing.assert_allclose(in_parts, at_once, rtol=1e-12, atol=1e-15)
 
 
 def test_steps_are_those_of_mlp_classifier(rng):
@@ -127,15 +126,6 @@ def test_rows_that_no_step_used_have_the_direct_term_only(rng):
     np.testing.assert_array_equal(rest > 0, used)
 
 
-def test_no_steps_leave_the_direct_term(rng):
-    X, y = rows(rng)
-    model = LogisticRegression()
-    given = {"n_steps": 20, "learning_rate": 0.0, "random_state": 0}
-    whole = loss_sensitivity(model, X, y, **given)
-    direct = loss_sensitivity(model, X, y, method="direct", **given)
-    np.testing.assert_allclose(whole.per_step, direct.per_step, rtol=1e-12)
-
-
 def test_one_step_of_logistic_regression_in_closed_form(rng):
     X, y = rows(rng)
     n, rate = len(X), 0.7
@@ -160,7 +150,7 @@ def test_classes_sum_to_the_whole(rng):
     whole = list(run.derivatives(np.full((1, n), 1 / n), True))
     for a, b in zip(parts, whole):
         np.testing.assert_allclose(a.sum(axis=0), b[0], rtol=1e-10, atol=1e-14)
-    found = class_loss_sensitivity(model, X, y, n_steps=10, eval_every=5, random_state=0)
+    found = loss_sensitivity(model, X, y, by_class=True, n_steps=10, eval_every=5, random_state=0)
     first = np.abs(np.array(parts)).sum(axis=3).mean(axis=0)
     np.testing.assert_allclose(found.matrix[1, 2], first[1, y == 2].mean(), rtol=1e-10)
 
@@ -199,7 +189,7 @@ def test_modules_give_the_same_as_layers_of_numpy(rng, extra):
     path = run.descent.run(problem, start)
     groups = np.full((1, len(X)), 1 / len(X))
     walk = unroll(problem, run.descent, path, run.times, groups, direct=True)
-    expected = [np.abs(d[0]).sum(axis=1) for _, d in walk]
+    expected = [np.abs(d[0]).sum(axis=1) for d in walk]
     np.testing.assert_allclose(found.per_step, expected, rtol=1e-7)
     with pytest.raises(ValueError, match="learning_rate is needed"):
         loss_sensitivity(module, X, y)
@@ -210,33 +200,28 @@ def test_modules_give_the_same_as_layers_of_numpy(rng, extra):
 def test_gini(rng):
     g = rng.random(50)
     distance = np.abs(g[:, None] - g).mean() / (2 * g.mean())
-    assert gini_coefficient(g) == pytest.approx(distance, rel=1e-12)
-    assert gini_coefficient(7 * rng.permutation(g)) == pytest.approx(distance, rel=1e-12)
-    assert gini_coefficient(np.eye(50)[3]) == pytest.approx(1 - 1 / 50, rel=1e-12)
-    assert gini_coefficient(np.full(9, 3.3)) == 0.0
-    assert gini_coefficient(np.zeros(4)) == 0.0
-    with pytest.raises(ValueError, match="must not be negative"):
-        gini_coefficient([-1.0, 2.0])
+    for values, gini in (
+        (g, distance), (7 * rng.permutation(g), distance), (np.eye(50)[3], 1 - 1 / 50),
+        (np.full(9, 3.3), 0.0),
+    ):  # fmt: skip
+        assert SensitivityDisplay(values).plot().gini_ == pytest.approx(gini, rel=1e-12)
 
 
-def test_refusals(rng):
+@pytest.mark.parametrize(
+    ("model", "given", "message"),
+    [
+        (MLPClassifier((4,)), {}, "solver='adam'"),
+        ("mlp", {}, "must be an MLPClassifier"),
+        (SGD, {"learning_rate": 1e200}, r"learning_rate=1e\+200 is too large"),
+        (SGD, {"n_steps": 5}, "eval_every=10 is larger than n_steps=5"),
+        (make_pipeline(QuantileTransformer(n_quantiles=9), SGD), {}, "is not affine"),
+        (SGD, {"y": np.arange(23) % 3}, "y has 23 labels for the 24 rows"),
+        (SGD, {"y": np.zeros(24, int)}, "one class only"),
+        (SGD, {"y": np.arange(24) / 7}, "no whole ones"),
+        (SGD, {"norm": 3}, "norm must be"),
+    ],
+)
+def test_refusals(model, given, message, rng):
     X, y = rows(rng)
-    sgd = MLPClassifier((4,), solver="sgd")
-    with pytest.raises(ValueError, match="solver='adam'"):
-        loss_sensitivity(MLPClassifier((4,)), X, y)
-    with pytest.raises(TypeError, match="must be an MLPClassifier"):
-        loss_sensitivity("mlp", X, y)
-    with pytest.raises(ValueError, match="learning_rate=1e\\+200 is too large"):
-        loss_sensitivity(sgd, X, y, learning_rate=1e200)
-    with pytest.raises(ValueError, match="eval_every=10 is larger than n_steps=5"):
-        loss_sensitivity(sgd, X, y, n_steps=5)
-    with pytest.raises(ValueError, match="is not affine"):
-        loss_sensitivity(make_pipeline(QuantileTransformer(n_quantiles=9), sgd), X, y)
-    with pytest.raises(ValueError, match="y has 23 labels for the 24 rows"):
-        loss_sensitivity(sgd, X, y[1:])
-    with pytest.raises(ValueError, match="one class only"):
-        loss_sensitivity(sgd, X, 0 * y)
-    with pytest.raises(ValueError, match="no whole ones"):
-        loss_sensitivity(sgd, X, X[:, 0])
-    with pytest.raises(ValueError, match="norm must be"):
-        loss_sensitivity(sgd, X, y, norm=3)
+    with pytest.raises((TypeError, ValueError), match=message):
+        loss_sensitivity(model, X, **{"y": y, **given})

@@ -214,7 +214,7 @@ def unequal(spread, seed=0, n=300, d=20):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", [0, 4])
-@pytest.mark.parametrize("solver", ["auto", "asaga", "fista", "svrg"])
+@pytest.mark.parametrize("solver", ["auto", "asaga", "svrg"])
 @pytest.mark.parametrize(
     "make",
     [
@@ -271,7 +271,7 @@ def test_certificate_of_an_l1_norm_is_tight(rng, kind):
     assert excess - 1e-9 <= model.dual_gap_ <= 1e-4 * model.objective_
 
 
-@pytest.mark.parametrize("solver", ["newton", "newton_cg", "asaga", "fista"])
+@pytest.mark.parametrize("solver", ["newton", "newton_cg", "asaga"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_separable_classes_without_a_penalty_have_no_optimum(rng, solver, n_classes):
     X = rng.standard_normal((50, 3))

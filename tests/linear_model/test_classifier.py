@@ -191,8 +191,8 @@ def test_one_against_the_rest(loss):
 
 @pytest.mark.parametrize(
     "solver",
-    ["sparse_saga", "saga", "lagged_saga", "sag", "svrg", "loopless_svrg", "kromagnon", Svrg(
-        n_inner=2.0, sampling="uniform")],
+    ["sparse_saga", "saga", "lagged_saga", "sag", "svrg", Svrg(loopless=True),
+     Svrg(parallel=True), Svrg(n_inner=2.0, sampling="uniform")],
     ids=str,
 )  # fmt: skip
 def test_solvers_have_one_optimum(solver):

@@ -9,7 +9,8 @@ import pytest
 from sklearn_fw import AsagaClassifier, AsagaRegressor, regularization_path
 from sklearn_fw.optim._incremental._curvature import solve_positive
 from sklearn_fw.penalties import GroupLasso
-from sklearn_fw.structured._paths._path_pieces import Breakpoint, Piece
+from sklearn_fw.structured._path_problems import RidgePiece
+from sklearn_fw.structured._solvers._base import Breakpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -113,7 +114,7 @@ def test_pieces_without_numbers_are_not_certified():
     left = Breakpoint(1.0, np.ones(2), 1.0, 0.5, 0.1)
     right = Breakpoint(0.1, np.ones(2) * np.nan, 0.5, 0.5, 0.1)
     with within(20):
-        assert not Piece(left, right).is_certified(0.5)
+        assert not RidgePiece(left, right).is_certified(0.5)
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e-160, 1e-100, 1.0, 1e100, 1e150])

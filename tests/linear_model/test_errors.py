@@ -18,9 +18,8 @@ from sklearn_fw.linear_model import (
 )
 from sklearn_fw.losses import Huber, SmoothHinge
 from sklearn_fw.optim import Asaga, Saga, Svrg, minimize_frank_wolfe
-from sklearn_fw.optim.experimental import Hogwild
 from sklearn_fw.penalties import Box, GroupLasso, L2Ball, NonNegative, Simplex
-from sklearn_fw.structured import QuadraticSurrogateClassifier
+from sklearn_fw.surrogates import QuadraticSurrogateClassifier
 
 N, D = 30, 4
 GROUP = GroupLasso([[0, 1]])
@@ -88,7 +87,6 @@ SHARED = [
     ({"solver": Asaga(conditioning="x")}, ValueError, "conditioning must be one of 'auto'"),
     ({"solver": Svrg(n_inner=0)}, ValueError, "n_inner == 0, must be > 0"),
     ({"solver": Svrg(loopless=True, parallel=True)}, ValueError, "need parallel=False"),
-    ({"solver": Hogwild(sampling=1)}, ValueError, "sampling must be one of"),
 ]
 
 
@@ -153,7 +151,7 @@ def test_parameters_of_the_regressor(params, error, message):
         AsagaRegressor(**params).fit(X, z)
 
 
-@pytest.mark.parametrize("solver", ["sag", "lagged_saga", "q_saga", "n_saga"])
+@pytest.mark.parametrize("solver", ["sag", "lagged_saga"])
 def test_solvers_of_one_output(solver):
     X, y = three()
     with pytest.raises(ValueError, match="one output"):

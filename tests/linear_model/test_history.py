@@ -13,7 +13,7 @@ from sklearn_fw import AsagaClassifier, AsagaRegressor
 from sklearn_fw.penalties import L1, L2, Box, ElasticNet, GroupLasso, L2Ball
 
 N, D = 120, 5
-SOLVERS = ["asaga", "saga", "lagged_saga", "svrg", "loopless_svrg", "kromagnon", "hogwild"]
+SOLVERS = ["asaga", "saga", "lagged_saga", "svrg"]
 
 
 def numbers():
@@ -244,7 +244,7 @@ def test_verbose(caplog):
 
 
 @needs_callbacks
-@pytest.mark.parametrize("solver", ["asaga", "saga", "svrg", "hogwild"])
+@pytest.mark.parametrize("solver", ["asaga", "saga", "svrg"])
 @pytest.mark.parametrize("kind", ["two", "three", "numbers"])
 def test_callback_that_stops(solver, kind):
     X, y = numbers() if kind == "numbers" else classes(3 if kind == "three" else 2)

@@ -14,7 +14,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn_fw import AsagaClassifier, AsagaRegressor, regularization_path
 from sklearn_fw.losses import Huber, LogLoss, Loss, SquaredError, resolve_loss
 from sklearn_fw.optim import minimize_saga
-from sklearn_fw.optim.experimental import simulate_async
 from sklearn_fw.penalties import GroupLasso
 
 # ---- losses of users -----------------------------------------------------------------------------
@@ -151,7 +150,6 @@ SETTINGS = [
     ("newton", {"l1_ratio": 1.0}),
     ("newton", {"penalty": None}),
     ("newton_cg", {}),
-    ("fista", {"l1_ratio": 0.5}),
     ("asaga", {"l1_ratio": 1.0}),
     ("asaga", {"penalty": GroupLasso([[0, 1], [2, 3]])}),
     ("saga", {}),
@@ -159,8 +157,6 @@ SETTINGS = [
     ("sdca", {}),
     ("sdca", {"l1_ratio": 0.5}),
     ("svrg", {}),
-    ("asyspcd", {}),
-    ("n_saga", {}),
 ]
 
 
@@ -267,10 +263,6 @@ def test_functions(table):
     known = minimize_saga(X, y, loss="log_loss", **settings)
     np.testing.assert_allclose(own.x, known.x, rtol=0, atol=1e-9)
     assert own.nit == known.nit
-    late = [
-        simulate_async(X, y, loss=loss, delay=3, **settings) for loss in (Logistic(), "log_loss")
-    ]
-    np.testing.assert_allclose(late[0].x, late[1].x, rtol=0, atol=1e-9)
 
 
 def test_partial_fit_path_and_pickle(labels):
@@ -369,7 +361,7 @@ def test_good_losses_pass_in_all_units(rng, scale):
         loss._check_on(y)
 
 
-@pytest.mark.parametrize("solver", ["newton", "newton_cg", "asaga", "saga", "sdca", "asyspcd"])
+@pytest.mark.parametrize("solver", ["newton", "newton_cg", "asaga", "saga", "sdca"])
 def test_errors_within_a_fit_arrive(labels, solver):
     class Sudden(Logistic):
         n_calls = 0

@@ -13,8 +13,8 @@ from numba.core.errors import TypingError
 from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.common import atomics
 from sklearn_fw.losses import LogLoss
-from sklearn_fw.optim._incremental import _crew
-from sklearn_fw.optim._incremental._crew import Crew
+from sklearn_fw.optim._incremental import _engines
+from sklearn_fw.optim._incremental._engines import Crew
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum
 from sklearn_fw.optim._incremental._minimize_saga import solve
 from sklearn_fw.optim._incremental._solvers import resolve_incremental_solver
@@ -133,7 +133,7 @@ def working():
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_a_crew_shares_everything_once(size, monkeypatch):
-    monkeypatch.setattr(_crew, "CHUNK", 4)
+    monkeypatch.setattr(_engines, "CHUNK", 4)
     crew, seen = Crew(size), []
 
     def work(part, worker):
@@ -154,7 +154,7 @@ def test_a_crew_shares_everything_once(size, monkeypatch):
 
 @pytest.mark.parametrize("where", ["caller", "worker"])
 def test_an_interrupt_leaves_no_thread_at_work(where, monkeypatch):
-    monkeypatch.setattr(_crew, "CHUNK", 1)
+    monkeypatch.setattr(_engines, "CHUNK", 1)
     crew, n, visited, busy = Crew(2), 100_000, [], []
 
     def work(part, worker):
@@ -205,7 +205,7 @@ class Faulty(GroupSeparable):
         raise self.error
 
 
-@pytest.mark.parametrize("solver", ["asaga", "kromagnon", "fista"])
+@pytest.mark.parametrize("solver", ["asaga", "svrg"])
 @pytest.mark.parametrize("n_workers", [1, 2])
 @pytest.mark.parametrize(
     ("error", "kind", "words"),

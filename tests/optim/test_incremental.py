@@ -9,6 +9,7 @@ from _linear_referees import LOSSES, SlowSaga, minimize_linear
 from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.incremental.lagged import repeat
 from sklearn_fw.losses import resolve_loss
+from sklearn_fw.optim import Svrg
 from sklearn_fw.optim._incremental._engines import (
     GroupEngine,
     LaggedEngine,
@@ -312,7 +313,7 @@ def certified(problem, solver, *, tol=1e-12, max_iter=3000, n_workers=1, seed=0,
 
 
 @pytest.mark.parametrize("name", ["l2", "weights", "box", "dense", "groups", "outputs", "user"])
-@pytest.mark.parametrize("solver", ["asaga", "kromagnon"])
+@pytest.mark.parametrize("solver", ["asaga", Svrg(parallel=True)])
 def test_threads_reach_the_optimum(name, solver):
     loss, penalty, options = STEPS[name]
     problem = make_problem(loss, penalty, **options)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_fw.optim.domains import DenseAtom, L1Ball, NuclearNormBall, Product, Spectrahedron
-from sklearn_fw.optim.domains._lanczos import largest_eigenpair
-from sklearn_fw.optim.domains._named import domain_of
+from sklearn_fw.optim.domains._sets import domain_of
+from sklearn_fw.optim.domains._spectral import largest_eigenpair
 
 EPS = np.finfo(float).eps
 

@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from _domain_referees import perfect_matchings
 from sklearn_fw.optim import domains
-from sklearn_fw.optim._saddle._matrix_game import solve_matrix_game
-from sklearn_fw.optim._saddle._saddle_point import solve_saddle_point
+from sklearn_fw.optim._matrix_game import solve_matrix_game
+from sklearn_fw.optim._saddle_point import solve_saddle_point
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from _saddle_toy import SQUARE, OnlyAnOracle, opposite, quadratic, toy, trajectory
 from sklearn_fw.optim import domains
-from sklearn_fw.optim._saddle._saddle_point import solve_saddle_point
+from sklearn_fw.optim._saddle_point import solve_saddle_point
 
 BUDGET = "ignore::sklearn.exceptions.ConvergenceWarning"
 

@@ -8,8 +8,7 @@ import pytest
 
 from _saddle_toy import SQUARE, OnlyAnOracle, quadratic
 from sklearn_fw.optim import domains
-from sklearn_fw.optim._saddle._saddle_point import solve_saddle_point
-from sklearn_fw.optim._saddle._saddle_steps import SaddleConstants
+from sklearn_fw.optim._saddle_point import SaddleConstants, solve_saddle_point
 
 
 def with_function(function):

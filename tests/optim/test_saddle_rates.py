@@ -8,8 +8,7 @@ import pytest
 from _saddle_toy import opposite, toy, trajectory
 from sklearn_fw.optim import domains
 from sklearn_fw.optim._frank_wolfe._steps import StepState
-from sklearn_fw.optim._saddle._saddle_point import solve_saddle_point
-from sklearn_fw.optim._saddle._saddle_steps import SaddleConstants, resolve_step_size
+from sklearn_fw.optim._saddle_point import SaddleConstants, resolve_step_size, solve_saddle_point
 
 # Every constant different, so that none can stand for another.
 CONSTANTS = SaddleConstants(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from _factor_referees import enumerate_scores, log_sum, marginal_blocks, random_graph
-from sklearn_fw.datasets import make_ising_grid
+from sklearn_fw.datasets import make_ising
 from sklearn_fw.random_fields import ExactMarginals, FactorGraph, MiniBucketMarginals
 from sklearn_fw.random_fields._mini_buckets import MiniBuckets
 from sklearn_fw.random_fields._reduced import Reduced
@@ -83,7 +83,7 @@ def test_beliefs_are_derivatives_of_the_bound(rng):
 
 
 def test_larger_tables_and_passes_make_better_bounds():
-    grid = make_ising_grid((8, 8), random_state=0)
+    grid = make_ising("grid", (8, 8), coupling=4.0, random_state=0)
     truth = ExactMarginals().fit(grid).log_partition_
     first, last = [], []
     for power in (2, 4, 6, 8):
@@ -105,7 +105,7 @@ def test_contradictions_are_refused():
 
 
 def test_a_budget_that_ends_is_told():
-    grid = make_ising_grid((6, 6), random_state=0)
+    grid = make_ising("grid", (6, 6), coupling=4.0, random_state=0)
     with pytest.warns(UserWarning, match="the bound still falls by more than tol=0"):
         found = MiniBucketMarginals(4, tol=0.0, max_iter=3).fit(grid)
     assert not found.converged_

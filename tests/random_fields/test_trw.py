@@ -9,7 +9,7 @@ from scipy.optimize import approx_fprime
 
 from _mrf_referees import brute_force, random_mrf
 from sklearn_fw import TRWMarginals
-from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+from sklearn_fw.datasets import make_ising
 from sklearn_fw.inference import Enumeration
 from sklearn_fw.optim.domains import MarginalPolytope
 from sklearn_fw.random_fields import (
@@ -134,8 +134,8 @@ VARIANTS = {
 @pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
 def test_bounds_hold(options, rng):
     fields = [
-        make_ising_clique(6, coupling=2.0, random_state=1),
-        make_ising_grid((3, 3), coupling=3.0, random_state=2),
+        make_ising("clique", 6, coupling=2.0, random_state=1),
+        make_ising("grid", (3, 3), coupling=3.0, random_state=2),
         random_mrf(rng, (2, 3, 1, 4, 2)),
     ]
     for mrf in fields:
@@ -153,7 +153,7 @@ def test_bounds_hold(options, rng):
 
 
 def test_objective_rises_and_gap_bounds_the_error():
-    mrf = make_ising_grid((4, 4), coupling=2.0, random_state=0)
+    mrf = make_ising("grid", (4, 4), coupling=2.0, random_state=0)
     fine = searched(n_rho_iter=1, tol=1e-3, max_iter=2000).fit(mrf)
     coarse = searched(n_rho_iter=1, tol=1.0).fit(mrf)
     history = fine.history_
@@ -165,7 +165,7 @@ def test_objective_rises_and_gap_bounds_the_error():
 
 
 def test_marginal_bounds_are_tighter_than_local_ones():
-    mrf = make_ising_clique(6, coupling=3.0, random_state=0)
+    mrf = make_ising("clique", 6, coupling=3.0, random_state=0)
     options = {"tol": 0.01, "n_rho_iter": 1, "max_iter": 2000}
     marginal = searched(**options).fit(mrf)
     local = searched(polytope="local", **options).fit(mrf)
@@ -173,7 +173,7 @@ def test_marginal_bounds_are_tighter_than_local_ones():
 
 
 def test_floor_certifies_nothing():
-    mrf = make_ising_clique(6, coupling=1.0, random_state=0)
+    mrf = make_ising("clique", 6, coupling=1.0, random_state=0)
     with pytest.warns(UserWarning, match="no certified gap"):
         trw = searched(solver=BarrierFrankWolfe(contraction="none"), tol=1.0, n_rho_iter=1).fit(mrf)
     assert trw.log_partition_upper_ == trw.dual_gap_ == np.inf
@@ -182,7 +182,7 @@ def test_floor_certifies_nothing():
 
 
 def test_oracle_without_bound_certifies_nothing():
-    mrf = make_ising_grid((3, 3), coupling=1.0, random_state=0)
+    mrf = make_ising("grid", (3, 3), coupling=1.0, random_state=0)
 
     def guess(scores):
         return scores.unary.argmax(axis=1)
@@ -197,7 +197,10 @@ def test_oracle_without_bound_certifies_nothing():
 
 @pytest.mark.parametrize("oracle", ["trws", "approx", "icm"])
 def test_inexact_oracles_never_claim_too_much(oracle, rng):
-    for mrf in (make_ising_grid((4, 4), random_state=3), random_mrf(rng, (3, 2, 4, 2, 3))):
+    for mrf in (
+        make_ising("grid", (4, 4), coupling=4.0, random_state=3),
+        random_mrf(rng, (3, 2, 4, 2, 3)),
+    ):
         log_partition, _ = brute_force(mrf)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
@@ -214,7 +217,7 @@ def test_bounds_that_cannot_be_are_refused(bound):
             return np.zeros(4, int), 0.0, bound
 
     with pytest.raises(ValueError, match=r"oracle Wrong returned upper_bound .* inf stands for"):
-        TRWMarginals(Wrong()).fit(make_ising_clique(4, random_state=0))
+        TRWMarginals(Wrong()).fit(make_ising("clique", 4, random_state=0))
 
 
 def test_value_that_an_oracle_reports_proves_nothing():
@@ -225,7 +228,7 @@ def test_value_that_an_oracle_reports_proves_nothing():
             bound = scores.unary.max(axis=1).sum() + scores.pairwise.max(axis=(1, 2)).sum()
             return np.zeros(len(scores.unary), int), bound, bound
 
-    mrf = make_ising_grid((3, 3), coupling=1.0, random_state=0)
+    mrf = make_ising("grid", (3, 3), coupling=1.0, random_state=0)
     with pytest.warns(UserWarning, match="oracle"):
         trw = TRWMarginals(Careless(), n_rho_iter=1, max_iter=10).fit(mrf)
     assert trw.log_partition_upper_ >= ExactMarginals().fit(mrf).log_partition_
@@ -285,7 +288,7 @@ def test_rate_of_fixed_contraction():
 def test_correction_reaches_its_gap(rng):
     from sklearn_fw._kernels.graphs import trw as kernels
 
-    mrf = make_ising_clique(6, coupling=1.0, random_state=0)
+    mrf = make_ising("clique", 6, coupling=1.0, random_state=0)
     for kind in ("away", "pairwise", "fw"):
         run = make_run(mrf, variant=None)
         for _ in range(8):

@@ -15,7 +15,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
 from _mrf_referees import brute_force, labellings
 from sklearn_fw import TRWMarginals
-from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+from sklearn_fw.datasets import make_ising
 from sklearn_fw.random_fields import (
     BarrierFrankWolfe,
     ExactMarginals,
@@ -110,7 +110,7 @@ def test_columns_of_a_data_frame_name_the_variables(rng):
     trw = TRWMarginals().fit(frame)
     assert trw.fit(frame.to_numpy()).mrf_.names is None
     # A field given after a table has no columns.
-    trw.fit(frame).fit(make_ising_clique(4, random_state=0))
+    trw.fit(frame).fit(make_ising("clique", 4, random_state=0))
     assert not hasattr(trw, "feature_names_in_")
 
 
@@ -149,7 +149,7 @@ def test_mixture_of_rows_has_the_marginals(rng):
 
 
 def test_completion_agrees_with_enumeration(rng):
-    mrf = make_ising_grid((2, 3), coupling=0.5, random_state=0)
+    mrf = make_ising("grid", (2, 3), coupling=0.5, random_state=0)
     trw = searched(tol=1e-3, max_iter=5000).fit(mrf)
     exact = ExactMarginals().fit(mrf)
     X = np.array([[0, -1, 1, -1, -1, 0], [1, 1, 1, 1, 1, 1], [-1] * 6, [0, -1, 1, -1, -1, 0]])
@@ -165,7 +165,7 @@ def test_completion_agrees_with_enumeration(rng):
 
 
 def test_given_probabilities_are_for_complete_rows():
-    mrf = make_ising_clique(5, coupling=0.5, random_state=0)
+    mrf = make_ising("clique", 5, coupling=0.5, random_state=0)
     trw = searched(rho_init=[0.4] * 10, n_rho_iter=1).fit(mrf)
     assert trw.predict([[0, -1, 1, -1, -1]]).shape == (1, 5)
 
@@ -179,7 +179,7 @@ def test_order_of_rows_does_not_matter(rng):
 
 
 def test_scores_are_lower_bounds(rng):
-    mrf = make_ising_clique(5, coupling=1.0, random_state=0)
+    mrf = make_ising("clique", 5, coupling=1.0, random_state=0)
     X = labellings(mrf.n_states)
     exact, trw = ExactMarginals().fit(mrf), searched().fit(mrf)
     assert np.exp(exact.score_samples(X)).sum() == pytest.approx(1.0, abs=1e-10)
@@ -188,7 +188,7 @@ def test_scores_are_lower_bounds(rng):
 
 
 def test_sample_has_the_marginals():
-    mrf = make_ising_clique(6, coupling=1.0, random_state=0)
+    mrf = make_ising("clique", 6, coupling=1.0, random_state=0)
     trw = searched(tol=0.1).fit(mrf)
     X = trw.sample(40_000, random_state=1)
     assert X.shape == (40_000, 6)
@@ -198,7 +198,7 @@ def test_sample_has_the_marginals():
 
 
 def test_warm_start_saves_oracle_calls():
-    cold = make_ising_grid((4, 4), coupling=1.0, random_state=0)
+    cold = make_ising("grid", (4, 4), coupling=1.0, random_state=0)
     h, J, _ = cold.to_ising()
     near = PairwiseMRF.from_ising(1.02 * h, 1.02 * J, cold.edges)
     options = {"tol": 0.05, "n_rho_iter": 2}
@@ -206,13 +206,15 @@ def test_warm_start_saves_oracle_calls():
     fresh = searched(**options).fit(near)
     assert warm.n_oracle_calls_ < fresh.n_oracle_calls_
     assert warm.log_partition_ == pytest.approx(fresh.log_partition_, abs=0.2)
-    warm.fit(make_ising_grid((3, 3), random_state=0))  # other variables: starts anew
+    warm.fit(
+        make_ising("grid", (3, 3), coupling=4.0, random_state=0)
+    )  # other variables: starts anew
 
 
 @pytest.mark.parametrize("first", ["table", "none"])
 def test_warm_start_keeps_off_the_boundary(first, rng):
     """The mixture before was not contracted, but a bound needs contraction."""
-    mrf = make_ising_clique(4, random_state=0)
+    mrf = make_ising("clique", 4, random_state=0)
     trw = searched(warm_start=True)
     if first == "table":
         trw.fit(rng.integers(0, 2, (20, 4)))
@@ -229,7 +231,7 @@ def test_warm_start_keeps_off_the_boundary(first, rng):
 
 
 def test_files_are_fields(tmp_path):
-    mrf = make_ising_clique(5, random_state=0)
+    mrf = make_ising("clique", 5, random_state=0)
     mrf.to_uai(tmp_path / "clique.uai")
     a, b = TRWMarginals().fit(mrf), TRWMarginals().fit(str(tmp_path / "clique.uai"))
     np.testing.assert_allclose(a.marginals_, b.marginals_, rtol=0, atol=1e-9)
@@ -263,7 +265,7 @@ def test_oracle_parameters_are_grid_keys(rng):
 
 
 def test_pickle_and_repeat():
-    mrf = make_ising_grid((3, 3), random_state=0)
+    mrf = make_ising("grid", (3, 3), coupling=4.0, random_state=0)
     one, two = searched().fit(mrf), searched().fit(mrf)
     np.testing.assert_array_equal(one.marginals_, two.marginals_)
     again = pickle.loads(pickle.dumps(one))
@@ -277,7 +279,7 @@ def test_pickle_and_repeat():
     "budget", [{"max_iter": 2}, {"max_oracle_calls": 3}, {"time_limit": 1e-9}], ids=str
 )
 def test_budgets_end_the_fit(budget):
-    mrf = make_ising_grid((4, 4), random_state=0)
+    mrf = make_ising("grid", (4, 4), coupling=4.0, random_state=0)
     with pytest.warns(
         ConvergenceWarning, match="increase max_iter, max_oracle_calls or time_limit"
     ):
@@ -288,7 +290,7 @@ def test_budgets_end_the_fit(budget):
 
 
 def test_oracle_calls_of_line_searches_count():
-    mrf = make_ising_grid((3, 3), random_state=0)
+    mrf = make_ising("grid", (3, 3), coupling=4.0, random_state=0)
     for calls in (15, 40):
         trw = searched(
             solver=BarrierFrankWolfe(rho_step_size="line_search"), tol=0.2, max_oracle_calls=calls
@@ -300,7 +302,7 @@ def test_oracle_calls_of_line_searches_count():
 
 def test_verbose_goes_through_the_logger(caplog):
     with caplog.at_level(logging.INFO, "sklearn_fw"):
-        trw = searched(verbose=1, n_rho_iter=1).fit(make_ising_clique(4, random_state=0))
+        trw = searched(verbose=1, n_rho_iter=1).fit(make_ising("clique", 4, random_state=0))
     lines = [line for line in caplog.messages if "dual_gap" in line]
     assert len(lines) == trw.n_oracle_calls_
 
@@ -336,7 +338,7 @@ def test_verbose_goes_through_the_logger(caplog):
 )
 def test_bad_parameters_are_refused(options, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        TRWMarginals().set_params(**options).fit(make_ising_clique(4, random_state=0))
+        TRWMarginals().set_params(**options).fit(make_ising("clique", 4, random_state=0))
 
 
 @pytest.mark.parametrize(
@@ -370,7 +372,7 @@ def test_bad_tables_are_refused(options, X, message):
 )
 def test_bad_functions_are_refused(answer, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        TRWMarginals(answer).fit(make_ising_clique(4, random_state=0))
+        TRWMarginals(answer).fit(make_ising("clique", 4, random_state=0))
 
 
 @pytest.mark.parametrize(
@@ -383,7 +385,7 @@ def test_bad_oracles_are_refused(labels, message):
             return np.array(labels), 0.0, 0.0
 
     with pytest.raises(ValueError, match=message):
-        TRWMarginals(Wrong()).fit(make_ising_clique(4, random_state=0))
+        TRWMarginals(Wrong()).fit(make_ising("clique", 4, random_state=0))
 
 
 def test_bad_rows_are_refused(rng):
@@ -403,7 +405,7 @@ def test_bad_rows_are_refused(rng):
     with pytest.raises(ValueError, match="features"):
         trw.score_samples([[0, 0, 0]])
     with pytest.raises(ValueError, match="sample_weight weighs the rows of a table"):
-        trw.fit(make_ising_clique(4, random_state=0), sample_weight=[1.0])
+        trw.fit(make_ising("clique", 4, random_state=0), sample_weight=[1.0])
     assert not hasattr(TRWMarginals(polytope="local"), "sample")
 
 

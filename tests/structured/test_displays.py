@@ -32,8 +32,8 @@ def test_path_curves_are_those_of_the_path(path):
     curves = ("score", "norm", "gap")
     display = RegularizationPathDisplay.from_path(path, X=X, y=Y, curves=curves, name="chain")
     Cs = display.values
-    assert np.isin(path.Cs_, Cs).all()
-    assert len(Cs) > 3 * len(path.Cs_)
+    assert np.isin(path.values_, Cs).all()
+    assert len(Cs) > 3 * len(path.values_)
     expected = {
         "score": path.score_path(X, Y, at=Cs),
         "norm": np.linalg.norm(path.coef_at(Cs), axis=1),
@@ -45,7 +45,7 @@ def test_path_curves_are_those_of_the_path(path):
         np.testing.assert_allclose(line.get_ydata(), expected[curve], rtol=1e-12)
         assert line.get_drawstyle() == "default"
     dots = display.lines_["gap"].get_markevery()
-    np.testing.assert_array_equal(Cs[dots], path.Cs_)
+    np.testing.assert_array_equal(Cs[dots], path.values_)
     np.testing.assert_allclose(display.lines_["gap"].get_ydata()[dots], path.gaps_, rtol=1e-12)
     assert len(display.axes_) == 3
     assert display.ax_ is display.axes_[0]
@@ -57,10 +57,10 @@ def test_path_curves_are_those_of_the_path(path):
 
 def test_end_of_the_last_piece(path):
     last = RegularizationPathDisplay.from_path(path).lines_["norm"].get_xdata()[-1]
-    assert last == 2 * path.Cs_[-1]  # it serves all larger C
+    assert last == 2 * path.values_[-1]  # it serves all larger C
     short = regularization_path(StructuredSVM(random_state=0), X, Y, eps=0.2, max_breakpoints=2)
     last = RegularizationPathDisplay.from_path(short).lines_["norm"].get_xdata()[-1]
-    assert last == short.C_end_
+    assert last == short.end_
 
 
 def test_default_curve(path):

@@ -373,7 +373,7 @@ def test_what_is_no_score_model(model):
         ({"C": 0.0}, "C == 0"),
         ({"eta": 0.0}, "eta == 0"),
         ({"eta": "large"}, "eta"),
-        ({"tol": -1.0}, "tol must"),
+        ({"tol": -1.0}, "tol == "),
         ({"max_iter": 0}, "max_iter == 0"),
         ({"task_loss": "zero_one"}, "zero_one"),
         ({"oracle": "nothing"}, "nothing"),

@@ -41,11 +41,11 @@ def test_every_C_is_solved_to_eps(problem, surrogate, solver, rng):
     estimator = svm(model, solver=solver, surrogate=surrogate)
     path = regularization_path(estimator, X, y, C_max=10.0)
     assert path.terminated_by_ in ("C_max", "hinge")
-    assert path.C_start_ == 0.0
+    assert path.start_ == 0.0
     assert np.all(path.gaps_ <= 0.9 * path.eps)
     zero, _ = value_at(svm(model, surrogate=surrogate), X, y, 1.0, np.zeros(path.coefs_.shape[1]))
     assert path.eps == pytest.approx(0.02 * zero)
-    for C in np.exp(rng.uniform(np.log(path.Cs_[0] / 3), np.log(10.0), size=4)):
+    for C in np.exp(rng.uniform(np.log(path.values_[0] / 3), np.log(10.0), size=4)):
         best = svm(model, C=C, surrogate=surrogate, tol=1e-5).fit(X, y)
         value, _ = value_at(svm(model, surrogate=surrogate), X, y, C, path.coef_at(C))
         error = value - best.objective_
@@ -66,19 +66,6 @@ def test_path_of_logistic_regression():
         assert 0.5 / (C * len(y)) * distance <= path.gap_at(C) + 1e-9
         chances = path.estimator_at(C).predict_marginals(X)
         np.testing.assert_allclose(chances, referee.predict_proba(X), rtol=0, atol=0.05)
-
-
-def test_pieces_are_certified_with_dual_variables_of_their_own(rng):
-    """Quasi-Newton weights are not those of the dual variables that prove their gap."""
-    X, y = words()
-    estimator = svm(ChainModel(), solver=SOLVERS["quasi-Newton"], surrogate="crf")
-    path = regularization_path(estimator, X, y, C_max=1.0)
-    for piece in path._pieces:
-        lam = np.geomspace(piece.left.lam, piece.right.lam, 7)[1:-1]
-        own = [np.sum(point.w**2) * point.lam**2 if point.w is not None else None
-               for point in (piece.left, piece.right)]  # fmt: skip
-        assert own == [None, None]  # only products are kept
-        assert np.all(piece.gap(lam) <= path.eps)
 
 
 def test_C_is_chosen_along_paths():

@@ -78,9 +78,9 @@ class IteratedLocalSearch(Oracle):
     --------
     A spin glass, where the labels of message passing are 8 % below the best ones.
 
-    >>> from sklearn_fw.datasets import make_ising_grid
+    >>> from sklearn_fw.datasets import make_ising
     >>> from sklearn_fw.inference import TRWS, Elimination, IteratedLocalSearch
-    >>> scores = make_ising_grid((12, 12), random_state=0).scores()
+    >>> scores = make_ising("grid", (12, 12), coupling=4.0, random_state=0).scores()
     >>> best = Elimination().argmax(scores)[1]
     >>> bool(TRWS().argmax(scores)[1] < .95 * best)
     True

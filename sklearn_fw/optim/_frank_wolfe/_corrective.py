@@ -7,8 +7,7 @@ from ..domains._atoms import UnitAtom
 from ..domains._sets import Simplex
 from ..objectives._base import Objective
 from ._core import Minimisation
-from ._min_norm_point import nearest_mean
-from ._simplex_quadratic import maximise_on_simplex
+from ._min_norm_point import maximise_on_simplex, nearest_mean
 
 INNER_STEPS = 2000  # of one correction at most
 FAR = 1e3  # length of a sum, so many times shorter than its terms, that is looked at once more

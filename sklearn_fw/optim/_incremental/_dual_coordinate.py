@@ -5,9 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..._kernels import lazy
-from ._columns import Columns
-from ._crew import Crew
-from ._engines import bounds_of
+from ._engines import Columns, Crew, bounds_of
 from ._run import Solver
 from ._saga import SagaRun
 
@@ -25,7 +23,7 @@ class Sdca(Solver):
 
     See Also
     --------
-    SparseSaga : For all losses and penalties.
+    Asaga : For all losses and penalties.
 
     Notes
     -----

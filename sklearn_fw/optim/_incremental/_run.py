@@ -9,11 +9,15 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from ..._core.loop import IterativeMethod
-from ..._core.validation import check_choice, check_positive, is_auto
+from ..._core.validation import (
+    check_choice,
+    check_positive,
+    is_auto,
+)
+from ..._core.warnings import warn
 from ..._kernels import lazy
-from ._bound import suboptimality_bound
+from ._curvature import suboptimality_bound
 from ._engines import make_engine
-from ._overlap import proven_share
 
 random = lazy("common.random")
 rows = lazy("common.rows")
@@ -335,3 +339,43 @@ class Point:
 
     def close(self):
         """Nothing to end."""
+
+
+def proven_share(engine, overlap):
+    """The share of 1 / L for which linear convergence is proven with so many steps at once.
+
+    With tau steps that overlap and a share Delta of the rows at the most frequent column it is
+    ``1 / (32 (1 + tau sqrt(Delta)) xi)`` with ``xi = sqrt(1 + min(1 / sqrt(Delta), tau) / (8
+    kappa))`` [1]_; with a penalty at most ``min(1, 6 kappa / tau) / 36`` besides [2]_. The smallest
+    curvature is at most the mean one, hence kappa at least the number of columns.
+
+    References
+    ----------
+    .. [1] R. Leblond, F. Pedregosa, S. Lacoste-Julien, "ASAGA: Asynchronous Parallel SAGA",
+       AISTATS 2017: Theorem 2.
+    .. [2] F. Pedregosa, R. Leblond, S. Lacoste-Julien, "Breaking the Nonsmooth Barrier: A Scalable
+       Parallel Method for Composite Optimization", NIPS 2017: Theorem 2.
+    """
+    if not overlap:
+        return 0.2
+    kappa, root = max(np.count_nonzero(engine.counts()), 1), np.sqrt(engine.sparsity)
+    xi = np.sqrt(1.0 + min(1.0 / root, overlap) / (8.0 * kappa))
+    share, most = 1.0 / (32.0 * (1.0 + overlap * root) * xi), 0.1 * engine.n_rows
+    if not _is_none(engine.problem.penalty):
+        share = min(share, min(1.0, 6.0 * kappa / overlap) / 36.0)
+        most = min(most, 0.1 / root)
+    if overlap >= most:
+        warn(
+            f"no theorem covers overlap={overlap} on these rows, where {most:.3g} steps may "
+            f"overlap at most; steps of {share:.3g} / L shrink with it all the same. What helps: "
+            f"fewer threads, columns that fewer rows touch, or no intercept",
+            UserWarning,
+        )
+    return float(share)
+
+
+def _is_none(penalty):
+    """Whether nothing is left of a penalty."""
+    if not penalty.separable or penalty.l1 != 0.0 or penalty.l2 != 0.0:
+        return False
+    return bool(np.all(np.isneginf(penalty.lower)) and np.all(np.isposinf(penalty.upper)))

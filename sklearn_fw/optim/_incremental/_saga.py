@@ -1,12 +1,17 @@
-"""SAGA and its relatives: asynchronous, sparse, dense, lagged."""
+"""SAGA and its relatives: asynchronous, sparse, dense, lagged, and SVRG."""
 
 import numpy as np
 
-from ..._core.validation import check_choice, check_not_negative, is_auto
-from ._columns import PERIOD
-from ._engines import LaggedEngine, make_engine
+from ..._core.validation import (
+    check_choice,
+    check_flag,
+    check_not_negative,
+    check_positive,
+    is_auto,
+)
+from ._engines import PERIOD, LaggedEngine, make_engine
+from ._newton import has_support, minimize_on_support
 from ._run import IncrementalSolver, Run
-from ._support import has_support, minimize_on_support
 
 # Epoch from which on, at powers of two, the optimum on the support of an l1 norm is tried, and how
 # often the support may grow.
@@ -101,44 +106,44 @@ class SagaRun(Run):
         return 2.0 * last * rate / (1.0 - rate)
 
 
-class SparseSaga(IncrementalSolver):
+class Asaga(IncrementalSolver):
     __doc__ = (
-        "Sparse proximal SAGA on one thread: a step costs the columns of one row.\n"
-        + IncrementalSolver.__doc__.split("\n", 1)[1]
-    )
-
-    keeps_memory = True
-
-    def make_run(self, problem, engine, *, tol, rng, start):
-        return SagaRun(problem, engine, self, tol=tol, rng=rng, start=start)
-
-
-class Asaga(SparseSaga):
-    __doc__ = (
-        "Asynchronous sparse proximal SAGA: `SparseSaga` on all threads, without locks.\n"
+        "Asynchronous sparse proximal SAGA, on all threads without locks.\n"
         + IncrementalSolver.__doc__.split("\n", 1)[1].rstrip()
         + """
     overlap : "auto" or float, default="auto"
         Steps that may overlap with one, which ``step_size="theory"`` takes into account where
-        there are several threads, see `overlap_step`; "auto" is ten times their number, or 128 for
-        every thread but one where threads keep copies of frequent columns.
+        there are several threads; "auto" is ten times their number, or 128 for every thread but
+        one where threads keep copies of frequent columns.
+    parallel : bool, default=True
+        False stays on one thread, whatever ``n_jobs`` is: sparse SAGA, reproducible to the bit.
+
+    Notes
+    -----
+    A step costs the columns of one row.
     """
     )
-    parallel = True
+    keeps_memory = True
 
     def __init__(
-        self, *, step_size="auto", sampling="shuffle", conditioning="auto", overlap="auto"
-    ):
+        self, *, step_size="auto", sampling="shuffle", conditioning="auto", overlap="auto",
+        parallel=True,
+    ):  # fmt: skip
         super().__init__(step_size=step_size, sampling=sampling, conditioning=conditioning)
         self.overlap = overlap
+        self.parallel = parallel
 
     def check(self):
         """Refuse settings that make no sense."""
         super().check()
+        check_flag(self.parallel, "parallel")
         if isinstance(self.overlap, str):
             check_choice(self.overlap, "overlap", {"auto"}, "a number")
         else:
             check_not_negative(self.overlap, "overlap")
+
+    def make_run(self, problem, engine, *, tol, rng, start):
+        return SagaRun(problem, engine, self, tol=tol, rng=rng, start=start)
 
     def _overlap(self, engine):
         if engine.crew.size == 1:
@@ -151,42 +156,112 @@ class Asaga(SparseSaga):
         return max(USUAL_OVERLAP * engine.crew.size, late)
 
 
-class Saga(SparseSaga):
+class Saga(IncrementalSolver):
     __doc__ = (
-        "Dense proximal SAGA: every step moves all columns; the reference for the others.\n"
-        + IncrementalSolver.__doc__.split("\n", 1)[1]
+        "Dense proximal SAGA on one thread: every step moves all columns.\n"
+        + IncrementalSolver.__doc__.split("\n", 1)[1].rstrip()
+        + """
+    variant : {"dense", "lagged", "sag"}, default="dense"
+        "dense" is the reference for the others; "lagged" the same at sparse cost, since columns
+        catch up when a row needs them; "sag" does so with a direction of less variance that is
+        biased, for smooth penalties. Columns with bounds cannot catch up.
+    """
     )
 
-    keeps_memory = False
+    def __init__(
+        self, *, step_size="auto", sampling="shuffle", conditioning="auto", variant="dense"
+    ):
+        super().__init__(step_size=step_size, sampling=sampling, conditioning=conditioning)
+        self.variant = variant
+
+    def check(self):
+        """Refuse settings that make no sense."""
+        super().check()
+        check_choice(self.variant, "variant", {"dense", "lagged", "sag"})
 
     def make_engine(self, problem, n_workers):
-        # One group of all columns
-        return make_engine(problem, n_workers, dense=True)
-
-
-class LaggedSaga(SparseSaga):
-    __doc__ = (
-        "Dense SAGA at sparse cost: columns catch up when a row needs them; no bounds.\n"
-        + IncrementalSolver.__doc__.split("\n", 1)[1]
-    )
-
-    keeps_memory = False
-
-    def make_engine(self, problem, n_workers):
-        # Columns that catch up
-        return LaggedEngine(problem, 1.0)
-
-
-class Sag(SparseSaga):
-    __doc__ = (
-        "SAG: as `LaggedSaga` with a direction of less variance that is biased; smooth penalties.\n"
-        + IncrementalSolver.__doc__.split("\n", 1)[1]
-    )
-
-    keeps_memory = False
-
-    def make_engine(self, problem, n_workers):
-        # Columns that catch up, with the mean in the place of the difference
+        if self.variant == "dense":
+            return make_engine(problem, n_workers, dense=True)
+        if self.variant == "lagged":
+            return LaggedEngine(problem, 1.0)
+        # The mean in the place of the difference
         if problem.penalty.separable and problem.penalty.l1 > 0.0:
             raise ValueError("solver='sag' needs a smooth penalty: use 'saga', or l1_ratio=0")
         return LaggedEngine(problem, 1.0 / problem.active.size)
+
+    def make_run(self, problem, engine, *, tol, rng, start):
+        return SagaRun(problem, engine, self, tol=tol, rng=rng, start=start)
+
+
+# Epochs between two snapshots: more would be a mistake, and never end.
+MOST_INNER = 1e4
+
+
+class SvrgRun(Run):
+    """Methods with the gradient of a snapshot, which is an exact certificate at the same time."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.certify()
+
+    def step(self):
+        """Steps on as many rows as the settings say, then a snapshot."""
+        n = self.problem.active.size
+        left = max(1, round(float(self.settings.n_inner) * n))
+        while left > 0:
+            length = left
+            if self.settings.loopless:
+                length = min(left, int(self.rng.geometric(1.0 / n)))
+            self.advance(self.draw(None if length == n else length), refresh=False)
+            left -= length
+            if left > 0:
+                self.certify()
+        return self.certify()
+
+
+class Svrg(IncrementalSolver):
+    """SVRG with sparse steps: the memory is that of a snapshot.
+
+    Parameters
+    ----------
+    n_inner : float, default=1.0
+        Steps between snapshots, in epochs.
+    loopless : bool, default=False
+        Snapshots at random, once per epoch on average, besides those at the end of an iteration.
+    parallel : bool, default=False
+        Share the steps between threads (KROMAGNON).
+    step_size : {"auto", "theory"} or float, default="auto"
+        As `Asaga`.
+    sampling : {"shuffle", "uniform"}, default="shuffle"
+        As `Asaga`; parts of epochs are independent draws.
+    conditioning : {"auto", "diagonal"} or None, default="auto"
+        As `Asaga`.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_inner=1.0,
+        loopless=False,
+        parallel=False,
+        step_size="auto",
+        sampling="shuffle",
+        conditioning="auto",
+    ):
+        super().__init__(step_size=step_size, sampling=sampling, conditioning=conditioning)
+        self.n_inner = n_inner
+        self.loopless = loopless
+        self.parallel = parallel
+
+    def check(self):
+        """Refuse settings that make no sense."""
+        super().check()
+        if check_positive(self.n_inner, "n_inner") > MOST_INNER:
+            raise ValueError(f"n_inner must be at most {MOST_INNER:g}, got {self.n_inner}")
+        check_flag(self.loopless, "loopless")
+        check_flag(self.parallel, "parallel")
+        if self.loopless and self.parallel:
+            raise ValueError("loopless snapshots at random moments need parallel=False")
+
+    def make_run(self, problem, engine, *, tol, rng, start):
+        return SvrgRun(problem, engine, self, tol=tol, rng=rng, start=start)

@@ -39,11 +39,10 @@ from ._base import Domain
 from ._base_polytopes import BasePolytope, Permutahedron
 from ._flows import DagPaths, Flows
 from ._marginals import LocalPolytope, MarginalPolytope
-from ._matchings import BipartiteMatchings, Matchings, PerfectMatchings
+from ._matchings import BipartiteMatchings, Matchings, PerfectMatchings, SpanningTrees
 from ._orders import OrderedPlacements, StateChoices
 from ._sets import Box, ConvexHull, L1Ball, L2Ball, LpBall, Product, Simplex
 from ._spectral import NuclearNormBall, Spectrahedron
-from ._trees import SpanningTrees
 
 __all__ = [
     "Atom",

@@ -10,7 +10,6 @@ too.
 """
 
 from ._base import Objective
-from ._composite import Composite, LeastSquares, Logistic
-from ._quadratic import Quadratic
+from ._composite import Composite, LeastSquares, Logistic, Quadratic
 
 __all__ = ["Composite", "LeastSquares", "Logistic", "Objective", "Quadratic"]

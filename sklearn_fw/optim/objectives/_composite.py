@@ -1,18 +1,22 @@
 """Sums of losses of a linear image."""
 
+from functools import cached_property
+
 import numpy as np
+import scipy.sparse as sp
 
 from ..._core.validation import (
     check_array_of_numbers,
     check_flag,
     check_magnitude,
     check_sample_weight,
+    check_table,
 )
 from ..._kernels import lazy
 from ...losses import LogLoss, Loss, MultinomialLogLoss, SquaredError, resolve_loss
 from ...losses._compiled import CompiledLoss
+from ..domains._atoms import RankOneAtom
 from ._base import Objective
-from ._maps import LinearMap
 
 score_lines = lazy("frank_wolfe.score_lines")
 
@@ -253,3 +257,226 @@ class Logistic(Composite):
 
     def __init__(self, A, y, *, sample_weight=None, mean=True):
         super().__init__(LogLoss(), A, y, sample_weight=sample_weight, mean=mean)
+
+
+FEW = 0.2  # share of nonzero entries up to which columns are summed
+LONG, SPARSE = 1000, 0.02  # length and share of nonzero entries where points count as few columns
+EXACT = 1000  # smaller side of a matrix up to which its largest singular value is computed
+
+
+class LinearMap:
+    """``x -> A x``, or ``A X`` for points that are matrices with several columns, row by row.
+
+    Parameters
+    ----------
+    A : {array-like, sparse matrix} of shape (n_rows, n_columns)
+        The matrix.
+    n_outputs : int, default=1
+        Columns of the points.
+    """
+
+    def __init__(self, A, n_outputs=1):
+        A = check_table(A, input_name="A", accept_sparse=("csr", "csc"), dtype=np.float64)
+        check_magnitude(A.data if sp.issparse(A) else A, "A")
+        self.A, self.n_outputs, self._layout = A, n_outputs, None
+        self.size, self.n_image = A.shape[1] * n_outputs, A.shape[0] * n_outputs
+
+    def _is_alone(self):
+        return self.n_outputs == 1
+
+    def image(self, point):
+        """The image of an array or of an atom."""
+        if isinstance(point, np.ndarray):
+            if self._is_alone():
+                if point.size > LONG and not sp.issparse(self.A):
+                    used = np.flatnonzero(point)
+                    if len(used) <= SPARSE * point.size:
+                        return self.A[:, used] @ point[used]
+                return self.A @ point
+            return (self.A @ point.reshape(-1, self.n_outputs)).ravel()
+        if isinstance(point, RankOneAtom):
+            return self._image_of_product(point)
+        entries = point.entries()
+        if entries is None or len(entries[0]) > FEW * self.size:
+            return self.image(point.to_array())
+        return self._image_of_few(*entries)
+
+    def adjoint(self, slopes):
+        """``A' slopes``."""
+        if self._is_alone():
+            return self.A.T @ slopes
+        return (self.A.T @ slopes.reshape(-1, self.n_outputs)).ravel()
+
+    def adjoint_in(self, slopes, block):
+        """The same for the entries of a slice, by their columns."""
+        if self._is_alone():
+            return self._columns[:, block].T @ slopes
+        return self.adjoint(slopes)[block].copy()
+
+    @cached_property
+    def has_few_columns(self):
+        """Whether most columns are zero, as of the observed entries of a matrix."""
+        return self._is_alone() and sp.issparse(self.A) and self.A.nnz <= FEW * self.size
+
+    def matrix_adjoint(self, slopes, shape):
+        """``A' slopes`` as a sparse matrix, row by row."""
+        used, transposed = self._used_columns
+        if self._layout is None or self._layout[0] != shape:
+            starts = np.searchsorted(used, np.arange(shape[0] + 1) * shape[1])
+            self._layout = shape, used % shape[1], starts
+        return sp.csr_matrix((transposed @ slopes, *self._layout[1:]), shape=shape)
+
+    @cached_property
+    def _used_columns(self):
+        """The columns that are not zero, and the transposed matrix of these."""
+        used = np.unique(self.A.indices if self.A.format == "csr" else self._entries.indices)
+        return used, self.A[:, used].T.tocsr()
+
+    def _image_of_few(self, places, values):
+        if self._is_alone():
+            if len(places) == 1:
+                return self.column(int(places[0])) * values[0]
+            return self._columns[:, places] @ values
+        image = np.zeros((self.A.shape[0], self.n_outputs))
+        for place, value in zip(places.tolist(), values.tolist()):
+            column, output = divmod(place, self.n_outputs)
+            image[:, output] += value * self.column(column)
+        return image.ravel()
+
+    def _image_of_product(self, atom):
+        if not self._is_alone():
+            if atom.right.size == self.n_outputs:
+                return np.multiply.outer(self.A @ atom.left, atom.right).ravel()
+            return self.image(atom.to_array())
+        if not sp.issparse(self.A):
+            return self.image(atom.to_array())
+        rows, columns = np.divmod(self._entries.indices, atom.right.size)
+        values = atom.left[rows] * atom.right[columns] * self._entries.data
+        if self._is_selection:
+            return values
+        return np.bincount(self._row_of_entry, weights=values, minlength=self.n_image)
+
+    def column(self, j):
+        """A column of the matrix, dense."""
+        if not sp.issparse(self.A):
+            return self.A[:, j].copy()
+        columns, dense = self._columns, np.zeros(self.A.shape[0])
+        span = slice(columns.indptr[j], columns.indptr[j + 1])
+        np.add.at(dense, columns.indices[span], columns.data[span])
+        return dense
+
+    @cached_property
+    def _columns(self):
+        return self.A.tocsc() if sp.issparse(self.A) else self.A
+
+    @cached_property
+    def _entries(self):
+        return self.A.tocsr()
+
+    @cached_property
+    def _is_selection(self):
+        """Whether each row has one entry."""
+        return bool(np.all(np.diff(self._entries.indptr) == 1))
+
+    @cached_property
+    def _row_of_entry(self):
+        return np.repeat(np.arange(self.A.shape[0]), np.diff(self._entries.indptr))
+
+    def column_squares(self, weight=None):
+        """Squared lengths of the columns, where rows count by a weight."""
+        squares = self.A.multiply(self.A) if sp.issparse(self.A) else self.A * self.A
+        ones = np.ones(self.A.shape[0]) if weight is None else weight
+        return np.asarray(squares.T @ ones).ravel()
+
+    def largest_square(self, weight=None):
+        """The largest squared singular value, or a bound, where rows count by a weight."""
+        A = self.A
+        if weight is not None:
+            root = np.sqrt(weight)
+            A = sp.diags(root) @ A if sp.issparse(A) else root[:, None] * A
+        if min(A.shape) <= EXACT:
+            gram = A @ A.T if A.shape[0] < A.shape[1] else A.T @ A
+            gram = gram.toarray() if sp.issparse(gram) else gram
+            # Not below the true one, since steps rely on it.
+            return float(np.linalg.eigvalsh(gram)[-1]) * (1.0 + 1e-10)
+        size = abs(A)
+        return float(min(self.column_squares(weight).sum(), size.sum(0).max() * size.sum(1).max()))
+
+
+SYMMETRIC = 1e-10  # relative difference of a matrix from its transpose that is rounding
+
+
+class Quadratic(Objective):
+    """The quadratic function ``f(x) = x'Qx / 2 + <b, x>``.
+
+    Parameters
+    ----------
+    Q : {array-like, sparse matrix} of shape (size, size)
+        Symmetric matrix. For a function that is not convex say ``convex=False`` where it is
+        minimised.
+    b : array-like of shape (size,) or None, default=None
+        Linear part; None is zero.
+
+    Attributes
+    ----------
+    lipschitz : float
+        Largest absolute eigenvalue of Q, or a bound on it for more than 1,000 variables.
+
+    See Also
+    --------
+    LeastSquares : For ``Q = A'A`` that is known by A.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import objectives
+    >>> objective = objectives.Quadratic([[2.0, 0.0], [0.0, 4.0]], b=[-1.0, 0.0])
+    >>> objective([1.0, 1.0])
+    (2.0, array([1., 4.]))
+    """
+
+    is_quadratic = True
+
+    def __init__(self, Q, b=None):
+        self._map = LinearMap(Q)
+        self.Q = Q = self._map.A
+        if Q.shape[0] != Q.shape[1]:
+            raise ValueError(f"Q must be a square matrix, got shape {Q.shape}")
+        difference = abs(Q - Q.T).max() if Q.shape[0] else 0.0
+        if difference > SYMMETRIC * abs(Q).max():
+            raise ValueError(
+                f"Q must be symmetric, but differs from its transpose by {difference:.3g}: "
+                f"take (Q + Q.T) / 2, which has the same values"
+            )
+        self.size = Q.shape[0]
+        b = np.zeros(self.size) if b is None else check_array_of_numbers(b, "b")
+        if b.shape != (self.size,):
+            raise ValueError(f"b.shape == {b.shape}, expected ({self.size},)")
+        check_magnitude(b, "b")
+        self.b = b
+
+    @property
+    def lipschitz(self):
+        if self.size <= 1000:
+            Q = self.Q.toarray() if sp.issparse(self.Q) else self.Q
+            return float(np.abs(np.linalg.eigvalsh(Q)).max()) * (1.0 + 1e-10)
+        return float(abs(self.Q).sum(axis=0).max())
+
+    def image(self, point):
+        # The product with Q and the point, one after the other
+        x = point if isinstance(point, np.ndarray) else point.to_array()
+        return np.concatenate([self._map.image(point), x])
+
+    def slopes(self, image):
+        product, x = image[: self.size], image[self.size :]
+        slopes = np.zeros(2 * self.size)  # those of the point are the whole gradient
+        np.add(product, self.b, out=slopes[self.size :])
+        return float(0.5 * (product @ x) + self.b @ x), slopes
+
+    def adjoint(self, slopes):
+        return slopes[self.size :].copy()
+
+    def adjoint_in(self, slopes, block):
+        return slopes[self.size :][block].copy()
+
+    def inner(self, image, others):
+        return others[..., self.size :] @ image[: self.size]

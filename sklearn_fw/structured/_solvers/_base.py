@@ -26,6 +26,17 @@ class Solution(NamedTuple):
     block_gaps: np.ndarray | None
 
 
+class Breakpoint(NamedTuple):
+    """A solution along a path, and what is known about it."""
+
+    at: float  # lam, or the radius of a ball
+    w: np.ndarray
+    hinge: float  # bound on the mean loss of the weights
+    gap: float
+    loss: float | None = None  # l of its dual variables
+    u: np.ndarray | None = None  # of its dual variables, where that is not lam w
+
+
 class Solver(BaseEstimator):
     """Settings of an optimisation method; base class of solvers, also of your own.
 

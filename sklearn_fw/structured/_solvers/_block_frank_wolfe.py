@@ -15,7 +15,7 @@ from ..._core.validation import (
 )
 from ..._core.warnings import warn
 from ..._kernels import lazy
-from ._base import STEP_SIZES, Solution, Solver, check_bounds, check_switch, numbers
+from ._base import STEP_SIZES, Breakpoint, Solution, Solver, check_bounds, check_switch, numbers
 from ._batch_steps import batch_step
 from ._visits import visit_blocks
 
@@ -288,8 +288,6 @@ class _BlockMethod(IterativeMethod):
 
     def breakpoint(self):
         """The point last certified, with what it proves at other lams."""
-        from .._paths._path_pieces import Breakpoint
-
         blocks, point = self.blocks, self.last
         if not blocks.certified:
             raise ValueError(
@@ -298,7 +296,7 @@ class _BlockMethod(IterativeMethod):
             )
         norm = 0.5 * blocks.lam * (point.w @ point.w)
         return Breakpoint(
-            blocks.lam, point.w.copy(), point.primal - norm, point.dual + norm, point.gap
+            blocks.lam, point.w.copy(), point.primal - norm, point.gap, point.dual + norm
         )
 
     def weights(self):

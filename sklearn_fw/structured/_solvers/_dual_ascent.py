@@ -5,7 +5,7 @@ import numpy as np
 from ..._core.loop import IterativeMethod
 from ..._core.validation import check_choice, check_integer, check_positive, is_auto
 from ..._kernels import lazy
-from ._base import Solution, Solver, check_switch, numbers
+from ._base import Breakpoint, Solution, Solver, check_switch, numbers
 from ._compiled import accelerated, ascend_parts, sums_are_compiled
 from ._quasi_newton import QuasiNewton
 from ._variance_reduced import Smoothing, smooth_pass
@@ -201,15 +201,13 @@ class _AscentMethod(IterativeMethod):
 
     def breakpoint(self):
         """The point last certified, with what it proves at other lams."""
-        from .._paths._path_pieces import Breakpoint
-
         blocks = self.blocks
         if not blocks.certified:
             raise ValueError("a path with a guarantee needs an oracle whose sums are exact")
         point, u, lam = self.last, self.bound_of, blocks.lam
         hinge = point.primal - 0.5 * lam * float(point.w @ point.w)
         loss = self.bound + 0.5 / lam * float(u @ u)
-        return Breakpoint(lam, point.w.copy(), hinge, loss, point.primal - self.bound, u)
+        return Breakpoint(lam, point.w.copy(), hinge, point.primal - self.bound, loss, u)
 
     def _dual_loss(self):
         """Expected loss and bound on the entropy of the dual variables: the dual value at w = 0."""

@@ -16,7 +16,7 @@ from ..._core.validation import (
     is_auto,
 )
 from ..._kernels import lazy
-from ._base import Solution, Solver, check_bounds, numbers
+from ._base import Breakpoint, Solution, Solver, check_bounds, numbers
 from ._visits import visit_blocks
 from ._weight_spaces import Ball, CrossPolytope, Ridge, Weights
 
@@ -415,9 +415,7 @@ class _Method(IterativeMethod):
 
     def breakpoint(self):
         """The best average, with what it proves at other radii."""
-        from .._paths._radius_pieces import SolvedBall
-
-        return SolvedBall(self.space.radius, self.best_w.copy(), self.primal, self.gap)
+        return Breakpoint(self.space.radius, self.best_w.copy(), self.primal, self.gap)
 
     # ---- certificates ----------------------------------------------------------------------------
 

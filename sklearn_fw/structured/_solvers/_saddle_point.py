@@ -6,7 +6,7 @@ from ..._core.loop import IterativeMethod
 from ..._core.validation import check_choice, check_flag, check_integer, check_strength
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import open_loop_step
-from ._base import Solution, Solver, numbers
+from ._base import Breakpoint, Solution, Solver, numbers
 from ._compiled import accelerated, is_compiled, saddle_visits_of_parts
 
 block_saddle = lazy("structured.block_saddle")
@@ -206,9 +206,7 @@ class _Method(IterativeMethod):
 
     def breakpoint(self):
         """The best weights met, with what they prove at other radii."""
-        from .._paths._radius_pieces import SolvedBall
-
-        return SolvedBall(self.radius, self.best_w.copy(), self.primal, self.gap)
+        return Breakpoint(self.radius, self.best_w.copy(), self.primal, self.gap)
 
     @property
     def gap(self):

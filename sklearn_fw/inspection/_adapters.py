@@ -1,0 +1,373 @@
+"""Adapters: scores of fitted classifiers, and gradients of the scores by the inputs."""
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+from .._core.torch import is_torch_module
+from ._classifiers import CHUNK, classes_of, dressed, labels_by, scores_by
+from ._problems import Network, as_tensor, evaluating, layers_of, logits_of, torch_of_modules
+
+# What scores or transformed rows may differ by, relative, to count as linear or affine.
+SAME = 1e-8
+# More features than this need a matrix that is too large.
+MOST_FEATURES = 2000
+
+
+def away(objective, target):
+    """Function from scores to the weights of scores whose weighted sum moves away from a target.
+
+    "loss" ascends the cross-entropy of the target, "margin" the best other score minus its own, and
+    a number k the score of rank k among the others, from 0, minus its own.
+    """
+    rank = 0 if objective == "margin" else objective
+
+    def weights(scores, rows=slice(None)):
+        t = target[rows]
+        lines = np.arange(len(t))
+        if objective == "loss":
+            found = softmax(scores, axis=1)
+        else:
+            others = scores.copy()
+            others[lines, t] = -np.inf
+            best = np.argsort(-others, axis=1, kind="stable")[:, rank]
+            found = np.zeros_like(scores)
+            found[lines, best] = 1.0
+        found[lines, t] -= 1.0
+        return found
+
+    return weights
+
+
+class Adapter:
+    """A fitted classifier without known gradients.
+
+    ``kind`` tells where gradients come from: "linear", "network", "torch", "own", "numeric", or
+    None; ``classes`` are in the order of the scores, or None.
+    """
+
+    kind = None
+
+    def __init__(self, estimator):
+        self.estimator, self.classes = estimator, classes_of(estimator)
+
+    def labels(self, X):
+        return labels_by(self.estimator, X)
+
+    def scores(self, X):
+        """Scores of shape (n, n_classes), or None where the classifier has none."""
+        if self.classes is None:
+            return None
+        # With "ovo" there is one column per pair of classes: no scores of classes.
+        votes = getattr(self.estimator, "decision_function_shape", None) == "ovo"
+        for method in ("decision_function", "predict_proba"):
+            is_votes = method == "decision_function" and votes and len(self.classes) > 2
+            if callable(getattr(self.estimator, method, None)) and not is_votes:
+                return scores_by(self.estimator, X, method, len(self.classes))
+        return None
+
+    def vjp(self, X, weights):
+        """Gradients of weighted sums of scores by the inputs; weights is a function of scores."""
+        raise NotImplementedError
+
+    def ascent(self, X, target, objective):
+        """Directions away from the targets, numbers of classes, as an array like X."""
+        weights = away(objective, target)
+        found = [
+            self.vjp(X[rows], lambda s, rows=rows: weights(s, rows))
+            for rows in (slice(a, a + CHUNK) for a in range(0, len(X), CHUNK))
+        ]
+        return np.concatenate(found)
+
+    def codes(self, labels):
+        """Numbers of classes, -1 for what is no class."""
+        found = np.full(len(labels), -1)
+        for k, label in enumerate(self.classes):
+            found[labels == label] = k
+        return found
+
+
+class LayersAdapter(Adapter):
+    """Dense layers: an `MLPClassifier`, or linear scores, which are one layer."""
+
+    def __init__(self, estimator, layers, activation, kind):
+        super().__init__(estimator)
+        self.kind = kind
+        W, b = layers[-1]
+        if len(b) == 1:  # of two classes, whose scores are (0, f)
+            layers = [*layers[:-1], (np.hstack([np.zeros_like(W), W]), np.r_[0.0, b])]
+        self.network = Network.of(layers, activation)
+        self.theta = self.network.flat(layers)
+
+    def scores(self, X):
+        return self.network.scores(self.theta, X)
+
+    def vjp(self, X, weights):
+        return self.network.vjp(self.theta, X, weights)
+
+
+class TorchAdapter(Adapter):
+    """A module that gives logits, in evaluation mode."""
+
+    def __init__(self, module, kind="torch"):
+        self.torch, self.estimator, self.kind = torch_of_modules(), module, kind
+        self.n_classes = np.inf  # until there are scores
+
+    def scores(self, X):
+        found = []
+        with evaluating(self.estimator), self.torch.no_grad():
+            for first in range(0, len(X), CHUNK):
+                rows = as_tensor(self.estimator, X[first : first + CHUNK])
+                found.append(logits_of(self.estimator, rows).double().cpu().numpy())
+        scores = np.concatenate(found)
+        if np.any(np.isnan(scores)):
+            raise ValueError("estimator: the module gave NaN")
+        self.n_classes = scores.shape[1]
+        return scores
+
+    def labels(self, X):
+        return self.scores(X).argmax(axis=1)
+
+    def codes(self, labels):
+        values = labels.tolist()
+        return np.array([
+            v if isinstance(v, int | np.integer) and v < self.n_classes else -1 for v in values
+        ])  # fmt: skip
+
+    def vjp(self, X, weights):
+        with evaluating(self.estimator), self.torch.enable_grad():
+            rows = as_tensor(self.estimator, X).requires_grad_(True)
+            scores = logits_of(self.estimator, rows)
+            given = weights(scores.detach().double().cpu().numpy())
+            given = self.torch.as_tensor(given, dtype=scores.dtype, device=scores.device)
+            (found,) = self.torch.autograd.grad((scores * given).sum(), rows)
+        return found.double().cpu().numpy()
+
+
+class OwnAdapter(Adapter):
+    """An object with ``input_gradient(X, target)``."""
+
+    kind = "own"
+
+    def ascent(self, X, target, objective):
+        if objective != "loss":
+            raise ValueError(
+                "objective must be 'loss' for an estimator with an input_gradient of its own"
+            )
+        named = target if self.scores(X[:1]) is None else self.classes[target]
+        found = np.asarray(self.estimator.input_gradient(X.copy(), named))
+        if found.shape != X.shape or found.dtype.kind not in "fiu":
+            raise ValueError(
+                f"estimator: input_gradient must give numbers of the shape of X, {X.shape}, got "
+                f"{found.dtype} of shape {found.shape}"
+            )
+        return found.astype(np.float64)
+
+
+class NumericAdapter(Adapter):
+    """Central differences of the scores: two evaluations per feature and row."""
+
+    kind = "numeric"
+
+    def __init__(self, estimator, step):
+        super().__init__(estimator)
+        self.step = step
+
+    def vjp(self, X, weights):
+        given = weights(self.scores(X))
+        found = np.zeros_like(X)
+        for j, step in enumerate(np.broadcast_to(self.step, X.shape[1:])):
+            up, down = X.copy(), X.copy()
+            up[:, j] += step
+            down[:, j] -= step
+            width = up[:, j] - down[:, j]  # what rounding leaves of it; none if it may not move
+            moves = width > 0.0
+            slope = (given * (self.scores(up) - self.scores(down))).sum(axis=1)
+            found[moves, j] = slope[moves] / width[moves]
+        return found
+
+
+class PipelineAdapter(Adapter):
+    """Affine steps, as pairs of a step and its vector-Jacobian product, and then an adapter."""
+
+    def __init__(self, estimator, steps, head):
+        super().__init__(estimator)
+        self.steps, self.head, self.kind = steps, head, head.kind
+
+    def _transform(self, X):
+        for step, _ in self.steps:
+            X = transformed(step, X)
+        return X
+
+    def scores(self, X):
+        return self.head.scores(self._transform(X))
+
+    def vjp(self, X, weights):
+        return back_through(self.steps, self.head.vjp(self._transform(X), weights))
+
+    def ascent(self, X, target, objective):
+        return back_through(self.steps, self.head.ascent(self._transform(X), target, objective))
+
+
+# ---- which one -----------------------------------------------------------------------------------
+
+
+def find_adapter(estimator, X, gradient, radius):
+    """The adapter of a classifier, which is tried on the rows.
+
+    With "auto" one whose gradients are known, or one without; "analytic" and "numeric" insist.
+    """
+    if gradient == "numeric":
+        return _numeric(estimator, X, radius)
+    found = None if gradient == "search" else _known(estimator, X, radius)
+    if found is not None:
+        return found
+    if gradient == "analytic":
+        raise ValueError(
+            f"gradient='analytic' knows linear models, MLPClassifier, torch modules and Pipelines "
+            f"of affine steps before them, not {_name(estimator)}: take 'numeric' or 'search'"
+        )
+    return TorchAdapter(estimator, None) if is_torch_module(estimator) else Adapter(estimator)
+
+
+def _name(estimator):
+    if isinstance(estimator, Pipeline):
+        return " + ".join(type(step).__name__ for _, step in estimator.steps)
+    return type(estimator).__name__
+
+
+def _numeric(estimator, X, radius):
+    if is_torch_module(estimator):
+        raise ValueError("gradient must be 'auto' or 'analytic' for a torch.nn.Module")
+    if Adapter(estimator).scores(X[:1]) is None:
+        raise ValueError(
+            f"estimator {_name(estimator)} has no scores of classes (decision_function or "
+            "predict_proba), of which gradient='numeric' takes differences: take gradient='search'"
+        )
+    return NumericAdapter(estimator, 1e-4 * np.asarray(radius))
+
+
+def _known(estimator, X, radius):
+    """An adapter with known gradients, or None."""
+    if is_torch_module(estimator):
+        return TorchAdapter(estimator)
+    if callable(getattr(estimator, "input_gradient", None)):
+        return OwnAdapter(estimator)
+    if isinstance(estimator, Pipeline):
+        return _pipeline(estimator, X, radius)
+    if isinstance(estimator, MLPClassifier):
+        return LayersAdapter(estimator, layers_of(estimator), estimator.activation, "network")
+    form = linear_form(estimator, X)
+    return None if form is None else LayersAdapter(estimator, [form], "identity", "linear")
+
+
+def _pipeline(pipeline, X, radius):
+    rows, steps = X, []
+    near = X + np.asarray(radius) * np.where(np.arange(X.shape[1]) % 2, 1.0, -1.0)
+    for _, step in front_of(pipeline):
+        vjp = affine_vjp(step, rows, near)
+        if vjp is None:
+            return None
+        steps.append((step, vjp))
+        rows, near = transformed(step, rows), transformed(step, near)
+    head = _known(pipeline.steps[-1][1], rows, np.abs(near - rows).max(axis=0))
+    return None if head is None else PipelineAdapter(pipeline, steps, head)
+
+
+def linear_form(estimator, X):
+    """``(coef.T, intercept)`` if the scores are linear; None otherwise.
+
+    The numbers decide, not the name of the class: scores that ``coef_`` and ``intercept_`` do not
+    give are not linear in them.
+    """
+    classes = classes_of(estimator)
+    coef = getattr(estimator, "coef_", None)
+    if classes is None or not isinstance(coef, np.ndarray) or coef.ndim > 2:
+        return None
+    if not callable(getattr(estimator, "decision_function", None)):
+        return None
+    slack = 1e-4 if coef.dtype.itemsize < 8 else SAME
+    coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+    intercept = np.ravel(np.asarray(getattr(estimator, "intercept_", 0.0), dtype=np.float64))
+    if coef.shape[1] != X.shape[1] or intercept.size not in (1, len(coef)):
+        return None
+    if len(coef) != len(classes) and (len(coef), len(classes)) != (1, 2):
+        return None
+    intercept = np.broadcast_to(intercept, (len(coef),))
+    rows = X[:50]
+    want = scores_by(estimator, rows, "decision_function", len(classes))
+    first, want = want[:, : -len(coef)], want[:, -len(coef) :]
+    have = rows @ coef.T + intercept
+    size = np.abs(rows) @ np.abs(coef).T + np.abs(intercept)
+    same = np.all(np.abs(want - have) <= slack * (size + 1e-300)) and not first.any()
+    return (coef.T, intercept) if same else None
+
+
+# ---- affine steps --------------------------------------------------------------------------------
+
+
+def front_of(pipeline):
+    """Names and steps of a Pipeline before its last one, without those that do nothing."""
+    return [(n, step) for n, step in pipeline.steps[:-1] if step not in (None, "passthrough")]
+
+
+def back_through(steps, gradients):
+    """Gradients behind the steps as such by what goes into the first."""
+    for _, vjp in reversed(steps):
+        gradients = vjp(gradients)
+    return gradients
+
+
+def affine_vjp(step, rows, near):
+    """Function from gradients behind a fitted step to those before it; None if it is not affine.
+
+    Scalers are known; any other step is evaluated at the mean of the rows and one unit of spread
+    from it along every feature, and is affine if that tells what it makes of the rows, and of
+    others ``near``, to rounding.
+    """
+    if not getattr(step, "clip", False):
+        if type(step) is MinMaxScaler:
+            return lambda G: G * step.scale_
+        if type(step) in (MaxAbsScaler, RobustScaler, StandardScaler):
+            scale = 1.0 if step.scale_ is None else 1.0 / step.scale_
+            return lambda G: G * scale
+    if rows.shape[1] > MOST_FEATURES or not callable(getattr(step, "transform", None)):
+        return None
+    matrix = _matrix_of(step, rows, near)
+    return None if matrix is None else lambda G: G @ matrix.T
+
+
+def _matrix_of(step, rows, near):
+    """The matrix (n_features, n_out) of an affine step."""
+    middle = rows.mean(axis=0)
+    spread = np.abs(rows - middle).max(axis=0)
+    spread[spread == 0.0] = 1.0
+    probes = np.concatenate([middle[None], middle + np.diag(spread)])
+    given = np.concatenate([rows[:50], near[:50]])
+    try:
+        answers, wanted = _finite_table(step, probes), _finite_table(step, given)
+    except ValueError:
+        return None  # a step that takes no such points is not affine everywhere
+    if answers is None or wanted is None:
+        return None
+    moved = (probes[1:] - middle).diagonal()[:, None]
+    matrix = (answers[1:] - answers[0]) / moved
+    found = answers[0] + (given - middle) @ matrix
+    size = np.abs(answers).max(initial=0.0) + np.abs(wanted).max(initial=0.0)
+    return matrix if np.all(np.abs(found - wanted) <= SAME * (size + 1e-300)) else None
+
+
+def transformed(step, X):
+    """What a fitted step makes of rows, as an array."""
+    return np.asarray(step.transform(dressed(step, X)), dtype=np.float64)
+
+
+def _finite_table(step, X):
+    found = step.transform(dressed(step, X))
+    if hasattr(found, "to_numpy"):
+        found = found.to_numpy()
+    if not isinstance(found, np.ndarray) or found.ndim != 2 or found.dtype.kind != "f":
+        return None
+    return found.astype(np.float64) if np.all(np.isfinite(found)) else None

@@ -1,0 +1,300 @@
+"""Classifiers of users: checks of them, their predictions and scores, and training in epochs."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.torch import is_torch_module
+from .._core.validation import check_choice, check_magnitude, check_table, find_labels
+
+# Rows that are handed over at once: hidden layers of many rows would not fit into memory.
+CHUNK = 4096
+
+# What a probability of zero counts as.
+NO_CHANCE = 1e-300
+
+
+# When errors of a fit are raised.
+FITTED = "fitted to X and y, with a value of param_range if there is one"
+
+
+@contextmanager
+def noted(what):
+    """Errors of the estimator go on as they are, with a note of who raised them and when."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"raised by the estimator, {what}")
+        raise
+
+
+def names_of(X):
+    """Names of the columns of a frame, or None; numbers are no names."""
+    names = getattr(X, "columns", None)
+    if names is None or not hasattr(X, "iloc"):
+        return None
+    names = list(names)
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def check_names(X, wanted, name, others):
+    """Refuse a frame whose columns are not those of ``wanted``, names or None, in their order."""
+    names = names_of(X)
+    if names is None or wanted is None or names == list(wanted):
+        return
+    if sorted(names) == sorted(wanted):
+        raise ValueError(f"{name} has its columns in another order than {others}")
+    strange = sorted(set(names) ^ set(wanted))
+    raise ValueError(f"{name} has other columns than {others}: {strange[0]!r:.40} is in one only")
+
+
+def framed(rows, columns):
+    """Rows as a frame."""
+    import pandas
+
+    return pandas.DataFrame(rows, columns=columns)
+
+
+def with_names(estimator, X):
+    """A Pipeline that names columns of arrays as the frame X does, as its steps may choose by name.
+
+    Other estimators, and those for rows without names, are given back as they are.
+    """
+    names = names_of(X)
+    if names is None or not isinstance(estimator, Pipeline):
+        return estimator
+    front = FunctionTransformer(framed, kw_args={"columns": names})
+    return clone(estimator).set_params(steps=[("name_columns", front), *estimator.steps])
+
+
+def dressed(estimator, rows):
+    """Rows as a frame for what was fitted to one: names of columns may choose among them."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None or len(names) != rows.shape[1]:
+        return rows
+    return framed(rows, names)
+
+
+def check_classifier(estimator):
+    """A fitted classifier with ``predict``, or a module; of a search the model that it found."""
+    if isinstance(estimator, type):
+        raise TypeError(f"estimator is the class {estimator.__name__}, pass a fitted object of it")
+    if is_torch_module(estimator):
+        return estimator
+    if not callable(getattr(estimator, "predict", None)):
+        raise TypeError(
+            f"estimator must be a fitted classifier with predict, or a torch.nn.Module that gives "
+            f"logits; got {estimator!r:.80}"
+        )
+    if hasattr(estimator, "fit"):
+        if hasattr(estimator, "__sklearn_tags__") and not is_classifier(estimator):
+            raise TypeError(
+                f"estimator must be a classifier, got {type(estimator).__name__}, of which the "
+                "answers are no classes"
+            )
+        check_is_fitted(estimator)
+    return best_of(estimator)
+
+
+def best_of(estimator):
+    """The model that a search over parameters found, or the estimator itself."""
+    while hasattr(estimator, "best_estimator_"):
+        estimator = estimator.best_estimator_
+    return estimator
+
+
+def check_rows(X, name="X", **options):
+    """Rows as float64, of moderate size."""
+    X = check_table(X, input_name=name, dtype=np.float64, **options)
+    check_magnitude(X.data if sp.issparse(X) else X, name)
+    return X
+
+
+def check_inputs(estimator, X, name="X"):
+    """Rows as float64; modules may have more than one axis per row."""
+    known = getattr(estimator, "feature_names_in_", None)
+    check_names(X, known, name, "the rows that estimator was fitted to")
+    X = check_rows(X, name, allow_nd=is_torch_module(estimator))
+    wanted = getattr(estimator, "n_features_in_", None)
+    if wanted is not None and X.shape[1] != wanted:
+        raise ValueError(
+            f"{name} has {X.shape[1]} features, but {type(estimator).__name__} was fitted to "
+            f"{wanted}"
+        )
+    return X
+
+
+def check_labels(y, n, name="y"):
+    """``(classes, codes)`` of a vector of n labels, or of any number; at least two classes."""
+    if sp.issparse(y) or not hasattr(y, "__len__") or isinstance(y, str | bytes | dict):
+        raise TypeError(f"{name} must be a vector of labels, got {y!r:.60}")
+    y = np.asarray(y)
+    if y.ndim > 1:
+        raise ValueError(f"{name} must be a vector of labels, got shape {y.shape}")
+    if y.dtype.kind not in "biufUSO":
+        raise ValueError(f"{name} must hold labels, got {y.dtype}")
+    classes = find_labels(y, name)
+    if n is not None and len(y) != n:
+        raise ValueError(f"{name} has {len(y)} labels for the {n} rows of X")
+    if y.dtype.kind == "f" and np.any(y != np.rint(y)):
+        raise ValueError(f"{name} holds numbers that are no whole ones, as of regression: {y[0]}")
+    if len(classes) < 2:
+        raise ValueError(f"{name} has one class only, {classes.tolist()}: two are needed")
+    return classes, np.searchsorted(classes, y)
+
+
+def classes_of(estimator):
+    """Classes in the order of the scores, or None."""
+    classes = getattr(estimator, "classes_", None)
+    if classes is None or isinstance(classes, list):
+        return None
+    classes = np.asarray(classes)
+    return classes if classes.ndim == 1 and len(classes) > 1 else None
+
+
+def labels_by(estimator, X):
+    """What ``predict`` says about rows, one label each."""
+    found = []
+    for first in range(0, X.shape[0], CHUNK):
+        rows = X[first : first + CHUNK].copy()
+        n = rows.shape[0]
+        with noted("asked to predict X"):
+            answer = np.asarray(estimator.predict(dressed(estimator, rows)))
+        if answer.shape != (n,):
+            raise ValueError(
+                f"estimator: predict must give one label for each row, shape ({n},), got "
+                f"{answer.shape}"
+            )
+        if answer.dtype.kind == "f" and not np.all(np.isfinite(answer)):
+            raise ValueError("estimator: predict gave NaN or infinity")
+        if answer.dtype.kind not in "biufUSO":
+            raise ValueError(f"estimator: predict gave no labels but {answer.dtype}")
+        found.append(answer)
+    return np.concatenate(found)
+
+
+def scores_by(estimator, X, method, n_classes):
+    """Scores of classes of shape (n, n_classes), of two classes as differences from the first.
+
+    Logs of probabilities stand for scores where ``method`` is "predict_proba".
+    """
+    check_choice(method, "method", ("decision_function", "predict_proba"))
+    found = []
+    for first in range(0, len(X), CHUNK):
+        rows = X[first : first + CHUNK].copy()
+        n = len(rows)
+        with noted(f"asked for {method} of X"):
+            answer = np.asarray(getattr(estimator, method)(dressed(estimator, rows)))
+        if answer.dtype.kind not in "fiu" or answer.shape not in ((n,), (n, 1), (n, n_classes)):
+            raise ValueError(
+                f"estimator: {method} must give numbers of shape ({n}, {n_classes}), got "
+                f"{answer.dtype} of shape {answer.shape}"
+            )
+        answer = answer.astype(np.float64)
+        if np.any(np.isnan(answer)):
+            raise ValueError(f"estimator: {method} gave NaN")
+        if method == "predict_proba":
+            answer = np.log(np.maximum(answer, NO_CHANCE))
+        elif answer.ndim == 1 or answer.shape[1] == 1:
+            answer = np.column_stack([np.zeros(n), answer.reshape(n)])
+        found.append(answer)
+    return np.concatenate(found)
+
+
+# ---- training in epochs --------------------------------------------------------------------------
+
+
+def check_template(estimator, X):
+    """A classifier that can be cloned and fitted to rows of X, which may be a frame.
+
+    Of a search it is the model that was found.
+    """
+    if isinstance(estimator, type) or not (
+        callable(getattr(estimator, "fit", None)) and hasattr(estimator, "get_params")
+    ):
+        raise TypeError(f"estimator must be a scikit-learn classifier, got {estimator!r:.60}")
+    estimator = best_of(estimator)
+    if not is_classifier(estimator):
+        raise TypeError(f"estimator must be a classifier, got {type(estimator).__name__}")
+    return with_names(estimator, X)
+
+
+def has_epochs(estimator):
+    """Whether a classifier, or the last step of a Pipeline, has ``partial_fit``."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    return hasattr(last, "partial_fit")
+
+
+def has_chance(estimator):
+    """Whether fits differ by a random state."""
+    return bool(_random_states(estimator))
+
+
+def _random_states(estimator):
+    """Names of its random states, those of its parts among them."""
+    return [n for n in sorted(estimator.get_params()) if n.split("__")[-1] == "random_state"]
+
+
+class Epochs:
+    """A fresh classifier and its training rows, which may be sparse.
+
+    Random states are drawn by ``rng``, as is the order of the rows; ``classes`` are all labels
+    that will be met. Steps in front of the last of a Pipeline are fitted once, as they have no
+    epochs.
+    """
+
+    def __init__(self, estimator, X, y, classes, rng):
+        self.model = clone(estimator)
+        states = _random_states(self.model)
+        self.model.set_params(**{name: int(rng.randint(2**31)) for name in states})
+        self.X, self.y, self.classes, self.rng = X, y, classes, rng
+        self.behind = None  # rows behind the steps of a Pipeline in front of the last
+
+    def step(self):
+        """One epoch in a new order of the rows."""
+        order = self.rng.permutation(len(self.y))
+        with noted(FITTED):
+            if self.behind is None:
+                self._begin()
+            by_place = getattr(self.behind, "iloc", self.behind)  # frames go by names else
+            self.last.partial_fit(by_place[order], self.y[order], classes=self.classes)
+
+    def _begin(self):
+        self.last, self.behind = self.model, self.X
+        if isinstance(self.model, Pipeline):
+            self.last = self.model.steps[-1][1]
+            if len(self.model.steps) > 1:
+                self.behind = self.model[:-1].fit(self.X, self.y).transform(self.X)
+
+    def fit(self):
+        """To the end, for classifiers without epochs."""
+        with noted(FITTED):
+            self.model.fit(self.X, self.y)
+
+
+def probabilities(model, X, y):
+    """Whether each row is misclassified, and one minus the probability of its label.
+
+    Without probabilities the second is the first.
+    """
+    wrong = labels_by(model, X) != y
+    if not callable(getattr(model, "predict_proba", None)):
+        return wrong, wrong.astype(np.float64)
+    with noted("asked for predict_proba of X"):
+        p = np.asarray(model.predict_proba(X), dtype=np.float64)
+    classes = np.asarray(model.classes_)
+    if p.shape != (len(y), len(classes)) or not np.all(np.isfinite(p)):
+        raise ValueError(
+            f"estimator: predict_proba must give numbers of shape ({len(y)}, {len(classes)}), got "
+            f"shape {p.shape}"
+        )
+    # A class that was not among the rows of this run has probability zero.
+    column = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    there = classes[column] == y
+    own = np.take_along_axis(p, column[:, None], axis=1)[:, 0]
+    return wrong, 1.0 - np.where(there, own, 0.0)

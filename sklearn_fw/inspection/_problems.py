@@ -1,0 +1,328 @@
+"""Training problems: dense networks in NumPy and modules of PyTorch, with second derivatives.
+
+`MLPClassifier` keeps its backward pass to itself and has none for inputs, so this is our own.
+Torch is imported when it is used.
+"""
+
+import copy
+from contextlib import contextmanager
+
+import numpy as np
+from scipy.special import expit, log_softmax, softmax
+
+from .._core.torch import import_torch
+
+
+def _relu(z):
+    return np.maximum(z, 0.0)
+
+
+# Value; then first and second derivative, both from (input, value).
+ACTIVATIONS = {
+    "identity": (lambda z: z, lambda z, a: np.ones_like(z), lambda z, a: np.zeros_like(z)),
+    "logistic": (
+        expit,
+        lambda z, a: a * (1.0 - a),
+        lambda z, a: a * (1.0 - a) * (1.0 - 2.0 * a),
+    ),
+    "relu": (_relu, lambda z, a: (z > 0.0).astype(z.dtype), lambda z, a: np.zeros_like(z)),
+    "tanh": (np.tanh, lambda z, a: 1.0 - a**2, lambda z, a: -2.0 * a * (1.0 - a**2)),
+}
+
+
+class Network:
+    """Dense layers with softmax of the last; all weights are one flat vector.
+
+    ``sizes`` are those of inputs, hidden layers and classes; ``activation`` is that of hidden
+    layers, a key of ``ACTIVATIONS``.
+    """
+
+    def __init__(self, sizes, activation):
+        self.sizes = tuple(int(size) for size in sizes)
+        self.activation = activation
+        self.value, self.slope, self.bend = ACTIVATIONS[activation]
+        self.shapes = list(zip(self.sizes[:-1], self.sizes[1:]))
+        self.n_weights = sum((a + 1) * b for a, b in self.shapes)
+
+    @classmethod
+    def of(cls, layers, activation):
+        """The network of ``[(W, b)]``."""
+        return cls([len(layers[0][0]), *(len(b) for _, b in layers)], activation)
+
+    def layers(self, theta):
+        """``[(W, b)]`` as views into weights; more axes in front are kept."""
+        found, start = [], 0
+        front = theta.shape[:-1]
+        for n_in, n_out in self.shapes:
+            W = theta[..., start : start + n_in * n_out].reshape(*front, n_in, n_out)
+            start += n_in * n_out
+            found.append((W, theta[..., start : start + n_out]))
+            start += n_out
+        return found
+
+    def flat(self, layers):
+        """The vector of ``[(W, b)]``."""
+        return np.concatenate([np.ravel(part) for W, b in layers for part in (W, b)])
+
+    def is_weight(self):
+        """Which entries are weights, not intercepts: those that a penalty touches."""
+        mask = np.zeros(self.n_weights, dtype=bool)
+        for W, _ in self.layers(mask):
+            W[...] = True
+        return mask
+
+    def initial(self, rng):
+        """Glorot's uniform draw, as `MLPClassifier` makes it."""
+        parts = []
+        factor = 2.0 if self.activation == "logistic" else 6.0
+        for n_in, n_out in self.shapes:
+            bound = np.sqrt(factor / (n_in + n_out))
+            parts.append(
+                (rng.uniform(-bound, bound, (n_in, n_out)), rng.uniform(-bound, bound, n_out))
+            )
+        return self.flat(parts)
+
+    def forward(self, theta, X):
+        """``(inputs of layers, sums before activations)``; the last sums are the scores."""
+        inputs, sums = [X], []
+        layers = self.layers(theta)
+        for k, (W, b) in enumerate(layers):
+            sums.append(inputs[-1] @ W + b)
+            if k + 1 < len(layers):
+                inputs.append(self.value(sums[-1]))
+        return inputs, sums
+
+    def scores(self, theta, X):
+        """Scores of the classes."""
+        return self.forward(theta, X)[1][-1]
+
+    def vjp(self, theta, X, given):
+        """Gradient of ``sum_k C_k f_k`` at each input; C is ``given(scores)``."""
+        inputs, sums = self.forward(theta, X)
+        return self._backward(theta, inputs, sums, given(sums[-1]))
+
+    def gradient(self, theta, X, y, weight):
+        """Gradients of ``sum_i weight_i loss_i`` by weights and by inputs."""
+        inputs, sums = self.forward(theta, X)
+        delta = softmax(sums[-1], axis=1)
+        delta[np.arange(len(y)), y] -= 1.0
+        delta *= weight[:, None]
+        parts = []
+        by_inputs = self._backward(theta, inputs, sums, delta, parts)
+        return self.flat(parts[::-1]), by_inputs
+
+    def _backward(self, theta, inputs, sums, delta, parts=None):
+        """Gradients by inputs; those by layers, from the last, go into ``parts``."""
+        layers = self.layers(theta)
+        for k in range(len(layers) - 1, -1, -1):
+            if parts is not None:
+                parts.append((inputs[k].T @ delta, delta.sum(axis=0)))
+            delta = delta @ layers[k][0].T
+            if k:
+                delta *= self.slope(sums[k - 1], inputs[k])
+        return delta
+
+    def tangents(self, theta, X, y, weight, V):
+        """Derivatives of both gradients when weights move along each row of V.
+
+        The first is the Hessian times the direction, the second the derivative of the inner product
+        of gradient and direction by the inputs: exact, by forward differentiation of the backward
+        pass (Pearlmutter, 1994), all directions at once.
+
+        The answers have the shapes (n_directions, n_weights) and (n_directions, n, n_features).
+        """
+        inputs, sums = self.forward(theta, X)
+        layers, moves = self.layers(theta), self.layers(V)
+        last = len(layers) - 1
+        d_input, d_inputs, d_sums = None, [None], []
+        for k, ((W, _), (dW, db)) in enumerate(zip(layers, moves)):
+            d_sum = inputs[k] @ dW + db[:, None, :]
+            if d_input is not None:
+                d_sum = d_sum + d_input @ W
+            d_sums.append(d_sum)
+            if k < last:
+                d_input = self.slope(sums[k], inputs[k + 1]) * d_sum
+                d_inputs.append(d_input)
+        p = softmax(sums[-1], axis=1)
+        d_delta = p * (d_sums[-1] - (p * d_sums[-1]).sum(axis=-1, keepdims=True))
+        d_delta *= weight[:, None]
+        delta = p
+        delta[np.arange(len(y)), y] -= 1.0
+        delta = delta * weight[:, None]
+        out = np.empty((len(V), self.n_weights))
+        ends = self.layers(out)
+        for k in range(last, -1, -1):
+            W_out, b_out = ends[k]
+            W_out[...] = inputs[k].T @ d_delta
+            if k:
+                W_out += np.swapaxes(d_inputs[k], 1, 2) @ delta
+            b_out[...] = d_delta.sum(axis=1)
+            back = delta @ layers[k][0].T
+            d_back = d_delta @ layers[k][0].T + delta @ np.swapaxes(moves[k][0], 1, 2)
+            if k:
+                slope = self.slope(sums[k - 1], inputs[k])
+                d_delta = d_back * slope + back * self.bend(sums[k - 1], inputs[k]) * d_sums[k - 1]
+                delta = back * slope
+            else:
+                d_delta = d_back
+        return out, d_delta
+
+
+def layers_of(classifier):
+    """``[(W, b)]`` of a fitted `MLPClassifier`; the last may have one output for two classes."""
+    if classifier.out_activation_ == "logistic" and classifier.n_outputs_ > 1:
+        raise ValueError("estimator answers with several labels at once, one is needed")
+    return [
+        (np.asarray(W, dtype=np.float64), np.asarray(b, dtype=np.float64))
+        for W, b in zip(classifier.coefs_, classifier.intercepts_)
+    ]
+
+
+class DenseProblem:
+    """A `Network` on fixed rows, with the methods that `unroll` needs of any model.
+
+    The penalty ``alpha / (2 m) ||W||^2`` of a batch of m rows is that of `MLPClassifier`.
+    """
+
+    def __init__(self, network, X, y, alpha=0.0):
+        self.network, self.X, self.y = network, X, y
+        self.alpha = alpha * network.is_weight()
+
+    def initial(self, rng):
+        return self.network.initial(rng)
+
+    def loss(self, theta):
+        """Cross-entropies of all rows."""
+        logs = log_softmax(self.network.scores(theta, self.X), axis=1)
+        return -np.take_along_axis(logs, self.y[:, None], axis=1)[:, 0]
+
+    def gradient(self, theta, rows, weight):
+        """Gradients of a weighted sum of losses by weights and by the inputs of these rows."""
+        return self.network.gradient(theta, self.X[rows], self.y[rows], weight)
+
+    def tangents(self, theta, rows, weight, V):
+        """Hessian times each direction, and derivatives of inner products by the inputs."""
+        return self.network.tangents(theta, self.X[rows], self.y[rows], weight, V)
+
+
+# ---- modules of PyTorch --------------------------------------------------------------------------
+
+
+def torch_of_modules():
+    return import_torch("a module of PyTorch as estimator")
+
+
+@contextmanager
+def evaluating(module):
+    """Evaluation mode: dropout and batch statistics are no part of the classifier."""
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, mode in modes:
+            part.training = mode
+
+
+def as_tensor(module, X):
+    """Rows in the precision and on the device of the weights."""
+    torch = torch_of_modules()
+    first = next(iter(module.parameters()), None)
+    kind = {} if first is None else {"dtype": first.dtype, "device": first.device}
+    return torch.as_tensor(np.array(X), **kind)
+
+
+def logits_of(module, tensor):
+    """Logits of shape (n, n_classes), of one output those of two classes."""
+    torch = torch_of_modules()
+    found = module(tensor)
+    n = len(tensor)
+    if not isinstance(found, torch.Tensor) or found.ndim not in (1, 2) or len(found) != n:
+        shape = tuple(found.shape) if isinstance(found, torch.Tensor) else type(found).__name__
+        raise ValueError(
+            f"estimator: the module must give logits of shape ({n}, n_classes), got {shape}"
+        )
+    found = found.reshape(n, -1)
+    if found.shape[1] == 1:
+        found = torch.cat([torch.zeros_like(found), found], dim=1)
+    return found
+
+
+class TorchProblem:
+    """A copy of a module in double precision, on fixed rows; the weights are one flat vector.
+
+    It starts from the weights that the module has, and runs in evaluation mode: dropout and batch
+    statistics would make losses depend on more than the weights.
+    """
+
+    alpha = 0.0
+
+    def __init__(self, module, X, y):
+        self.torch = torch = torch_of_modules()
+        self.module = copy.deepcopy(module).double().eval()
+        named = [(k, p) for k, p in self.module.named_parameters() if p.requires_grad]
+        if not named:
+            raise ValueError("estimator: the module has no parameters to train")
+        self.names = [name for name, _ in named]
+        self.shapes = [p.shape for _, p in named]
+        self.start = np.concatenate([p.detach().cpu().numpy().ravel() for _, p in named])
+        device = named[0][1].device
+        self.X = X
+        self._X = torch.as_tensor(X.copy(), device=device)
+        if np.asarray(y).dtype.kind not in "iu" or np.min(y) < 0:
+            raise ValueError("y must hold the numbers of the module's logits, integers from 0")
+        self._y = torch.as_tensor(np.array(y, dtype=np.int64), device=device)
+        n_logits = self._logits(self._theta(self.start), self._X[:1]).shape[1]
+        if np.max(y) >= n_logits:
+            raise ValueError(f"y holds {np.max(y)}, but the module has {n_logits} logits")
+
+    def initial(self, rng):
+        return self.start
+
+    def _theta(self, theta):
+        return self.torch.as_tensor(theta, device=self._X.device).requires_grad_(True)
+
+    def _logits(self, theta, X):
+        parts, start = {}, 0
+        for name, shape in zip(self.names, self.shapes):
+            size = int(np.prod(shape))
+            parts[name] = theta[start : start + size].reshape(shape)
+            start += size
+
+        def call(rows):
+            return self.torch.func.functional_call(self.module, parts, (rows,))
+
+        return logits_of(call, X)
+
+    def _losses(self, theta, X, rows):
+        return self.torch.nn.functional.cross_entropy(
+            self._logits(theta, X), self._y[rows], reduction="none"
+        )
+
+    def loss(self, theta):
+        """Cross-entropies of all rows."""
+        return self._losses(self._theta(theta), self._X, slice(None)).detach().cpu().numpy()
+
+    def _gradients(self, theta, rows, weight, keep):
+        t, X = self._theta(theta), self._X[rows].detach().clone().requires_grad_(True)
+        weight = self.torch.as_tensor(weight, device=X.device)
+        total = (self._losses(t, X, rows) * weight).sum()
+        return t, X, self.torch.autograd.grad(total, (t, X), create_graph=keep)
+
+    def gradient(self, theta, rows, weight):
+        """Gradients of a weighted sum of losses by weights and by the inputs of these rows."""
+        _, _, (by_weights, by_inputs) = self._gradients(theta, rows, weight, False)
+        return by_weights.cpu().numpy(), by_inputs.cpu().numpy()
+
+    def tangents(self, theta, rows, weight, V):
+        """Hessian times each direction, and derivatives of inner products by the inputs."""
+        t, X, (g, _) = self._gradients(theta, rows, weight, True)
+        bent, by_inputs = [], []
+        for v in V:
+            inner = g @ self.torch.as_tensor(v, device=X.device)
+            pair = self.torch.autograd.grad(
+                inner, (t, X), retain_graph=True, materialize_grads=True
+            )
+            bent.append(pair[0].cpu().numpy())
+            by_inputs.append(pair[1].cpu().numpy())
+        return np.array(bent), np.array(by_inputs)

@@ -1,0 +1,166 @@
+"""Boxes around rows: their radius, which is in the units of the features."""
+
+import numpy as np
+
+from .._core.validation import (
+    check_array_of_numbers,
+    check_list,
+    check_magnitude,
+    check_positive,
+)  # fmt: skip
+from .._core.warnings import warn
+from ._classifiers import check_rows
+
+# The paper's box is 0.3 of 255 grey levels. One that is smaller by this is hardly meant.
+LEAST_SHARE = 1e-5
+MIXED_UNITS = 100.0
+
+
+def feature_radius(X, share=0.1):
+    """Radius of a box for each feature: a share of the feature's standard deviation.
+
+    A box with one radius makes sense where all features have one unit, as pixels have. Otherwise
+    this radius does: it moves with the units, so that a model behind `StandardScaler` has the same
+    critical samples whatever the units are. Constant features get the radius zero and stay.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows whose spread is the scale, usually those that the model was fitted to.
+    share : float, default=0.1
+        Part of the standard deviation.
+
+    Returns
+    -------
+    radius : ndarray of shape (n_features,)
+        In the units of the features.
+
+    See Also
+    --------
+    critical_sample_ratio : Share of rows close to a boundary between classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn_fw.inspection import feature_radius
+    >>> X, _ = load_wine(return_X_y=True)
+    >>> feature_radius(X)[[0, 12]].round(2)
+    array([ 0.08, 31.4 ])
+    """
+    X = check_rows(X)
+    share = check_positive(share, "share")
+    size = np.abs(X).max(axis=0)
+    scaled = X / np.where(size > 0.0, size, 1.0)  # squares of these are numbers
+    spread = scaled.std(axis=0)
+    spread[spread < 1e-12] = 0.0  # what rounding leaves of a constant
+    radius = share * spread * size
+    if not radius.any():
+        raise ValueError("X has constant features only, of which no radius follows")
+    return _finite(radius, "share")
+
+
+def _finite(radius, name):
+    if not np.all(np.isfinite(radius)):
+        raise ValueError(f"{name} gives a radius that no float64 holds")
+    return radius
+
+
+def check_radius(radius, X):
+    """Radius per feature, an array that fits one row; compared with the scale of the features."""
+    radius = check_array_of_numbers(radius, "radius")
+    check_magnitude(radius, "radius")
+    shape = X.shape[1:]
+    if radius.shape not in ((), shape):
+        raise ValueError(
+            f"radius must be one number or one for each feature, shape {shape}, got {radius.shape}"
+        )
+    if radius.min() < 0.0 or not radius.any():
+        raise ValueError(f"radius must be positive, got {radius.min():g}")
+    each = np.broadcast_to(radius, shape)
+    largest = np.abs(X).max(axis=0)
+    if np.all((largest + each == largest) | (largest == 0.0)) and largest.any():
+        raise ValueError(
+            f"radius is {radius.max():g}, which rounding swallows beside entries of "
+            f"{largest.max():g}: it is in the units of X, of which feature_radius(X) knows"
+        )
+    if len(X) > 1:
+        _compare(radius, each, X)
+    return each
+
+
+def _compare(radius, each, X):
+    width = X.max(axis=0) - X.min(axis=0)
+    varies = (width > 0.0) & (each > 0.0)
+    if not varies.any():
+        return
+    shares = each[varies] / width[varies]
+    if shares.min() > 1.0:
+        raise ValueError(
+            f"radius={_told(radius)} is in the wrong units: features of X have ranges from "
+            f"{width[varies].min():.3g} to {width[varies].max():.3g}, so that the box around each "
+            f"row holds all rows. The radius is in the units of X, before any scaler of a "
+            f"Pipeline; feature_radius(X) gives one for each feature"
+        )
+    if shares.max() < LEAST_SHARE:
+        warn(
+            f"radius={_told(radius)} is at most {shares.max():.1g} of the ranges of the features, "
+            f"{width[varies].min():.3g} to {width[varies].max():.3g}: it is in the units of X. "
+            f"feature_radius(X) gives one for each feature"
+        )
+    if radius.ndim == 0 and shares.max() > 1.0 and shares.max() > MIXED_UNITS * shares.min():
+        warn(
+            f"radius={_told(radius)} is {shares.max():.3g} times the range of one feature and "
+            f"{shares.min():.1g} of that of another: features in different units need a radius "
+            f"each, as of feature_radius(X)"
+        )
+
+
+def _told(radius):
+    if radius.ndim == 0:
+        return f"{radius:g}"
+    return f"({radius.min():.3g} to {radius.max():.3g})"
+
+
+def check_steps(step, noise, each):
+    """Steps of the gradient and of the noise per feature; those of the paper for None."""
+    found = []
+    for value, name, share in ((step, "step", 0.25 / 0.3), (noise, "noise", 0.2 / 0.3)):
+        if value is None:
+            found.append(share * each)
+            continue
+        value = check_array_of_numbers(value, name)
+        check_magnitude(value, name)
+        if value.shape not in ((), each.shape) or value.min() < 0.0:
+            raise ValueError(
+                f"{name} must be a number from 0, or one for each feature, in the units of X; got "
+                f"{value if value.ndim == 0 else value.shape}"
+            )
+        found.append(np.broadcast_to(value, each.shape))
+    if not found[0].any() and not found[1].any():
+        raise ValueError("step and noise are both 0, so that nothing moves")
+    return found
+
+
+def check_feature_range(feature_range, X, each):
+    """Ends of the boxes around the rows, inside of the values that features may take."""
+    low, high = X - each, X + each
+    if feature_range is None:
+        return _finite(low, "radius"), _finite(high, "radius")
+    feature_range = check_list(feature_range, "feature_range", "two ends")
+    if len(feature_range) != 2:
+        raise ValueError(f"feature_range must be a pair (low, high), got {feature_range!r:.60}")
+    ends = [check_array_of_numbers(end, "feature_range", finite=False) for end in feature_range]
+    for end in ends:
+        if end.shape not in ((), X.shape[1:]):
+            raise ValueError(
+                f"feature_range must hold numbers, or arrays of shape {X.shape[1:]}, got shape "
+                f"{end.shape}"
+            )
+    if not np.all(ends[0] < ends[1]):
+        raise ValueError("feature_range must rise")
+    if np.any(ends[0] > X) or np.any(ends[1] < X):
+        raise ValueError(
+            f"feature_range is from {ends[0].min():g} to {ends[1].max():g}, but X goes from "
+            f"{X.min():g} to {X.max():g}"
+        )
+    return np.maximum(low, ends[0]), np.minimum(high, ends[1])

@@ -1,0 +1,389 @@
+"""The projected stochastic subgradient method as a function of an oracle."""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import OptimizeResult
+
+from .._core.budget import time_budget
+from .._core.loop import IterativeMethod, drive
+from .._core.result import Status
+from .._core.validation import (
+    LARGEST,
+    check_array_of_numbers,
+    check_integer,
+    check_not_negative,
+    check_number,
+    check_positive,
+    check_random_state,
+    check_strength,
+)
+from .._kernels import lazy
+from ._averages import RunningAverage
+from ._ends import end_of
+
+
+def projected_subgradient(
+    oracle,
+    start,
+    mu,
+    *,
+    max_iter=1000,
+    step_size="theory",
+    averaging="weighted",
+    projection=None,
+    objective=None,
+    callback=None,
+    time_limit=None,
+    random_state=None,
+    verbose=0,
+):
+    """Minimise a strongly convex function by noisy subgradients and an average of all points.
+
+    For a function f on a convex set K, and g_t with ``E[g_t] in df(w_(t-1))``::
+
+        w_t = projection(w_(t-1) - gamma_t g_t),        x = sum_t weight_t w_t
+
+    If f is ``mu``-strongly convex and ``E |g_t|^2 <= B^2``, then after T steps of "theory" with
+    "weighted" ``E f(x) - min f <= 2 B^2 / (mu (T + 2))``. Choose this for functions that are not
+    smooth and cheap to sample; nothing is certified.
+
+    Parameters
+    ----------
+    oracle : callable
+        ``oracle(w, rng)`` returns a subgradient of f at w, of the shape of w, or a random vector
+        that is one on average; ``rng`` is a `numpy.random.RandomState`.
+    start : array-like
+        The point w_0, of any shape.
+    mu : float
+        Modulus of strong convexity, not negative; zero for a callable ``step_size`` only.
+    max_iter : int, default=1000
+        Number T of steps.
+    step_size : {"theory", "pegasos"}, tuple or callable, default="theory"
+        "theory" is ``2 / (mu (t + 1))``, "pegasos" is ``1 / (mu t)``, which is often better though
+        its bound has a factor log T without "weighted"; ``("shifted", c, b)`` is
+        ``c / (mu (t + b))`` with 1/2 < c <= 1 + b; a callable gets t = 1, 2, ... and returns a
+        number that is at most 1 / mu.
+    averaging : str or tuple, default="weighted"
+        Scheme of `RunningAverage`.
+    projection : callable or None, default=None
+        ``projection(w)`` returns the point of K that is nearest to w, as those of
+        `sklearn_fw.projections` do; None means the whole space.
+    objective : callable or None, default=None
+        ``objective(w)`` returns f(w), for the history: it is asked at the average after 1, 2, 4, 8,
+        ... steps and at the end.
+    callback : callable or None, default=None
+        Called after each step with an OptimizeResult that has ``x`` (the average), ``x_last`` and
+        ``nit``; returning True ends the loop.
+    time_limit : float or None, default=None
+        Seconds after which no new step begins.
+    random_state : int, RandomState or None, default=None
+        The ``rng`` of the oracle.
+    verbose : int, default=0
+        Log a line per value of the objective.
+
+    Returns
+    -------
+    result : OptimizeResult
+        ``x`` (the average), ``x_last``, ``fun`` (objective at x, None without ``objective``),
+        ``nit``, ``success`` (whether all steps were made), ``status``, ``message`` and ``history``
+        (dict of arrays).
+
+    See Also
+    --------
+    RunningAverage : The average by itself.
+    sklearn_fw.linear_model.AveragedSubgradientClassifier : Compiled, for linear models.
+
+    References
+    ----------
+    .. [1] S. Lacoste-Julien, M. Schmidt, F. Bach, "A simpler approach to obtaining an O(1/t)
+       convergence rate for the projected stochastic subgradient method", 2012: eq. (1) and (3). The
+       running average has w_T in it, which the theorem has not; the bound is that of one more step.
+
+    Examples
+    --------
+    The function ``|w - 1| + w^2 / 4`` has its minimum at 1.
+
+    >>> import numpy as np
+    >>> from sklearn_fw.optim import projected_subgradient
+    >>> result = projected_subgradient(
+    ...     lambda w, rng: np.sign(w - 1.0) + 0.5 * w, start=[0.0], mu=0.5, max_iter=2000
+    ... )
+    >>> bool(abs(result.x[0] - 1.0) < 0.01)
+    True
+    """
+    for function, name in ((projection, "projection"), (objective, "objective")):
+        if function is not None and not callable(function):
+            raise TypeError(f"{name} must be callable or None, got {function!r}")
+    if not callable(oracle):
+        raise TypeError(f"oracle must be callable, got {oracle!r}")
+    mu = check_strength(mu, "mu") if check_not_negative(mu, "mu") > 0.0 else 0.0
+    check_step_size(step_size, mu)
+    max_iter = check_integer(max_iter, "max_iter", 1)
+    start = check_array_of_numbers(start, "start")
+    average = RunningAverage(averaging, horizon=max_iter)
+    method = _Steps(oracle, start, mu, step_size, average, projection, objective)
+    method.rng = check_random_state(random_state)
+    with time_budget(time_limit):
+        outcome = drive(
+            method, tol=0.0, max_iter=max_iter, end=end_of(callback, method.state), verbose=verbose
+        )
+    is_done = outcome.status is Status.MAX_ITER
+    outcome = outcome._replace(status=Status.FINISHED if is_done else outcome.status)
+    fields = outcome.fields() | {"success": is_done}
+    return OptimizeResult(x=method.average.value, x_last=method.w, fun=method.fun, **fields)
+
+
+class _Steps(IterativeMethod):
+    """The state of one run."""
+
+    def __init__(self, oracle, start, mu, step_size, average, projection, objective):
+        self.oracle, self.projection, self.objective = oracle, projection, objective
+        self.mu, self.step_size, self.average = mu, step_size, average
+        self.t, self.fun = 0, None
+        self.w = self._project(start.copy())
+        average.update(self.w)
+
+    def step(self):
+        """One subgradient; a row after powers of two."""
+        self.t += 1
+        size = step_sizes(self.step_size, self.mu, self.t, 1)[0]
+        g = self._answer(self.oracle(self.w.copy(), self.rng), "oracle")
+        self.w = self._project(self.w - (size / self.mu if self.mu > 0.0 else size) * g)
+        self.average.update(self.w)
+        is_power = self.t & (self.t - 1) == 0
+        return self.certify() if is_power and self.objective is not None else None
+
+    def certify(self):
+        """The objective, if there is one; there is no gap."""
+        if self.objective is not None:
+            self.fun = check_number(self.objective(self.average.value), "objective(w)")
+        return {"objective": self.fun, "dual_gap": None}
+
+    def solution(self):
+        """The average."""
+        return self.average.value
+
+    def state(self):
+        """What a callback sees."""
+        return OptimizeResult(x=self.average.value, x_last=self.w.copy(), nit=self.t)
+
+    def _project(self, w):
+        if self.projection is None:
+            return w
+        return self._answer(self.projection(w), "projection", w)
+
+    def _answer(self, found, name, like=None):
+        like = self.w if like is None else like
+        found = check_array_of_numbers(found, f"what {name} returned")
+        if found.shape != like.shape:
+            raise ValueError(
+                f"{name} must return an array of shape {like.shape}, got shape {found.shape}"
+            )
+        return np.array(found)
+
+
+NAMED = {"theory": (2.0, 1.0), "pegasos": (1.0, 0.0)}
+
+
+def check_step_size(step_size, mu):
+    """Refuse what is no rule for this modulus of strong convexity."""
+    if callable(step_size):
+        return
+    shift = _shift(step_size)
+    if shift is None:
+        raise ValueError(
+            f"step_size must be 'theory', 'pegasos', ('shifted', c, b) or a callable; got "
+            f"{step_size!r}"
+        )
+    if mu == 0.0:
+        raise ValueError(
+            f"step_size={step_size!r} divides by mu, which is 0: give a callable, for instance "
+            f"lambda t: 1 / t**0.5"
+        )
+    c, b = shift
+    if not c > 0.5:
+        raise ValueError(f"c of ('shifted', c, b) must be above 1/2, got {c}")
+    if c > 1.0 + b:
+        raise ValueError(
+            f"('shifted', c, b) needs c <= 1 + b, or the first steps are longer than 1 / mu; got "
+            f"c={c}, b={b}"
+        )
+
+
+def _shift(step_size):
+    """The numbers c and b of ``c / (mu (t + b))``, None for what is no such rule."""
+    if isinstance(step_size, str):
+        return NAMED.get(step_size)
+    if isinstance(step_size, tuple) and len(step_size) == 3 and step_size[0] == "shifted":
+        return check_positive(step_size[1], "c"), check_not_negative(step_size[2], "b")
+    return None
+
+
+def step_sizes(step_size, mu, first, n_steps):
+    """Sizes of the steps ``first``, first + 1, ..., counted from one, in units of 1 / mu if mu > 0.
+
+    In these units the sizes of named rules are exact, and none is above one.
+    """
+    t = np.arange(first, first + n_steps)
+    if not callable(step_size):
+        c, b = _shift(step_size)
+        return c / (t + b)
+    sizes = np.array([_ask(step_size, k) for k in t.tolist()])
+    if mu == 0.0:
+        return sizes
+    sizes = np.where(np.isclose(mu * sizes, 1.0, rtol=1e-12, atol=0.0), 1.0, mu * sizes)
+    if sizes.max() > 1.0:
+        k = int(np.argmax(sizes > 1.0))
+        raise ValueError(
+            f"step_size gave {sizes[k] / mu:g} for t = {t[k]}: steps must not be longer than "
+            f"1 / mu = {1.0 / mu:g}"
+        )
+    return sizes
+
+
+def _ask(step_size, t):
+    try:
+        return check_positive(step_size(t), "step_size(t)")
+    except (TypeError, ValueError) as error:
+        error.add_note(f"step_size was called with t = {t}")
+        raise
+
+
+incremental = lazy("incremental.incremental")
+rows_kernels = lazy("common.rows")
+subgradient = lazy("incremental.subgradient")
+
+SAMPLINGS = {"uniform", "shuffle", "cyclic"}
+
+
+class RidgeProblem:
+    """``alpha / 2 |w|^2 + sum_i s_i loss(y_i, <w, (x_i, bias)>) / n``, the s_i of mean one.
+
+    Parameters
+    ----------
+    X : CSR matrix or C-contiguous ndarray of shape (n_samples, n_features)
+        Rows, float32 or float64; CSR without duplicates.
+    y : ndarray of shape (n_samples,)
+        Truth as the loss takes it.
+    loss : Loss
+        Loss of a score.
+    alpha : float
+        Weight of the ridge, positive.
+    weight : ndarray of shape (n_samples,) or None
+        The s_i; None means ones.
+    bias : float
+        Value of the constant feature, zero for none.
+    project : callable or None
+        Projection of the coefficients, without that of the constant feature.
+    radius : float
+        Of a ball for all of w; infinite for none.
+    """
+
+    def __init__(self, X, y, loss, alpha, *, weight, bias, project=None, radius=np.inf):
+        self.X, self.y, self.loss, self.alpha = X, y, loss, alpha
+        self.weight, self.bias, self.project, self.radius = weight, bias, project, radius
+
+    def mean_square(self):
+        """Mean of ``s_i |(x_i, bias)|^2``."""
+        X = self.X
+        squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+        squares = np.asarray(squares, np.float64).ravel() + self.bias**2
+        return float(squares.mean() if self.weight is None else squares @ self.weight / self.y.size)
+
+    def value(self, w):
+        """The objective at ``w``, whose last entry belongs to the constant feature."""
+        z = self.X @ w[:-1] + self.bias * w[-1]
+        total = self.loss._total(self.y, np.asarray(z, np.float64), 0.0, self.weight)
+        return float(0.5 * self.alpha * (w @ w) + total / self.y.size)
+
+    def rows(self):
+        """The rows and truths as kernels take them."""
+        X = self.X
+        if sp.issparse(X):
+            rows = rows_kernels.Rows(X.data, X.indices, X.indptr, 0, None)
+        else:
+            columns = np.arange(X.shape[1], dtype=np.int32)
+            rows = rows_kernels.Rows(X.reshape(-1), columns, columns[:1], X.shape[1], None)
+        return rows, incremental.Target(self.loss._formula(), self.y, self.weight)
+
+
+class SubgradientState:
+    """Iterate ``a v`` and average ``b u + c v`` after t steps; what fits by parts go on with."""
+
+    def __init__(self, size, average):
+        self.t, self.average = 0, average
+        average.rates(1)  # of the start, zero
+        self.v, self.u = np.zeros(size), np.zeros(size)
+        self.factors = np.array([1.0, 0.0, 1.0, 0.0])
+
+    @property
+    def last(self):
+        """The iterate."""
+        return self.factors[0] * self.v
+
+    @property
+    def mean(self):
+        """The average."""
+        _, b, c, _ = self.factors
+        return c * self.v if b == 0.0 else b * self.u + c * self.v
+
+
+class RowSteps(IterativeMethod):
+    """Passes over the rows of one problem; no certificate."""
+
+    def __init__(self, problem, state, *, step_size, sampling, rng, record):
+        self.problem, self.state, self.step_size = problem, state, step_size
+        self.sampling, self.rng, self.record = sampling, rng, record
+        self.rows, self.target = problem.rows()
+
+    def step(self):
+        """One pass: as many steps as there are rows."""
+        state, n = self.state, self.problem.y.size
+        order = self._order(n)
+        shares = step_sizes(self.step_size, self.problem.alpha, state.t + 1, n)
+        rates = state.average.rates(n)
+        state.t += n
+        (self._plain if self.problem.project is not None else self._compiled)(order, shares, rates)
+        size = np.abs(state.mean).max()
+        if not size <= LARGEST:
+            raise FloatingPointError(f"coefficients became {size:g}: scale X, or increase alpha")
+        return self.certify() if self.record else None
+
+    def certify(self):
+        """The objective at both points."""
+        row = {"objective": self.problem.value(self.state.mean), "dual_gap": None}
+        return row | {"last_objective": self.problem.value(self.state.last)} if self.record else row
+
+    def solution(self):
+        """The average."""
+        return self.state.mean
+
+    def _order(self, n):
+        if self.sampling == "cyclic":
+            return np.arange(n)
+        return (
+            self.rng.permutation(n) if self.sampling == "shuffle" else self.rng.randint(n, size=n)
+        )
+
+    def _compiled(self, order, shares, rates):
+        problem, state = self.problem, self.state
+        subgradient.averaged_pass(
+            self.rows, self.target, order, shares, rates, problem.alpha, problem.bias,
+            problem.radius, state.factors, state.v, state.u,
+        )  # fmt: skip
+
+    def _plain(self, order, shares, rates):
+        """The same steps in numpy, for projections of all coefficients."""
+        problem, state = self.problem, self.state
+        w, mean = state.last, state.mean
+        weight = np.ones(problem.y.size) if problem.weight is None else problem.weight
+        for i, share, rho in zip(order, shares, rates, strict=True):
+            x = problem.X[[i]].toarray()[0] if sp.issparse(problem.X) else problem.X[i]
+            z = np.array([x @ w[:-1] + problem.bias * w[-1]])
+            slope = weight[i] * problem.loss.derivative(problem.y[i : i + 1], z)[0]
+            w *= 1.0 - share
+            w[:-1] -= share / problem.alpha * slope * x
+            w[-1] -= share / problem.alpha * slope * problem.bias
+            w[:-1] = problem.project(w[:-1])
+            mean += rho * (w - mean)
+        state.v, state.u, state.factors = w, mean, np.array([1.0, 1.0, 0.0, w @ w])

@@ -1,1 +1,0 @@
-"""Projected subgradient steps with running averages of the iterates."""

@@ -1,0 +1,347 @@
+"""The regularization path of the structured SVM, with a guarantee at every value."""
+
+import copy
+import math
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._core.budget import budget_now
+from .._core.loop import drive
+from .._core.validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_integer,
+    check_random_state,
+    check_strength,
+)
+from .._core.warnings import warn
+from .._kernels import lazy
+from ..model_selection import RegularizationPath
+from ._path_problems import TOUCH, OverC, OverRadius
+from ._solvers import begin, has_radius, resolve_solver
+
+block_rules = lazy("structured.block_rules")
+
+# Fraction of eps to which breakpoints are solved; the rest is for the mixtures between them.
+KAPPA = {"exact": 0.85, "heuristic": 0.7}
+# Log ratios of the parameter from one breakpoint to the next: the first, and the largest. Where
+# mixtures would allow more, a warm start from afar costs more passes than a breakpoint between.
+FIRST_STRIDE = LONGEST_STRIDE = 1.2
+# How much of the predicted stride is taken, and how much longer or shorter it may become at once.
+SAFETY, SHRINK, GROW = 0.9, 0.4, 1.5
+
+
+class StructuredPath(RegularizationPath):
+    """Weights for every C, or every radius of a ball, each within ``eps`` of its optimum.
+
+    Made by `regularization_path`: over the radius if the solver has one, else over C. Between two
+    breakpoints the weights are mixtures of theirs, with a share that follows from the certificate
+    (over radii in proportion); beyond the last one they are ``coefs_[-1]``, up to ``end_``; below
+    the first one they are ``coefs_[0]`` times ``value / values_[0]``, down to ``start_``.
+
+    Parameters
+    ----------
+    estimator : StructuredSVM
+        The estimator whose path this is.
+    problem : object
+        What solutions prove about the values between them.
+    solved : list
+        Solutions in the order of growing values.
+    **outcome : dict
+        The attributes ``terminated_by``, ``n_oracle_calls`` and ``certified``.
+
+    Attributes
+    ----------
+    param_name : {"C", "radius"}
+        The parameter.
+    values_ : ndarray of shape (n_breakpoints,)
+        Values of the parameter at breakpoints, increasing.
+    coefs_ : ndarray of shape (n_breakpoints, n_weights)
+        Weights.
+    gaps_ : ndarray of shape (n_breakpoints,)
+        Gap of the weights at their breakpoint; estimated in heuristic mode.
+    losses_ : ndarray of shape (n_breakpoints,)
+        Mean loss that training minimizes, as far as the oracle bounds it.
+    start_ : float
+        Where the guarantee begins: 0, or the first breakpoint where ``C_min`` or ``radius_min`` is
+        so large that scaled weights do not serve all smaller values.
+    end_ : float
+        Where the guarantee ends; infinity when the last weights serve all larger values.
+    eps : float
+        Accuracy.
+    certified : bool
+        Whether it is guaranteed (exact mode).
+    terminated_by_ : {"hinge", "C_max", "radius_max", "max_breakpoints", "time_limit", \
+            "max_iter", "rounding"}
+        Why the path ends; "hinge": the mean loss is below eps, larger values change nothing.
+    n_oracle_calls_ : int
+        Oracle calls made.
+
+    See Also
+    --------
+    regularization_path : Makes it.
+    RegularizationPathDisplay : Draws it.
+
+    Notes
+    -----
+    Over radii the optimum falls and is convex. Breakpoints bound it from above by chords; and any
+    mixture of outputs, with mean loss l and mean feature difference v, bounds it from below by
+    ``l - radius * |v|``, in the dual norm, for all radii. Every certificate on the way adds such a
+    line, hence breakpoints help each other, and the largest gap between two is known exactly.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_fw import StructuredSVM, regularization_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = regularization_path(StructuredSVM(random_state=0), X, y, eps=0.5, C_max=1.0)
+    >>> bool((path.gap_at([0.001, 0.01, 0.1]) <= 0.5).all())
+    True
+    >>> path.coef_at([0.001, 0.01, 0.1]).shape == (3, path.coefs_.shape[1])
+    True
+    """
+
+    def __init__(
+        self, estimator, problem, solved, *, terminated_by, n_oracle_calls, certified=True
+    ):
+        self.param_name, self.of_sum = problem.param_name, problem.of_sum
+        values = [problem.value(point.at) for point in solved]
+        coefs = [estimator._as_given(point.w)["coef_"] for point in solved]
+        super().__init__(estimator, values, coefs, [point.gap for point in solved])
+        vars(estimator).update(estimator._as_given(solved[-1].w))
+        self.losses_ = np.array([point.hinge for point in solved])
+        self.start_, self.end_ = problem.finish(solved)
+        self.eps, self.certified, self._problem = problem.eps, certified, problem
+        self.terminated_by_, self.n_oracle_calls_ = terminated_by, n_oracle_calls
+
+    def coef_at(self, value):
+        """Weights for one or many values of the parameter.
+
+        Parameters
+        ----------
+        value : float or array-like of shape (n_values,)
+            Positive, from ``start_`` to ``end_``.
+
+        Returns
+        -------
+        coef : ndarray of shape (n_weights,) or (n_values, n_weights)
+            Weights whose objective is within ``eps`` of the optimum.
+        """
+        values = self._on_path(value)
+        coefs = np.empty((len(values), self.coefs_.shape[1]))
+        for row, number, j in zip(coefs, values, self._before(values)):
+            if j < 0:
+                np.multiply(self.coefs_[0], number / self.values_[0], out=row)
+                continue
+            share = 0.0 if self._is_breakpoint(j, number) else self._problem.share(j, number)
+            np.multiply(self.coefs_[j], 1.0 - share, out=row)
+            if share > 0.0:
+                row += share * self.coefs_[j + 1]
+        return coefs if np.ndim(value) else coefs[0]
+
+    def gap_at(self, value):
+        """Bound on how far the weights for some values of the parameter are from the optimum.
+
+        Parameters
+        ----------
+        value : float or array-like of shape (n_values,)
+            Positive, from ``start_`` to ``end_``.
+
+        Returns
+        -------
+        gap : float or ndarray of shape (n_values,)
+            At most ``eps``; an estimate in heuristic mode.
+        """
+        values = self._on_path(value)
+        gaps = np.array([
+            self.gaps_[j] if self._touches(j, number) else self._problem.gap(j, number)
+            for number, j in zip(values, self._before(values))
+        ])  # fmt: skip
+        return gaps if np.ndim(value) else float(gaps[0])
+
+    def estimator_at(self, value):
+        value = self._problem.check_value(value, self.param_name)
+        fitted = copy.copy(self.estimator)
+        vars(fitted).update(self._problem.attributes_at(self.estimator, value))
+        fitted.coef_ = self.coef_at(value)
+        fitted.dual_gap_ = self.gap_at(value) if self.certified else None
+        return fitted
+
+    def _params_at(self, value):
+        return self._problem.params_at(self.estimator, self._problem.check_value(value, "value"))
+
+    def _before(self, values):
+        """Number of the breakpoint at or below each value, -1 below the first."""
+        return np.searchsorted(self.values_, values * (1 + TOUCH), side="right") - 1
+
+    def _touches(self, j, value):
+        return j >= 0 and value <= self.values_[j] * (1 + TOUCH)
+
+    def _is_breakpoint(self, j, value):
+        """Whether the weights are those of a breakpoint: at it, and beyond the last one."""
+        return j == len(self.values_) - 1 or self._touches(j, value)
+
+    def _on_path(self, value):
+        """Values as a vector; refuses those that the path says nothing about."""
+        name, start, end = self.param_name, self.start_, self.end_
+        values = np.atleast_1d(check_array_of_numbers(value, name, finite=None))
+        if values.ndim != 1:
+            raise ValueError(
+                f"{name} must be a number or one-dimensional, got shape {values.shape}"
+            )
+        for number in values:
+            self._problem.check_value(number, name)
+            if number * (1 + TOUCH) < start or end * (1 + TOUCH) < number:
+                raise ValueError(
+                    f"the path holds from {name} = {start:.6g} to {end:.6g} "
+                    f"({self.terminated_by_}), got {name} = {number:.6g}: compute it with a "
+                    + (f"smaller {name}_min" if number < start else f"larger {name}_max")
+                )
+        return values
+
+
+def kind_of_path(estimator):
+    """What the path of a structured SVM is over."""
+    return OverRadius if has_radius(resolve_solver(estimator.solver)) else OverC
+
+
+def structured_path(
+    estimator, X, y, *, sample_weight=None, eps=None, kappa=None, mode="exact",
+    max_breakpoints=None, **limits,
+):  # fmt: skip
+    """See `regularization_path`.
+
+    Starts where the solution is known in closed form, or at the least value given, and solves to
+    ``kappa * eps`` at breakpoints as far apart as what is between them is certified.
+    """
+    kind = kind_of_path(estimator)
+    names = f"{kind.param_name}_min", f"{kind.param_name}_max"
+    if unknown := limits.keys() - set(names):
+        raise TypeError(
+            f"a path over {kind.param_name} has no option {min(unknown)!r}: its ends are "
+            f"{' and '.join(names)}"
+        )
+    check_choice(mode, "mode", kind.modes)
+    kappa = KAPPA[mode] if kappa is None else kappa
+    given = {"eps": eps, "kappa": kappa} | {name: limits.get(name) for name in names}
+    eps, kappa, low, high = (
+        None if value is None else check_strength(value, name) for name, value in given.items()
+    )
+    if not kappa < 1:
+        raise ValueError(f"kappa must be below 1, got {kappa}")
+    if low is not None and high is not None and not low < high:
+        raise ValueError(f"{names[0]} must be below {names[1]}, got {low} and {high}")
+    if max_breakpoints is not None:
+        check_integer(max_breakpoints, "max_breakpoints", 1)
+
+    fitted = kind.posed(estimator, mode)
+    blocks, _ = fitted._make_blocks(X, y, sample_weight)
+    kind.adapt(fitted.solver_)
+    max_iter, rng = fitted._most_passes(blocks), check_random_state(estimator.random_state)
+    problem = kind(fitted)
+    method = begin(fitted.solver_, blocks, lam=1.0, tol=0.0, rng=rng)
+    walk = _Walk(
+        problem, problem.begin(method, eps, kappa, low, high, mode), max_iter=max_iter,
+        max_breakpoints=max_breakpoints, verbose=estimator.verbose,
+    )  # fmt: skip
+    walk.run()
+    return StructuredPath(
+        fitted, problem, walk.solved, terminated_by=walk.ended,
+        n_oracle_calls=int(blocks.counts[block_rules.CALLS]), certified=mode == "exact",
+    )  # fmt: skip
+
+
+class _Ended(Exception):
+    """The path cannot go on; the message says why."""
+
+
+class _Walk:
+    """Breakpoints from strong to weak regularization, in ``solved``.
+
+    The method is one for `drive`, with ``tol``, ``move_to(at)`` and ``breakpoint()``.
+    """
+
+    def __init__(self, problem, method, *, max_iter, max_breakpoints, verbose):
+        self.method, self.problem, self.eps = method, problem, problem.eps
+        self.start, self.end = problem.ends
+        self.sign = 1.0 if self.start < self.end else -1.0
+        self.max_iter, self.verbose = max_iter, verbose
+        self.max_breakpoints = max_breakpoints
+        self.solved, self.n_solved, self.stride = [], 0, FIRST_STRIDE
+
+    def run(self):
+        """Go on until the end, which `ended` names."""
+        try:
+            self.solved.append(self._solve(self.start))
+            ahead = []  # solutions beyond pieces that must be halved first
+            while True:
+                here = self.solved[-1]
+                goal = ahead.pop() if ahead else self._solve(self._next(here))
+                piece = self.problem.piece(here, goal)
+                gaps = piece.probe()
+                if gaps.max() <= self.eps and piece.is_certified(self.eps):
+                    self.solved.append(goal)
+                    self._adapt_stride(piece, gaps.max())
+                else:
+                    share = np.clip(np.argmax(gaps) / (len(gaps) - 1), 0.25, 0.75)
+                    at = here.at * (goal.at / here.at) ** share
+                    if not min(here.at, goal.at) < at < max(here.at, goal.at):
+                        raise _Ended("rounding")
+                    ahead += [goal, self._solve(at)]
+        except _Ended as reason:
+            if not self.solved:
+                budget = "time_limit" if str(reason) == "time_limit" else "max_iter"
+                raise RuntimeError(f"no breakpoint was reached: increase {budget} or eps") from None
+            self.ended = str(reason)
+
+        if self.ended in ("max_iter", "rounding"):
+            self._warn_of_end()
+
+    def _warn_of_end(self):
+        passes, name = self.ended == "max_iter", self.problem.param_name
+        last = self.problem.value(self.solved[-1].at)
+        warn(
+            f"the path ends at {name} = {last:.3g}: "
+            f"{f'{self.max_iter} passes' if passes else 'steps as short as rounding'} missed a gap "
+            f"of kappa * eps = {self.method.tol:.3g} at the next {name}; increase "
+            f"{'max_iter or ' if passes else ''}eps",
+            ConvergenceWarning,
+        )
+
+    def _next(self, here):
+        if here.hinge <= self.eps:
+            raise _Ended("hinge")
+        if self._is_beyond(here.at):
+            raise _Ended(f"{self.problem.param_name}_max")
+        stride = self.sign * self.stride
+        at = here.at * math.exp(stride)
+        if at == here.at:
+            raise _Ended("rounding")
+        # No short last step.
+        return self.end if self._is_beyond(at * math.exp(0.2 * stride)) else at
+
+    def _is_beyond(self, at):
+        return self.sign * (at - self.end) >= 0.0
+
+    def _solve(self, at):
+        if self.max_breakpoints is not None and self.n_solved >= self.max_breakpoints:
+            raise _Ended("max_breakpoints")
+        if self.n_solved and budget_now().is_spent:
+            raise _Ended("time_limit")
+        self.n_solved += 1
+        method = self.method
+        method.move_to(at)
+        outcome = drive(method, tol=method.tol, max_iter=self.max_iter, verbose=self.verbose)
+        if not outcome.converged:
+            raise _Ended(outcome.status.name.lower())
+        return method.breakpoint()
+
+    def _adapt_stride(self, piece, gap):
+        """The part of the gap that mixing adds grows with the square of the stride."""
+        ends = max(piece.left.gap, piece.right.gap)
+        added = max(gap - ends, 1e-3 * self.eps)
+        free = self.eps - 0.5 * (ends + self.method.tol)
+        factor = np.clip(SAFETY * math.sqrt(free / added), SHRINK, GROW)
+        stride = abs(math.log(piece.left.at / piece.right.at))
+        self.stride = min(factor * stride, LONGEST_STRIDE)

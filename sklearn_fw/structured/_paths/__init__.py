@@ -1,1 +1,0 @@
-"""Regularization paths over C and over radii."""

@@ -1,1 +1,0 @@
-"""Quadratic surrogates of task losses: spaces of scores, calibration, embeddings, descent."""

@@ -1,0 +1,242 @@
+"""Outputs as targets of least squares, and predictions from what least squares gives.
+
+With scores ``F g`` of all predictions, where ``F'F = k I``, the surrogate is
+``|g - psi(y)|^2 / 2`` plus a constant, with ``psi(y) = -F'L[:, y] / k``.
+"""
+
+import numpy as np
+import scipy.linalg as sl
+from scipy.optimize import linprog
+
+from .._core.costs import Truth, costs_of
+from .._core.packed import starts_of
+from .._core.validation import check_array_of_numbers, check_magnitude
+
+RANK = 1e-10  # singular values below this share of the largest are rounding
+
+
+def check_costs(costs):
+    """A cost matrix (n_labels, n_predictions) as float64."""
+    costs = check_array_of_numbers(costs, "costs")
+    if costs.ndim != 2 or costs.shape[0] < 1 or costs.shape[1] < 2:
+        raise ValueError(
+            f"costs must have shape (n_labels, n_predictions), one label and two predictions at "
+            f"least; got {costs.shape}"
+        )
+    check_magnitude(costs, "costs")
+    if costs.min() < 0.0:
+        raise ValueError(
+            f"costs must not be negative, got {costs.min():g}: add a constant to the row of each "
+            f"label, which changes no decision"
+        )
+    if costs.max() < 1e-100:  # of which squares vanish
+        raise ValueError(
+            "costs must not be zero for all predictions: then there is nothing to learn"
+        )
+    return costs
+
+
+class ScoreSpace:
+    """A space of scores with an orthogonal basis of columns of squared length k.
+
+    Predictions with equal rows cannot be told apart; ``first`` are the first of each group, and
+    ``group`` is the group of every prediction.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n_labels, k)
+        Costs of predictions.
+    score_space : {"loss", "full"} or array-like of shape (k, r)
+        The columns of the loss, all scores, or the columns of a matrix.
+    """
+
+    def __init__(self, costs, score_space="loss"):
+        k = costs.shape[1]
+        if isinstance(score_space, str):
+            if score_space not in ("loss", "full"):
+                raise ValueError(
+                    f"score_space must be 'loss', 'full' or a matrix with one row for each "
+                    f"prediction, got {score_space!r}"
+                )
+            rows = costs.T if score_space == "loss" else np.eye(k)
+        else:
+            rows = check_array_of_numbers(score_space, "score_space")
+            check_magnitude(rows, "score_space")
+            if rows.ndim != 2 or len(rows) != k or not np.any(rows):
+                raise ValueError(
+                    f"score_space must be a matrix with one row for each of {k} predictions, not "
+                    f"all zero; got shape {rows.shape}"
+                )
+        _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        self.first, self.group = first[order], np.argsort(order)[np.ravel(group)]
+        self.unit = _orthonormal(rows)[self.first][self.group]
+        self.basis = np.sqrt(k) * self.unit
+        self.rank = self.unit.shape[1]
+        self.costs = costs
+        self.projected = self.unit @ (self.unit.T @ costs.T)  # P_F L
+        distance = np.abs(self.projected - costs.T).max()
+        self.holds_loss = bool(distance <= 1e-9 * costs.max())
+
+    def distances(self, among):
+        """Squared lengths of ``P_F (e_i - e_j)`` for the predictions ``among``."""
+        rows = self.unit[among]
+        squares = np.sum(rows**2, axis=1)
+        return np.maximum(squares[:, None] + squares - 2.0 * rows @ rows.T, 0.0)
+
+    def widest(self, among):
+        """The largest squared length of ``P_F (e_i - e_j)``."""
+        return float(self.distances(among).max())
+
+    def predictable(self):
+        """Predictions that some scores lead to, ties going to the first."""
+        rows = self.basis[self.first]
+        if np.linalg.matrix_rank(rows) == len(rows):
+            return self.first
+        found = [i for i in range(len(rows)) if _is_attained(rows, i)]
+        return self.first[found]
+
+
+def _orthonormal(rows):
+    if rows.shape[0] == rows.shape[1] and np.array_equal(rows, np.eye(len(rows))):
+        return rows
+    left, sizes, _ = sl.svd(rows, full_matrices=False)
+    return left[:, sizes > RANK * sizes[0]]
+
+
+def _is_attained(rows, i):
+    """Whether the first of the largest scores can be that of row i."""
+    gaps = np.delete(rows[i] - rows, i, axis=0)
+    strict = (np.arange(len(rows) - 1) < i).astype(np.float64)
+    found = linprog(np.zeros(rows.shape[1]), -gaps, -strict, bounds=(None, None))
+    return found.status == 0
+
+
+class ListedOutputs:
+    """Outputs that are listed, with a matrix of costs between them."""
+
+    def __init__(self, costs, score_space):
+        self.costs = check_costs(costs)
+        self.space = ScoreSpace(self.costs, score_space)
+        self.rank = self.space.rank
+        self.holds_loss = self.space.holds_loss
+        self.largest_cost = float(self.costs.max())
+        self.table = -self.costs @ self.space.basis / self.costs.shape[1]
+
+    def embed(self, codes):
+        """Targets (n, rank) of outputs by their numbers."""
+        return self.table[codes]
+
+    def scores(self, g):
+        """Scores (n, k) of all outputs; equal ones for those that cannot be told apart."""
+        space = self.space
+        return (g @ space.basis[space.first].T)[:, space.group]
+
+    def states(self, g):
+        """Numbers (n,) of the outputs with the largest scores."""
+        return self.scores(g).argmax(axis=1)
+
+    def risks(self, g):
+        """Expected losses (n, k) of all outputs."""
+        return -self.scores(g)
+
+    def losses(self, targets, g):
+        """Task losses (n,) of predictions by ``g``, averaged over the outputs in ``targets``."""
+        predicted = self.states(g)[:, None]
+        return -np.take_along_axis(self.scores(targets), predicted, axis=1)[:, 0]
+
+    def largest(self, targets):
+        """The largest costs (n,) of the outputs in ``targets``."""
+        return -self.scores(targets).min(axis=1)
+
+    def widest(self):
+        """k times the largest squared length of ``P_F (e_i - e_j)``."""
+        space = self.space
+        return len(space.basis) * space.widest(space.predictable())
+
+
+class NodeOutputs:
+    """Outputs of several labels, where the loss is a sum over labels; nothing is enumerated.
+
+    F has a column of ones and, for each node, an orthogonal basis of the centred costs of the
+    states that it was seen in.
+    """
+
+    holds_loss = True
+
+    def __init__(self, loss, states, classes, score_space):
+        if not isinstance(score_space, str) or score_space != "loss":
+            raise ValueError(
+                "score_space must be 'loss' where y has several labels for each sample and the "
+                "loss is a sum over them"
+            )
+        n, n_nodes = states.shape
+        start = starts_of(np.full(n, n_nodes))
+        truth = Truth(states.ravel(), start, (classes,))
+        costs = costs_of(loss, truth)
+        if costs.whole:
+            raise ValueError(f"task_loss={loss!r} is no sum over the labels of an output")
+        dense = costs.dense().reshape(n, n_nodes, len(classes))
+        self.seen = [np.unique(column) for column in states.T]
+        self.largest_cost = float(costs.largest(truth).max())
+        if self.largest_cost == 0.0:
+            raise ValueError(
+                f"task_loss={loss!r} is zero for all outputs: nothing is to be learned"
+            )
+        self.spaces, parts, total = [], [], np.zeros(n)
+        for t, own in enumerate(self.seen):
+            here = dense[:, t, own]
+            mean = here.mean(axis=1)
+            total += mean
+            here = here - mean[:, None]
+            distinct = np.unique(here, axis=0)
+            if not np.any(distinct):
+                self.spaces.append(None)
+                continue
+            space = ScoreSpace(np.ones((1, len(own))), distinct.T)
+            self.spaces.append(space)
+            parts.append(-here @ space.basis / len(own))
+        self.targets = np.column_stack([-total, *parts])
+        self.rank = self.targets.shape[1]
+
+    def scores(self, g):
+        """Scores of the seen states of each node, without a constant."""
+        first, scores = 1, []
+        for own, space in zip(self.seen, self.spaces):
+            if space is None:
+                scores.append(np.zeros((len(g), len(own))))
+                continue
+            part = g[:, first : first + space.rank]
+            first += space.rank
+            scores.append((part @ space.basis[space.first].T)[:, space.group])
+        return scores
+
+    def states(self, g):
+        """Numbers (n, n_nodes) of the labels of the outputs with the largest scores."""
+        found = zip(self.seen, self.scores(g))
+        return np.column_stack([own[np.argmax(s, axis=1)] for own, s in found])
+
+    def risks(self, g):
+        """Expected losses (n,) of the outputs with the largest scores."""
+        return -g[:, 0] - sum(s.max(axis=1) for s in self.scores(g))
+
+    def losses(self, targets, g):
+        """Task losses (n,) of predictions by ``g``, averaged over the outputs in ``targets``."""
+        found = -targets[:, 0]
+        for ours, true in zip(self.scores(g), self.scores(targets)):
+            found -= np.take_along_axis(true, ours.argmax(axis=1)[:, None], axis=1)[:, 0]
+        return found
+
+    def largest(self, targets):
+        """The largest costs (n,) of the outputs in ``targets``."""
+        return -targets[:, 0] - sum(s.min(axis=1) for s in self.scores(targets))
+
+    def widest(self):
+        """k times the largest squared length of ``P_F (e_i - e_j)``, of all outputs."""
+        return float(
+            sum(
+                len(space.basis) * space.widest(space.first)
+                for space in self.spaces
+                if space is not None
+            )
+        )

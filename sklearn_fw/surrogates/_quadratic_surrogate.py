@@ -1,0 +1,515 @@
+"""The classifier by a quadratic surrogate of any task loss."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClassifierMixin
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from .._core.budget import budget_now, time_budget
+from .._core.costs import costs_of
+from .._core.estimator import Estimator
+from .._core.packed import starts_of
+from .._core.validation import (
+    check_choice,
+    check_data,
+    check_flag,
+    check_integer,
+    check_magnitude,
+    check_number,
+    check_random_state,
+    check_sample_weight,
+    check_strength,
+    find_labels,
+    is_auto,
+)
+from ..task_losses import HammingLoss, Truth, ZeroOneLoss, resolve_task_loss
+from ._calibration import check_eps, steps_needed
+from ._embeddings import ListedOutputs, NodeOutputs
+from ._kernels import choose, kernel_matrix
+from ._least_squares import descend, fit_features, fit_kernel, functions, seen_constants
+
+MOST_OUTPUTS = 5000
+LEAST_COST = 0.01  # of the largest one, in weights of samples
+NAMES = ("auto", "hamming", "hamming_sum", "zero_one")  # of losses of labels
+KERNELS = {"auto", *PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}
+TABLE = {"accept_sparse": "csr", "dtype": np.float64}
+
+
+class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
+    """Least squares for the task loss: consistent for every loss, in closed form.
+
+    Minimises, over functions g from inputs to r numbers, with the embedding psi of the loss::
+
+        sum_i w_i |g(x_i) - psi(y_i)|^2 / (2 n) + alpha / (2 n) |g|^2
+
+    and predicts the output with the largest score ``F g(x)``, which estimates minus the expected
+    loss. F spans the columns of the loss, so that r is small where the loss has structure: one plus
+    the number of labels of an output for the Hamming loss, the number of blocks for the block loss.
+    As n grows, predictions become the best for the task loss, unlike those of a structured SVM.
+
+    Parameters
+    ----------
+    task_loss : str, array-like, callable or TaskLoss, default="auto"
+        What a mistake costs, as in `sklearn_fw.task_losses`: "zero_one", "hamming", a matrix (rows:
+        truth), a loss object or a function. "auto" is "zero_one" for labels, and "hamming" for
+        outputs of several labels. A loss that is a sum over labels (or has a bound that is one) is
+        never enumerated; for any other one the outputs seen in fit are those that are predicted.
+    score_space : {"loss", "full"} or array-like of shape (n_outputs, r), default="loss"
+        Space of the scores. The first two predict the same with ``solver="ridge"``. Smaller spaces
+        are faster to learn and mostly not consistent: see `consistency_level`.
+    kernel : str or callable, default="auto"
+        Any kernel of `sklearn.metrics.pairwise.pairwise_kernels`, "precomputed" too; with "linear"
+        coefficients are those of features. "auto" is "linear" or "rbf", whichever has the smaller
+        task loss on rows left out; and "linear" for more than 2,000 rows, sparse X, "asgd" and
+        where ``alpha`` is a number, which has another meaning for each kernel.
+    gamma : float or None, default=None
+        Of the kernel; None is the choice of scikit-learn, ``1 / n_features``. Where the kernel is
+        "auto", it is 0.3, 1 or 3 times that, divided by the variance of X, whichever is best.
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and the sigmoid kernel.
+    kernel_params : dict or None, default=None
+        Arguments of a kernel that is a callable.
+    standardize : bool or "auto", default="auto"
+        Whether columns are divided by their standard deviation. "auto" takes what is better on rows
+        left out where X is dense, ``alpha`` is "auto" and the kernel is "auto" or "linear".
+    solver : {"ridge", "asgd"}, default="ridge"
+        The minimum, or averaged stochastic gradients in a ball instead of the ridge.
+    alpha : float or "auto", default="auto"
+        Weight of the ridge, that of `sklearn.linear_model.Ridge`. "auto" has the least squared
+        error on rows left out, each with its copies. For "asgd" it is that of the fit on some rows
+        that says how large the ball is.
+    fit_intercept : bool, default=True
+        Whether there is a constant; "ridge" does not penalize it.
+    cost_weight : {"auto", "root"} or None, default="auto"
+        "root" multiplies the loss of a sample by the square root of the largest cost of its true
+        output, and divides psi by this root: still consistent, and better with few samples where
+        costs are skewed. "auto" is "root" where ``alpha`` is "auto" and the solver is "ridge".
+    radius : float or None, default=None
+        Radius of the ball for "asgd"; None is twice the norm of a ridge fit on 2,000 rows at most.
+    step_size : float or {"auto", "theory"}, default="auto"
+        For "asgd": "theory" is ``D / (M sqrt(N))`` for N steps, with the radius D and the largest
+        norm M of a gradient that was seen; "auto" is ``1 / (2 R^2)`` with the largest norm R of an
+        input, which least squares converges with as fast as 1 / N.
+    max_iter : int, default=50
+        Passes of "asgd", each of n steps.
+    random_state : int, RandomState or None, default=None
+        Draws of rows.
+    verbose : int, default=0
+        Log the objective of "asgd" at the end.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, those of all columns where outputs have several.
+    outputs_ : ndarray of shape (n_outputs, n_labels) or None
+        The outputs of several labels that are predicted; None where they are not listed.
+    task_loss_ : TaskLoss
+        The loss.
+    loss_matrix_ : ndarray of shape (n_outputs, n_outputs) or None
+        Cost of every prediction (column) for every truth (row); None where they are not listed.
+    score_basis_ : ndarray of shape (n_outputs, r) or None
+        F, with ``F'F = n_outputs I``; None where outputs are not listed.
+    rank_ : int
+        The number r of functions.
+    coef_ : ndarray of shape (r, n_features) or None
+        Coefficients; None with a kernel. Where samples are weighted by their costs, here and below
+        r is larger by one: the last function estimates the inverse of the mean weight, which the
+        others are divided by.
+    dual_coef_ : ndarray of shape (n_samples, r) or None
+        Coefficients of the rows of fit; None without a kernel.
+    X_fit_ : {ndarray, sparse matrix} or None
+        Rows of fit; None without a kernel.
+    intercept_ : ndarray of shape (r,)
+        Intercepts.
+    alpha_ : float
+        Weight of the ridge.
+    kernel_, gamma_ : object
+        Kernel, and its ``gamma``, that were used.
+    scale_ : ndarray of shape (n_features,) or None
+        What the columns were divided by; None where they were taken as they are. ``coef_`` is for X
+        as given.
+    constants_ : dict
+        "L_max", "r", "kappa" (1), "R" (largest norm of an input), "D" (twice the norm of g) and "M"
+        (largest norm of a gradient), estimates except for the first three.
+    n_iter_ : int
+        Passes; 1 for "ridge".
+    history_ : dict of str to ndarray
+        "n_iter", "time" (seconds) and "objective" (without the ridge).
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when X had names that are all strings.
+
+    See Also
+    --------
+    calibration_function : How hard a loss is.
+    StructuredSVM : Outputs with inner structure, and margins.
+    sklearn.linear_model.RidgeClassifier : The same predictions for "zero_one".
+
+    Notes
+    -----
+    More than 13 parameters: five are those of scikit-learn's kernels, three those of "asgd".
+    `alpha_`, `kernel_` and `gamma_` give the same fit again with ``cost_weight="root"`` and
+    ``standardize=scale_ is not None``.
+
+    "ridge" costs O(n d^2) for features and O(n^3) for kernels, whatever r is. Scores are no
+    log-odds; `predict_risk` may leave the range of the costs.
+
+    References
+    ----------
+    .. [1] A. Osokin, F. Bach, S. Lacoste-Julien, "On structured prediction theory with calibrated
+       convex surrogate losses", NIPS 2017.
+
+    Examples
+    --------
+    To take a 0 for another digit costs five times as much.
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_fw.surrogates import QuadraticSurrogateClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> costs = 1.0 - np.eye(10)
+    >>> costs[0] *= 5.0
+    >>> model = QuadraticSurrogateClassifier(costs, kernel="rbf", gamma=1e-3).fit(X[:900], y[:900])
+    >>> model.score(X[900:], y[900:]) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        task_loss="auto",
+        *,
+        score_space="loss",
+        kernel="auto",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        standardize="auto",
+        solver="ridge",
+        alpha="auto",
+        fit_intercept=True,
+        cost_weight="auto",
+        radius=None,
+        step_size="auto",
+        max_iter=50,
+        random_state=None,
+        verbose=0,
+    ):
+        self.task_loss = task_loss
+        self.score_space = score_space
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.standardize = standardize
+        self.solver = solver
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.cost_weight = cost_weight
+        self.radius = radius
+        self.step_size = step_size
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---- fit -------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs, or the kernel between them with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Factors of the losses; a whole number counts as so many copies.
+
+        Returns
+        -------
+        self : QuadraticSurrogateClassifier
+            The estimator.
+        """
+        with time_budget():
+            settings = _check_settings(self)
+            X, y = check_data(self, X, y, multi_output=True, **TABLE)
+            check_magnitude(X.data if sp.issparse(X) else X, "X")
+            weight = check_sample_weight(sample_weight, X.shape[0])
+            targets = self._embed(y)
+            self.coef_ = self.dual_coef_ = None
+            size = self._sizes(targets, weight)
+            targets, weight = targets / size[:, None], weight * size
+            features = choose(self, X, targets, weight, *settings)
+            if self._inverse is not None:
+                targets = np.column_stack([targets, 1.0 / size])
+            return self._learn(features, targets, weight, settings)
+
+    def _sizes(self, targets, weight):
+        """Factors of the losses; keeps the range of their inverse where they differ."""
+        weighs, self._inverse = self.cost_weight, None
+        if is_auto(weighs):
+            weighs = isinstance(self.alpha, str) and self.solver == "ridge"
+        costs = self._outputs.largest(targets) if weighs else np.ones(len(targets))
+        if np.ptp(costs) <= 1e-9 * costs.max():
+            return np.ones(len(targets))
+        size = np.sqrt(np.maximum(costs, LEAST_COST * costs.max()))
+        size /= weight @ size / weight.sum()
+        self._inverse = (1.0 / size.max(), 1.0 / size.min())
+        return size
+
+    def _embed(self, y):
+        """Targets of least squares; sets what says which outputs there are."""
+        if sp.issparse(y):
+            y = y.toarray()
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        if is_auto(self.task_loss):
+            self.task_loss_ = ZeroOneLoss() if y.ndim == 1 else HammingLoss()
+        else:
+            self.task_loss_ = resolve_task_loss(self.task_loss, NAMES)
+        self.outputs_, self.classes_ = None, find_labels(y.ravel(), "y")
+        if y.ndim == 1:
+            if len(self.classes_) < 2:
+                raise ValueError(
+                    f"y has one class, {self.classes_.tolist()[0]!r}; a classifier needs samples "
+                    f"of at least two"
+                )
+            codes = np.searchsorted(self.classes_, y)
+            return self._list(self.task_loss_.matrix(self.classes_), codes)
+        states = np.searchsorted(self.classes_, y)
+        if self.task_loss_.decomposes:
+            self._outputs = NodeOutputs(self.task_loss_, states, self.classes_, self.score_space)
+            self.loss_matrix_ = self.score_basis_ = None
+            self.rank_ = self._outputs.rank
+            return self._outputs.targets
+        distinct, codes = np.unique(states, axis=0, return_inverse=True)
+        if not 2 <= len(distinct) <= MOST_OUTPUTS:
+            raise ValueError(
+                f"y has {len(distinct)} distinct outputs, which task_loss={self.task_loss!r} needs "
+                f"a list of: from 2 to {MOST_OUTPUTS} are possible; take a loss that is a sum over "
+                f"labels, such as 'hamming'"
+            )
+        self.outputs_ = self.classes_[distinct]
+        return self._list(self.task_loss_.matrix(self.outputs_), np.ravel(codes))
+
+    def _list(self, costs, codes):
+        self._outputs = ListedOutputs(costs, self.score_space)
+        self.loss_matrix_, self.score_basis_ = costs, self._outputs.space.basis
+        self.rank_ = self._outputs.rank
+        return self._outputs.embed(codes)
+
+    def _learn(self, features, targets, weight, settings):
+        fit_intercept, rng = settings
+        is_kernel = self.X_fit_ is not None
+        if self.solver == "ridge":
+            coef, self.intercept_ = self._ridge(features, targets, weight, fit_intercept)
+        else:
+            coef, self.intercept_, outcome = descend(
+                self, features, targets, weight, fit_intercept, rng, is_kernel=is_kernel
+            )
+            self.n_iter_, self.history_ = outcome.n_iter, outcome.history
+        if is_kernel:
+            self.dual_coef_ = coef
+        else:
+            self.coef_ = coef if self.scale_ is None else coef / self.scale_
+        self.constants_ = {
+            "L_max": self._outputs.largest_cost, "r": self.rank_, "kappa": 1.0,
+            **seen_constants(features, targets, coef, self.intercept_, is_kernel),
+        }  # fmt: skip
+        return self
+
+    def _ridge(self, features, targets, weight, fit_intercept):
+        fit = fit_features if self.X_fit_ is None else fit_kernel
+        coef, intercept = fit(features, targets, weight, self.alpha_, fit_intercept)
+        found = functions(features, coef, intercept, self.X_fit_ is not None)
+        gaps = np.sum((found - targets) ** 2, axis=1)
+        self.n_iter_ = 1
+        self.history_ = {
+            "n_iter": np.array([1.0]), "time": np.array([budget_now().elapsed]),
+            "objective": np.array([float(weight @ gaps) / weight.sum() / 2.0]),
+        }  # fmt: skip
+        return coef, intercept
+
+    # ---- answers ---------------------------------------------------------------------------------
+
+    def _embedding(self, X):
+        """The functions g (n, r) of new rows."""
+        check_is_fitted(self)
+        X = check_data(self, X, reset=False, **TABLE)
+        check_magnitude(X.data if sp.issparse(X) else X, "X")
+        features = X if self.X_fit_ is None else kernel_matrix(self, X)
+        coef = self.coef_ if self.X_fit_ is None else self.dual_coef_
+        g = functions(features, coef, self.intercept_, self.X_fit_ is not None)
+        if self._inverse is not None:
+            g = g[:, :-1] / np.clip(g[:, -1:], *self._inverse)
+        check_magnitude(g, "what the functions give for X")
+        return g
+
+    def decision_function(self, X):
+        """Scores of the outputs: estimates of minus the expected loss.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,), (n_samples, n_outputs) or (n_samples, n_labels), \
+                or list of ndarray
+            For two classes the difference of the scores, positive for ``classes_[1]``. Outputs of
+            several labels that are not listed: the same for each label, where all are of the same
+            two; else a list with the scores of the classes of each, without a common constant.
+        """
+        embedding = self._embedding(X)
+        scores = self._outputs.scores(embedding)
+        if isinstance(scores, list):
+            all_binary = all(s.shape[1] == 2 for s in scores)
+            return np.column_stack([s[:, 1] - s[:, 0] for s in scores]) if all_binary else scores
+        is_binary = self.outputs_ is None and len(self.classes_) == 2
+        return scores[:, 1] - scores[:, 0] if is_binary else scores
+
+    def predict(self, X):
+        """Outputs with the largest scores; of equal ones the first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Labels.
+        """
+        embedding = self._embedding(X)
+        states = self._outputs.states(embedding)
+        return (self.classes_ if self.outputs_ is None else self.outputs_)[states]
+
+    def predict_risk(self, X):
+        """Estimates of the expected loss.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        risk : ndarray of shape (n_samples, n_outputs) or (n_samples,)
+            Of every output; where outputs are not listed, of the predicted one.
+        """
+        embedding = self._embedding(X)
+        return self._outputs.risks(embedding)
+
+    def score(self, X, y, sample_weight=None):
+        """One minus the mean task loss.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            True labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            At most one; negative where mistakes cost more than one.
+        """
+        predicted = self.predict(X)
+        y = y.toarray() if sp.issparse(y) else np.asarray(y)
+        if y.ndim == 2 and predicted.ndim == 1:
+            y = column_or_1d(y, warn=True)
+        if y.shape != predicted.shape:
+            raise ValueError(f"y has shape {y.shape}, predictions have {predicted.shape}")
+        weight = check_sample_weight(sample_weight, len(y))
+        return 1.0 - float(weight @ self._losses(y, predicted)) / float(weight.sum())
+
+    def _losses(self, y, predicted):
+        """Task losses, of labels by their place among those of fit."""
+        loss = self.task_loss_
+        if not loss._has_costs or loss._has_value:
+            return loss.losses(list(y), list(predicted))
+        find_labels(y.ravel(), "y")
+        places = np.minimum(np.searchsorted(self.classes_, y.ravel()), len(self.classes_) - 1)
+        states = np.where(self.classes_[places] == y.ravel(), places, -1)
+        n_nodes = 1 if y.ndim == 1 else y.shape[1]
+        start = starts_of(np.full(len(y), n_nodes))
+        truth = Truth(states, start, (self.classes_,))
+        return costs_of(loss, truth).losses(
+            truth, np.searchsorted(self.classes_, predicted.ravel())
+        )
+
+    def learning_complexity(self, eps):
+        """Number of examples after which averaged descent has an expected excess below ``eps``.
+
+        Parameters
+        ----------
+        eps : float or array-like
+            Excesses of the risk, positive.
+
+        Returns
+        -------
+        n_examples : float or ndarray of the shape of eps
+            ``4 D^2 M^2 / H^2`` with ``constants_`` and the lower bound H of the calibration
+            function. D and M are estimates, and so is this.
+        """
+        check_is_fitted(self)
+        eps = check_eps(eps, positive=True)
+        if not self._outputs.holds_loss:
+            raise ValueError(
+                "score_space does not hold the loss, so that no number of examples suffices for "
+                "every eps: see the function learning_complexity"
+            )
+        return steps_needed(self.constants_, eps**2 / (2.0 * self._outputs.widest()), eps)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _check_settings(model):
+    """Refuse parameters out of range; whether there is an intercept, and the random state."""
+    check_choice(model.solver, "solver", {"ridge", "asgd"})
+    if not callable(model.kernel):
+        check_choice(model.kernel, "kernel", KERNELS)
+    if model.kernel_params is not None and not isinstance(model.kernel_params, dict):
+        raise TypeError(f"kernel_params must be a dict or None, got {model.kernel_params!r}")
+    for name in ("gamma", "degree"):
+        value = getattr(model, name)
+        if value is not None:
+            check_strength(value, name)
+    check_number(model.coef0, "coef0")
+    if isinstance(model.alpha, str):
+        check_choice(model.alpha, "alpha", {"auto"}, "a number")
+    else:
+        check_strength(model.alpha, "alpha")
+    if model.radius is not None:
+        check_strength(model.radius, "radius")
+    if isinstance(model.step_size, str):
+        check_choice(model.step_size, "step_size", {"auto", "theory"}, "a number")
+    else:
+        check_strength(model.step_size, "step_size")
+    if model.cost_weight is not None:
+        check_choice(model.cost_weight, "cost_weight", {"auto", "root"})
+    check_integer(model.max_iter, "max_iter", 1)
+    if isinstance(model.standardize, str):
+        check_choice(model.standardize, "standardize", {"auto"}, "True or False")
+    elif check_flag(model.standardize, "standardize") and model.kernel == "precomputed":
+        raise ValueError("standardize must be 'auto' or False for kernel='precomputed'")
+    return check_flag(model.fit_intercept, "fit_intercept"), check_random_state(model.random_state)

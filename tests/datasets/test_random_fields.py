@@ -1,0 +1,231 @@
+"""Generated random fields follow their recipe; stored ones agree with brute force."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from sklearn_fw.datasets import load_mrf_instances, make_ising
+from sklearn_fw.random_fields import PairwiseMRF, save_uai
+
+MAKERS = {
+    "clique": lambda **options: make_ising("clique", 7, **options),
+    "grid": lambda **options: make_ising("grid", (3, 4), **options),
+    "bipartite": lambda **options: make_ising("bipartite", (3, 5), **options),
+}
+
+
+def labelings(n_variables):
+    return np.array(list(itertools.product([0, 1], repeat=n_variables)))
+
+
+def numbers(mrf):
+    """Fields and couplings; the score of spins must have no constant."""
+    h, J, constant = mrf.to_ising()
+    assert constant == pytest.approx(0.0, abs=1e-13)
+    assert mrf.constant == 0.0
+    return h, J
+
+
+class TestIsing:
+    def test_clique(self):
+        mrf = make_ising("clique", 40, coupling=3.0, field=0.5, random_state=0)
+        assert mrf.edges.tolist() == [list(pair) for pair in itertools.combinations(range(40), 2)]
+        h, J = numbers(mrf)
+        rng = np.random.RandomState(0)
+        np.testing.assert_allclose(h, 0.5 * rng.uniform(-1, 1, 40), rtol=1e-12)
+        np.testing.assert_allclose(J, 3.0 * rng.uniform(-1, 1, 780), rtol=1e-12)
+
+    @pytest.mark.parametrize("attractive", [False, True])
+    def test_grid(self, attractive):
+        mrf = make_ising(
+            "grid",
+            (6, 9),
+            coupling=4.0,
+            attractive=attractive,
+            random_state=np.random.RandomState(4),
+        )
+        row, column = np.divmod(mrf.edges, 9)
+        steps = np.column_stack([np.diff(row), np.diff(column)])
+        assert set(map(tuple, steps.tolist())) == {(0, 1), (1, 0)}
+        assert mrf.n_edges == 6 * 8 + 5 * 9
+        h, J = numbers(mrf)
+        assert abs(h).max() <= 1.0
+        assert (J.min() >= 0) == attractive
+        assert 3.5 < abs(J).max() <= 4.0
+        repeated = make_ising("grid", (6, 9), coupling=4.0, attractive=attractive, random_state=4)
+        np.testing.assert_array_equal(repeated.theta, mrf.theta)
+
+    def test_rbm(self):
+        mrf = make_ising("bipartite", (30, 50), coupling=0.5, field=2.0, random_state=0)
+        assert mrf.edges.tolist() == [[i, j] for i in range(30) for j in range(30, 80)]
+        h, J = numbers(mrf)
+        assert J.std() == pytest.approx(0.5, rel=0.05)
+        assert h.std() == pytest.approx(2.0, rel=0.3)
+
+    @pytest.mark.parametrize("name", MAKERS)
+    def test_log_probability_of_spins(self, name):
+        mrf = MAKERS[name](random_state=1)
+        h, J = numbers(mrf)
+        X = labelings(mrf.n_variables)
+        spins = 2 * X - 1
+        i, j = mrf.edges.T
+        expected = spins @ h + (spins[:, i] * spins[:, j]) @ J
+        np.testing.assert_allclose(mrf.score(X), expected, rtol=0, atol=1e-12)
+
+    def test_smallest(self):
+        for graph, size in (("clique", 1), ("grid", (1, 1)), ("bipartite", (1, 1))):
+            mrf = make_ising(graph, size)
+            assert mrf.n_edges == mrf.n_variables - 1
+        np.testing.assert_array_equal(make_ising(size=3, coupling=0, field=0).theta, 0.0)
+
+    @pytest.mark.parametrize(
+        "params, message",
+        [
+            ({"graph": "tree"}, "graph must be one of 'bipartite', 'clique', 'grid'"),
+            ({"size": 0}, "size == 0, must be >= 1"),
+            ({"coupling": -1.0}, "coupling == -1.0, must be >= 0"),
+            ({"field": np.inf}, "field must be finite, got inf"),
+            ({"graph": "grid", "size": 5}, "size must hold two integers for graph='grid', got 5"),
+            ({"graph": "bipartite", "size": (5, 0)}, "an entry of size == 0, must be >= 1"),
+        ],
+    )
+    def test_wrong_parameters_are_refused(self, params, message):
+        with pytest.raises(ValueError, match=message):
+            make_ising(**params)
+
+
+@pytest.fixture
+def small_home(tmp_path):
+    """A folder with three small instances, and what is known of each: {number: (mrf, entry)}."""
+    folder = tmp_path / "mrf" / "cliques"
+    folder.mkdir(parents=True)
+    instances = {}
+    for number in (820, 3, 101):
+        mrf = make_ising("clique", 3, random_state=number)
+        score = mrf.score(labelings(3))
+        log_z = np.logaddexp.reduce(score)
+        p = np.exp(score - log_z) @ labelings(3)
+        known = {"log_partition": log_z, "node_marginals": np.column_stack([1 - p, p]).ravel()}
+        save_uai(mrf, folder / f"{number}.uai")
+        instances[number] = mrf, {k: np.asarray(v).tolist() for k, v in known.items()}
+    write_exact(tmp_path, {str(number): known for number, (_, known) in instances.items()})
+    return tmp_path, instances
+
+
+def write_exact(home, content):
+    text = content if isinstance(content, str) else json.dumps(content)
+    (home / "mrf" / "cliques" / "exact.json").write_text(text)
+
+
+class TestInstances:
+    @pytest.mark.parametrize("given", ["home", "mrf", "environment"])
+    def test_read(self, given, small_home, monkeypatch):
+        home, instances = small_home
+        if given == "environment":
+            monkeypatch.setenv("SKLEARN_FW_DATA", str(home))
+        data_home = {"home": home, "mrf": home / "mrf", "environment": None}[given]
+        found = load_mrf_instances(data_home)
+        assert found.filenames[0].endswith("3.uai")
+        assert found.couplings.tolist() == [0.5, 1.0, 8.0]
+        for i, number in enumerate((3, 101, 820)):
+            mrf, known = instances[number]
+            assert isinstance(found.mrfs[i], PairwiseMRF)
+            np.testing.assert_allclose(found.mrfs[i].theta, mrf.theta, rtol=0, atol=1e-14)
+            assert found.log_partition[i] == known["log_partition"]
+            assert found.node_marginals[i].ravel().tolist() == known["node_marginals"]
+            assert found.node_marginals[i].shape == (3, 2)
+        assert "3, each with two states" in found.DESCR
+
+    @pytest.mark.parametrize(
+        "content, message",
+        [
+            ("[]", "must map names of files"),
+            ("{", "must map names of files"),
+            ("{}", "names no file"),
+            ({"3": {"log_partition": 1.0}}, "must map names of files.*KeyError"),
+            ({"last": {"log_partition": 1.0, "node_marginals": []}}, "must map names of files"),
+            (
+                {"3": {"log_partition": 1.0, "node_marginals": [0.5, 0.5]}},
+                r"exact\.json: node_marginals of '3' must have two numbers for .*, got \(2,\)",
+            ),
+        ],
+    )
+    def test_wrong_files_are_refused(self, content, message, small_home):
+        home, _ = small_home
+        write_exact(home, content)
+        with pytest.raises(ValueError, match=message):
+            load_mrf_instances(home)
+
+    def test_absent_files(self, small_home):
+        home, _ = small_home
+        with pytest.raises(FileNotFoundError, match=r"looked for mrf/grids_5x5/exact.json"):
+            load_mrf_instances(home, name="grids_5x5")
+        (home / "mrf" / "cliques" / "3.uai").unlink()
+        with pytest.raises(FileNotFoundError, match=r"3\.uai"):
+            load_mrf_instances(home)
+        with pytest.raises(
+            ValueError, match="name must be one of 'cliques', 'grids_5x5'; got 'rbm'"
+        ):
+            load_mrf_instances(home, name="rbm")
+
+    def test_published_cliques(self, data_file):
+        cliques = load_mrf_instances(data_file("mrf/cliques/exact.json").parents[1])
+        assert len(cliques.mrfs) == 180
+        levels, counts = np.unique(cliques.couplings, return_counts=True)
+        assert levels.tolist() == [0.5, 1, 2, 3, 4, 5, 6, 7, 8]
+        assert set(counts) == {20}
+        X = labelings(10)
+        for i, mrf in enumerate(cliques.mrfs):
+            h, J, constant = mrf.to_ising()
+            # Numbers in the files have twelve digits; each coupling contributes to a field.
+            assert abs(h).max() <= 1 + 1e-9
+            assert 0.8 * cliques.couplings[i] < abs(J).max() <= cliques.couplings[i] + 1e-9
+            assert constant == pytest.approx(h.sum() - J.sum(), abs=1e-9)
+            score = mrf.score(X)
+            log_z = np.logaddexp.reduce(score)
+            assert log_z == pytest.approx(cliques.log_partition[i], rel=6e-6)
+            p = np.exp(score - log_z) @ X
+            np.testing.assert_allclose(cliques.node_marginals[i][:, 1], p, rtol=0, atol=1e-6)
+            np.testing.assert_allclose(cliques.node_marginals[i].sum(axis=1), 1, rtol=0, atol=2e-6)
+
+    def test_published_grids(self, data_file):
+        grids = load_mrf_instances(
+            data_file("mrf/grids_5x5/exact.json").parents[1], name="grids_5x5"
+        )
+        assert len(grids.mrfs) == 15
+        assert grids.filenames[1].endswith("Tr2.uai")
+        assert grids.couplings.tolist() == [4.0] * 15
+        lattice = set(map(tuple, make_ising("grid", (5, 5), coupling=4.0).edges.tolist()))
+        for i, mrf in enumerate(grids.mrfs):
+            assert set(map(tuple, mrf.edges.tolist())) == lattice
+            h, J, constant = mrf.to_ising()
+            assert abs(h).max() <= 1 + 1e-9
+            assert abs(J).max() <= 4 + 1e-9
+            assert constant == pytest.approx(0.0, abs=1e-9)
+            log_z, p = transfer(mrf)
+            assert log_z == pytest.approx(grids.log_partition[i], rel=6e-6)
+            np.testing.assert_allclose(grids.node_marginals[i][:, 1], p, rtol=0, atol=1e-6)
+
+
+def transfer(mrf):
+    """Log Z and p(1) of a 5 x 5 grid, row by row with all 32 states of a row at once."""
+    X = labelings(5)
+    tables = {tuple(edge): table for edge, table in zip(mrf.edges.tolist(), mrf.pairwise)}
+    inside, between = [], []
+    for r in range(5):
+        at = [5 * r + c for c in range(5)]
+        row = sum(mrf.unary[v][X[:, c]] for c, v in enumerate(at))
+        inside.append(row + sum(tables[at[c], at[c + 1]][X[:, c], X[:, c + 1]] for c in range(4)))
+        if r < 4:
+            down = (tables[v, v + 5][X[:, None, c], X[None, :, c]] for c, v in enumerate(at))
+            between.append(sum(down))
+    above, below = [np.zeros(32)], [np.zeros(32)]
+    for r in range(4):
+        above.append(np.logaddexp.reduce((above[r] + inside[r])[:, None] + between[r], axis=0))
+        last = below[0] + inside[4 - r]
+        below.insert(0, np.logaddexp.reduce(last + between[3 - r], axis=1))
+    log_z = np.logaddexp.reduce(above[4] + inside[4])
+    p = [np.exp(above[r] + inside[r] + below[r] - log_z) @ X for r in range(5)]
+    return log_z, np.concatenate(p)
