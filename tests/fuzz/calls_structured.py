@@ -500,7 +500,7 @@ def of_surrogates():
         ),
         *methods(
             cls, lambda: made, None, few, infinite={"learning_complexity"},
-            allows={"y half": "a label that fit has not seen costs one"},
+            allows={"y half complex_entries": "a label that fit has not seen costs one"},
         ),
         *functions(kinds, {
             surrogates.calibration_function: None, surrogates.learning_complexity: None,
