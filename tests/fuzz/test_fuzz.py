@@ -44,6 +44,7 @@ def test_no_reason_is_left_over():
         assert any(re.fullmatch(pattern, name) for name in wanted), pattern
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("part", range(8))
 def test_valid_calls(part, names, worker):
     found = {name: worker.run({"kind": "usual", "name": name}) for name in names["names"][part::8]}
