@@ -9,7 +9,7 @@ from scipy.special import softmax
 from _problems import PROBLEMS, part_blocks, problem
 from sklearn_fw.projections import project_simplex
 from sklearn_fw.structured import EnumeratedModel, MatchingModel
-from sklearn_fw.structured._blocks._polytopes import polytopes_of
+from sklearn_fw.structured._problems._part_polytopes import polytopes_of
 
 SUMS = [name for name in PROBLEMS if name != "chain, zero-one"]  # losses that are sums over nodes
 FORESTS = [name for name in SUMS if name != "labels, all pairs"]

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, clone
 
 from _referees import EnumeratedDual, all_labelings, solve_structured_svm
 from sklearn_fw.structured import ChainModel, MulticlassModel, MultilabelModel, StructuredSVM
-from sklearn_fw.structured._blocks._parts import PartBlocks
+from sklearn_fw.structured._problems._parts import PartProblem
 from sklearn_fw.structured._solvers import resolve_solver
 
 C = 1.0
@@ -152,7 +152,7 @@ def fit(p, solver="bcfw", *, relative=False, value=None, **params):
 def part_blocks(p, oracle=None):
     """The compiled blocks of a problem, before `reset`."""
     parts = p.model._build_parts(p.X, p.y, p.weight)
-    return PartBlocks(parts, oracle or p.model.default_oracle())
+    return PartProblem(parts, oracle or p.model.default_oracle())
 
 
 class IgnoreEdges(BaseEstimator):

@@ -14,24 +14,18 @@ from .._core.oracle import Oracle
 from .._core.scores import PairwiseScores
 from ._oracles._assignment import Assignment
 from ._oracles._branch_and_bound import BranchAndBound
-from ._oracles._callable import CallableOracle
-from ._oracles._chain import Viterbi
-from ._oracles._distance_transform import DistanceTransform
+from ._oracles._cuts import QPBO, GraphCut
+from ._oracles._distance_transform import DistanceTransform, PoseScores
 from ._oracles._elimination import Elimination
-from ._oracles._enumeration import Enumeration
-from ._oracles._graph_cut import GraphCut
-from ._oracles._icm import ICM
+from ._oracles._exact import Enumeration
 from ._oracles._linear_programs import MILP, LPRelaxation
-from ._oracles._local_search import IteratedLocalSearch
-from ._oracles._max_product import MaxProduct
+from ._oracles._local_search import ICM, IteratedLocalSearch
+from ._oracles._messages import TRWS, MaxProduct
 from ._oracles._moves import AlphaBetaSwap, AlphaExpansion
-from ._oracles._qpbo import QPBO
-from ._oracles._resolve import BestOf, resolve_oracle
+from ._oracles._resolve import BestOf, CallableOracle, resolve_oracle
 from ._oracles._subwindow_search import BoxScores, SubwindowSearch
 from ._oracles._toulbar2 import Toulbar2
-from ._oracles._tree import TreeMaxProduct
-from ._oracles._trws import TRWS
-from ._pose_scores import PoseScores
+from ._oracles._tree import TreeMaxProduct, Viterbi
 
 __all__ = [
     "ICM",

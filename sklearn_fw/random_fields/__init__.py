@@ -1,11 +1,13 @@
 """Marginals of random fields and bounds on log Z; one file for each method."""
 
-from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import LoopyBPMarginals, TRBPMarginals
+from ._choice import Inference
 from ._display import MarginalsDisplay
+from ._estimator import MarginalsEstimator
 from ._exact import ExactMarginals
 from ._fields import FactorGraph, PairwiseMRF
 from ._files import load_bif, load_uai, save_bif, save_uai
+from ._frank_wolfe import BarrierFrankWolfe
 from ._learning import LearnedMRF, MRFLearner
 from ._map import MAPResult
 from ._mean_field import MeanFieldMarginals
@@ -20,11 +22,13 @@ __all__ = [
     "BarrierFrankWolfe",
     "ExactMarginals",
     "FactorGraph",
+    "Inference",
     "LearnedMRF",
     "LoopyBPMarginals",
     "MAPResult",
     "MRFLearner",
     "MarginalsDisplay",
+    "MarginalsEstimator",
     "MeanFieldMarginals",
     "MiniBucketMarginals",
     "PairwiseMRF",

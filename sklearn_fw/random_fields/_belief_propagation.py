@@ -10,20 +10,14 @@ from sklearn.utils import check_scalar
 
 from .._core.budget import part_of_time, time_left
 from .._core.loop import IterativeMethod, drive
+from .._core.parameters import at_least, options
 from .._core.result import History, Status
 from .._core.scores import is_forest
-from .._core.validation import (
-    check_choice,
-    check_integer,
-    check_not_negative,
-    check_positive,
-    check_random_state,
-)
+from .._core.validation import check_not_negative, check_positive, check_random_state
 from .._kernels import lazy
-from ._choice import NOTHING_ALLOWED, Inference
+from ._choice import NOTHING_ALLOWED, Inference, Request
 from ._estimator import MarginalsEstimator
-from ._objective import uniform_marginals
-from ._products import make_layout, parts_in_time
+from ._objective import make_layout, parts_in_time, uniform_marginals
 from ._spanning_trees import TreeChoice, matrix_tree_edge_probabilities, starting_rho
 
 belief_propagation = lazy("graphs.belief_propagation")
@@ -33,24 +27,27 @@ SECONDS_PER_TERM = 4e-8  # of the last pass, for each pair of states and directi
 MIN_RHO = 1e-3  # messages are scaled by 1 / rho: below this they take too long to settle
 
 
+def check_damping(value, name):
+    """A number in [0, 1)."""
+    check_not_negative(value, name)
+    check_scalar(value, name, Real, min_val=0, max_val=1, include_boundaries="left")
+
+
 class MessagePassing(MarginalsEstimator):
     """Base of the two estimators: parameters and start of a run."""
 
+    parameters = {
+        "update": options("sequential", "random", "parallel"),
+        "damping": check_damping,
+        "tol": check_positive,
+        "n_rho_iter": at_least(1),
+    }
     # Whether weights are edge probabilities of spanning trees; those of 1 are only if there is one.
     _bounds = True
 
-    def _start(self, mrf, tasks, rng):
-        check_choice(self.update, "update", {"parallel", "random", "sequential"})
-        check_not_negative(self.damping, "damping")
-        check_scalar(self.damping, "damping", Real, min_val=0, max_val=1, include_boundaries="left")
-        options = {
-            "tol": check_positive(self.tol, "tol"),
-            "max_iter": check_integer(self.max_iter, "max_iter", 1),
-            "verbose": self.verbose,
-        }
-        run = Propagation(mrf, self.damping, self.update, rng, self._bounds, options)
-        if tasks is not None:
-            options |= tasks.hooks(lambda: {"n_iter_": run.history.n_iter})
+    def _start(self, mrf, request, rng):
+        run = Propagation(mrf, self.damping, self.update, rng, self._bounds)
+        run.options = request.loop_options(self, lambda: {"n_iter_": run.history.n_iter})
         return run
 
 
@@ -215,25 +212,23 @@ class TRBPMarginals(MessagePassing):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _infer(self, mrf, learned=None, tasks=None, known=None):
+    def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
         rng = check_random_state(self.random_state)
-        n_rho_iter = check_integer(self.n_rho_iter, "n_rho_iter", 1)
-        rho, is_known = starting_rho(
-            self.rho_init, mrf, learned, complete=tasks is not None, random_state=rng
-        )
+        rho, is_known = starting_rho(self.rho_init, field, request, rng)
         if not is_known:  # for a known one, messages of zero are the answer
-            rho = away_from_zero(mrf, rho)
-        run = self._start(mrf, tasks, rng)
+            rho = away_from_zero(field, rho)
+        run = self._start(field, request, rng)
         answers = []
 
         def solve(rho, i):
             run.history.common["rho_iter"] = i
-            rho = rho if i == 0 else away_from_zero(mrf, rho)
+            rho = rho if i == 0 else away_from_zero(field, rho)
             answers.append(run.solve(rho))
             return rho, answers[-1].marginals
 
-        choice = TreeChoice(mrf, rho, solve)
-        drive(choice, tol=0.0, max_iter=n_rho_iter, end=lambda: run.status is Status.STOPPED)
+        choice = TreeChoice(field, rho, solve)
+        stopped = lambda: run.status is Status.STOPPED  # noqa: E731
+        drive(choice, tol=0.0, max_iter=self.n_rho_iter, end=stopped)
         answers[-1].attributes["rho_gap_"] = choice.rho_gap
         upper, lower = min(a.upper for a in answers), max(a.lower for a in answers)
         return dataclasses.replace(answers[-1], upper=upper, lower=lower)
@@ -369,9 +364,9 @@ class LoopyBPMarginals(MessagePassing):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _infer(self, mrf, learned=None, tasks=None, known=None):
+    def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
         rng = check_random_state(self.random_state)
-        return self._start(mrf, tasks, rng).solve(np.ones(mrf.n_edges))
+        return self._start(field, request, rng).solve(np.ones(field.n_edges))
 
 
 class Propagation(IterativeMethod):
@@ -379,8 +374,8 @@ class Propagation(IterativeMethod):
 
     certificate = "slack"
 
-    def __init__(self, mrf, damping, update, rng, bounds, options):
-        self.mrf, self.update, self.rng, self.options = mrf, update, rng, options
+    def __init__(self, mrf, damping, update, rng, bounds):
+        self.mrf, self.update, self.rng = mrf, update, rng
         self.history = History()
         self.is_forest = is_forest(mrf.edges, mrf.n_variables)
         self.bounds = bounds or self.is_forest

@@ -8,24 +8,69 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.checked_oracle import checked
-from .._core.validation import is_auto
+from .._core.validation import check_array_of_numbers, is_auto
 from ..inference import BestOf, TreeMaxProduct, resolve_oracle
-from ..inference._oracles._natural import exact_oracle
+from ..inference._oracles._resolve import exact_oracle
 
+ROUNDING = 1e-6  # by which probabilities may exceed one
 EXACT_SHARE = 0.6  # of the time that is left that elimination may take where more may follow
 NOTHING_ALLOWED = "potentials of -inf forbid every labelling: no state of some variable is left"
 
 
 @dataclass
 class Inference:
-    """Answer of one inference: node and edge marginals and what is known of log Z."""
+    """Answer of `MarginalsEstimator.infer`: marginals, and what is known of log Z.
 
-    marginals: np.ndarray  # (size,), in the order of mrf.theta
+    Parameters
+    ----------
+    marginals : ndarray of shape (size,)
+        Probabilities of states of variables and factors, in the order of ``theta`` of the field.
+    log_partition : float
+        Log Z, or an estimate of it, in nats.
+    upper, lower : float, default=inf and -inf
+        Certified bounds on log Z.
+    attributes : dict, default={}
+        Further fitted attributes, by names that end in an underscore.
+    notes : list of Warning, default=[]
+        Warnings for the user, such as a ConvergenceWarning.
+    """
+
+    marginals: np.ndarray
     log_partition: float
     upper: float = np.inf
     lower: float = -np.inf
-    attributes: dict = field(default_factory=dict)  # further fitted attributes
-    notes: list = field(default_factory=list)  # warnings for the user
+    attributes: dict = field(default_factory=dict)
+    notes: list = field(default_factory=list)
+
+    def check(self, theta, name):
+        """Refuse what cannot be an answer on a field with these potentials."""
+        self.marginals = check_array_of_numbers(self.marginals, f"marginals of {name}")
+        if self.marginals.shape != theta.shape:
+            raise ValueError(
+                f"marginals of {name} must have shape {theta.shape}, as theta of the field, got "
+                f"{self.marginals.shape}"
+            )
+        if np.any(self.marginals < -ROUNDING) or np.any(self.marginals > 1.0 + ROUNDING):
+            raise ValueError(f"marginals of {name} must be probabilities, from 0 to 1")
+        numbers = np.array([self.lower, self.log_partition, self.upper], float)
+        if np.isnan(numbers).any() or self.lower > self.upper + ROUNDING * abs(self.upper):
+            raise ValueError(
+                f"{name} must return numbers with lower <= upper, got log_partition "
+                f"{self.log_partition}, lower {self.lower} and upper {self.upper}"
+            )
+
+
+class Request(NamedTuple):
+    """What is known of a field beside its potentials, for `MarginalsEstimator.infer`."""
+
+    learned: object = None  # the `LearnedMRF` that the field comes from
+    tasks: object = None  # the `FitTasks` that callbacks follow, None outside of `fit`
+    known: np.ndarray | None = None  # an allowed labelling, where one is needed and was found
+
+    def loop_options(self, estimator, progress):
+        """Keywords of `drive`; ``progress()`` gives fitted attributes to callbacks."""
+        options = {name: getattr(estimator, name) for name in ("tol", "max_iter", "verbose")}
+        return options if self.tasks is None else options | self.tasks.hooks(progress)
 
 
 class Choice(NamedTuple):

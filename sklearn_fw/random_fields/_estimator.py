@@ -1,4 +1,4 @@
-"""What all estimators of marginals share: input, learning, completion of rows, and scores."""
+"""The base of estimators of marginals: input, learning, completion of rows, and scores."""
 
 import os
 from functools import partial
@@ -11,43 +11,70 @@ from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.scores import is_forest
-from .._core.validation import check_data, check_flag, check_integer, check_random_state
+from .._core.validation import check_data, check_integer, check_random_state
 from .._core.warnings import warn
+from ._choice import Inference, Request
 from ._fields import FactorGraph, PairwiseMRF
 from ._forest_rows import ForestRows
 from ._learning import MRFLearner, check_learned, check_states
 from ._map import allowed_labelling
-from ._products import Products
+from ._objective import Products
 
 
 class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
-    """Base: a subclass says how one random field is inferred (`_infer`).
+    """Base class of estimators of marginals: a subclass infers one random field.
 
-    Subclasses have a parameter ``learner``.
+    Subclasses write `infer`; input, learning from tables, incomplete rows, scores and names come
+    from here. :doc:`/guide/own_marginals` shows one.
+
+    Attributes
+    ----------
+    takes_factors : bool
+        Of the class: whether `infer` takes a `FactorGraph`. Else, the default, factors on more than
+        two variables come to it as variables of a `PairwiseMRF`.
+    sums_forests : bool
+        Of the class: whether answers on graphs without cycles are exact, False by default. Rows
+        are then completed by message passing, all at once.
+
+    See Also
+    --------
+    ExactMarginals : The truth, for narrow graphs.
+    MeanFieldMarginals : A short one.
     """
 
+    takes_factors = False
+    sums_forests = False
     _defaults = {"learner": MRFLearner}  # what None means for parameters that are objects
-    _sums_forests = False  # whether answers on forests are the sums over all labellings
-    _takes_factors = False  # whether `_infer` takes factors on more than two variables as they are
 
-    def _infer(self, mrf, learned=None, tasks=None, known=None):
-        """The `Inference` of a random field; parameters are checked here.
+    def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
+        """Marginals and bounds of one random field.
 
-        ``learned`` is the `LearnedMRF` that the field comes from; ``tasks`` are the `FitTasks` that
-        callbacks follow, None outside of `fit`; ``known`` is an allowed labelling of the field (of
-        the factor graph that it stands for), None where nothing is forbidden or none was found.
+        Parameters
+        ----------
+        field : PairwiseMRF or FactorGraph
+            The field; a `FactorGraph` only if ``takes_factors``.
+        request : Request
+            What else is known: ``learned``, the `LearnedMRF` that the field comes from; ``tasks``,
+            which callbacks follow; ``known``, an allowed labelling where potentials are -inf. Each
+            may be None.
+
+        Returns
+        -------
+        inference : Inference
+            The answer.
         """
         raise NotImplementedError
 
     def _infer_any(self, field, learned=None, tasks=None):
-        """`_infer`, by way of a field of pairs where it takes nothing else."""
+        """`infer`, by way of a field of pairs where it takes nothing else."""
         known = self._allowed(field)
-        if self._takes_factors or isinstance(field, PairwiseMRF):
-            inference = self._infer(field, learned, tasks, known)
+        request = Request(learned, tasks, known)
+        if self.takes_factors or isinstance(field, PairwiseMRF):
+            inference = self._checked(field, request)
         else:
             merged = field.merge()
             pairwise = merged.to_pairwise()
-            inference = self._infer(pairwise, learned, tasks, known)
+            inference = self._checked(pairwise, request)
             marginals = from_pairwise(field, merged, pairwise, inference.marginals)
             # Of independent variables without those that stand for factors and depend on them.
             lower = Products(field).bound(marginals[: field.node_start[-1]])
@@ -58,8 +85,15 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
                 inference.lower = Products(field).above(known)[1]
         return inference
 
+    def _checked(self, field, request):
+        inference, name = self.infer(field, request), f"{type(self).__name__}.infer"
+        if not isinstance(inference, Inference):
+            raise TypeError(f"{name} must return an Inference, got {type(inference).__name__}")
+        inference.check(field.theta, name)
+        return inference
+
     def _allowed(self, field, share=0.5):
-        """An allowed labelling for `_infer`; a ValueError where it is proved that there is none."""
+        """An allowed labelling for `infer`; a ValueError where it is proved that there is none."""
         return allowed_labelling(field, share)
 
     @with_callbacks
@@ -82,8 +116,6 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         self : object
             The fitted estimator.
         """
-        check_random_state(getattr(self, "random_state", None))
-        check_flag(getattr(self, "warm_start", False), "warm_start")
         self._part("learner")._check()
         with self._budget():
             mrf, learned = self._field(X, sample_weight)
@@ -98,7 +130,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
 
     def _part(self, name):
         """The object that a parameter is, or the default one."""
-        part, kind = getattr(self, name), self._defaults[name]
+        part, kind = getattr(self, name, None), self._defaults[name]
         if not (part is None or isinstance(part, kind)):
             raise TypeError(f"{name} must be a {kind.__name__} or None, got {part!r}")
         return kind() if part is None else part
@@ -118,7 +150,9 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             The estimator.
         """
         for name, kind in self._defaults.items():
-            if getattr(self, name) is None and any(key.startswith(f"{name}__") for key in params):
+            if getattr(self, name, 0) is None and any(
+                key.startswith(f"{name}__") for key in params
+            ):
                 params = {name: kind(), **params}
         return super().set_params(**params)
 
@@ -219,7 +253,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         # Equal observations have equal answers; the order of rows must not matter.
         rows, source = np.unique(X, axis=0, return_inverse=True)
         answers = np.zeros((len(rows), *self.marginals_.shape))
-        pairs = self._sums_forests and isinstance(self.mrf_, PairwiseMRF)
+        pairs = self.sums_forests and isinstance(self.mrf_, PairwiseMRF)
         if pairs and is_forest(self.mrf_.edges, self.mrf_.n_variables):
             forest = ForestRows(self.mrf_)
             for batch in forest.batches(rows):

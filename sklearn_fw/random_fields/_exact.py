@@ -2,6 +2,7 @@
 
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.parameters import at_least
 from .._core.scores import is_forest
 from .._core.validation import check_integer, check_random_state
 from ..inference import Elimination, TreeMaxProduct
@@ -94,25 +95,25 @@ class ExactMarginals(MarginalsEstimator):
         self.max_table_size = max_table_size
         self.learner = learner
 
-    _sums_forests = True
-    _takes_factors = True
+    sums_forests = True
+    takes_factors = True
+    parameters = {"max_table_size": at_least(1)}
 
     def _allowed(self, field, share=0.5):
         return None  # sums show it
 
-    def _infer(self, mrf, learned=None, tasks=None, known=None):
-        if isinstance(mrf, PairwiseMRF):
-            return exact_inference(mrf, self._oracle(mrf))
-        marginals, value = self._reduced(mrf).sums()
+    def infer(self, field, request=None):
+        if isinstance(field, PairwiseMRF):
+            return exact_inference(field, self._oracle(field))
+        marginals, value = self._reduced(field).sums()
         return Inference(marginals, value, value, value)
 
     def _reduced(self, graph):
-        return Reduced(graph, check_integer(self.max_table_size, "max_table_size", 1))
+        return Reduced(graph, self.max_table_size)
 
     def _oracle(self, mrf):
-        limit = check_integer(self.max_table_size, "max_table_size", 1)
         is_tree = is_forest(mrf.edges, mrf.n_variables)
-        return TreeMaxProduct() if is_tree else Elimination(limit)
+        return TreeMaxProduct() if is_tree else Elimination(self.max_table_size)
 
     def sample(self, n_samples=1, random_state=None):
         """Draw labellings from the random field.

@@ -8,11 +8,9 @@ from .._core.layout import FlatParts, check_edges
 from .._core.packed import starts_of
 from .._core.scores import as_array, floats, integers
 from .._core.validation import check_array_of_numbers, check_list, check_number
-from ._conditioning import Conditioning
-from ._forms import OtherForms, canonical, potentials, tables_of
+from ._conditioning import Conditioning, Naming
+from ._forms import Networks, OtherForms, canonical, potentials, tables_of
 from ._map import find_map
-from ._names import Naming
-from ._networks import Networks
 from ._uai import MOST_AXES
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +13,246 @@ from .._core.loop import get_logger
 from .._core.scores import is_forest
 from .._core.validation import check_time_limit, is_auto
 from ..inference import TRWS, BestOf, IteratedLocalSearch, resolve_oracle
+from ..inference._oracles._elimination import FactorElimination
+from ..inference._oracles._linear_programs import INFEASIBLE, scaled_costs
+from ..inference._oracles._settle import NEGLIGIBLE
 from ._choice import EXACT_SHARE, NOTHING_ALLOWED, choose
-from ._factor_program import n_equations, solve_factor_program
 from ._reduced import Reduced, soften
-from ._regions import RegionSearch
+
+
+def solve_factor_program(graph, seconds):
+    """Labels and a bound on all labellings, without the constant, within some seconds.
+
+    Maximises ``<theta, mu>`` over marginals of variables, which are integral, and of factors, whose
+    sums agree with them. A program for the field of pairs that the graph is equal to would have a
+    variable for each pair of a joint state and a state: ten times as many and more.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+        Every state of every variable is allowed by its own.
+    seconds : float
+        At most so long.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_variables,), int64 or None
+        None where none was found.
+    bound : float
+        Equal to the score of the labels where they are proved best; -inf if nothing is allowed.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    allowed = graph.theta > -np.inf
+    starts = np.concatenate([graph.node_start, graph.factor_start[1:]])
+    best = np.maximum.reduceat(graph.theta, starts[:-1])
+    if best.min() == -np.inf:
+        return None, -np.inf
+    block = np.repeat(np.arange(len(best)), np.diff(starts))
+    cost, scale, error = scaled_costs((best[block] - graph.theta)[allowed], best)
+    n_nodes = graph.node_start[-1]
+    options, ends = {"mip_rel_gap": 0.0}, perf_counter() + seconds
+    matrix, sums = _equations(graph, allowed)
+    if np.isfinite(seconds):
+        options["time_limit"] = max(ends - perf_counter(), 1e-3)
+    result = milp(
+        cost,
+        integrality=np.arange(len(cost)) < n_nodes,
+        bounds=Bounds(0.0, 1.0),
+        constraints=LinearConstraint(matrix, sums, sums),
+        options=options,
+    )
+    if result.status == INFEASIBLE:
+        return None, -np.inf
+    bound = np.inf
+    if result.mip_dual_bound is not None:
+        bound = float(best.sum() - result.mip_dual_bound / scale + error)
+    if result.x is None:
+        return None, bound
+    blocks = np.split(result.x[:n_nodes], graph.node_start[1:-1])
+    labels = np.array([block.argmax() for block in blocks])
+    value = float(graph.score(labels[None])[0]) - graph.constant
+    if value >= bound - 2.0 * error and error <= NEGLIGIBLE * abs(value):
+        bound = value
+    return labels, max(bound, value)
+
+
+def n_equations(graph):
+    """Numbers in the equations of the program of a factor graph, at most."""
+    sizes = np.diff(graph.factor_start)
+    return float(sum(len(scope) * size for scope, size in zip(graph.scopes, sizes)))
+
+
+def _equations(graph, allowed):
+    """Sums of variables are one, those of factors the marginals of their variables."""
+    from scipy.sparse import csc_array
+
+    column = np.cumsum(allowed) - 1  # of each entry of theta
+    node = np.repeat(np.arange(graph.n_variables), graph.n_states)
+    entries, n_rows = [(node, np.arange(len(node)), 1.0)], graph.n_variables
+    for f, (scope, table) in enumerate(zip(graph.scopes, graph.tables)):
+        places = np.flatnonzero(table.ravel() > -np.inf)
+        columns = column[graph.factor_start[f] + places]
+        for i, states in zip(scope, np.unravel_index(places, table.shape)):
+            of_node = np.arange(graph.n_states[i])
+            entries.append((n_rows + states, columns, 1.0))
+            entries.append((n_rows + of_node, graph.node_start[i] + of_node, -1.0))
+            n_rows += len(of_node)
+    # HiGHS counts in 32 bits.
+    rows, columns = (np.concatenate([e[k] for e in entries]).astype(np.int32) for k in (0, 1))
+    values = np.concatenate([np.full(len(e[0]), e[2]) for e in entries])
+    matrix = csc_array((values, (rows, columns)), shape=(n_rows, int(allowed.sum())))
+    return matrix, (np.arange(n_rows) < graph.n_variables).astype(float)
+
+
+LARGEST_TABLE = 2**14  # of the elimination of one region
+MOST_LAYERS = 12  # of a region, between layers that stay
+FIRST_SIZE = 16  # variables of a region where layers are too wide
+KICK_AFTER = 30  # regions in vain, before variables are made to change
+
+
+class RegionSearch:
+    """Search with neighbourhoods that are as large as elimination can solve.
+
+    Layers of equal distance from a random variable are cut into bands, between which one layer
+    keeps its labels: what is left is narrow on planar graphs and grids [1]_, and most of the field.
+    Where it is too wide, bands get thinner, and at last the region is what random growth from one
+    variable reaches first.
+
+    References
+    ----------
+    .. [1] B. S. Baker, "Approximation algorithms for NP-complete problems on planar graphs",
+       Journal of the ACM 41, 1994.
+    """
+
+    def __init__(self, field, forbidden, rng):
+        self._field, self._forbidden, self._rng = field, forbidden, rng
+        self._unary, self._factors = field.unary, list(zip(field.scopes, field.tables))
+        near, self._of = [set() for _ in self._unary], [[] for _ in self._unary]
+        for f, scope in enumerate(field.scopes):
+            for i in scope:
+                near[i].update(scope)
+                self._of[i].append(f)
+        self._near = [sorted(others - {i}) for i, others in enumerate(near)]
+        self._thickness, self._size = MOST_LAYERS, FIRST_SIZE
+
+    def improve(self, labels, patience, first):
+        """Better labels, or the same.
+
+        Ends with the time, after so many regions in vain, or, with ``first``, with allowed labels.
+        """
+        value, broken = self._look(labels)
+        vain = 0
+        while vain < patience and time_left() > 0.0 and (len(broken) or not first):
+            root = int(self._rng.integers(len(self._near)))
+            if len(broken):  # nothing else matters before these
+                part = int(self._rng.choice(broken)) - len(self._near)
+                root = (
+                    int(self._rng.choice(self._factors[part][0]))
+                    if part >= 0
+                    else part + len(self._near)
+                )
+            try:
+                step = self._region if vain < KICK_AFTER else self._kicked
+                found = step(labels, root)
+            except TimeoutError:
+                break
+            new, parts = self._look(found)
+            # What rounding alone makes better is no reason to go on.
+            vain = 0 if new > value + 1e-9 * max(abs(value), 1.0) else vain + 1
+            if new >= value:
+                labels, value, broken = found, new, parts
+        return labels
+
+    def _look(self, labels):
+        """The score of labels, and the variables and factors that forbid them."""
+        places = self._field._places(labels[None])[0]
+        return self._field.theta[places].sum(), np.flatnonzero(self._forbidden[places])
+
+    def _region(self, labels, root):
+        """The labels with those of a region around a variable replaced by the best ones."""
+        if self._thickness > 0:
+            layer = self._layers(root)
+        while self._thickness > 0:
+            if time_left() <= 0.0:
+                raise TimeoutError
+            period = 1 + int(self._rng.integers(1, self._thickness + 1))
+            free = layer % period != int(self._rng.integers(period))
+            found = self._solved(free, labels)
+            if found is not None:
+                return found
+            self._thickness -= max(self._thickness // 3, 1)
+        while True:
+            found = self._solved(self._growth(root), labels)
+            if found is not None:
+                self._size += 1
+                return found
+            self._size = int(0.8 * self._size)  # one variable always fits
+
+    def _kicked(self, labels, root):
+        """The labels after another state of one variable, what follows from it, and a region."""
+        states = np.flatnonzero(self._unary[root] > -np.inf)
+        found = labels.copy()
+        found[root] = states[int(self._rng.integers(len(states)))]
+        free = self._growth(root)
+        free[root] = False
+        found = self._solved(free, found)
+        if found is None:
+            self._size = int(0.8 * self._size)
+            return labels
+        free[root] = True
+        again = self._solved(self._growth(root), found)
+        return found if again is None else again
+
+    def _layers(self, root):
+        """Distance of each variable from the root; of other parts from some variable there."""
+        layer = np.full(len(self._near), -1)
+        for start in (root, *range(len(self._near))):
+            now, depth = [start] if layer[start] < 0 else [], 0
+            while now:
+                layer[now] = depth
+                depth += 1
+                now = list({j for i in now for j in self._near[i] if layer[j] < 0})
+        return layer
+
+    def _growth(self, root):
+        """A random connected set of variables."""
+        free, reached, edge = np.zeros(len(self._near), bool), {root}, [root]
+        for _ in range(max(self._size, 1)):
+            if not edge:
+                break
+            i = edge.pop(int(self._rng.integers(len(edge))))
+            free[i] = True
+            new = [j for j in self._near[i] if j not in reached]
+            reached.update(new)
+            edge += new
+        return free
+
+    def _solved(self, free, labels):
+        """The labels with the best ones of the free variables; None if there are too many."""
+        number = (np.cumsum(free) - 1).tolist()
+        inside = np.flatnonzero(free).tolist()
+        unary = [self._unary[i] for i in inside]
+        if not unary:
+            return labels
+        scopes, given, is_free = {}, labels.tolist(), free.tolist()
+        for f in sorted({f for i in inside for f in self._of[i]}):
+            scope, table = self._factors[f]
+            left = [i for i in scope if is_free[i]]
+            if len(left) < len(scope):
+                table = table[tuple(slice(None) if is_free[i] else given[i] for i in scope)]
+            key = tuple(number[i] for i in left)
+            if len(key) == 1:
+                unary[key[0]] = unary[key[0]] + table
+            else:
+                scopes[key] = scopes[key] + table if key in scopes else table
+        elimination = FactorElimination(unary, list(scopes), list(scopes.values()))
+        if elimination.largest_table() > LARGEST_TABLE:
+            return None
+        best = labels.copy()
+        best[free] = elimination.argmax()[0][0]
+        return best
+
 
 # Rounds of local search for each variable where nothing else is waited for, and their bounds.
 ROUNDS_PER_VARIABLE, FEWEST_ROUNDS, MOST_ROUNDS = 200, 10_000, 1_000_000

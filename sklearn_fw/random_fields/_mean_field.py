@@ -8,10 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 from .._core.budget import budget_now
 from .._core.loop import IterativeMethod, drive
 from .._core.result import History, Status
-from .._core.validation import check_integer, check_positive, check_random_state
-from ._choice import Inference
+from .._core.validation import check_positive, check_random_state
+from ._choice import Inference, Request
 from ._estimator import MarginalsEstimator
-from ._products import Products
+from ._objective import Products
 
 
 class MeanFieldMarginals(MarginalsEstimator):
@@ -134,21 +134,15 @@ class MeanFieldMarginals(MarginalsEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    _takes_factors = True
+    takes_factors = True
+    parameters = {"tol": check_positive}
 
-    def _infer(self, mrf, learned=None, tasks=None, known=None):
-        n_init = check_integer(self.n_init, "n_init", 1)
-        options = {
-            "tol": check_positive(self.tol, "tol"),
-            "max_iter": check_integer(self.max_iter, "max_iter", 1),
-            "verbose": self.verbose,
-        }
+    def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
         rng = check_random_state(self.random_state)
-        run, history = Ascent(mrf), History()
+        run, history = Ascent(field), History()
+        options = request.loop_options(self, lambda: {"n_iter_": history.n_iter})
         best, best_bound, outcome = None, -math.inf, None
-        if tasks is not None:
-            options |= tasks.hooks(lambda: {"n_iter_": history.n_iter})
-        for start in range(n_init):
+        for start in range(self.n_init):
             run.start(rng if start else None)
             history.common["start"] = start
             ended = drive(run, history=history, **options)
@@ -158,8 +152,8 @@ class MeanFieldMarginals(MarginalsEstimator):
                 best, best_bound, outcome = q, bound, ended
             if ended.status is Status.STOPPED or budget_now().is_spent:
                 break
-        if best_bound == -math.inf and known is not None:
-            best, best_bound = run.products.above(known)
+        if best_bound == -math.inf and request.known is not None:
+            best, best_bound = run.products.above(request.known)
             history.amend(objective=best_bound)
         outcome = outcome._replace(n_iter=history.n_iter, history=history.columns())
         notes = []

@@ -9,11 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._core.budget import time_left
 from .._core.loop import IterativeMethod, drive
+from .._core.parameters import at_least
 from .._core.result import Status
-from .._core.validation import check_integer, check_not_negative
-from ._choice import NOTHING_ALLOWED, Inference
+from ._choice import NOTHING_ALLOWED, Inference, Request
 from ._estimator import MarginalsEstimator
-from ._products import Products
+from ._objective import Products
 from ._reduced import Reduced
 
 # The first step of shifts, what it is multiplied by after a good and after a bad one.
@@ -150,20 +150,13 @@ class MiniBucketMarginals(MarginalsEstimator):
         self.learner = learner
         self.verbose = verbose
 
-    _takes_factors = True
+    takes_factors = True
+    parameters = {"max_table_size": at_least(1)}
 
-    def _infer(self, mrf, learned=None, tasks=None, known=None):
-        limit = check_integer(self.max_table_size, "max_table_size", 1)
-        options = {
-            "tol": check_not_negative(self.tol, "tol"),
-            "max_iter": check_integer(self.max_iter, "max_iter", 1),
-            "verbose": self.verbose,
-        }
-        reduced, notes = Reduced(mrf), []
+    def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
+        limit, reduced, notes = self.max_table_size, Reduced(field), []
         run = _Passes(reduced, limit)
-        if tasks is not None:
-            options |= tasks.hooks(lambda: {"n_iter_": run.n_passes})
-        outcome = drive(run, **options)
+        outcome = drive(run, **request.loop_options(self, lambda: {"n_iter_": run.n_passes}))
         if run.is_loose or run.buckets.limit < limit:
             limit_now = 1 if run.is_loose else run.buckets.limit
             text = (
@@ -174,7 +167,7 @@ class MiniBucketMarginals(MarginalsEstimator):
             notes.append(ConvergenceWarning(text))
         marginals = reduced.expand(*run.solution())
         upper = run.bound
-        lower = Products(mrf).bound(marginals[: mrf.node_start[-1]])
+        lower = Products(field).bound(marginals[: field.node_start[-1]])
         if not (run.buckets.n_split or run.is_loose):
             lower = upper
         if outcome.status not in (Status.CONVERGED, Status.STOPPED):

@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.parallel import delayed
 
+from .._core.parameters import at_least, options
 from .._core.scores import PairwiseScores
 from .._core.threads import parallel
-from .._core.validation import check_choice, check_integer, check_random_state
+from .._core.validation import check_random_state
 from ._choice import Inference, choose_oracle, pairs_of
 from ._estimator import MarginalsEstimator
 from ._fields import PairwiseMRF
@@ -144,14 +145,18 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     def _allowed(self, field, share=0.5):
         return None  # its labellings show it
 
-    def _infer(self, mrf, learned=None, tasks=None, known=None):
-        n_samples = check_integer(self.n_samples, "n_samples", 1)
-        n_copies = check_integer(self.n_copies, "n_copies", 1)
-        check_choice(self.marginals, "marginals", {"conditioning", "counting"})
+    parameters = {
+        "n_samples": at_least(1),
+        "n_copies": at_least(1),
+        "marginals": options("conditioning", "counting"),
+    }
+
+    def infer(self, field, request=None):
+        mrf, n_samples, n_copies = field, self.n_samples, self.n_copies
         rng = check_random_state(self.random_state)
-        field = _copies(mrf, n_copies)
         conditioning = self.marginals == "conditioning"
-        oracle, draws = self._solve(field, n_samples, rng, n_copies, conditioning)
+        copies = _copies(mrf, n_copies)
+        oracle, draws = self._solve(copies, n_samples, rng, n_copies, conditioning)
         labels = np.array([draw.labels for draw in draws]).reshape(n_samples, n_copies, -1)
         maxima = mrf.constant + np.array([draw.value for draw in draws])
         marginals = _shares(mrf, labels)

@@ -228,7 +228,7 @@ def edge_coupling_weights(mrf):
     return weights
 
 
-def starting_rho(rho_init, mrf, learned, *, complete, random_state):
+def starting_rho(rho_init, mrf, request, random_state):
     """First edge probabilities of an estimator, and whether the potentials were made for them.
 
     An array is for the whole field: the field of an incomplete row has other edges.
@@ -236,15 +236,15 @@ def starting_rho(rho_init, mrf, learned, *, complete, random_state):
     if isinstance(rho_init, str):
         names = {"matrix_tree_weighted", "matrix_tree", "sampled"}
         check_choice(rho_init, "rho_init", names, "an array")
-    elif complete:
+    elif request.tasks is not None:
         return check_edge_probabilities(rho_init, mrf.edges, mrf.n_variables), False
     else:
         rho_init = "matrix_tree_weighted"
     if rho_init == "sampled":
         rho = sampled_edge_probabilities(mrf.edges, mrf.n_variables, random_state=random_state)
         return rho, False
-    if rho_init == "matrix_tree_weighted" and learned is not None:
-        return learned.rho, True
+    if rho_init == "matrix_tree_weighted" and request.learned is not None:
+        return request.learned.rho, True
     weights = None if rho_init == "matrix_tree" else edge_coupling_weights(mrf)
     return matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables, weights), False
 

@@ -9,25 +9,26 @@ from sklearn.utils.metaestimators import available_if
 from .._core.budget import part_of_time, time_left
 from .._core.checked_oracle import checked
 from .._core.loop import get_logger
+from .._core.parameters import at_least, auto_or, optional, options
 from .._core.result import Outcome, Status
 from .._core.scores import is_forest
-from .._core.validation import check_choice, check_integer, check_positive, is_auto
+from .._core.validation import check_positive, is_auto
 from .._kernels import lazy
 from ..inference import BestOf, resolve_oracle
 from ..optim.domains import LocalPolytope, MarginalPolytope
-from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import make_layout
 from ._choice import (
     EXACT_SHARE,
     Choice,
     Inference,
+    Request,
     choose,
     exact_inference,
     pairs_of,
     require_allowed,
 )
 from ._estimator import MarginalsEstimator
-from ._frank_wolfe import TRWRun, tighten
+from ._frank_wolfe import BarrierFrankWolfe, TRWRun, tighten
 from ._reduced import soften
 from ._spanning_trees import starting_rho, tree_gap
 
@@ -238,19 +239,26 @@ class TRWMarginals(MarginalsEstimator):
 
     _defaults = MarginalsEstimator._defaults | {"solver": BarrierFrankWolfe}
 
+    parameters = {
+        "polytope": options("marginal", "local"),
+        "n_rho_iter": auto_or(at_least(1)),
+        "tol": check_positive,
+        "max_oracle_calls": optional(at_least(1)),
+    }
+
     @property
-    def _sums_forests(self):
+    def sums_forests(self):
         return is_auto(self.oracle) and self.polytope != "local"
 
-    def _infer(self, mrf, learned=None, tasks=None, known=None):
-        settings, tol, local_search, budget = self._settings(
-            many_rho=learned is None and tasks is not None
-        )
+    def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
+        mrf, (learned, tasks, known) = field, request
+        settings, local_search = self._settings()
+        n_rho_iter = self.n_rho_iter
+        if is_auto(n_rho_iter):
+            n_rho_iter = RHO_ITERATIONS if learned is None and tasks is not None else 1
         choice = self._choose(mrf)
-        rho, is_known = starting_rho(
-            self.rho_init, mrf, learned, complete=tasks is not None, random_state=self.random_state
-        )
-        is_answered = is_known and budget["n_rho_iter"] == 1
+        rho, is_known = starting_rho(self.rho_init, mrf, request, self.random_state)
+        is_answered = is_known and n_rho_iter == 1
         if is_answered and learned.rows is None:
             choice = choose(mrf)
         elif is_answered and not choice.sums:
@@ -274,15 +282,18 @@ class TRWMarginals(MarginalsEstimator):
         polytope = LocalPolytope(mrf.n_states, mrf.edges)
         if oracle is not None:
             polytope = MarginalPolytope(mrf.n_states, mrf.edges, oracle)
-        run = TRWRun(mrf, theta, polytope, settings, tol=tol, local_search=local_search)
+        run = TRWRun(mrf, theta, polytope, settings, tol=self.tol, local_search=local_search)
         if is_known:
             run.upper = 0.0  # this rho's bound is known: the potentials were made from it
         # Fields of incomplete rows, which come without tasks, have other variables.
         if self.warm_start and tasks is not None and self._fits(mrf):
             run.resume(self.vertices_, self.weights_, self.delta_)
-        if tasks is not None:
-            budget |= tasks.hooks(lambda: {"n_oracle_calls_": run.n_calls})
-        rho, rho_gap, status = tighten(run, rho, **budget)
+        budget = request.loop_options(self, lambda: {"n_oracle_calls_": run.n_calls})
+        del budget["tol"]
+        max_calls = math.inf if self.max_oracle_calls is None else self.max_oracle_calls
+        rho, rho_gap, status = tighten(
+            run, rho, n_rho_iter=n_rho_iter, max_calls=max_calls, **budget
+        )
         answer = self._answer_of(run, rho, rho_gap, status, notes, known is not None)
         return self._told("frank_wolfe", choice.reason, answer)
 
@@ -357,34 +368,15 @@ class TRWMarginals(MarginalsEstimator):
 
     # ---- parameters ----------------------------------------------------------------------------
 
-    def _settings(self, many_rho):
-        """Checked settings, tol, whether to search locally, and the budget."""
-        check_choice(self.polytope, "polytope", {"marginal", "local"})
+    def _settings(self):
+        """Checked settings, and whether to search locally."""
         solver = self._part("solver")
         solver._check()
-        by_itself = is_auto(self.oracle)
-        local_search = solver.local_search == "icm"
         if is_auto(solver.local_search):
-            local_search = by_itself and self.polytope == "marginal"
-        elif local_search and self.polytope == "local":
+            return solver, is_auto(self.oracle) and self.polytope == "marginal"
+        if solver.local_search == "icm" and self.polytope == "local":
             raise ValueError("local_search finds labellings: it needs polytope='marginal'")
-        n_rho_iter = self.n_rho_iter
-        if is_auto(n_rho_iter):
-            n_rho_iter = RHO_ITERATIONS if many_rho else 1
-        calls = self.max_oracle_calls
-        return (
-            solver,
-            check_positive(self.tol, "tol"),
-            local_search,
-            {
-                "n_rho_iter": check_integer(n_rho_iter, "n_rho_iter", 1),
-                "max_iter": check_integer(self.max_iter, "max_iter", 1),
-                "max_calls": (
-                    math.inf if calls is None else check_integer(calls, "max_oracle_calls", 1)
-                ),
-                "verbose": self.verbose,
-            },
-        )
+        return solver, solver.local_search == "icm"
 
     def _fits(self, mrf):
         """Whether the mixture of the previous fit is one of labellings of this random field."""

@@ -17,7 +17,7 @@ from ._models import (
     TreePoseModel,
 )
 from ._path import StructuredPath
-from ._prox_linear._score_model import ScoreModel
+from ._prox_linear._scores import ScoreModel
 from ._prox_linear_svm import ProxLinearStructuredSVM
 from ._solvers import (
     SVRG,

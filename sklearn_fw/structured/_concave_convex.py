@@ -4,7 +4,7 @@ import numpy as np
 
 from .._core.loop import IterativeMethod, drive
 from .._kernels import lazy
-from ._blocks._other_truths import per_node, retarget, true_scores, truth_of
+from ._problems._part_sets import per_node, retarget, true_scores, truth_of
 from ._solvers import begin
 from ._solvers._base import Solution
 
@@ -23,7 +23,7 @@ class ConcaveConvex(IterativeMethod):
     ----------
     solver : Solver
         What solves convex problems.
-    blocks : PartBlocks
+    blocks : PartProblem
         The training set, with the states of the start as its truth.
     impute : callable or None
         ``impute(w)`` gives the best states of all nodes under their labels, and the scores of all

@@ -5,7 +5,7 @@ import numpy as np
 from .._core.validation import check_array_of_numbers, check_positive, is_auto
 from .._core.warnings import warn
 from ._models._pairwise import has_parts
-from ._models._units import Units
+from ._models._rows import Units
 
 # Root mean square norm of the features of a node beside which tables and constants are learnt as
 # well, a factor by which it may be missed, and one by which one of them is hardly learnt.

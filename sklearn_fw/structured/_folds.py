@@ -6,11 +6,10 @@ import numpy as np
 
 from .._core.packed import length_of, take
 from .._kernels import lazy
-from ._blocks._checked_model import CheckedModel
-from ._blocks._pieces import can_be_cut, cells, regrouped
-from ._blocks._sizes import is_costly
-from ._blocks._sizes import n_costly as n_costly_of
 from ._models._pairwise import has_parts
+from ._problems._checked_model import CheckedModel
+from ._problems._part_sets import can_be_cut, cells, is_costly, regrouped
+from ._problems._part_sets import n_costly as n_costly_of
 
 blocks_kernels = lazy("structured.blocks")
 

@@ -12,9 +12,9 @@ from .._core.validation import check_random_state, is_auto
 from ._choice_of_c import most_passes, natural_C
 from ._hidden_starts import start_states
 from ._missing_labels import with_label, with_masks
+from ._models._base import TABULAR, kind_of
 from ._models._hidden_states import HiddenStates
 from ._models._pairwise import has_parts
-from ._predictions import is_tabular
 from ._svm import StructuredSVM
 
 MOST_PROBLEMS = 50
@@ -255,7 +255,7 @@ class LatentStructuredSVM(StructuredSVM):
         return HiddenStates(model, self.n_states_per_label)
 
     def _training_set(self, X, y, sample_weight):
-        is_table = is_tabular(self._find_model(X, y))
+        is_table = kind_of(self._find_model(X, y)) in TABULAR
         y = with_masks(y, self.missing_label, is_table)
         X, y, weight = super()._training_set(X, y, with_label(y, sample_weight, is_table))
         self.state_labels_ = self.model_.state_labels()
@@ -287,7 +287,7 @@ class LatentStructuredSVM(StructuredSVM):
 
         def impute(w):
             w = self._as_given(w)["coef_"]  # of rows as given
-            return model.impute(rows, allowed, w, self._own_oracle())
+            return model.impute(rows, allowed, w, self.oracle_)
 
         for start in range(n_starts):
             states = self._start(rows, codes, allowed, warm, rng)
@@ -355,7 +355,7 @@ class LatentStructuredSVM(StructuredSVM):
         if y is not None:
             codes = model._encode(self._with_masks(y), rows.node_start)
         allowed = model.allowed(codes, rows.kind)
-        states, _ = model.impute(rows, allowed, self.coef_, self._own_oracle())
+        states, _ = model.impute(rows, allowed, self.coef_, self.oracle_)
         return model.in_container(states, rows.node_start, X)
 
     def loss(self, X, y):
@@ -365,10 +365,10 @@ class LatentStructuredSVM(StructuredSVM):
     def score(self, X, y, sample_weight=None):
         check_is_fitted(self)
         y = self._with_masks(y)
-        return super().score(X, y, with_label(y, sample_weight, is_tabular(self.model_)))
+        return super().score(X, y, with_label(y, sample_weight, kind_of(self.model_) in TABULAR))
 
     def _with_masks(self, y):
-        return with_masks(y, self.missing_label, is_tabular(self.model_))
+        return with_masks(y, self.missing_label, kind_of(self.model_) in TABULAR)
 
     @property
     def n_best(self):

@@ -9,23 +9,19 @@ from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive
-from .._core.parameters import at_least, auto_or
+from .._core.parameters import auto_or
 from .._core.result import Status
 from .._core.validation import (
-    check_not_negative,
     check_positive,
     check_random_state,
-    check_strength,
     is_auto,
 )
 from .._core.warnings import warn
 from ._advice import warn_of_oracle
 from ._items import length_of, weighted_samples
-from ._predictions import Predictions
+from ._predictor import StructuredPredictor
 from ._prox_linear._outputs import outputs_for
-from ._prox_linear._score_answers import ScoreAnswers
-from ._prox_linear._score_model import CheckedScores
-from ._prox_linear._torch_scores import TorchScores, as_score_model
+from ._prox_linear._scores import CheckedScores, TorchScores, as_score_model
 from ._solvers import resolve_solver
 
 LOOSEST = 0.1  # share of the objective: a larger gap is never called convergence
@@ -33,7 +29,7 @@ TOL, MAX_ITER, USUAL_C = 0.05, 30, 0.1  # what "auto" stands for
 LARGEST_LAM = 0.05  # of few samples: beyond it networks are drawn to zero
 
 
-class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, Estimator):
+class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     """Structured SVM whose scores are any smooth function of the weights, such as a network.
 
     With scores ``s(x, y; w)``, ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by
@@ -196,12 +192,7 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, E
 
     surrogate = "hinge"  # what its models are made of
 
-    parameters = {
-        "C": auto_or(check_strength),
-        "eta": auto_or(check_positive),
-        "max_iter": auto_or(at_least(1)),
-        "tol": auto_or(check_not_negative),
-    }
+    parameters = {"eta": auto_or(check_positive)}
 
     def __init__(
         self,
@@ -283,7 +274,7 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, E
 
     def _blocks(self, X, y, weight, start, rng):
         """Resolve score model, oracle and solver, and check the data: the samples, and a start."""
-        from ._prox_linear._score_blocks import ScoreBlocks
+        from ._prox_linear._problem import LinearizedProblem
 
         self.solver_ = resolve_solver(self.solver)
         if not self.solver_.certified:
@@ -315,7 +306,7 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, E
         if is_auto(self.solver):
             # Outputs of many samples together are seldom met again.
             self.solver_ = resolve_solver("bcfw" if len(groups) < len(X) else "cached")
-        return ScoreBlocks(scores, groups, self._outputs, weight / weight.sum(), len(w)), w
+        return LinearizedProblem(scores, groups, self._outputs, weight / weight.sum(), len(w)), w
 
     def _snapshot(self, run):
         """Fitted attributes in the middle of a fit, for callbacks."""
@@ -354,10 +345,27 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, E
             ConvergenceWarning,
         )
 
-    # ---- answers ---------------------------------------------------------------------------------
+    # ---- predictions -----------------------------------------------------------------------------
+
+    def _check_X(self, X):
+        check_is_fitted(self)
+        length_of(X, "X")  # refuses what is no list
+        return X
+
+    def _scores_of(self, X):
+        """Flat scores of each input with their layout."""
+        scores = CheckedScores(self.model_)
+        for i, x in enumerate(X):
+            try:
+                flat, layout = scores.value(i, x, self.coef_)
+            except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+                raise ValueError(
+                    f"X[{i}] does not fit the score model {scores.name}: {error}"
+                ) from error
+            self._outputs.check(layout, i)
+            yield flat, layout
 
     def _predict(self, X):
-        check_is_fitted(self)
         outputs, best = [], np.empty(length_of(X, "X"))
         for i, (flat, layout) in enumerate(self._scores_of(X)):
             output, _ = self._outputs.best(flat, layout)
@@ -365,16 +373,44 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, E
             outputs.append(output)
         return self._outputs.collect(outputs), best
 
-    def loss(self, X, y):
-        predicted = self.predict(X)
-        if len(predicted) != length_of(y, "y"):
-            raise ValueError(
-                f"X and y must have the same length, got {len(predicted)} and {length_of(y, 'y')}"
-            )
+    def _losses(self, X, y, predicted):
         return self._outputs.losses(y, predicted)
 
+    def _can(self, ability):
+        return self._outputs.can(ability)
+
+    def _top_k(self, X, k):
+        found = [self._outputs.k_best(flat, layout, k) for flat, layout in self._scores_of(X)]
+        return [outputs for outputs, _ in found], [scores for _, scores in found]
+
+    def _marginals(self, X):
+        marginals = np.empty(length_of(X, "X"), dtype=object)
+        for i, (flat, layout) in enumerate(self._scores_of(X)):
+            marginals[i] = self._outputs.marginals(flat, layout, self.temperature_)
+        return marginals
+
+    def _held_out(self, X, y, sample_weight):
+        outputs, scores = self._outputs, list(self._scores_of(X))
+        truths = outputs.states_of(y, [layout for _, layout in scores])
+        known = [np.flatnonzero(truth >= 0) for truth in truths]
+        weight = np.repeat(sample_weight, [len(rows) for rows in known])
+
+        def chances(temperature):
+            pairs = []
+            for (flat, layout), rows, truth in zip(scores, known, truths):
+                p = np.atleast_2d(outputs.marginals(flat, layout, temperature))[rows]
+                t = truth[rows]
+                pairs.append((p[np.arange(len(t)), t], p.argmax(axis=1) == t))
+            return tuple(map(np.concatenate, zip(*pairs, strict=True)))
+
+        spreads = [
+            np.ptp(np.atleast_2d(layout.split(flat)[0]), axis=1)[rows]
+            for (flat, layout), rows in zip(scores, known)
+        ]
+        return chances, np.concatenate(spreads), weight
+
     def __sklearn_tags__(self):
-        tags = super(Predictions, self).__sklearn_tags__()  # which looks for a model
+        tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.two_d_array = tags.target_tags.single_output = False
         return tags

@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from .._core.checked_oracle import checked
 from .._core.loop import drive
-from .._core.validation import check_data, check_integer
+from .._core.validation import check_integer
 from ._choice_of_c import most_passes
 from ._items import weighted_samples
-from ._models import ChainModel, MulticlassModel, MultilabelModel
-from ._models._pairwise import has_parts
+from ._models._base import TABULAR, kind_of
+from ._models._black_box import view_of
 from ._solvers import BlockFrankWolfe, Perceptron, begin, suitable_solver, with_bounds_of
 from ._surrogates import resolve_surrogate
 
@@ -31,8 +30,7 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
     max_iter = check_integer(max_iter, "max_iter", 1)
     solver = _solver_for(svm, blocks)
     method = begin(solver, blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
-    w = svm._dense_coef()
-    w = model._weights_in_units(w) if has_parts(model) else w
+    w = view_of(model)._weights_in_units(svm._dense_coef())
     loss = blocks.mean_loss(w)
     if not blocks.certified:
         return np.inf
@@ -45,21 +43,12 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
 
 def _blocks_of(svm, model, X, y, sample_weight):
     """The problem of other data with the fitted model, and the sum of their weights."""
-    if isinstance(svm.model_, MulticlassModel | MultilabelModel):
-        X, y = check_data(
-            svm, X, y, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32],
-            multi_output=isinstance(svm.model_, MultilabelModel),
-        )  # fmt: skip
-    X, y, weight = weighted_samples(X, y, sample_weight, isinstance(svm.model_, ChainModel))
+    kind = kind_of(model)
+    if kind in TABULAR:
+        X, y = svm._check_table(X, y, reset=False)
+    X, y, weight = weighted_samples(X, y, sample_weight, kind == "sequences")
     total = weight.sum()
-    if has_parts(svm.model_):
-        from ._blocks._relaxed import part_blocks
-
-        parts = model._build_parts(X, y, weight / total)
-        return part_blocks(parts, checked(svm.oracle_), svm.n_jobs), total
-    from ._blocks._black_box import BlackBoxBlocks
-
-    return BlackBoxBlocks(svm.model_, X, y, weight / total, svm.n_jobs, svm.oracle_), total
+    return view_of(model)._problem(X, y, weight / total, svm.oracle_, svm.n_jobs)[0], total
 
 
 def _radius_of(svm):

@@ -3,44 +3,38 @@
 from functools import partial
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from .._core.checked_oracle import checked
 from .._core.estimator import Estimator
 from .._core.loop import drive
-from .._core.parameters import at_least, auto_or, options
 from .._core.result import Status
 from .._core.validation import (
     check_data,
     check_integer,
-    check_not_negative,
     check_positive,
     check_random_state,
-    check_strength,
     is_auto,
 )
 from .._core.warnings import warn
 from .._kernels import lazy
-from ..inference import resolve_oracle
-from ..inference._oracles._natural import quick_oracle
 from ._advice import warn_of_budget, warn_of_oracle
-from ._answers import Answers
 from ._choice_of_c import cautious_C, choose_C, most_passes
 from ._feature_scales import units_of, warn_of_scale
 from ._items import weighted_samples
-from ._models import ChainModel, MulticlassModel, MultilabelModel
-from ._models._hidden_states import labelled
-from ._models._pairwise import has_parts
+from ._models._base import TABULAR, kind_of
+from ._models._black_box import view_of
 from ._models._resolve import resolve_model
-from ._models._scored import is_scored
-from ._models._units import PLAIN
-from ._named_parts import NamedParts
+from ._models._rows import PLAIN
 from ._path import kind_of_path, structured_path
-from ._predictions import Predictions, is_tabular
+from ._predictor import StructuredPredictor, tag_as_classifier
 from ._solvers import Perceptron, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
-from ._surrogates import SURROGATES, check_trains, resolve_surrogate
+from ._suboptimality import suboptimality
+from ._surrogates import check_trains, resolve_surrogate
 
 block_rules = lazy("structured.block_rules")
 
@@ -48,7 +42,7 @@ block_rules = lazy("structured.block_rules")
 LOOSEST = 0.1
 
 
-class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Estimator):
+class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     """Support vector machine for structured outputs, trained to a certified duality gap.
 
     Minimises, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
@@ -247,12 +241,6 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
     True
     """
 
-    parameters = {
-        "C": auto_or(check_strength),
-        "max_iter": auto_or(at_least(1)),
-        "surrogate": options(*SURROGATES),
-        "tol": auto_or(check_not_negative),
-    }
     _iterations = "passes", "made"
 
     def __init__(
@@ -345,11 +333,15 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
     def _find_model(self, X, y):
         return resolve_model(self.model, X, y, self.task_loss)
 
-    def _check_table(self, X, y):
+    def _check_table(self, X, y, reset=True):
         return check_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
-            multi_output=isinstance(labelled(self.model_), MultilabelModel),
+            self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32],
+            multi_output=kind_of(self.model_) == "multilabel",
         )  # fmt: skip
+
+    @property
+    def _view(self):
+        return view_of(self.model_)
 
     def _training_set(self, X, y, sample_weight):
         """Resolve model and solver, and check the data: samples and weights as the model is fit."""
@@ -357,12 +349,11 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
         if not is_auto(self.solver):
             check_trains(self.solver_, resolve_surrogate(self.surrogate))
         self.model_ = self._find_model(X, y)
-        if is_tabular(self.model_):
+        kind = kind_of(self.model_)
+        if kind in TABULAR:
             X, y = self._check_table(X, y)
-        sequences = isinstance(labelled(self.model_), ChainModel)
-        X, y, weight = weighted_samples(X, y, sample_weight, sequences)
-        if has_parts(self.model_):
-            X, y = self.model_._stacked(X, y)
+        X, y, weight = weighted_samples(X, y, sample_weight, kind == "sequences")
+        X, y = self._view._stacked(X, y)
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
         for name in ("classes_", "n_features_in_", "task_loss_"):
             if hasattr(self.model_, name):
@@ -397,19 +388,17 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
 
     def _model_in(self, units):
         """The model whose weights count in some units of features."""
-        return self.model_._in_units(units) if has_parts(self.model_) else self.model_
+        return self._view._in_units(units)
 
     def _as_given(self, w):
         """Weights of the fit for features as given, and the model of those."""
-        if has_parts(self.model_):
-            w = self.model_._weights_as_given(w)
-        return {"coef_": w, "model_": self._model_in(PLAIN)}
+        return {"coef_": self._view._weights_as_given(w), "model_": self._model_in(PLAIN)}
 
     def _resolve_tol(self):
         if not is_auto(self.tol):
             return float(self.tol)
         smooth = resolve_surrogate(self.surrogate).smooth
-        return 0.01 if smooth or isinstance(labelled(self.model_), MulticlassModel) else LOOSEST
+        return 0.01 if smooth or kind_of(self.model_) == "multiclass" else LOOSEST
 
     def _most_passes(self, blocks):
         if is_auto(self.max_iter):
@@ -421,42 +410,16 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
             return self.C_  # that of the fit to go on from
         if isinstance(self.solver_, Perceptron) or has_radius(self.solver_):
             return cautious_C(self.model_, blocks)
-        asked, make_blocks = self.oracle_, self._blocks_of
-        if has_parts(self.model_):
-            quick = quick_oracle(asked, self.model_.n_states_) if is_auto(self.oracle) else asked
-            blocks = blocks if quick is asked else blocks.like(blocks._parts, quick)
-            asked = self._own_oracle() if quick is asked else quick
-            make_blocks = partial(_like, blocks, self.model_)
-        return choose_C(self.model_, make_blocks, asked, blocks, X, y, weight, self.random_state)
+        blocks = blocks.quick() if is_auto(self.oracle) else blocks
+        make_blocks = partial(blocks.of_samples, self.model_)
+        return choose_C(
+            self.model_, make_blocks, blocks.oracle, blocks, X, y, weight, self.random_state
+        )
 
     def _blocks_of(self, X, y, weight):
-        blocks = self._blocks_of_model(X, y, weight)
+        blocks, self.oracle_ = self._view._problem(X, y, weight, self.oracle, self.n_jobs)
         blocks.surrogate = resolve_surrogate(self.surrogate)
         return blocks
-
-    def _blocks_of_model(self, X, y, weight):
-        if has_parts(self.model_):
-            from ._blocks._parts import COMPILED
-            from ._blocks._relaxed import part_blocks
-
-            oracle = resolve_oracle(self.oracle, default=self.model_.default_oracle())
-            parts = self.model_._build_parts(X, y, weight)
-            blocks = part_blocks(parts, checked(oracle), self.n_jobs)
-            self.oracle_ = oracle
-            self._compiled = type(oracle) in COMPILED
-            return blocks
-        from ._blocks._black_box import BlackBoxBlocks
-
-        if is_scored(self.model_):
-            self.oracle_ = resolve_oracle(self.oracle, default=self.model_.default_oracle())
-        elif is_auto(self.oracle):
-            self.oracle_ = None
-        else:
-            raise TypeError(
-                f"oracle={self.oracle!r} needs a model with scores; "
-                f"{type(self.model_).__name__} brings its own inference: leave oracle='auto'"
-            )
-        return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs, self.oracle_)
 
     def _path_class(self):
         """What a path is here."""
@@ -474,12 +437,9 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
         """Fitted attributes in the middle of a fit, for callbacks."""
         return {name: value for name, value in vars(self).items() if name.endswith("_")} | {
             **self._as_given(method.weights().copy()),
-            "_compiled": getattr(self, "_compiled", False),
         }
 
     def _store(self, method, blocks, outcome):
-        from ._blocks._base import COUNTED
-
         solution, counts = method.solution(), blocks.counts
         certified, status = self.solver_.certified and blocks.certified, outcome.status
         if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
@@ -490,7 +450,13 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
         self.dual_objective_, self.block_gaps_ = solution.dual, solution.block_gaps
         self.dual_coef_ = blocks.dual_coef()
         self.n_oracle_calls_ = int(counts[block_rules.CALLS])
-        self.step_counts_ = {name: int(counts[place]) for name, place in COUNTED.items()}
+        self.step_counts_ = {
+            "fw": int(counts[block_rules.STEPS + block_rules.FW]),
+            "pairwise": int(counts[block_rules.STEPS + block_rules.PAIRWISE]),
+            "away": int(counts[block_rules.STEPS + block_rules.AWAY]),
+            "drop": int(counts[block_rules.DROPS]),
+            "exact": int(counts[block_rules.EXACT_STEPS]),
+        }
         hits = int(counts[block_rules.HITS])
         self.cache_stats_ = {
             "hits": hits,
@@ -521,7 +487,188 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Esti
             state = state | {"dual_coef_": [dict(a) for a in pairs]}
         super().__setstate__(state)
 
+    # ---- predictions -----------------------------------------------------------------------------
 
-def _like(blocks, model, X, y, weight):
-    """Blocks of other samples, whose oracle is that of these."""
-    return blocks.like(model._build_parts(X, y, weight))
+    def _offers(self, method):
+        model = getattr(self, "model_", self.model)
+        if method == "decision_function":
+            if kind_of(model) == "multiclass":
+                return True
+            raise AttributeError(f"{method} exists for multiclass models only; see score_samples")
+        if isinstance(model, str) or view_of(model)._offers(method):  # names: known after fit
+            return True
+        raise AttributeError(
+            f"{method} needs a model with part scores, which {type(model).__name__} lacks"
+        )
+
+    def _check_X(self, X):
+        if not hasattr(self, "coef_"):  # the check of scikit-learn costs more than a sentence
+            check_is_fitted(self)
+        if kind_of(self.model_) in TABULAR:
+            X = check_data(
+                self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+            )
+        return X
+
+    def _predict(self, X):
+        return self._view._predict(X, self.coef_, self.oracle_)
+
+    def _losses(self, X, y, predicted):
+        return self._view._losses(y, predicted, X=X)
+
+    def _can(self, ability):
+        return self._view._can(ability, self.oracle_)
+
+    def _top_k(self, X, k):
+        return self._view._top_k(X, self.coef_, self.oracle_, k)
+
+    def _marginals(self, X):
+        return self._view._marginals(X, self.coef_, self.oracle_, self._temperature)
+
+    def _held_out(self, X, y, sample_weight):
+        return self._view._held_out(X, y, self.coef_, self.oracle_, sample_weight)
+
+    @available_if(lambda svm: svm._offers("decision_function"))
+    def decision_function(self, X):
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            One column per class; for two classes the score of the second minus the first.
+        """
+        X = self._check_X(X)
+        scores = self.model_.decision_function(X, self.coef_)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    @available_if(lambda svm: svm._offers("predict_relaxed"))
+    def predict_relaxed(self, X):
+        """States of nodes by the linear relaxation, fractions included.
+
+        Choose it to see where the relaxation leaves open what `predict` has to decide: rows with a
+        single one are settled, others are shares of states that no labelling has.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+
+        Returns
+        -------
+        marginals : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels, 2)
+            Shares of the states of each node, summing to one, in the order of ``classes_``; for
+            sequences and graphs an object array of arrays of shape (n_nodes, n_classes).
+        """
+        X = self._check_X(X)
+        self._need("predict_relaxed", "vertex")
+        return self._view._relaxed(X, self.coef_, self.oracle_)
+
+    # ---- other data --------------------------------------------------------------------------
+
+    def duality_gap(self, X, y, sample_weight=None, *, max_iter=None):
+        """Bound on how far ``coef_`` is from the optimum of the problem that some data pose.
+
+        The problem is the one that `fit` solves with ``C = C_`` (or with the radius of the solver)
+        and the fitted model. On the training data it is that of ``dual_gap_``. On others it says
+        whether a fit on them would pay: how much smaller its objective could be at most.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+        y : array-like, list, object array or Packed of n_samples outputs
+            True outputs, of classes seen in fit.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses; samples of weight zero are left out.
+        max_iter : int or None, default=None
+            Largest number of passes over the data; any number gives a bound, more passes a smaller
+            one. None is what ``max_iter="auto"`` means in `fit`.
+
+        Returns
+        -------
+        gap : float
+            Value of the objective at ``coef_`` less the best lower bound on its minimum that was
+            found; inf where an oracle that is not exact gives no bounds.
+
+        Notes
+        -----
+        The weights alone tell nothing of the minimum: dual variables of these data must be found,
+        by passes of block-coordinate Frank-Wolfe (the solver itself, if it has a radius). They end
+        when a tenth of the gap at most is owed to them, so that the true distance is at least nine
+        tenths of what is returned, or with ``max_iter``. Costs n_samples oracle calls, and one or
+        two times as many per pass. On the training data ``dual_gap_`` is known without any.
+        """
+        check_is_fitted(self)
+        return suboptimality(self, X, y, sample_weight, max_iter)
+
+    # ---- sparse weights ----------------------------------------------------------------------
+
+    def sparsify(self):
+        """Keep ``coef_`` as a sparse row.
+
+        Predictions stay the same. Choose it before a model with many features is stored or sent:
+        weights of features and labels that never met in training are zero.
+
+        Returns
+        -------
+        self : StructuredSVM
+            The estimator.
+
+        See Also
+        --------
+        densify : The way back.
+
+        Notes
+        -----
+        A weight that is not zero takes 12 bytes in place of 8, so memory is saved when two thirds
+        of them are zero, at least ``(coef_ == 0).sum() / coef_.size``. Prediction makes only those
+        weights dense that an input uses. `fit` makes dense weights anew.
+        """
+        check_is_fitted(self)
+        if not sp.issparse(self.coef_):
+            self.coef_ = sp.csr_array(self.coef_.reshape(1, -1))
+        return self
+
+    def densify(self):
+        """Keep ``coef_`` as an array, as after `fit`.
+
+        Returns
+        -------
+        self : StructuredSVM
+            The estimator.
+        """
+        check_is_fitted(self)
+        self.coef_ = self._dense_coef()
+        return self
+
+    def _dense_coef(self):
+        return self.coef_.toarray().ravel() if sp.issparse(self.coef_) else self.coef_
+
+    def feature_weights(self):
+        """The weights by name.
+
+        Returns
+        -------
+        weights : dict of str to ndarray
+            For chains "features", "start", "end" and "transitions"; see ``unpack`` of the model.
+        """
+        check_is_fitted(self)
+        if not hasattr(self.model_, "unpack"):
+            raise AttributeError(f"{type(self.model_).__name__} has no method unpack: see coef_")
+        return self.model_.unpack(self._dense_coef())
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = tags.input_tags.sparse = True
+        kind = kind_of(getattr(self, "model_", self.model))
+        if kind in TABULAR:
+            tag_as_classifier(tags, multi_label=kind == "multilabel")
+        else:
+            # Never a classifier for scikit-learn: it would stratify by whole sequences.
+            tags.input_tags.two_d_array = tags.target_tags.single_output = False
+        return tags

@@ -2,12 +2,10 @@
 
 from .._core.costs import NodeCosts, Truth
 from ._base import FunctionLoss, TaskLoss
-from ._edit import EditLoss
-from ._links import LinkLoss
 from ._nodes import BlockLoss, HammingLoss, MatrixLoss, OverlapLoss, ZeroOneLoss
-from ._places import BoxLoss, DistanceLoss
+from ._places import BoxLoss, DistanceLoss, LinkLoss
 from ._resolve import resolve_task_loss
-from ._sequences import BleuLoss, PhraseLoss
+from ._sequences import BleuLoss, EditLoss, PhraseLoss
 
 __all__ = [
     "BleuLoss",

@@ -14,8 +14,7 @@ from .._core.validation import (
     check_not_negative,
     is_named,
 )
-from ._base import TaskLoss
-from ._read import as_samples, read_labels, read_mistakes
+from ._base import TaskLoss, as_samples, read_labels, read_mistakes
 
 
 class _SumOverNodes(TaskLoss):

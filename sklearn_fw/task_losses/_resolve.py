@@ -5,11 +5,9 @@ from sklearn.base import clone
 
 from .._core.validation import check_list
 from ._base import FunctionLoss, TaskLoss
-from ._edit import EditLoss
-from ._links import LinkLoss
 from ._nodes import HammingLoss, MatrixLoss, ZeroOneLoss
-from ._places import DistanceLoss
-from ._sequences import BleuLoss, PhraseLoss
+from ._places import DistanceLoss, LinkLoss
+from ._sequences import BleuLoss, EditLoss, PhraseLoss
 
 MAKERS = {
     "bleu": BleuLoss,

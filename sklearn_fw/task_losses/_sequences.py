@@ -1,16 +1,134 @@
-"""Losses of sequences by what they share with the truth: n-grams, or phrases."""
+"""Losses of sequences: edits, n-grams or phrases that differ from the truth."""
 
 import numpy as np
 
 from .._core.packed import padded
-from .._core.validation import check_integer
+from .._core.validation import check_flag, check_integer, is_missing
 from .._kernels import lazy
-from ._base import TaskLoss
-from ._edit import tokens_of
-from ._phrases import NO_TAG, phrases, split_tag
-from ._read import as_list
+from ._base import TaskLoss, as_list
 
+edit_distance = lazy("graphs.edit_distance")
 ngrams = lazy("graphs.ngrams")
+
+PREFIXES = ("O", "B", "I", "E", "S")
+NO_TAG = "is neither 'O' nor starts with 'B-', 'I-', 'E-' or 'S-' (or 'L-', 'U-')"
+
+
+def split_tag(tag):
+    """Prefix (one of O, B, I, E, S) and type of a tag; None for another text."""
+    prefix, _, kind = tag.partition("-")
+    prefix = {"L": "E", "U": "S"}.get(prefix, prefix)
+    if prefix not in PREFIXES:
+        return None
+    return prefix, kind if prefix != "O" else ""
+
+
+def phrases(codes, sample, prefixes, type_of):
+    """Tokens at which phrases start, and the token after the end of each."""
+    if not len(codes):
+        return np.empty(0, np.intp), np.empty(0, np.intp)
+    # Flags of the few distinct tags first, then of the many tokens.
+    inside, opens = (prefixes != "O")[codes], np.isin(prefixes, ["B", "S"])[codes]
+    closes, kind = np.isin(prefixes, ["O", "E", "S"])[codes], type_of[codes]
+    new_sample = np.concatenate([[True], sample[1:] != sample[:-1]])
+    new_type = np.concatenate([[True], kind[1:] != kind[:-1]])
+    starts = inside & (opens | new_sample | new_type | np.concatenate([[True], closes[:-1]]))
+    # A phrase runs to the next token that starts one or is outside, or to a new sample.
+    bounds = np.append(np.flatnonzero(starts | ~inside | new_sample), len(codes))
+    first = np.flatnonzero(starts)
+    return first, bounds[np.searchsorted(bounds, first, side="right")]
+
+
+class EditLoss(TaskLoss):
+    """Edit distance: the fewest tokens to insert, delete or replace, per token of the truth.
+
+    Choose it where outputs are texts or lists whose length is not known: a token that is missing
+    costs one, and not also all that come after it.
+
+    Parameters
+    ----------
+    normalize : bool, default=True
+        Divide by the length of the truth (by 1 if it is empty). The loss is above 1 where the
+        output is much longer than that.
+
+    See Also
+    --------
+    BleuLoss : N-grams that the truth does not have, for texts in words.
+    HammingLoss : Labels compared place by place.
+    sklearn_fw.seq2seq.SeaRNNTransducer : Trains with it.
+
+    Notes
+    -----
+    Outputs are texts, of characters, or lists of tokens, which are text, numbers or tuples. It is
+    known by its value alone, so models that train by costs of nodes do not take it. The time is
+    the product of the lengths [1]_.
+
+    References
+    ----------
+    .. [1] R. A. Wagner, M. J. Fischer, "The string-to-string correction problem", Journal of the
+       ACM 21(1), 1974.
+
+    Examples
+    --------
+    >>> from sklearn_fw.task_losses import EditLoss
+    >>> EditLoss(normalize=False).value("kitten", "sitting")
+    3.0
+    >>> EditLoss().value(["to", "be", "or", "not"], ["to", "or", "not"])
+    0.25
+    """
+
+    def __init__(self, normalize=True):
+        self.normalize = normalize
+
+    def value(self, y_true, y_pred):
+        """Cost of one output.
+
+        Parameters
+        ----------
+        y_true : str, list or ndarray of shape (n_tokens,)
+            True tokens.
+        y_pred : str, list or ndarray of shape (n_predicted,)
+            Predicted tokens.
+
+        Returns
+        -------
+        value : float
+            The cost, not negative.
+        """
+        normalize = check_flag(self.normalize, "normalize")
+        code = {}
+        true, made = (
+            np.array([code.setdefault(token, len(code)) for token in tokens], dtype=np.int64)
+            for tokens in (tokens_of(y_true, "y_true"), tokens_of(y_pred, "y_pred"))
+        )
+        distance = edit_distance.edit_distance(made, true, np.empty(len(true) + 1, np.int64))
+        return distance / max(len(true), 1) if normalize else float(distance)
+
+
+def tokens_of(y, name):
+    """Tokens of a text, a list or a vector, as Python's objects that can be compared."""
+    if isinstance(y, str):
+        return list(y)
+    if np.ma.is_masked(y):
+        raise ValueError(f"{name} has masked tokens: leave them out")
+    if isinstance(y, np.ndarray):
+        if y.ndim != 1:
+            raise ValueError(f"{name} must be a vector of tokens, got shape {y.shape}")
+        tokens = y.tolist()
+    elif isinstance(y, list | tuple):
+        tokens = [token.item() if isinstance(token, np.generic) else token for token in y]
+    else:
+        raise TypeError(f"{name} must be a text or a list of tokens, got a {type(y).__name__}")
+    for token in tokens:
+        try:
+            hash(token)
+        except TypeError:
+            raise TypeError(
+                f"{name} holds {token!r:.60}, which is no token: take text, numbers or tuples"
+            ) from None
+        if is_missing(token):
+            raise ValueError(f"{name} holds {token!r}, which is no token")
+    return tokens
 
 
 class SequenceLoss(TaskLoss):

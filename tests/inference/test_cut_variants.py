@@ -6,11 +6,10 @@ import pytest
 from _random_scores import KINDS, grid, ising_grid, random_scores, size_of
 from sklearn_fw._kernels.graphs import message_passing
 from sklearn_fw.inference import Enumeration, GraphCut, PairwiseScores
-from sklearn_fw.inference._oracles import _qpbo
-from sklearn_fw.inference._oracles._adjacency import adjacency, prepare
-from sklearn_fw.inference._oracles._icm import climb
-from sklearn_fw.inference._oracles._plans import PlanCache
-from sklearn_fw.inference._oracles._trws import Relaxation
+from sklearn_fw.inference._oracles import _cuts
+from sklearn_fw.inference._oracles._adjacency import PlanCache, adjacency, prepare
+from sklearn_fw.inference._oracles._local_search import climb
+from sklearn_fw.inference._oracles._messages import Relaxation
 
 N_INSTANCES = 200  # of each kind
 
@@ -23,10 +22,10 @@ def test_compiled_and_plain_forms_agree(rng, monkeypatch):
         tables = rng.choice([1.0, 1e8]) * rng.normal(size=(m, 2, 2))
         tables[::3] = np.eye(2) * 0.1
         scores = PairwiseScores(rng.normal(size=(n, 2)), tables, edges.astype(np.int64))
-        found = _qpbo._finite_form(scores)
+        found = _cuts._finite_form(scores)
         with monkeypatch.context() as patch:
-            patch.setattr(_qpbo, "_finite_form", lambda scores: None)
-            expected = _qpbo.switch_form(scores, "GraphCut")
+            patch.setattr(_cuts, "_finite_form", lambda scores: None)
+            expected = _cuts.switch_form(scores, "GraphCut")
         size = size_of(scores)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14 * size)

@@ -23,8 +23,7 @@ from _random_scores import (
 )
 from _referees import labeling_values
 from sklearn_fw.inference import PairwiseScores
-from sklearn_fw.inference._oracles._graph_cut import GraphCut
-from sklearn_fw.inference._oracles._qpbo import QPBO, fill_arcs, roof_dual, switch_form
+from sklearn_fw.inference._oracles._cuts import QPBO, GraphCut, fill_arcs, roof_dual, switch_form
 
 N_INSTANCES = 200  # of each kind
 

@@ -21,10 +21,8 @@ from _random_scores import (
     size_of,
 )
 from sklearn_fw.inference import PairwiseScores, TreeMaxProduct
-from sklearn_fw.inference._oracles._graph_cut import GraphCut
-from sklearn_fw.inference._oracles._linear_programs import MILP, LPRelaxation
-from sklearn_fw.inference._oracles._local_polytope import Polytope, agreeing
-from sklearn_fw.inference._oracles._qpbo import QPBO
+from sklearn_fw.inference._oracles._cuts import QPBO, GraphCut
+from sklearn_fw.inference._oracles._linear_programs import MILP, LPRelaxation, Polytope, agreeing
 from sklearn_fw.inference._oracles._toulbar2 import Toulbar2
 
 N_INSTANCES = 10  # of each kind and number of states

@@ -33,9 +33,8 @@ from sklearn_fw.inference import (
     PairwiseScores,
     TreeMaxProduct,
 )
-from sklearn_fw.inference._oracles._adjacency import adjacency, prepare
-from sklearn_fw.inference._oracles._plans import PlanCache
-from sklearn_fw.inference._oracles._trws import Relaxation
+from sklearn_fw.inference._oracles._adjacency import PlanCache, adjacency, prepare
+from sklearn_fw.inference._oracles._messages import Relaxation
 
 ORACLES = [
     ICM(),

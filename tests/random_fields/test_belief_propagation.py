@@ -23,6 +23,7 @@ from sklearn_fw.random_fields import (
     trw_objective,
 )
 from sklearn_fw.random_fields._belief_propagation import away_from_zero, make_layout
+from sklearn_fw.random_fields._choice import Request
 from sklearn_fw.random_fields._spanning_trees import check_edge_probabilities
 
 ESTIMATORS = [TRBPMarginals, LoopyBPMarginals]
@@ -373,7 +374,7 @@ def test_budgets(estimator, budget):
 def test_callbacks_see_passes_and_can_stop_them(estimator):
     mrf = PairwiseMRF.from_ising([1.0, 0.3, 0.1], np.ones(3), [(0, 1), (1, 2), (0, 2)])
     tasks = Tasks(2)
-    inference = estimator._infer(mrf, tasks=tasks)
+    inference = estimator.infer(mrf, Request(tasks=tasks))
     assert tasks.seen == [1, 2]
     assert tasks.n_begun == 2
     assert inference.attributes["status_"] == "stopped"

@@ -19,8 +19,8 @@ from sklearn_fw.random_fields import (
     TRBPMarginals,
     TRWMarginals,
 )
+from sklearn_fw.random_fields._map import RegionSearch
 from sklearn_fw.random_fields._reduced import Reduced, allowed_states
-from sklearn_fw.random_fields._regions import RegionSearch
 
 NOTHING = "potentials of -inf forbid every labelling"
 

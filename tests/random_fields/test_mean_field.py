@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from _mrf_referees import brute_force, random_mrf
 from _tasks import Tasks
 from sklearn_fw.random_fields import MeanFieldMarginals, PairwiseMRF
+from sklearn_fw.random_fields._choice import Request
 
 
 def objective(mrf, blocks):
@@ -188,7 +189,7 @@ def test_time_limit_ends_starts(rng):
 def test_callbacks_see_passes_and_can_stop_them(rng):
     tasks = Tasks(3)
     mrf = random_mrf(rng, (3,) * 6, scale=2.0)
-    inference = MeanFieldMarginals(tol=1e-300)._infer(mrf, tasks=tasks)
+    inference = MeanFieldMarginals(tol=1e-300).infer(mrf, Request(tasks=tasks))
     assert tasks.seen == [1, 2, 3]
     assert inference.attributes["n_iter_"] == 3
     assert inference.attributes["status_"] == "stopped"

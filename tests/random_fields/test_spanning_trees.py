@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from sklearn_fw.optim.domains import SpanningTrees, _trees
+from sklearn_fw.optim.domains import SpanningTrees, _matchings
 from sklearn_fw.random_fields import (
     PairwiseMRF,
     _spanning_trees,
@@ -278,7 +278,7 @@ class TestCheck:
 
     @pytest.mark.parametrize("largest", [0, 500])
     def test_equals_all_sets(self, largest, rng, monkeypatch):
-        monkeypatch.setattr(_trees, "EXACT_CHECK_MAX_NODES", largest)
+        monkeypatch.setattr(_matchings, "EXACT_CHECK_MAX_NODES", largest)
         edges, n = np.array([*complete(4), (3, 4), (4, 5), (5, 3), (0, 6), (6, 4)]), 7
         forests = all_forests(edges, n)
         verdicts = []
@@ -302,7 +302,7 @@ class TestCheck:
 
     @pytest.mark.parametrize("largest", [0, 500])
     def test_triangle_that_is_too_full(self, largest, monkeypatch):
-        monkeypatch.setattr(_trees, "EXACT_CHECK_MAX_NODES", largest)
+        monkeypatch.setattr(_matchings, "EXACT_CHECK_MAX_NODES", largest)
         edges = [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 2)]
         with pytest.raises(ValueError, match=r"the 3 variables 0, 1, 2 sum to 2\.4, more than 2"):
             check_edge_probabilities([0.8, 0.8, 0.8, 0.5, 0.5, 0.6], edges, 5)
@@ -314,7 +314,7 @@ class TestCheck:
             ValueError, match=r"the 4 variables 0, 1, 2, 3 sum to 3\.3, more than 3"
         ):
             check_edge_probabilities(rho, edges, 5)
-        monkeypatch.setattr(_trees, "EXACT_CHECK_MAX_NODES", 4)
+        monkeypatch.setattr(_matchings, "EXACT_CHECK_MAX_NODES", 4)
         check_edge_probabilities(rho, edges, 5)
 
     @pytest.mark.parametrize(

@@ -318,7 +318,7 @@ def test_marginals_of_many_samples_come_in_batches(rng, monkeypatch):
     monkeypatch.setattr(_part_scores, "EDGE_NUMBERS", 20)
     for one, other in zip(svm.predict_marginals(X), expected):
         np.testing.assert_array_equal(one, other)
-    by_oracle = svm.model_._predict_marginals(X, svm.coef_, Enumeration())
+    by_oracle = svm.model_._marginals(X, svm.coef_, Enumeration())
     for one, other in zip(by_oracle, expected):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
 

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from sklearn_fw._kernels.structured import block_rules
 from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.inference import resolve_oracle
-from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
-from sklearn_fw.structured._blocks._parts import PartBlocks
 from sklearn_fw.structured._models import ChainModel, EnumeratedModel
+from sklearn_fw.structured._problems._listed import BlackBoxProblem
+from sklearn_fw.structured._problems._parts import PartProblem
 from sklearn_fw.structured._solvers._subgradient import subgradient_visits
 from sklearn_fw.structured._solvers._visits import visit_blocks
 
@@ -83,8 +83,8 @@ def chains(rng):
 
 def both(chains, wrap=FourMethods, oracle=None):
     model, X, y, weight = chains
-    parts = PartBlocks(model._build_parts(X, y, weight), oracle or model.default_oracle())
-    return parts, BlackBoxBlocks(wrap(model), X, y, weight)
+    parts = PartProblem(model._build_parts(X, y, weight), oracle or model.default_oracle())
+    return parts, BlackBoxProblem(wrap(model), X, y, weight)
 
 
 def random_bounds(rng, size):
@@ -298,8 +298,8 @@ def test_warm_start_of_other_kinds(chains, rng):
     black.reset(0.05, capacity=5)
     with pytest.raises(ValueError, match="previous fit that kept them"):
         black.restore(exported)
-    other = BlackBoxBlocks(FourMethods(model), X[::-1], y[::-1], weight)
-    fewer = BlackBoxBlocks(FourMethods(model), X[1:], y[1:], weight[1:] / weight[1:].sum())
+    other = BlackBoxProblem(FourMethods(model), X[::-1], y[::-1], weight)
+    fewer = BlackBoxProblem(FourMethods(model), X[1:], y[1:], weight[1:] / weight[1:].sum())
     parts = both(chains)[0]
     for blocks in (other, fewer, parts):
         blocks.reset(0.05)
@@ -369,7 +369,7 @@ def test_invariants(candidates, rng, wrap, step, cache, bounded):
     model, X, y, weight = candidates
     lam, d = 0.1, 4
     psi, losses = enumerated(model, X, y)
-    blocks = BlackBoxBlocks(wrap(model), X, y, weight)
+    blocks = BlackBoxProblem(wrap(model), X, y, weight)
     np.testing.assert_allclose(blocks.max_loss, np.mean([l.max() for l in losses]), rtol=1e-12)
     rules = make_rules(lam, step, cache=cache, explicit=True)
     bounds = random_bounds(rng, d) if bounded else None
@@ -414,7 +414,7 @@ def test_invariants(candidates, rng, wrap, step, cache, bounded):
 
 def test_all_rules_reach_the_same_optimum(candidates, rng):
     model, X, y, weight = candidates
-    blocks = BlackBoxBlocks(FourMethods(model), X, y, weight)
+    blocks = BlackBoxProblem(FourMethods(model), X, y, weight)
     values = []
     for step, cache in itertools.product(["pairwise", "away", "hybrid"], [False, True]):
         rules = make_rules(0.1, step, cache=cache)
@@ -438,7 +438,7 @@ def test_one_sample_and_two_outputs(step, lam):
     """w* = min(1 / lam, 1 / |x|^2) x: a straight path in 1 / lam with one kink."""
     x = np.array([1.0, -2.0, 0.0])
     model = EnumeratedModel().initialize([np.stack([x, 0 * x])], [0])
-    blocks = BlackBoxBlocks(model, [np.stack([x, 0 * x])], [0], np.ones(1))
+    blocks = BlackBoxProblem(model, [np.stack([x, 0 * x])], [0], np.ones(1))
     assert blocks.max_loss == 1.0
     rules = make_rules(lam, step)
     blocks.reset(lam, capacity=capacity_of(rules))
@@ -458,7 +458,7 @@ def test_toy_example_of_gap_sampling():
     hard = np.vstack([np.zeros(n_outputs + 1), features[:-1] / np.sqrt(2)])
     easy = np.vstack([np.zeros(n_outputs + 1), np.tile(features[-1], (n_outputs, 1))])
     X, y = [hard, *[easy] * (n - 1)], [0] * n
-    blocks = BlackBoxBlocks(EnumeratedModel().initialize(X, y), X, y, np.full(n, 1 / n))
+    blocks = BlackBoxProblem(EnumeratedModel().initialize(X, y), X, y, np.full(n, 1 / n))
     blocks.reset(1 / n)
     rules = make_rules(1 / n)
     visit_blocks(blocks, np.arange(1, n), np.zeros(n - 1), rules)

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from joblib import parallel_config
 
 from sklearn_fw._kernels.structured.block_rules import Rules
-from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
 from sklearn_fw.structured._models import ChainModel
+from sklearn_fw.structured._problems._listed import BlackBoxProblem
 from sklearn_fw.structured._solvers._visits import visit_blocks
 
 FW, PAIRWISE, AWAY = 0, 1, 2
@@ -60,7 +60,7 @@ def huge_data():
 
 def test_blocks_stay_sparse():
     X, y = huge_data()
-    blocks = BlackBoxBlocks(HugeFeatures(), X, y, np.full(4, 0.25))
+    blocks = BlackBoxProblem(HugeFeatures(), X, y, np.full(4, 0.25))
     assert blocks.n_weights == HugeFeatures.size_joint_feature
     rules = make_rules(PAIRWISE, cache=True)
     blocks.reset(0.1, capacity=4)
@@ -77,7 +77,7 @@ def test_blocks_stay_sparse():
 
 def test_outputs_without_a_key():
     X, y = huge_data()
-    blocks = BlackBoxBlocks(HugeFeaturesWithoutKeys(), X, y, np.full(4, 0.25))
+    blocks = BlackBoxProblem(HugeFeaturesWithoutKeys(), X, y, np.full(4, 0.25))
     blocks.reset(0.1)  # no corners, no keys
     visit_blocks(blocks, np.arange(4), np.zeros(4), make_rules(FW))
     assert blocks.certify().gap > 0.0
@@ -96,7 +96,7 @@ def test_outputs_without_a_key():
     ],
 )
 def test_keys_tell_values_apart_not_types(chains, outputs):
-    key = BlackBoxBlocks(*chains)._model.key
+    key = BlackBoxProblem(*chains)._model.key
     assert len({key(output) for output in outputs}) == 1
     assert key(np.zeros((2, 3))) != key(np.zeros((3, 2)))
     assert key([0, 1]) != key([1, 0])
@@ -107,9 +107,9 @@ def test_keys_tell_values_apart_not_types(chains, outputs):
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_workers_give_the_same_sweep(chains, rng, backend):
-    blocks = BlackBoxBlocks(*chains)
+    blocks = BlackBoxProblem(*chains)
     with parallel_config(backend=backend):
-        parallel = BlackBoxBlocks(*chains, n_jobs=2)
+        parallel = BlackBoxProblem(*chains, n_jobs=2)
         order = rng.permutation(6)
         for one in (blocks, parallel):
             one.reset(0.1, capacity=10)
@@ -145,25 +145,25 @@ def test_broken_models_are_named(chains, monkeypatch, method, change, message):
 
     monkeypatch.setattr(chains[0], method, broken)
     with pytest.raises(ValueError, match=message):
-        BlackBoxBlocks(*chains)
+        BlackBoxProblem(*chains)
 
 
 def test_what_a_black_box_needs(chains):
     model, X, y, weight = chains
     with pytest.raises(TypeError, match="object is not a structured model: it lacks joint_feature"):
-        BlackBoxBlocks(object(), X, y, weight)
+        BlackBoxProblem(object(), X, y, weight)
 
     class NoOracle:
         joint_feature = loss = inference = ChainModel.loss
 
     with pytest.raises(TypeError, match=r"NoOracle .* lacks loss_augmented_inference$"):
-        BlackBoxBlocks(NoOracle(), X, y, weight)
+        BlackBoxProblem(NoOracle(), X, y, weight)
     for data in [(X[1:], y, weight), (X, y, weight[1:]), ([], [], np.empty(0))]:
         with pytest.raises(ValueError, match="must have the same length, at least 1"):
-            BlackBoxBlocks(model, *data)
+            BlackBoxProblem(model, *data)
 
     class WrongSize(HugeFeatures):
         size_joint_feature = 4
 
     with pytest.raises(ValueError, match=r"sample 0 must have shape \(4,\)"):
-        BlackBoxBlocks(WrongSize(), *huge_data(), np.full(4, 0.25))
+        BlackBoxProblem(WrongSize(), *huge_data(), np.full(4, 0.25))

@@ -18,7 +18,7 @@ from sklearn_fw.structured import (
     MulticlassModel,
     StructuredSVM,
 )
-from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
+from sklearn_fw.structured._problems._listed import BlackBoxProblem
 from sklearn_fw.structured._solvers._casimir_schedules import Schedule
 from sklearn_fw.structured._solvers._variance_reduced import Smoothing, smooth_pass, svrg_walk
 from sklearn_fw.structured._surrogates import resolve_surrogate
@@ -71,9 +71,9 @@ def test_lazy_steps_equal_dense_ones(name, smoothing, rng):
 @pytest.mark.parametrize("mu", [0.01, 0.5, 20.0])
 def test_smoothed_values_lie_between_the_maximum_and_its_bound(name, mu, rng):
     p, w = problem(name), rng.normal(size=problem(name).size)
-    for blocks in (part_blocks(p), BlackBoxBlocks(p.model, p.X, p.y, p.weight)):
+    for blocks in (part_blocks(p), BlackBoxProblem(p.model, p.X, p.y, p.weight)):
         for smoothing in (Smoothing("l2", mu, 4, 4), Smoothing(None)):
-            if smoothing.kind is not None and isinstance(blocks, BlackBoxBlocks):
+            if smoothing.kind is not None and isinstance(blocks, BlackBoxProblem):
                 continue  # four methods name no second best output
             blocks.reset(p.lam)
             found = smooth_pass(blocks, w, smoothing)

@@ -12,8 +12,7 @@ from sklearn_fw.structured import (
     MultilabelModel,
     StructuredSVM,
 )
-from sklearn_fw.structured._blocks._cut_polytopes import CutPolytopes
-from sklearn_fw.structured._blocks._polytopes import polytopes_of
+from sklearn_fw.structured._problems._part_polytopes import CutPolytopes, polytopes_of
 from sklearn_fw.structured._solvers import resolve_solver
 from sklearn_fw.structured._solvers._base import check_bounds, with_bounds_of
 

@@ -22,7 +22,7 @@ from sklearn_fw.structured import (
     MultilabelModel,
     StructuredSVM,
 )
-from sklearn_fw.structured._blocks._geometries import Entropy
+from sklearn_fw.structured._problems._polytopes import Entropy
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"

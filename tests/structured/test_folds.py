@@ -16,7 +16,6 @@ from sklearn_fw.structured import (
     TreePoseModel,
     _choice_of_c,
 )
-from sklearn_fw.structured._blocks._pieces import cells, regrouped
 from sklearn_fw.structured._choice_of_c import (
     FACTORS,
     FACTORS_OF_BLACK_BOX,
@@ -26,6 +25,7 @@ from sklearn_fw.structured._choice_of_c import (
     USUAL,
     natural_C,
 )
+from sklearn_fw.structured._problems._part_sets import cells, regrouped
 from sklearn_fw.structured._surrogates import HINGE
 
 

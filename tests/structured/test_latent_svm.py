@@ -133,10 +133,10 @@ def test_defaults_are_those_of_a_structured_svm_where_nothing_is_hidden(name):
 @pytest.mark.parametrize("solver", ["bcfw", "bcpfw", "cached", "auto", "fw"])
 def test_duals_are_kept(name, solver):
     """What is handed on to the next convex problem is a distribution, and its weights fit it."""
-    from sklearn_fw.structured._blocks import _other_truths
+    from sklearn_fw.structured._problems import _part_sets
 
     model, X, y = case(name)
-    seen, retarget = [], _other_truths.retarget
+    seen, retarget = [], _part_sets.retarget
 
     def watch(blocks, truth):
         loss = blocks.loss.copy()

@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from _problems import PROBLEMS, fit, optimum, problem
 from sklearn_fw.inference import Enumeration, GraphCut, TreeMaxProduct, Viterbi
 from sklearn_fw.structured import ChainModel, MinibatchFrankWolfe
-from sklearn_fw.structured._blocks import _workers
-from sklearn_fw.structured._blocks._workers import Shipment, Workers
+from sklearn_fw.structured._problems import _workers
+from sklearn_fw.structured._problems._workers import Shipment, Workers
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"

@@ -473,7 +473,7 @@ def test_overridden_methods_make_a_black_box():
     X = [np.eye(2)[[0, 1]], np.eye(2)[[1, 1, 0]]]
     y = [[0, 1], [1, 1, 0]]
     svm = StructuredSVM(DoubleLoss("hamming"), C=10.0, random_state=0).fit(X, y)
-    assert type(svm._make_blocks(X, y, None)[0]).__name__ == "BlackBoxBlocks"
+    assert type(svm._make_blocks(X, y, None)[0]).__name__ == "BlackBoxProblem"
     assert svm.loss(X, [[1, 0], [0, 0, 1]]).tolist() == [2.0, 2.0]
     np.testing.assert_array_equal(np.concatenate(svm.predict(X)), np.concatenate(y))
     assert svm.score_samples(X).shape == (2,)

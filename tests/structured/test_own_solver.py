@@ -13,7 +13,7 @@ from _registry import candidates
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import Enumeration, TreeMaxProduct, Viterbi
 from sklearn_fw.structured import EnumeratedModel, Solver, Subgradient
-from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
+from sklearn_fw.structured._problems._listed import BlackBoxProblem
 from sklearn_fw.structured._solvers import SOLVERS, resolve_solver
 
 OF_HINGE = [name for name in SOLVERS if "hinge" in resolve_solver(name).trains]
@@ -98,7 +98,7 @@ class PrimalRun:
 def test_what_the_base_class_says_is_there(name):
     """Every name in the list of the notes, of both kinds of blocks."""
     X, y = candidates()
-    box = BlackBoxBlocks(EnumeratedModel().initialize(X, y), X, y, np.full(len(X), 1 / len(X)))
+    box = BlackBoxProblem(EnumeratedModel().initialize(X, y), X, y, np.full(len(X), 1 / len(X)))
     blocks = box if name == "black box" else part_blocks(problem(name))
     blocks.reset(0.1, capacity=2)
     bullets = re.findall(r"^- (.*?)(?=^- |^[A-Z])", inspect.getdoc(Solver), re.M | re.S)
@@ -221,10 +221,10 @@ def test_smoothed_answers_need_marginals():
     blocks = part_blocks(problem("chain, zero-one"))
     with pytest.raises(ValueError, match="a task_loss that is a sum over nodes"):
         blocks.smoothed_answer(0, np.zeros(blocks.n_weights), 1.0)
-    from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
+    from sklearn_fw.structured._problems._listed import BlackBoxProblem
 
     X, y = candidates()
-    blocks = BlackBoxBlocks(EnumeratedModel().initialize(X, y), X, y, np.full(len(X), 1 / len(X)))
+    blocks = BlackBoxProblem(EnumeratedModel().initialize(X, y), X, y, np.full(len(X), 1 / len(X)))
     with pytest.raises(TypeError, match="need a model with part scores"):
         blocks.smoothed_answer(0, np.zeros(blocks.n_weights), 1.0)
 

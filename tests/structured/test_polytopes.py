@@ -15,9 +15,9 @@ from sklearn_fw.optim._frank_wolfe._min_norm_point import HullProjection
 from sklearn_fw.optim.domains import ConvexHull, Simplex
 from sklearn_fw.projections import project_matching, project_simplex
 from sklearn_fw.structured import EnumeratedModel, Extragradient, StructuredSVM
-from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
-from sklearn_fw.structured._blocks._geometries import Entropy, Euclidean
-from sklearn_fw.structured._blocks._polytopes import polytopes_of
+from sklearn_fw.structured._problems._listed import BlackBoxProblem
+from sklearn_fw.structured._problems._part_polytopes import polytopes_of
+from sklearn_fw.structured._problems._polytopes import Entropy, Euclidean
 
 # ---- constants -----------------------------------------------------------------------------------
 
@@ -192,7 +192,7 @@ class ManyCandidates(Candidates):
 
 def test_radii_need_one_column_at_a_time(rng):
     X, y, weight = [rng.normal(size=(4000, 2))], [7], np.ones(1)
-    parts = polytopes_of(BlackBoxBlocks(ManyCandidates().initialize(X, y), X, y, weight))
+    parts = polytopes_of(BlackBoxProblem(ManyCandidates().initialize(X, y), X, y, weight))
     tracemalloc.start()
     try:
         radii = {norm: parts.radii(norm)[0] for norm in ("l1", "l2")}

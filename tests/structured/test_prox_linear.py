@@ -17,7 +17,7 @@ from sklearn_fw.structured import (
     ScoreModel,
     StructuredSVM,
 )
-from sklearn_fw.structured._prox_linear._score_model import CheckedScores
+from sklearn_fw.structured._prox_linear._scores import CheckedScores
 
 FORMS = ("none", "shared", "own", "edges")
 ignore_budget = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -22,7 +22,7 @@ from sklearn_fw.structured import (
     SaddlePointFrankWolfe,
     StructuredSVM,
 )
-from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
+from sklearn_fw.structured._problems._listed import BlackBoxProblem
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
@@ -254,7 +254,6 @@ def test_black_boxes_take_the_same_steps(name, norm, settings):
     two = StructuredSVM(
         BlackBox(**p.model.get_params()), solver=solver, tol=0.0, max_iter=10, random_state=0
     ).fit(p.X, p.y, p.sample_weight)
-    assert not hasattr(two, "_compiled")
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9, atol=1e-12)
     for key in one.history_.keys() - {"time"}:
         np.testing.assert_allclose(one.history_[key], two.history_[key], rtol=1e-9, atol=1e-12)
@@ -267,7 +266,7 @@ def test_one_sample_makes_both_methods_the_same(norm):
     weight = np.ones(1)
 
     def make():
-        return BlackBoxBlocks(p.model, p.X[3:4], p.y[3:4], weight)
+        return BlackBoxProblem(p.model, p.X[3:4], p.y[3:4], weight)
 
     blocks = make()
     blocks.reset(1.0)

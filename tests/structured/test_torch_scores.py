@@ -9,9 +9,8 @@ from sklearn.base import clone
 
 from _networks import TagNetwork
 from sklearn_fw.structured import ProxLinearStructuredSVM
-from sklearn_fw.structured._prox_linear import _torch_scores
-from sklearn_fw.structured._prox_linear._score_model import CheckedScores
-from sklearn_fw.structured._prox_linear._torch_scores import TorchScores, as_score_model
+from sklearn_fw.structured._prox_linear import _scores
+from sklearn_fw.structured._prox_linear._scores import CheckedScores, TorchScores, as_score_model
 
 from .test_prox_linear import sequences
 
@@ -88,7 +87,7 @@ def test_batches_change_the_order_of_steps_alone(torch, monkeypatch):
     X, y = sequences(n_samples=10, length=2)
     objectives = []
     for batch in (1, 8):
-        monkeypatch.setattr(_torch_scores, "BATCH", batch)
+        monkeypatch.setattr(_scores, "BATCH", batch)
         torch.manual_seed(0)
         svm = ProxLinearStructuredSVM(tagger(torch), C=1.0, eta=1.0, tol=1e-3, max_iter=100)
         objectives.append(svm.set_params(random_state=0).fit(X, y).objective_)

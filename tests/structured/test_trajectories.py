@@ -8,7 +8,7 @@ from _problems import PROBLEMS, ROUNDING, fit, optimum, part_blocks, problem
 from sklearn_fw._kernels.structured import block_rules
 from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.structured import BlockFrankWolfe, EnumeratedModel, FrankWolfe
-from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
+from sklearn_fw.structured._problems._listed import BlackBoxProblem
 from sklearn_fw.structured._solvers import resolve_solver
 from sklearn_fw.structured._solvers._batch_steps import batch_step
 from sklearn_fw.structured._solvers._visits import visit_blocks
@@ -319,7 +319,7 @@ def toy(n, n_outputs):
     easy = np.zeros_like(hard)
     easy[1:, -1] = -1.0
     X, y = [hard] + [easy] * (n - 1), [0] * n
-    return BlackBoxBlocks(EnumeratedModel().initialize(X, y), X, y, np.full(n, 1 / n))
+    return BlackBoxProblem(EnumeratedModel().initialize(X, y), X, y, np.full(n, 1 / n))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -11,10 +11,9 @@ from ..._core.budget import time_left
 from ..._core.oracle import Oracle
 from ..._core.scores import expect_scores
 from ..._core.validation import check_integer, check_time_limit
-from ._adjacency import adjacency
-from ._plans import PlanCache
+from ._adjacency import PlanCache, adjacency
+from ._messages import Incumbent, Relaxation
 from ._settle import settled
-from ._trws import Incumbent, Relaxation
 
 logger = logging.getLogger("sklearn_fw")
 

@@ -1,13 +1,225 @@
 """Exact inference of poses: trees of joints on maps of pixels."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..._core.oracle import Oracle
+from ..._core.scores import check_sums, floats, integers, is_forest
+from ..._core.validation import check_array_of_numbers
 from ..._kernels import lazy
-from .._pose_scores import PoseScores
 
 distance_transform = lazy("graphs.distance_transform")
 tree = lazy("graphs.tree")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PoseScores:
+    """Scores of the poses of some joints: the input of `DistanceTransform`.
+
+    A pose gives each joint a pixel. Its score, always maximised, is::
+
+        sum_j maps[j, y_j] + sum_e max_t bias[e, t] - deformation[e, t] @ (dr^2, dr, dc^2, dc)
+
+    where ``(dr, dc) = y_b - y_a - anchors[e, t]`` for edge ``(a, b) = edges[e]`` says by how many
+    rows and columns two joints are off the place that the edge wants.
+
+    Parameters
+    ----------
+    maps : ndarray of shape (n_joints, n_rows, n_columns), float64
+        Score of each pixel for each joint; ``-inf`` forbids it.
+    edges : ndarray of shape (n_edges, 2), integer
+        Joints that each edge joins, without cycles: a tree, or several.
+    deformation : ndarray of shape (n_edges, n_types, 4), float64
+        Costs of squared rows, rows, squared columns and columns; those of squares are not negative.
+    anchors : ndarray of shape (n_edges, n_types, 2), float64
+        Rows and columns by which ``b`` should be away from ``a``, whole numbers or not.
+    bias : ndarray of shape (n_edges, n_types), float64
+        Score of each type of an edge.
+
+    See Also
+    --------
+    DistanceTransform : The oracle for these scores.
+    sklearn_fw.structured.TreePoseModel : Learns them from images.
+
+    Examples
+    --------
+    Two joints that want to be three columns apart, and are offered places at a distance of four.
+
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import PoseScores
+    >>> maps = np.zeros((2, 1, 6))
+    >>> maps[0, 0, 0] = maps[1, 0, 4] = 2.0
+    >>> scores = PoseScores.from_arrays(maps, [(0, 1)], [[1.0, 0.0, 1.0, 0.0]], [[0.0, 3.0]])
+    >>> scores
+    PoseScores(n_joints=2, n_rows=1, n_columns=6, n_edges=1, n_types=1)
+    >>> scores.value([(0, 0), (0, 4)])
+    3.0
+    """
+
+    maps: np.ndarray
+    edges: np.ndarray
+    deformation: np.ndarray
+    anchors: np.ndarray
+    bias: np.ndarray
+
+    def __post_init__(self):
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if type(value) is not np.ndarray:
+                raise TypeError(
+                    f"{name} must be a numpy array, got {type(value).__name__}: use "
+                    f"PoseScores.from_arrays for lists and other kinds"
+                )
+        self.check()
+
+    @classmethod
+    def from_arrays(cls, maps, edges=(), deformation=None, anchors=None, bias=None):
+        """Convert and check arrays or nested lists.
+
+        Parameters
+        ----------
+        maps : array-like of shape (n_joints, n_rows, n_columns)
+            Score of each pixel for each joint.
+        edges : array-like of shape (n_edges, 2), default=()
+            Joints that each edge joins.
+        deformation : array-like of shape (n_edges, 4) or (n_edges, n_types, 4), default=None
+            Costs of squared rows, rows, squared columns and columns. None without edges.
+        anchors : array-like of shape (n_edges, 2) or (n_edges, n_types, 2), default=None
+            Rows and columns by which the second joint should be away from the first; None for zero.
+        bias : array-like of shape (n_edges, n_types), default=None
+            Score of each type of an edge; None for zero.
+
+        Returns
+        -------
+        scores : PoseScores
+            The checked scores.
+        """
+        maps, edges = floats(maps, "maps"), integers(edges, "edges", 2)
+        if deformation is None:
+            if len(edges):
+                raise ValueError("edges need deformation, but that is None")
+            deformation = np.empty((0, 1, 4))
+        deformation = _by_type(deformation, "deformation", 4)
+        shape = deformation.shape[:2]
+        anchors = np.zeros((*shape, 2)) if anchors is None else _by_type(anchors, "anchors", 2)
+        bias = np.zeros(shape) if bias is None else floats(bias, "bias")
+        return cls(maps, edges, deformation, anchors, bias)
+
+    def check(self):
+        """Raise a ValueError that names the wrong array; cost linear in the size of the scores.
+
+        Returns
+        -------
+        scores : PoseScores
+            This object, if nothing is wrong.
+        """
+        maps = self.maps
+        if maps.ndim != 3 or 0 in maps.shape:
+            raise ValueError(
+                f"maps must have shape (n_joints, n_rows, n_columns) with at least one of each, "
+                f"got {maps.shape}"
+            )
+        check_tree(self.edges, len(maps))
+        n_edges = len(self.edges)
+        n_types = self.deformation.shape[1] if self.deformation.ndim > 1 else 0
+        for name, shape in (
+            ("deformation", (n_edges, n_types, 4)),
+            ("anchors", (n_edges, n_types, 2)),
+            ("bias", (n_edges, n_types)),
+        ):
+            array = getattr(self, name)
+            if array.shape != shape or n_types == 0:
+                raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+            if array.dtype != np.float64 or not np.all(np.isfinite(array)):
+                raise ValueError(f"{name} must hold finite numbers of type float64")
+        if np.any(self.deformation[:, :, ::2] < 0.0):
+            raise ValueError(
+                "deformation must not be negative in places 0 and 2, the costs of squares: "
+                "otherwise joints want to be as far away as they can"
+            )
+        if maps.dtype != np.float64 or not maps.max() < np.inf:
+            raise ValueError("maps must hold finite numbers or -inf, of type float64")
+        self._check_range()
+        return self
+
+    def _check_range(self):
+        largest = np.abs(self.maps).max(where=np.isfinite(self.maps), initial=0.0)
+        far = np.abs(self.anchors).max(initial=0.0) + max(self.maps.shape[1:])
+        reach = np.array([far**2, far, far**2, far])
+        with np.errstate(over="ignore"):
+            springs = np.abs(self.deformation) @ reach + np.abs(self.bias)
+        check_sums(max(largest, springs.max(initial=0.0)), 8 * len(self.maps))
+
+    def value(self, positions):
+        """Score of one pose.
+
+        Parameters
+        ----------
+        positions : array-like of shape (n_joints, 2), integer
+            Row and column of each joint.
+
+        Returns
+        -------
+        value : float
+            The score with the best types, ``-inf`` if the pose is forbidden.
+        """
+        positions = check_positions(positions, "positions", len(self.maps), self.maps.shape[1:])
+        value = self.maps[np.arange(len(self.maps)), positions[:, 0], positions[:, 1]].sum()
+        ends = positions[self.edges]
+        d = (ends[:, 1] - ends[:, 0])[:, None] - self.anchors
+        d = np.stack([d[..., 0] ** 2, d[..., 0], d[..., 1] ** 2, d[..., 1]], axis=-1)
+        return float(value + (self.bias - (self.deformation * d).sum(axis=-1)).max(axis=1).sum())
+
+    def __repr__(self):
+        n_joints, n_rows, n_columns = self.maps.shape
+        return (
+            f"PoseScores(n_joints={n_joints}, n_rows={n_rows}, n_columns={n_columns}, "
+            f"n_edges={len(self.edges)}, n_types={self.bias.shape[1]})"
+        )
+
+
+def check_tree(edges, n_joints):
+    """Refuse edges of joints that are no tree or forest."""
+    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+        raise ValueError(
+            f"edges must hold integers in an array of shape (n_edges, 2), got shape {edges.shape} "
+            f"and dtype {edges.dtype}"
+        )
+    if edges.size and (edges.min() < 0 or edges.max() >= n_joints):
+        raise ValueError(
+            f"edges must name joints 0 to {n_joints - 1}, got {edges.min()} to {edges.max()}"
+        )
+    if np.any(edges[:, 0] == edges[:, 1]) or not is_forest(edges, n_joints):
+        raise ValueError(
+            "edges must form a tree: they have a cycle (an edge from a joint to itself or a double "
+            "edge is one, too)"
+        )
+
+
+def check_positions(positions, name, n_joints, shape):
+    """Rows and columns of joints as int64, inside of an image."""
+    positions = check_array_of_numbers(positions, name)
+    if positions.shape != (n_joints, 2) or np.any(positions != np.rint(positions)):
+        raise ValueError(
+            f"{name} must hold the whole numbers of a row and a column for each of {n_joints} "
+            f"joints, got shape {positions.shape}"
+        )
+    outside = np.any((positions < 0) | (positions >= np.array(shape)), axis=1)
+    if outside.any():
+        j = int(outside.argmax())
+        raise ValueError(
+            f"{name} places joint {j} at ({positions[j][0]:.0f}, {positions[j][1]:.0f}), outside "
+            f"of the image of {shape[0]} x {shape[1]} pixels"
+        )
+    return positions.astype(np.int64)
+
+
+def _by_type(array, name, width):
+    array = floats(array, name)
+    if array.size == 0 and array.ndim < 3:
+        return np.empty((0, 1, width))
+    return array[:, None] if array.ndim == 2 else array
 
 
 class DistanceTransform(Oracle):

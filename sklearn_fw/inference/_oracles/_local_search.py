@@ -1,4 +1,4 @@
-"""Local search that goes on after the first local optimum."""
+"""Local search: one node at a time, and kicks that lead out of local optima."""
 
 import numpy as np
 
@@ -7,13 +7,166 @@ from ..._core.oracle import Oracle
 from ..._core.scores import PairwiseScores, expect_scores
 from ..._core.validation import check_integer, check_random_state, is_auto
 from ..._kernels import lazy
-from ._adjacency import adjacency, first_labels, prepare
-from ._fusion import MOST, fuse
-from ._icm import climb
-from ._plans import PlanCache
+from ._adjacency import PlanCache, adjacency, first_labels, prepare
+from ._elimination import Elimination
 
 message_passing = lazy("graphs.message_passing")
 local_search = lazy("graphs.local_search")
+
+
+class ICM(Oracle):
+    """Good labelling of any graph in very little time, by iterated conditional modes.
+
+    Increases the score of `PairwiseScores` from a first guess on by giving each node in turn the
+    best state given its neighbours' states, until no node wants to change: a local maximum, often
+    far from the best labelling. Choose it to improve a labelling that is good already.
+
+    Parameters
+    ----------
+    max_iter : int, default=1000
+        Largest number of sweeps through all nodes. A few dozen are usual.
+
+    Attributes
+    ----------
+    exact : bool
+        False: ``upper_bound`` is always inf.
+
+    See Also
+    --------
+    TRWS : Better labellings and a bound, at more cost.
+    BestOf : Several oracles, the best answer.
+
+    Notes
+    -----
+    A sweep takes time n_nodes * n_states + n_edges * n_states, and nodes come in the
+    order of their numbers, from ``start`` or each node's best state by itself. A node moves only if
+    it gains, so a tie leaves it where it is. Forbidden states and pairs are left first: a node
+    prefers the state with fewest of them, so that a forbidden ``start`` often leads to an allowed
+    labelling, but not always. The adjacency of the last graph is kept for the next call, which may
+    come from several threads.
+
+    References
+    ----------
+    .. [1] J. Besag, "On the statistical analysis of dirty pictures", Journal of the Royal
+       Statistical Society B 48, 259-302, 1986, section 2.5. doi:10.1111/j.2517-6161.1986.tb01412.x
+
+    Examples
+    --------
+    Three nodes on a cycle like to agree, but each by itself likes another state best.
+
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import ICM, PairwiseScores
+    >>> triangle = [(0, 1), (1, 2), (2, 0)]
+    >>> scores = PairwiseScores.from_arrays(0.4 * np.eye(3) + 0.1, np.eye(3), triangle)
+    >>> ICM().argmax(scores)
+    (array([1, 1, 1], dtype=int32), 3.7, inf)
+    >>> ICM().argmax(scores, start=[0, 2, 2])
+    (array([2, 2, 2], dtype=int32), 3.7, inf)
+    """
+
+    _plan = PlanCache(adjacency)
+
+    def __init__(self, max_iter=1000):
+        self.max_iter = max_iter
+
+    def argmax(self, scores, start=None):
+        expect_scores(scores)
+        max_iter = check_integer(self.max_iter, "max_iter", 1)
+        labels = first_labels(scores, start)
+        problem = prepare(scores, self._plan(scores))
+        climb(problem, labels, max_iter)
+        return labels, scores.value(labels), np.inf
+
+
+def climb(problem, labels, max_iter=1000, potts=None):
+    """Change ``labels`` by iterated conditional modes."""
+    if potts is None:
+        potts = message_passing.equal_and_other(problem.tables[0])
+    waiting = np.ones(len(labels), bool)
+    for _ in range(max_iter):
+        if not message_passing.icm_sweep(*problem, potts, labels, waiting):
+            break
+
+
+LARGEST_TABLE = 2**16  # of the elimination that joins labellings
+MOST = 9  # labellings at once, or codes of what they agree on would leave 64 bits
+
+
+def fuse(scores, labellings):
+    """The best labelling that has the states of one of the given ones at each cluster of nodes.
+
+    Clusters are connected nodes at which the same labellings agree: wherever labellings differ in
+    regions that do not touch, the best of them is taken in each region on its own. The value is at
+    least that of the first labelling, and the last ones are left out where clusters are joined too
+    densely for elimination.
+
+    Parameters
+    ----------
+    scores : PairwiseScores
+        Scores on any graph.
+    labellings : ndarray of shape (m, n_nodes), integer
+        At most `MOST`, best first.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_nodes,)
+        The best one.
+
+    References
+    ----------
+    .. [1] J. Houdayer, O. C. Martin, "Hierarchical approach for computing spin glass ground
+       states", Physical Review E 64, 2001: clusters of spins as new spins.
+    .. [2] V. Lempitsky, C. Rother, S. Roth, A. Blake, "Fusion moves for Markov random field
+       optimization", IEEE Transactions on Pattern Analysis and Machine Intelligence 32, 2010.
+    """
+    oracle = Elimination(LARGEST_TABLE)
+    while len(labellings) > 1:
+        reduced, pick, cluster = _clusters(scores, labellings)
+        if oracle.fits(reduced):
+            chosen = pick[np.arange(len(pick)), oracle.argmax(reduced)[0]]
+            return labellings[chosen[cluster], np.arange(scores.n_nodes)]
+        labellings = labellings[: (2 * len(labellings) + 2) // 3 if len(labellings) > 3 else 2]
+    return labellings[0]
+
+
+def _clusters(scores, labellings):
+    """Scores of clusters, the labelling that each of their states stands for, cluster of nodes."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    m, n = labellings.shape
+    ends, edge = scores.edges, np.arange(scores.n_edges)
+    # Of each labelling the first one that has the same state at a node.
+    first = (labellings[:, None] == labellings).argmax(axis=0)
+    code = np.int64(m) ** np.arange(m) @ first
+    inside = code[ends[:, 0]] == code[ends[:, 1]]
+    low, high = ends[inside].T
+    graph = csr_array((np.ones(len(low), np.int8), (low, high)), shape=(n, n))
+    n_clusters, cluster = connected_components(graph, directed=False)
+    member = np.empty(n_clusters, np.int64)
+    member[cluster] = np.arange(n)
+    # States of a cluster are the labellings that differ there, the first of equal ones.
+    own = first[:, member] == np.arange(m)[:, None]
+    pick = np.argsort(~own, axis=0, kind="stable").T
+    width = int(own.sum(axis=0).max())
+    pick, absent = pick[:, :width], np.arange(width) >= own.sum(axis=0)[:, None]
+
+    unary = np.empty((n_clusters, m))
+    for k, labels in enumerate(labellings):
+        states = labels[ends]
+        unary[:, k] = np.bincount(cluster, scores.unary[np.arange(n), labels], n_clusters)
+        gain = scores.pairwise[edge[inside], states[inside, 0], states[inside, 1]]
+        unary[:, k] += np.bincount(cluster[low], gain, n_clusters)
+    unary = np.take_along_axis(unary, pick, axis=1)
+    unary[absent] = -np.inf
+    outside = edge[~inside]
+    a, b = ends[outside].T
+    states_a = labellings[pick[cluster[a]].T, a].T[:, :, None]
+    states_b = labellings[pick[cluster[b]].T, b].T[:, None, :]
+    pairwise = scores.pairwise[outside[:, None, None], states_a, states_b]
+    edges = np.column_stack([cluster[a], cluster[b]]).astype(np.int64)
+    return PairwiseScores._view(unary, pairwise, edges), pick, cluster
+
 
 # Rounds of "auto": per node, and the least and the most of them.
 ROUNDS_PER_NODE, FEWEST_ROUNDS, MOST_ROUNDS = 5, 200, 20_000

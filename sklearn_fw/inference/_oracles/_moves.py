@@ -10,9 +10,8 @@ from ..._core.oracle import Oracle
 from ..._core.scores import arrays_of, expect_scores
 from ..._core.validation import check_integer
 from ..._kernels import lazy
-from ._adjacency import first_labels
-from ._plans import PlanCache
-from ._qpbo import SwitchForm, roof_dual
+from ._adjacency import PlanCache, first_labels
+from ._cuts import SwitchForm, roof_dual
 from ._settle import ROUNDING
 
 max_flow = lazy("graphs.max_flow")

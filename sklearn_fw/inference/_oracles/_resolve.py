@@ -1,31 +1,84 @@
-"""From what a user writes as ``oracle=`` to an oracle, or to several, the best answer returned."""
+"""From what a user writes as oracle= to an oracle, and what auto stands for."""
 
 import functools
+import math
 from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from ..._core.checked_oracle import can_be_asked, checked
+from ..._core.checked_oracle import can_be_asked, check_argmax, checked, copy_of
 from ..._core.oracle import Oracle
-from ..._core.scores import expect_scores
+from ..._core.scores import expect_scores, is_forest
 from ..._core.validation import check_not_negative, is_auto
 from ._branch_and_bound import BranchAndBound
-from ._callable import CallableOracle
-from ._chain import Viterbi
+from ._cuts import QPBO, GraphCut
 from ._elimination import Elimination
-from ._enumeration import Enumeration
-from ._graph_cut import GraphCut
-from ._icm import ICM
+from ._exact import Enumeration
 from ._linear_programs import MILP, LPRelaxation
-from ._local_search import IteratedLocalSearch
-from ._max_product import MaxProduct
+from ._local_search import ICM, IteratedLocalSearch
+from ._messages import TRWS, MaxProduct
 from ._moves import AlphaBetaSwap, AlphaExpansion
-from ._qpbo import QPBO
 from ._toulbar2 import Toulbar2
-from ._tree import TreeMaxProduct
-from ._trws import TRWS
+from ._tree import TreeMaxProduct, Viterbi
+
+
+class CallableOracle(Oracle):
+    """An oracle made from a plain function, for inference of your own or of another library.
+
+    Each answer is checked once: number of labels, integer dtype, range, and that the numbers that
+    come with them fit. So a mistake shows at the first call and not as a wrong certificate.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(scores)`` gets a `PairwiseScores` and returns either the labels, array-like of
+        shape (n_nodes,) with integers from 0 to ``n_states - 1``, or the tuple
+        ``(labels, value, upper_bound)``, where None stands for an unknown value or bound.
+
+    Attributes
+    ----------
+    exact : bool
+        False: nothing is promised for all answers. A single answer is exact if its
+        ``upper_bound`` equals its ``value``.
+
+    See Also
+    --------
+    resolve_oracle : Wraps a function where an oracle is expected.
+
+    Notes
+    -----
+    Checks take time linear in the size of the graph. Calls may come
+    from several threads if the function allows it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import CallableOracle, PairwiseScores
+    >>> def ignore_edges(scores):
+    ...     return scores.unary.argmax(axis=1)
+    >>> scores = PairwiseScores.from_arrays([[2.0, 0.0], [0.0, 0.5]], np.eye(2), [(0, 1)])
+    >>> CallableOracle(ignore_edges).argmax(scores)
+    (array([0, 1], dtype=int32), 2.5, inf)
+    """
+
+    def __init__(self, function):
+        self.function = function
+
+    def argmax(self, scores, start=None):
+        expect_scores(scores)
+        if not callable(self.function):
+            raise TypeError(
+                f"function must be callable with scores, got {type(self.function).__name__}"
+            )
+        answer, value, upper_bound = self.function(copy_of(scores)), None, None
+        # Three labels may come as a tuple, too: then the first entry is a number.
+        if isinstance(answer, tuple) and len(answer) == 3 and np.ndim(answer[0]) > 0:
+            answer, value, upper_bound = answer
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        name = f"the oracle function {name}"
+        return check_argmax(answer, value, upper_bound, scores, name, strict=True)
 
 
 class Attempt(NamedTuple):
@@ -259,3 +312,54 @@ def resolve_oracle(oracle, *, default=None):
         f"oracle must be a name out of {['auto', *sorted(ORACLES)]}, an object with a method "
         f"argmax(scores, start=None) or a function of scores, got {type(oracle).__name__}"
     )
+
+
+FEW_LABELINGS = 4096  # listing so many in compiled code costs less than the way through Python
+CLOSE = 1e-3  # share of the score of an answer, behind which nothing better is looked for
+LARGE, FEW_PASSES = 4_000, 20  # states of all nodes of a large graph, and passes of messages on it
+DENSE = 10  # edges per node, from which local search takes ten times as long as messages, too
+MOST_SECONDS = 0.1  # of an exact answer that is asked for thousands of times
+
+
+def exact_oracle(scores):
+    """What answers exactly, and about how many seconds it takes to sum over all labellings.
+
+    `TreeMaxProduct` and 0 for forests, else `Elimination`, and inf where that would need too large
+    a table.
+    """
+    if is_forest(scores.edges, scores.n_nodes):
+        return TreeMaxProduct(), 0.0
+    oracle = Elimination()  # keeps the plan that it makes to answer
+    return oracle, oracle.cost(scores)
+
+
+def natural_oracle(scores, n_listed=FEW_LABELINGS):
+    """The oracle for many questions on one graph: exact while it costs little.
+
+    `TreeMaxProduct` for forests; for others `Enumeration` up to ``n_listed`` labellings,
+    `Elimination`, or else `BestOf`; on large or dense graphs few passes of `TRWS` alone, after a
+    cut where there are two states. The scores are those of the largest graph in question.
+    """
+    is_small = scores.n_nodes * math.log(scores.n_states) <= math.log(n_listed)
+    if is_small and not is_forest(scores.edges, scores.n_nodes):
+        return Enumeration()
+    oracle, seconds = exact_oracle(scores)
+    if seconds <= MOST_SECONDS:
+        return oracle
+    best = BestOf(tol=CLOSE)
+    is_sparse = len(scores.edges) < DENSE * scores.n_nodes
+    if is_sparse and scores.n_nodes * scores.n_states < LARGE:
+        return best
+    return quick_oracle(best, scores.n_states)
+
+
+def quick_oracle(oracle, n_states):
+    """A `BestOf` without local search, and with few passes of messages; others as they are.
+
+    On large graphs local search takes ten times as long and finds next to nothing; on others it
+    finds nothing that the choice among many fits depends on.
+    """
+    if type(oracle) is not BestOf or not is_auto(oracle.oracles):
+        return oracle
+    passes = TRWS(max_iter=FEW_PASSES)
+    return BestOf(("qpbo", passes), tol=oracle.tol) if n_states == 2 else passes

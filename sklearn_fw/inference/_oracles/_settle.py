@@ -59,7 +59,7 @@ def settled(solve, scores, start=None, exact=False):
     if answer is None or answer[1] == upper:
         return answer and (*answer, answer[1])
     if exact and count_labelings(scores) <= FEW:
-        from ._enumeration import Enumeration
+        from ._exact import Enumeration
 
         labels = Enumeration(FEW).argmax(scores)[0]
         value = scores.value(labels)

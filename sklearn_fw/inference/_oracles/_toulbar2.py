@@ -9,8 +9,8 @@ from ..._core.budget import time_left
 from ..._core.oracle import Oracle
 from ..._core.scores import expect_scores
 from ..._core.validation import check_integer, check_time_limit
-from ._local_polytope import best_guess, dual_bound
-from ._qpbo import nothing_allowed, possible_states
+from ._cuts import nothing_allowed, possible_states
+from ._linear_programs import best_guess, dual_bound
 from ._settle import ROUNDING, is_negligible
 
 # toulbar2 keeps its state in variables of a thread or of the process, by the way it was built.

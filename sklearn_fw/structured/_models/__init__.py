@@ -1,6 +1,6 @@
 """Models: which features an output has, what a mistake costs and how the best output is found."""
 
-from ._base import StructuredModel
+from ._base import ScoredModel, StructuredModel
 from ._box import BoxModel
 from ._chain import ChainModel
 from ._enumerated import EnumeratedModel
@@ -11,7 +11,6 @@ from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
 from ._parts import PartModel
-from ._scored import ScoredModel
 from ._tree_pose import TreePoseModel
 
 __all__ = [

@@ -6,7 +6,7 @@ from ..._core.validation import check_array_of_numbers, check_magnitude
 from ...inference import BoxScores, SubwindowSearch
 from ...task_losses import BoxLoss
 from ...task_losses._places import as_box
-from ._scored import ScoredModel
+from ._base import ScoredModel
 from ._tree_pose import as_image, as_lists
 
 
@@ -60,20 +60,6 @@ class BoxModel(ScoredModel):
     """
 
     def initialize(self, X, y):
-        """Check inputs and outputs.
-
-        Parameters
-        ----------
-        X : list of n_samples arrays of shape (n_rows, n_columns, n_features)
-            Feature maps.
-        y : list of n_samples arrays of shape (4,)
-            True boxes.
-
-        Returns
-        -------
-        self : BoxModel
-            The model.
-        """
         X, y = as_lists(X, y)
         self.n_features_in_ = as_image(X[0], "X[0]").shape[2]
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
@@ -90,56 +76,14 @@ class BoxModel(ScoredModel):
         return SubwindowSearch()
 
     def joint_feature(self, x, y):
-        """Sum of the features of the pixels of a box.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_rows, n_columns, n_features)
-            Feature maps.
-        y : array-like of shape (4,)
-            Box.
-
-        Returns
-        -------
-        phi : ndarray of shape (n_features,)
-            The feature vector.
-        """
         x = as_image(x, "x", self.n_features_in_)
         top, left, bottom, right = as_box(y, "y", x.shape[:2])
         return x[top:bottom, left:right].sum(axis=(0, 1), dtype=np.float64)
 
     def loss(self, y_true, y):
-        """One minus intersection over union.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (4,)
-            True box.
-        y : array-like of shape (4,)
-            Predicted box.
-
-        Returns
-        -------
-        loss : float
-            The cost.
-        """
         return BoxLoss().value(y_true, y)
 
     def scores(self, x, w):
-        """Weight of every pixel.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_rows, n_columns, n_features)
-            Feature maps.
-        w : ndarray of shape (n_features,)
-            Weights.
-
-        Returns
-        -------
-        scores : BoxScores
-            What the oracle maximises.
-        """
         x, w = as_image(x, "x", self.n_features_in_), check_array_of_numbers(w, "w")
         check_magnitude(w, "w")
         if w.shape != (self.n_features_in_,):
@@ -147,20 +91,6 @@ class BoxModel(ScoredModel):
         return BoxScores(x @ w)
 
     def augment(self, scores, y_true):
-        """Add the loss.
-
-        Parameters
-        ----------
-        scores : BoxScores
-            Scores of an input.
-        y_true : array-like of shape (4,)
-            True box.
-
-        Returns
-        -------
-        augmented : BoxScores
-            Scores whose maximiser is the loss-augmented prediction.
-        """
         if not isinstance(scores, BoxScores):
             raise TypeError(f"scores must be BoxScores, got {type(scores).__name__}")
         return BoxScores(scores.weights, as_box(y_true, "y_true", scores.weights.shape))

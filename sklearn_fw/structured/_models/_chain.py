@@ -82,26 +82,14 @@ class ChainModel(PairwiseModel):
     2.0
     """
 
+    _kind = "sequences"
+
     def __init__(self, task_loss="auto", *, class_weight=None, start_end=True):
         self.task_loss = task_loss
         self.class_weight = class_weight
         self.start_end = start_end
 
     def initialize(self, X, y):
-        """Find the labels and the number of features.
-
-        Parameters
-        ----------
-        X : list, object array or Packed of n_samples (T, n_features) arrays or CSR
-            Sequences.
-        y : list, object array or Packed of n_samples label sequences
-            Their labels.
-
-        Returns
-        -------
-        self : ChainModel
-            The model.
-        """
         self._set_losses()
         check_flag(self.start_end, "start_end")
         matrix, row_start = stack_rows(X)

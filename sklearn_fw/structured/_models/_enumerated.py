@@ -8,8 +8,7 @@ from sklearn.base import BaseEstimator
 from ..._core.validation import check_array_of_numbers, check_magnitude, is_moderate
 from ...task_losses import ZeroOneLoss, resolve_task_loss
 from .._items import length_of
-from ._base import kept_loss
-from ._scored import ScoredModel
+from ._base import ScoredModel, kept_loss
 
 
 class Largest(BaseEstimator):
@@ -85,20 +84,6 @@ class EnumeratedModel(ScoredModel):
         self.task_loss = task_loss
 
     def initialize(self, X, y):
-        """Check candidates and outputs.
-
-        Parameters
-        ----------
-        X : list of n_samples arrays of shape (n_candidates, n_features)
-            Candidates.
-        y : array-like of shape (n_samples,) or list of arrays of shape (n_candidates,)
-            Number of the true candidate of each, or the costs of all candidates.
-
-        Returns
-        -------
-        self : EnumeratedModel
-            The model.
-        """
         _resolve(self.task_loss)  # refuses what is no loss
         self.task_loss_ = self.task_loss
         width = None
@@ -120,38 +105,10 @@ class EnumeratedModel(ScoredModel):
         return self
 
     def joint_feature(self, x, y):
-        """Features of a candidate.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n_candidates, n_features)
-            Candidates.
-        y : int or array-like of shape (n_candidates,)
-            Number of one, or costs of all: then that of the true one.
-
-        Returns
-        -------
-        phi : ndarray of shape (n_features,)
-            Its features.
-        """
         x = self._candidates(x)
         return x[_number_of(y, len(x), "y")]
 
     def loss(self, y_true, y):
-        """Cost of a candidate.
-
-        Parameters
-        ----------
-        y_true : int or array-like of shape (n_candidates,)
-            True candidate, or the costs of all.
-        y : int
-            Chosen candidate.
-
-        Returns
-        -------
-        loss : float
-            The cost.
-        """
         if _are_costs(y_true):
             costs = _costs(y_true, "y_true")
             return float(costs[_number_of(y, len(costs), "y")])
@@ -185,40 +142,12 @@ class EnumeratedModel(ScoredModel):
         return Largest()
 
     def scores(self, x, w):
-        """Score of every candidate.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n_candidates, n_features)
-            Candidates.
-        w : ndarray of shape (n_features,)
-            Weights.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_candidates,)
-            What the oracle maximises.
-        """
         w = check_array_of_numbers(w, "w")
         if w.shape != (self.size_joint_feature,):
             raise ValueError(f"w must have shape ({self.size_joint_feature},), got {w.shape}")
         return self._candidates(x) @ w
 
     def augment(self, scores, y_true):
-        """Add the loss to scores.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_candidates,)
-            Scores of candidates.
-        y_true : int or array-like of shape (n_candidates,)
-            True candidate, or the costs of all.
-
-        Returns
-        -------
-        augmented : ndarray of shape (n_candidates,)
-            Scores whose maximiser is the loss-augmented prediction.
-        """
         scores = check_array_of_numbers(scores, "scores")
         if scores.ndim != 1:
             raise ValueError(f"scores must have shape (n_candidates,), got {scores.shape}")

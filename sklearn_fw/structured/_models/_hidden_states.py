@@ -6,9 +6,9 @@ import numpy as np
 
 from ..._core.validation import check_integer, check_list
 from ...inference import Viterbi
+from ._base import kind_of
 from ._pairwise import PairwiseModel
-from ._part_samples import difficulty
-from ._parts import PartModel
+from ._parts import PartModel, difficulty
 from ._ragged import Stacked
 
 
@@ -17,14 +17,6 @@ class HiddenStates(PairwiseModel):
 
     Weights and scores are those of states; outputs and losses are those of the model that it is
     made from. Where no label has more than one state both are the same.
-
-    Parameters
-    ----------
-    base : PairwiseModel
-        Model of the labels.
-    n_states_per_label : int, array-like of shape (n_labels,), or list of these, default=2
-        Number of states of each label; a list has one entry for each kind of node, where there are
-        several.
 
     Attributes
     ----------
@@ -111,6 +103,10 @@ class HiddenStates(PairwiseModel):
     @property
     def _units(self):
         return self.base._units
+
+    @property
+    def _kind(self):
+        return kind_of(self.base)
 
     def _in_units(self, units):
         other = copy(self)
@@ -251,11 +247,6 @@ class HiddenStates(PairwiseModel):
         """Scores of the best state of each class."""
         scores = self._node_scores(self._stack(X), self._check_weights(w))
         return np.maximum.reduceat(scores, self.first_[0, :-1], axis=1)
-
-
-def labelled(model):
-    """The model whose outputs are seen."""
-    return model.base if isinstance(model, HiddenStates) else model
 
 
 def _without_last_axis(output):

@@ -9,8 +9,7 @@ from ..._core.validation import check_array_of_numbers, check_flag, find_labels
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph
 from ._ragged import as_labels, class_weights, encode_labels, find_classes, observed
-from ._rows import Rows
-from ._tabular import check_rows, one_row_each, stacked_rows
+from ._rows import Rows, check_rows, one_row_each, stacked_rows
 
 
 class MulticlassModel(PairwiseModel):
@@ -67,6 +66,7 @@ class MulticlassModel(PairwiseModel):
     array([0., 2., 0., 1.])
     """
 
+    _kind = "multiclass"
     _loss_names = ("zero_one",)
     _loss_is_a_sum = True  # every loss of a single node is
 
@@ -76,20 +76,6 @@ class MulticlassModel(PairwiseModel):
         self.fit_intercept = fit_intercept
 
     def initialize(self, X, y):
-        """Find the classes and the number of features.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,)
-            Classes.
-
-        Returns
-        -------
-        self : MulticlassModel
-            The model.
-        """
         check_flag(self.fit_intercept, "fit_intercept")
         X, y = check_rows(X), as_labels(y)
         find_labels(observed(y.ravel()), "y")

@@ -9,8 +9,7 @@ from ..._core.validation import check_array_of_numbers, check_choice, check_flag
 from ...optim.domains import SpanningTrees
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
-from ._rows import Rows
-from ._tabular import check_rows, one_row_each, stacked_rows
+from ._rows import Rows, check_rows, one_row_each, stacked_rows
 
 
 class MultilabelModel(PairwiseModel):
@@ -71,26 +70,14 @@ class MultilabelModel(PairwiseModel):
     [[0, 1], [0, 2], [1, 2]]
     """
 
+    _kind = "multilabel"
+
     def __init__(self, edges="tree", *, task_loss="auto", fit_intercept=True):
         self.edges = edges
         self.task_loss = task_loss
         self.fit_intercept = fit_intercept
 
     def initialize(self, X, y):
-        """Find the sizes and the edges.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n_samples, n_features)
-            Inputs.
-        y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Indicators of the labels, 0 or 1.
-
-        Returns
-        -------
-        self : MultilabelModel
-            The model.
-        """
         self._set_losses()
         check_flag(self.fit_intercept, "fit_intercept")
         X = check_rows(X)

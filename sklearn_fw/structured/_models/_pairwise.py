@@ -15,17 +15,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
+from ..._core.checked_oracle import checked
 from ..._core.costs import MISSING, costs_of
 from ..._core.validation import check_array_of_numbers, check_magnitude, is_auto
 from ..._kernels import lazy
-from ...inference import PairwiseScores, TreeMaxProduct
-from ...inference._oracles._natural import FEW_LABELINGS, natural_oracle
+from ...inference import PairwiseScores, TreeMaxProduct, resolve_oracle
+from ...inference._oracles._resolve import FEW_LABELINGS, natural_oracle
 from ...task_losses import HammingLoss, Truth
 from ._base import REQUIRED, StructuredModel, loss_of_nodes
-from ._part_scores import PartScores, augmented_argmax
-from ._rows import plain, size_of_rows, with_markers, writable
-from ._sparse_weights import dense_part, product
-from ._units import PLAIN, Columns
+from ._part_scores import COMPILED, PartScores, augmented_argmax
+from ._rows import PLAIN, Columns, dense_part, plain, product, size_of_rows, with_markers, writable
 
 parts_kernels = lazy("structured.parts")
 sparse = lazy("common.sparse")
@@ -43,7 +42,7 @@ class PairwiseModel(StructuredModel):
     """
 
     _units = PLAIN
-
+    _kind = None  # of outputs, see `kind_of`
     _loss_names = ("auto", "hamming", "hamming_sum", "zero_one")  # "auto" trains by the sum
     class_weight = None  # of models without this parameter
     _natural = TreeMaxProduct()  # the default oracle, of graphs without cycles
@@ -200,6 +199,25 @@ class PairwiseModel(StructuredModel):
         n_listed = FEW_LABELINGS if self._loss_is_a_sum else ALL_LABELINGS
         self._natural = natural_oracle(scores, n_listed)
 
+    # ---- the training problem ---------------------------------------------------------------
+
+    def _offers(self, method):
+        """Whether an estimator has a method for this model."""
+        return True
+
+    def _can(self, ability, oracle):
+        """Whether an oracle can be asked for something; marginals of single nodes need none."""
+        is_single = ability == "marginals" and self._kind == "multiclass"
+        return is_single or callable(getattr(checked(oracle), ability, None))
+
+    def _problem(self, X, y, weight, oracle, n_jobs):
+        """The dual problem, and the oracle used."""
+        from .._problems._relaxed import part_problem
+
+        oracle = resolve_oracle(oracle, default=self.default_oracle())
+        parts = self._build_parts(X, y, weight)
+        return part_problem(parts, checked(oracle), n_jobs), oracle
+
     # ---- many samples --------------------------------------------------------------------------
 
     def _columns_of_features(self, X, weight):
@@ -318,32 +336,60 @@ class PairwiseModel(StructuredModel):
         return np.where(np.arange(self.n_states_) < n_own[:, None], scores, -np.inf)
 
     def _predict(self, X, w, oracle):
-        """Best outputs and their scores; ``oracle`` None means the compiled trees."""
+        """Best outputs and their scores."""
         parts = self._part_scores(X, w)
         states, values = self._best_states(parts, oracle)
         return self._decode(states, parts.node_start, X), values
 
     def _best_states(self, parts, oracle):
         """Best states of all nodes, and the scores of all samples."""
-        if oracle is None and self._has_batches:
+        if _is_compiled(oracle) and self._has_batches:
             return parts.argmax()
-        oracle = TreeMaxProduct() if oracle is None else oracle
+        oracle = TreeMaxProduct() if _is_compiled(oracle) else checked(oracle)
         answers = [oracle.argmax(scores) for scores in parts.each()]
         states = np.concatenate([np.empty(0, np.int32), *(labels for labels, _, _ in answers)])
         values = np.zeros(len(parts.graph.n_edges))
         values[parts.lengths > 0] = [value for _, value, _ in answers]
         return states, values
 
-    def _predict_marginals(self, X, w, oracle, temperature=1.0):
+    def _marginals(self, X, w, oracle, temperature=1.0):
         """Marginals of the nodes of every sample, in a container like that of the outputs."""
         parts = self._part_scores(X, w, temperature)
         return self._arrange(self._marginals_of(parts, oracle), parts.node_start, X)
 
     def _marginals_of(self, parts, oracle):
-        """Marginals of all nodes; ``oracle`` None means the compiled trees."""
-        if oracle is None and not self._has_batches:
-            oracle = TreeMaxProduct()
-        return self._of_labels(parts.marginals(oracle))
+        """Marginals of all nodes."""
+        if _is_compiled(oracle) or self._kind == "multiclass":
+            oracle = None if self._has_batches else TreeMaxProduct()
+        return self._of_labels(parts.marginals(oracle and checked(oracle)))
+
+    def _relaxed(self, X, w, oracle):
+        """Vertices of the local polytope, in a container like that of the outputs."""
+        parts, oracle = self._part_scores(X, w), checked(oracle)
+        nodes = [np.empty((0, self.n_states_))]
+        nodes += [oracle.vertex(scores)[0] for scores in parts.each()]
+        return self._arrange(self._of_labels(np.concatenate(nodes)), parts.node_start, X)
+
+    def _held_out(self, X, y, w, oracle, sample_weight):
+        """Probabilities of true states as a function of a temperature, for `best_temperature`.
+
+        ``chances(temperature)`` and, of the nodes with a known label, spreads of the scores and
+        weights.
+        """
+        parts = self._part_scores(X, w)
+        truth = self._encode(y, parts.node_start, allow_unseen=True)
+        weight = np.repeat(sample_weight, parts.lengths) * (truth >= 0)
+        nodes = np.flatnonzero(weight)
+        truth = truth[nodes]
+
+        def chances(temperature):
+            scaled = parts._replace(
+                nodes=parts.nodes / temperature, tables=parts.tables / temperature
+            )
+            rows = self._marginals_of(scaled, oracle)[nodes]
+            return rows[np.arange(len(nodes)), truth], rows.argmax(axis=1) == truth
+
+        return chances, _spreads(parts.nodes[nodes]), weight[nodes]
 
     def _of_labels(self, marginals):
         """Marginals of labels from those of the states of nodes."""
@@ -358,9 +404,9 @@ class PairwiseModel(StructuredModel):
             outputs[i] = marginals[node_start[i] : node_start[i + 1]]
         return outputs
 
-    def _n_best(self, X, w, oracle, k):
+    def _top_k(self, X, w, oracle, k):
         """The k best outputs of every sample, and their scores."""
-        parts = self._part_scores(X, w)
+        parts, oracle = self._part_scores(X, w), checked(oracle)
         best = iter([oracle.top_k(scores, k) for scores in parts.each()])
         outputs, values = [], []
         for i, length in enumerate(parts.lengths):
@@ -496,6 +542,17 @@ def has_parts(model):
     return isinstance(model, PairwiseModel) and all(
         getattr(type(model), name) is getattr(PairwiseModel, name) for name in REQUIRED
     )
+
+
+def _is_compiled(oracle):
+    """Whether the compiled trees answer in place of an oracle; None stands for them."""
+    return oracle is None or type(oracle) in COMPILED
+
+
+def _spreads(scores):
+    """Distance of the highest and the lowest score of each row, among the states there are."""
+    lowest = np.where(np.isneginf(scores), np.inf, scores).min(axis=1)
+    return scores.max(axis=1) - lowest
 
 
 def _flat(rows, tables):

@@ -7,13 +7,15 @@ import numpy as np
 from ..._core.checked_oracle import name_of
 from ..._core.scores import is_forest
 from ..._kernels import lazy
-from ...inference import PairwiseScores
+from ...inference import PairwiseScores, TreeMaxProduct, Viterbi
 
 edge_mix = lazy("structured.edge_mix")
 sum_product = lazy("graphs.sum_product")
 tree_kernels = lazy("graphs.tree")
 tree = lazy("graphs.tree")
 
+# Oracles whose loop is inside compiled passes and predictions; others are called from Python.
+COMPILED = (Viterbi, TreeMaxProduct)
 EDGE_NUMBERS = 2**21  # marginals of edges in memory at a time
 
 

@@ -37,22 +37,7 @@ class Stacked(Packed):
 
 
 def stack_rows(X, n_features=None):
-    """Stack the feature rows of all items.
-
-    Parameters
-    ----------
-    X : list, object array, Packed or array of shape (n, n_rows, n_features)
-        Items: 2-D arrays or CSR with the same number of columns; empty lists have no rows.
-    n_features : int, default=None
-        Number of columns that items must have; None takes that of the first.
-
-    Returns
-    -------
-    matrix : ndarray or CSR of shape (n_rows, n_features)
-        All rows, item after item.
-    row_start : ndarray of shape (n + 1,)
-        First row of each item, and the end.
-    """
+    """All feature rows, item after item, of ``n_features`` unless None, and where items start."""
     if isinstance(X, Packed):
         if not isinstance(X, Stacked):
             check_sparse(X.values, "X.values")

@@ -10,9 +10,8 @@ from ._base import missing_methods
 from ._box import BoxModel
 from ._chain import ChainModel
 from ._enumerated import EnumeratedModel
-from ._graph import GraphModel
+from ._graph import GraphModel, is_graph
 from ._graph_cut import GraphCutModel
-from ._graph_items import is_graph
 from ._grid import NEIGHBORHOODS, GridModel
 from ._matching import MatchingModel
 from ._multiclass import MulticlassModel

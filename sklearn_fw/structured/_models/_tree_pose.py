@@ -12,11 +12,9 @@ from ..._core.validation import (
     is_moderate,
 )
 from ...inference import DistanceTransform, PoseScores
-from ...inference._oracles._distance_transform import parents
-from ...inference._pose_scores import check_positions, check_tree
+from ...inference._oracles._distance_transform import check_positions, check_tree, parents
 from ...task_losses import resolve_task_loss
-from ._base import kept_loss
-from ._scored import ScoredModel
+from ._base import ScoredModel, kept_loss
 
 FAR = 3.0  # standard deviations: squares of what is further off would rule the choice of C
 
@@ -116,20 +114,6 @@ class TreePoseModel(ScoredModel):
         self.task_loss = task_loss
 
     def initialize(self, X, y):
-        """Check inputs and outputs, and measure displacements.
-
-        Parameters
-        ----------
-        X : list of n_samples arrays of shape (n_rows, n_columns, n_features)
-            Feature maps.
-        y : list of n_samples arrays of shape (n_joints, 2)
-            True rows and columns of joints.
-
-        Returns
-        -------
-        self : TreePoseModel
-            The model.
-        """
         self._loss  # refuses what is no loss  # noqa: B018
         self.task_loss_ = self.task_loss
         X, y = as_lists(X, y)
@@ -263,20 +247,6 @@ class TreePoseModel(ScoredModel):
         return positions, off, types
 
     def joint_feature(self, x, y):
-        """Features at the joints, and minus the displacements of the edges.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_rows, n_columns, n_features)
-            Feature maps.
-        y : array-like of shape (n_joints, 2) or (n_joints, 3)
-            Pose.
-
-        Returns
-        -------
-        phi : ndarray of shape (size_joint_feature,)
-            The feature vector.
-        """
         x = as_image(x, "x", self.n_features_in_)
         positions, off, types = self._read(x, y)
         edges = np.arange(len(self.edges_))
@@ -291,39 +261,11 @@ class TreePoseModel(ScoredModel):
         return np.concatenate(parts, dtype=np.float64)
 
     def loss(self, y_true, y):
-        """Cost of a pose.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n_joints, 2) or (n_joints, 3)
-            True pose.
-        y : array-like of shape (n_joints, 2) or (n_joints, 3)
-            Predicted pose.
-
-        Returns
-        -------
-        loss : float
-            The cost.
-        """
         return self._loss.value(_pose(y_true, "y_true"), _pose(y, "y"))
 
     # ---- scores of pixels ------------------------------------------------------------------------
 
     def scores(self, x, w):
-        """Maps of the joints, and costs of the edges.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_rows, n_columns, n_features)
-            Feature maps.
-        w : ndarray of shape (size_joint_feature,)
-            Weights; those of squared displacements are not negative.
-
-        Returns
-        -------
-        scores : PoseScores
-            What the oracle maximises.
-        """
         x, weights = as_image(x, "x", self.n_features_in_), self.unpack(w)
         if np.any(weights["deformation"][:, :, ::2] < 0.0):
             raise ValueError(
@@ -339,20 +281,6 @@ class TreePoseModel(ScoredModel):
         )  # fmt: skip
 
     def augment(self, scores, y_true):
-        """Add the loss to the maps.
-
-        Parameters
-        ----------
-        scores : PoseScores
-            Scores of an input.
-        y_true : array-like of shape (n_joints, 2) or (n_joints, 3)
-            True pose.
-
-        Returns
-        -------
-        augmented : PoseScores
-            Scores whose maximiser is the loss-augmented prediction.
-        """
         if not isinstance(scores, PoseScores):
             raise TypeError(f"scores must be PoseScores, got {type(scores).__name__}")
         shape = scores.maps.shape[1:]

@@ -31,25 +31,7 @@ class Model(NamedTuple):
 
 
 class ProxLinear(IterativeMethod):
-    """One run, as `ProxLinearStructuredSVM` describes it.
-
-    Parameters
-    ----------
-    blocks : ScoreBlocks
-        The training set.
-    solver : Solver
-        What solves the models.
-    w : ndarray of shape (n_weights,)
-        The start.
-    lam, tol : float
-        Regularisation; the gap that ends the run, relative to the objective.
-    eta : float or None
-        Step size; None finds it.
-    rng : RandomState
-        Source of random numbers.
-    first_eta : float or None, default=None
-        Where to begin when ``eta`` is to be found.
-    """
+    """One run, as `ProxLinearStructuredSVM` describes it."""
 
     def __init__(self, blocks, solver, w, *, lam, tol, eta, rng, first_eta=None):
         self.blocks, self.solver, self.rng = blocks, solver, rng
@@ -93,7 +75,7 @@ class ProxLinear(IterativeMethod):
             n_passes += outcome.n_iter
             found = method.solution()
             self.warm = blocks.export()
-            if blocks.explicit and self.warm["corners"] is None:
+            if blocks.explicit and not self.warm["explicit"]:
                 self.warm = None  # some were evicted: what is left is no distribution
             if found.primal + constant < value:
                 value, w = float(found.primal + constant), centre + found.w

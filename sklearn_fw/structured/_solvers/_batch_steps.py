@@ -1,4 +1,4 @@
-"""Steps of all blocks at once, on the primitives of `Blocks`."""
+"""Steps of all blocks at once, on the primitives of `Problem`."""
 
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import short_step

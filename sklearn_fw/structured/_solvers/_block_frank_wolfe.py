@@ -358,7 +358,7 @@ class _BlockMethod(IterativeMethod):
             return rng.randint(n, size=n), uniforms
         if sampling == "shuffle":
             return rng.permutation(n), uniforms
-        # Blocks without a gap yet come first, in random order: uniform among the infinite ones.
+        # Problem without a gap yet come first, in random order: uniform among the infinite ones.
         unseen = np.flatnonzero(np.isinf(self.blocks.gaps.value))
         order = np.full(n, block_rules.BY_GAP if sampling == "gap" else block_rules.BY_MAX_GAP)
         order[: len(unseen)] = rng.permutation(unseen)

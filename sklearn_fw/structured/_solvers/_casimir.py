@@ -297,7 +297,7 @@ class _CasimirMethod(IterativeMethod):
 
     def _look(self, x):
         """A full pass at x: its gradient, and what it proves."""
-        from .._blocks._base import Sweep
+        from .._problems._base import Sweep
 
         blocks, lam = self.blocks, self.lam
         self.x = blocks.clip(x)

@@ -1,6 +1,6 @@
 """Compiled twins of the plain passes of solvers, for blocks of parts.
 
-A plain pass is a Python function ``run(blocks, ...)`` on the primitives of `Blocks`. Its twin does
+A plain pass is a Python function ``run(blocks, ...)`` on the primitives of `Problem`. Its twin does
 the same in one compiled call; a test holds their trajectories equal.
 """
 
@@ -28,9 +28,9 @@ def accelerated(twin, suits):
     def decorate(plain):
         @functools.wraps(plain)
         def run(blocks, *args):
-            from .._blocks._parts import PartBlocks  # which loads numba
+            from .._problems._parts import PartProblem  # which loads numba
 
-            has_twin = isinstance(blocks, PartBlocks) and suits(blocks, *args)
+            has_twin = isinstance(blocks, PartProblem) and suits(blocks, *args)
             return (twin if has_twin else plain)(blocks, *args)
 
         run.plain = plain

@@ -30,7 +30,7 @@ def ascend_blocks(blocks, order, uniforms, rules, entropy):
 
     Parameters
     ----------
-    blocks : Blocks
+    blocks : Problem
         The dual problem.
     order : ndarray of int
         Numbers of blocks, or codes that leave the choice to the gaps.

@@ -189,8 +189,8 @@ class Extragradient(Solver):
                 raise ValueError(f"{name} must be {known} or a positive number, got {value!r}")
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        from .._blocks._geometries import Entropy, Euclidean
-        from .._blocks._polytopes import polytopes_of
+        from .._problems._part_polytopes import polytopes_of
+        from .._problems._polytopes import Entropy, Euclidean
 
         self._check()
         bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)

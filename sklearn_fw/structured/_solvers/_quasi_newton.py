@@ -14,7 +14,7 @@ class QuasiNewton:
 
     Parameters
     ----------
-    blocks : Blocks
+    blocks : Problem
         The training set, after `reset`.
     w : ndarray of shape (n_weights,)
         Where to start.

@@ -117,7 +117,7 @@ def saddle_visits(blocks, order, visits, radius, euclidean, w, mean):
 
     Parameters
     ----------
-    blocks : Blocks
+    blocks : Problem
         The training set.
     order : ndarray of int
         Numbers of blocks.

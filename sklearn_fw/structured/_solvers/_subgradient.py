@@ -18,7 +18,7 @@ def subgradient_visits(blocks, order, visits, lam, target, moments):
 
     Parameters
     ----------
-    blocks : Blocks
+    blocks : Problem
         The training set.
     order : ndarray of int
         Numbers of blocks.

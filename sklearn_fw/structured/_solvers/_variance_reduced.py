@@ -1,4 +1,4 @@
-"""The two passes of variance-reduced methods, on the primitives of `Blocks`."""
+"""The two passes of variance-reduced methods, on the primitives of `Problem`."""
 
 from typing import NamedTuple
 
@@ -50,7 +50,7 @@ def svrg_walk(blocks, order, x, origin, drift, step, rho, values, smoothing):
 
     Parameters
     ----------
-    blocks : Blocks
+    blocks : Problem
         The training set, with the distributions of the snapshot.
     order : ndarray of int
         Samples.

@@ -1,4 +1,4 @@
-"""Visits of block-coordinate Frank-Wolfe: the plain pass, on the primitives of `Blocks`.
+"""Visits of block-coordinate Frank-Wolfe: the plain pass, on the primitives of `Problem`.
 
 Decisions are those of `_kernels.structured.block_rules`.
 """
@@ -20,7 +20,7 @@ def visit_blocks(blocks, order, uniforms, rules):
 
     Parameters
     ----------
-    blocks : Blocks
+    blocks : Problem
         The dual problem.
     order : ndarray of int
         Numbers of blocks, or codes that leave the choice to the gaps.

@@ -1,0 +1,506 @@
+"""Inference by cuts for two states: exact for attractive edges, roof duality for others."""
+
+import heapq
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._core.oracle import Oracle
+from ..._core.scores import PairwiseScores, allowed, arrays_of, check_range, expect_scores
+from ..._core.validation import check_integer
+from ..._kernels import lazy
+from ._adjacency import first_labels
+from ._settle import ROUNDING, settled
+
+max_flow = lazy("graphs.max_flow")
+
+DIAGONAL = [0, 1], [0, 1]
+OFF_DIAGONAL = [0, 1], [1, 0]
+
+
+class QPBO(Oracle):
+    """Good labelling and upper bound for two states and edges of any kind, by roof duality.
+
+    Maximises the score of `PairwiseScores` over a relaxation in which each node is either labelled
+    or half in each state: the linear program over the local polytope. Labels found there are those
+    of a best labelling, so the answer is exact if no node is left half. Choose it when some edges
+    are not attractive, so that `GraphCut` refuses the graph; the fewer and weaker they are, the
+    more nodes are labelled.
+
+    Attributes
+    ----------
+    exact : bool
+        False: nothing is promised for all answers. A single answer is exact if its
+        ``upper_bound`` equals its ``value``.
+
+    See Also
+    --------
+    GraphCut : Always exact, for attractive edges.
+    LPRelaxation : The same bound for any number of states, with much more work.
+    MILP : Exact on small graphs.
+
+    Notes
+    -----
+    One maximum flow on a graph with two nodes for each node and two arcs for each edge and
+    direction [1]_ [2]_. Time at worst ``n_nodes^2 * n_edges``, memory linear. Labels come from the
+    strong components of what the flow leaves, so as many nodes are labelled as any minimum cut can
+    label [2]_.
+
+    A node that is left half takes its label from ``start``; the answer is then never worse than
+    ``start`` [3]_. Without ``start`` it takes the state with the better sum of its own score and
+    the means of its rows in the tables of its edges. If these labels break a forbidden pair, the
+    value is ``-inf``, although there may be an allowed labelling.
+
+    The bound includes an allowance for rounding, some 1e-14 of the sum of all absolute scores. An
+    answer that is so close to it counts as exact where that is at most 1e-9 of its value; else
+    states and pairs that cannot be part of a better labelling are left out, and the rest is asked
+    again. The object keeps nothing between calls, which
+    may come from several threads.
+
+    References
+    ----------
+    .. [1] P. L. Hammer, P. Hansen and B. Simeone, "Roof duality, complementation and persistency in
+       quadratic 0-1 optimization", Mathematical Programming 28, 121-155, 1984.
+       doi:10.1007/BF02612354
+    .. [2] V. Kolmogorov and C. Rother, "Minimizing nonsubmodular functions with graph cuts - a
+       review", IEEE Transactions on Pattern Analysis and Machine Intelligence 29, 1274-1279, 2007:
+       sections 2 and 3. doi:10.1109/TPAMI.2007.1031
+    .. [3] E. Boros and P. L. Hammer, "Pseudo-Boolean optimization", Discrete Applied Mathematics
+       123, 155-225, 2002: persistency. doi:10.1016/S0166-218X(01)00341-9
+
+    Examples
+    --------
+    Node 0 wants state 1; the triangle of the other nodes, which want to differ, cannot be settled.
+
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import QPBO, PairwiseScores
+    >>> unary = [[0.0, 3.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    >>> edges = [(1, 2), (2, 3), (3, 1), (0, 1)]
+    >>> scores = PairwiseScores.from_arrays(unary, 1 - np.eye(2), edges)
+    >>> labels, value, upper_bound = QPBO().argmax(scores, start=[0, 0, 1, 1])
+    >>> labels
+    array([1, 0, 1, 1], dtype=int32)
+    >>> value, round(upper_bound, 9)
+    (6.0, 6.5)
+    """
+
+    def argmax(self, scores, start=None):
+        expect_scores(scores)
+        if start is not None:
+            first_labels(scores, start)
+        return settled(self._relax, scores, start) or nothing_allowed(scores)
+
+    def _relax(self, scores, start):
+        form = switch_form(scores, "QPBO")
+        if form is None:
+            return None
+        known, flow = roof_dual(form, scores.edges)
+        guess = form.gain > 0.0 if start is None else first_labels(scores, start)
+        labels = form.merge(np.where(known < 0, guess, known))
+        bound = float(form.constant + np.maximum(form.gain, 0.0).sum() - flow / 2)
+        return labels, scores.value(labels), bound + form.rounding, 2 * form.rounding
+
+
+def half_integral(scores):
+    """Optimal point of the local polytope for two states, none of which is forbidden.
+
+    Marginals of nodes, which are zero, one half or one, those of edges, and a bound on the score of
+    all points.
+    """
+    form = switch_form(scores, "QPBO")
+    known, flow = roof_dual(form, scores.edges)
+    one = np.where(known < 0, 0.5, known)
+    x, y = one[scores.edges.T]
+    # Of all edges between two nodes the best has as much as possible on one of the diagonals.
+    both = np.where(form.crossed, np.maximum(x + y - 1.0, 0.0), np.minimum(x, y))
+    edge = np.stack([1.0 - x - y + both, y - both, x - both, both], axis=1).reshape(-1, 2, 2)
+    bound = float(form.constant + np.maximum(form.gain, 0.0).sum() - flow / 2)
+    return np.column_stack([1.0 - one, one]), edge, bound + form.rounding
+
+
+def roof_dual(form, edges):
+    """Labels that some best labelling has, -1 where none is known, and twice the cut's capacity.
+
+    Node ``n_nodes + t`` stands for the opposite of node ``t``, and each edge is there twice: from
+    ``a`` to the node that stands for ``y``, and from the opposite of this node to that of ``a``.
+    """
+    n_nodes = len(form.gain)
+    a, b = edges.T
+    b = np.where(form.crossed, b + n_nodes, b)
+    opposite = np.roll(np.arange(2 * n_nodes), n_nodes)
+    both = np.column_stack([np.concatenate([a, opposite[b]]), np.concatenate([b, opposite[a]])])
+    arcs = fill_arcs(
+        both,
+        np.tile(form.forward, 2),
+        np.tile(form.backward, 2),
+        np.concatenate([-form.gain, form.gain]),
+    )
+    flow = max_flow.max_flow(arcs)
+    one = max_flow.reaches_sink(arcs)
+    # Any other node can be on another side than its opposite unless each has a way to the other.
+    # If only one has, it belongs to the side of the sink, for nothing must flow to that side.
+    component = max_flow.strong_components(arcs, one | one[opposite])
+    one |= component > component[opposite]
+    one, zero = one[:n_nodes], one[n_nodes:]
+    return np.where(one == zero, -1, one), flow
+
+
+class SwitchForm(NamedTuple):
+    """Scores of two states as gains of states 1 and losses of edges.
+
+    The score of labels ``x`` that are allowed is::
+
+        constant + sum_t gain[t] x[t] - sum_e loss[e]
+
+    where ``loss[e]`` is ``forward[e]`` if ``x[a] = 0, y = 1``, ``backward[e]`` if
+    ``x[a] = 1, y = 0``, and 0 otherwise; ``y`` is ``x[b]``, or ``1 - x[b]`` on edges that are
+    crossed, which are those that are not attractive.
+    """
+
+    constant: float
+    gain: np.ndarray  # (n_nodes,)
+    forward: np.ndarray  # (n_edges,), not negative, inf if the pair is forbidden
+    backward: np.ndarray  # (n_edges,)
+    crossed: np.ndarray  # (n_edges,) bool
+    fixed: np.ndarray  # (n_nodes,) int, the only state allowed or -1; such nodes have gain 0
+    rounding: float  # how far sums of these numbers may be off
+
+    def merge(self, labels):
+        """Labels of all nodes from those of nodes that are not fixed."""
+        return np.where(self.fixed < 0, labels, self.fixed).astype(np.int32)
+
+
+def switch_form(scores, name):
+    """The `SwitchForm` of scores of at most two states; None if every labelling is forbidden."""
+    if scores.n_states == 2 and (form := _finite_form(scores)) is not None:
+        return form
+    unary, tables = scores.unary, scores.pairwise
+    check_range(scores)
+    if scores.n_states > 2:
+        raise ValueError(
+            f"{name} needs two states per node, got {scores.n_states}; TreeMaxProduct() takes more "
+            f"on graphs without cycles, MILP() and Enumeration() on small graphs of any kind"
+        )
+    if scores.n_states == 1:
+        unary = np.pad(unary, ((0, 0), (0, 1)), constant_values=-np.inf)
+        tables = np.pad(tables, ((0, 0), (0, 1), (0, 1)))
+    fixed = np.full(len(unary), -1)
+    if unary.min() == -np.inf or (tables.size and tables.min() == -np.inf):
+        possible = possible_states(unary, tables, scores.edges)
+        if not possible.any(axis=1).all():
+            return None
+        fixed[~possible[:, 1]] = 0
+        fixed[~possible[:, 0]] = 1
+        unary, tables = _without_fixed(unary, tables, scores.edges, fixed)
+
+    a, b = scores.edges.T
+    equal, differ = tables[:, *DIAGONAL], tables[:, *OFF_DIAGONAL]
+    no_equal, no_differ = equal == -np.inf, differ == -np.inf
+    equal, differ = _filled(equal, differ), _filled(differ, equal)
+    bias = (equal[:, 1] - equal[:, 0]) / 2  # what both nodes gain by state 1
+    tilt = (differ[:, 1] - differ[:, 0]) / 2  # what the first gains and the second loses
+    attraction = (equal.sum(axis=1) - differ.sum(axis=1)) / 2
+    size = np.abs(equal).sum(axis=1) + np.abs(differ).sum(axis=1)
+    attraction[np.abs(attraction) <= ROUNDING * size] = 0.0
+    # Weights at their bound may be off by the rounding of larger numbers.
+    largest = np.abs(unary).max(where=np.isfinite(unary), initial=0.0)
+    lost = (attraction < 0.0) & (attraction >= -ROUNDING * largest)
+    lost_sum = -attraction[lost].sum()
+    attraction[lost] = 0.0
+
+    n_nodes = len(unary)
+    gain = unary[:, 1] - unary[:, 0]
+    gain += np.bincount(a, bias + tilt, n_nodes) + np.bincount(b, bias - tilt, n_nodes)
+    crossed = (attraction < 0.0) | no_equal.any(axis=1)
+    forbidden = np.where(crossed[:, None], no_equal, no_differ)
+    loss = np.where(forbidden, np.inf, np.abs(attraction)[:, None])
+    constant = unary[:, 0].sum() + equal[:, 0].sum() - np.minimum(attraction, 0.0).sum()
+    rounding = float(ROUNDING * (np.abs(unary).sum() + size.sum()) + lost_sum)
+    return SwitchForm(constant, gain, loss[:, 0], loss[:, 1], crossed, fixed, rounding)
+
+
+def _finite_form(scores):
+    """The `SwitchForm` where nothing is forbidden, else None: half of the time of a small cut."""
+    unary, tables, edge_table = arrays_of(scores)
+    edges = np.array(scores.edges, dtype=np.int64, order="C")
+    gain, loss, crossed = np.empty(len(unary)), np.empty(len(edges)), np.empty(len(edges), bool)
+    constant, rounding = max_flow.switch_form(
+        unary, tables, edge_table, edges, ROUNDING, gain, loss, crossed
+    )
+    if np.isnan(rounding):
+        return None
+    fixed = np.full(len(unary), -1)
+    return SwitchForm(constant, gain, loss, loss, crossed, fixed, rounding)
+
+
+def possible_states(unary, tables, edges):
+    """States that are left when each needs an allowed pair on every edge: (n_nodes, n_states) bool.
+
+    What is left out is in no allowed labelling (arc consistency).
+    """
+    possible = unary > -np.inf
+    pairs = tables > -np.inf
+    a, b = edges.T
+    while True:
+        before = possible.sum()
+        for ends, supported in (
+            (a, (pairs & possible[b][:, None, :]).any(axis=2)),
+            (b, (pairs & possible[a][:, :, None]).any(axis=1)),
+        ):
+            edge, state = np.nonzero(~supported)
+            possible[ends[edge], state] = False
+        if possible.sum() == before:
+            return possible
+
+
+def nothing_allowed(scores):
+    """The answer of an oracle when every labelling is forbidden."""
+    return np.zeros(scores.n_nodes, np.int32), -np.inf, -np.inf
+
+
+def fill_arcs(edges, forward, backward, excess):
+    """The flow problem of the kernels, with room ``forward`` along edges and ``backward`` back."""
+    edges = np.array(edges, dtype=np.int64, order="C")
+    first, head, sister, arc = max_flow.sort_arcs(edges, len(excess))
+    residual = np.empty(len(head))
+    residual[arc] = forward
+    residual[sister[arc]] = backward
+    return max_flow.Arcs(first, head, sister, residual, excess)
+
+
+def _without_fixed(unary, tables, edges, fixed):
+    """Scores in which it does not matter what a fixed node does: both states have those of one."""
+    nodes = np.flatnonzero(fixed >= 0)
+    unary, tables = unary.copy(), tables.copy()
+    unary[nodes, 1 - fixed[nodes]] = unary[nodes, fixed[nodes]]
+    for view, ends in ((tables, edges[:, 0]), (tables.transpose(0, 2, 1), edges[:, 1])):
+        at = np.flatnonzero(fixed[ends] >= 0)
+        state = fixed[ends[at]]
+        view[at, 1 - state] = view[at, state]
+    return unary, tables
+
+
+def _filled(own, other):
+    """One diagonal of each table, with numbers for forbidden pairs that make both sums equal.
+
+    No table has forbidden pairs on both diagonals once states without an allowed pair are fixed.
+    """
+    gone = own == -np.inf
+    total = other.sum(axis=1, keepdims=True)
+    rest = np.where(gone.all(axis=1, keepdims=True), total / 2, total - own[:, ::-1])
+    return np.where(gone, rest, own)
+
+
+class GraphCut(Oracle):
+    """Best labelling of a graph with two states whose edges are attractive, by a minimum cut.
+
+    Maximises the score of `PairwiseScores` exactly, cycles or not, if for the table ``t`` of every
+    edge::
+
+        t[0, 0] + t[1, 1] >= t[0, 1] + t[1, 0]
+
+    Choose it for segmentation and denoising of images with two labels, large grids
+    included. With edges of both kinds choose `QPBO`. It also knows the k best labellings (`top_k`)
+    and how much each state of each node costs (`max_marginals`).
+
+    Attributes
+    ----------
+    exact : bool
+        True: ``value`` and ``upper_bound`` are equal in every answer, unless scores that matter
+        cancel others some 1e7 times their size: what rounding leaves open is then between them.
+
+    See Also
+    --------
+    QPBO : The same for edges of any kind; then some nodes may be left to a guess.
+    TreeMaxProduct : For any number of states and any tables on a graph without cycles.
+
+    Notes
+    -----
+    The score is the capacity of all arcs less that of a cut between source and sink [1]_. The
+    maximum flow is found with real capacities in double precision, nothing is scaled to integers
+    [2]_. Time at worst ``n_nodes^2 * n_edges``, in practice a little more than linear; memory
+    linear. Of several best labellings the one with most nodes in state 0 is returned.
+
+    `max_marginals` and `top_k` begin with the minimum cut and push what more is needed when one
+    node changes its side, by shortest paths from this node on, so that a flip costs as much as its
+    neighbourhood is large [3]_. The k best labellings come from partitions of all others by the
+    first node where they differ [4]_: k cuts and k times as many flips as there are nodes.
+
+    Forbidden states and pairs are taken into account first, as far as one forbids the next: they
+    fix nodes, and tables between fixed nodes need not be attractive. The object keeps nothing
+    between calls, which may come from several threads.
+
+    References
+    ----------
+    .. [1] D. M. Greig, B. T. Porteous and A. H. Seheult, "Exact maximum a posteriori estimation
+       for binary images", Journal of the Royal Statistical Society B 51, 271-279, 1989.
+    .. [2] A. V. Goldberg, S. Hed, H. Kaplan, R. E. Tarjan and R. F. Werneck, "Maximum flows by
+       incremental breadth-first search", European Symposium on Algorithms, 457-468, 2011.
+       doi:10.1007/978-3-642-23719-5_39
+    .. [3] P. Kohli and P. H. S. Torr, "Measuring uncertainty in graph cut solutions", Computer
+       Vision and Image Understanding 112, 30-38, 2008. doi:10.1016/j.cviu.2008.07.002
+    .. [4] E. L. Lawler, "A procedure for computing the k best solutions to discrete optimization
+       problems", Management Science 18, 401-405, 1972. doi:10.1287/mnsc.18.7.401
+
+    Examples
+    --------
+    A cycle of four nodes that want to be equal. Node 3 prefers state 1, but not enough.
+
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import GraphCut, PairwiseScores
+    >>> unary = [[1.0, 0.0], [0.0, 0.0], [0.5, 0.0], [0.0, 0.7]]
+    >>> cycle = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    >>> scores = PairwiseScores.from_arrays(unary, np.eye(2), cycle)
+    >>> labels, value, upper_bound = GraphCut().argmax(scores)
+    >>> labels
+    array([0, 0, 0, 0], dtype=int32)
+    >>> value
+    5.5
+    """
+
+    releases_gil = True
+    exact = True
+
+    def argmax(self, scores, start=None):
+        expect_scores(scores)
+        return settled(self._cut, scores, exact=True) or nothing_allowed(scores)
+
+    def top_k(self, scores, k):
+        """The k best labellings, best first.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores of two states with attractive edges.
+        k : int
+            How many labellings are wanted, at least 1.
+
+        Returns
+        -------
+        values : ndarray of shape (m,)
+            Scores in descending order; m < k when fewer labellings are allowed.
+        labels : ndarray of shape (m, n_nodes), int32
+            The labellings, all different.
+        """
+        expect_scores(scores)
+        k = check_integer(k, "k", 1)
+        found = []
+        queue = [(-np.inf, 0, None, scores.unary)]  # what cannot be beaten there, turn, a set
+        while queue and len(found) < k:
+            _, _, node, unary = heapq.heappop(queue)
+            if node is not None:
+                unary = unary(node)
+            part = PairwiseScores._view(unary, scores.pairwise, scores.edges)
+            form = attractive_form(part)
+            if form is None:
+                continue
+            cut = Cut.of(form, scores.edges)
+            labels = form.merge(cut.sink)
+            found.append((scores.value(labels), labels))
+            # All others agree with these labels before some node, and differ there.
+            nodes = np.flatnonzero(form.fixed < 0)
+            losses = cut.flip_losses(nodes, fix=True)
+            rest = _others(unary, labels, nodes)
+            for i in np.argsort(losses, kind="stable")[: k - len(found)]:
+                if losses[i] < np.inf:
+                    bound = found[-1][0] - losses[i]
+                    heapq.heappush(queue, (-bound, len(found) * scores.n_nodes + int(i), i, rest))
+        found.sort(key=lambda entry: -entry[0])  # what rounding may have exchanged
+        values = np.array([value for value, _ in found])
+        labels = np.array([row for _, row in found], np.int32).reshape(-1, scores.n_nodes)
+        return allowed(values, labels)
+
+    def max_marginals(self, scores):
+        """Best score that a labelling can have for each state of each node.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores of two states with attractive edges.
+
+        Returns
+        -------
+        best : ndarray of shape (n_nodes, n_states)
+            The scores, ``-inf`` where a state is in no allowed labelling. The largest of each row
+            is the value of `argmax`, but for rounding.
+        """
+        expect_scores(scores)
+        best = np.full((scores.n_nodes, 2), -np.inf)
+        form = attractive_form(scores)
+        if form is not None:
+            cut = Cut.of(form, scores.edges)
+            labels = form.merge(cut.sink)
+            value = scores.value(labels)
+            nodes = np.flatnonzero(form.fixed < 0)
+            best[np.arange(scores.n_nodes), labels] = value
+            best[nodes, 1 - labels[nodes]] = value - cut.flip_losses(nodes, fix=False)
+        return best[:, : scores.n_states]
+
+    def _cut(self, scores, start):
+        form = switch_form(scores, "GraphCut")
+        if form is None:
+            return None
+        if form.crossed.any() and start is not None:
+            # What is left out of attractive tables leaves others, which roof duality takes.
+            return QPBO()._relax(scores, start)
+        refuse_crossed(form, scores)
+        cut = Cut.of(form, scores.edges)
+        labels = form.merge(cut.sink)
+        bound = float(form.constant + np.maximum(form.gain, 0.0).sum() - cut.flow)
+        return labels, scores.value(labels), bound + form.rounding, 2 * form.rounding
+
+
+def refuse_crossed(form, scores):
+    """Raise a ValueError that names the first edge that is not attractive."""
+    if form.crossed.any():
+        edge = int(form.crossed.argmax())
+        (a, b), table = scores.edges[edge], scores.pairwise[edge]
+        raise ValueError(
+            f"GraphCut needs attractive edges, t[0, 0] + t[1, 1] >= t[0, 1] + t[1, 0], but "
+            f"edge {edge} between nodes {a} and {b} has t = {table.tolist()}; QPBO() takes "
+            f"edges of any kind, TreeMaxProduct() graphs without cycles"
+        )
+
+
+def attractive_form(scores):
+    """The `SwitchForm` of scores that a cut can solve; None if every labelling is forbidden."""
+    form = switch_form(scores, "GraphCut")
+    if form is not None:
+        refuse_crossed(form, scores)
+    return form
+
+
+class Cut(NamedTuple):
+    """A minimum cut: what it leaves of the capacities, its flow and the nodes beyond it."""
+
+    arcs: object
+    flow: float
+    sink: np.ndarray  # (n_nodes,) bool, the smallest sink side
+
+    @classmethod
+    def of(cls, form, edges):
+        """The cut of scores that are attractive."""
+        arcs = fill_arcs(edges, form.forward, form.backward, -form.gain)
+        flow = max_flow.max_flow(arcs)
+        return cls(arcs, flow, max_flow.reaches_sink(arcs))
+
+    def flip_losses(self, nodes, fix):
+        """What the score loses when one of the nodes changes its side: (len(nodes),).
+
+        With ``fix`` nodes before it have to stay; the capacities are no longer valid then.
+        """
+        losses = np.empty(len(nodes))
+        max_flow.flip_losses(self.arcs, self.sink, nodes, fix, losses)
+        return losses
+
+
+def _others(unary, labels, nodes):
+    """The function that gives the scores of those labellings that differ first at ``nodes[i]``."""
+
+    def differ_first(i):
+        part = unary.copy()
+        part[nodes[:i], 1 - labels[nodes[:i]]] = -np.inf
+        part[nodes[i], labels[nodes[i]]] = -np.inf
+        return part
+
+    return differ_first

@@ -1,0 +1,299 @@
+"""Message passing on any graph: tree-reweighted with a bound, and max-product."""
+
+import copy
+import functools
+
+import numpy as np
+
+from ..._core.budget import time_left
+from ..._core.oracle import Oracle
+from ..._core.scores import expect_scores
+from ..._core.validation import check_integer, check_not_negative
+from ..._kernels import lazy
+from ._adjacency import PlanCache, adjacency, first_labels, prepare
+from ._local_search import climb
+from ._settle import settled
+
+message_passing = lazy("graphs.message_passing")
+max_product = lazy("graphs.max_product")
+
+
+class TRWS(Oracle):
+    """Good labelling of any graph with a bound, by sequential tree-reweighted message passing.
+
+    Maximises the score of `PairwiseScores` approximately, and minimises a bound on the score of
+    every labelling: the dual of the linear relaxation over the local polytope. Choose it for
+    graphs with cycles that are too large for exact oracles. Where the relaxation is tight, as on
+    trees and often when couplings are weak, the answer is exact and known to be.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+        Largest number of iterations, each a pass up and a pass down through all nodes.
+    tol : float, default=1e-7
+        An iteration that lowers the bound by less than this is the last one; in the unit of the
+        scores.
+
+    Attributes
+    ----------
+    exact : bool
+        False: nothing is promised for all answers. A single answer is exact if its
+        ``upper_bound`` equals its ``value``.
+
+    See Also
+    --------
+    BranchAndBound : Closes the gap that is left, at exponential cost in the worst case.
+    LPRelaxation : The value of the relaxation itself, by a general solver.
+    ICM : Cheaper, without a bound.
+
+    Notes
+    -----
+    An iteration takes time 2 * n_edges * n_states^2, or 2 * n_edges * n_states where a table has
+    one score for equal states and one for all others (Potts), and the bound never rises from one to
+    the next. It converges to the value of the linear relaxation for two states; in general it may
+    stop above it, as coordinate descent does.
+
+    Every pass fixes a labelling node by node. `ICM` improves ``start`` and each of these that
+    beats those before it. The calculation ends early when bound and value agree, but for
+    errors of rounding: 2e-16 times (32 + n_nodes) of the sum of the largest absolute scores of all
+    nodes and edges, as long as these are at most 1e-9 of the value; else states and pairs that
+    cannot be part of a better labelling are left out, and the calculation is made again. Any other
+    ``upper_bound`` is raised by as much.
+
+    Forbidden states and pairs need no large penalty: minus infinity goes through the messages, so
+    that states which cannot be part of an allowed labelling are found out. The answer can
+    nevertheless be forbidden, ``value = -inf``, when none of the labellings tried was allowed.
+
+    Nodes are passed through in the order of their numbers; good orders have long monotonic
+    paths, as a grid has when it is numbered row by row. The adjacency of the last graph is kept
+    for the next call, which may come from several threads.
+
+    References
+    ----------
+    .. [1] V. Kolmogorov, "Convergent tree-reweighted message passing for energy minimization",
+       IEEE Transactions on Pattern Analysis and Machine Intelligence 28(10), 1568-1583, 2006: its
+       implementation with monotonic chains. doi:10.1109/TPAMI.2006.200. Messages are not
+       normalised here, which changes nothing but makes the bound the sum of the nodes' maxima.
+    .. [2] M. J. Wainwright, T. S. Jaakkola and A. S. Willsky, "MAP estimation via agreement on
+       trees: message-passing and linear programming", IEEE Transactions on Information Theory
+       51(11), 3697-3717, 2005. doi:10.1109/TIT.2005.856938
+
+    Examples
+    --------
+    A cycle of four nodes that want to differ from their neighbours, and then one of three nodes:
+    one pair must agree there, which the relaxation does not see.
+
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import TRWS, PairwiseScores
+    >>> differ = 1 - np.eye(2)
+    >>> unary = [[0.5, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    >>> square = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    >>> TRWS().argmax(PairwiseScores.from_arrays(unary, differ, square))
+    (array([0, 1, 0, 1], dtype=int32), 4.5, 4.5)
+    >>> triangle = [(0, 1), (1, 2), (2, 0)]
+    >>> scores = PairwiseScores.from_arrays(np.zeros((3, 2)), differ, triangle)
+    >>> labels, value, upper_bound = TRWS().argmax(scores)
+    >>> value, round(upper_bound, 6)
+    (2.0, 3.0)
+    """
+
+    releases_gil = True
+
+    _plan = PlanCache(adjacency)
+
+    def __init__(self, max_iter=100, tol=1e-7):
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def argmax(self, scores, start=None):
+        expect_scores(scores)
+        max_iter = check_integer(self.max_iter, "max_iter", 1)
+        tol = check_not_negative(self.tol, "tol")
+        return settled(functools.partial(self._pass, max_iter=max_iter, tol=tol), scores, start)
+
+    def _pass(self, scores, start, max_iter, tol):
+        incumbent = Incumbent(scores, self._plan(scores), start)
+        relaxation = Relaxation(incumbent.problem, incumbent.potts)
+        for _ in range(max_iter):
+            before = relaxation.bound
+            for labels, value in relaxation.iterate():
+                incumbent.offer(labels, value)
+            if incumbent.reaches(relaxation.bound) or before - relaxation.bound < tol:
+                break
+            if time_left() <= 0.0:
+                break
+        return incumbent.answer(relaxation.bound)
+
+
+class Incumbent:
+    """The best labelling so far of one call."""
+
+    def __init__(self, scores, plan, start=None):
+        self.problem = prepare(scores, plan)
+        self.potts = message_passing.equal_and_other(self.problem.tables[0])
+        # A few errors for each number, and those of adding up all nodes.
+        error = (32 + scores.n_nodes) * float(np.finfo(np.float64).eps)
+        self.rounding = error * message_passing.total_size(*self.problem)
+        self._scores = scores
+        self._record = -np.inf
+        self.labels = first_labels(scores, start)
+        self.value = scores.value(self.labels)
+        self._climb(self.labels)
+
+    def offer(self, labels, value):
+        """Improve a labelling and keep it if it is best; tried if it sets a record by itself."""
+        if value > self._record:
+            self._record = value
+            self._climb(labels)
+
+    def _climb(self, labels):
+        labels = labels.copy()
+        climb(self.problem, labels, potts=self.potts)
+        value = self._scores.value(labels)
+        if value > self.value:
+            self.labels, self.value = labels, value
+
+    def reaches(self, bound):
+        """Whether value and bound are the same number but for errors of rounding."""
+        return bound == self.value or bound - self.value <= self.rounding
+
+    def answer(self, bound):
+        """Labels, value, a bound and how far it may be above the value, for `settled`."""
+        return self.labels, self.value, bound + self.rounding, 2 * self.rounding
+
+
+class Relaxation:
+    """Tree-reweighted message passing on one problem.
+
+    ``bound`` is a bound on all labellings and ``bounds[i, k]`` one on those with state k at node
+    i. States that cannot be part of a labelling of interest become forbidden in ``unary``.
+    """
+
+    def __init__(self, problem, potts=None):
+        n_nodes, width = problem.unary.shape
+        self.unary = problem.unary.copy()
+        potts = message_passing.equal_and_other(problem.tables[0]) if potts is None else potts
+        self._fixed = (*problem[1:], potts)
+        self._messages = np.zeros((len(problem.edge_table), width))
+        self._tops = np.zeros(n_nodes)
+        self.bounds = np.empty((n_nodes, width))
+        self.bound = np.inf
+
+    def copy(self):
+        """One that can go its own way."""
+        twin = copy.copy(self)
+        twin.unary, twin.bounds = self.unary.copy(), self.bounds.copy()
+        twin._messages, twin._tops = self._messages.copy(), self._tops.copy()
+        return twin
+
+    def iterate(self, cutoff=-np.inf):
+        """Yield a labelling and its value after a pass up, and after a pass down.
+
+        With a ``cutoff`` only labellings above it are of interest: the bounds hold for these, and
+        are ``-inf`` if there are none.
+        """
+        for upwards in (True, False):
+            labels = np.zeros(len(self.unary), np.int32)
+            # Only a second pass knows bounds of single states.
+            first = self.bound == np.inf
+            self.bound, value = message_passing.trws_sweep(
+                self.unary, *self._fixed,
+                self._messages, self._tops, self.bounds, labels,
+                0.0 if first else self.bound, -np.inf if first else cutoff, upwards,
+            )  # fmt: skip
+            if self.bound <= cutoff:
+                self.bound = -np.inf
+                return
+            yield labels, value
+
+
+class MaxProduct(Oracle):
+    """Good labelling of any graph, by loopy max-product belief propagation with damping.
+
+    Sends messages about the best score of what lies behind an edge as if the graph had no cycles:
+    exact where it has none, a heuristic where it has. Choose it to compare with other software, and
+    where `TRWS`, which has a bound and always comes to rest, leaves something to be found: on
+    graphs with few and long cycles max-product often finds better labels.
+
+    Parameters
+    ----------
+    damping : float, default=0.5
+        Share of the old message in the new one, at least 0 and below 1. More of it settles
+        messages that go back and forth, and takes more iterations.
+    max_iter : int, default=100
+        Largest number of iterations, each one pass through all nodes and one back.
+    tol : float, default=1e-5
+        Stop when no message changes by more in an iteration.
+
+    Attributes
+    ----------
+    exact : bool
+        False: ``upper_bound`` is always inf, for there is no bound that holds with cycles.
+
+    See Also
+    --------
+    TRWS : Messages that are weighted so that they make a bound.
+    TreeMaxProduct : Exact on graphs without cycles, in one pass.
+    BestOf : Labels of one oracle, bound of another.
+
+    Notes
+    -----
+    An iteration takes 4 * n_edges * n_states^2, or 4 * n_edges * n_states where a table has one
+    score for equal states and one for all others (Potts). After each pass labels are fixed node by
+    node, each given those before it; one that is better than all before is improved by iterated
+    conditional modes, and the best of all is the answer, no worse than that of `ICM` from
+    ``start``. So messages that never come to rest do no harm. Nodes are passed through in the order
+    of their numbers, and a message uses those of the same pass already. The adjacency of the last
+    graph is kept for the next call, which may come from several threads.
+
+    References
+    ----------
+    .. [1] J. Pearl, "Probabilistic Reasoning in Intelligent Systems: Networks of Plausible
+       Inference", Morgan Kaufmann, 1988, chapter 5.
+    .. [2] Y. Weiss, W. T. Freeman, "On the optimality of solutions of the max-product
+       belief-propagation algorithm in arbitrary graphs", IEEE Transactions on Information Theory
+       47, 736-744, 2001. doi:10.1109/18.910585
+
+    Examples
+    --------
+    A cycle of four nodes that want to differ from their neighbours.
+
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import MaxProduct, PairwiseScores
+    >>> unary = [[0.5, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    >>> square = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    >>> MaxProduct().argmax(PairwiseScores.from_arrays(unary, 1 - np.eye(2), square))
+    (array([0, 1, 0, 1], dtype=int32), 4.5, inf)
+    """
+
+    _plan = PlanCache(adjacency)
+
+    def __init__(self, damping=0.5, max_iter=100, tol=1e-5):
+        self.damping = damping
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def argmax(self, scores, start=None):
+        expect_scores(scores)
+        max_iter = check_integer(self.max_iter, "max_iter", 1)
+        tol, damping = (
+            check_not_negative(self.tol, "tol"),
+            check_not_negative(self.damping, "damping"),
+        )
+        if damping >= 1.0:
+            raise ValueError(f"damping must be below 1, or no message ever changes; got {damping}")
+        incumbent = Incumbent(scores, self._plan(scores), start)
+        problem = incumbent.problem
+        messages = np.zeros((2, scores.n_edges, scores.n_states))
+        labels = np.zeros(scores.n_nodes, np.int32)
+        for _ in range(max_iter):
+            changes = []
+            for upwards in (True, False):
+                value, change = max_product.max_product_sweep(
+                    *problem, incumbent.potts, messages, labels, damping, upwards
+                )
+                incumbent.offer(labels, value)
+                changes.append(change)
+            if max(changes) <= tol or time_left() <= 0.0:
+                break
+        return incumbent.labels, incumbent.value, np.inf

@@ -1,0 +1,73 @@
+"""What an estimator asks of models: those with parts by themselves, others by a view."""
+
+import numpy as np
+
+from ..._core.validation import is_auto
+from ...inference import resolve_oracle
+from .._items import collect
+from .._problems._checked_model import CheckedModel
+from ._base import is_scored
+from ._pairwise import has_parts
+
+
+class BlackBox:
+    """A model known by its four methods, or by its scores, with the methods of `PairwiseModel`."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def _offers(self, method):
+        return method == "n_best" and is_scored(self.model)
+
+    def _can(self, ability, oracle):
+        return callable(getattr(oracle, ability, None))
+
+    def _problem(self, X, y, weight, oracle, n_jobs):
+        from .._problems._listed import BlackBoxProblem
+
+        if is_scored(self.model):
+            oracle = resolve_oracle(oracle, default=self.model.default_oracle())
+        elif oracle is None or is_auto(oracle):
+            oracle = None
+        else:
+            raise TypeError(
+                f"oracle={oracle!r} needs a model with scores; "
+                f"{type(self.model).__name__} brings its own inference: leave oracle='auto'"
+            )
+        return BlackBoxProblem(self.model, X, y, weight, n_jobs, oracle), oracle
+
+    def _stacked(self, X, y):
+        return X, y
+
+    def _in_units(self, units):
+        return self.model
+
+    def _weights_as_given(self, w):
+        return w
+
+    _weights_in_units = _weights_as_given
+
+    def _predict(self, X, w, oracle):
+        w, model = _dense(w), CheckedModel(self.model, oracle)
+        outputs = [model.predict(i, x, w) for i, x in enumerate(X)]
+        scores = (model.score(i, x, y, w) for i, (x, y) in enumerate(zip(X, outputs)))
+        return collect(outputs), scores
+
+    def _losses(self, y_true, y, X=None):
+        model = CheckedModel(self.model)
+        pairs = enumerate(zip(y_true, y, strict=True))
+        return np.array([model.loss_between(i, a, b) for i, (a, b) in pairs])
+
+    def _top_k(self, X, w, oracle, k):
+        w, model = _dense(w), CheckedModel(self.model, oracle)
+        found = [model.k_best(i, x, w, k) for i, x in enumerate(X)]
+        return [outputs for outputs, _ in found], [scores for _, scores in found]
+
+
+def _dense(w):
+    return w if isinstance(w, np.ndarray) else w.toarray().ravel()
+
+
+def view_of(model):
+    """The model itself, or the view of a black box."""
+    return model if has_parts(model) else BlackBox(model)

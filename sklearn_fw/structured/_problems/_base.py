@@ -1,0 +1,426 @@
+"""The dual problem of a structured SVM, one block of variables per sample.
+
+Solvers see only `Problem`, which know of no solver; `PartProblem` holds the models with parts,
+`BlackBoxProblem` everything else.
+
+    primal   P(w) = lam / 2 |w|^2 + sum_i p_i max_y H_i(y; w)
+    dual     D(v) = l - lam / 2 |w|^2 - lam (<[v - ub]_+, ub> - <[lb - v]_+, lb>),  w = clip(v)
+
+with ``H_i(y; w) = L_i(y) - <w, phi(x_i, y_i) - phi(x_i, y)>`` and p_i = s_i / sum s.
+"""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._kernels.structured import block_rules
+from .._surrogates import HINGE
+
+
+class Answer(NamedTuple):
+    """An output of one sample that its oracle found best at some weights."""
+
+    corner: object  # the output, in the form of its blocks
+    loss: float  # L_i
+    value: float  # H_i at these weights, with the loss as often as it was asked for
+    slack: float = 0.0  # what the best H_i may exceed it by, inf if unknown
+
+
+class Mixture(NamedTuple):
+    """A distribution over the outputs of one sample."""
+
+    point: object  # its mean, in the form of its blocks
+    loss: float  # expected L_i
+    value: float  # smoothed maximum of H_i
+    entropy: float = 0.0  # of the Gibbs distributions, where it is known
+
+
+def means_of(answers, weights):
+    """Expected loss and value of some answers."""
+    return tuple(
+        float(np.dot(weights, [getattr(answer, name) for answer in answers]))
+        for name in ("loss", "value")
+    )
+
+
+class Direction(NamedTuple):
+    """From one point of a block to another."""
+
+    square: float  # squared norm of the difference of their mean features
+    loss: float  # difference of their expected L_i
+    delta: object  # in the form of its blocks
+
+
+class Sweep(NamedTuple):
+    """Loss-augmented predictions of all samples at one w."""
+
+    hinge: np.ndarray  # (n,) max_y H_i(y)
+    current: np.ndarray  # (n,) expected H_i at the dual variables of the block
+    answers: object  # the maximisers, in the form that `step_towards` takes
+    # (n,) what hinges may lack if the oracle is not exact: up to its bounds, inf without a bound
+    slack: object = 0.0
+
+
+class SmoothedSweep(NamedTuple):
+    """Gibbs distributions of all samples at one w, in proportion to ``exp(H_i(y) / tau)``."""
+
+    value: np.ndarray  # (n,) tau log sum_y exp(H_i(y) / tau)
+    loss: np.ndarray  # (n,) expected L_i
+    entropy: np.ndarray  # (n,)
+    mean: object  # (n_weights,) ``sum_i p_i E[psi_i]``; None unless it was asked for
+
+
+class SmoothedCertificate(NamedTuple):
+    """What a `SmoothedSweep` says of its point."""
+
+    w: np.ndarray
+    primal: float
+    dual: float  # of the Gibbs distributions
+    gap: float  # |gradient|^2 / (2 lam)
+    gradient: np.ndarray
+    sweep: SmoothedSweep
+
+
+class Certificate(NamedTuple):
+    """What is known at one point."""
+
+    w: np.ndarray
+    primal: float
+    dual: float
+    gap: float
+    sweep: Sweep
+
+
+class Problem(ABC):
+    """Training set and dual variables: what solvers of the structured SVM are written on.
+
+    Block i is a distribution over the outputs of sample i, all mass on the truth to begin with.
+    With ``H_i(y; w) = L_i(y) - <w, psi_i(y)>`` and the feature difference
+    ``psi_i(y) = phi(x_i, y_i) - phi(x_i, y)``, the distributions make the weights
+    ``w = sum_i p_i E[psi_i] / lam`` (clipped, where there are bounds) and ``l = sum_i p_i E[L_i]``.
+
+    Attributes
+    ----------
+    n_labels : float
+        Mean over samples of the number of nodes with a label; 1 where outputs have no nodes.
+    mean_square : float
+        Mean over samples of the squared norm of the features that a wrong output changes, about.
+    w, loss : ndarray of shape (n_weights,) and (n,)
+        The weights, and ``p_i E[L_i]``, after `reset`.
+    counts : ndarray of int
+        What was done; see `_kernels.structured.block_rules`.
+
+    Notes
+    -----
+    A solver calls `reset`, then any of these: `answer` and `add_to` (for methods on weights),
+    `direction` and `move` (for methods on the distribution of one sample), `sweep` with
+    `corner_of`, `step_towards` and `refresh` (for all samples at once), `values`, `corners` and
+    `keep` (where outputs are kept with their probabilities), `answers` (for some samples, by all
+    workers), and `certify` for a gap.
+    """
+
+    workers = None  # what asks oracles, where passes are not compiled
+    n_labels = 1.0
+    surrogate = HINGE  # what solvers minimise the mean of
+    single = False  # whether every output is one class, and compiled code finds the best
+
+    def __init__(self, weight, n_weights, max_loss):
+        self.weight = weight
+        self.n_blocks = len(weight)
+        self.n_weights = n_weights
+        self.max_loss = max_loss
+        self.relative_tol = False  # whether a tolerance counts in units of the objective
+        self.is_compiled = False  # whether passes are
+        self.exact = True  # whether the oracle promises to be
+
+    def reset(self, lam, *, capacity=0, averaging=False, bounds=None):
+        """Put all mass on the truth: w = clip(0), l = 0.
+
+        ``capacity`` > 0 keeps explicit dual variables, with room for so many corners per block.
+        """
+        n, d = self.n_blocks, self.n_weights
+        self.lam = lam
+        self.explicit = capacity > 0
+        self.v = np.zeros(d)
+        self.lower, self.upper = bounds or (np.empty(0), np.empty(0))
+        self.w = np.clip(self.v, self.lower, self.upper) if self.bounded else self.v
+        self.moments = np.zeros(d if averaging else 0)
+        self.loss_moment = np.zeros(1)
+        self.loss = np.zeros(n)
+        self.objective = self.max_loss  # last one known; that of w = 0 to begin with
+        self.counts = np.zeros(block_rules.N_COUNTS, dtype=np.int64)
+        self.n_unbounded = 0  # answers without a bound, in the certificates that still count
+        size = 1 << max(n - 1, 0).bit_length()
+        self.gaps = block_rules.Gaps(np.full(n, np.inf), np.zeros(2 * size), np.array([np.inf]))
+        # At the truth every block gap is the largest loss; the cache needs only their total.
+        self.gaps.total[0] = self.max_loss
+        self._reset(capacity)
+
+    @property
+    def bounded(self):
+        """Whether w is confined to a box."""
+        return self.lower.size > 0
+
+    def clip(self, v):
+        """The weights of an untruncated vector."""
+        return np.clip(v, self.lower, self.upper) if self.bounded else v
+
+    def dual_value(self, v, loss):
+        """D at an untruncated vector and its l."""
+        w = self.clip(v)
+        value = loss - 0.5 * self.lam * (w @ w)
+        if self.bounded:
+            over, under = np.maximum(v - self.upper, 0), np.maximum(self.lower - v, 0)
+            # 0 * inf at infinite bounds, which are never exceeded
+            value -= self.lam * (over[over > 0] @ self.upper[over > 0])
+            value += self.lam * (under[under > 0] @ self.lower[under > 0])
+        return float(value)
+
+    def averaged(self):
+        """Average of the iterates (v, l) with weights proportional to their number."""
+        k = float(self.counts[block_rules.VISITS])
+        if not self.moments.size or k == 0:
+            return self.v, self.loss.sum()
+        factor = 2.0 / (k * (k + 1.0))
+        v = -factor * self.moments
+        v += self.v  # in place: weight vectors can be larger than everything else
+        return v, self.loss.sum() - factor * self.loss_moment[0]
+
+    def restart_average(self):
+        """Leave out of the average what was visited so far, at another lam."""
+        if self.moments.size:
+            self.moments[:] = 0.0
+            self.loss_moment[:] = 0.0
+            self.counts[block_rules.VISITS] = 0
+
+    @property
+    def certified(self):
+        """Whether certificates hold: by bounds, or by a promise that nothing contradicts."""
+        kept = not self.exact or self.counts[block_rules.WORSE] == 0
+        return kept and self.n_unbounded == 0
+
+    def mean_hinge(self, sweep):
+        """Bound on the mean of ``max_y H_i``; an estimate where the oracle gives no bounds."""
+        n_unbounded = np.count_nonzero(~np.isfinite(sweep.slack))
+        self.n_unbounded += n_unbounded
+        return float(self.weight @ (sweep.hinge if n_unbounded else sweep.hinge + sweep.slack))
+
+    def gap_limit(self, tol):
+        """The gap that ``tol`` demands."""
+        return tol * abs(self.objective) if self.relative_tol else tol
+
+    def ask(self, w):
+        """n oracle calls at any w: the `mean_hinge` and its `Sweep`."""
+        sweep = self.sweep(w)
+        self.counts[block_rules.CALLS] += self.n_blocks
+        return self.mean_hinge(sweep), sweep
+
+    def certify(self, averaged=False):
+        """Exact gap at the iterate or at the average of the iterates: n oracle calls."""
+        v, loss = self.averaged() if averaged else (self.v, self.loss.sum())
+        w = self.clip(v)
+        self.n_unbounded = 0
+        hinge, sweep = self.ask(w)
+        primal = 0.5 * self.lam * (w @ w) + hinge
+        dual = self.dual_value(v, loss)
+        self.objective = float(primal)
+        return Certificate(w, float(primal), dual, float(primal - dual), sweep)
+
+    def smoothed_sweep(self, w, temperature, loss_weight=1.0, mean=False):
+        """`SmoothedSweep` at any w, with ``loss_weight L_i`` in H_i; n calls of the oracle."""
+        value, loss, entropy = np.empty((3, self.n_blocks))
+        total = np.zeros(self.n_weights) if mean else None
+        for i in range(self.n_blocks):
+            found = self.smoothed_answer(i, w, temperature, loss_weight)
+            value[i], loss[i], entropy[i] = found.value, found.loss, found.entropy
+            if mean:
+                self.add_to(i, found, self.weight[i], total)
+        return SmoothedSweep(value, loss, entropy, total)
+
+    def mean_loss(self, w):
+        """Mean over samples of the ``surrogate`` at any w; n calls of the oracle."""
+        if not self.surrogate.smooth:
+            return self.ask(w)[0]
+        tau, rho = self.surrogate.temperature, self.surrogate.loss_weight
+        self.n_unbounded = 0 if self.exact else self.n_blocks
+        return float(self.weight @ self.smoothed_sweep(w, tau, rho).value)
+
+    def certify_smoothed(self, w):
+        """Value, gradient and gap of the objective with a smooth ``surrogate`` at any w.
+
+        The gap is that to the dual value of the Gibbs distributions at w.
+        """
+        tau, rho = self.surrogate.temperature, self.surrogate.loss_weight
+        sweep = self.smoothed_sweep(w, tau, rho, mean=True)
+        gradient = self.lam * w - sweep.mean
+        primal = float(0.5 * self.lam * (w @ w) + self.weight @ sweep.value)
+        gap = float(gradient @ gradient / (2.0 * self.lam))
+        self.n_unbounded = 0 if self.exact else self.n_blocks
+        self.objective = primal
+        return SmoothedCertificate(w, primal, primal - gap, gap, gradient, sweep)
+
+    def set_gaps(self, sweep, degree=1.0):
+        """Take the exact block gaps of a sweep at the iterate."""
+        gaps = np.maximum(self.weight * (sweep.hinge - sweep.current), 0.0)
+        self.fill_gaps(gaps, degree)
+        self.gaps.total[0] = gaps.sum()
+
+    def fill_gaps(self, values, degree=1.0):
+        """Set all block gaps and rebuild the sum tree; infinite ones are not drawn."""
+        self.gaps.value[:] = values
+        tree = self.gaps.tree
+        size = len(tree) // 2
+        tree[:] = 0.0
+        tree[size : size + self.n_blocks] = np.where(np.isfinite(values), values, 0.0) ** degree
+        while size > 1:
+            half = size // 2
+            tree[half:size] = tree[size : 2 * size : 2] + tree[size + 1 : 2 * size : 2]
+            size = half
+
+    # ---- for the choice of C ---------------------------------------------------------------------
+
+    @abstractmethod
+    def of_samples(self, model, X, y, weight):
+        """The same problem of other samples, with the same oracle."""
+
+    def quick(self):
+        """The same problem with a quicker oracle, if there is one that does for a comparison."""
+        return self
+
+    # ---- what the two kinds provide: one block ---------------------------------------------------
+
+    @abstractmethod
+    def _reset(self, capacity):
+        """Make the dual variables of every block, all mass on the truth."""
+
+    @abstractmethod
+    def answer(self, i, w, loss_weight=1.0):
+        """One oracle call: the `Answer` that maximises ``loss_weight L_i(y) - <w, psi_i(y)>``.
+
+        An output that is worse than the truth, as an inexact oracle may find, is replaced by it.
+        """
+
+    def answers(self, order, w):
+        """The `Answer` of each block of an order at w; workers share them."""
+        return [self.answer(i, w) for i in order]
+
+    def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
+        """The `Mixture` of outputs in proportion to ``exp(H_i(y; w) / temperature)``.
+
+        Its value is ``temperature log sum_y exp(H_i(y; w) / temperature)``.
+        """
+        raise TypeError(
+            "smoothed answers need a model with part scores and an oracle with marginals: "
+            "a model that is known by its four methods has neither"
+        )
+
+    def top_answers(self, i, w, k):
+        """At most k different `Answer`, those of largest H_i at w, best first: one oracle call."""
+        raise TypeError(
+            f"the best {k} outputs need an oracle with the method top_k, which a model that is "
+            f"known by its four methods lacks: set smoother=None, or write it as a ScoredModel"
+        )
+
+    def mix(self, i, answers, weights):
+        """The `Mixture` of some answers, with such probabilities; its value is the mean of H_i."""
+        raise TypeError(f"{type(self).__name__} mix no outputs: take another solver")
+
+    @abstractmethod
+    def add_to(self, i, end, factor, out):
+        """``out += factor psi_i``, of an `Answer`, a `Mixture`, or None: the present one."""
+
+    @abstractmethod
+    def values(self, i):
+        """H_i of the distribution of block i at ``w``, and of its corners (None if not kept)."""
+
+    @abstractmethod
+    def corners(self, i):
+        """The outputs that block i keeps, if it does.
+
+        An object with ``size``, arrays ``alpha`` (probabilities) and ``loss`` of length capacity,
+        ``find(answer)`` (its slot or -1), ``put(slot, answer)`` with probability zero, and
+        ``remove(slot)``, which the last corner then takes.
+        """
+
+    @abstractmethod
+    def grow(self):
+        """Room for a fifth more corners per block."""
+
+    @abstractmethod
+    def direction(self, i, head, tail=None):
+        """The `Direction` from ``tail`` to ``head`` in block i.
+
+        Both are an `Answer`, a `Mixture`, the slot of a corner, or None, which is the distribution
+        of the moment.
+        """
+
+    @abstractmethod
+    def move(self, i, direction, gamma):
+        """Move block i by ``gamma`` along a direction; w, l and the average follow.
+
+        Probabilities of corners are left to the caller.
+        """
+
+    # ---- outputs that are kept -------------------------------------------------------------------
+
+    @abstractmethod
+    def keep(self, answers):
+        """Make the answers of a sweep corners, with probability zero.
+
+        Where there is no room, one takes the place of the worst of probability zero at ``w``.
+        """
+
+    def best_kept(self):
+        """Slots (n,) of the best corners at ``w``, their H_i, and ``currents``."""
+        slots, (values, current) = np.zeros(self.n_blocks, np.int64), np.empty((2, self.n_blocks))
+        for i in range(self.n_blocks):
+            current[i], of_corners = self.values(i)
+            slots[i] = of_corners[: self.corners(i).size].argmax()
+            values[i] = of_corners[slots[i]]
+        return slots, values, current
+
+    @abstractmethod
+    def kept(self, slots):
+        """The corners in such slots, in the form of the answers of a sweep."""
+
+    # ---- all blocks ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def sweep(self, w, augmented=True):
+        """`Sweep` at any w; H_i is the score alone when not ``augmented``."""
+
+    @abstractmethod
+    def currents(self):
+        """``current`` of a sweep at the iterate, without oracle calls."""
+
+    @abstractmethod
+    def refresh(self):
+        """Recompute v and l from the dual variables, which removes the drift of many steps."""
+
+    @abstractmethod
+    def corner_of(self, answers):
+        """(v_s, l_s) of the corner of the whole domain that the answers of a sweep form."""
+
+    @abstractmethod
+    def step_towards(self, answers, gamma):
+        """Move the dual variables of all blocks; v and w follow at the next `refresh`."""
+
+    @abstractmethod
+    def scale(self, factor):
+        """Multiply the mass off the truth, and with it l, by ``factor`` in [0, 1]; v is kept.
+
+        This is how lam becomes ``factor * lam`` with w unchanged.
+        """
+
+    @abstractmethod
+    def export(self):
+        """The dual variables, for a warm start."""
+
+    @abstractmethod
+    def restore(self, exported):
+        """Take over exported dual variables and recompute v and l with the present lam."""
+
+    @abstractmethod
+    def dual_coef(self):
+        """List with one dict per block, from output key to alpha; None when not kept."""

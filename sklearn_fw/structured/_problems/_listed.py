@@ -1,0 +1,533 @@
+"""The dual problem on outputs that are listed one by one: of black boxes, and of linearized scores.
+
+Block i is kept by vectors u_i(y) of the outputs that it met, which are zero for the truth, and of
+which the feature differences ``psi_i(y) = phi(x_i, y_i) - phi(x_i, y)`` are a linear function:
+
+    point_i = sum_y alpha_i(y) u_i(y),        v = sum_i (p_i / lam) psi_i(point_i)
+
+so that ``point_i`` does not depend on lam. For black boxes u is psi on the few features that the
+outputs of the block touch, for linearized scores a difference of vectors of outputs.
+"""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._core.checked_oracle import name_of
+from ..._kernels.structured import block_rules
+from ..._kernels.structured.block_rules import FW
+from ._base import Answer, Direction, Mixture, Problem, Sweep, means_of
+from ._checked_model import CheckedModel, Output, SparseVector, are_same, difference, union
+from ._workers import Shipment, Workers
+
+MOST_OUTPUTS = 1000  # of a sample, that are listed for smoothed answers
+
+
+class ListedProblem(Problem):
+    """Dual variables by explicit outputs.
+
+    A subclass says how the oracle is called (`_find`), how w is seen from a block (`_local`), and
+    what a vector of a block is as a feature difference (`_lift`).
+    """
+
+    @abstractmethod
+    def _find(self, i, w, loss_weight):
+        """One oracle call: the `Output`, its H_i and slack; the truth for what is worse than it."""
+
+    def _find_many(self, order, w, augmented=True):
+        return [self._find(i, w, float(augmented)) for i in order]
+
+    @abstractmethod
+    def _local(self, i, w):
+        """The vector a with ``<a, u> = <w, psi_i(u)>``, on the coordinates of the block."""
+
+    @abstractmethod
+    def _lift(self, i, u):
+        """psi_i of a `SparseVector` of block i, as a `SparseVector`."""
+
+    # ---- state -----------------------------------------------------------------------------------
+
+    def _set_to_truth(self, truths, capacity):
+        """All mass on the outputs that are the truth, of loss and vector zero."""
+        self._truths = truths
+        self._duals = [
+            Vertices(truth.key, capacity, truth.psi.indices if len(truth.psi.indices) else None)
+            for truth in truths
+        ]
+
+    def grow(self):
+        """Room for a fifth more corners per block."""
+        extra = max(1, len(self._duals[0].alpha) // 5)
+        for dual in self._duals:
+            dual.alpha, dual.loss = np.pad(dual.alpha, (0, extra)), np.pad(dual.loss, (0, extra))
+
+    @property
+    def _complete(self):
+        """Whether the alphas are kept and describe the iterate."""
+        return self.explicit and not self.counts[block_rules.EVICTED]
+
+    # ---- one block -------------------------------------------------------------------------------
+
+    def answer(self, i, w, loss_weight=1.0):
+        self.counts[block_rules.CALLS] += 1
+        return _answer(*self._find(i, w, loss_weight))
+
+    def answers(self, order, w):
+        self.counts[block_rules.CALLS] += len(order)
+        return [_answer(*found) for found in self._find_many(order, w)]
+
+    def mix(self, i, answers, weights):
+        psis = [answer.corner.psi for answer in answers]
+        indices = psis[0].indices
+        for psi in psis[1:]:
+            if not are_same(indices, psi.indices):
+                indices = union(indices, psi.indices)
+        values = np.zeros(len(indices))
+        for u, psi in zip(weights, psis):
+            values[indices.searchsorted(psi.indices)] += u * psi.values
+        return Mixture(SparseVector(indices, values), *means_of(answers, weights))
+
+    def add_to(self, i, end, factor, out):
+        if end is None:
+            u = SparseVector(self._duals[i].support, self._duals[i].point)
+        else:
+            u = end.point if isinstance(end, Mixture) else end.corner.psi
+        psi = self._lift(i, u)
+        out[psi.indices] += factor * psi.values
+
+    def values(self, i):
+        dual, local = self._duals[i], self._local(i, self.w)
+        current = self.loss[i] / self.weight[i] - dual.point @ local
+        if not self.explicit:
+            return current, None
+        size, values = dual.size, np.zeros(len(dual.alpha))
+        np.subtract(dual.loss[:size], dual.rows[:size] @ local, out=values[:size])
+        return current, values
+
+    def corners(self, i):
+        return self._duals[i]
+
+    def keep(self, answers):
+        for i, (dual, output) in enumerate(zip(self._duals, answers)):
+            if output.key in dual.slots:
+                continue
+            values = self.values(i)[1]
+            slot = block_rules.free_slot(dual.alpha, values, dual.size, len(dual.alpha), False)
+            if slot < 0:
+                slot = dual.size
+                self.grow()
+            dual.keep(slot, output)
+
+    def kept(self, slots):
+        return [dual.output(slot) for dual, slot in zip(self._duals, slots)]
+
+    def direction(self, i, head, tail=None):
+        plus, loss_plus = self._end(i, head)
+        minus, loss_minus = self._end(i, tail)
+        if len(plus) < len(minus):  # the tail has features that no other end had so far
+            plus, _ = self._end(i, head)
+        change = plus - minus
+        psi = self._lift(i, SparseVector(self._duals[i].support, change))
+        return Direction(float(psi.values @ psi.values), loss_plus - loss_minus, (change, psi))
+
+    def _end(self, i, end):
+        """A point of block i on its support, and its loss."""
+        dual = self._duals[i]
+        if end is None:
+            return dual.point, self.loss[i] / self.weight[i]
+        if isinstance(end, Answer):
+            return dual.on_support(end.corner.psi), end.loss
+        if isinstance(end, Mixture):
+            return dual.on_support(end.point), end.loss
+        return dual.rows[end], dual.loss[end]
+
+    def move(self, i, direction, gamma):
+        p, (change, psi) = self.weight[i], direction.delta
+        here, loss_change = psi.indices, p * direction.loss
+        self._duals[i].point += gamma * change
+        self.loss[i] += gamma * loss_change
+        step = gamma * p / self.lam * psi.values
+        self.v[here] += step
+        if self.moments.size:
+            visit = float(self.counts[block_rules.VISITS])
+            lag = 0.5 * visit * (visit - 1.0)
+            self.moments[here] += lag * step
+            self.loss_moment[0] += lag * gamma * loss_change
+        if self.bounded:
+            self.w[here] = np.clip(self.v[here], self.lower[here], self.upper[here])
+
+    # ---- all blocks ------------------------------------------------------------------------------
+
+    def sweep(self, w, augmented=True):
+        """`Sweep` at any w, with a list of `Output`."""
+        hinge, slack = np.empty((2, self.n_blocks))
+        answers = []
+        for i, found in enumerate(self._find_many(range(self.n_blocks), w, augmented)):
+            output, hinge[i], slack[i] = found
+            if hinge[i] < 0.0:  # by rounding
+                output, hinge[i] = self._truths[i], 0.0
+            answers.append(output)
+        return Sweep(hinge, self._currents_at(w, augmented), answers, slack)
+
+    def currents(self):
+        return self._currents_at(self.w, augmented=True)
+
+    def _currents_at(self, w, augmented):
+        scores = np.array([dual.point @ self._local(i, w) for i, dual in enumerate(self._duals)])
+        return self.loss / self.weight - scores if augmented else -scores
+
+    def refresh(self):
+        """Recompute v, w and l from the points (from the alphas where they are complete)."""
+        self.v[:] = 0.0
+        for i, (p, dual) in enumerate(zip(self.weight, self._duals)):
+            if self._complete:
+                alpha = dual.alpha[: dual.size]
+                alpha /= alpha.sum()
+                dual.point = alpha @ dual.rows[: dual.size]
+                self.loss[i] = p * (alpha @ dual.loss[: dual.size])
+            psi = self._lift(i, SparseVector(dual.support, dual.point))
+            self.v[psi.indices] += p / self.lam * psi.values
+        if self.bounded:
+            np.clip(self.v, self.lower, self.upper, out=self.w)
+
+    def corner_of(self, answers):
+        v = np.zeros(self.n_weights)
+        for i, (p, answer) in enumerate(zip(self.weight, answers)):
+            psi = self._lift(i, answer.psi)
+            v[psi.indices] += p / self.lam * psi.values
+        return v, float(self.weight @ [answer.loss for answer in answers])
+
+    def step_towards(self, answers, gamma):
+        self._append_corners(answers)
+        for i, (dual, answer) in enumerate(zip(self._duals, answers)):
+            psi = dual.on_support(answer.psi)
+            dual.point += gamma * (psi - dual.point)
+            self.loss[i] += gamma * (self.weight[i] * answer.loss - self.loss[i])
+            if self.explicit:
+                self.counts[block_rules.DROPS] += block_rules.move_mass(
+                    dual.alpha, dual.size, FW, dual.slots[answer.key], -1, gamma, 1.0
+                )
+
+    def _append_corners(self, answers):
+        """Where corners are kept, make those of the answers, behind all others."""
+        if not self.explicit:
+            return
+        while any(dual.size == len(dual.alpha) for dual in self._duals):
+            self.grow()
+        for dual, answer in zip(self._duals, answers):
+            if answer.key not in dual.slots:
+                dual.keep(dual.size, answer)
+
+    def scale(self, factor):
+        """Multiply the mass off the truth by ``factor``.
+
+        v and w stay: they are ``sum_i p_i point_i / lam``, hence already right for the scaled
+        points at ``factor * lam``, which the caller sets next. After `restore`, where the present
+        lam is that one already, the caller refreshes instead.
+        """
+        self._append_corners(self._truths)
+        self.loss *= factor
+        for dual, truth in zip(self._duals, self._truths):
+            dual.point *= factor  # psi of the truth is zero
+            if self.explicit:
+                dual.alpha *= factor
+                dual.alpha[dual.slots[truth.key]] += 1.0 - factor
+
+    # ---- warm starts -----------------------------------------------------------------------------
+
+    def export(self):
+        """Points, corners and lam."""
+        return {
+            "duals": [dual.copy(self._complete) for dual in self._duals],
+            "loss": self.loss / self.weight,  # weights may change from fit to fit
+            "lam": self.lam,
+            "explicit": self._complete,
+        }
+
+    def restore(self, exported):
+        """Take over exported points; alphas only where both sides keep them."""
+        if self.explicit and not exported["explicit"]:
+            raise ValueError(
+                "warm start of a solver with explicit dual variables needs a previous fit that "
+                "kept them: use the same solver, or set warm_start=False"
+            )
+        self._duals = [dual.copy(self.explicit) for dual in exported["duals"]]
+        self.loss[:] = exported["loss"] * self.weight
+        self.refresh()
+
+    def dual_coef(self):
+        """One dict per block from output key to alpha."""
+        if not self._complete:
+            return None
+        return [
+            {key: alpha for key, alpha in zip(dual.keys, dual.alpha) if alpha > 0.0}
+            for dual in self._duals
+        ]
+
+
+def _answer(output, value, slack):
+    return Answer(output, output.loss, value, slack)
+
+
+class BlackBoxProblem(ListedProblem):
+    """Dual problem of any object with the four methods of `StructuredModel`.
+
+    Notes
+    -----
+    For ``max_loss`` the oracle is asked once per sample at w = 0, where it maximises the loss.
+    These calls are counted nowhere.
+    """
+
+    def __init__(self, model, X, y, weight, n_jobs=None, oracle=None):
+        self._model, self.oracle = CheckedModel(model, oracle), oracle
+        self.workers = Workers(n_jobs, model if oracle is None else oracle)
+        inputs, outputs = list(X), list(y)
+        if not inputs or not len(inputs) == len(outputs) == len(weight):
+            raise ValueError(
+                f"X, y and weight must have the same length, at least 1, got {len(inputs)}, "
+                f"{len(outputs)} and {len(weight)}"
+            )
+        self._samples = [
+            self._model.sample(*item) for item in zip(range(len(inputs)), inputs, outputs)
+        ]
+        self._shipment = Shipment(self._model, self._samples)
+        self._listings = {}
+        n_weights = self._model.n_weights
+        worst = self._ask(range(len(inputs)), np.zeros(n_weights), False)
+        super().__init__(weight, n_weights, float(weight @ [answer.loss for answer in worst]))
+        self.unit_loss = max(answer.loss for answer in worst)
+        self.exact = oracle is None or bool(getattr(oracle, "exact", False))
+        self.mean_square = float(weight @ [0.5 * a.psi.values @ a.psi.values for a in worst])
+
+    def of_samples(self, model, X, y, weight):
+        other = type(self)(model, X, y, weight, self.workers.n_jobs, self.oracle)
+        other.surrogate = self.surrogate
+        return other
+
+    def _reset(self, capacity):
+        nothing = SparseVector(np.empty(0, np.int64), np.empty(0))
+        keys = [self._model.key(s.y) if capacity else None for s in self._samples]
+        self._set_to_truth([Output(nothing, 0.0, key) for key in keys], capacity)
+
+    def _local(self, i, w):
+        return w[self._duals[i].support]
+
+    def _lift(self, i, u):
+        return u
+
+    # ---- oracle calls ----------------------------------------------------------------------------
+
+    def _find(self, i, w, loss_weight):
+        scale = loss_weight or 1.0  # the model knows its loss with weight one alone
+        asked_at = w if scale == 1.0 else w / scale
+        output = self._model.ask(self._samples[i], asked_at, self.explicit, loss_weight > 0.0)
+        return self._check_output(i, output, w, loss_weight, scale)
+
+    def _find_many(self, order, w, augmented=True):
+        outputs = self._ask(order, w, self.explicit, augmented)
+        return [
+            self._check_output(i, output, w, float(augmented))
+            for i, output in zip(order, outputs, strict=True)
+        ]
+
+    def _ask(self, order, *args):
+        """Calls of the model in workers."""
+        starts = range(len(order) + 1)
+        parts = [list(order[first:last]) for first, last in self.workers.ranges(starts)]
+        return self._shipment.ask(self.workers, parts, *args)
+
+    def _check_output(self, i, output, w, loss_weight=1.0, scale=1.0):
+        """The output, its H_i and slack; the truth for an output that is worse than it.
+
+        Slacks of the model count ``scale`` times.
+        """
+        value = loss_weight * output.loss - output.psi.dot(w)
+        # psi is a difference to the score of the truth, whose rounding is forgiven.
+        if value >= 0.0 or value >= -1e-12 * max(1.0, abs(self._samples[i].phi.dot(w))):
+            return output, value, scale * output.slack
+        self.counts[block_rules.WORSE] += 1
+        return self._truths[i], 0.0, max(value + scale * output.slack, 0.0)
+
+    def top_answers(self, i, w, k):
+        if self._model.oracle is None:
+            return super().top_answers(i, w, k)
+        self.counts[block_rules.CALLS] += 1
+        outputs = self._model.top_outputs(self._samples[i], w, k, self.explicit)
+        answers = [Answer(o, o.loss, o.loss - o.psi.dot(w)) for o in outputs]
+        return sorted(answers, key=lambda answer: -answer.value)
+
+    # ---- Gibbs distributions over outputs that the oracle can list -------------------------------
+
+    def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
+        """A sum over all outputs, which are listed once."""
+        if self._model.oracle is None:
+            return super().smoothed_answer(i, w, temperature, loss_weight)
+        self.counts[block_rules.CALLS] += 1
+        if i not in self._listings:
+            self._listings[i] = self._list_outputs(i)
+        indices, psi, loss = self._listings[i]
+        values = (loss_weight * loss - psi @ w[indices]) / temperature
+        high = values.max()
+        chances = np.exp(values - high)
+        log_sum = high + np.log(chances.sum())
+        chances /= chances.sum()
+        entropy = max(float(log_sum - chances @ values), 0.0)
+        point = SparseVector(indices, chances @ psi)
+        return Mixture(point, float(chances @ loss), float(temperature * log_sum), entropy)
+
+    def _list_outputs(self, i):
+        model, sample = self._model, self._samples[i]
+        if not callable(getattr(model.oracle, "top_k", None)):
+            raise TypeError(
+                f"smoothed answers need an oracle with the method top_k, by which outputs are "
+                f"listed, and {name_of(model.oracle)} lacks it: take another oracle, or "
+                f"surrogate='hinge'"
+            )
+        nothing = np.zeros(self.n_weights)
+        outputs, _ = model.k_best(i, sample.x, nothing, MOST_OUTPUTS + 1)
+        if len(outputs) > MOST_OUTPUTS:
+            raise ValueError(
+                f"sample {i} has more than {MOST_OUTPUTS} outputs, too many to be listed for "
+                f"smoothed answers: take surrogate='hinge', or a model of parts whose oracle has "
+                f"marginals"
+            )
+        psi = [difference(sample.phi, model.features(i, sample.x, y)) for y in outputs]
+        loss = np.array([model.loss(sample, y) for y in outputs])
+        indices = np.unique(np.concatenate([row.indices for row in psi]))
+        rows = np.zeros((len(psi), len(indices)))
+        for row, sparse in zip(rows, psi, strict=True):
+            row[indices.searchsorted(sparse.indices)] = sparse.values
+        return _Listing(indices, rows, loss)
+
+    # ---- distributions from elsewhere ------------------------------------------------------------
+
+    def set_points(self, points, losses):
+        """Make feature differences, (n, n_weights), and losses those of the distributions."""
+        self._duals = [Vertices(None, 0) for _ in self._samples]
+        for dual, point in zip(self._duals, points):
+            dual.on_support(SparseVector(np.arange(self.n_weights), point))
+            dual.point = point
+        self.loss[:] = self.weight * losses
+        self.refresh()
+
+    def export(self):
+        """Points, corners and lam; the features of the truth identify the data."""
+        return super().export() | {
+            "truth": [sample.phi for sample in self._samples],
+            "n_weights": self.n_weights,
+            "settings": _settings(self._model.model),
+        }
+
+    def restore(self, exported):
+        truth = [sample.phi for sample in self._samples]
+        if (
+            "duals" not in exported
+            or exported["n_weights"] != self.n_weights
+            or len(exported["truth"]) != len(truth)
+            or not all(map(_are_equal, exported["truth"], truth))
+            or exported["settings"] != _settings(self._model.model)
+        ):
+            raise ValueError(
+                "warm_start=True needs the model, inputs and outputs of the previous fit, in the "
+                "same order: fit a clone, or set warm_start=False"
+            )
+        super().restore(exported)
+
+
+class _Listing(NamedTuple):
+    """All outputs of a sample."""
+
+    indices: np.ndarray  # features that any of them changes
+    psi: np.ndarray  # (m, len(indices))
+    loss: np.ndarray  # (m,)
+
+
+class Vertices:
+    """The outputs that one block keeps, on the coordinates that these touched so far.
+
+    Slot by slot; all mass is on the truth to begin with, whose vector and loss are zero.
+    """
+
+    def __init__(self, key, capacity, support=None):
+        self.support = np.empty(0, np.int64) if support is None else support  # sorted
+        self.point = np.zeros(len(self.support))  # sum_y alpha(y) u(y)
+        self.keys = [key] if capacity else []
+        self.slots = {key: 0} if capacity else {}
+        self.rows = np.zeros((len(self.keys), len(self.support)))  # vectors, and spare rows
+        self.alpha, self.loss = np.zeros((2, capacity))
+        self.alpha[:1] = 1.0
+
+    @property
+    def size(self):
+        """Number of corners."""
+        return len(self.keys)
+
+    def copy(self, corners):
+        """A copy, without corners unless wanted."""
+        new = Vertices(None, 0, self.support)
+        new.point = self.point.copy()
+        if corners:
+            new.keys, new.slots, new.rows = self.keys.copy(), self.slots.copy(), self.rows.copy()
+            new.alpha, new.loss = self.alpha.copy(), self.loss.copy()
+        return new
+
+    def on_support(self, psi):
+        """``psi`` as a dense vector on the support, which grows where it must (never changed)."""
+        if are_same(self.support, psi.indices):
+            return psi.values
+        place = self.support.searchsorted(psi.indices)
+        if place.max(initial=-1) == len(self.support) or (self.support[place] != psi.indices).any():
+            support = union(self.support, psi.indices)
+            old = support.searchsorted(self.support)
+            point, rows = np.zeros(len(support)), np.zeros((len(self.rows), len(support)))
+            point[old], rows[:, old] = self.point, self.rows
+            self.support, self.point, self.rows = support, point, rows
+            place = support.searchsorted(psi.indices)
+        dense = np.zeros(len(self.support))
+        dense[place] = psi.values
+        return dense
+
+    def find(self, answer):
+        """Slot of the output of an answer, -1 if it is not kept."""
+        return self.slots.get(answer.corner.key, -1)
+
+    def put(self, slot, answer):
+        """Put the output of an answer into a slot: the first free one, or that of another."""
+        self.keep(slot, answer.corner)
+
+    def keep(self, slot, output):
+        """Put an output into a slot."""
+        row = self.on_support(output.psi)
+        if slot == self.size:
+            self.keys.append(output.key)
+            if slot == len(self.rows):  # doubled, so that many corners cost few copies
+                self.rows = np.pad(self.rows, ((0, slot), (0, 0)))
+        else:
+            del self.slots[self.keys[slot]]
+            self.keys[slot] = output.key
+        self.slots[output.key], self.rows[slot] = slot, row
+        self.alpha[slot], self.loss[slot] = 0.0, output.loss
+
+    def output(self, slot):
+        """The output in a slot."""
+        psi = SparseVector(self.support, self.rows[slot].copy())
+        return Output(psi, float(self.loss[slot]), self.keys[slot])
+
+    def remove(self, slot):
+        """Forget a corner; the last one takes its slot."""
+        del self.slots[self.keys[slot]]
+        key, last = self.keys.pop(), self.size
+        if slot < last:
+            self.keys[slot], self.slots[key], self.rows[slot] = key, slot, self.rows[last]
+        self.alpha[slot], self.loss[slot] = self.alpha[last], self.loss[last]
+        self.alpha[last] = 0.0
+
+
+def _settings(model):
+    """Parameters of a model, on which its loss may depend."""
+    return repr(model.get_params()) if hasattr(model, "get_params") else None
+
+
+def _are_equal(a, b):
+    return all(map(np.array_equal, a, b))

@@ -1,0 +1,409 @@
+"""Convex hulls of the labellings of parts, see `_polytopes`."""
+
+from functools import cache, cached_property
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import ThreadpoolController
+
+from ..._core.packed import starts_of
+from ..._core.validation import is_auto
+from ..._core.warnings import warn
+from ..._kernels import lazy
+from ..._kernels.structured.edge_mix import POTTS
+from ...optim._frank_wolfe._min_norm_point import HullProjection
+from ...optim.domains import SparseAtom
+from ...projections import project_simplex
+from ._listed import BlackBoxProblem
+from ._polytopes import ModelPolytopes, Point
+
+block_gibbs = lazy("structured.block_gibbs")
+blocks_kernels = lazy("structured.blocks")
+cut_projection = lazy("structured.cut_projection")
+
+MOST_STEPS = 20_000
+
+
+def polytopes_of(blocks):
+    """The convex hulls of the outputs of `Problem`, whose lam and dual variables stay."""
+    if isinstance(blocks, BlackBoxProblem):
+        return ModelPolytopes(
+            blocks._model.model, blocks._samples, blocks.weight, blocks.n_weights
+        )  # fmt: skip
+    if blocks._parts.whole_cost > 0.0:
+        raise NotImplementedError(
+            "solver 'extragradient' needs a task_loss that is a sum over nodes, such as 'hamming'"
+        )
+    make = PartPolytopes
+    forest = blocks._graph.is_forest(np.diff(blocks._parts.node_start))
+    if (blocks._parts.mix is not None or not forest) and only_attract(blocks):
+        make = CutPolytopes
+    elif blocks._parts.mix is not None or blocks._parts.n_own is not None:
+        raise ValueError(
+            "solver 'extragradient' needs one table of weights for each edge and nodes of one "
+            "kind, or two states and bounds on weights that reward no difference: take another "
+            "solver, such as 'bcfw'"
+        )
+    own = type(blocks.marginals)(*map(np.zeros_like, blocks.marginals))
+    return make(
+        blocks._parts, own, blocks._graph, blocks.oracle.argmax, view=blocks._view,
+        make_scratch=blocks._make_scratch, share=blocks._share,
+    )  # fmt: skip
+
+
+@cache
+def _libraries():
+    return ThreadpoolController()
+
+
+class PartPolytopes:
+    """Marginals of nodes and, summed over edges of one kind, of edges.
+
+    Flat vectors hold (n_nodes, n_states) numbers of all nodes and then (n_samples, n_tables,
+    n_states, n_states) of all edges.
+
+    Notes
+    -----
+    Node marginals and counts of pairs determine features and loss, so nothing is lost by summing.
+    """
+
+    def __init__(self, parts, marginals, graph, argmax, *, view, make_scratch, share):
+        self._parts, self._marginals = parts, marginals
+        self._graph, self._argmax = graph, argmax
+        self._view, self._make_scratch, self._share = view, make_scratch, share
+        n_pairs = parts.n_tables * parts.cost.shape[1] ** 2
+        self.weight, self.n_weights = parts.weight, parts.n_attributes * parts.n_columns + n_pairs
+        self.size = marginals.nodes.size + marginals.tables.size
+        self.n_calls = 0
+        self._lengths = np.diff(parts.node_start)
+
+    @cached_property
+    def _n_pairs(self):
+        """Number of edges of each kind of every sample, (n, n_tables)."""
+        parts = self._parts
+        one_hot = parts.edge_table[:, None] == np.arange(parts.n_tables)
+        total = np.pad(np.cumsum(one_hot, axis=0, dtype=np.float64), ((1, 0), (0, 0)))
+        return total[parts.edge_stop] - total[parts.edge_start]
+
+    @cached_property
+    def _hulls(self):
+        return [HullProjection(_Corners(self, i)) for i in range(len(self.weight))]
+
+    def resolve(self, geometry):
+        """The geometry asked for; "auto" is "entropy" for forests, else "euclidean"."""
+        has_marginals = self._graph.is_forest(self._lengths)
+        if geometry == "entropy" and not has_marginals:
+            raise ValueError(
+                "z_geometry='entropy' needs marginals, which are known for graphs without cycles "
+                "only: use z_geometry='euclidean'"
+            )
+        return ("entropy" if has_marginals else "euclidean") if is_auto(geometry) else geometry
+
+    # ---- features and losses ---------------------------------------------------------------------
+
+    def scores(self, w, s):
+        """``F_i' w + s c_i`` as a flat vector."""
+        out = np.empty_like(self._marginals.nodes)
+        view = self._score_nodes(w, s, out)
+        tables = np.broadcast_to(view.flat_tables, self._marginals.tables.shape)
+        return np.concatenate([out.ravel(), tables.ravel()])
+
+    def _score_nodes(self, w, s, out):
+        view = self._view(np.ascontiguousarray(w))
+        self._share(
+            lambda first, last: block_gibbs.node_scores(
+                self._parts, view, float(s), first, last, self._make_scratch().oracle, out
+            )
+        )
+        return view
+
+    def hand_over(self, blocks, z):
+        """Make a point the distributions of blocks."""
+        set_marginals(self._parts, blocks.marginals, z)
+        blocks.refresh()
+
+    def describe(self, z):
+        """Psi and l of a flat vector."""
+        set_marginals(self._parts, self._marginals, z)
+        return self._psi(), float(self._marginals.loss.sum())
+
+    def _psi(self):
+        psi = np.zeros(self.n_weights)
+        blocks_kernels.accumulate(
+            self._parts, self._marginals, np.empty(0, np.int32), 1.0, self._view(psi),
+            self._make_scratch().step,
+        )  # fmt: skip
+        return psi
+
+    # ---- entropy ---------------------------------------------------------------------------------
+
+    def gibbs(self, potentials, stored):
+        """The point of marginals of potentials."""
+        parts, here, values = self._parts, self._marginals, np.empty(len(self.weight))
+        if potentials.array is None:
+            view = self._score_nodes(potentials.w, potentials.s, here.nodes)
+        else:
+            view = self._view(np.ascontiguousarray(potentials.w))
+            here.nodes[:] = potentials.array[: here.nodes.size].reshape(here.nodes.shape)
+
+        def run(first, last):
+            block_gibbs.set_to_gibbs(parts, here, view.tables, first, last, values)
+            block_gibbs.node_losses(parts, here.nodes, first, last, here.loss)
+
+        self._share(run)
+        self.n_calls += len(self.weight)
+        z = np.concatenate([here.nodes.ravel(), here.tables.ravel()]) if stored else None
+        log_partition = float(self.weight @ values)
+        return Point(self._psi(), float(here.loss.sum()), z, potentials, log_partition)
+
+    def radii(self, norm):
+        """Half the largest distance of the features of two outputs, or a bound on it.
+
+        With m_a the sum of ``|x_a|`` over feature rows, ``sum_a m_a^2`` per score of a row plus the
+        squared numbers of edges bound half the squared distance: an attribute of a row adds to the
+        features of two states at most.
+        """
+        parts = self._parts
+        row_of_entry = np.repeat(np.arange(len(parts.indptr) - 1), np.diff(parts.indptr))
+        sample_of_row = np.repeat(np.arange(len(self.weight)), np.diff(parts.row_start))
+        place = parts.attribute_start[sample_of_row[row_of_entry]] + parts.local
+        mass = np.bincount(place, np.abs(parts.data), minlength=len(parts.attributes))
+        sample = np.repeat(np.arange(len(self.weight)), np.diff(parts.attribute_start))
+        if norm == "l1":
+            largest = self._n_pairs.max(axis=1, initial=0.0)
+            np.maximum.at(largest, sample, mass)
+            return 0.5 * largest
+        squares = np.bincount(sample, mass**2, minlength=len(self.weight))
+        squares *= parts.n_columns // parts.cost.shape[1]
+        return np.sqrt(0.5 * (squares + (self._n_pairs**2).sum(axis=1)))
+
+    # ---- Euclidean -------------------------------------------------------------------------------
+
+    def diameters(self, geometry):
+        """Largest divergence of a corner from the center, or a bound on it.
+
+        The center is the uniform distribution for entropy, else the truth: points near a corner
+        are means of few corners.
+        """
+        if geometry == "entropy":
+            return self._lengths * np.log(self._parts.cost.shape[1])
+        return self._lengths + (self._n_pairs**2).sum(axis=1)
+
+    def center(self):
+        """The truth."""
+        self._marginals.nodes[:], self._marginals.tables[:] = 0.0, 0.0
+        blocks_kernels.set_to_truth(self._parts, self._marginals)
+        return np.concatenate([self._marginals.nodes.ravel(), self._marginals.tables.ravel()])
+
+    def weight_of_entries(self):
+        """p_i of every entry of a flat vector."""
+        n_states, n_entries = self._parts.cost.shape[1], self._marginals.tables.shape[1]
+        nodes = np.repeat(self.weight, self._lengths * n_states)
+        return np.concatenate([nodes, np.repeat(self.weight, n_entries)])
+
+    def project(self, p, accuracy):
+        """Nearest marginals."""
+        n_states, cut = self._parts.cost.shape[1], self._marginals.nodes.size
+        if self._parts.n_tables == 0:  # nodes are independent
+            self.n_calls += len(self.weight)
+            return project_simplex(p.reshape(-1, n_states)).ravel()
+        nodes, tables = p[:cut].reshape(-1, n_states), p[cut:].reshape(len(self.weight), -1)
+        z = np.empty_like(p)
+        z_nodes, z_tables = z[:cut].reshape(nodes.shape), z[cut:].reshape(tables.shape)
+        # Threads only get in the way of products of small matrices.
+        with _libraries().limit(limits=1, user_api="blas"):
+            for i, (start, length) in enumerate(zip(self._parts.node_start, self._lengths)):
+                here = slice(start, start + length)
+                target = np.concatenate([nodes[here].ravel(), tables[i]])
+                best, n_calls = self._hulls[i].project(target, accuracy)
+                self.n_calls += n_calls
+                z_nodes[here] = best[: length * n_states].reshape(-1, n_states)
+                z_tables[i] = best[length * n_states :]
+        return z
+
+    def best_corner(self, i, s):
+        """z(y) of the labelling of sample i with the largest ``<s, z(y)>``, as an atom."""
+        parts, n_states, length = self._parts, self._parts.cost.shape[1], self._lengths[i]
+        cut = length * n_states
+        tables = s[cut:].reshape(parts.n_tables, n_states, n_states)
+        first, n_edges = parts.edge_start[i], parts.edge_stop[i] - parts.edge_start[i]
+        scores = self._graph.scores(i, s[:cut].reshape(length, n_states), tables)
+        labels, _, bound = self._argmax(scores)
+        labels = np.asarray(labels)
+        edges = parts.edges[first : first + n_edges]
+        kinds = parts.edge_table[first : first + n_edges]
+        pairs = (kinds * n_states + labels[edges[:, 0]]) * n_states + labels[edges[:, 1]]
+        counts = np.bincount(pairs)
+        tables = np.flatnonzero(counts)
+        ones = np.arange(length) * n_states + labels
+        values = np.concatenate([np.ones(length), counts[tables]])
+        atom = SparseAtom(s.size, np.concatenate([ones, cut + tables]), values)
+        atom.bound = -bound
+        return atom
+
+
+class _Corners:
+    """The polytope of one sample as a domain."""
+
+    def __init__(self, polytopes, i):
+        self.polytopes, self.i = polytopes, i
+
+    def lmo(self, gradient):
+        """The corner of smallest inner product."""
+        return self.polytopes.best_corner(self.i, -gradient)
+
+
+def set_marginals(parts, marginals, z):
+    """Put a flat vector of `PartPolytopes`, and its losses, into the `Marginals`."""
+    cut = marginals.nodes.size
+    marginals.nodes[:] = z[:cut].reshape(marginals.nodes.shape)
+    marginals.tables[:] = z[cut:].reshape(marginals.tables.shape)
+    block_gibbs.node_losses(parts, marginals.nodes, 0, len(parts.weight), marginals.loss)
+
+
+def only_attract(blocks):
+    """Whether blocks have two states, and no weights in their box reward a difference."""
+    parts = blocks._parts
+    if not blocks.bounded or parts.cost.shape[1] != 2 or parts.n_own is not None:
+        return False
+    if parts.whole_cost > 0.0 or parts.n_tables == 0:
+        return False
+    lower, upper = (blocks._view(side).tables for side in (blocks.lower, blocks.upper))
+    least = lower[:, 0, 0] + lower[:, 1, 1] - upper[:, 0, 1] - upper[:, 1, 0]
+    if parts.mix is None:
+        return bool(np.all(least >= 0.0))
+    of_differences = -upper[:, 0, 1] - upper[:, 1, 0]
+    mirror = np.asarray(parts.mix.mirror)
+    least = np.where(mirror == POTTS, of_differences, np.where(mirror == -1.0, 0.0, least))
+    return bool(np.all(least >= 0.0) and np.all(parts.mix.value >= 0.0))
+
+
+class CutPolytopes(PartPolytopes):
+    """Flat vectors hold z of the nodes and then of the edges, of one sample after the other.
+
+    Projections are exact quadratic programs, by accelerated steps of their dual. See
+    `PartPolytopes` for the parameters.
+
+    References
+    ----------
+    .. [1] B. Taskar, S. Lacoste-Julien, M. I. Jordan, "Structured prediction, dual extragradient
+       and Bregman projections", JMLR 7, 2006: section 3.2, where projections are flows of convex
+       cost.
+    """
+
+    def __init__(self, parts, *args, **options):
+        super().__init__(parts, *args, **options)
+        n_edges = parts.edge_stop - parts.edge_start
+        self._edge_start = starts_of(n_edges)
+        self.size = len(parts.truth) + int(self._edge_start[-1])
+        first = parts.node_start[:-1]
+        ends = [
+            parts.edges[a:b] + node
+            for a, b, node in zip(parts.edge_start, parts.edge_stop, first, strict=True)
+        ]
+        self._ends = np.concatenate([np.empty((0, 2), np.int64), *ends]).astype(np.int64)
+        degree = np.bincount(self._ends.ravel(), minlength=len(parts.truth))
+        self._steps = 0.5 / degree[self._ends].sum(axis=1)
+        self._dual = np.zeros((2, len(self._ends)))
+        starts = parts.node_start + self._edge_start
+        sample = np.repeat(np.arange(len(first)), np.diff(starts))
+        local = np.arange(self.size) - starts[sample]
+        self._is_node = local < self._lengths[sample]
+        self._sample = sample
+
+    def resolve(self, geometry):
+        """Always "euclidean"."""
+        if geometry == "entropy":
+            raise ValueError(
+                "z_geometry='entropy' needs marginals, which cuts do not have: use "
+                "z_geometry='euclidean'"
+            )
+        return "euclidean"
+
+    def _joined(self, nodes, edges):
+        z = np.empty(self.size)
+        z[self._is_node], z[~self._is_node] = nodes, edges
+        return z
+
+    def _pairs(self, tables):
+        """What tables (n_edges, 2, 2) add to both ends of edges and to differences."""
+        gain = 0.5 * (tables[:, 0, 0] + tables[:, 1, 1] - tables[:, 0, 1] - tables[:, 1, 0])
+        first = tables[:, 1, 0] - tables[:, 0, 0] + gain
+        return first, tables[:, 0, 1] - tables[:, 0, 0] + gain, -gain
+
+    # ---- features and losses ---------------------------------------------------------------------
+
+    def scores(self, w, s):
+        """``F_i' w + s c_i`` as a flat vector."""
+        nodes = np.empty_like(self._marginals.nodes)
+        view = self._score_nodes(w, s, nodes)
+        tables = np.empty((len(self._ends), 2, 2))
+        for i, (a, b) in enumerate(zip(self._edge_start[:-1], self._edge_start[1:], strict=True)):
+            tables[a:b] = self._graph.scores(i, None, view.tables).pairwise
+        first, second, differ = self._pairs(tables)
+        gain, n = nodes[:, 1] - nodes[:, 0], len(nodes)
+        gain += np.bincount(self._ends[:, 0], first, n) + np.bincount(self._ends[:, 1], second, n)
+        return self._joined(gain, differ)
+
+    def _marginals_of(self, z):
+        """The flat vector of `PartPolytopes` with the same features and losses."""
+        nodes, differ = z[self._is_node], z[~self._is_node]
+        a, b = nodes[self._ends[:, 0]], nodes[self._ends[:, 1]]
+        both = 0.5 * (a + b - differ)
+        pairs = np.empty((len(differ), 2, 2))
+        pairs[:, 1, 1], pairs[:, 1, 0], pairs[:, 0, 1] = both, a - both, b - both
+        pairs[:, 0, 0] = 1.0 - a - b + both
+        n_tables = self._parts.n_tables
+        tables = [
+            self._graph.summed(i, pairs[first:last], n_tables).ravel()
+            for i, (first, last) in enumerate(
+                zip(self._edge_start[:-1], self._edge_start[1:], strict=True)
+            )
+        ]
+        return np.concatenate([np.stack([1.0 - nodes, nodes], axis=1).ravel(), *tables])
+
+    def describe(self, z):
+        """Psi and l of a flat vector."""
+        return super().describe(self._marginals_of(z))
+
+    def hand_over(self, blocks, z):
+        """Make a point the distributions of blocks, with no more differences than these can have.
+
+        Fewer differences make no dual value worse.
+        """
+        nodes, differ = z[self._is_node], z[~self._is_node]
+        total = nodes[self._ends].sum(axis=1)
+        differ = np.minimum(differ, np.minimum(total, 2.0 - total))
+        super().hand_over(blocks, self._marginals_of(self._joined(nodes, differ)))
+
+    # ---- projections -----------------------------------------------------------------------------
+
+    def diameters(self, geometry):
+        """Largest divergence of a corner from the center, or a bound on it."""
+        return 0.5 * (self._lengths + np.diff(self._edge_start))
+
+    def center(self):
+        """The truth."""
+        nodes = self._parts.truth.astype(np.float64)
+        return self._joined(nodes, np.abs(nodes[self._ends[:, 0]] - nodes[self._ends[:, 1]]))
+
+    def weight_of_entries(self):
+        """p_i of every entry of a flat vector."""
+        return self.weight[self._sample]
+
+    def project(self, p, accuracy):
+        """Nearest points; the dual variables of the last projection are the start of this one."""
+        self.n_calls += len(self.weight)
+        z, bounds = np.empty(self.size), np.empty(len(self.weight))
+        cut_projection.project_cuts(
+            self._ends, self._parts.node_start, self._edge_start, np.ascontiguousarray(p),
+            self._steps, accuracy, MOST_STEPS, self._dual, z, bounds,
+        )  # fmt: skip
+        rounding = 1e-12 * max(1.0, np.abs(p).max(initial=0.0)) * self.size
+        if bounds.max() > accuracy + rounding:
+            warn(
+                f"projection on cuts stopped after {MOST_STEPS} steps at {bounds.max():.3g} > "
+                f"{accuracy:.3g}",
+                ConvergenceWarning,
+            )
+        return z

@@ -1,0 +1,230 @@
+"""Training sets of parts: their sizes, pieces of large graphs, other true labellings."""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components, dijkstra
+
+from ..._core.packed import starts_of
+from ..._kernels import lazy
+from ...inference import ICM, QPBO, TRWS, BestOf, Elimination, GraphCut, IteratedLocalSearch
+
+block_rules = lazy("structured.block_rules")
+kernels = lazy("structured.blocks")
+sparse = lazy("common.sparse")
+
+# Approximate oracles, and those by cuts: seconds of a call, and for each pair of states of an edge.
+QUICK = (BestOf, GraphCut, ICM, IteratedLocalSearch, QPBO, TRWS)
+SECONDS_OF_CALL, SECONDS_OF_PAIR = 2e-4, 5e-7
+# Of the time that elimination takes for marginals; and samples that it is asked about.
+SHARE_OF_ARGMAX, ASKED = 1 / 3, 20
+
+
+def mean_square(parts):
+    """Mean over samples of the squared norm of the features of the nodes that have a label."""
+    totals = np.zeros(len(parts.data) + 1)
+    np.square(parts.data, out=totals[1:], dtype=np.float64)
+    np.cumsum(totals, out=totals)
+    totals = np.diff(totals[parts.indptr])  # of rows
+    n_costly = is_costly(parts).reshape(len(totals), -1).sum(axis=1)
+    return float(parts.weight @ np.add.reduceat(n_costly * totals, parts.row_start[:-1]))
+
+
+def n_costly(parts):
+    """Number of nodes of each sample whose state may cost something."""
+    return np.add.reduceat(is_costly(parts).astype(np.int64), parts.node_start[:-1])
+
+
+def is_costly(parts):
+    """Whether the state of each node may cost something: not where a label is missing."""
+    return parts.cost.any(axis=1)[parts.cost_row]
+
+
+def seconds_of_pass(oracle, graph, parts, n_states, marginals):
+    """An estimate by sizes alone, so that what is decided by it is the same everywhere.
+
+    ``marginals`` says whether calls ask for them. It is inf for oracles of which nothing is known.
+    """
+    n_samples, n_edges = len(parts.node_start) - 1, graph.n_edges
+    if type(oracle) is Elimination:
+        by_size = np.argsort(n_edges, kind="stable")[::-1]
+        asked = by_size[:: -(-n_samples // ASKED)]  # the largest one is among them
+        seconds = np.mean([_seconds_of_marginals(oracle, graph, parts, n_states, i) for i in asked])
+        return n_samples * (SECONDS_OF_CALL + (1.0 if marginals else SHARE_OF_ARGMAX) * seconds)
+    if isinstance(oracle, QUICK):
+        n_pairs = float(n_edges.sum()) * n_states**2
+        return n_samples * SECONDS_OF_CALL + SECONDS_OF_PAIR * n_pairs
+    return np.inf
+
+
+def _seconds_of_marginals(oracle, graph, parts, n_states, i):
+    n_nodes = parts.node_start[i + 1] - parts.node_start[i]
+    tables = np.zeros((parts.n_tables, n_states, n_states))
+    return oracle.cost(graph.scores(i, np.zeros((n_nodes, n_states)), tables))
+
+
+# ---- pieces --------------------------------------------------------------------------------------
+# Large graphs cut into connected pieces, where there are too few of them to hold some out.
+
+
+def can_be_cut(parts):
+    """Whether every node has a feature row of its own, and the loss is a sum over nodes."""
+    return parts.n_columns == parts.cost.shape[1] and parts.whole_cost == 0.0
+
+
+def cells(parts, n_nodes, rng):
+    """Number of the piece of every node, of about so many nodes each.
+
+    Nodes belong to the nearest of some that are drawn in every sample; what none of these reaches
+    is a piece for itself.
+    """
+    edges, _ = _edges_of_samples(parts)
+    n, lengths = len(parts.truth), np.diff(parts.node_start)
+    graph = sp.csr_array((np.ones(len(edges)), tuple(edges.T)), shape=(n, n))
+    seeds = np.concatenate(
+        [
+            start + rng.choice(length, max(1, round(length / n_nodes)), replace=False)
+            for start, length in zip(parts.node_start, lengths)
+        ]
+    )
+    nearest = dijkstra(
+        graph, directed=False, indices=seeds, unweighted=True, min_only=True,
+        return_predecessors=True,
+    )[2]  # fmt: skip
+    component = connected_components(graph, directed=False)[1]
+    return np.unique(np.where(nearest < 0, n + component, nearest), return_inverse=True)[1]
+
+
+def regrouped(parts, group):
+    """The training set whose samples are groups of nodes, with the edges within them.
+
+    ``group`` numbers the group of every node, all in one sample; nodes below 0 are left out. A
+    group weighs as much as the sample that it is from; weights sum to one.
+    """
+    kept = group >= 0
+    group = np.where(kept, np.unique(group[kept], return_inverse=True)[1][np.cumsum(kept) - 1], -1)
+    nodes = np.flatnonzero(kept)
+    nodes = nodes[np.argsort(group[nodes], kind="stable")]
+    counts = np.bincount(group[nodes])
+    node_start = starts_of(counts)
+    place = np.full(len(group), -1)
+    place[nodes] = np.arange(len(nodes)) - np.repeat(node_start[:-1], counts)
+    ends, source = _edges_of_samples(parts)
+    groups = group[ends]
+    within = np.flatnonzero((groups[:, 0] == groups[:, 1]) & (groups[:, 0] >= 0))
+    within = within[np.argsort(groups[within, 0], kind="stable")]
+    edge_start = starts_of(np.bincount(groups[within, 0], minlength=len(counts)))
+    source = source[within]
+    samples = _sample_of_nodes(parts)
+    weight = parts.weight[samples[nodes[node_start[:-1]]]]
+    rows = _rows(parts, samples)[nodes]
+    local, attribute_start, attributes = sparse.number_locally(
+        node_start, rows.indptr.astype(np.int64), rows.indices, parts.n_attributes
+    )
+    return parts._replace(
+        row_start=node_start,
+        indptr=rows.indptr.astype(np.int64),
+        local=local,
+        data=rows.data,
+        attribute_start=attribute_start,
+        attributes=attributes,
+        node_start=node_start,
+        edge_start=edge_start[:-1],
+        edge_stop=edge_start[1:],
+        edges=place[ends[within]],
+        edge_table=parts.edge_table[source],
+        mix=None if parts.mix is None else _mix_of(parts.mix, source),
+        n_own=None if parts.n_own is None else parts.n_own[nodes],
+        exhaustive=False,
+        truth=parts.truth[nodes],
+        node_cost=parts.node_cost[nodes],
+        cost_row=parts.cost_row[nodes],
+        weight=weight / weight.sum(),
+    )
+
+
+def _sample_of_nodes(parts):
+    lengths = np.diff(parts.node_start)
+    return np.repeat(np.arange(len(lengths)), lengths)
+
+
+def _edges_of_samples(parts):
+    """Edges of all samples by numbers of all nodes, and where each is in ``parts.edges``."""
+    counts = parts.edge_stop - parts.edge_start
+    source = np.arange(counts.sum()) + np.repeat(parts.edge_start - starts_of(counts)[:-1], counts)
+    return parts.edges[source] + np.repeat(parts.node_start[:-1], counts)[:, None], source
+
+
+def _rows(parts, samples):
+    """Features of all nodes, as CSR."""
+    first = np.repeat(parts.attribute_start[samples], np.diff(parts.indptr))
+    columns = parts.attributes[first + parts.local]
+    shape = len(samples), parts.n_attributes
+    return sp.csr_array((parts.data, columns, parts.indptr), shape=shape)
+
+
+def _mix_of(mix, edges):
+    """Of such edges."""
+    rows = sp.csr_array(
+        (mix.value, mix.table, mix.indptr), shape=(len(mix.turned), len(mix.mirror))
+    )[edges]
+    return mix._replace(
+        indptr=rows.indptr.astype(np.int64),
+        table=rows.indices.astype(np.int64),
+        value=rows.data,
+        turned=mix.turned[edges],
+    )
+
+
+# ---- other truths --------------------------------------------------------------------------------
+# True labellings that are replaced by others, as hidden states are found anew.
+
+
+def truth_of(blocks):
+    """True states of all nodes."""
+    return blocks._parts.truth
+
+
+def per_node(blocks, values):
+    """Values of samples, repeated for their nodes."""
+    return np.repeat(values, np.diff(blocks._parts.node_start))
+
+
+def true_scores(blocks, w):
+    """Scores of the true labellings at any w."""
+    view = blocks._view(np.ascontiguousarray(w))
+    asked = (blocks._question(blocks._parts, view, i, 0.0) for i in range(blocks.n_blocks))
+    return np.fromiter((true for _, true, _ in asked), np.float64, blocks.n_blocks)
+
+
+def retarget(blocks, truth):
+    """Take other true labellings, which cost nothing either.
+
+    Where outputs are kept, or are single nodes, their states change names: mass on the old truth is
+    on the new one then. Elsewhere all mass of a sample goes to its new truth.
+    """
+    parts, nodes = blocks._parts._replace(truth=truth), blocks.marginals.nodes
+    t = np.flatnonzero(truth != truth_of(blocks))
+    old, new = truth_of(blocks)[t], truth[t]
+    blocks._parts = parts
+    if blocks.explicit and not blocks.counts[block_rules.EVICTED]:
+        labels = blocks._corners.labels[t]
+        was_old, was_new = labels == old[:, None], labels == new[:, None]
+        labels = np.where(was_old, new[:, None], np.where(was_new, old[:, None], labels))
+        blocks._corners.labels[t] = labels
+    else:
+        nodes[t, old], nodes[t, new] = nodes[t, new], nodes[t, old]
+        moved = np.zeros(blocks.n_blocks, bool)
+        moved[np.searchsorted(parts.node_start, t, side="right") - 1] = True
+        _to_truth(blocks, moved & (parts.edge_stop > parts.edge_start))
+    blocks._bind()
+    blocks.refresh()
+
+
+def _to_truth(blocks, chosen):
+    """All mass of some blocks on the truth."""
+    marginals, here = blocks.marginals, per_node(blocks, chosen)
+    fresh = type(marginals)(*map(np.zeros_like, marginals))
+    kernels.set_to_truth(blocks._parts, fresh)
+    marginals.nodes[here] = fresh.nodes[here]
+    marginals.tables[chosen] = fresh.tables[chosen]
+    marginals.loss[chosen] = 0.0

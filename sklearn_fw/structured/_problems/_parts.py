@@ -1,0 +1,659 @@
+"""The dual problem of models with parts: dual variables are part marginals, passes are compiled."""
+
+import numpy as np
+from sklearn.utils.parallel import delayed
+
+from ..._core.checked_oracle import name_of
+from ..._core.packed import starts_of
+from ..._core.threads import chunks, n_threads, parallel
+from ..._kernels import lazy
+from ..._kernels.structured import block_primitives as primitives
+from ..._kernels.structured import blocks as kernels
+from ..._kernels.structured.block_rules import CALLS, EVICTED, EXACT_STEPS, VISITS, WORSE
+from ..._kernels.structured.parts import (
+    Dual,
+    Marginals,
+    OracleScratch,
+    Scratch,
+    StepScratch,
+    Weights,
+)
+from ...inference import CallableOracle, Enumeration, PairwiseScores
+from ...inference._oracles._resolve import FEW_LABELINGS, quick_oracle
+from .._models._part_scores import COMPILED, Graph, augmented_argmax
+from ._base import Answer, Direction, Mixture, Problem, SmoothedSweep, Sweep, means_of
+from ._part_sets import mean_square, n_costly, seconds_of_pass
+from ._workers import Workers
+
+kept_corners = lazy("structured.kept_corners")
+smoothed = lazy("structured.smoothed")
+sum_product = lazy("graphs.sum_product")
+
+
+class PartProblem(Problem):
+    """Dual problem of a `PairwiseModel`.
+
+    The exact oracles of trees and small graphs run inside the compiled pass. ``n_jobs`` are threads
+    of compiled sweeps, joblib workers of other oracles.
+    """
+
+    relaxed = False  # whether answers may be marginals of no distribution
+
+    def __init__(self, parts, oracle, n_jobs=None):
+        self._n_states = n_states = parts.cost.shape[1]
+        largest = parts.cost.max(axis=1)[parts.cost_row]
+        if parts.n_own is not None:
+            is_own = np.arange(n_states) < parts.n_own[:, None]
+            largest = np.where(is_own, parts.cost[parts.cost_row], 0.0).max(axis=1)
+        starts = parts.node_start[:-1]
+        losses = np.add.reduceat(parts.node_cost * largest, starts) + parts.whole_cost
+        n_weights = parts.n_attributes * parts.n_columns + parts.n_tables * n_states**2
+        super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
+        self.mean_square = mean_square(parts)
+        self.unit_loss = float((parts.node_cost * largest).max()) + parts.whole_cost
+        self.n_labels = float(parts.weight @ n_costly(parts))
+        few = n_states ** int(np.diff(parts.node_start).max()) <= FEW_LABELINGS
+        exhaustive = type(oracle) is Enumeration and few
+        plain = not exhaustive and parts.whole_cost == 0.0
+        self._parts = parts._replace(exhaustive=None if plain else exhaustive)
+        self._n_jobs, self.workers = n_jobs, Workers(n_jobs, oracle)
+        self.singles = None  # what exact steps want to know, once they are asked for
+        self._graph = Graph(
+            parts.edges, parts.edge_table, parts.edge_start, parts.edge_stop, parts.mix
+        )
+        self.oracle = oracle
+        self.is_compiled = type(oracle) in COMPILED or exhaustive
+        self.sums_are_compiled = type(oracle) in COMPILED
+        of_one_node = len(parts.truth) == self.n_blocks and not len(parts.edges)
+        plain = of_one_node and parts.n_own is None and parts.whole_cost == 0.0
+        self.single = plain and self.is_compiled
+        self.exact = bool(getattr(oracle, "exact", False))
+        # A chain oracle on another graph is refused here, not by a wrong answer later.
+        tables = np.zeros((parts.n_tables, n_states, n_states))
+        own_graphs = type(oracle) in COMPILED and np.any(parts.edge_start)
+        for i in range(self.n_blocks if own_graphs else 1):
+            nothing = np.zeros((np.diff(parts.node_start[i : i + 2])[0], n_states))
+            if not isinstance(oracle, CallableOracle):
+                oracle.argmax(self._graph.scores(i, nothing, tables))
+
+    def like(self, parts, oracle=None):
+        """Problem of another training set, with the same oracle or another one of its kind."""
+        blocks = type(self)(parts, self.oracle if oracle is None else oracle, self._n_jobs)
+        blocks.surrogate = self.surrogate
+        return blocks
+
+    def of_samples(self, model, X, y, weight):
+        return self.like(model._build_parts(X, y, weight))
+
+    def quick(self):
+        oracle = quick_oracle(self.oracle, self._n_states)
+        return self if oracle is self.oracle else self.like(self._parts, oracle)
+
+    # ---- state -----------------------------------------------------------------------------------
+
+    def _reset(self, capacity):
+        parts = self._parts
+        n_nodes, n_states = len(parts.truth), self._n_states
+        tables = np.zeros((self.n_blocks, parts.n_tables * n_states**2))
+        self.marginals = Marginals(np.zeros((n_nodes, n_states)), tables, self.loss)
+        dtype = np.int16 if n_states <= np.iinfo(np.int16).max else np.int32
+        if capacity:
+            labels = np.zeros((n_nodes, capacity), dtype)
+            labels[:, 0] = parts.truth
+            alpha, loss = np.zeros((2, self.n_blocks, capacity))
+            alpha[:, 0] = 1.0
+            self._corners = kernels.Corners(labels, alpha, loss, np.ones(self.n_blocks, np.int64))
+        else:
+            self._corners = None
+        self._answers = (*np.empty((2, self.n_blocks)), np.empty(n_nodes, np.int32))
+        self._bind()
+        kernels.set_to_truth(parts, self.marginals)
+
+    def _bind(self):
+        """Rebuild the views that kernels take after arrays were replaced."""
+        v = self._view(self.v)
+        w, lower, upper = v, None, None
+        if self.bounded:
+            w, lower, upper = map(self._view, (self.w, self.lower, self.upper))
+        moments = self._view(self.moments)
+        self._dual = Dual(self.marginals, v, w, lower, upper, moments, self.loss_moment)
+        self._scratch = self._make_scratch()
+
+    def _view(self, flat):
+        parts, n_states = self._parts, self._n_states
+        if flat.size == 0:
+            return Weights(np.empty((0, 0)), np.empty((0, 0, 0)), flat)
+        cut = parts.n_attributes * parts.n_columns
+        rows = flat[:cut].reshape(parts.n_attributes, parts.n_columns)
+        return Weights(rows, flat[cut:].reshape(-1, n_states, n_states), flat[cut:])
+
+    def _make_scratch(self):
+        parts, n_states = self._parts, self._n_states
+        n_nodes = np.diff(parts.node_start).max()
+        n_rows = np.diff(parts.row_start).max()
+        n_attributes = np.diff(parts.attribute_start).max(initial=0)
+        mixed = parts.mix is not None
+        n_edges = (parts.edge_stop - parts.edge_start).max() if mixed else 0
+        scores, delta = np.zeros((2, n_nodes, n_states))
+        oracle = OracleScratch(
+            scores=scores,
+            score_rows=scores.reshape(n_rows, parts.n_columns),
+            messages=np.zeros((n_nodes + 1, n_states)),
+            labels=np.zeros(n_nodes, np.int32),
+            edge_numbers=np.arange(n_edges),
+            edge_tables=np.zeros((n_edges, n_states, n_states)),
+        )
+        step = StepScratch(
+            delta=delta,
+            delta_rows=delta.reshape(n_rows, parts.n_columns),
+            delta_tables=np.zeros(parts.n_tables * n_states**2),
+            active=np.zeros(n_rows, np.bool_),
+            buffer=np.zeros((n_attributes, parts.n_columns)),
+            stamp=np.zeros(n_attributes, np.int64),
+            touched=np.zeros(n_attributes, np.int64),
+            clock=np.zeros(2, np.int64),
+        )
+        values = np.zeros(self._corners.alpha.shape[1] if self.explicit else 0)
+        return Scratch(oracle, step, away_labels=np.zeros(n_nodes, np.int32), values=values)
+
+    def grow(self):
+        old = self._corners
+        extra = max(1, old.alpha.shape[1] // 5)
+        self._corners = kernels.Corners(
+            *(np.pad(a, ((0, 0), (0, extra))) for a in (old.labels, old.alpha, old.loss)), old.size
+        )
+        self._scratch = self._make_scratch()
+
+    @property
+    def n_nodes(self):
+        """Nodes of all samples."""
+        return len(self._parts.truth)
+
+    def seconds_of_pass(self):
+        """About the time of a pass with an oracle that is called from Python; inf if unknown."""
+        return seconds_of_pass(
+            self.oracle, self._graph, self._parts, self._n_states, self.surrogate.smooth
+        )
+
+    def first_labels(self):
+        """State of the first node of every sample in the truth."""
+        return self._parts.truth[self._parts.node_start[:-1]]
+
+    # ---- one block -------------------------------------------------------------------------------
+
+    def answer(self, i, w, loss_weight=1.0):
+        self.counts[CALLS] += 1
+        here, view = self._nodes_of(i), self._view(np.ascontiguousarray(w))
+        loss_weight = float(loss_weight)
+        if not self.is_compiled:
+            parts = self._with_loss(loss_weight)
+            scores, true_value, _ = self._question(parts, view, i, loss_weight)
+            asked = [(scores, parts.truth[here])]
+            found = _ask_many(self.oracle, asked, parts.whole_cost, self.relaxed)[0]
+            return self._answer_of(parts, i, scores, true_value, *found)
+        hinge, current, labels = self._answers
+        kernels.sweep(
+            self._parts, self.marginals, view, loss_weight, i, i + 1, self._scratch.oracle,
+            hinge, current, labels,
+        )  # fmt: skip
+        found = labels[here].copy()
+        return Answer(found, self._loss_of(i, found), hinge[i], 0.0)
+
+    def answers(self, order, w):
+        """Oracle calls in workers, unless they are compiled."""
+        if self.is_compiled:
+            return super().answers(order, w)
+        self.counts[CALLS] += len(order)
+        view = self._view(np.ascontiguousarray(w))
+        return [answer for answer, _ in self._ask(order, self._parts, view, 1.0)]
+
+    def add_to(self, i, end, factor, out):
+        truth = self._marginals_of_labels(i, self._parts.truth[self._nodes_of(i)])
+        delta = (a - b for a, b in zip(truth, self._end(i, end)[0], strict=True))
+        primitives.add_to(self._parts, i, *delta, factor, self._view(out), self._scratch.step)
+
+    def values(self, i):
+        current, true_value = primitives.values(
+            self._parts, self._dual, self._corners, i, self._scratch
+        )
+        corners = self._scratch.values - true_value if self.explicit else None
+        return current - true_value, corners
+
+    def corners(self, i):
+        return StoredCorners(self._corners, i, self._nodes_of(i))
+
+    def direction(self, i, head, tail=None):
+        (plus, loss_plus), (minus, loss_minus) = self._end(i, head), self._end(i, tail)
+        delta = tuple(a - b for a, b in zip(plus, minus, strict=True))
+        square = primitives.square(self._parts, i, *delta, self._scratch.step)
+        return Direction(square, loss_plus - loss_minus, delta)
+
+    def move(self, i, direction, gamma):
+        primitives.move(
+            self._parts, self._dual, i, *direction.delta, self.lam, gamma,
+            self.weight[i] * direction.loss, self.counts[VISITS], self._scratch.step,
+        )  # fmt: skip
+
+    def keep(self, answers):
+        first = 0
+        while first < self.n_blocks:
+            first = kept_corners.keep_labels(
+                self._parts, self._dual, self._corners, answers, self._scratch, first
+            )
+            if first < self.n_blocks:
+                self.grow()
+
+    def best_kept(self):
+        slots, (values, current) = np.zeros(self.n_blocks, np.int64), np.empty((2, self.n_blocks))
+        kept_corners.best_corners(
+            self._parts, self._dual, self._corners, self._scratch, slots, values, current
+        )
+        return slots, values, current
+
+    def kept(self, slots):
+        slots = np.repeat(slots, np.diff(self._parts.node_start))
+        return self._corners.labels[np.arange(len(slots)), slots].astype(np.int32)
+
+    def _nodes_of(self, i):
+        return slice(self._parts.node_start[i], self._parts.node_start[i + 1])
+
+    def _with_loss(self, loss_weight):
+        """Parts whose cost of a whole output, which is a loss, too, has this weight."""
+        return self._parts._replace(whole_cost=loss_weight * self._parts.whole_cost)
+
+    def _loss_of(self, i, labels):
+        """L_i of a labelling."""
+        parts, truth = self._parts, self._parts.truth[self._nodes_of(i)]
+        here = self._nodes_of(i)
+        loss = parts.node_cost[here] @ parts.cost[parts.cost_row[here], labels]
+        return float(loss + parts.whole_cost * np.any(labels != truth))
+
+    def _end(self, i, end):
+        """Marginals of a point of block i, and its loss."""
+        if end is None:
+            point = self.marginals.nodes[self._nodes_of(i)], self.marginals.tables[i]
+            return point, self.loss[i] / self.weight[i]
+        if isinstance(end, Answer):
+            return self._marginals_of_labels(i, end.corner), end.loss
+        if isinstance(end, Mixture):
+            return end.point, end.loss
+        labels = self._corners.labels[self._nodes_of(i), end]
+        return self._marginals_of_labels(i, labels), self._corners.loss[i, end]
+
+    def _marginals_of_labels(self, i, labels):
+        parts, n_states = self._parts, self._n_states
+        nodes, tables = np.zeros((len(labels), n_states)), np.zeros(self.marginals.tables.shape[1])
+        labels = np.ascontiguousarray(labels, dtype=np.int32)
+        primitives.corner(parts, i, labels, nodes, tables)
+        return nodes, tables
+
+    # ---- questions to oracles that are called from Python ----------------------------------------
+
+    def _question(self, parts, view, i, loss_weight):
+        """Scores as an oracle sees them (in ``scratch``), those of the truth and of the point.
+
+        The last two are values of H_i plus the score of the truth.
+        """
+        true_value, current = primitives.scores(
+            parts, self.marginals, view, i, loss_weight, self._scratch.oracle
+        )
+        return self._scores_at_hand(i, view), true_value, current
+
+    def _scores_at_hand(self, i, view):
+        here, n_own = self._nodes_of(i), self._parts.n_own
+        unary = self._scratch.oracle.scores[: here.stop - here.start]
+        if n_own is not None:  # forbidden is what compiled passes give a very low score
+            unary = np.where(np.arange(unary.shape[1]) < n_own[here, None], unary, -np.inf)
+        return self._graph.scores(i, unary, view.tables)
+
+    def ask_at_scores(self, i):
+        """Labels that the oracle finds best for the scores of block i that are in ``scratch``."""
+        truth, whole_cost = self._parts.truth[self._nodes_of(i)], self._parts.whole_cost
+        return augmented_argmax(
+            self.oracle, self._scores_at_hand(i, self._dual.w), truth, whole_cost
+        )[0]
+
+    def predicted(self, w):
+        """Best labels of all nodes at any w, found without a look at the truth."""
+        view = self._view(np.ascontiguousarray(w))
+        if self.is_compiled:
+            return self.sweep(w, augmented=False).answers
+        found = []
+        for i in range(self.n_blocks):
+            scores = self._question(self._parts, view, i, 0.0)[0]
+            found.append(self.oracle.argmax(scores)[0])
+        return np.concatenate(found)
+
+    def _answer_of(self, parts, i, scores, true_value, labels, upper_bound):
+        """The `Answer` of labels of an oracle or, if these are worse, of those of the truth."""
+        truth = parts.truth[self._nodes_of(i)]
+        value = scores.value(labels) + parts.whole_cost * np.any(labels != truth) - true_value
+        if value < -1e-12 * max(1.0, abs(true_value)):
+            self.counts[WORSE] += 1
+        if value < 0.0:
+            labels, value = truth, 0.0
+        slack = max(upper_bound - true_value - value, 0.0)
+        # What a promise of exactness leaves out is rounding, unless the oracle takes it back.
+        if self.exact and slack <= 1e-12 * abs(upper_bound):
+            slack = 0.0
+        return Answer(labels, self._loss_of(i, labels), value, slack)
+
+    def top_answers(self, i, w, k):
+        if not callable(getattr(self.oracle, "top_k", None)):
+            raise TypeError(
+                f"the best {k} outputs need an oracle with the method top_k or max_marginals, "
+                f"which {name_of(self.oracle)} lacks: take another oracle, or smoother=None"
+            )
+        self.counts[CALLS] += 1
+        parts, truth = self._parts, self._parts.truth[self._nodes_of(i)]
+        view = self._view(np.ascontiguousarray(w))
+        scores, true_value, _ = self._question(parts, view, i, 1.0)
+        # The cost of a whole output lifts all but the truth, which may be among the best or not.
+        whole = parts.whole_cost
+        values, found = self.oracle.top_k(scores, k + (whole > 0.0))
+        if whole > 0.0:
+            wrong = np.any(found != truth, axis=1)
+            values = np.append(values[wrong] + whole, scores.value(truth))
+            found = np.append(found[wrong], truth[None], axis=0)
+        order = np.argsort(-values, kind="stable")[:k]
+        order = order[values[order] > -np.inf]
+        return [
+            Answer(found[m], self._loss_of(i, found[m]), float(values[m] - true_value))
+            for m in order
+        ]
+
+    def mix(self, i, answers, weights):
+        parts = [self._end(i, answer)[0] for answer in answers]
+        point = tuple(sum(u * part[a] for u, part in zip(weights, parts)) for a in range(2))
+        return Mixture(point, *means_of(answers, weights))
+
+    def _ask(self, order, parts, view, loss_weight):
+        """The `Answer` of each block of an order by all workers, and the H_i of its point."""
+        order = np.asarray(order)
+        asked, values = [], []
+
+        def calls():  # one by one: oracles answer the first while the others are made
+            sizes = np.diff(parts.node_start)[order]
+            for first, last in self.workers.ranges(starts_of(sizes)):
+                for i in order[first:last]:
+                    scores, true_value, current = self._question(parts, view, i, loss_weight)
+                    scores = PairwiseScores._view(
+                        scores.unary.copy(), scores.pairwise, scores.edges
+                    )
+                    asked.append((scores, parts.truth[self._nodes_of(i)]))
+                    values.append((true_value, current - true_value))
+                yield self.oracle, asked[first:last], parts.whole_cost, self.relaxed
+
+        batches = self.workers.run(_ask_many, calls())
+        found = (one for batch in batches for one in batch)
+        for i, (scores, _), (true_value, current), one in zip(
+            order, asked, values, found, strict=True
+        ):
+            yield self._answer_of(parts, i, scores, true_value, *one), current
+
+    # ---- sweeps ----------------------------------------------------------------------------------
+
+    def sweep(self, w, augmented=True):
+        """`Sweep` at any w; threads share the samples."""
+        parts, view = self._parts, self._view(np.ascontiguousarray(w))
+        loss_weight = float(augmented)
+        if not self.is_compiled:
+            order, parts = range(self.n_blocks), self._with_loss(loss_weight)
+            answers, current = zip(*self._ask(order, parts, view, loss_weight), strict=True)
+            _, _, hinge, slack = zip(*answers, strict=True)
+            return Sweep(*map(np.array, (hinge, current)), self._gathered(answers), np.array(slack))
+        hinge, current = np.empty((2, self.n_blocks))
+        labels = np.empty(len(parts.truth), np.int32)
+
+        def run(first, last):
+            kernels.sweep(
+                parts, self.marginals, view, loss_weight, first, last,
+                self._make_scratch().oracle, hinge, current, labels,
+            )  # fmt: skip
+
+        self._share(run)
+        return Sweep(hinge, current, labels)
+
+    def _gathered(self, answers):
+        """Answers of all blocks, as `step_towards` takes them."""
+        return np.concatenate([answer.corner for answer in answers]).astype(np.int32, copy=False)
+
+    def _share(self, run):
+        """Call ``run(first, last)`` on ranges of samples that make up all of them."""
+        n_jobs = n_threads(self._n_jobs)
+        ranges = chunks(self._parts.node_start, n_jobs)
+        if len(ranges) == 1:  # joblib would take longer than many a kernel
+            return run(*ranges[0])
+        # Explicit threads over a kernel without the GIL: nothing is copied.
+        jobs = (delayed(run)(first, last) for first, last in ranges)
+        parallel(n_jobs, require="sharedmem")(jobs)
+
+    def currents(self):
+        current = np.empty(self.n_blocks)
+        kernels.current_values(
+            self._parts, self.marginals, self._dual.w, self._scratch.oracle, current
+        )
+        return current
+
+    # ---- Gibbs distributions: by compiled sums where there are any, else by oracles --------------
+
+    def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
+        self._check_sums(loss_weight)
+        parts, here = self._with_loss(loss_weight), self._nodes_of(i)
+        self.counts[CALLS] += 1
+        view = self._view(np.ascontiguousarray(w))
+        scores, true_value, _ = self._question(parts, view, i, loss_weight)
+        nodes, edges, log_partition = self.oracle.marginals(
+            PairwiseScores._view(
+                scores.unary / temperature, scores.pairwise / temperature, scores.edges
+            )
+        )
+        costs = parts.node_cost[here, None] * parts.cost[parts.cost_row[here]]
+        point = nodes, self._graph.summed(i, edges, parts.n_tables).ravel()
+        value = temperature * log_partition - true_value
+        expected = _mean(nodes, scores.unary) + _mean(edges, scores.pairwise)
+        entropy = max(log_partition - expected / temperature, 0.0)
+        return Mixture(point, float(np.sum(costs * nodes)), value, entropy)
+
+    def _check_sums(self, loss_weight):
+        if not callable(getattr(self.oracle, "marginals", None)):
+            raise TypeError(
+                f"smoothed answers need an oracle with the method marginals, which "
+                f"{name_of(self.oracle)} lacks: take another oracle, such as 'elimination', or "
+                f"surrogate='hinge'"
+            )
+        if loss_weight * self._parts.whole_cost > 0.0:
+            raise ValueError(
+                "smoothed answers need a task_loss that is a sum over nodes, such as 'hamming'"
+            )
+
+    def smoothed_sweep(self, w, temperature, loss_weight=1.0, mean=False):
+        if not self.sums_are_compiled:
+            return super().smoothed_sweep(w, temperature, loss_weight, mean)
+        self._check_sums(loss_weight)
+        self.counts[CALLS] += self.n_blocks
+        view, out, targets = self._view(np.ascontiguousarray(w)), np.empty((3, self.n_blocks)), []
+
+        def run(first, last):
+            target = np.zeros(self.n_weights if mean else 0)
+            targets.append(target)
+            smoothed.smoothed_sweep(
+                self._with_loss(0.0), view, float(temperature), float(loss_weight), first, last,
+                self._make_scratch(), self.make_sums(), self._view(target), out,
+            )  # fmt: skip
+
+        self._share(run)
+        value, expected, loss = out
+        entropy = np.maximum((value - expected) / temperature, 0.0)
+        return SmoothedSweep(value, loss, entropy, sum(targets) if mean else None)
+
+    def make_sums(self):
+        """Working memory of one thread for compiled sums."""
+        parts, n_states = self._parts, self._n_states
+        n_nodes = int(np.diff(parts.node_start).max())
+        n_edges = int((parts.edge_stop - parts.edge_start).max(initial=0))
+        n_shared = parts.n_tables if parts.mix is None else 0
+        tables = np.zeros((3, n_shared, n_states, n_states))
+        nodes = np.zeros((5, n_nodes, n_states))
+        beliefs = sum_product.Beliefs(
+            nodes[0], np.zeros((n_edges, n_states)), np.zeros(n_edges), np.zeros(n_nodes, np.bool_),
+            np.zeros((2, n_states)),
+        )  # fmt: skip
+        return smoothed.Sums(
+            node=nodes[1],
+            table=np.zeros(parts.n_tables * n_states**2),
+            scores=nodes[2],
+            beliefs=beliefs,
+            message=nodes[3],
+            factor=nodes[4],
+            weights=sum_product.Weights(np.arange(n_shared), tables[0], np.zeros(n_shared)),
+            turned=tables[1],
+            pairs=tables[2],
+            line=np.zeros((2, n_states)),
+            least=np.zeros(1),
+        )
+
+    # ---- all blocks at once ----------------------------------------------------------------------
+
+    def refresh(self):
+        """Recompute v, w and l from the marginals (from the alphas where they are complete)."""
+        if self.explicit and not self.counts[EVICTED]:
+            kernels.marginals_of_corners(self._parts, self.marginals, self._corners)
+        self.v[:] = 0.0
+        self._add_weights_of(np.empty(0, np.int32), self.v)
+        if self.bounded:
+            np.clip(self.v, self.lower, self.upper, out=self.w)
+
+    def _add_weights_of(self, labels, target):
+        kernels.accumulate(
+            self._parts, self.marginals, labels, self.lam, self._view(target),
+            self._make_scratch().step,
+        )  # fmt: skip
+        return target
+
+    def corner_of(self, answers):
+        losses = kernels.losses_of(self._parts, answers)
+        corner = self._add_weights_of(answers, np.zeros(self.n_weights))
+        return corner, float(self.weight @ losses)
+
+    def step_towards(self, answers, gamma):
+        self._make_room()
+        kernels.mix_labels(
+            self._parts, self.marginals, self._corners, answers, gamma, self._scratch.step,
+            self.counts,
+        )  # fmt: skip
+
+    def _make_room(self):
+        while self.explicit and self._corners.size.max() >= self._corners.alpha.shape[1]:
+            self.grow()
+
+    def scale(self, factor):
+        kernels.scale_to_truth(self._parts, self.marginals, factor)
+        self._make_room()
+        if self.explicit:
+            kernels.scale_corners(self._parts, self._corners, factor)
+
+    # ---- warm starts -----------------------------------------------------------------------------
+
+    def export(self):
+        """Marginals, corners and lam; losses without the weights of samples, which may change."""
+        corners = self._corners if self.explicit and not self.counts[EVICTED] else None
+        return {
+            "meaning": self._meaning(),
+            "nodes": self.marginals.nodes.copy(),
+            "tables": self.marginals.tables.copy(),
+            "loss": self.loss / self.weight,
+            "lam": self.lam,
+            "corners": None if corners is None else tuple(a.copy() for a in corners),
+        }
+
+    def _meaning(self):
+        """What must not change between fits: else the dual variables mean something else."""
+        parts = self._parts
+        return (
+            parts.truth, parts.node_start, parts.node_cost, parts.cost_row, parts.cost,
+            np.array(parts.whole_cost), parts.edges, parts.edge_start, parts.edge_table,
+            *(parts.mix or ()),
+        )  # fmt: skip
+
+    def restore(self, exported):
+        """Take over exported marginals; alphas only where both sides keep them."""
+        old, new = exported.get("meaning", ()), self._meaning()
+        if len(old) != len(new) or not all(map(np.array_equal, old, new)):
+            raise ValueError(
+                "warm_start=True needs the outputs and the losses of the previous fit, in the same "
+                "order: fit a clone, or set warm_start=False"
+            )
+        if self.explicit:
+            if exported["corners"] is None:
+                raise ValueError(
+                    "warm start of a solver with explicit dual variables needs a previous fit that "
+                    "kept them: use the same solver, or set warm_start=False"
+                )
+            self._corners = kernels.Corners(*(a.copy() for a in exported["corners"]))
+        self.marginals.nodes[:] = exported["nodes"]
+        self.marginals.tables[:] = exported["tables"]
+        self.loss[:] = exported["loss"] * self.weight
+        self._bind()
+        self.refresh()
+
+    def dual_coef(self):
+        """One dict per block from output (tuple of states) to alpha."""
+        if not self.explicit or self.counts[EVICTED]:
+            return self._dual_coef_of_classes() if self.counts[EXACT_STEPS] else None
+        corners, starts = self._corners, self._parts.node_start
+        return [
+            {
+                tuple(corners.labels[starts[i] : starts[i + 1], c].tolist()): corners.alpha[i, c]
+                for c in range(corners.size[i])
+                if corners.alpha[i, c] > 0
+            }
+            for i in range(self.n_blocks)
+        ]
+
+    def _dual_coef_of_classes(self):
+        """Marginals of single nodes are alphas."""
+        return [{(int(k),): mass[k] for k in np.flatnonzero(mass)} for mass in self.marginals.nodes]
+
+
+def _ask_many(oracle, asked, whole_cost, relaxed):
+    if relaxed:
+        return [oracle.vertex(scores) for scores, _ in asked]
+    return [augmented_argmax(oracle, scores, truth, whole_cost) for scores, truth in asked]
+
+
+def _mean(chances, scores):
+    """Expected score; what is forbidden has no chance."""
+    return float(np.sum(chances * np.where(chances > 0.0, scores, 0.0)))
+
+
+class StoredCorners:
+    """The corners of one block; see `Problem.corners`."""
+
+    def __init__(self, table, i, nodes):
+        self._table, self._i, self._nodes = table, i, nodes
+        self.alpha, self.loss = self._table.alpha[i], self._table.loss[i]
+
+    @property
+    def size(self):
+        """Number of corners."""
+        return self._table.size[self._i]
+
+    def find(self, answer):
+        """Slot of a labelling, -1 if it is not kept."""
+        kept = self._table.labels[self._nodes, : self.size]
+        same = np.flatnonzero(np.all(kept == answer.corner[:, None], axis=0))
+        return int(same[0]) if len(same) else -1
+
+    def put(self, slot, answer):
+        """Put a labelling into a slot: the first free one, or that of another."""
+        self._table.size[self._i] = max(self.size, slot + 1)
+        self._table.labels[self._nodes, slot] = answer.corner
+        self.alpha[slot], self.loss[slot] = 0.0, answer.loss
+
+    def remove(self, slot):
+        """Forget a corner; the last one takes its slot."""
+        last = self._table.size[self._i] = self.size - 1
+        self._table.labels[self._nodes, slot] = self._table.labels[self._nodes, last]
+        self.alpha[slot], self.loss[slot] = self.alpha[last], self.loss[last]
+        self.alpha[last] = 0.0

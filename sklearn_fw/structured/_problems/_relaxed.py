@@ -1,0 +1,72 @@
+"""The dual problem of models with parts whose answers are points of the local polytope."""
+
+import numpy as np
+
+from ..._kernels.structured import blocks as kernels
+from ..._kernels.structured.parts import Marginals
+from ._base import Answer
+from ._parts import PartProblem
+
+
+class RelaxedProblem(PartProblem):
+    """`PartProblem` over the local polytope instead of distributions of outputs.
+
+    The oracle has ``vertex``. Here H_i is the maximum over marginals of nodes and edges that agree
+    with each other, so the objective is not below that of `PartProblem` at the same w, and its gap
+    is exact for itself. Corners are marginals and not labels: they are mixed, but not kept.
+    """
+
+    relaxed = True
+
+    def __init__(self, parts, oracle, n_jobs=None):
+        if parts.whole_cost > 0.0:
+            raise ValueError(
+                "relaxed answers need a task_loss that is a sum over nodes, such as 'hamming': "
+                "another one is no function of marginals"
+            )
+        super().__init__(parts, oracle, n_jobs)
+
+    def _reset(self, capacity):
+        if capacity:
+            raise ValueError(
+                "relaxed answers are marginals, of which no list is kept: take solver='bcfw', 'fw' "
+                "or 'subgradient', or an oracle with relaxed=False"
+            )
+        super()._reset(capacity)
+
+    def _answer_of(self, parts, i, scores, true_value, nodes, edges, value, upper_bound):
+        """The `Answer` of a vertex, or of the truth where this is better."""
+        here, value = self._nodes_of(i), value - true_value
+        slack = max(upper_bound - true_value - value, 0.0)
+        if value < 0.0:
+            point = self._marginals_of_labels(i, parts.truth[here])
+            return Answer(point, 0.0, 0.0, max(slack + value, 0.0))
+        point = nodes, self._graph.summed(i, edges, parts.n_tables).ravel()
+        costs = parts.node_cost[here, None] * parts.cost[parts.cost_row[here]]
+        return Answer(point, float(np.sum(costs * nodes)), value, slack)
+
+    def _end(self, i, end):
+        return (end.corner, end.loss) if isinstance(end, Answer) else super()._end(i, end)
+
+    def _gathered(self, answers):
+        nodes, tables = zip(*(answer.corner for answer in answers), strict=True)
+        loss = self.weight * [answer.loss for answer in answers]
+        return Marginals(np.concatenate(nodes), np.array(tables), loss)
+
+    def corner_of(self, answers):
+        corner = np.zeros(self.n_weights)
+        kernels.accumulate(
+            self._parts, answers, np.empty(0, np.int32), self.lam, self._view(corner),
+            self._make_scratch().step,
+        )  # fmt: skip
+        return corner, float(answers.loss.sum())
+
+    def step_towards(self, answers, gamma):
+        for mine, other in zip(self.marginals, answers, strict=True):
+            mine += gamma * (other - mine)
+
+
+def part_problem(parts, oracle, n_jobs=None):
+    """The problem that suits the oracle: over the local polytope where its answers are relaxed."""
+    kind = RelaxedProblem if getattr(oracle, "relaxed", False) else PartProblem
+    return kind(parts, oracle, n_jobs)
