@@ -268,9 +268,6 @@ UNCALLED = {
     r"structured\.\w+\.start": (
         "called by the loop with objects of its own; the solver stands for it in StructuredSVM"
     ),
-    r"structured\.ProxLinearStructuredSVM\.(decision_function|feature_weights)": (
-        "scores that are not linear in the weights have neither"
-    ),
     r"losses\.(AbsoluteError|(Squared)?Hinge|\w*LogLoss|ModifiedHuber|SquaredError)": (
         "a constructor without parameters"
     ),
@@ -311,5 +308,7 @@ UNCALLED = {
         "the table has them where PyTorch is installed"
     ),
     r"seq2seq\.StepPolicy(\.\w+)?": "abstract; `Walk` stands for it in roll_out_costs",
+    r"random_fields\.\w+\.infer": "called by fit, with a field that fit has checked",
+    r"random_fields\.(Inference|MarginalsEstimator)(\.\w+)?": "abstract, and what it answers",
     r"inference\.Toulbar2(\.\w+)?": "needs pytoulbar2",
 }
