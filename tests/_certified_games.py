@@ -35,7 +35,7 @@ def polytope(rng):
         ),
         lambda: (domains.ConvexHull(points), points),
         lambda: (domains.BipartiteMatchings((2, 2)), matchings(2, 2)),
-        lambda: (domains.PerfectMatchings(4), perfect_matchings(4)),
+        lambda: (domains.Matchings(4, perfect=True), perfect_matchings(4)),
         lambda: (
             domains.Product(domains.Simplex(2), domains.Box(-1.0, 1.0, size=2)),
             np.array([[*a, *b] for a in np.eye(2) for b in itertools.product([-1, 1], repeat=2)]),

@@ -8,7 +8,7 @@ from _linear_referees import LOSSES
 from sklearn_fw import AsagaClassifier, AsagaRegressor, regularization_path
 from sklearn_fw.optim import minimize_saga
 from sklearn_fw.optim._incremental._solvers import SOLVERS
-from sklearn_fw.penalties import Box, GroupLasso, L2Ball, NonNegative, Simplex
+from sklearn_fw.penalties import Box, GroupLasso, L2Ball, Simplex
 
 SHARE = 1e-9
 MARGINS = ["log_loss", "squared_hinge", "smooth_hinge", "modified_huber"]
@@ -121,8 +121,8 @@ def random_penalty(rng, d):
     penalty = [
         lambda: Box(-0.3, float(rng.uniform(0.1, 2.0))),
         lambda: Box(0.1, np.inf, l1=0.2),
-        lambda: NonNegative(l2=0.5),
-        lambda: NonNegative(l1=0.3),
+        lambda: Box(l2=0.5),
+        lambda: Box(l1=0.3),
         lambda: GroupLasso(labels),
         lambda: GroupLasso(labels, l1=0.2, l2=0.3),
         lambda: L2Ball(float(rng.uniform(0.05, 2.0)), labels),

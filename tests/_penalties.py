@@ -10,7 +10,6 @@ from sklearn_fw.penalties import (
     GroupLasso,
     GroupSeparable,
     L2Ball,
-    NonNegative,
     Simplex,
 )
 from sklearn_fw.projections import project_simplex
@@ -42,8 +41,8 @@ SEPARABLE = [
     Box(-1, [1, 0, 2, np.inf, 0.5]),
     Box(0.2, 1, l1=0.3, l2=0.5),
     Box(-np.inf, 1, l1=0.5),
-    NonNegative(),
-    NonNegative(l1=0.3),
+    Box(),
+    Box(l1=0.3),
 ]
 BUILT_IN_GROUPS = [
     GroupLasso([[0, 3], [2]]),

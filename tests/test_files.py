@@ -422,6 +422,7 @@ def test_dtypes_of_pixels(dtype, message, tmp_path):
         (b"1\to\t2", b"1\to\t1_0", "line 1: next_id must be an integer, got b'1_0'"),
         (b"1\to\t2", b"1\to\t" + b"9" * 5000, "line 1: next_id must be an integer, got b'9999"),
         (b"2\t1\t4", b"2\t1\t4.5", "line 3: fold must be an integer, got b'4.5'"),
+        (b"1\to\t2", b"1\to\t3", "line 1: does not name the next line as its next letter"),
         (b"2\tk", b"2\tK", "line 2: holds pixels other than 0 and 1, or letters other than a to z"),
         (b"4\t0\t1", b"4\t0 1", "line 3: is not a letter"),
     ],

@@ -26,7 +26,6 @@ from sklearn_fw.penalties import (
     ElasticNet,
     GroupLasso,
     L2Ball,
-    NonNegative,
     Simplex,
 )
 from sklearn_fw.projections import project_box, project_l2_ball, project_simplex
@@ -197,7 +196,7 @@ def test_values():
         (L2(), 29.25 / 2),
         (Box(-4, 3), 0.0),
         (Box(-4, [3, 1, 1, 1, 1.9]), np.inf),
-        (NonNegative(), np.inf),
+        (Box(), np.inf),
         (GroupLasso([[0, 1], [3]]), group),
         (GroupLasso([[0, 1], [3]], l1=2.0, l2=4.0), group + 2 * 7.5 + 2 * 25.25),
         (L2Ball(5.5), 0.0),
@@ -219,11 +218,6 @@ def test_strong_convexity(penalty, rng):
         a, b = (form.prox(scale * rng.normal(size=N_FEATURES), 0.01) for _ in range(2))
         difference = form.strong_convexity / 8 * (a - b) @ (a - b)
         assert form.value((a + b) / 2) <= (form.value(a) + form.value(b)) / 2 - difference + 1e-12
-
-
-def test_strong_convexity_is_the_ridge():
-    expected = [0.5, 1, 0, 1, 0, 0.5, 0, 0, 0, 0, 0.3, *[0] * 8]
-    assert [bound(penalty).strong_convexity for penalty in PENALTIES] == expected
 
 
 def test_unpenalised_features_take_the_strong_convexity():
@@ -291,24 +285,6 @@ def test_group_conjugate_is_the_supremum(penalty, rng):
         assert form.conjugate(v) == pytest.approx(-best.fun, rel=0, abs=1e-7)
 
 
-def test_ball_conjugate_is_the_supremum(rng):
-    form = L2Ball(0.7, groups=[[0, 2], [1]]).bind(3)
-    inside = [
-        {"type": "ineq", "fun": lambda w: 0.49 - w[[0, 2]] @ w[[0, 2]]},
-        {"type": "ineq", "fun": lambda w: 0.49 - w[1] ** 2},
-    ]
-    for v in rng.normal(size=(5, 3)):
-        best = minimize(lambda w, v=v: -v @ w, np.full(3, 0.1), method="SLSQP", constraints=inside)
-        assert form.conjugate(v) == pytest.approx(-best.fun, rel=0, abs=1e-5)
-
-
-def test_simplex_conjugate_is_attained_at_a_vertex(rng):
-    v = rng.normal(size=N_FEATURES)
-    assert bound(Simplex(2.0)).conjugate(v) == max(2.0 * v)
-    groups = bound(Simplex(2.0, groups=[[0, 3], [1, 2, 4]]))
-    assert groups.conjugate(v) == pytest.approx(2 * (max(v[[0, 3]]) + max(v[[1, 2, 4]])))
-
-
 @pytest.mark.parametrize(
     "penalty",
     [GroupLasso([[0, 1, 2]]), GroupLasso([[0, 2], [1]], l1=0.3), LargestEntry()],
@@ -340,20 +316,6 @@ def test_dual_scale_ends_at_the_edge(penalty, rng):
     assert form.dual_scale(np.zeros(N_FEATURES)) == 1.0
 
 
-def test_dual_scale_in_closed_form():
-    v = np.array([3.0, -4.0, 0.0, 0.0, 1.0])
-    assert bound(L1()).dual_scale(v) == 0.25
-    assert bound(NonNegative(l1=1.0)).dual_scale(v) == pytest.approx(1 / 3)
-    assert bound(NonNegative()).dual_scale(-np.abs(v)) == 1.0
-    assert bound(Box(-np.inf, np.inf)).dual_scale(v) == 0.0
-    assert bound(GroupLasso([[0, 1], [4]], "ones")).dual_scale(v) == pytest.approx(0.2, rel=1e-14)
-    # ||soft(t v, 1)|| = 1 is (3 t - 1)^2 + (4 t - 1)^2 = 1, that is 25 t^2 - 14 t + 1 = 0.
-    sparse = bound(GroupLasso([[0, 1], [4]], "ones", l1=1.0))
-    assert sparse.dual_scale(v) == pytest.approx((7 + np.sqrt(24)) / 25, rel=1e-13)
-    weightless = bound(GroupLasso([[0, 1], [4]], [0.0, 1.0]))
-    assert weightless.dual_scale(v) == 0.0
-
-
 def test_features_without_penalty_have_no_dual():
     v = np.array([0.0, 0.0, 1e-3])
     for penalty in (GroupLasso([[0, 1]], l2=1.0), L2Ball(groups=[0, 0, -1]), LargestEntry([[0]])):
@@ -364,19 +326,6 @@ def test_features_without_penalty_have_no_dual():
 
 
 # --- several outputs ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("penalty", SEPARABLE, ids=repr)
-def test_separable_penalties_act_on_every_entry(penalty, rng):
-    form = bound(penalty)
-    w, step = rng.normal(size=(N_FEATURES, 3)), steps_of_groups(form, rng)
-    x = form.prox(w, step)
-    columns = np.column_stack([form.prox(column, step) for column in w.T])
-    np.testing.assert_array_equal(x, columns)
-    assert form.value(x) == pytest.approx(sum(map(form.value, x.T)), rel=1e-14)
-    t = form.dual_scale(w)
-    assert t == pytest.approx(min(map(form.dual_scale, w.T)), rel=1e-14)
-    assert form.conjugate(t * w) == pytest.approx(sum(form.conjugate(t * v) for v in w.T))
 
 
 @pytest.mark.parametrize("penalty", GROUPED, ids=repr)

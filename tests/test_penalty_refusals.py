@@ -1,19 +1,14 @@
 """Groups in every form, and what penalties refuse."""
 
-import pickle
 import re
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from _penalties import (
-    N_FEATURES,
-    PENALTIES,
     LargestEntry,
     bound,
 )
-from sklearn_fw._kernels.common import prox as kernels
 from sklearn_fw.penalties import (
     L1,
     Box,
@@ -21,7 +16,6 @@ from sklearn_fw.penalties import (
     GroupLasso,
     GroupSeparable,
     L2Ball,
-    NonNegative,
     Penalty,
     Simplex,
     resolve_penalty,
@@ -46,12 +40,6 @@ def test_groups_in_every_form():
         np.testing.assert_array_equal(form.members, [0, 2, 3, 4])
     np.testing.assert_array_equal(bound(LargestEntry()).labels, np.arange(5))
     np.testing.assert_array_equal(bound(L2Ball()).labels, np.zeros(5))
-
-
-def test_weights_of_groups():
-    groups = [[0, 1, 2, 3], [4]]
-    np.testing.assert_array_equal(bound(GroupLasso(groups)).weights, [2.0, 1.0])
-    np.testing.assert_array_equal(bound(GroupLasso(groups, "ones")).weights, [1.0, 1.0])
 
 
 GROUP_ERRORS = [
@@ -107,8 +95,8 @@ class WithoutConjugate(LargestEntry):
         (lambda: bound(Box(0, [1] * 6)), ValueError, "upper has shape (6,), expected () or (5,)"),
         (lambda: bound(Box(np.nan, 1)), ValueError, "lower must not be NaN; for no bound use"),
         (lambda: bound(Box(0, 1, l1=-1)), ValueError, "l1 == -1, must be >= 0"),
-        (lambda: bound(NonNegative(l2=-1)), ValueError, "l2 == -1, must be >= 0"),
-        (lambda: bound(NonNegative(l1=np.inf)), ValueError, "l1 must be finite"),
+        (lambda: bound(Box(l2=-1)), ValueError, "l2 == -1, must be >= 0"),
+        (lambda: bound(Box(l1=np.inf)), ValueError, "l1 must be finite"),
         (lambda: bound(GroupLasso([[0]], l2=-1)), ValueError, "l2 == -1, must be >= 0"),
         (
             lambda: bound(GroupLasso([[0]], "cubic")),
@@ -154,20 +142,6 @@ def test_resolve_penalty():
     none = bound(resolve_penalty(None, 0.5))
     assert none.separable
     assert (none.l1, none.l2, none.lower, none.upper) == (0.0, 0.0, -np.inf, np.inf)
-
-
-@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
-def test_penalties_are_parameters(penalty, rng):
-    assert repr(clone(penalty)) == repr(penalty)
-    form = bound(penalty)
-    w = rng.normal(size=N_FEATURES)
-    again = pickle.loads(pickle.dumps(form))
-    np.testing.assert_array_equal(again.prox(w, 1.0), form.prox(w, 1.0))
-
-
-def test_codes():
-    codes = [bound(p).code for p in (GroupLasso([[0]]), L2Ball(), Simplex(), LargestEntry())]
-    assert codes == [kernels.GROUP, kernels.L2_BALL, kernels.SIMPLEX, kernels.PYTHON]
 
 
 def test_the_base_class_of_own_penalties_is_abstract():

@@ -22,7 +22,7 @@ def _rng():
 def _logistic(n=1000, d=200):
     A = _rng().standard_normal((n, d))
     y = np.where(A[:, :5].sum(1) + _rng().standard_normal(n) > 0, 1.0, -1.0)
-    return objectives.Logistic(A, y), domains.L1Ball(d, 5.0)
+    return objectives.Composite("log_loss", A, y), domains.L1Ball(d, 5.0)
 
 
 def _simplex(d=500):

@@ -40,7 +40,7 @@ def university_payoff(n_students, rng):
     """What the second of two universities, that assign roommates, gains from the first.
 
     Rows are the pairs of university 1, columns those of university 2, in the order of
-    `PerfectMatchings`. A student whose roommate is preferred to that of the rival brings the
+    `Matchings`. A student whose roommate is preferred to that of the rival brings the
     benefit of the preferred university, and halves of both where they are the same.
     """
     import scipy.sparse as sp
@@ -82,7 +82,7 @@ def _measure_university(n_students, seed, n_rounds):
     from sklearn_fw.optim import domains, solve_matrix_game
 
     payoff = university_payoff(n_students, np.random.default_rng(seed))
-    group = domains.PerfectMatchings(n_students)
+    group = domains.Matchings(n_students, perfect=True)
     result = quietly(
         solve_matrix_game, payoff, domain_x=group, domain_y=group, step_size="universal",
         tol=0.0, max_iter=n_rounds + 1,

@@ -153,8 +153,9 @@ def delayed_epochs(folder, problem, delays=DELAYS, target=1e-6, max_epochs=200):
     """Epochs until (F - F*)/F* <= target in the emulator of asynchrony, for every delay.
 
     ``_delayed_saga.simulate_async`` does the updates of ``AsagaClassifier(solver="asaga")`` in one
-    thread, where every write becomes visible after a delay drawn from 1, ..., ``delay`` updates; 0 is the
-    sequential method. It is called with growing ``max_iter``, each time from zero. The iterations
+    thread, where every write becomes visible after a delay drawn from 1, ..., ``delay`` updates; 0
+    is the sequential method. It is called with growing ``max_iter``, each time from zero.
+    The iterations
     of delay 0 over those of another delay are the speed-up per iteration: 1 means that as many
     workers as the delay allows divide the time by their number.
     """

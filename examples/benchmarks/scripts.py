@@ -15,7 +15,7 @@ from sklearn_fw.cluster import (
     OrderedDiscriminativeClustering,
     SequenceAligner,
 )
-from sklearn_fw.cluster._alignment import Alignment
+from sklearn_fw.cluster._aligner import Alignment
 from sklearn_fw.datasets import make_ordered_videos, make_scripts, make_state_action_clips
 from sklearn_fw.metrics import localization_f1
 

@@ -21,7 +21,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from sklearn_fw import KernelStudentTDensity
-from sklearn_fw.density import kernel_student_t_fantasy
 
 x, y = np.meshgrid(np.linspace(-8, 8, 120), np.linspace(-8, 8, 120))
 grid = np.column_stack([x.ravel(), y.ravel()])
@@ -29,14 +28,11 @@ grid = np.column_stack([x.ravel(), y.ravel()])
 
 def draw(ax, title, kernel="rbf", freedom=1.0):
     """Fifty points and the density of the next."""
-    parameters = {
-        "kernel": kernel,
-        "dof": freedom,
-        "length_scale": 1.0,
-        "sigma0": 1.0,
-    }
-    X = kernel_student_t_fantasy(50, random_state=3, **parameters)
-    density = KernelStudentTDensity(**parameters).fit(X)
+    density = KernelStudentTDensity(
+        kernel, length_scale=1.0, sigma0=1.0, dof=freedom, support=(-8, 8)
+    )
+    X = density.sample_prior(50, random_state=3)
+    density.fit(X)
     scores = density.score_samples(grid).reshape(x.shape)
     ax.pcolormesh(x, y, np.exp((scores - scores.max()) / 3), cmap="Greys", shading="gouraud")
     ax.scatter(*X.T, s=10, color="tab:blue")

@@ -20,21 +20,28 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.special import entr, softmax
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw import StructuredSVM
-from sklearn_fw.smoothing import smoothed_max
+from sklearn_fw.projections import project_simplex
 
 a = np.linspace(-3.0, 3.0, 241)
+scores = np.column_stack([np.zeros_like(a), a])
+smoothers = {  # the best weights, and what they are charged for
+    "l2": (project_simplex, lambda u: 0.5 * np.sum(u**2 - u, axis=1), "tab:blue"),
+    "entropy": (lambda z: softmax(z, axis=1), lambda u: -entr(u).sum(axis=1), "tab:red"),
+}
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
 axes[0].plot(a, np.maximum(a, 0.0), color="black", label="max(0, a)")
-for smoother, color in (("l2", "tab:blue"), ("entropy", "tab:red")):
+for smoother, (weigh, charge, color) in smoothers.items():
     for mu, style in ((0.5, "--"), (2.0, "-")):
-        both = [smoothed_max(np.array([0.0, x]), mu, smoother=smoother) for x in a]
+        weights = weigh(scores / mu)
+        value = np.sum(weights * scores, axis=1) - mu * charge(weights)
         label = f"{smoother}, mu={mu:g}"
-        axes[0].plot(a, [value for value, _ in both], style, color=color, label=label)
-        axes[1].plot(a, [weights[1] for _, weights in both], style, color=color, label=label)
+        axes[0].plot(a, value, style, color=color, label=label)
+        axes[1].plot(a, weights[:, 1], style, color=color, label=label)
 axes[1].step(a, a > 0, color="black", where="mid", label="max: all or nothing")
 axes[0].set(title="Value", xlabel="a")
 axes[1].set(title="Weight of the second output", xlabel="a")

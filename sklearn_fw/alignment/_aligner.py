@@ -1,28 +1,37 @@
 """Greedy one-to-one alignment of two knowledge bases (SiGMa)."""
 
+from collections import Counter
+from collections.abc import Mapping
+
 import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
-from .._core.links import mapping_counts, precision_recall_f1
-from .._core.validation import check_integer, check_random_state, is_auto
+from .._core.links import as_mapping, mapping_counts, precision_recall_f1
+from .._core.parameters import at_least, auto_or, check_parameters, optional, options
+from .._core.validation import (
+    check_choice,
+    check_integer,
+    check_not_negative,
+    check_number,
+    check_random_state,
+    is_auto,
+)
 from .._core.warnings import warn
 from .._kernels.graphs.greedy_alignment import align, graph_terms, pair_terms
-from ._checks import as_pairs, check_parameters, check_truth
 from ._encoding import (
-    encode_graphs,
+    SIMILARITIES,
+    encode_graph,
     encode_labels,
     encode_values,
+    mutual_fraction,
+    pairs_of_labels,
+    pairs_of_rare_values,
     simple_words,
     tie_names,
-    unique_labels,
-    warn_of_no_ties,
-    words_of_labels,
 )
-from ._explain import candidate_pairs
 from ._knowledge_base import check_knowledge_base
-from ._suggestions import mutual_fraction, pairs_of_labels, pairs_of_rare_values
 
 MOST_LABELS = 100_000  # of both sides, for which trigrams are tried
 
@@ -30,6 +39,49 @@ MATCH = [
     ("entity1", object), ("entity2", object), ("score", float), ("iteration", int),
     ("static", float), ("string", float), ("prop", float), ("graph", float),
 ]  # fmt: skip
+
+
+def _check_fraction(value, name):
+    check_number(value, name)
+    if not 0.0 <= value <= 1.0:
+        raise ValueError(f"{name} must be between 0 and 1, got {value!r}")
+
+
+def _check_threshold(value, name):
+    if not (isinstance(value, float) and value == np.inf):
+        check_not_negative(value, name)
+
+
+def _check_seed(value, name):
+    if isinstance(value, str):
+        check_choice(value, name, ("exact_string", "random_exact"))
+    else:
+        _as_pairs(value, name)
+
+
+def _check_tokenizer(value, name):
+    if not callable(value):
+        check_choice(value, name, ("auto", "words", "trigrams"))
+
+
+def _check_similarity(value, name):
+    if isinstance(value, Mapping):
+        for key, kind in value.items():
+            check_choice(kind, f"{name}[{key!r}]", SIMILARITIES)
+    else:
+        check_choice(value, name, ("auto",))
+
+
+def _as_pairs(mapping, name):
+    """A dict, or a list of pairs, as a list of pairs; None stays None."""
+    if mapping is None:
+        return None
+    pairs = list(mapping.items()) if isinstance(mapping, Mapping) else mapping
+    if not isinstance(pairs, list | tuple) or not all(
+        isinstance(p, tuple | list) and len(p) == 2 for p in pairs
+    ):
+        raise ValueError(f"{name} must be a dict or a list of pairs, got {mapping!r:.60}")
+    return pairs
 
 
 class KnowledgeBaseAligner(Estimator):
@@ -168,6 +220,26 @@ class KnowledgeBaseAligner(Estimator):
     {'m': 'f', 'p': 'q'}
     """
 
+    parameters = {
+        **dict.fromkeys(("alpha", "beta", "seed_fraction"), _check_fraction),
+        "threshold": _check_threshold,
+        "string_weights": options("idf", "uniform"),
+        "string_smoothing": auto_or(check_not_negative),
+        "property_weights": options("idf", "uniform"),
+        "property_smoothing": check_not_negative,
+        "graph_weights": options("uniform", "inverse_degree"),
+        "graph_smoothing": check_not_negative,
+        "seed": _check_seed,
+        "suggestions": optional(options("inverted_index")),
+        "suggestion_threshold": auto_or(_check_fraction),
+        "n_stop_words": at_least(0),
+        **dict.fromkeys(("min_shared_words", "max_block", "max_neighbor_pairs"), at_least(1)),
+        **dict.fromkeys(("relation_map", "property_map"), _as_pairs),
+        "property_similarity": _check_similarity,
+        "tokenizer": _check_tokenizer,
+        "max_matches": optional(at_least(0)),
+    }
+
     def __init__(
         self, alpha=1 / 3, beta=0.25, threshold=0.25, *, string_weights="idf",
         string_smoothing="auto", property_weights="idf", property_smoothing=2.0,
@@ -256,7 +328,6 @@ class KnowledgeBaseAligner(Estimator):
         return self.fit(kb1, kb2).mapping_
 
     def _fit(self, kb1, kb2, kept):
-        check_parameters(self)
         for kb, name in ((kb1, "kb1"), (kb2, "kb2")):
             if len(kb) == 0:
                 raise ValueError(f"{name} has no entities: give it facts or entities")
@@ -264,25 +335,16 @@ class KnowledgeBaseAligner(Estimator):
         sides, smoothing = (kb1, kb2), self.string_smoothing
         if is_auto(smoothing):
             smoothing = float(np.log10(len(kb1)) + np.log10(len(kb2)))
-        texts = [words_of_labels(kb, tokenizer) for kb in sides]
+        texts = [[tokenizer(text) if text else () for text in kb.labels] for kb in sides]
         labels, counts, least = self._encoded_labels(texts)
         similarity = {} if is_auto(self.property_similarity) else self.property_similarity
-        ties = tie_names(
-            kb1.property_names,
-            kb2.property_names,
-            as_pairs(self.property_map, "property_map"),
-            "property_map",
-        )
-        warn_of_no_ties(ties, "properties", "property_map")
+        pairs = _as_pairs(self.property_map, "property_map")
+        ties = tie_names(kb1.property_names, kb2.property_names, pairs, "property")
         values, words = encode_values(sides, ties, tokenizer, self.property_weights, similarity)
-        ties = tie_names(
-            kb1.relation_names,
-            kb2.relation_names,
-            as_pairs(self.relation_map, "relation_map"),
-            "relation_map",
-        )
-        warn_of_no_ties(ties, "relations", "relation_map")
-        self._graphs = tuple(encode_graphs(sides, ties, self.graph_weights, self.graph_smoothing))
+        pairs = _as_pairs(self.relation_map, "relation_map")
+        ties = tie_names(kb1.relation_names, kb2.relation_names, pairs, "relation")
+        weights = self.graph_weights, self.graph_smoothing
+        self._graphs = tuple(encode_graph(kb, tie, *weights) for kb, tie in zip(sides, ties))
         linked = all(len(graph.neighbors) for graph in self._graphs)
         self.alpha_ = float(self.alpha) if linked else 0.0
         self._text = (*labels, *values, *words)
@@ -323,7 +385,7 @@ class KnowledgeBaseAligner(Estimator):
     def _seed_pairs(self, texts, kept):
         kb1, kb2 = self.kb1_, self.kb2_
         if kept is not None or not isinstance(self.seed, str | None):
-            pairs = as_pairs(self.seed if kept is None else kept, "seed")
+            pairs = _as_pairs(self.seed if kept is None else kept, "seed")
             for a, b in pairs:
                 for kb, e in ((kb1, a), (kb2, b)):
                     if e not in kb._codes:
@@ -335,7 +397,7 @@ class KnowledgeBaseAligner(Estimator):
         elif self.seed is None:
             pairs = []
         else:
-            first, second = map(unique_labels, texts)
+            first, second = map(_unique_labels, texts)
             pairs = [(i, second[text]) for text, i in first.items() if text in second]
             if self.seed == "random_exact" and pairs:
                 rng = check_random_state(self.random_state)
@@ -420,7 +482,7 @@ class KnowledgeBaseAligner(Estimator):
             ``(1 - alpha) static + alpha graph``, all matches but that of the pair itself counted.
         """
         check_is_fitted(self)
-        pairs = as_pairs(pairs, "pairs")
+        pairs = _as_pairs(pairs, "pairs")
         codes = [self._codes([p[side] for p in pairs], side, "pairs") for side in (0, 1)]
         return self._terms(np.array(codes, dtype=np.int64).T.reshape(-1, 2))[:, 0]
 
@@ -452,7 +514,7 @@ class KnowledgeBaseAligner(Estimator):
         check_is_fitted(self)
         check_integer(n, "n", 1)
         code = self._codes([entity1], 0, "entity1")[0]
-        pairs, neighbors = candidate_pairs(self, code)
+        pairs, neighbors = self._candidate_pairs(code)
         terms = self._terms(pairs)
         order = np.argsort(-terms[:, 0], kind="stable")[:n]
         made = []
@@ -466,6 +528,51 @@ class KnowledgeBaseAligner(Estimator):
                 neighbors=neighbors.get(int(pairs[t, 1]), []),
             ))  # fmt: skip
         return made
+
+    def _candidate_pairs(self, i):
+        """Pairs of an entity that share a word or a matched neighbour, and these neighbours."""
+        graph1, graph2 = self._graphs
+        labels1, labels2 = self._text[:2]
+        found, neighbors = set(), {}
+        for e in range(graph1.indptr[i], graph1.indptr[i + 1]):
+            relation, k = int(graph1.relations[e]), int(graph1.neighbors[e])
+            other = int(self._mapped[k])
+            if other < 0:
+                continue
+            row = slice(graph2.indptr[other], graph2.indptr[other + 1])
+            for back, j in zip(graph2.relations[row], graph2.neighbors[row], strict=True):
+                if back == relation ^ 1:  # the other end sees the relation from its side
+                    found.add(int(j))
+                    names = self.kb1_.entities[k], self.kb2_.entities[other]
+                    link = (self._link_name(i, k), *names)
+                    if link not in neighbors.setdefault(int(j), []):
+                        neighbors[int(j)].append(link)
+        words = labels1.words[labels1.indptr[i] : labels1.indptr[i + 1]]
+        places = np.flatnonzero(np.isin(labels2.words, words))
+        sharing = np.searchsorted(labels2.indptr, places, side="right") - 1
+        most, counts = np.unique(sharing, return_counts=True)
+        found.update(most[np.argsort(-counts, kind="stable")][:1000].tolist())
+        if self._mapped[i] >= 0:
+            found.add(int(self._mapped[i]))
+        seconds = np.array(sorted(found), dtype=np.int64)
+        return np.column_stack([np.full(len(seconds), i), seconds]).astype(np.int64), neighbors
+
+    def _link_name(self, i, k):
+        """Name of a relation that links two entities of the first side."""
+        facts = self.kb1_.relations
+        ends = ((facts[:, 0] == i) & (facts[:, 2] == k)) | ((facts[:, 0] == k) & (facts[:, 2] == i))
+        return self.kb1_.relation_names[int(facts[np.argmax(ends), 1])]
+
+    def _check_truth(self, truth):
+        """Truth as a dict, of which at least one pair is of entities that both sides have."""
+        kb1, kb2, truth = self.kb1_, self.kb2_, as_mapping(truth, "truth")
+        if truth and not any(a in kb1._codes and b in kb2._codes for a, b in truth.items()):
+            pair, firsts = next(iter(truth.items())), (kb1.entities[0], kb2.entities[0])
+            raise ValueError(
+                "truth holds no pair of an entity of the first side and one of the second: it has "
+                f"{pair!r:.80}, and their first entities are {firsts!r:.80}"
+            )
+        return truth
 
     def evaluate(self, truth):
         """Return precision, recall and F1 of the mapping.
@@ -482,7 +589,7 @@ class KnowledgeBaseAligner(Estimator):
             match; ``strict_precision`` and ``strict_f1`` count these as errors.
         """
         check_is_fitted(self)
-        truth = check_truth(truth, self.kb1_, self.kb2_)
+        truth = self._check_truth(truth)
         n_right, n_judged, n_true = mapping_counts(truth, self.mapping_)
         precision, recall, f1 = precision_recall_f1(n_right, n_judged, n_true)
         strict, _, strict_f1 = precision_recall_f1(n_right, self.n_matches_, n_true)
@@ -520,7 +627,7 @@ class KnowledgeBaseAligner(Estimator):
             ``threshold``, the largest threshold that reaches so far, infinity for the seed alone.
         """
         check_is_fitted(self)
-        truth = check_truth(truth, self.kb1_, self.kb2_)
+        truth = self._check_truth(truth)
         judged = np.array([a in truth for a in self.matches_["entity1"]], dtype=bool)
         right = np.array([a in truth and truth[a] == b
                           for a, b in self.mapping_.items()], dtype=bool)  # fmt: skip
@@ -532,3 +639,10 @@ class KnowledgeBaseAligner(Estimator):
         precision, recall, f1 = np.array(rows).T
         threshold = np.concatenate([[np.inf], lowest])
         return Bunch(precision=precision, recall=recall, f1=f1, threshold=threshold)
+
+
+def _unique_labels(lists):
+    """Entity of each label, as its words, that one entity alone has."""
+    texts = [" ".join(words) for words in lists]
+    count = Counter(texts)
+    return {text: i for i, text in enumerate(texts) if text and count[text] == 1}

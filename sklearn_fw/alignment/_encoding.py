@@ -1,22 +1,21 @@
-"""Two knowledge bases as the arrays that the kernels compare: words, values and neighbours."""
+"""Two knowledge bases as the arrays that the kernels compare, and pairs that they suggest."""
 
 import html
 import re
 import unicodedata
-from collections import Counter
 from itertools import chain
 
 import numpy as np
 
 from .._core.packed import starts_of
 from .._core.warnings import warn
-from .._kernels.graphs.greedy_alignment import Neighbors, Values, Words
-from ._knowledge_base import local_name
-from ._rows import distinct_rows
+from .._kernels.graphs.greedy_alignment import Neighbors, Values, Words, suggest
+from ._knowledge_base import distinct_rows, local_name
 
 WORD = re.compile(r"[^\W_]+")
 DATE = re.compile(r"([12]\d{3})-\d{1,2}-\d{1,2}")
 SIMILARITIES = ("exact", "year", "jaccard", "numeric")
+N_SAMPLE = 1000  # labels that tokens are chosen by
 
 
 def simple_words(text):
@@ -31,34 +30,37 @@ def simple_words(text):
     return WORD.findall(text.lower())
 
 
-def tie_names(first, second, pairs, name):
-    """Number of the class of each name of both sides; -1 where the other side has none of it."""
-    tied = {}
+def tie_names(first, second, pairs, what):
+    """Number of the class of each name of both sides; -1 where the other side has none of it.
+
+    ``what`` they are, "relation" or "property", is for messages.
+    """
+    parameter, tied = f"{what}_map", {}
     if pairs is None:
         sides = [[local_name(n) for n in names] for names in (first, second)]
         shared = {n: t for t, n in enumerate(sorted(set(sides[0]) & set(sides[1])))}
-        return [np.array([shared.get(n, -1) for n in side], dtype=np.int64) for side in sides]
-    for a, b in pairs:
+        tied = {(s, name): shared[n] for s, names in enumerate((first, second))
+                for name, n in zip(names, sides[s]) if n in shared}  # fmt: skip
+    for a, b in pairs or ():
         for known, one, side in ((first, a, "first"), (second, b, "second")):
             if one not in known:
-                raise ValueError(f"{name} names {one!r:.60}, which the {side} knowledge base lacks")
+                raise ValueError(
+                    f"{parameter} names {one!r:.60}, which the {side} knowledge base lacks"
+                )
         old = [tied.get((0, a)), tied.get((1, b))]
         code = next((c for c in old if c is not None), len(tied))
         tied = {key: code if c in old else c for key, c in tied.items()}
         tied[0, a] = tied[1, b] = code
+    if len(first) and len(second) and not tied:
+        plural = {"relation": "relations", "property": "properties"}[what]
+        warn(
+            f"the {plural} of both sides have no name in common, so that none is compared: "
+            f"{parameter} says which mean the same"
+        )
     return [
         np.array([tied.get((side, n), -1) for n in names], dtype=np.int64)
         for side, names in enumerate((first, second))
     ]
-
-
-def warn_of_no_ties(ties, what, parameter):
-    """Say so when both sides have relations, or properties, and none is compared."""
-    if all(len(codes) for codes in ties) and all(np.all(codes < 0) for codes in ties):
-        warn(
-            f"the {what} of both sides have no name in common, so that none is compared: "
-            f"{parameter} says which mean the same"
-        )
 
 
 def _sorted_rows(lists, vocabulary):
@@ -81,11 +83,6 @@ def _starts(rows, n_rows):
 def _weighted(indptr, words, weights):
     sums = np.concatenate([[0.0], np.cumsum(weights)])
     return Words(indptr, words, weights, sums[indptr[1:]] - sums[indptr[:-1]])
-
-
-def words_of_labels(kb, tokenizer):
-    """Words of the label of each entity."""
-    return [tokenizer(text) if text else () for text in kb.labels]
 
 
 def encode_labels(texts, weighting, by_trigrams):
@@ -199,12 +196,8 @@ def _encode_side(n_entities, entities, codes, values, kinds, tokenizer, weightin
     return made, _weighted(indptr_w, words, w)
 
 
-def encode_graphs(sides, ties, weighting, smoothing):
-    """Neighbours over tied relations, both ways, with what each adds to a matched pair."""
-    return [_neighbors(kb, tie, weighting, smoothing) for kb, tie in zip(sides, ties, strict=True)]
-
-
-def _neighbors(kb, tie, weighting, smoothing):
+def encode_graph(kb, tie, weighting, smoothing):
+    """Neighbors over tied relations, both ways, with what each adds to a matched pair."""
     n, codes = len(kb), tie[kb.relations[:, 1]]
     first, _, second = kb.relations[codes >= 0].T
     relation = 2 * codes[codes >= 0]
@@ -219,9 +212,8 @@ def _neighbors(kb, tie, weighting, smoothing):
         weight = 1.0 / size[group.ravel()]
     gamma, strongest, back = _link_weights(n, rows, neighbors, weight, smoothing)
     both = gamma[rows] * strongest + gamma[neighbors] * back
-    return Neighbors(
-        _starts(rows, n), relation.astype(np.int32), neighbors.astype(np.int32), both
-    )  # fmt: skip
+    relation, neighbors = relation.astype(np.int32), neighbors.astype(np.int32)
+    return Neighbors(_starts(rows, n), relation, neighbors, both)
 
 
 def _link_weights(n, rows, neighbors, weight, smoothing):
@@ -237,8 +229,66 @@ def _link_weights(n, rows, neighbors, weight, smoothing):
     return gamma, there, back
 
 
-def unique_labels(lists):
-    """Entity of each label, as its words, that one entity alone has."""
-    texts = [" ".join(words) for words in lists]
-    count = Counter(texts)
-    return {text: i for i, text in enumerate(texts) if text and count[text] == 1}
+def pairs_of_labels(labels, counts, model, threshold):
+    """Pairs whose labels share words, found by an index of the words of the second side."""
+    indexed = (counts[0] > 0) & (counts[1] > 0) & (counts[1] <= model.max_block)
+    for count in counts:
+        indexed[np.argsort(-count, kind="stable")[: model.n_stop_words]] = False
+    rows = [np.repeat(np.arange(len(side.totals)), np.diff(side.indptr)) for side in labels]
+    hidden = tuple(
+        np.bincount(row, side.weights * ~indexed[side.words], len(side.totals))
+        for row, side in zip(rows, labels, strict=True)
+    )
+    order = np.argsort(labels[1].words, kind="stable")
+    postings = starts_of(counts[1]), rows[1][order], labels[1].weights[order]
+    return suggest(
+        *labels, postings, indexed, hidden, int(model.min_shared_words), float(threshold)
+    )
+
+
+def mutual_fraction(labels, counts, model, threshold):
+    """Fraction of labels of the smaller side that are the nearest of their nearest, in a sample."""
+    if len(labels[1].totals) < len(labels[0].totals):
+        labels, counts = labels[::-1], counts[::-1]
+    rows = np.flatnonzero(np.diff(labels[0].indptr))
+    rows = rows[:: max(1, len(rows) // N_SAMPLE)]
+    nearest, there = _nearest(labels, counts, rows, model, threshold)
+    back = _nearest(labels[::-1], counts[::-1], np.unique(nearest), model, threshold)[1]
+    mutual = there[rows] * (1.0 + 1e-9) >= back[nearest[rows]]
+    return float(np.mean(mutual & (there[rows] > 0.0))) if len(rows) else 0.0
+
+
+def _nearest(labels, counts, rows, model, threshold):
+    """For all rows of the first side, of which some are searched: nearest, and its similarity."""
+    first = labels[0]
+    chosen = np.zeros(len(first.totals), dtype=bool)
+    chosen[rows] = True
+    lengths = np.diff(first.indptr)
+    used = np.repeat(chosen, lengths)
+    part = Words(starts_of(lengths * chosen), first.words[used], first.weights[used], first.totals)
+    pairs, found = pairs_of_labels((part, labels[1]), counts, model, threshold)
+    order = np.argsort(found, kind="stable")  # the largest is written last
+    nearest, similarity = np.zeros(len(first.totals), dtype=np.int64), np.zeros(len(first.totals))
+    nearest[pairs[order, 0]], similarity[pairs[order, 0]] = pairs[order, 1], found[order]
+    return nearest, similarity
+
+
+def pairs_of_rare_values(values, words, n_pairs=25):
+    """Pairs of entities that share a word of a property value which so few pairs share."""
+    sides = []
+    for side, rows in zip(values, words, strict=True):
+        entity = np.repeat(np.arange(len(side.indptr) - 1), np.diff(side.indptr))
+        lengths = np.diff(rows.indptr)[side.values]
+        start = np.repeat(rows.indptr[side.values] - np.cumsum(lengths) + lengths, lengths)
+        words_of = rows.words[start + np.arange(int(lengths.sum()))]
+        sides.append(np.column_stack(distinct_rows(words_of, np.repeat(entity, lengths))))
+    first, second = sides
+    n_words = 1 + max((int(side[-1, 0]) for side in (first, second) if len(side)), default=0)
+    count1, count2 = (np.bincount(side[:, 0], minlength=n_words) for side in (first, second))
+    rare = (count1 > 0) & (count2 > 0) & (count1 * count2 <= n_pairs)
+    first = first[rare[first[:, 0]]]
+    start = starts_of(count2)[first[:, 0]]
+    length = count2[first[:, 0]]
+    at = np.repeat(start - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
+    pairs = np.column_stack([np.repeat(first[:, 1], length), second[at, 1]])
+    return np.column_stack(distinct_rows(*pairs.T))

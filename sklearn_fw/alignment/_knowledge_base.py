@@ -1,15 +1,23 @@
 """Entities with relations, properties and labels, in integer codes."""
 
+import gzip
+import math
 import re
 from array import array
 from collections.abc import Hashable, Mapping
 
 import numpy as np
 
-from ._rows import distinct_rows
-from ._triples import read_triples
+from .._core.files import check_path, damage
+from .._core.validation import is_missing
 
 LABELS = ("label", "preflabel", "name", "title")
+LINE = re.compile(
+    r'\s*(<[^<>"\s]*>|_:\S+)\s+<([^<>"\s]*)>\s+'
+    r'(<[^<>"\s]*>|_:[^\s.]+|"(?:[^"\\]|\\.)*"(?:\^\^<[^<>\s]*>|@[\w-]+)?)\s*\.\s*(?:#.*)?$'
+)
+ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[tbnrf\"'\\])")
+PLAIN = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class KnowledgeBase:
@@ -58,7 +66,7 @@ class KnowledgeBase:
 
     def __init__(self, relations=(), properties=(), labels=None, entities=()):
         codes = {}
-        for t, entity in enumerate(_listed(entities, "entities")):
+        for t, entity in enumerate(list(_iterable(entities, "entities"))):
             if _checked(entity, "entities", t) in codes:
                 raise ValueError(f"entities[{t}]={entity!r} is there twice: name each once")
             codes[entity] = len(codes)
@@ -95,9 +103,10 @@ class KnowledgeBase:
                 f"labels must be a dict, None or one of the properties ({names}), "
                 f"got {labels!r:.60}"
             )
-        named = [LABELS.index(n) if (n := local_name(p).lower()) in LABELS else 9
-                 for p in self.property_names] if labels is None else [
-                 0 if p == labels else 9 for p in self.property_names]  # fmt: skip
+        wanted = LABELS if labels is None else (labels,)
+        names = self.property_names
+        names = [local_name(p).lower() for p in names] if labels is None else names
+        named = [wanted.index(name) if name in wanted else 9 for name in names]
         best = [9] * len(self)
         for (entity, code), value in zip(self.properties.tolist(), self.values, strict=True):
             if named[code] < best[entity]:
@@ -123,23 +132,17 @@ class KnowledgeBase:
         """
         if not isinstance(other, KnowledgeBase):
             raise TypeError(f"other must be a KnowledgeBase, got {type(other).__name__}")
-        labels = {e: v for kb in (other, self) for e, v in zip(kb.entities, kb.labels, strict=True)
-                  if v}  # fmt: skip
-        return KnowledgeBase(
-            [fact for kb in (self, other) for fact in kb._relation_facts()],
-            [fact for kb in (self, other) for fact in kb._property_facts()],
-            labels,
-            list(dict.fromkeys([*self.entities, *other.entities])),
-        )
-
-    def _relation_facts(self):
-        names, relations = self.entities, self.relation_names
-        return [(names[i], relations[r], names[k]) for i, r, k in self.relations.tolist()]
-
-    def _property_facts(self):
-        names, rows = self.property_names, self.properties.tolist()
-        return [(self.entities[i], names[p], v)
-                for (i, p), v in zip(rows, self.values, strict=True)]  # fmt: skip
+        relations, properties, labels = [], [], {}
+        for kb in (self, other):
+            names, links, kinds = kb.entities, kb.relation_names, kb.property_names
+            relations += [(names[i], links[r], names[k]) for i, r, k in kb.relations.tolist()]
+            rows = zip(kb.properties.tolist(), kb.values, strict=True)
+            properties += [(names[i], kinds[p], value) for (i, p), value in rows]
+            for entity, label in zip(names, kb.labels, strict=True):
+                if label:
+                    labels.setdefault(entity, label)
+        entities = list(dict.fromkeys([*self.entities, *other.entities]))
+        return KnowledgeBase(relations, properties, labels, entities)
 
     @classmethod
     def from_triples(cls, triples, labels=None):
@@ -159,7 +162,7 @@ class KnowledgeBase:
         KnowledgeBase
             The facts in codes.
         """
-        triples = _listed(triples, "triples")
+        triples = list(_iterable(triples, "triples"))
         for t, triple in enumerate(triples):
             if not _is_row(triple) or len(triple) not in (3, 4):
                 raise ValueError(f"triples[{t}] must have 3 or 4 parts, got {triple!r:.80}")
@@ -203,7 +206,7 @@ class KnowledgeBase:
         columns = list(frame.columns)
         if len(set(columns)) < len(columns):
             raise ValueError(f"frame has a column twice: name each of {columns} once")
-        entity_columns = _listed(entity_columns, "entity_columns")
+        entity_columns = list(_iterable(entity_columns, "entity_columns"))
         for what, name in [("index", index), *(("entity_columns", c) for c in entity_columns)]:
             if name is not None and name not in columns:
                 raise ValueError(f"{what}={name!r:.60} is none of the columns {columns}")
@@ -241,7 +244,9 @@ class KnowledgeBase:
         """
         if not hasattr(graph, "is_directed") or not hasattr(graph, "edges"):
             raise TypeError(f"graph must be a networkx graph, got {type(graph).__name__}")
-        wanted = None if property_attrs is None else set(_listed(property_attrs, "property_attrs"))
+        wanted = property_attrs
+        if wanted is not None:
+            wanted = set(_iterable(property_attrs, "property_attrs"))
         relations = [(u, d.get(relation_attr, "edge"), v) for u, v, d in graph.edges(data=True)]
         if not graph.is_directed():
             relations += [(v, r, u) for u, r, v in relations]
@@ -270,7 +275,7 @@ class KnowledgeBase:
         KnowledgeBase
             The facts in codes.
         """
-        return cls.from_triples(read_triples(path), labels)
+        return cls.from_triples(_read_triples(path), labels)
 
 
 def local_name(name):
@@ -284,19 +289,12 @@ def _iterable(values, name):
     return values
 
 
-def _listed(values, name):
-    return list(_iterable(values, name))
-
-
 def _is_row(fact):
     return isinstance(fact, tuple | list | np.ndarray) and np.iterable(fact)
 
 
 def _is_missing(value):
-    if value is None or isinstance(value, str):
-        return not value
-    same = value == value  # the NA of pandas answers with itself
-    return not same if isinstance(same, bool | np.bool_) else same is value
+    return is_missing(value) or (isinstance(value, str) and not value)
 
 
 def _checked(name, where, number=None, part=""):
@@ -323,16 +321,14 @@ def _facts(facts, name):
 
 def _coded_relations(relations, codes):
     names, columns = {}, [array("q") for _ in range(3)]
-    first, second, third = (column.append for column in columns)
     for t, entity, relation, other in _facts(relations, "relations"):
         _checked(other, "relations", t, ": the second entity")
         i = codes.setdefault(entity, len(codes))
         r = names.setdefault(relation, len(names))
         k = codes.setdefault(other, len(codes))
         if i != k:
-            first(i)
-            second(r)
-            third(k)
+            for column, code in zip(columns, (i, r, k)):
+                column.append(code)
     columns = [np.array(column, dtype=np.int64) for column in columns]
     return np.column_stack(distinct_rows(*columns)), list(names)
 
@@ -363,3 +359,71 @@ def check_knowledge_base(kb, name):
     if hasattr(kb, "is_directed") and hasattr(kb, "edges"):
         return KnowledgeBase.from_networkx(kb)
     raise TypeError(f"{name} must be a KnowledgeBase or a networkx graph, got {type(kb).__name__}")
+
+
+def distinct_rows(*columns):
+    """Rows of columns of integers from 0 on, each once and sorted, as columns.
+
+    A row is sorted as one number, where it fits; that is many times as fast as comparing rows.
+    """
+    sizes = [int(column.max(initial=0)) + 1 for column in columns]
+    if math.prod(sizes) >= 2**63:  # too large for one number a row
+        return tuple(np.unique(np.column_stack(columns), axis=0).T)
+    key = columns[0].astype(np.int64)
+    for column, size in zip(columns[1:], sizes[1:], strict=True):
+        key *= size
+        key += column
+    key.sort()
+    if len(key):
+        key = key[np.concatenate([[True], key[1:] != key[:-1]])]
+    found = []
+    for size in sizes[:0:-1]:
+        key, column = np.divmod(key, size)
+        found.append(column)
+    return (key, *found[::-1])
+
+
+def _read_triples(path):
+    """Yield (subject, predicate, object, "U" or "L") of the lines of a file."""
+    path = check_path(path)
+    is_packed = path.suffix.lower() == ".gz"
+    with path.open("rb") as file:
+        lines = iter(gzip.GzipFile(fileobj=file) if is_packed else file)
+        number = 0
+        while True:
+            number += 1
+            try:
+                raw = next(lines)
+            except StopIteration:
+                return
+            except Exception as error:  # of the kinds EOFError, zlib.error, BadGzipFile
+                raise damage(path, f"is no intact gzip file ({error})", line=number) from None
+            try:
+                line = raw.decode("utf-8")
+                triple = _parsed(line)
+            except (UnicodeDecodeError, ValueError, OverflowError) as error:
+                raise damage(path, f"is no N-Triple in UTF-8 ({error})", line=number) from None
+            if triple is not None:
+                yield triple
+
+
+def _parsed(line):
+    if not line.strip() or line.lstrip().startswith("#"):
+        return None
+    match = LINE.match(line)
+    if match is None:
+        raise ValueError(f"got {line.strip()!r:.80}")
+    subject, predicate, target = match.groups()
+    if target.startswith('"'):
+        text = target[1 : target.rindex('"')]
+        return _node(subject), predicate, ESCAPE.sub(_unescaped, text), "L"
+    return _node(subject), predicate, _node(target), "U"
+
+
+def _node(text):
+    return text[1:-1] if text.startswith("<") else text
+
+
+def _unescaped(match):
+    code = match.group(1)
+    return chr(int(code[1:], 16)) if code[0] in "uU" else PLAIN.get(code, code)

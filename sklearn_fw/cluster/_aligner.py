@@ -9,25 +9,31 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
 from .._core.packed import starts_of
+from .._core.parameters import at_least, auto_or, optional, options
 from .._core.validation import (
     check_array_of_numbers,
-    check_choice,
     check_flag,
-    check_integer,
     check_list,
     check_magnitude,
-    check_not_negative,
     check_number,
     check_random_state,
-    is_auto,
     is_missing,
 )
 from .._core.warnings import warn
+from .._kernels import lazy
 from ..optim.domains import OrderedPlacements
-from ._alignment import Alignment
+from ..optim.objectives import Objective
 from ._diffrac import relax
 
+orderings = lazy("graphs.orderings")
+
 FEW_SLOTS = 120
+N_KICKS = 60  # parts that are put in again in vain before a search ends
+STAY = (0.25, 0.5, 0.75)  # share of the sequences that stay meanwhile
+
+
+def _check_cost(value, name):
+    check_magnitude(np.array([check_number(value, name)]), name)
 
 
 class SequenceAligner(Estimator):
@@ -151,6 +157,17 @@ class SequenceAligner(Estimator):
     array([ 0, -1,  1])
     """
 
+    parameters = {
+        "n_steps": at_least(1),
+        "n_slots": auto_or(at_least(1)),
+        "match_cost": _check_cost,
+        "mismatch_cost": _check_cost,
+        "keep": options("last", "first", "all"),
+        "max_vocabulary": optional(at_least(1)),
+        "rounding": options("both", "fw", "l2"),
+        "refine": check_flag,
+    }
+
     def __init__(
         self, n_steps=10, *, n_slots="auto", cost_matrix=None, vocabulary=None, match_cost=-1.0,
         mismatch_cost=100.0, keep="last", max_vocabulary=45, rounding="both", refine=True,
@@ -186,44 +203,31 @@ class SequenceAligner(Estimator):
         self : SequenceAligner
             The estimator.
         """
-        rng = self._check_parameters()
+        rng = check_random_state(self.random_state)
         sequences = _check_sequences(sequences)
         self.vocabulary_ = self._find_vocabulary(sequences)
         self.cost_matrix_ = self._costs()
         kept = [self._kept(tokens) for tokens in sequences]
-        for n, places in enumerate(kept):
-            if not len(places):
-                raise ValueError(
-                    f"sequence {n} holds no token of the vocabulary: leave it out, or raise "
-                    f"max_vocabulary"
-                )
+        empty = next((n for n, places in enumerate(kept) if not len(places)), None)
+        if empty is not None:
+            raise ValueError(
+                f"sequence {empty} holds no token of the vocabulary: leave it out, or raise "
+                "max_vocabulary"
+            )
         tokens = np.concatenate([self._codes(s)[p] for s, p in zip(sequences, kept)])
         starts = starts_of([len(places) for places in kept])
-        domain = OrderedPlacements([(int(n), self._n_slots(starts)) for n in np.diff(starts)])
+        self.n_slots_ = self._find_n_slots(np.diff(starts))
+        domain = OrderedPlacements([(int(n), self.n_slots_) for n in np.diff(starts)])
         problem = Alignment(tokens, starts, self.cost_matrix_, self.n_slots_)
         found = [self._search(problem, domain, rng) for _ in range(int(self.n_init))]
         value, slots, result = min(found, key=lambda one: one[0])
         self.objective_, self.relaxed_objective_ = value, float(result.fun)
         self.gap_, self.history_ = float(result.dual_gap), result.history
         self.n_iter_ = int(result.nit)
-        self._describe(sequences, kept, tokens, starts, slots)
+        self._frozen = problem.counts(slots)
+        self._describe(sequences, kept, starts, slots)
         self._warn_of_mismatch()
         return self
-
-    def _check_parameters(self):
-        check_integer(self.n_steps, "n_steps", 1)
-        if not is_auto(self.n_slots):
-            check_integer(self.n_slots, "n_slots", 1)
-        for name in ("match_cost", "mismatch_cost"):
-            check_magnitude(np.array([check_number(getattr(self, name), name)]), name)
-        if self.max_vocabulary is not None:
-            check_integer(self.max_vocabulary, "max_vocabulary", 1)
-        check_choice(self.rounding, "rounding", ("both", "fw", "l2"))
-        check_flag(self.refine, "refine")
-        check_integer(self.n_init, "n_init", 1)
-        check_integer(self.max_iter, "max_iter", 1)
-        check_not_negative(self.tol, "tol")
-        return check_random_state(self.random_state)
 
     def _find_vocabulary(self, sequences):
         if self.vocabulary is not None:
@@ -258,7 +262,6 @@ class SequenceAligner(Estimator):
 
     def _kept(self, tokens):
         """Places of the tokens that count."""
-        check_choice(self.keep, "keep", ("last", "first", "all"))
         codes = self._codes(tokens)
         places = np.flatnonzero(codes >= 0)
         if self.keep == "all" or not len(places):
@@ -267,19 +270,15 @@ class SequenceAligner(Estimator):
         _, first = np.unique(codes[places][::step], return_index=True)
         return np.sort(places[::step][first])
 
-    def _n_slots(self, starts):
-        lengths = np.diff(starts)
-        longest = int(lengths.max())
+    def _find_n_slots(self, lengths):
         if isinstance(self.n_slots, str):
-            self.n_slots_ = max(FEW_SLOTS, int(starts[-1]))
-        else:
-            self.n_slots_ = int(self.n_slots)
-        if self.n_slots_ < longest:
+            return max(FEW_SLOTS, int(lengths.sum()))
+        if self.n_slots < lengths.max():
             raise ValueError(
-                f"n_slots == {self.n_slots_}, but sequence {int(lengths.argmax())} has {longest} "
-                f"tokens that count: each needs a slot"
+                f"n_slots == {self.n_slots}, but sequence {int(lengths.argmax())} has "
+                f"{lengths.max()} tokens that count: each needs a slot"
             )
-        return self.n_slots_
+        return int(self.n_slots)
 
     def _search(self, problem, domain, rng):
         best = [math.inf, None]
@@ -307,11 +306,9 @@ class SequenceAligner(Estimator):
             value = problem.value(slots)
         return value, slots, result
 
-    def _describe(self, sequences, kept, tokens, starts, slots):
-        used, places = np.unique(slots, return_inverse=True)
-        counts = np.zeros((len(used), len(self.vocabulary_)), np.int64)
-        np.add.at(counts, (places, tokens), 1)
-        self.template_slots_ = used
+    def _describe(self, sequences, kept, starts, slots):
+        self.template_slots_ = used = np.unique(slots)
+        counts = self._frozen[:, used].T.astype(np.int64)
         self.template_ = [
             {self.vocabulary_[k]: int(row[k]) for k in _by_count(row)} for row in counts
         ]
@@ -323,8 +320,6 @@ class SequenceAligner(Estimator):
         self.step_slots_, self.support_, self.n_steps_ = used[chosen], support[chosen], len(chosen)
         self.steps_ = [list(self.template_[k]) for k in chosen]
         self.step_names_ = [names[0] for names in self.steps_]
-        self._frozen = np.zeros((len(self.vocabulary_), self.n_slots_))
-        np.add.at(self._frozen, (tokens, slots), 1.0)
         self.slots_, self.labels_ = self._laid_out(sequences, kept, starts, slots)
 
     def _laid_out(self, sequences, kept, starts, slots):
@@ -473,3 +468,70 @@ def _check_tokens(tokens, name):
 def _by_count(row):
     used = np.flatnonzero(row)
     return used[np.argsort(-row[used], kind="stable")]
+
+
+class Alignment(Objective):
+    """``f(U) = <Y'U, C Y'U> / S`` for the one-hot tokens Y: the image is ``Y'U``."""
+
+    is_quadratic = True
+
+    def __init__(self, tokens, starts, costs, n_slots):
+        self.tokens, self.starts, self.costs, self.n_slots = tokens, starts, costs, n_slots
+        self.size, self.shape = len(tokens) * n_slots, (len(costs), n_slots)
+
+    def image(self, point):
+        if isinstance(point, np.ndarray):
+            counts = np.zeros(self.shape)
+            np.add.at(counts, self.tokens, point.reshape(-1, self.n_slots))
+            return counts.ravel()
+        places, values = point.entries()
+        flat = self.tokens[places // self.n_slots] * self.n_slots + places % self.n_slots
+        return np.bincount(flat, weights=values, minlength=self.shape[0] * self.shape[1])
+
+    def slopes(self, image):
+        slopes = 2.0 / len(self.tokens) * (self.costs @ image.reshape(self.shape)).ravel()
+        return 0.5 * float(slopes @ image), slopes
+
+    def adjoint(self, slopes):
+        return slopes.reshape(self.shape)[self.tokens].ravel()
+
+    def inner(self, image, others):
+        return others @ self.slopes(image)[1]
+
+    def value(self, slots):
+        """f of an alignment."""
+        return self.slopes(self.counts(slots).ravel())[0]
+
+    def counts(self, slots, kept=slice(None)):
+        """How often each token is in each slot."""
+        counts = np.zeros(self.shape)
+        np.add.at(counts, (self.tokens[kept], slots[kept]), 1.0)
+        return counts
+
+    def refined(self, slots, rng):
+        """An alignment that no single sequence, nor putting a part in again, could improve."""
+        slots, value = self._descended(slots, rng, np.ones(len(self.starts) - 1, bool))
+        n_failed = 0
+        while n_failed < N_KICKS:
+            stays = rng.random_sample(len(self.starts) - 1) < rng.choice(STAY)
+            if not stays.any():
+                continue
+            moved, new_value = self._descended(slots, rng, stays)
+            n_failed += 1
+            if new_value < value - 1e-9 * (1.0 + abs(value)):
+                slots, value, n_failed = moved, new_value, 0
+        return slots
+
+    def _descended(self, slots, rng, present):
+        """Align sequences that are not present to the others, then each to the rest in turn."""
+        slots, kept = slots.copy(), np.repeat(present, np.diff(self.starts))
+        counts = self.counts(slots, kept)
+        present, n = present.copy(), len(present)
+        order, sums = rng.permutation(n), self.costs @ counts
+        # Those that are out go in first
+        order = np.concatenate([order[~present[order]], order[present[order]]])
+        while orderings.realign(
+            order, present, self.tokens, self.starts, self.costs, counts, sums, slots
+        ):  # fmt: skip
+            sums = self.costs @ counts
+        return slots, self.value(slots)

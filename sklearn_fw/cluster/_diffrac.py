@@ -57,6 +57,11 @@ class Term:
         self.classifier, self.block, self.rows, self.columns = classifier, block, rows, columns
         self.T, self.shape = len(classifier.root), (n_classes, classifier.root.shape[1])
 
+    def alone(self):
+        """The same where the assignment is the whole point."""
+        block = slice(0, self.block.stop - self.block.start)
+        return Term(self.classifier, block, self.rows, self.columns, self.shape[0])
+
     def image(self, places, values):
         """Column sums, over the root of T, and ``root.T @ Z``, as one vector."""
         n_classes = self.shape[0]
@@ -133,26 +138,22 @@ class Diffrac(Objective):
         return value, slopes
 
     def adjoint(self, slopes):
-        gradient = slopes[: self.size].copy()
-        for term, part in zip(self.terms, self.parts):
-            sums, images = term.split(slopes[part])
-            scale = float(term.classifier.fit_intercept) / np.sqrt(term.T)
-            answers = scale * sums + term.classifier.root @ images.T
-            gradient[term.block] += answers[term.rows, term.columns]
-        return gradient
+        return self.adjoint_in(slopes, slice(0, self.size))
 
     def adjoint_in(self, slopes, block):
         gradient = slopes[block].copy()
         for term, part in zip(self.terms, self.parts):
-            if not term.block.start <= block.start < term.block.stop:
+            first = max(block.start, term.block.start)
+            last = min(block.stop, term.block.stop)
+            if first >= last:
                 continue
-            own = slice(block.start - term.block.start, block.stop - term.block.start)
+            own = slice(first - term.block.start, last - term.block.start)
             rows, columns = term.rows[own], term.columns[own]
             sums, images = term.split(slopes[part])
-            first, last = rows.min(), rows.max() + 1
+            begin, end = rows.min(), rows.max() + 1
             scale = float(term.classifier.fit_intercept) / np.sqrt(term.T)
-            answers = scale * sums + term.classifier.root[first:last] @ images.T
-            gradient += answers[rows - first, columns]
+            answers = scale * sums + term.classifier.root[begin:end] @ images.T
+            gradient[first - block.start : last - block.start] += answers[rows - begin, columns]
         return gradient
 
     def inner(self, image, others):
@@ -167,6 +168,11 @@ class Diffrac(Objective):
         """The value at a point or an atom."""
         return self.slopes(self.image(point))[0]
 
+    def fitted(self, point):
+        """For each term what its best classifier answers, and that."""
+        image = self.image(point)
+        return [term.fitted(image[part]) for term, part in zip(self.terms, self.parts)]
+
 
 def start_of(domain, rng, n_corners):
     """The mean of the answers to random gradients: equal weights alone would fit as well."""
@@ -176,7 +182,7 @@ def start_of(domain, rng, n_corners):
     return x
 
 
-def relax(objective, domain, *, algorithm, start, max_iter, tol, watch, rng, convex=True):
+def relax(objective, domain, *, start, max_iter, tol, rng, algorithm="fw", watch=None, convex=True):
     """Minimise by Frank-Wolfe steps until the gap is a share ``tol`` of the value.
 
     ``watch(x, n_iter)`` sees each point. What is returned is made of these, so that a budget that
@@ -184,7 +190,8 @@ def relax(objective, domain, *, algorithm, start, max_iter, tol, watch, rng, con
     """
 
     def end(state):
-        watch(state.x, state.nit)
+        if watch is not None:
+            watch(state.x, state.nit)
         return bool(state.dual_gap <= tol * abs(state.fun))
 
     options = {"start": start, "max_iter": max_iter, "tol": 0.0, "callback": end}

@@ -7,15 +7,8 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
-from .._core.validation import (
-    check_choice,
-    check_flag,
-    check_integer,
-    check_not_negative,
-    check_random_state,
-    check_strength,
-    is_auto,
-)
+from .._core.parameters import at_least, auto_or, options
+from .._core.validation import check_random_state, check_strength
 from .._core.warnings import warn
 from ..optim.domains import OrderedPlacements
 from ._clips import check_sequences, check_windows, masks_of
@@ -131,6 +124,14 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
            [0, 3]])
     """
 
+    parameters = {
+        "n_steps": at_least(1),
+        "reg": auto_or(check_strength),
+        "algorithm": options("fw", "bcfw", "away"),
+        "rounding": options("classifier", "l2", "fw"),
+        "window_constraint": options("mask", "hull"),
+    }
+
     def __init__(
         self, n_steps=10, *, reg="auto", fit_intercept=True, algorithm="fw",
         rounding="classifier", window_constraint="mask", n_init=1, max_iter=200, tol=1e-4,
@@ -169,8 +170,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         self : OrderedDiscriminativeClustering
             The estimator.
         """
-        rng = self._check_parameters()
-        K = int(self.n_steps)
+        rng, K = check_random_state(self.random_state), int(self.n_steps)
         rows, starts, order = check_sequences(X, groups, n_rows=K)
         self.n_features_in_ = rows.shape[1]
         domain, self.infeasible_ = self._domain(starts, windows)
@@ -188,19 +188,6 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         self._store(objective, *best)
         self.labels_ = self._labels(self.locations_, starts, order)
         return self
-
-    def _check_parameters(self):
-        check_integer(self.n_steps, "n_steps", 1)
-        if not is_auto(self.reg):
-            check_strength(self.reg, "reg")
-        check_flag(self.fit_intercept, "fit_intercept")
-        check_choice(self.algorithm, "algorithm", ("fw", "bcfw", "away"))
-        check_choice(self.rounding, "rounding", ("classifier", "l2", "fw"))
-        check_choice(self.window_constraint, "window_constraint", ("mask", "hull"))
-        check_integer(self.n_init, "n_init", 1)
-        check_integer(self.max_iter, "max_iter", 1)
-        check_not_negative(self.tol, "tol")
-        return check_random_state(self.random_state)
 
     def _domain(self, starts, windows):
         K, lengths = int(self.n_steps), np.diff(starts)
@@ -230,8 +217,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         self.locations_ = kept.slots.reshape(-1, K)
         self.relaxed_assignment_ = np.zeros((term.T, K))
         self.relaxed_assignment_[term.rows, term.columns] = result.x
-        image = objective.image(kept.domain.vertex(kept.slots))[objective.parts[0]]
-        self.coef_, self.intercept_ = term.fitted(image)[1]
+        _, (self.coef_, self.intercept_) = objective.fitted(kept.domain.vertex(kept.slots))[0]
         self.objective_, self.relaxed_objective_ = kept.value, float(result.fun)
         self.gap_, self.history_ = float(result.dual_gap), result.history
         self.n_iter_, self.best_iter_ = int(result.nit), kept.n_iter

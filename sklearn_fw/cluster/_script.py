@@ -5,13 +5,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
-from .._core.validation import (
-    check_array_of_numbers,
-    check_integer,
-    check_list,
-    check_not_negative,
-    check_random_state,
-)
+from .._core.parameters import at_least
+from .._core.validation import check_array_of_numbers, check_list, check_not_negative
 from ._aligner import SequenceAligner
 from ._ordered import OrderedDiscriminativeClustering
 
@@ -84,6 +79,8 @@ class ScriptDiscovery(Estimator):
     [0, 1, 2]
     """
 
+    parameters = {"n_steps": at_least(1), "before": check_not_negative, "after": check_not_negative}
+
     def __init__(
         self, n_steps=10, *, before=0, after=10, aligner=None, localizer=None, random_state=None
     ):
@@ -113,17 +110,13 @@ class ScriptDiscovery(Estimator):
         self : ScriptDiscovery
             The estimator.
         """
-        n_steps = check_integer(self.n_steps, "n_steps", 1)
-        for name in ("before", "after"):
-            check_not_negative(getattr(self, name), name)
-        check_random_state(self.random_state)
-        self.aligner_ = self._stage("aligner", SequenceAligner).set_params(n_steps=n_steps)
+        self.aligner_ = self._stage("aligner", SequenceAligner).set_params(n_steps=self.n_steps)
         self.aligner_.fit(tokens)
         self.n_steps_, self.step_names_ = self.aligner_.n_steps_, self.aligner_.step_names_
         if not self.n_steps_:
             raise ValueError(
-                f"tokens have no step in common that n_steps == {n_steps} leaves: take more, for "
-                f"slots with equal support are taken together or not at all"
+                f"tokens have no step in common that n_steps == {self.n_steps} leaves: take more, "
+                f"for slots with equal support are taken together or not at all"
             )
         self.windows_ = self._windows(self.aligner_.labels_, token_rows)
         localizer = self._stage("localizer", OrderedDiscriminativeClustering)

@@ -5,15 +5,8 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
-from .._core.validation import (
-    check_choice,
-    check_flag,
-    check_integer,
-    check_magnitude,
-    check_not_negative,
-    check_random_state,
-    check_strength,
-)
+from .._core.parameters import check_parameters, options
+from .._core.validation import check_flag, check_moderate, check_random_state, check_strength
 from ..optim.domains import Product
 from ._diffrac import Classifier, Diffrac, Term, relax, start_of
 from ._state_problem import Clips, Problem
@@ -124,6 +117,15 @@ class JointStateActionClustering(Estimator):
     ((5,), 5)
     """
 
+    parameters = {
+        **dict.fromkeys(("action_reg", "state_reg"), check_strength),
+        **dict.fromkeys(("coupling", "candidate_scores_weight"), check_moderate),
+        "state_constraint": options("at_least_one", "exactly_one"),
+        "restrict_action_to_candidates": check_flag,
+        "algorithm": options("fw", "bcfw", "alternating"),
+        "rounding": options("joint", "independent"),
+    }
+
     def __init__(
         self, *, action_reg=1e-2, state_reg=1e-4, coupling=1.0, state_constraint="at_least_one",
         candidate_scores_weight=0.0, restrict_action_to_candidates=False, fit_intercept=True,
@@ -162,28 +164,13 @@ class JointStateActionClustering(Estimator):
         self : JointStateActionClustering
             The estimator.
         """
-        rng = self._check_parameters()
+        rng = check_random_state(self.random_state)
         data = Clips(clips)
         problem = self._problem(data)
         found = [self._search(problem, rng) for _ in range(int(self.n_init))]
         kept, result = min(found, key=lambda one: one[0].value)
         self._store(data, problem, kept, result)
         return self
-
-    def _check_parameters(self):
-        check_strength(self.action_reg, "action_reg")
-        check_strength(self.state_reg, "state_reg")
-        for name in ("coupling", "candidate_scores_weight"):
-            check_magnitude(np.array([check_not_negative(getattr(self, name), name)]), name)
-        check_choice(self.state_constraint, "state_constraint", ("at_least_one", "exactly_one"))
-        check_flag(self.restrict_action_to_candidates, "restrict_action_to_candidates")
-        check_flag(self.fit_intercept, "fit_intercept")
-        check_choice(self.algorithm, "algorithm", ("fw", "bcfw", "alternating"))
-        check_choice(self.rounding, "rounding", ("joint", "independent"))
-        check_integer(self.n_init, "n_init", 1)
-        check_integer(self.max_iter, "max_iter", 1)
-        check_not_negative(self.tol, "tol")
-        return check_random_state(self.random_state)
 
     def _problem(self, data, classifiers=True):
         T, M = len(data.X_action), len(data.X_state)
@@ -204,13 +191,10 @@ class JointStateActionClustering(Estimator):
         )  # fmt: skip
 
     def _search(self, problem, rng):
+        options = {"max_iter": N_WARM, "tol": 0.0, "rng": rng}
         x = np.concatenate([
-            relax(
-                Diffrac([Term(t.classifier, slice(0, d.size), t.rows, t.columns, t.shape[0])]), d,
-                algorithm="fw", start=start_of(d, rng, N_CORNERS), max_iter=N_WARM, tol=0.0,
-                watch=lambda x, n_iter: None, rng=rng,
-            ).x
-            for t, d in zip(problem.objective.terms, (problem.actions, problem.states))
+            relax(Diffrac([term.alone()]), d, start=start_of(d, rng, N_CORNERS), **options).x
+            for term, d in zip(problem.objective.terms, (problem.actions, problem.states))
         ])  # fmt: skip
         kept = Kept(problem, self.rounding == "joint")
         options = {"max_iter": int(self.max_iter), "tol": float(self.tol), "rng": rng}
@@ -236,26 +220,17 @@ class JointStateActionClustering(Estimator):
                 whole.terms, domains, (whole.coupling, whole.coupling.T), reversed(whole.terms)
             ):
                 linear = whole.linear[term.block] + coupling @ x[other.block]
-                alone = Term(
-                    term.classifier, slice(0, domain.size), term.rows, term.columns, term.shape[0]
-                )
-                result = relax(
-                    Diffrac([alone], linear=linear), domain, algorithm="fw", start=x[term.block],
-                    watch=lambda x, n_iter: None, **options,
-                )  # fmt: skip
+                objective = Diffrac([term.alone()], linear=linear)
+                result = relax(objective, domain, start=x[term.block], **options)
                 x = x.copy()
                 x[term.block] = result.x
                 done += result.nit
             kept(x, done, always=True)
             before, value = value, whole.value(x)
             if before - value <= options["tol"] * abs(value) or done >= options["max_iter"]:
-                gap = self._gap(whole, domains, x)
+                _, gradient = whole(x)
+                gap = float(gradient @ (x - Product(*domains).lmo(gradient).to_array()))
                 return Bunch(x=x, fun=value, dual_gap=gap, nit=done, history=result.history)
-
-    @staticmethod
-    def _gap(objective, domains, x):
-        _, gradient = objective(x)
-        return float(gradient @ (x - Product(*domains).lmo(gradient).to_array()))
 
     def _store(self, data, problem, kept, result):
         objective = problem.objective
@@ -265,12 +240,9 @@ class JointStateActionClustering(Estimator):
         self.labels_ = states
         self.state_labels_ = np.split(states, data.starts[1:-1])
         x = problem.point(rows, states)
-        image = objective.image(x)
-        fitted = [
-            term.fitted(image[part])[1] for term, part in zip(objective.terms, objective.parts)
-        ]
-        (self.action_coef_, self.action_intercept_) = fitted[0]
-        (self.state_coef_, self.state_intercept_) = fitted[1]
+        action, state = (classifier for _, classifier in objective.fitted(x))
+        self.action_coef_, self.action_intercept_ = action
+        self.state_coef_, self.state_intercept_ = state
         self.objective_ = kept.value
         self.objective_parts_ = problem.parts(x)
         self.relaxed_objective_, self.gap_ = float(result.fun), float(result.dual_gap)
@@ -294,7 +266,7 @@ class JointStateActionClustering(Estimator):
 
     def _data(self, clips):
         check_is_fitted(self)
-        self._check_parameters()  # of which some are read again
+        check_parameters(self)  # of which some are read again
         return Clips(clips, self.action_coef_.shape[1], self.state_coef_.shape[1])
 
     def _scores(self, data):
@@ -369,11 +341,7 @@ class Kept:
 
     def _answers(self, x):
         """What the best classifiers of a point say of actions and of states."""
-        objective = self.problem.objective
-        image = objective.image(x)
-        actions, states = (
-            term.fitted(image[part])[0] for term, part in zip(objective.terms, objective.parts)
-        )
+        (actions, _), (states, _) = self.problem.objective.fitted(x)
         return actions[:, 0], states
 
     def _descend(self, rows, states, n_iter):

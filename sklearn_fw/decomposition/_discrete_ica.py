@@ -1,6 +1,7 @@
 """Topics of counts by moments."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -8,10 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
+from .._core.parameters import at_least, auto_or, optional, options
 from .._core.validation import (
     check_array_of_numbers,
     check_between,
-    check_choice,
     check_integer,
     check_not_negative,
     check_random_state,
@@ -21,9 +22,8 @@ from .._core.validation import (
 from .._core.warnings import warn
 from ._held_out import FEWEST, FIRST_SHARE, SHARES, HeldOut, smoothed
 from ._posterior import bounds, infer, refine_prior, refine_topics
-from ._recover import estimate_prior
 from ._rows import check_counts, rows_of
-from ._solution import FIXED_LENGTHS, length_ratio, solve
+from ._solution import FIXED_LENGTHS, estimate_prior, length_ratio, solve
 
 # Topics of noise have more negative mass than this; one of them is common in documents of people,
 # several are a model that does not fit.
@@ -31,6 +31,16 @@ MUCH_NEGATIVE_MASS, MANY_TOPICS = 0.45, 0.2
 # The third moment is more nearly diagonal wherever topics came out near the true ones, and on all
 # real corpora; with half as many topics too many it is less so.
 MUCH_OFF_DIAGONAL = 0.15
+
+
+def _check_projections(value, name):
+    if not is_named(value, "canonical"):
+        check_integer(value, name, 1)
+
+
+def _check_smoothing(value, name):
+    if check_not_negative(value, name) >= 1.0:
+        raise ValueError(f"{name} must be below 1, got {value}")
 
 
 class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -48,8 +58,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     n_components : int or "auto", default=10
         Number of topics K, at most that of words. "auto" takes the number of eigenvalues of the
         second moment that are larger than any when words are shuffled among documents, at most 100.
-    moments : {"auto", "gp", "dica", "lda", "generalized"}, default="auto"
-        "gp" (or "dica") takes cumulants, for documents whose lengths vary, short ones too; "lda"
+    moments : {"auto", "gp", "lda", "generalized"}, default="auto"
+        "gp" takes cumulants, for documents whose lengths vary, short ones too; "lda"
         takes the moments of latent Dirichlet allocation, for lengths that hardly vary; "auto" takes
         these where the variance of lengths is less than 1.5 times their mean, or lengths vary
         little and the moments leave little negative mass, and cumulants otherwise; "generalized"
@@ -191,6 +201,19 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     True
     """
 
+    parameters = {
+        "n_components": auto_or(at_least(1)),
+        "moments": options("auto", "gp", "lda", "generalized"),
+        "algorithm": options("jd", "spectral", "tpm"),
+        "projections": _check_projections,
+        "c0": optional(partial(check_between, least=1e-6, most=1e6)),
+        "weighting": options("auto", "equal"),
+        "prior_estimator": options("auto", "average", "likelihood", "mean_variance", "tensor"),
+        "refine": optional(options("vi")),
+        "smoothing": auto_or(_check_smoothing),
+        "batch_size": at_least(1),
+    }
+
     def __init__(
         self, n_components=10, *, moments="auto", algorithm="jd", projections="canonical", c0=None,
         weighting="auto", prior_estimator="auto", refine=None, max_iter=100, tol=1e-4,
@@ -236,7 +259,13 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self : DiscreteICA
             The estimator.
         """
-        rng = self._check_parameters()
+        if self.moments == "lda" and self.prior_estimator == "mean_variance":
+            raise ValueError(
+                'prior_estimator="mean_variance" needs cumulants: take "tensor" with moments="lda"'
+            )
+        if self.moments == "generalized" and self.algorithm == "tpm":
+            raise ValueError('algorithm="tpm" needs a tensor: take "jd" with moments="generalized"')
+        rng = check_random_state(self.random_state)
         rows = rows_of(self, X, sample_weight, self.batch_size, whole=True)
         solution = solve(self, rows, rng)
         moments, found, cube, W = solution[:4]
@@ -255,38 +284,6 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self._warn_of_misfit(moments, solution.plain)
         self._find_prior(rows, solution)
         return self
-
-    def _check_parameters(self):
-        if not is_auto(self.n_components):
-            check_integer(self.n_components, "n_components", 1)
-        check_choice(self.moments, "moments", ("auto", "gp", "dica", "lda", "generalized"))
-        check_choice(self.algorithm, "algorithm", ("jd", "spectral", "tpm"))
-        if not is_named(self.projections, "canonical"):
-            check_integer(self.projections, "projections", 1)
-        if self.c0 is not None:
-            check_between(self.c0, "c0", 1e-6, 1e6)
-        check_choice(self.weighting, "weighting", ("auto", "equal"))
-        check_choice(
-            self.prior_estimator, "prior_estimator",
-            ("auto", "average", "likelihood", "mean_variance", "tensor"),
-        )  # fmt: skip
-        if self.moments == "lda" and self.prior_estimator == "mean_variance":
-            raise ValueError(
-                'prior_estimator="mean_variance" needs cumulants: take "tensor" with moments="lda"'
-            )
-        if self.moments == "generalized" and self.algorithm == "tpm":
-            raise ValueError('algorithm="tpm" needs a tensor: take "jd" with moments="generalized"')
-        if self.refine is not None:
-            check_choice(self.refine, "refine", ("vi",))
-        check_integer(self.max_iter, "max_iter", 1)
-        check_not_negative(self.tol, "tol")
-        if isinstance(self.smoothing, str):
-            if not is_auto(self.smoothing):
-                raise ValueError(f"smoothing must be 'auto' or a number, got {self.smoothing!r}")
-        elif check_not_negative(self.smoothing, "smoothing") >= 1.0:
-            raise ValueError(f"smoothing must be below 1, got {self.smoothing}")
-        check_integer(self.batch_size, "batch_size", 1)
-        return check_random_state(self.random_state)
 
     def _warn_of_misfit(self, moments, plain):
         if self.c0_ is not None:

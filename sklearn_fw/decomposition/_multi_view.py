@@ -1,5 +1,6 @@
 """Shared factors of two views by moments."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,12 +15,11 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
+from .._core.parameters import at_least, auto_or, options
 from .._core.validation import (
     check_array_of_numbers,
-    check_choice,
-    check_integer,
+    check_between,
     check_not_negative,
-    check_positive,
     check_random_state,
     check_sample_weight,
     is_auto,
@@ -200,6 +200,19 @@ class MultiViewCCA(
     True
     """
 
+    parameters = {
+        "n_components": at_least(1),
+        "kind": options(*COUNTS),
+        "moments": options("auto", "cumulant", "generalized"),
+        "points": options("auto", "both", "one_sided", "symmetric"),
+        "delta": partial(check_between, least=1e-4, most=10.0),
+        "algorithm": options("nojd", "spectral"),
+        "shear": options(*SHEARS),
+        "transform_method": options("lmmse", "unmixing"),
+        "ridge": auto_or(check_not_negative),
+        "batch_size": at_least(1),
+    }
+
     def __init__(
         self, n_components=2, *, kind="nongaussian", moments="auto", points="auto", delta=0.1,
         algorithm="nojd", shear="normality", tol=1e-8, max_iter=100, transform_method="unmixing",
@@ -247,8 +260,9 @@ class MultiViewCCA(
         self : object
             The estimator.
         """
-        rng = self._check_parameters()
-        self._y_names = _column_names(y)
+        self._counts, rng = COUNTS[self.kind], check_random_state(self.random_state)
+        columns = getattr(y, "columns", None)
+        self._y_names = None if columns is None else [str(column) for column in columns]
         moments = self._checked(
             CrossMoments(pairs_of(self, X, y, sample_weight, self.batch_size), self._counts)
         )
@@ -259,9 +273,8 @@ class MultiViewCCA(
         found = self._diagonalize(moments, whitening, rng)
         loadings = find_loadings(whitening, found.basis, self._counts)
         self.x_mixing_, self.y_mixing_ = loadings.x, loadings.y
-        self.x_loadings_, self.y_loadings_ = (
-            _clipped(D) if is_count else D for D, is_count in zip(loadings[:2], self._counts)
-        )
+        clipped = [_clipped(D) if is_count else D for D, is_count in zip(loadings, self._counts)]
+        self.x_loadings_, self.y_loadings_ = clipped
         self.x_weights_, self.y_weights_ = U[:, :K], V[:, :K]
         self.x_rotations_, self.y_rotations_ = loadings.x_rotations, loadings.y_rotations
         self.source_variance_, self.negative_mass_ = loadings.variance, loadings.negative_mass
@@ -269,26 +282,15 @@ class MultiViewCCA(
         self.off_diagonality_, self.n_iter_ = found.off_diagonality, found.n_iter
         self.x_mean_, self.y_mean_ = moments.means
         self.intercept_ = self.y_mean_
-        self._find_regressions(moments)
-        self._warn_of_misfit()
+        self._regressions = self._find_regressions(moments)
+        many = self.negative_mass_ > MUCH_NEGATIVE_MASS
+        if np.any(many):
+            warn(
+                f"{np.sum(many)} of {len(many)} components have a negative mass above "
+                f"{MUCH_NEGATIVE_MASS}: the moments do not see so many shared factors. Take fewer "
+                "n_components, or more samples"
+            )
         return self
-
-    def _check_parameters(self):
-        check_integer(self.n_components, "n_components", 1)
-        self._counts = COUNTS[check_choice(self.kind, "kind", COUNTS)]
-        check_choice(self.moments, "moments", ("auto", "cumulant", "generalized"))
-        check_choice(self.points, "points", ("auto", "both", "one_sided", "symmetric"))
-        if not 1e-4 <= check_positive(self.delta, "delta") <= 10.0:
-            raise ValueError(f"delta must be from 0.0001 to 10, got {self.delta:g}")
-        check_choice(self.algorithm, "algorithm", ("nojd", "spectral"))
-        check_choice(self.shear, "shear", SHEARS)
-        check_not_negative(self.tol, "tol")
-        check_integer(self.max_iter, "max_iter", 1)
-        check_choice(self.transform_method, "transform_method", ("lmmse", "unmixing"))
-        if not is_auto(self.ridge):
-            check_not_negative(self.ridge, "ridge")
-        check_integer(self.batch_size, "batch_size", 1)
-        return check_random_state(self.random_state)
 
     def _checked(self, moments):
         if moments.n <= 2.0:
@@ -343,25 +345,15 @@ class MultiViewCCA(
 
     def _find_regressions(self, moments):
         """Best linear estimates of the sources in the scale of the other view."""
-        self._regressions = []
+        found = []
         for view, D in enumerate((self.x_mixing_, self.y_mixing_)):
-            if view == 1 and self.transform_method != "lmmse":
-                break
-            ridge = (
-                max(1e-3, moments.sizes[view] / moments.n) if is_auto(self.ridge) else self.ridge
-            )
-            self._regressions.append(
-                solve_within(moments, view, float(ridge), D * self.source_variance_)
-            )
-
-    def _warn_of_misfit(self):
-        many = self.negative_mass_ > MUCH_NEGATIVE_MASS
-        if np.any(many):
-            warn(
-                f"{np.sum(many)} of {len(many)} components have a negative mass above "
-                f"{MUCH_NEGATIVE_MASS}: the moments do not see so many shared factors. Take fewer "
-                "n_components, or more samples"
-            )
+            if view == 0 or self.transform_method == "lmmse":
+                ridge = self.ridge
+                if is_auto(ridge):
+                    ridge = max(1e-3, moments.sizes[view] / moments.n)
+                sources = D * self.source_variance_
+                found.append(solve_within(moments, view, float(ridge), sources))
+        return found
 
     @property
     def _n_features_out(self):
@@ -519,11 +511,6 @@ def _clipped(D):
     D = np.maximum(D, 0.0)
     total = np.sum(D, axis=0)
     return D / np.where(total > 0.0, total, 1.0)  # zeros where the views disagree in all signs
-
-
-def _column_names(y):
-    columns = getattr(y, "columns", None)
-    return None if columns is None else [str(column) for column in columns]
 
 
 def _eigenvectors(targets, rng):

@@ -28,7 +28,7 @@ class Backend:
         return cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
 
     def diagonal(self, A):
-        """The diagonal as a view that can be changed."""
+        """The diagonal of a matrix made here, in C order, as a view that can be changed."""
         return np.einsum("ii->i", A)
 
     def exp(self, A):
@@ -77,69 +77,57 @@ class ArrayAPIBackend(Backend):
         return _named, (self.name,)
 
     def cholesky(self, A):
-        """Lower factor of a symmetric positive definite matrix."""
         try:
-            return self.xp.linalg.cholesky(A)
+            L = self.xp.linalg.cholesky(A)
         except Exception as error:  # each library has an exception of its own
             if "inalg" not in type(error).__name__ and not isinstance(error, RuntimeError):
                 raise
             raise LinAlgError(str(error)) from error
+        if not bool(self.xp.isfinite(L[-1, -1])):  # CuPy signals failure by NaN
+            raise LinAlgError("the matrix is not positive definite")
+        return L
 
     def diagonal(self, A):
-        """The diagonal of a matrix made here, in C order, as a view that can be changed."""
         return self.xp.reshape(A, (-1,))[:: A.shape[0] + 1]
 
     def exp(self, A):
-        """Exponential."""
         return self.xp.exp(A)
 
     def positive_part(self, A):
-        """The larger of zero and each entry."""
         return self.xp.clip(A, 0.0, None)
 
     def solve_lower(self, L, B):
-        """``L^-1 B``."""
         return self._solve(L, B, lower=True)
 
     def solve_upper(self, L, B):
-        """``L^-T B`` for the lower factor L."""
         return self._solve(L.T, B, lower=False)
 
     def _solve(self, T, B, lower):
-        vector = B.ndim == 1
-        if vector:
-            B = B[:, None]
-        X = self._solve_triangular(T, B, lower)
-        return X[:, 0] if vector else X
+        X = self._solve_triangular(T, B[:, None] if B.ndim == 1 else B, lower)
+        return X[:, 0] if B.ndim == 1 else X
 
     def _solve_triangular(self, T, B, lower):
         return self.xp.linalg.solve(T, B)
 
     def inverse_diagonal(self, L):
-        """Diagonal of ``(L L^T)^-1``."""
-        inverse = self.solve_lower(L, self.xp.eye(L.shape[0], dtype=L.dtype, device=L.device))
+        inverse = self.solve_lower(L, self.array(np.eye(L.shape[0]), L))
         return self.xp.sum(inverse * inverse, axis=0)
 
     def rows(self, X, index):
-        """The rows with these positions, which are a NumPy array."""
-        return self.xp.take(X, self.xp.asarray(index, device=X.device), axis=0)
+        return self.xp.take(X, self._moved(index, X), axis=0)
 
     def array(self, values, like):
-        """The values as float64, on the device of the array ``like``."""
         # Through a list-free copy: not every library reads NumPy scalars or read-only buffers.
-        values = np.array(self.to_host(values), dtype=np.float64)
-        return self.xp.asarray(values, dtype=self.xp.float64, device=like.device)
+        return self._moved(np.array(self.to_host(values), dtype=np.float64), like)
 
-    def to_host(self, values):
-        """The values as a NumPy array."""
-        return np.asarray(values)
+    def _moved(self, values, like):
+        return self.xp.asarray(values, device=like.device)
 
 
 class StrictBackend(ArrayAPIBackend):
     """array-api-strict, the reference against which libraries are tested."""
 
     def to_host(self, values):
-        """The values as a NumPy array."""
         if hasattr(values, "__array_namespace__") and not isinstance(values, np.ndarray):
             values = values.to_device(self.xp.Device("CPU_DEVICE"))
         return np.asarray(values)
@@ -149,55 +137,31 @@ class TorchBackend(ArrayAPIBackend):
     """PyTorch."""
 
     def diagonal(self, A):
-        """The diagonal as a view that can be changed."""
         return self.xp.diagonal(A)
 
     def rows(self, X, index):
-        """The rows with these positions, which are a NumPy array."""
-        return X[self.xp.asarray(index, device=X.device)]
+        return X[self._moved(index, X)]
 
     def _solve_triangular(self, T, B, lower):
         return self.xp.linalg.solve_triangular(T, B, upper=not lower)
 
     def to_host(self, values):
-        """The values as a NumPy array."""
-        if hasattr(values, "detach"):
-            values = values.detach().cpu()
-        return np.asarray(values)
+        return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
 
 
 class CupyBackend(ArrayAPIBackend):
     """CuPy."""
-
-    def cholesky(self, A):
-        """Lower factor of a symmetric positive definite matrix."""
-        L = self.xp.linalg.cholesky(A)
-        if not bool(self.xp.isfinite(L[-1, -1])):  # CuPy signals failure by NaN
-            raise LinAlgError("the matrix is not positive definite")
-        return L
 
     def _solve_triangular(self, T, B, lower):
         from cupyx.scipy.linalg import solve_triangular as solve
 
         return solve(T, B, lower=lower)
 
-    def inverse_diagonal(self, L):
-        """Diagonal of ``(L L^T)^-1``."""
-        inverse = self.solve_lower(L, self.xp.eye(L.shape[0], dtype=L.dtype))
-        return self.xp.sum(inverse * inverse, axis=0)
-
-    def rows(self, X, index):
-        """The rows with these positions, which are a NumPy array."""
-        with X.device:
-            return X[self.xp.asarray(index)]
-
-    def array(self, values, like):
-        """The values as float64, on the device of the array ``like``."""
+    def _moved(self, values, like):
         with like.device:
-            return self.xp.asarray(values, dtype=self.xp.float64)
+            return self.xp.asarray(values)
 
     def to_host(self, values):
-        """The values as a NumPy array."""
         return self.xp.asnumpy(values)
 
 
@@ -214,16 +178,6 @@ def backend_of(X):
     if library != "numpy" and hasattr(X, "__array_namespace__"):
         return ArrayAPIBackend(library, X.__array_namespace__())
     return NUMPY
-
-
-def check_same_backend(X, fitted, caller):
-    """Refuse an input of another library than the one that the estimator was fitted on."""
-    backend = backend_of(X)
-    if backend.name != fitted.name:
-        raise ValueError(
-            f"inputs passed to {caller}() must use the same namespace as those of fit: fitted on "
-            f"{fitted.name} arrays, X is one of {backend.name}; convert X, or fit again"
-        )
 
 
 def _named(library):

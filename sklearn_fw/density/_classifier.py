@@ -1,21 +1,20 @@
 """Label reconstruction: the density of inputs and labels together."""
 
 import numpy as np
+from scipy.linalg import lapack
 from scipy.special import logsumexp, softmax
 from sklearn.base import ClassifierMixin, clone
-from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
+from .._core.parameters import check_parameters
 from .._core.validation import check_sample_weight, check_strength, is_auto, is_named
 from ._backend import NUMPY
-from ._kernel_functions import RADIAL, RadialKernel
-from ._label_scores import label_log_probability, left_out_label_scores
+from ._kernels import RADIAL, RadialKernel, resolve_kernel
 from ._length_scale import MAX_ROWS, MIN_ROWS, distinct_rows, likely_unit, median_distance
-from ._model import batch_rows, make_model
+from ._model import StudentTModel, batches, check_rows, log_volume
 from ._posterior import ExactPosterior
-from ._resolve import check_parameters, check_rows, log_volume, resolve_kernel
 from ._student_t import KernelStudentTDensity
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the median distance
@@ -98,6 +97,8 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
     0
     """
 
+    parameters = {"label_length_scale": check_strength, "temperature": check_strength}
+
     def __init__(self, density=None, *, label_length_scale=1.0, temperature=1.0):
         self.density = density
         self.label_length_scale = label_length_scale
@@ -120,8 +121,6 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         self : KernelStudentTClassifier
             The fitted classifier.
         """
-        check_strength(self.label_length_scale, "label_length_scale")
-        check_strength(self.temperature, "temperature")
         X, y = check_rows(self, X, y)
         check_classification_targets(y)
         weight = check_sample_weight(sample_weight, len(X))
@@ -143,7 +142,7 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         K = kernel(X, X)
         K *= np.where(y[:, None] == y, 1.0, self._mismatch)
         posterior = ExactPosterior(K, float(self.density_.sigma0) ** 2 / weight)
-        return make_model(self.density_, posterior, weight)
+        return StudentTModel(self.density_, posterior, weight)
 
     @property
     def _mismatch(self):
@@ -162,24 +161,10 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         def likelihood(multiple):
             kernel = RadialKernel(self.density_.kernel, multiple * median, X.mean(axis=0))
             model = self._joint_model(kernel, X, y, np.ones(len(X)))
-            scores = left_out_label_scores(
-                model, kernel(X, X), y, len(self.classes_), self._mismatch
-            )
-            return max(label_log_probability(scores / T, y).mean() for T in TEMPERATURES)
+            scores = self._left_out(model, kernel(X, X), y)
+            return max(_log_probability(scores / T, y).mean() for T in TEMPERATURES)
 
         return max(MULTIPLES, key=likelihood) * median * unit
-
-    def _joint_variance(self, model, kernel, X_fit, y_fit, X):
-        """Variance of each row with each label."""
-        variance = np.empty((len(X), len(self.classes_)))
-        for rows in gen_batches(len(X), batch_rows(2 * len(X_fit))):
-            K, diagonal = kernel(X[rows], X_fit), kernel.diag(X[rows])
-            for label in range(len(self.classes_)):
-                match = np.where(y_fit == label, 1.0, self._mismatch)
-                variance[rows, label] = model.variance(
-                    *model.posterior.project(K * match, diagonal)
-                )
-        return variance
 
     def decision_function(self, X):
         """Joint log score of each row with each label; for two labels, the difference.
@@ -212,8 +197,14 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         """
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
-        variance = self._joint_variance(self._model, self.kernel_, self.X_fit_, self.y_fit_, X)
-        return self._model.log_score(variance) + self._log_volume(X)[:, None]
+        model, variance = self._model, np.empty((len(X), len(self.classes_)))
+        for rows in batches(len(X), 2 * len(self.X_fit_)):
+            K, diagonal = self.kernel_(X[rows], self.X_fit_), self.kernel_.diag(X[rows])
+            for label in range(len(self.classes_)):
+                match = np.where(self.y_fit_ == label, 1.0, self._mismatch)
+                found = model.posterior.project(K * match, diagonal)
+                variance[rows, label] = model.variance(*found)
+        return model.log_score(variance) + self._log_volume(X)[:, None]
 
     def score_joint(self, X, y):
         """``log q(x, y)`` of rows with given labels: low for unusual rows and for wrong labels.
@@ -251,7 +242,7 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
             At most 0.
         """
         scores = self.joint_log_scores(X) / float(self.temperature)
-        return label_log_probability(scores, self._places(y, len(scores)))
+        return _log_probability(scores, self._places(y, len(scores)))
 
     def _places(self, y, n_rows):
         """Positions of given labels in ``classes_``."""
@@ -282,7 +273,7 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
             positive weight.
         """
         scores = self.leave_one_out_joint_log_scores() / float(self.temperature)
-        return label_log_probability(scores, self.y_fit_)
+        return _log_probability(scores, self.y_fit_)
 
     def leave_one_out_predict(self):
         """Most probable label of each training row, in the model without the row.
@@ -308,10 +299,50 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         """
         check_is_fitted(self)
         K = self.kernel_(self.X_fit_, self.X_fit_)
-        scores = left_out_label_scores(
-            self._model, K, self.y_fit_, len(self.classes_), self._mismatch
-        )
+        scores = self._left_out(self._model, K, self.y_fit_)
         return scores + self._log_volume(self.X_fit_)[:, None]
+
+    def _left_out(self, model, K, y):
+        """Log score of every row with every label, in the model without one unit of its weight.
+
+        `K` holds the kernel of the inputs alone and is overwritten; the model belongs to
+        ``K * mismatch^[y != y']``. A row that keeps weight w' > 0 has noise ``s / w'`` instead of
+        ``s / w``: there P_ii of the Notes grows by the inverse of the difference, and entry i of u
+        stays. The columns are ``u = mismatch k + (1 - mismatch) g`` with the input kernel k and its
+        part g on the rows of the label, so that one product P K serves all labels.
+        """
+        mismatch, posterior = self._mismatch, model.posterior
+        removed = np.minimum(model.weight, 1.0)
+        kept = model.weight - removed
+        gone = kept <= 0
+        inverse, _ = lapack.dpotri(posterior.chol, lower=1)
+        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        # 1 / (s / kept - s / weight), which is zero for a row that leaves altogether.
+        pivot = np.diag(inverse) + kept * model.weight / (removed * model.s)
+        sums = posterior.sums
+        extra, centre, information = model.constants(
+            model.total_weight - removed, posterior.information - sums * sums / pivot
+        )
+        diagonal = np.diag(K).copy()
+        K[gone, gone] = 0.0
+        solved = inverse @ K
+        plain = np.einsum("ji,ji->i", K, solved), sums @ K, np.diag(solved)
+        rest = 1.0 - mismatch
+        variance = np.empty((len(K), len(self.classes_)))
+        for label in range(len(self.classes_)):
+            rows = np.flatnonzero(y == label)
+            part = K[rows]
+            square = mismatch**2 * plain[0] + 2.0 * mismatch * rest * np.einsum(
+                "ji,ji->i", part, solved[rows]
+            )
+            square += rest**2 * np.einsum("ji,ji->i", part, inverse[np.ix_(rows, rows)] @ part)
+            own = mismatch * plain[2] + rest * np.einsum("ji,ji->i", part, inverse[rows])
+            share = mismatch * plain[1] + rest * (sums[rows] @ part) - sums * own / pivot
+            residual = np.maximum(diagonal - square + own * own / pivot, 0.0)
+            mean = (centre - share) ** 2 / information
+            variance[:, label] = model.s + residual + extra + mean
+        exponent = 0.5 * (1.0 + model.total_weight - removed + model.dof)
+        return model.log_score(variance, exponent[:, None])
 
     def predict(self, X):
         """Most probable label of each row.
@@ -364,6 +395,14 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         return log_volume(self.density_.jacobian, self.kernel_, X)
 
 
+def _log_probability(scores, place):
+    """Log probability of the label at `place` of each row, without cancellation near zero."""
+    rows = np.arange(len(scores))
+    odds = scores - scores[rows, place][:, None]
+    odds[rows, place] = -np.inf
+    return -np.logaddexp(0.0, np.logaddexp.reduce(odds, axis=1))
+
+
 def prototype(density):
     """A clone of the density that a user passed, or the default one."""
     if density is None:
@@ -372,8 +411,8 @@ def prototype(density):
         raise TypeError(f"density must be a KernelStudentTDensity, got {type(density).__name__}")
     for name, plain in (("normalize", False), ("max_rank", None)):
         if getattr(density, name) is not plain:
-            raise ValueError(f"density must have {name}={plain} here, got {name}="
-                             f"{getattr(density, name)!r}")  # fmt: skip
+            value = getattr(density, name)
+            raise ValueError(f"density must have {name}={plain} here, got {name}={value!r}")
     if is_named(density.kernel, "precomputed"):
         raise ValueError("density must have a kernel that it can evaluate, not 'precomputed'")
     return clone(density)

@@ -15,35 +15,59 @@ care: every term stays finite and none is a difference of large numbers.
 
 import numpy as np
 from sklearn import get_config
+from sklearn.utils import gen_batches
+
+from .._core.validation import check_array_of_numbers, check_data, check_magnitude, is_auto
 
 BATCH_COPIES = 3  # arrays of the size of a batch of kernel values that scoring holds at once
+TIE = 1e-9  # copies of a row differ by rounding only and stand on the same side
 
 
-def make_model(estimator, posterior, weight):
-    """The model with the hyper-parameters of a density estimator."""
-    return StudentTModel(
-        posterior,
-        weight,
-        sigma0=float(estimator.sigma0),
-        dof=float(estimator.dof),
-        beta=float(estimator.beta),
-        formula=estimator.formula,
-    )
+def check_rows(estimator, X, *y, **options):
+    """Rows as float64, with squares that do not overflow, and labels if there are any."""
+    checked = check_data(estimator, X, *y, dtype=np.float64, **options)
+    check_magnitude(checked[0] if y else checked, "X")
+    return checked
 
 
-def batch_rows(n_columns):
-    """Rows to score at once so that their kernel values stay within ``working_memory``."""
+def equal_rows(X):
+    """Return (position of the first of all rows that are equal, place of each row among these)."""
+    places = {}
+    X = np.ascontiguousarray(X) + 0.0  # no negative zeros
+    place = np.array([places.setdefault(row.tobytes(), len(places)) for row in X])
+    return np.unique(place, return_index=True)[1], place
+
+
+def batches(n_rows, n_columns):
+    """Slices of rows whose kernel values stay within ``working_memory``."""
     limit = get_config()["working_memory"] * 2**20
-    return max(1, int(limit // (8 * n_columns * BATCH_COPIES)))
+    return gen_batches(n_rows, max(1, int(limit // (8 * n_columns * BATCH_COPIES))))
+
+
+def log_volume(jacobian, kernel, X):
+    """``1/2 log det G`` of each row, as the parameter ``jacobian`` wants it."""
+    if jacobian is False:
+        return 0.0 * X[:, 0]
+    if not callable(jacobian):
+        return kernel.log_volume(X)
+    volume = check_array_of_numbers(jacobian(X), "what jacobian returns")
+    if volume.shape != (len(X),):
+        raise ValueError(f"jacobian returned shape {volume.shape}, expected ({len(X)},)")
+    return volume
 
 
 class StudentTModel:
-    """Variance and log score of points, from what a posterior says about them."""
+    """Variance and log score of points, from what a posterior says about them.
 
-    def __init__(self, posterior, weight, *, sigma0, dof, beta, formula):
-        self.posterior, self.weight = posterior, weight
+    ``estimator`` has the hyper-parameters. ``place`` has, for each row given, its position among
+    the distinct ones, or -1.
+    """
+
+    def __init__(self, estimator, posterior, weight, place=None):
+        self.posterior, self.weight, self.place = posterior, weight, place
         self.total_weight = float(posterior.backend.xp.sum(weight))
-        self.s, self.dof, self.beta, self.formula = sigma0**2, dof, beta, formula
+        self.s, self.formula = float(estimator.sigma0) ** 2, estimator.formula
+        self.dof, self.beta = float(estimator.dof), float(estimator.beta)
 
     @property
     def exponent(self):
@@ -86,3 +110,151 @@ class StudentTModel:
         """``-(exponent) log(V / s)``."""
         exponent = self.exponent if exponent is None else exponent
         return -exponent * self.posterior.backend.xp.log(variance / self.s)
+
+
+class LogDensity:
+    """Log density of validated rows, without normalizer and box; calling it gives its values.
+
+    ``X_fit`` is None for kernel values that were computed elsewhere, of which ``used`` are the
+    columns that count (None: all); ``jacobian`` is the volume element, "auto", False or a function.
+    """
+
+    def __init__(self, model, kernel, X_fit, jacobian, used):
+        self.model, self.kernel, self.X_fit = model, kernel, X_fit
+        self.jacobian, self.used = jacobian, used
+
+    def __call__(self, X):
+        return self.of_variance(X, self.variance(X))
+
+    def of_variance(self, X, variance):
+        """The same where variances are known."""
+        return self.model.log_score(variance) + self.volume(X)
+
+    def variance(self, X, diag=None):
+        """Variance of rows, batch by batch."""
+        posterior, parts = self.model.posterior, []
+        for rows in batches(X.shape[0], posterior.half_ones.shape[0]):
+            if self.X_fit is None:
+                K = X[rows, :].copy() if self.used is None else X[rows, self.used]
+                found = posterior.project(K, diag[rows])
+            else:
+                found = posterior.project_rows(X[rows, :], self.kernel, self.X_fit)
+            parts.append(self.model.variance(*found))
+        return posterior.backend.xp.concat(parts)
+
+    def volume(self, X):
+        """The volume element of rows."""
+        return 0.0 if self.X_fit is None else log_volume(self.jacobian, self.kernel, X)
+
+    def left_out(self):
+        """Value at each training row in the model without it."""
+        return self.model.leave_one_out() + self.volume(self.X_fit)
+
+    def reference(self):
+        """The same on the scale of new rows, in the memory of the host."""
+        scores = self.model.reference() + self.volume(self.X_fit)
+        return self.model.posterior.backend.to_host(scores)
+
+    def floor(self):
+        """Limit far from all data: -inf for kernels that grow, NaN where unknown."""
+        far = self.kernel.far_value
+        if far is None:
+            return -np.inf
+        if callable(self.jacobian) or np.isnan(far):
+            return np.nan
+        model = self.model
+        volume = model.posterior.backend.to_host(self.volume(self.X_fit[:1, :]))
+        return float(volume[0] - model.exponent * np.log(model.variance(far, 0.0) / model.s))
+
+    def gradient(self, X):
+        """Gradient in the coordinates of each row."""
+        return self._by_batches(self._gradient, X)
+
+    def hyvarinen(self, X):
+        """``|grad log q|^2 / 2 + laplacian log q`` per row, in O(n^2) for each row and feature."""
+        return self._by_batches(self._hyvarinen, X)
+
+    def _by_batches(self, function, X):
+        return np.concatenate([function(X[rows]) for rows in batches(len(X), len(self.X_fit))])
+
+    def _gradient(self, X):
+        variance, gradient, *_ = self._variance_gradient(X)
+        log_gradient = -self.model.exponent * gradient / variance[:, None]
+        return log_gradient + self.kernel.volume_gradient(X) if self._has_volume else log_gradient
+
+    def _hyvarinen(self, X):
+        kernel, posterior = self.kernel, self.model.posterior
+        variance, gradient, coefficients, slopes = self._variance_gradient(X)
+        *_, information = self.model.constants()
+        laplacian = kernel.diag_laplacian(X)
+        laplacian -= 2.0 * np.einsum("ij,ij->i", coefficients, kernel.laplacian(X, self.X_fit))
+        for j in range(X.shape[1]):
+            column = kernel.column(X, self.X_fit, slopes, j)
+            laplacian += 2.0 * (column @ posterior.sums) ** 2 / information
+            half = posterior.backend.solve_lower(posterior.chol, column.T.copy())
+            laplacian -= 2.0 * np.einsum("ij,ij->j", half, half)
+        h = self.model.exponent
+        log_gradient = -h * gradient / variance[:, None]
+        squares = np.einsum("ij,ij->i", gradient, gradient)
+        log_laplacian = -h * (laplacian / variance - squares / variance**2)
+        if self._has_volume:
+            log_gradient = log_gradient + kernel.volume_gradient(X)
+            log_laplacian = log_laplacian + kernel.volume_laplacian(X)
+        return 0.5 * np.einsum("ij,ij->i", log_gradient, log_gradient) + log_laplacian
+
+    @property
+    def _has_volume(self):
+        return is_auto(self.jacobian)
+
+    def _variance_gradient(self, X):
+        """Variance of rows and its gradient ``grad k(x, x) - 2 sum_m c_m grad k(x, x_m)``.
+
+        The coefficients are ``c = B^-1 k_x + (centre - share) / information * B^-1 1``.
+        """
+        kernel, posterior = self.kernel, self.model.posterior
+        K_cross = kernel(X, self.X_fit)
+        coefficients = posterior.coefficients(K_cross)
+        _, centre, information = self.model.constants()
+        share = K_cross @ posterior.sums
+        coefficients = coefficients + ((centre - share) / information)[:, None] * posterior.sums
+        variance = self.model.variance(*posterior.project(K_cross, kernel.diag(X)))
+        slopes = kernel.slopes(X, self.X_fit)
+        found = kernel.contract(X, self.X_fit, slopes, coefficients)
+        return variance, kernel.diag_gradient(X) - 2.0 * found, coefficients, slopes
+
+
+class ReferenceScores:
+    """Scores of the training rows without themselves, with weights."""
+
+    def __init__(self, scores, weight):
+        self.scores, self.weight = scores, weight
+        order = np.argsort(scores)
+        self._sorted = scores[order]
+        self._below = np.concatenate([[0.0], np.cumsum(weight[order])])
+
+    def threshold(self, share):
+        """Score below which at most that share of the weight lies."""
+        return score_threshold(self.scores, self.weight, share)
+
+    def p_values(self, scores):
+        """``(1 + weight of reference scores not above) / (1 + total weight)`` of each score."""
+        at_most = scores + TIE * (1.0 + np.abs(scores))
+        place = np.searchsorted(self._sorted, at_most, side="right")
+        return (1.0 + self._below[place]) / (1.0 + self._below[-1])
+
+
+def score_threshold(scores, weight, share):
+    """A value with at most `share` of the total weight strictly below it, and no less if possible.
+
+    It lies between two scores, so that rounding cannot move a training row across it, and is the
+    same for a row of weight k as for k copies of the row.
+    """
+    order = np.argsort(scores)
+    scores, below = scores[order], np.cumsum(weight[order])
+    upper = int(np.searchsorted(below, below[-1] * (share + 1e-12), side="right"))
+    upper = min(upper, len(scores) - 1)
+    margin = TIE * (1.0 + abs(scores[upper]))
+    lower = np.flatnonzero(scores[:upper] < scores[upper] - margin)
+    if len(lower) == 0:
+        return float(scores[upper] - margin)
+    return float(0.5 * (scores[lower[-1]] + scores[upper]))

@@ -6,10 +6,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
-from .._core.validation import check_integer, check_positive, check_random_state
+from .._core.validation import check_integer, check_random_state
 from ._classifier import prototype
-from ._resolve import check_rows
-from ._threshold import score_threshold
+from ._model import check_rows, score_threshold
+from ._student_t import check_contamination
 
 
 class RelativeNoveltyDetector(Estimator):
@@ -76,6 +76,8 @@ class RelativeNoveltyDetector(Estimator):
     array([ 1, -1])
     """
 
+    parameters = {"contamination": check_contamination}
+
     def __init__(self, density=None, *, contamination=0.05, max_samples=300, random_state=None):
         self.density = density
         self.contamination = contamination
@@ -98,9 +100,6 @@ class RelativeNoveltyDetector(Estimator):
         self : RelativeNoveltyDetector
             The fitted detector.
         """
-        check_positive(self.contamination, "contamination")
-        if self.contamination > 0.5:
-            raise ValueError(f"contamination must be in (0, 0.5], got {self.contamination}")
         X, y = check_rows(self, X, y)
         check_classification_targets(y)
         labels = np.unique(y)
@@ -120,7 +119,7 @@ class RelativeNoveltyDetector(Estimator):
         self.target_ = density
         self.target_.fit(samples[1][chosen[1]])
         own = self.target_.score_samples(samples[1])
-        own[chosen[1]] = self.target_._reference.scores[self.target_._place]
+        own[chosen[1]] = self.target_._reference.scores[self.target_._model.place]
         scores = self.background_.score_samples(samples[1]) - own
         self.offset_ = score_threshold(scores, np.ones(len(scores)), self.contamination)
         return self

@@ -1,32 +1,55 @@
 """The kernel Student-t density."""
 
-from copy import copy
-
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import OutlierMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._core.estimator import Estimator
-from .._core.validation import check_integer, check_random_state, check_sample_weight, is_named
-from .._core.warnings import warn
-from ._backend import NUMPY, backend_of, check_same_backend
-from ._box import Box, log_integral, resolve_support, sample_box
-from ._derivatives import require_derivatives
-from ._log_density import LogDensity
-from ._low_rank import LowRankPosterior
-from ._model import make_model
-from ._novelty import NoveltyMixin
-from ._posterior import ExactPosterior
-from ._resolve import (
-    check_parameters,
-    copy_of_rows,
-    equal_rows,
-    needs_numpy,
-    precomputed_diagonal,
-    resolve_kernel,
+from .._core.parameters import at_least, auto_or, optional
+from .._core.parameters import options as one_of
+from .._core.validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_integer,
+    check_magnitude,
+    check_positive,
+    check_random_state,
+    check_sample_weight,
+    check_strength,
+    is_auto,
+    is_named,
 )
+from .._core.warnings import warn
+from ._backend import NUMPY, backend_of
+from ._box import Box, resolve_support, support_sides
+from ._kernels import needs_numpy, resolve_kernel
+from ._model import LogDensity, ReferenceScores, StudentTModel, check_rows, equal_rows
+from ._posterior import ExactPosterior, LowRankPosterior
+
+NORMAL_SHARE = 0.05  # of new normal rows that contamination="auto" calls outliers
 
 
-class KernelStudentTDensity(NoveltyMixin, Estimator):
+def check_contamination(value, name):
+    if check_positive(value, name) > 0.5:
+        raise ValueError(f"{name} must be in (0, 0.5], got {value!r}")
+
+
+def _check_beta(value, name):
+    if not (isinstance(value, float | int) and value in (0, np.inf)):  # with formulas of their own
+        check_strength(value, name)
+
+
+def _check_jacobian(value, name):
+    if not (value is False or is_auto(value) or callable(value)):
+        raise ValueError(f"{name} must be 'auto', False or a function; got {value!r}")
+
+
+def _check_normalize(value, name):
+    if value is not False:
+        check_choice(value, name, ("quadrature", "importance"), "False")
+
+
+class KernelStudentTDensity(OutlierMixin, Estimator):
     """Bayesian kernel density in closed form: novelty scores in 10 to 1,000 dimensions.
 
     A Gaussian with unknown mean and covariance lives in the feature space of a kernel; both are
@@ -36,9 +59,8 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
 
         log q(x) = -(1 + W + dof) / 2 * log(V(x) / s) + 1/2 log det G(x) - log_normalizer_
 
-    Choose it instead of `sklearn.neighbors.KernelDensity` or `sklearn.svm.OneClassSVM` when there
-    are up to about 10,000 rows. The score ranks points; it is a density that integrates to
-    one only with ``normalize``.
+    Choose it instead of `sklearn.neighbors.KernelDensity` or `sklearn.svm.OneClassSVM` for up to
+    10,000 rows. The score ranks points; its exponential integrates to one only with ``normalize``.
 
     Parameters
     ----------
@@ -94,8 +116,7 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
     exponent_ : float
         ``(1 + W + dof) / 2``.
     log_floor_ : float
-        Limit of the score far from all data, so that ``score_samples(X) - log_floor_`` is a log
-        odds against empty space. ``-inf`` for kernels that grow, NaN where unknown.
+        Limit of the score far from all data; ``-inf`` for kernels that grow, NaN where unknown.
     log_normalizer_ : float
         Log integral over ``support_``; 0 if not normalised.
     support_ : tuple of two ndarray of shape (n_features,) or None
@@ -110,37 +131,34 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
     Warns
     -----
     RuntimeWarning
-        When all rows get the same score (``length_scale`` far too small or too large), when the
-        threshold ``offset_`` is so low that no new row can be an outlier, when ``sigma0`` is below
-        rounding, or when importance sampling rests on few draws.
+        When all rows get the same score, when no new row can be an outlier, when ``sigma0`` is
+        below rounding, or when importance sampling rests on few draws.
 
     See Also
     --------
     KernelStudentTClassifier : The same density of inputs and labels together.
     RelativeNoveltyDetector : Ratio of two such densities.
-    sklearn.neighbors.KernelDensity : Normalised; better with few features and many rows.
+    sklearn.neighbors.KernelDensity : Normalized; better with few features and many rows.
 
     Notes
     -----
     ``fit`` factorises one n x n matrix and inverts its factor for the leave-one-out scores:
     O(n^2 d + 2 n^3 / 3) time, O(n^2) memory. Scoring costs O(n d + n^2) per row, in batches that
     keep temporary arrays below scikit-learn's ``working_memory``. With ``max_rank=r`` it is
-    O(n r^2) and O(r^2). BLAS uses its threads; there are no others.
+    O(n r^2) and O(r^2).
 
-    Scores of different models are comparable only when normalised: otherwise use a labelled scorer
-    such as "roc_auc", or minimise the mean of `hyvarinen_score`, which needs no normaliser.
+    Scores of different models are comparable only when normalized: otherwise use a labelled scorer
+    such as "roc_auc", or minimize the mean of `hyvarinen_score`, which needs no normalizer.
 
-    "auto" of ``length_scale`` maximises ``mean_i log mean_(j != i) N(x_i; x_j, h^2 I)`` over h, on
+    "auto" of ``length_scale`` maximizes ``mean_i log mean_(j != i) N(x_i; x_j, h^2 I)`` over h, on
     at most 500 distinct rows, and takes 3.5 h, a factor chosen on nineteen novelty sets, but at
     least half the median distance to the nearest neighbor, and a quarter of the distance that 95 %
-    of the rows do not exceed. Features can be measured in units of
-    their own: the root mean square distance from the median, over the rows that are not at it. If
-    that gains more than ``1 + n_features / n`` nats per row, ``length_scale_`` is 3.5 h times these
-    units. Order, copies and weights of rows have no effect.
+    of the rows do not exceed. Features are measured in units of their own, the root mean square
+    distance from the median over the rows that are not at it, if that gains more than
+    ``1 + n_features / n`` nats per row. Order, copies and weights of rows have no effect.
 
     Under ``max_rank`` a left-out pivot takes its column along, and the row that is then described
     worst becomes a pivot: exactly the model fitted without the row where the later pivots stay.
-
     With kernels that vanish at large distances the score tends to ``log_floor_``, so the integral
     over the whole space is infinite, whatever ``dof`` is; hence the box.
 
@@ -168,22 +186,22 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
     array([ 1, -1])
     """
 
+    parameters = {
+        "sigma0": check_strength,
+        "dof": check_strength,
+        "beta": _check_beta,
+        "formula": one_of("exact", "published"),
+        "jacobian": _check_jacobian,
+        "normalize": _check_normalize,
+        "contamination": auto_or(check_contamination),
+        "max_rank": optional(at_least(1)),
+    }
+
     def __init__(
-        self,
-        kernel="rbf",
-        *,
-        length_scale="auto",
-        sigma0=0.1,
-        dof=1.0,
-        beta=0.01,
-        formula="exact",
-        jacobian="auto",
-        normalize=False,
-        support="auto",
-        contamination="auto",
-        max_rank=None,
-        random_state=None,
-    ):
+        self, kernel="rbf", *, length_scale="auto", sigma0=0.1, dof=1.0, beta=0.01,
+        formula="exact", jacobian="auto", normalize=False, support="auto", contamination="auto",
+        max_rank=None, random_state=None,
+    ):  # fmt: skip
         self.kernel = kernel
         self.length_scale = length_scale
         self.sigma0 = sigma0
@@ -196,8 +214,6 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         self.contamination = contamination
         self.max_rank = max_rank
         self.random_state = random_state
-
-    # ---- fitting ---------------------------------------------------------------------------------
 
     def fit(self, X, y=None, sample_weight=None):
         """Factorise the kernel matrix of the rows.
@@ -216,7 +232,7 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         self : KernelStudentTDensity
             The fitted estimator.
         """
-        check_parameters(self)
+        self._check_precomputed()
         backend = backend_of(X)
         X = self._check_X(X, backend, reset=True)
         if sample_weight is not None:
@@ -236,16 +252,14 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         self.kernel_, self.length_scale_ = resolve_kernel(self, X, backend)
         weight = backend.array(weight, X)
         noise = float(self.sigma0) ** 2 / weight
+        self.X_fit_ = None if self._precomputed else X
         if self._precomputed:
-            self.X_fit_ = None
             K = X[:, used]
             self._diagonal = np.diag(K).copy()
             posterior = ExactPosterior(K, noise)
         elif self.max_rank is not None:
-            self.X_fit_ = X
             posterior = LowRankPosterior(self.kernel_, X, noise, int(self.max_rank))
         else:
-            self.X_fit_ = X
             posterior = ExactPosterior(self.kernel_(X, X), noise, backend)
         self._set_model(posterior, weight, places)
         if len(place) > 2 and np.ptp(self._reference.scores) < 1e-8 * self.exponent_:
@@ -266,9 +280,8 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
     def partial_fit(self, X, y=None, sample_weight=None):
         """Append rows to the model, in O(n^2) for each.
 
-        The first call is `fit`. A length scale that is a number gives the model of `fit` on all
-        rows together; "auto" and "median" stay at their values from the first call, and so do the
-        pivots of ``max_rank``.
+        The first call is `fit`. The model is that of `fit` on all rows together, but a length scale
+        "auto" or "median" and the pivots of ``max_rank`` stay those of the first call.
 
         Parameters
         ----------
@@ -286,62 +299,63 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         """
         if not hasattr(self, "_model"):
             return self.fit(X, y, sample_weight)
-        check_parameters(self)
+        self._check_precomputed()
         self._need_host("partial_fit")
         if float(self.sigma0) ** 2 != self._model.s:
             raise ValueError("sigma0 changed since the first rows: call fit with all of them")
         X = self._check_X(X, NUMPY, reset=False)
         weight = check_sample_weight(sample_weight, len(X))
         X, weight = X[weight > 0], weight[weight > 0]
-        posterior = copy(self._model.posterior)  # which `extend` gives new arrays
-        n = len(self.X_fit_)
-        rows = np.concatenate([self.X_fit_, X])
+        n, rows = len(self.X_fit_), np.concatenate([self.X_fit_, X])
         first, place = equal_rows(rows)
         self.X_fit_ = rows[first]
-        places = np.concatenate([self._place, place[n:]])
         weight = np.bincount(place, np.concatenate([self._model.weight, weight]))
-        X, noise = self.X_fit_[n:], float(self.sigma0) ** 2 / weight
-        if isinstance(posterior, LowRankPosterior):
-            posterior.extend(X, noise)
-        elif np.any(place[n:] < n):  # old rows gain weight
-            posterior = ExactPosterior(self.kernel_(self.X_fit_, self.X_fit_), noise)
-        elif len(X):
-            posterior.extend(self.kernel_(X, rows[:n]), self.kernel_(X, X), noise[n:])
-        self._set_model(posterior, weight, places)
+        noise = float(self.sigma0) ** 2 / weight
+        posterior = self._model.posterior.grown(self.kernel_, self.X_fit_, noise)
+        self._set_model(posterior, weight, np.concatenate([self._model.place, place[n:]]))
         return self
 
+    def _check_precomputed(self):
+        for name, plain in (("max_rank", None), ("normalize", False)):
+            if self._precomputed and getattr(self, name) != plain:
+                raise ValueError(
+                    f"{name} needs kernel values at points of its own choice, which "
+                    f"kernel='precomputed' does not give: leave {name}={plain}"
+                )
+
     def _check_X(self, X, backend, reset):
-        X = copy_of_rows(self, X, backend, reset)
+        """Rows as an array of our own, in whatever library X is."""
+        if backend.on_host:
+            X = check_rows(self, X, reset=reset, copy=True)
+        else:
+            xp = backend.xp
+            X = validate_data(self, X, dtype=[xp.float64, xp.float32], reset=reset)
+            X = xp.asarray(X, dtype=xp.float64, copy=True)
         if reset and self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(f"kernel='precomputed' needs a square matrix, got {X.shape}")
         return X
 
-    @property
-    def _place(self):
-        return self._model.place
-
     def _set_model(self, posterior, weight, places):
         """Take over a posterior and derive the fitted attributes from it."""
-        self._model = model = make_model(self, posterior, weight)
-        model.place = places  # of each given row among the distinct ones, on the host
+        self._model = model = StudentTModel(self, posterior, weight, places)
         backend = posterior.backend
-        self.exponent_ = model.exponent
-        self.support_ = None
+        self.exponent_, self.support_ = model.exponent, None
         if self.X_fit_ is not None:
             rows = backend.to_host(self.X_fit_)
             self.support_ = resolve_support(self.support, rows, self.length_scale_)
         density = LogDensity(model, self.kernel_, self.X_fit_, self.jacobian, self._used)
         self._log_density, self.log_normalizer_ = density, 0.0
         if self.normalize is not False:
-            self.log_normalizer_ = log_integral(
-                self.normalize, density, Box(*self.support_), self.X_fit_, self.length_scale_,
-                check_random_state(self.random_state),
-            )  # fmt: skip
+            rng = check_random_state(self.random_state)
+            self.log_normalizer_ = self._box().log_integral(self.normalize, rng)
         self.log_floor_ = density.floor() - self.log_normalizer_
         scores = density.reference() - self.log_normalizer_
-        self._calibrate(scores, backend.to_host(weight))
+        self._reference = ReferenceScores(scores, backend.to_host(weight))
+        share = NORMAL_SHARE if is_auto(self.contamination) else self.contamination
+        self.offset_ = self._reference.threshold(share)
 
-    # ---- scores ----------------------------------------------------------------------------------
+    def _box(self):
+        return Box(self.support_, self._log_density, self.X_fit_, self.length_scale_)
 
     def score_samples(self, X, *, diag=None):
         """Log density of each row, up to a constant unless ``normalize`` is on.
@@ -351,7 +365,7 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         X : array-like of shape (n_samples, n_features)
             Rows, or their kernel values with the training rows.
         diag : array-like of shape (n_samples,), default=None
-            Values k(x, x), for precomputed kernels where they are not constant.
+            Values k(x, x), for precomputed kernels where they vary.
 
         Returns
         -------
@@ -362,7 +376,7 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         X, variance = self._variance(X, diag)
         scores = self._log_density.of_variance(X, variance)
         if self.normalize is not False:
-            scores = np.where(Box(*self.support_).contains(X), scores, -np.inf)
+            scores = np.where(self._box().contains(X), scores, -np.inf)
         return scores - self.log_normalizer_
 
     def predictive_variance(self, X, *, diag=None):
@@ -373,7 +387,7 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         X : array-like of shape (n_samples, n_features)
             Rows, or their kernel values with the training rows.
         diag : array-like of shape (n_samples,), default=None
-            Values k(x, x), for precomputed kernels where they are not constant.
+            Values k(x, x), for precomputed kernels where they vary.
 
         Returns
         -------
@@ -412,7 +426,7 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         """
         check_is_fitted(self)
         scores = self._log_density.left_out() - self.log_normalizer_
-        return self._model_backend().rows(scores, self._place[self._place >= 0])
+        return self._model_backend().rows(scores, self._model.place[self._model.place >= 0])
 
     def score_gradient(self, X):
         """Gradient of `score_samples` in the coordinates of each row.
@@ -432,7 +446,7 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
     def hyvarinen_score(self, X):
         """Hyvarinen score ``|grad log q|^2 / 2 + laplacian log q`` of each row; smaller is better.
 
-        Its mean over new rows compares kernels and parameters without any normaliser.
+        Its mean over new rows compares kernels and parameters without a normalizer.
 
         Parameters
         ----------
@@ -449,10 +463,9 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the density on the box ``support_``.
 
-        One and two features: from a fine grid. More: by importance resampling of 10,000
-        independent proposals, uniform and around the data, where 50 of them count for each
-        row wanted; else hybrid Monte Carlo with the same proposals, up to 64 chains, 500 sweeps of
-        warm-up and every tenth sweep kept.
+        One and two features: from a fine grid. More: by importance resampling of 10,000 proposals
+        where 50 of them count for each row wanted; else hybrid Monte Carlo with the same proposals,
+        up to 64 chains, 500 sweeps of warm-up and every tenth sweep kept.
 
         Parameters
         ----------
@@ -471,13 +484,144 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         n_samples = check_integer(n_samples, "n_samples", 1)
         rng = check_random_state(self.random_state if random_state is None else random_state)
         if self.n_features_in_ > 2:
-            require_derivatives(self, "sample")
-        return sample_box(
-            self._log_density, self._log_density.gradient, Box(*self.support_), self.X_fit_,
-            self.length_scale_, n_samples, rng,
-        )  # fmt: skip
+            self._need_derivatives("sample")
+        return self._box().sample(n_samples, rng)
 
-    # ---- helpers ---------------------------------------------------------------------------------
+    def sample_prior(self, n_samples=50, n_features=2, random_state=None):
+        """Draw a data set from the model itself, row after row, each given those before it.
+
+        The first row is zero and ``x_n ~ q(. | x_1, ..., x_(n-1))`` on the box ``support``, which
+        must be given, (-8, 8) say. With a ``length_scale`` and ``sigma0`` of 1 rows gather in
+        clusters as in a Chinese restaurant process; larger ``dof`` and smaller ``sigma0`` make them
+        tight. See section 4 and figure 2 of [1]_ of the class.
+
+        Parameters
+        ----------
+        n_samples : int, default=50
+            Number of rows; each costs what one of `sample` does.
+        n_features : int, default=2
+            Number of columns.
+        random_state : int, RandomState instance or None, default=None
+            Random numbers; None takes those of the estimator.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows, in the order of the draws.
+        """
+        n_samples = check_integer(n_samples, "n_samples", 1)
+        n_features = check_integer(n_features, "n_features", 1)
+        low, high = support_sides(self.support)
+        if np.any(low > 0) or np.any(high < 0):
+            raise ValueError(
+                f"support must contain zero, where the first row lies; got {self.support!r}"
+            )
+        density = clone(self)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        X = np.zeros((n_samples, n_features))
+        for n in range(1, n_samples):
+            density.partial_fit(X[n - 1 : n])
+            X[n] = density.sample(1, random_state=rng)[0]
+        return X
+
+    def decision_function(self, X, *, diag=None):
+        """`score_samples` minus ``offset_``: negative for outliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, or their kernel values with the training rows.
+        diag : array-like of shape (n_samples,), default=None
+            Values k(x, x), for precomputed kernels where they vary.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Negative for outliers.
+        """
+        self._check_query(X, "decision_function")
+        return self.score_samples(X, diag=diag) - self.offset_
+
+    def predict(self, X, *, diag=None):
+        """Label of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, or their kernel values with the training rows.
+        diag : array-like of shape (n_samples,), default=None
+            Values k(x, x), for precomputed kernels where they vary.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            1 for inliers, -1 for outliers.
+        """
+        self._check_query(X, "predict")
+        return self._label(self.decision_function(X, diag=diag))
+
+    def _label(self, scores):
+        xp = self._model_backend().xp
+        ones = xp.ones_like(scores, dtype=xp.int64)
+        return xp.where(scores < 0, -ones, ones)
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """Fit, and label every training row by the model without it.
+
+        ``contamination`` is thus the fraction of outliers here, too; ``fit(X).predict(X)`` accepts
+        nearly all rows, as each is explained by itself.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, or kernel values of shape (n_samples, n_samples).
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; rows of weight zero are labelled as new ones.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            1 for inliers, -1 for outliers.
+        """
+        self.fit(X, y, sample_weight=sample_weight)
+        place = self._model.place
+        decision, unused = self._reference.scores[place] - self.offset_, place < 0
+        if np.any(unused):
+            decision[unused] = self._model_backend().to_host(self.decision_function(X))[unused]
+        return self._label(self._model_backend().array(decision, X))
+
+    def novelty_p_values(self, X, *, diag=None):
+        """Share of training rows that are at least as novel, each seen by the model without it.
+
+        With scores S_i of the n training rows, each left out with its copies, and the score S(x) of
+        a new row,
+
+            ``p(x) = (1 + #{i: S_i <= S(x)}) / (1 + n)`` ,
+
+        where equality is up to rounding; rows of weight k count k times. S_i takes the exponent and
+        the precision of the mean from all rows, so that S_i and S(x) have the same limit far from
+        all data, ``log_floor_``. If x is drawn like the training rows, the probability of
+        ``p(x) <= c`` is about c, whatever the distribution: a conformal p-value whose training rows
+        are scored by one row less than x is. `predict` is -1 for p up to about ``contamination``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows, or their kernel values with the training rows.
+        diag : array-like of shape (n_samples,), default=None
+            Values k(x, x), for precomputed kernels where they vary.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples,)
+            In (0, 1]; small for novel rows.
+        """
+        self._check_query(X, "novelty_p_values")
+        backend = self._model_backend()
+        scores = self.score_samples(X, diag=diag)
+        return backend.array(self._reference.p_values(backend.to_host(scores)), scores)
 
     @property
     def _precomputed(self):
@@ -488,24 +632,54 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
 
     def _check_query(self, X, method):
         check_is_fitted(self)
-        check_same_backend(X, self._model_backend(), f"{type(self).__name__}.{method}")
+        backend, fitted = backend_of(X), self._model_backend()
+        if backend.name != fitted.name:
+            raise ValueError(
+                f"inputs passed to {type(self).__name__}.{method}() must use the same namespace as "
+                f"those of fit: fitted on {fitted.name} arrays, X is one of {backend.name}; "
+                "convert X, or fit again"
+            )
 
     def _variance(self, X, diag=None):
         """Return (validated X, variance of its rows)."""
         X = self._check_X(X, self._model_backend(), reset=False)
         if self._precomputed:
-            diag = precomputed_diagonal(diag, self._diagonal, len(X))
+            diag = self._check_diagonal(diag, len(X))
         elif diag is not None:
             raise ValueError("diag is for kernel='precomputed'; leave it out")
         return X, self._log_density.variance(X, diag)
+
+    def _check_diagonal(self, diag, n_rows):
+        """Values k(x, x) of new rows of a precomputed kernel."""
+        fitted = self._diagonal
+        if diag is None:
+            if np.ptp(fitted) > 1e-10 * abs(fitted[0]):
+                raise ValueError(
+                    "k(x, x) differs between the training rows of this precomputed kernel: pass "
+                    "diag=, the values k(x, x) of the new rows"
+                )
+            return np.full(n_rows, fitted[0])
+        diag = check_array_of_numbers(diag, "diag")
+        check_magnitude(diag, "diag")
+        if diag.shape != (n_rows,):
+            raise ValueError(f"diag has shape {diag.shape}, expected ({n_rows},): k(x, x) per row")
+        return diag
 
     def _rows_to_differentiate(self, X, name):
         """Validated rows, where the log density has derivatives."""
         check_is_fitted(self)
         self._need_host(name)
         X = self._check_X(X, NUMPY, reset=False)
-        require_derivatives(self, name)
+        self._need_derivatives(name)
         return X
+
+    def _need_derivatives(self, name):
+        smooth = self.kernel_.differentiable and not callable(self.jacobian)
+        if not smooth or self.max_rank is not None:
+            raise ValueError(
+                f"{name} needs the kernel 'rbf', 'matern32', 'matern52', 'rational_quadratic', "
+                "'linear' or 'polynomial', jacobian 'auto' or False, and max_rank=None"
+            )
 
     def _need_host(self, name):
         if not self._model_backend().on_host or self.X_fit_ is None:

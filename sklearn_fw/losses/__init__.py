@@ -6,7 +6,6 @@ All functions take the truth first. Margin losses expect ``y`` in {-1, +1} and a
 
 from ._base import Loss
 from ._compiled import (
-    AbsoluteError,
     EpsilonInsensitive,
     Hinge,
     Huber,
@@ -18,10 +17,9 @@ from ._compiled import (
     SquaredError,
     SquaredHinge,
 )
-from ._resolve import resolve_loss
+from ._compiled import resolve_loss as resolve_loss  # of models, not of users
 
 __all__ = [
-    "AbsoluteError",
     "EpsilonInsensitive",
     "Hinge",
     "Huber",
@@ -33,5 +31,4 @@ __all__ = [
     "SquaredEpsilonInsensitive",
     "SquaredError",
     "SquaredHinge",
-    "resolve_loss",
 ]

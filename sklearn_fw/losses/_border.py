@@ -19,7 +19,6 @@ STEP = 1e-4
 
 
 def check_declared(loss):
-    """Refuse a task or a smoothness that is none."""
     name = type(loss).__name__
     check_choice(loss.task, f"task of {name}", {"classification", "regression"})
     if loss.smoothness != np.inf:

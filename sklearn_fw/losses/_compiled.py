@@ -1,6 +1,7 @@
-"""The losses of this package, computed by kernels."""
+"""The losses of this package, computed by kernels, and their names."""
 
 from abc import abstractmethod
+from functools import partial
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -9,12 +10,16 @@ from .._core.packed import writable
 from .._core.validation import (
     LARGEST,
     check_array_of_numbers,
+    check_choice,
+    check_flag,
+    check_list,
     check_magnitude,
     check_not_negative,
     check_positive,
 )
 from .._kernels import lazy
 from ._base import Loss
+from ._border import check_declared
 
 losses = lazy("common.losses")
 sums = lazy("common.sums")
@@ -26,7 +31,12 @@ NAMES = {"value": "z", "derivative": "z", "conjugate": "s"}
 class CompiledLoss(Loss):
     """A loss that kernels know by a code and a parameter."""
 
-    parameter = 0.0
+    _parameter_name = None
+
+    @property
+    def parameter(self):
+        """The number that the formula depends on, zero for none."""
+        return float(getattr(self, self._parameter_name)) if self._parameter_name else 0.0
 
     @property
     @abstractmethod
@@ -54,9 +64,9 @@ class CompiledLoss(Loss):
         # The derivative tells it
         return self._curvature(self.derivative(y, z))
 
-    @abstractmethod
     def _curvature(self, s):
-        """Second derivatives where the slopes are s."""
+        """Second derivatives where the slopes are s; zero of what is straight but for kinks."""
+        return np.zeros(np.shape(s))
 
     def _apply(self, quantity, y, x):
         self.check()
@@ -73,7 +83,7 @@ class CompiledLoss(Loss):
         y, x = (writable(a) for a in (y, x))
         out = np.empty(x.shape)
         kernel = getattr(losses, quantity + "s")
-        kernel(self.code, float(self.parameter), y.reshape(-1), x.reshape(-1), out.reshape(-1))
+        kernel(self.code, self.parameter, y.reshape(-1), x.reshape(-1), out.reshape(-1))
         return out[()]
 
     # ---- what solvers ask for ------------------------------------------------------------------
@@ -82,7 +92,7 @@ class CompiledLoss(Loss):
         pass  # known to be what it says
 
     def _formula(self):
-        return losses.Formula(self.code, float(self.parameter))
+        return losses.Formula(self.code, self.parameter)
 
     def _total(self, y, z, shift, weight):
         return sums.sum_losses(self._formula(), y, z, float(shift), weight)
@@ -220,9 +230,6 @@ class Hinge(CompiledLoss):
     smoothness = np.inf
     _code_name = "HINGE"
 
-    def _curvature(self, s):
-        return np.zeros(np.shape(s))
-
 
 class SmoothHinge(CompiledLoss):
     """Hinge loss with a rounded corner.
@@ -237,14 +244,10 @@ class SmoothHinge(CompiledLoss):
 
     task = "classification"
     _code_name = "SMOOTH_HINGE"
+    _parameter_name = "gamma"
 
     def __init__(self, gamma=1.0):
         self.gamma = gamma
-
-    @property
-    def parameter(self):
-        """The gamma."""
-        return float(self.gamma)
 
     @property
     def smoothness(self):
@@ -315,14 +318,10 @@ class Huber(CompiledLoss):
     task = "regression"
     smoothness = 1.0
     _code_name = "HUBER"
+    _parameter_name = "delta"
 
     def __init__(self, delta=1.35):
         self.delta = delta
-
-    @property
-    def parameter(self):
-        """The delta."""
-        return float(self.delta)
 
     def check(self):
         """Raise unless delta is positive."""
@@ -335,13 +334,10 @@ class Huber(CompiledLoss):
 class WithMargin(CompiledLoss):
     """Base of losses that forgive residuals up to a margin."""
 
+    _parameter_name = "epsilon"
+
     def __init__(self, epsilon=0.1):
         self.epsilon = epsilon
-
-    @property
-    def parameter(self):
-        """The epsilon."""
-        return float(self.epsilon)
 
     def check(self):
         """Raise unless epsilon is zero or positive."""
@@ -371,23 +367,67 @@ class EpsilonInsensitive(WithMargin):
     Parameters
     ----------
     epsilon : float, default=0.1
-        Residuals up to here cost nothing; not negative.
+        Residuals up to here cost nothing; not negative. Zero is the absolute error, which the
+        median minimizes.
     """
 
     task = "regression"
     smoothness = np.inf
     _code_name = "EPSILON_INSENSITIVE"
 
-    def _curvature(self, s):
-        return np.zeros(np.shape(s))
+
+NAMED = {
+    "log_loss": LogLoss,
+    "multinomial": MultinomialLogLoss,
+    "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
+    "smooth_hinge": SmoothHinge,
+    "modified_huber": ModifiedHuber,
+    "squared_error": SquaredError,
+    "huber": Huber,
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "absolute_error": partial(EpsilonInsensitive, 0.0),
+}
 
 
-class AbsoluteError(CompiledLoss):
-    """Absolute error ``|r|``, which the median minimises; it is not smooth."""
-
-    task = "regression"
-    smoothness = np.inf
-    _code_name = "EPSILON_INSENSITIVE"
-
-    def _curvature(self, s):
-        return np.zeros(np.shape(s))
+def resolve_loss(loss, task, *, smooth=False, names=tuple(NAMED)):
+    """Loss object of one of ``names``, or the one that was given, checked for a task or None."""
+    if task is not None:
+        check_choice(task, "task", {"classification", "regression"})
+    names = [check_choice(name, "names", NAMED) for name in check_list(names, "names", "losses")]
+    smooth = check_flag(smooth, "smooth")
+    fitting = []
+    for name in names:
+        known = NAMED[name]()
+        if task in (None, known.task) and not (smooth and known.smoothness == np.inf):
+            fitting.append(name)
+    if not fitting:
+        raise ValueError(f"names must hold a loss for the task, got {names}")
+    resolved = NAMED[loss]() if isinstance(loss, str) and loss in names else loss
+    # Methods that replace those of a compiled loss would never be called.
+    changed = isinstance(loss, CompiledLoss) and type(loss).__module__ != __name__
+    if changed or not isinstance(resolved, Loss):
+        raise ValueError(
+            f"loss must be one of {', '.join(map(repr, fitting))} or an object of "
+            f"sklearn_fw.losses such as {NAMED[fitting[-1]]()!r}, or your own, derived "
+            f"directly from sklearn_fw.losses.Loss; got {loss!r}"
+        )
+    resolved.check()
+    check_declared(resolved)
+    if task not in (None, resolved.task):
+        raise ValueError(
+            f"loss={loss!r} is for {resolved.task}; "
+            f"for {task} choose one of {', '.join(map(repr, fitting))}"
+        )
+    if smooth and resolved.smoothness == np.inf:
+        name = type(resolved).__name__
+        is_ours = isinstance(resolved, CompiledLoss)
+        fault = (
+            f"loss={loss!r} is not smooth" if is_ours else f"smoothness of {name} must be finite"
+        )
+        raise ValueError(
+            f"{fault}; choose one of {', '.join(map(repr, fitting))}, or an averaged subgradient "
+            f"method"
+        )
+    return resolved

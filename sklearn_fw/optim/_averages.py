@@ -205,7 +205,6 @@ class RunningAverage:
 
 
 def _check_scheme(scheme):
-    """Name and exponent of a scheme."""
     if isinstance(scheme, str) and scheme in SCHEMES:
         powers = {"weighted": 1.0, "weighted2": 2.0}
         return ("power", powers[scheme]) if scheme in powers else (scheme, None)

@@ -1,10 +1,19 @@
-"""How a run as a function ends: what a callback says after each iteration, and what is reported."""
+"""The loop of runs as functions: budgets, what a callback says, and what is reported."""
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._core.budget import time_budget
+from .._core.loop import drive
 from .._core.result import Status
+from .._core.validation import check_integer
 from .._core.warnings import warn
+
+
+def run_to_end(run, *, tol, max_iter, time_limit, verbose, end=None):
+    with time_budget(time_limit):
+        max_iter = check_integer(max_iter, "max_iter", 1)
+        return drive(run, tol=tol, max_iter=max_iter, verbose=verbose, end=end)
 
 
 def end_of(callback, state):

@@ -7,13 +7,13 @@ import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from scipy.sparse.linalg import LinearOperator
 
-from .._core.budget import time_budget
-from .._core.loop import IterativeMethod, drive
-from .._core.validation import check_choice, check_integer, check_not_negative, check_table
-from ._ends import fields_of
+from .._core.loop import IterativeMethod
+from .._core.validation import check_choice, check_not_negative, check_table
+from ._ends import fields_of, run_to_end
 from ._frank_wolfe._iterate import check_answer, start_of
 from ._saddle_point import split_start
-from .domains import DenseAtom, Simplex
+from .domains import Simplex
+from .domains._atoms import DenseAtom
 from .domains._base import ask, check_domain
 
 
@@ -72,11 +72,6 @@ def solve_matrix_game(
         ``y_last``, the averages of all plays, with ``lower_last`` and ``upper_last``; ``nit``,
         ``success``, ``status``, ``message`` and ``history`` (dict of arrays with the bounds of
         each round).
-
-    Warns
-    -----
-    ConvergenceWarning
-        When a budget ends before the bounds are within ``tol``.
 
     See Also
     --------
@@ -137,11 +132,7 @@ def solve_matrix_game(
             )
     tol = check_not_negative(tol, "tol")
     run = GameRun(products, domains, points, growing=step_size == "universal")
-    with time_budget(time_limit):
-        outcome = drive(
-            run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
-            verbose=check_integer(verbose, "verbose", 0),
-        )  # fmt: skip
+    outcome = run_to_end(run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose)
     (x, pays_y), (y, pays_x) = run.solution()
     lower, upper = run.bounds(pays_x, pays_y)[1]
     return OptimizeResult(
@@ -173,7 +164,6 @@ class GameRun(IterativeMethod):
         return self.certify()
 
     def play(self):
-        """Add a round; the first one replaces the start."""
         reply_x, reply_y = self.replies
         weight = self.n_played + 1.0 if self.growing else 1.0
         if self.n_played == 0:
@@ -200,7 +190,6 @@ class GameRun(IterativeMethod):
         return (reply_x, reply_y), (lowest(reply_x, pays_x), -lowest(reply_y, -pays_y))
 
     def certify(self):
-        """Best replies to the averages; the row of the history."""
         self.replies, (lower, upper) = self.bounds(self.pays_x, self.pays_y)
         if not lower <= upper:  # by rounding, or since an oracle is wrong
             reply_x, reply_y = self.replies

@@ -6,19 +6,16 @@ from numbers import Real
 
 from scipy.optimize import OptimizeResult
 
-from .._core.budget import time_budget
-from .._core.loop import drive
 from .._core.validation import (
     check_choice,
     check_flag,
-    check_integer,
     check_not_negative,
     check_random_state,
     is_named,
 )
 from .._core.warnings import warn
 from .._kernels.common.step_rules import FW, open_loop_step
-from ._ends import end_of, fields_of
+from ._ends import end_of, fields_of, run_to_end
 from ._frank_wolfe._core import KINDS, FrankWolfe, checked_derivatives
 from ._frank_wolfe._iterate import Iterate
 from ._frank_wolfe._steps import named_rule
@@ -91,8 +88,7 @@ def solve_saddle_point(
     time_limit : float or None, default=None
         Seconds after which no new iteration begins.
     callback : callable or None, default=None
-        Called after each iteration with an OptimizeResult that has ``x``, ``y``, ``fun``,
-        ``dual_gap`` and ``nit``; returning True ends the loop.
+        Called after each iteration with what is known so far; returning True ends the loop.
     random_state : int, RandomState or None, default=None
         Order of the factors with "block"; else not used.
     verbose : int, default=0
@@ -112,8 +108,6 @@ def solve_saddle_point(
 
     Warns
     -----
-    ConvergenceWarning
-        When a budget ends before the gap is at most ``tol``.
     RuntimeWarning
         When "away" or "pairwise" is used on a domain that is no polytope: combinations grow with
         every step, and no rate is known.
@@ -195,11 +189,10 @@ def solve_saddle_point(
     else:
         run = SaddleRun(function, sides, variant, rule)
 
-    with time_budget(time_limit):
-        outcome = drive(
-            run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
-            verbose=check_integer(verbose, "verbose", 0), end=end_of(callback, run.state),
-        )  # fmt: skip
+    outcome = run_to_end(
+        run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
+        end=end_of(callback, run.state),
+    )  # fmt: skip
     best, (side_x, side_y) = run.best, sides
     return OptimizeResult(
         x=best.x, y=best.y, fun=best.fun, dual_gap=best.dual_gap,
@@ -211,7 +204,6 @@ def solve_saddle_point(
 
 
 def keeps_atoms(variant):
-    """Whether steps of a variant need to know the atoms of a point."""
     return KINDS.get(variant, 0) != KINDS["fw"]
 
 
@@ -250,16 +242,13 @@ class SaddleRun(FrankWolfe):
 
     @property
     def x(self):
-        """The minimising player's point."""
         return self.iterates[0].point
 
     @property
     def y(self):
-        """The maximising player's point."""
         return self.iterates[1].point
 
     def gradients(self):
-        """The value, and what each side descends, checked."""
         wanted = [("gradient_x", self.x), ("gradient_y", self.y)]
         answer = self.function(self.x, self.y)
         value, (gradient_x, gradient_y) = checked_derivatives(answer, wanted, self.n_iter)
@@ -282,12 +271,10 @@ class SaddleRun(FrankWolfe):
         return row
 
     def state(self):
-        """What a callback sees."""
         x, y = self.x.copy(), self.y.copy()
         return OptimizeResult(x=x, y=y, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
 
     def solution(self):
-        """The point of smallest gap."""
         return self.best
 
 
@@ -299,7 +286,6 @@ class BlockRun(SaddleRun):
         self.rng, self.product = rng, sides[1].domain
 
     def advance(self):
-        """A pass of as many steps as there are factors."""
         n, (side_x, side_y) = len(self.product.domains), self.iterates
         for i in self.rng.randint(n, size=n):
             _, (descent_x, descent_y) = self.gradients()

@@ -4,8 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 
-from .._core.budget import time_budget
-from .._core.loop import IterativeMethod, drive
+from .._core.loop import IterativeMethod
 from .._core.result import Status
 from .._core.validation import (
     LARGEST,
@@ -19,7 +18,7 @@ from .._core.validation import (
 )
 from .._kernels import lazy
 from ._averages import RunningAverage
-from ._ends import end_of
+from ._ends import end_of, run_to_end
 
 
 def projected_subgradient(
@@ -72,8 +71,7 @@ def projected_subgradient(
         ``objective(w)`` returns f(w), for the history: it is asked at the average after 1, 2, 4, 8,
         ... steps and at the end.
     callback : callable or None, default=None
-        Called after each step with an OptimizeResult that has ``x`` (the average), ``x_last`` and
-        ``nit``; returning True ends the loop.
+        Called after each step with ``x``, ``x_last`` and ``nit``; returning True ends the loop.
     time_limit : float or None, default=None
         Seconds after which no new step begins.
     random_state : int, RandomState or None, default=None
@@ -123,10 +121,10 @@ def projected_subgradient(
     average = RunningAverage(averaging, horizon=max_iter)
     method = _Steps(oracle, start, mu, step_size, average, projection, objective)
     method.rng = check_random_state(random_state)
-    with time_budget(time_limit):
-        outcome = drive(
-            method, tol=0.0, max_iter=max_iter, end=end_of(callback, method.state), verbose=verbose
-        )
+    outcome = run_to_end(
+        method, tol=0.0, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
+        end=end_of(callback, method.state),
+    )  # fmt: skip
     is_done = outcome.status is Status.MAX_ITER
     outcome = outcome._replace(status=Status.FINISHED if is_done else outcome.status)
     fields = outcome.fields() | {"success": is_done}
@@ -144,7 +142,6 @@ class _Steps(IterativeMethod):
         average.update(self.w)
 
     def step(self):
-        """One subgradient; a row after powers of two."""
         self.t += 1
         size = step_sizes(self.step_size, self.mu, self.t, 1)[0]
         g = self._answer(self.oracle(self.w.copy(), self.rng), "oracle")
@@ -154,17 +151,14 @@ class _Steps(IterativeMethod):
         return self.certify() if is_power and self.objective is not None else None
 
     def certify(self):
-        """The objective, if there is one; there is no gap."""
         if self.objective is not None:
             self.fun = check_number(self.objective(self.average.value), "objective(w)")
         return {"objective": self.fun, "dual_gap": None}
 
     def solution(self):
-        """The average."""
         return self.average.value
 
     def state(self):
-        """What a callback sees."""
         return OptimizeResult(x=self.average.value, x_last=self.w.copy(), nit=self.t)
 
     def _project(self, w):
@@ -186,7 +180,6 @@ NAMED = {"theory": (2.0, 1.0), "pegasos": (1.0, 0.0)}
 
 
 def check_step_size(step_size, mu):
-    """Refuse what is no rule for this modulus of strong convexity."""
     if callable(step_size):
         return
     shift = _shift(step_size)
@@ -259,24 +252,8 @@ SAMPLINGS = {"uniform", "shuffle", "cyclic"}
 class RidgeProblem:
     """``alpha / 2 |w|^2 + sum_i s_i loss(y_i, <w, (x_i, bias)>) / n``, the s_i of mean one.
 
-    Parameters
-    ----------
-    X : CSR matrix or C-contiguous ndarray of shape (n_samples, n_features)
-        Rows, float32 or float64; CSR without duplicates.
-    y : ndarray of shape (n_samples,)
-        Truth as the loss takes it.
-    loss : Loss
-        Loss of a score.
-    alpha : float
-        Weight of the ridge, positive.
-    weight : ndarray of shape (n_samples,) or None
-        The s_i; None means ones.
-    bias : float
-        Value of the constant feature, zero for none.
-    project : callable or None
-        Projection of the coefficients, without that of the constant feature.
-    radius : float
-        Of a ball for all of w; infinite for none.
+    ``bias`` is the value of a constant feature, zero for none; w lies in a ball of ``radius``, and
+    ``project`` is a projection of its entries but for that feature.
     """
 
     def __init__(self, X, y, loss, alpha, *, weight, bias, project=None, radius=np.inf):
@@ -284,7 +261,6 @@ class RidgeProblem:
         self.weight, self.bias, self.project, self.radius = weight, bias, project, radius
 
     def mean_square(self):
-        """Mean of ``s_i |(x_i, bias)|^2``."""
         X = self.X
         squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
         squares = np.asarray(squares, np.float64).ravel() + self.bias**2
@@ -297,7 +273,6 @@ class RidgeProblem:
         return float(0.5 * self.alpha * (w @ w) + total / self.y.size)
 
     def rows(self):
-        """The rows and truths as kernels take them."""
         X = self.X
         if sp.issparse(X):
             rows = rows_kernels.Rows(X.data, X.indices, X.indptr, 0, None)
@@ -318,12 +293,10 @@ class SubgradientState:
 
     @property
     def last(self):
-        """The iterate."""
         return self.factors[0] * self.v
 
     @property
     def mean(self):
-        """The average."""
         _, b, c, _ = self.factors
         return c * self.v if b == 0.0 else b * self.u + c * self.v
 
@@ -337,7 +310,6 @@ class RowSteps(IterativeMethod):
         self.rows, self.target = problem.rows()
 
     def step(self):
-        """One pass: as many steps as there are rows."""
         state, n = self.state, self.problem.y.size
         order = self._order(n)
         shares = step_sizes(self.step_size, self.problem.alpha, state.t + 1, n)
@@ -350,12 +322,10 @@ class RowSteps(IterativeMethod):
         return self.certify() if self.record else None
 
     def certify(self):
-        """The objective at both points."""
         row = {"objective": self.problem.value(self.state.mean), "dual_gap": None}
         return row | {"last_objective": self.problem.value(self.state.last)} if self.record else row
 
     def solution(self):
-        """The average."""
         return self.state.mean
 
     def _order(self, n):

@@ -1,18 +1,8 @@
 """Penalties and constraints that split over the features or over groups of features."""
 
-from ._objects import (
-    L1,
-    L2,
-    Box,
-    ElasticNet,
-    GroupLasso,
-    GroupSeparable,
-    L2Ball,
-    NonNegative,
-    Penalty,
-    Simplex,
-    resolve_penalty,
-)
+from ._groups import GroupLasso, GroupSeparable, L2Ball, Simplex
+from ._single import L1, L2, Box, ElasticNet, Penalty
+from ._single import resolve_penalty as resolve_penalty  # of models, not of users
 
 __all__ = [
     "L1",
@@ -22,8 +12,6 @@ __all__ = [
     "GroupLasso",
     "GroupSeparable",
     "L2Ball",
-    "NonNegative",
     "Penalty",
     "Simplex",
-    "resolve_penalty",
 ]

@@ -48,7 +48,7 @@ def project_matching(p, *, perfect=False, tol=1e-9, max_iter=500, duals=None, re
     max_iter : int, default=500
         Newton steps allowed.
     duals : pair of arrays (u, v), default=None
-        Duals of a similar matrix as a first guess; those returned by ``return_duals``.
+        A first guess, as returned by ``return_duals`` for a similar matrix.
     return_duals : bool, default=False
         Also return the duals.
 
@@ -59,11 +59,6 @@ def project_matching(p, *, perfect=False, tol=1e-9, max_iter=500, duals=None, re
     duals : tuple of ndarrays of shapes (n_rows,) and (n_columns,)
         Duals (u, v) of rows and columns, not negative unless ``perfect``; with
         ``return_duals=True``.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When ``max_iter`` steps did not reach ``tol``; the message gives the bound reached.
 
     See Also
     --------
@@ -113,29 +108,13 @@ def sinkhorn_matching(
     ----------
     log_p : array-like of shape (n_rows, n_columns)
         Logarithm of the matrix; finite numbers, of any size.
-    perfect : bool, default=False
-        Whether all sums are one, which takes as many rows as columns.
-    tol : float, default=1e-9
-        Bound on the distance ``sum(abs(z - exact z))``, up to rounding in log_p.
-    max_iter : int, default=500
-        Newton steps allowed.
-    duals : pair of arrays (u, v), default=None
-        Duals of a similar matrix as a first guess; those returned by ``return_duals``.
-    return_duals : bool, default=False
-        Also return the duals.
+    perfect, tol, max_iter, duals, return_duals : object
+        As for `project_matching`.
 
     Returns
     -------
-    z : ndarray of shape (n_rows, n_columns)
-        The projection; sums exceed one by ``tol / (n_rows + n_columns)`` at most.
-    duals : tuple of ndarrays of shapes (n_rows,) and (n_columns,)
-        Duals (u, v) of rows and columns, not negative unless ``perfect``; with
-        ``return_duals=True``.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When ``max_iter`` steps did not reach ``tol``; the message gives the bound reached.
+    z, duals : object
+        As of `project_matching`.
 
     See Also
     --------

@@ -1,30 +1,15 @@
 """The greedy aligner against a referee that rescans all pairs, and what must hold of every run."""
 
-import pickle
-
 import numpy as np
 import pytest
-from sklearn.base import clone
 
-from _interruptions import assert_all_or_nothing
 from sklearn_fw.alignment import KnowledgeBase, KnowledgeBaseAligner
 from sklearn_fw.datasets import make_kb_pair
-from sklearn_fw.metrics import alignment_prf
 
 WORDS = [
-    "ash",
-    "birch",
-    "cedar",
-    "date",
-    "elm",
-    "fir",
-    "gum",
-    "hazel",
-    "ivy",
-    "juniper",
-    "kapok",
+    "ash", "birch", "cedar", "date", "elm", "fir", "gum", "hazel", "ivy", "juniper", "kapok",
     "larch",
-]
+]  # fmt: skip
 
 
 def random_pair(seed, n=7):
@@ -34,9 +19,8 @@ def random_pair(seed, n=7):
     for side in "ab":
         names = [f"{side}{i}" for i in range(n)]
         labels = {e: " ".join(rng.choice(WORDS, size=rng.integers(1, 4))) for e in names}
-        links = [
-            (names[i], f"r{rng.integers(3)}", names[k]) for i, k in rng.integers(n, size=(3 * n, 2))
-        ]
+        ends = rng.integers(n, size=(3 * n, 2))
+        links = [(names[i], f"r{rng.integers(3)}", names[k]) for i, k in ends]
         values = [
             (e, p, " ".join(rng.choice(WORDS, size=2))) for e in names for p in ("job", "town")
         ]
@@ -209,17 +193,6 @@ def test_matches_are_one_to_one_and_a_threshold_gives_a_prefix(films):
     assert low.n_matches_ > high.n_matches_ == high.n_seed_
 
 
-def test_sides_can_be_swapped(films):
-    kb1, kb2, truth = films
-    there = KnowledgeBaseAligner().fit(kb1, kb2)
-    back = KnowledgeBaseAligner().fit(kb2, kb1)
-    same = sum(back.inverse_mapping_.get(a) == b for a, b in there.mapping_.items())
-    assert same >= 0.99 * there.n_matches_  # up to ties
-    assert there.score(truth) == pytest.approx(
-        back.score({b: a for a, b in truth.items()}), abs=0.01
-    )
-
-
 def test_a_graph_alone_is_recovered_from_one_pair():
     path = [(i, "next", i + 1) for i in range(30)]
     one, two = KnowledgeBase(path), KnowledgeBase([(f"n{i}", r, f"n{k}") for i, r, k in path])
@@ -298,13 +271,6 @@ def test_blocks_that_blow_up_are_counted():
     assert model.mapping_ == {"hub": "hub"}
 
 
-def test_pickle_and_clone(films):
-    kb1, kb2, _ = films
-    model = KnowledgeBaseAligner(beta=0.3).fit(kb1, kb2)
-    assert pickle.loads(pickle.dumps(model)).mapping_ == model.mapping_
-    assert clone(model).fit(kb1, kb2).mapping_ == model.mapping_
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -314,22 +280,16 @@ def test_pickle_and_clone(films):
         ({"seed": {"nobody": "p"}}, "seed names 'nobody'"),
         ({"seed": [("m", "m"), ("p", "m")]}, "one to one"),
         ({"max_block": 0}, "max_block"),
+        ({"tokenizer": "bigrams"}, "tokenizer must be one of 'auto', 'trigrams', 'words'"),
+        ({"suggestion_threshold": "low"}, "suggestion_threshold must be 'auto' or a number"),
+        ({"relation_map": iter([("a", "b")])}, "relation_map must be a dict or a list of pairs"),
+        ({"seed": np.array(1)}, "seed must be a dict or a list of pairs"),
     ],
 )
 def test_bad_settings(changed, message):
     kb = KnowledgeBase([("m", "actor", "p")])
     with pytest.raises(ValueError, match=message):
         KnowledgeBaseAligner(**changed).fit(kb, kb)
-
-
-def test_metric():
-    truth = {1: "a", 2: "b", 3: "c"}
-    assert alignment_prf(truth, {1: "a", 2: "x", 9: "z"}) == pytest.approx((1 / 2, 1 / 3, 0.4))
-    assert alignment_prf(truth, {1: "a", 9: "z"}, complete=True) == pytest.approx(
-        (1 / 2, 1 / 3, 0.4)
-    )
-    with pytest.raises(ValueError, match="truth has two partners for 1"):
-        alignment_prf([(1, "a"), (1, "b")], {})
 
 
 def test_a_table_is_judged_by_names_and_values_alone():
@@ -343,20 +303,10 @@ def test_a_table_is_judged_by_names_and_values_alone():
     )
 
 
-@pytest.mark.parametrize(
-    ("facts", "message"),
-    [
-        ({"relations": [("m", "{}", "p")]}, "relations of both sides have no name in common"),
-        ({"properties": [("m", "{}", 1)]}, "properties of both sides have no name in common"),
-    ],
-)
-def test_nothing_in_common_is_said(facts, message):
-    one, two = (
-        KnowledgeBase(**{k: [tuple(x.format(name) if x == "{}" else x for x in fact)
-                             for fact in rows] for k, rows in facts.items()})
-        for name in ("actor", "stars")
-    )  # fmt: skip
-    with pytest.warns(UserWarning, match=message):
+@pytest.mark.parametrize("kind", ["relations", "properties"])
+def test_nothing_in_common_is_said(kind):
+    one, two = (KnowledgeBase(**{kind: [("m", name, "p")]}) for name in ("actor", "stars"))
+    with pytest.warns(UserWarning, match=f"{kind} of both sides have no name in common"):
         KnowledgeBaseAligner(seed={"m": "m"}).fit(one, two)
 
 
@@ -456,24 +406,3 @@ def test_strict_precision_judges_all_matches():
     assert (found.precision, found.recall, found.f1) == (1.0, 1.0, 1.0)
     assert found.strict_precision == pytest.approx(1 / 3, rel=1e-12)
     assert found.strict_f1 == pytest.approx(0.5, rel=1e-12)
-
-
-@pytest.mark.parametrize("options, message", [
-    ({"tokenizer": "bigrams"}, "tokenizer must be one of 'auto', 'trigrams', 'words'"),
-    ({"suggestion_threshold": "low"}, "suggestion_threshold must be 'auto' or a number"),
-    ({"relation_map": iter([("a", "b")])}, "relation_map must be a dict or a list of pairs"),
-    ({"seed": np.array(1)}, "seed must be a dict or a list of pairs"),
-])  # fmt: skip
-def test_refused_settings_name_the_choices(options, message):
-    kb = KnowledgeBase(labels={"a": "Ann Lee"})
-    with pytest.raises(ValueError, match=message):
-        KnowledgeBaseAligner(**options).fit(kb, kb)
-
-
-def test_an_interrupted_fit_changes_nothing():
-    kb1, kb2 = random_pair(5)
-    for name in ("fit", "partial_fit", "fit_predict"):
-        assert_all_or_nothing(
-            lambda model, name=name: getattr(model, name)(kb1, kb2),
-            KnowledgeBaseAligner(random_state=0),
-        )

@@ -9,8 +9,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from _registry import CASES
-from sklearn_fw.cluster import ScriptDiscovery
-from sklearn_fw.datasets import make_ordered_videos
 
 CASES = [case for case in CASES if not case.supervised and not case.two_d]
 
@@ -41,14 +39,3 @@ def test_searches_split_by_sequence(case):
     X, _ = case.data()
     search = GridSearchCV(case.make(), {"max_iter": [3, 5]}, cv=2).fit(X)
     assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
-
-
-def test_both_stages_have_the_documented_attributes():
-    from numpydoc.docscrape import ClassDoc
-
-    data = make_ordered_videos(6, 2, n_rows=30, n_features=4, random_state=0)
-    model = ScriptDiscovery(2, random_state=0).fit(
-        data.X, tokens=data.tokens, token_rows=data.token_rows
-    )
-    told = {entry.name for entry in ClassDoc(ScriptDiscovery)["Attributes"]}
-    assert told == {name for name in vars(model) if name.endswith("_")}

@@ -123,12 +123,6 @@ def test_clocks_do_not_matter(rng):
         assert np.array_equal(other.labels_, model.labels_)
 
 
-def test_strong_coupling_leaves_no_contradiction(rng):
-    data = make_state_action_clips(6, random_state=0)
-    model = JointStateActionClustering(coupling=1e4, max_iter=100, random_state=0).fit(data.clips)
-    assert model.objective_parts_[2] == 0.0
-
-
 def test_joint_is_better_than_apart_on_the_generator():
     for seed in range(3):
         data, scores = make_state_action_clips(random_state=seed), []

@@ -89,13 +89,6 @@ def test_validation_words_have_images_of_their_own():
     assert list(words)[: len(names)] == list(names)
 
 
-def test_equal_lengths_stay_an_object_array():
-    words = make_digit_words(3, 2, noise=0, min_length=2, max_length=2, bias=False)
-    assert [x.shape for x in words.X_train] == [(2, 64)] * 3
-    assert words.X_train.shape == (3,)
-    assert [len(part) for part in make_digit_words(3, 2, return_X_y=True)] == [3, 3, 2, 2]
-
-
 def test_random_state():
     first = {
         make_digit_words(3, 3, random_state=seed).X_train[0].tobytes() for seed in (0, 1, 2, 3)

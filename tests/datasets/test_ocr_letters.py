@@ -102,37 +102,6 @@ def test_absent_files_are_named(tmp_path, pixels, monkeypatch):
         load_ocr_letters(tmp_path, split="fold0")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda lines: [], "is empty"),
-        (lambda lines: [*lines[:2], "hello\n"], "line 3: is not a letter: needs id"),
-        (lambda lines: [lines[0].replace("\n", "0\n")], "line 1: is not a letter"),
-        (lambda lines: [lines[0].replace("\to\t", "\tox\t", 1)], "line 1: is not a letter"),
-        (lambda lines: [lines[0].replace("\to\t", "\tO\t", 1)], "letters other than a to z"),
-        (lambda lines: [lines[8][:-3] + "7\t\n"], "pixels other than 0 and 1"),
-        (lambda lines: [lines[0], *lines[2:]], "line 1: does not name the next line"),
-        (lambda lines: lines[:3], "line 3: does not name the next line"),
-    ],
-)
-def test_broken_original_files_are_refused(tmp_path, pixels, change, message):
-    lines = original(pixels).splitlines(keepends=True)
-    (tmp_path / "letter.data").write_text("".join(change(lines)))
-    with pytest.raises(ValueError, match=message):
-        load_ocr_letters(tmp_path)
-
-
-def test_broken_compact_files_are_refused(tmp_path):
-    np.savez(tmp_path / "letters.npz", pixels=np.zeros((2, 8)), labels=[0, 1])
-    with pytest.raises(ValueError, match=r"no array named \['test', 'word'\]"):
-        load_ocr_letters(tmp_path)
-    np.savez(
-        tmp_path / "letters.npz", pixels=np.zeros((2, 8)), labels=[0, 1], word=[1, 1], test=[0, 0]
-    )
-    with pytest.raises(ValueError, match=r"has shape \(2, 8\), needs \(2, 16\)"):
-        load_ocr_letters(tmp_path)
-
-
 def test_real_letters(data_home):
     try:
         words = load_ocr_letters(data_home)

@@ -138,26 +138,6 @@ class TestInstances:
             assert found.node_marginals[i].shape == (3, 2)
         assert "3, each with two states" in found.DESCR
 
-    @pytest.mark.parametrize(
-        "content, message",
-        [
-            ("[]", "must map names of files"),
-            ("{", "must map names of files"),
-            ("{}", "names no file"),
-            ({"3": {"log_partition": 1.0}}, "must map names of files.*KeyError"),
-            ({"last": {"log_partition": 1.0, "node_marginals": []}}, "must map names of files"),
-            (
-                {"3": {"log_partition": 1.0, "node_marginals": [0.5, 0.5]}},
-                r"exact\.json: node_marginals of '3' must have two numbers for .*, got \(2,\)",
-            ),
-        ],
-    )
-    def test_wrong_files_are_refused(self, content, message, small_home):
-        home, _ = small_home
-        write_exact(home, content)
-        with pytest.raises(ValueError, match=message):
-            load_mrf_instances(home)
-
     def test_absent_files(self, small_home):
         home, _ = small_home
         with pytest.raises(FileNotFoundError, match=r"looked for mrf/grids_5x5/exact.json"):

@@ -56,30 +56,6 @@ def test_absent_files_are_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("pairs", "message"),
-    [
-        ([], "train.jsonl: the file is empty"),
-        ([PAIRS[0], "hello"], "line 2: is no JSON object with alignment, src_words, tgt_word"),
-        (["[1, 2]"], "line 1: is no JSON object with alignment"),
-        ([{"src_words": [], "tgt_words": []}], "line 1: is no JSON object with alignment"),
-        (
-            [PAIRS[0] | {"alignment": [[2, 0]]}],
-            r"line 1: links the words \(2, 0\), but there are 2 and 2 words, counted from 0",
-        ),
-        ([PAIRS[0] | {"possible": [[0, -1]]}], r"line 1: links the words \(0, -1\), but"),
-        ([PAIRS[0] | {"alignment": [0, 1]}], "line 1: has links that are no pairs of whole"),
-        ([PAIRS[0] | {"alignment": [[0.5, 1]]}], "line 1: has links that are no pairs of wh"),
-        ([PAIRS[0] | {"alignment": [["0", "1"]]}], "line 1: has links that are no pairs of"),
-        ([PAIRS[0] | {"src_words": "hear !"}], "line 1: has words that are no list"),
-    ],
-)
-def test_broken_files_are_refused(tmp_path, pairs, message):
-    write(tmp_path, pairs, PAIRS)
-    with pytest.raises(ValueError, match=message):
-        load_word_alignment(tmp_path)
-
-
-@pytest.mark.parametrize(
     ("corpus", "sizes", "n_links"),
     [("hansards", (436, 48), (3937, 439)), ("europarl", (90, 10), (926, 83))],
 )

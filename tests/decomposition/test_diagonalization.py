@@ -65,16 +65,6 @@ def test_exact_rotations(shear, rng):
     np.testing.assert_allclose(other.basis, result.basis, rtol=0, atol=1e-9)
 
 
-def test_one_matrix_gives_its_eigenvectors(rng):
-    matrix = rng.normal(size=(5, 5))
-    symmetric = joint_diagonalize([matrix + matrix.T])
-    np.testing.assert_allclose(
-        np.sort(symmetric.diagonals[0]), np.linalg.eigvalsh(matrix + matrix.T), rtol=0, atol=1e-9
-    )
-    basis, matrices = similar(rng, 5, n=1)
-    is_basis(joint_diagonalize(matrices, shear="normality").basis, basis, 1e-8)
-
-
 def test_turns_are_the_best_ones(rng):
     matrices = rng.normal(size=(4, 4, 7))
 

@@ -8,9 +8,6 @@ import scipy.sparse as sp
 from scipy.special import gammaln
 from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 
 from sklearn_fw.datasets import make_topic_corpus
 from sklearn_fw.decomposition import DiscreteICA, chib_log_likelihood
@@ -115,13 +112,6 @@ def test_priors(kind):
     assert model.rate_ == pytest.approx(model.concentration_ / model.mean_doc_length_)
 
 
-def test_whitening_and_mixing():
-    model = DiscreteICA(4).fit(make_topic_corpus(500, 40, 4, random_state=0).X)
-    np.testing.assert_allclose(model.unmixing_ @ model.mixing_raw_, np.eye(4), rtol=0, atol=1e-8)
-    np.testing.assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-12)
-    assert np.all(np.diff(model.source_variance_) <= 0)
-
-
 def test_invariances(rng):
     X = make_topic_corpus(300, 30, 3, random_state=0).X
     model = DiscreteICA(3).fit(X)
@@ -220,26 +210,6 @@ def test_proportions_are_those_of_scikit_learn():
     np.testing.assert_allclose(model.transform(X), other.transform(X), rtol=0, atol=2e-3)
 
 
-def test_in_a_pipeline():
-    texts = ["cat dog cat dog cat", "dog cat dog", "star moon star sun", "moon sun moon"] * 5
-    texts += ["cat cat cat cat dog dog dog cat cat", "star star star moon moon sun sun"]
-    pipeline = make_pipeline(CountVectorizer(), DiscreteICA(2))
-    proportions = pipeline.fit_transform(texts)
-    assert proportions.shape == (22, 2)
-    assert proportions[0].argmax() != proportions[2].argmax()
-    assert list(pipeline.get_feature_names_out()) == ["discreteica0", "discreteica1"]
-    frame = pytest.importorskip("pandas")
-    named = (
-        DiscreteICA(2)
-        .set_output(transform="pandas")
-        .fit_transform(make_topic_corpus(50, 6, 2, random_state=0).X.toarray())
-    )
-    assert isinstance(named, frame.DataFrame)
-    search = GridSearchCV(DiscreteICA(random_state=0), {"n_components": [1, 2]}, cv=2)
-    search.fit(make_topic_corpus(200, 20, 2, random_state=0).X)
-    assert search.best_params_ == {"n_components": 2}
-
-
 def test_dask(cluster, extra):
     dask = extra("distributed", "dask")
     X = make_topic_corpus(300, 30, 3, random_state=0).X
@@ -250,26 +220,37 @@ def test_dask(cluster, extra):
     )
 
 
-def test_refusals(rng):
+@pytest.mark.parametrize(
+    ("parameters", "change", "message"),
+    [
+        ({"n_components": 7, "moments": "gp"}, None, "n_components=7 must be at most the number"),
+        ({"n_components": 7, "moments": "lda"}, None, "n_components=7 must be at most the number"),
+        ({"smoothing": "much"}, None, "smoothing must be 'auto' or a number; got 'much'"),
+        (
+            {"moments": "generalized", "algorithm": "tpm"}, None,
+            'algorithm="tpm" needs a tensor',
+        ),
+        ({}, lambda X: X + 0.5, "X must hold whole numbers"),
+        ({}, lambda X: X - 1.0, "X must hold counts"),
+        ({}, lambda X: np.where(X > 5, np.nan, X), "X contains"),
+        ({}, lambda X: np.zeros((5, 3)), "X has no words"),
+        ({}, lambda X: X[:2], "n_samples=2 documents"),
+        (
+            {"n_components": 6, "moments": "gp"},
+            lambda X: np.random.RandomState(0).poisson(3.0, size=(50, 6)),
+            r"eigenvalue \d of the second moment is -?\d",
+        ),
+    ],
+)  # fmt: skip
+def test_refusals(parameters, change, message):
     X = make_topic_corpus(50, 6, 2, random_state=0).X.toarray()
-    for moments in ("gp", "lda"):
-        with pytest.raises(ValueError, match="n_components=7 must be at most the number of feat"):
-            DiscreteICA(7, moments=moments).fit(X)
-    with pytest.raises(ValueError, match=r"eigenvalue \d of the second moment is -?\d"):
-        DiscreteICA(6, moments="gp").fit(rng.poisson(3.0, size=(50, 6)))
-    with pytest.raises(ValueError, match="X must hold whole numbers"):
-        DiscreteICA(2).fit(X + 0.5)
-    with pytest.raises(ValueError, match="X must hold counts"):
-        DiscreteICA(2).fit(X - 1.0)
-    for strange in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="X contains"):
-            DiscreteICA(2).fit(np.where(X > 5, strange, X))
-    with pytest.raises(ValueError, match="X has no words"):
-        DiscreteICA(2).fit(np.zeros((5, 3)))
-    with pytest.raises(ValueError, match="n_samples=2 documents"):
-        DiscreteICA(2).fit(X[:2])
-    with pytest.raises(ValueError, match='algorithm="tpm" needs a tensor'):
-        DiscreteICA(2, moments="generalized", algorithm="tpm").fit(X)
+    X = X if change is None else change(X)
+    with pytest.raises(ValueError, match=message):
+        DiscreteICA(**{"n_components": 2} | parameters).fit(X)
+
+
+def test_topics_and_priors_are_checked():
+    X = np.eye(6)
     with pytest.raises(ValueError, match="topics must not be negative, and rows must sum to one"):
         chib_log_likelihood(X, np.ones((2, 6)), [1.0, 1.0])
     with pytest.raises(ValueError, match="prior must hold 2 numbers"):
@@ -344,17 +325,3 @@ def test_prior_and_smoothing_suit_short_documents():
     with pytest.warns(UserWarning, match="no more probable under these topics"):
         model = DiscreteICA(40, random_state=0).fit(X)  # topics of noise
     assert gain(model, X, new) > -1e-3
-
-
-@pytest.mark.filterwarnings("ignore:no basis makes", "ignore:the matrices still turned")
-def test_refinement_is_measured_on_documents_set_aside():
-    X, new = short_documents(1)
-    plain, refined = (DiscreteICA(5, refine=refine, random_state=0) for refine in (None, "vi"))
-    assert gain(refined.fit(X), X, new) > gain(plain.fit(X), X, new)
-    assert refined.topic_word_prior_ > 0.0
-
-
-def test_other_smoothing_is_refused():
-    X = make_topic_corpus(50, 6, 2, random_state=0).X
-    with pytest.raises(ValueError, match="smoothing must be 'auto' or a number, got 'much'"):
-        DiscreteICA(2, smoothing="much").fit(X)

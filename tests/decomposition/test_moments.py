@@ -12,8 +12,8 @@ from sklearn_fw.decomposition._moments import (
     generalized_targets,
     largest_eigenpairs,
 )
-from sklearn_fw.decomposition._recover import diagonalize, estimate_prior, read_topics
 from sklearn_fw.decomposition._rows import Rows
+from sklearn_fw.decomposition._solution import diagonalize, estimate_prior, read_topics
 from sklearn_fw.metrics import topic_l1_error
 
 

@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.linalg import subspace_angles
 from sklearn.base import clone
 from sklearn.cross_decomposition import CCA
 from sklearn.linear_model import LinearRegression
@@ -172,18 +171,6 @@ def test_classical_loadings_are_worse():
     assert error_of("nongaussian", 5000) < theirs / 3
 
 
-def test_gaussian_sources_leave_the_space_and_the_prediction(rng):
-    D1, D2 = rng.normal(size=(8, 3)), rng.normal(size=(7, 3))
-    sources = rng.normal(size=(6000, 3))
-    X = sources @ D1.T + 0.3 * rng.normal(size=(6000, 8))
-    Y = sources @ D2.T + 0.3 * rng.normal(size=(6000, 7))
-    model = MultiViewCCA(3).fit(X[:5000], Y[:5000])
-    assert multiview_l1_error(D1, D2, model.x_loadings_, model.y_loadings_, signed=True) > 0.1
-    assert np.max(subspace_angles(D1, model.x_loadings_)) < 0.05
-    full = LinearRegression().fit(X[:5000], Y[:5000])
-    assert model.score(X[5000:], Y[5000:]) > full.score(X[5000:], Y[5000:]) - 0.01
-
-
 def test_prediction_is_that_of_full_least_squares():
     data = published("discrete", 10_000)
     train, test = slice(0, 8000), slice(8000, None)
@@ -218,17 +205,6 @@ def test_weights_repeat_rows_and_forms_agree(kind, rng):
         np.testing.assert_allclose(model.x_loadings_, expected.x_loadings_, atol=1e-6, err_msg=name)
         np.testing.assert_allclose(model.predict(X), expected.predict(X), atol=1e-5, err_msg=name)
     assert weighted.score(sp.csr_array(X), sp.csr_array(Y)) == pytest.approx(weighted.score(X, Y))
-
-
-@pytest.mark.filterwarnings("ignore:.*negative mass:UserWarning")
-@pytest.mark.parametrize("kind", ["discrete", "nongaussian"])
-def test_views_can_be_swapped(kind):
-    X, Y = small(kind, 500)
-    model, swapped = (MultiViewCCA(2, kind=kind).fit(*v) for v in ((X, Y), (Y, X)))
-    error = multiview_l1_error(
-        model.x_loadings_, model.y_loadings_, swapped.y_loadings_, swapped.x_loadings_, signed=True
-    )
-    assert error < 1e-3
 
 
 def test_large_sparse_views_take_other_ways(rng):
@@ -317,14 +293,6 @@ def test_estimates_of_sources_are_shrunk():
 def test_bad_views_are_refused_with_the_remedy(kind, change, message):
     with pytest.raises(ValueError, match=message):
         MultiViewCCA(2, kind=kind).fit(*change(*small(kind)))
-
-
-def test_views_that_share_nothing_are_refused():
-    X = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]] * 5)
-    with pytest.raises(
-        ValueError, match=r"singular value 1 of the cross-covariance .* 0 are above"
-    ):
-        MultiViewCCA(1).fit(X[:, :1], X[:, 1:])
 
 
 def test_misfits_are_said(rng):

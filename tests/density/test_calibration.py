@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
-from sklearn.datasets import load_digits
 
 from sklearn_fw import KernelStudentTDensity
 
@@ -15,20 +14,6 @@ def test_contamination_is_the_share_of_training_rows_without_themselves(share, o
     X = rng.normal(size=(200, 3))
     density = KernelStudentTDensity(contamination=share, **options)
     assert (density.fit_predict(X) == -1).sum() == round(share * 200)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("share", [0.05, 0.2])
-@pytest.mark.parametrize(
-    "options", [{}, {"max_rank": 60}, {"kernel": "laplacian"}, {"sigma0": 0.01}], ids=str
-)
-def test_contamination_is_the_share_of_new_rows(share, options, rng):
-    flagged = []
-    for _ in range(4):
-        X, new = rng.normal(size=(500, 5)) ** 3, rng.normal(size=(3000, 5)) ** 3
-        density = KernelStudentTDensity(contamination=share, **options).fit(X)
-        flagged.append(np.mean(density.predict(new) == -1))
-    assert abs(np.mean(flagged) - share) < 0.02
 
 
 def wide_rows(kind, n, rng):
@@ -72,28 +57,6 @@ def test_copies_of_training_rows_raise_no_false_alarms(options, rng):
         assert density.leave_one_out_scores().shape == (200 + len(copied),)
 
 
-@pytest.mark.parametrize("max_rank", [None, 100])
-def test_contamination_on_images(max_rank):
-    X, _ = load_digits(return_X_y=True)
-    flagged = []
-    for seed in range(4):
-        X = X[np.random.RandomState(seed).permutation(len(X))]
-        density = KernelStudentTDensity(contamination=0.05, max_rank=max_rank).fit(X[:600])
-        flagged.append(np.mean(density.predict(X[600:]) == -1))
-    assert abs(np.mean(flagged) - 0.05) < 0.02
-
-
-def test_contamination_with_many_copies(rng):
-    def draw(n):
-        return rng.poisson(1.0, size=(n, 3)).astype(float)
-
-    shares = [
-        np.mean(KernelStudentTDensity(contamination=0.1).fit(draw(600)).predict(draw(3000)) == -1)
-        for _ in range(4)
-    ]
-    assert 0.06 < np.mean(shares) < 0.12  # copies share a side: fewer may be flagged, not many more
-
-
 def test_automatic_is_five_per_cent(rng):
     X = rng.normal(size=(300, 3))
     five = KernelStudentTDensity(contamination=0.05).fit(X)
@@ -126,14 +89,6 @@ def test_p_values_are_uniform_on_new_rows(rng):
         assert abs(np.mean(p <= share) - share) < 0.04
     far = KernelStudentTDensity().fit(X).novelty_p_values(new + 50)
     assert_allclose(far, 1 / 501)
-
-
-def test_p_values_agree_with_the_threshold(rng):
-    X, new = rng.normal(size=(200, 3)), 1.5 * rng.normal(size=(500, 3))
-    density = KernelStudentTDensity(contamination=0.1).fit(X)
-    flagged, p = density.predict(new) == -1, density.novelty_p_values(new)
-    assert p[flagged].max() <= 0.1 + 1 / 201
-    assert p[~flagged].min() > 0.1 - 1 / 201
 
 
 def test_rows_of_weight_zero_are_new_rows_in_fit_predict(rng):

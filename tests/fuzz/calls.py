@@ -268,7 +268,7 @@ UNCALLED = {
     r"structured\.\w+\.start": (
         "called by the loop with objects of its own; the solver stands for it in StructuredSVM"
     ),
-    r"losses\.(AbsoluteError|(Squared)?Hinge|\w*LogLoss|ModifiedHuber|SquaredError)": (
+    r"losses\.((Squared)?Hinge|\w*LogLoss|ModifiedHuber|SquaredError)": (
         "a constructor without parameters"
     ),
     r"optim\.domains\.\w+Atom\.\w+": (

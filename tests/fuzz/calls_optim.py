@@ -4,7 +4,7 @@ import networkx
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_fw import optim, projections, smoothing
+from sklearn_fw import optim, projections
 from sklearn_fw.optim import domains, objectives, set_functions
 
 from .calls import entry, function, functions, generator, methods
@@ -115,7 +115,6 @@ def of_domains():
         domains.LpBall: {"size": 3, "p": 1.5},
         domains.Matchings: {"graph": 3},
         domains.NuclearNormBall: {"shape": (1, 3)},
-        domains.PerfectMatchings: {"graph": 2},
         domains.Spectrahedron: {"n_rows": 1},
         domains.OrderedPlacements: {"shape": (1, 3)},
         domains.StateChoices: {
@@ -134,7 +133,7 @@ def of_domains():
         gradient, x = G3, X3
         if cls in (domains.StateChoices, domains.Product):
             gradient, x = G6, np.full(6, 1 / 3)
-        elif cls in (domains.PerfectMatchings, domains.Spectrahedron):
+        elif cls is domains.Spectrahedron:
             gradient, x = G3[:1], np.ones(1)
         kinds = {
             "gradient": gradient, "x": x, "tol": 1e-9, "cost": gradient, "accuracy": 0.1,
@@ -153,10 +152,8 @@ def of_domains():
         aliases={"first": said, "second": said},
     )  # fmt: skip
     return found + functions({}, {
-        domains.DenseAtom: {"array": np.array([1.0, 0.0, 2.0])},
         domains.RankOneAtom: {"left": np.array([1.0, 2.0]), "right": np.array([0.5, 1.0, 0.0])},
         domains.SparseAtom: {"size": 5, "places": np.array([0, 3]), "values": np.array([1.0, 2.0])},
-        domains.UnitAtom: {"size": 3, "place": 1, "height": -1.0},
     })  # fmt: skip
 
 
@@ -183,9 +180,8 @@ def of_objectives():
     given = {"loss": "log_loss", "linear": np.ones(3)}
     squares = objectives.LeastSquares(rows(), two_classes())
     found = function(objectives.Composite, given, data, variants=sparse)
-    for cls in (objectives.Logistic, objectives.LeastSquares):
-        why = {"b half": "a target is any number"}
-        found += function(cls, None, data, variants=sparse, allows=why)
+    why = {"b half": "a target is any number"}
+    found += function(objectives.LeastSquares, None, data, variants=sparse, allows=why)
     found += function(
         objectives.Quadratic, {"Q": np.diag([1.0, 2.0, 3.0]), "b": np.ones(3)},
         variants={"b": [None]}, aliases={"Q": ("A",)},
@@ -328,9 +324,5 @@ def entries():
                    if name != "project_box"},
             },
             allows={"upper no_axis": "one bound for all"}, variants={"duals": [None]},
-        ),
-        *function(
-            smoothing.smoothed_max, {"scores": kinds["v"], "mu": 1.0, "k": 2},
-            variants={"smoother": ["entropy"], "mu": [None], "k": [None]},
         ),
     ]  # fmt: skip

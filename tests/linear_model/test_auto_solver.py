@@ -15,7 +15,7 @@ from _linear_referees import minimize_linear
 from sklearn_fw import AsagaClassifier, AsagaRegressor
 from sklearn_fw.losses import Huber
 from sklearn_fw.optim import Newton, NewtonCG
-from sklearn_fw.penalties import Box, GroupLasso, NonNegative
+from sklearn_fw.penalties import Box, GroupLasso
 
 TABLES = [load_iris, load_wine, load_breast_cancer, load_digits]
 
@@ -219,7 +219,7 @@ def unequal(spread, seed=0, n=300, d=20):
     "make",
     [
         lambda **p: AsagaRegressor("huber", penalty=None, **p),
-        lambda **p: AsagaClassifier(penalty=NonNegative(), **p),
+        lambda **p: AsagaClassifier(penalty=Box(), **p),
         lambda **p: AsagaClassifier(C=np.inf, **p),
         lambda **p: AsagaClassifier(penalty=GroupLasso([[0, 1], [2, 3]]), **p),
     ],
@@ -324,7 +324,7 @@ def test_automatic_alpha_minimises_the_generalised_error():
 
     grid = [error(chosen * factor) for factor in (0.1, 0.5, 1.0, 2.0, 10.0)]
     assert np.argmin(grid) == 2
-    assert AsagaRegressor(penalty=NonNegative()).fit(X, y).alpha_ == 1.0
+    assert AsagaRegressor(penalty=Box()).fit(X, y).alpha_ == 1.0
     assert AsagaRegressor(alpha=0.3).fit(X, y).alpha_ == pytest.approx(0.3)
 
 

@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss
 
 from sklearn_fw import AsagaClassifier
 from sklearn_fw.linear_model import FrankWolfeClassifier, FrankWolfeRegressor
-from sklearn_fw.losses import AbsoluteError, Huber, LogLoss
+from sklearn_fw.losses import EpsilonInsensitive, Huber, LogLoss
 from sklearn_fw.model_selection import regularization_path
 from sklearn_fw.optim import domains
 
@@ -196,7 +196,7 @@ def test_automatic_radius():
         ({"domain": 3}, "domain must be one of"),
         ({"variant": "best"}, "variant must be one of"),
         ({"loss": "absolute_error"}, "loss must be one of 'squared_error'"),
-        ({"loss": AbsoluteError()}, "is not smooth"),
+        ({"loss": EpsilonInsensitive(0.0)}, "is not smooth"),
         ({"tol": -1.0}, "tol == -1.0, must be >= 0"),
         ({"standardize": "no"}, "standardize must be 'auto' or True or False"),
     ],

@@ -18,7 +18,7 @@ from sklearn_fw.linear_model import (
 )
 from sklearn_fw.losses import Huber, SmoothHinge
 from sklearn_fw.optim import Asaga, Saga, Svrg, minimize_frank_wolfe
-from sklearn_fw.penalties import Box, GroupLasso, L2Ball, NonNegative, Simplex
+from sklearn_fw.penalties import Box, GroupLasso, L2Ball, Simplex
 from sklearn_fw.surrogates import QuadraticSurrogateClassifier
 
 N, D = 30, 4
@@ -75,7 +75,7 @@ SHARED = [
     ({"penalty": Box([0, 1], 2)}, ValueError, r"lower has shape \(2,\), expected \(\) or \(4,\)"),
     # solvers that a penalty does not fit
     ({"solver": "sag", "l1_ratio": 0.5}, ValueError, "solver='sag' needs a smooth penalty: use"),
-    ({"solver": "lagged_saga", "penalty": NonNegative()}, ValueError, "bounds .*solver='asaga'"),
+    ({"solver": "lagged_saga", "penalty": Box()}, ValueError, "bounds .*solver='asaga'"),
     ({"solver": "sag", "penalty": Box(-1, 1)}, ValueError, "bounds .*solver='asaga'"),
     ({"solver": "saga", "penalty": GROUP}, ValueError, "solver='saga' makes dense steps.*'asaga'"),
     ({"solver": "lagged_saga", "penalty": GROUP}, ValueError, "later for one output.*'asaga'"),

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor
-from sklearn_fw.penalties import GroupLasso, NonNegative, Simplex
+from sklearn_fw.penalties import Box, GroupLasso, Simplex
 
 N, D = 90, 4
 
@@ -50,7 +50,7 @@ def test_refit_with_other_parameters():
     model = AsagaClassifier(warm_start=True, tol=1e-13, max_iter=3000, random_state=0).fit(X, y)
     changes = [
         {"C": 1.3}, {"l1_ratio": 0.5}, {"penalty": GroupLasso([[0, 1], [2, 3]])},
-        {"penalty": NonNegative(l2=1.0)}, {"penalty": Simplex()}, {"penalty": "elasticnet"},
+        {"penalty": Box(l2=1.0)}, {"penalty": Simplex()}, {"penalty": "elasticnet"},
         {"loss": "modified_huber"}, {"fit_intercept": False}, {"solver": "svrg"},
         {"solver": "lagged_saga"}, {"class_weight": "balanced"}, {"n_jobs": 2, "solver": "asaga"},
     ]  # fmt: skip

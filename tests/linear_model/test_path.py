@@ -14,7 +14,7 @@ from sklearn.linear_model import enet_path, lasso_path
 from sklearn_fw import AsagaClassifier, AsagaRegressor, regularization_path
 from sklearn_fw.linear_model import LinearPath
 from sklearn_fw.model_selection import cross_validate_path
-from sklearn_fw.penalties import Box, GroupLasso, GroupSeparable, L2Ball, NonNegative, Simplex
+from sklearn_fw.penalties import Box, GroupLasso, GroupSeparable, L2Ball, Simplex
 
 TIGHT = {"tol": 1e-13, "max_iter": 5000, "random_state": 0}
 GROUPS = [[0, 1], [2, 3, 4], [5]]
@@ -75,7 +75,7 @@ CASES = {
     "elastic net, several targets": (AsagaRegressor(l1_ratio=0.5), targets),
     "huber": (AsagaRegressor("huber", l1_ratio=0.5, fit_intercept=False), numbers),
     "groups": (AsagaRegressor(penalty=GroupLasso(GROUPS)), numbers),
-    "bounds": (AsagaRegressor(penalty=NonNegative(l1=1.0, l2=0.1)), numbers),
+    "bounds": (AsagaRegressor(penalty=Box(l1=1.0, l2=0.1)), numbers),
     "own penalty": (AsagaRegressor(penalty=Lasso()), numbers),
     "logistic": (AsagaClassifier(), two_classes),
     "sparse logistic": (AsagaClassifier(l1_ratio=0.7), two_classes),

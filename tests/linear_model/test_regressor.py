@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_de
 from sklearn_fw import AsagaClassifier, AsagaRegressor
 from sklearn_fw.losses import Huber, SquaredEpsilonInsensitive
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum
-from sklearn_fw.penalties import GroupLasso, NonNegative
+from sklearn_fw.penalties import Box, GroupLasso
 
 N, D = 200, 6
 
@@ -105,7 +105,7 @@ def test_robust_losses(name):
 def test_nonnegative_least_squares():
     X, y = data()
     y -= 2.0
-    ours = accurate(penalty=NonNegative(), alpha=0.0, tol=1e-13, fit_intercept=False).fit(X, y)
+    ours = accurate(penalty=Box(), alpha=0.0, tol=1e-13, fit_intercept=False).fit(X, y)
     expected, _ = nnls(X, y)
     assert np.any(expected == 0)
     np.testing.assert_allclose(ours.coef_, expected, rtol=0, atol=1e-6)

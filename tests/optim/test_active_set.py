@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_fw._kernels.common.step_rules import AWAY, FW, PAIRWISE
-from sklearn_fw.optim._frank_wolfe import _active_set
-from sklearn_fw.optim._frank_wolfe._active_set import ActiveSet
-from sklearn_fw.optim.domains import DenseAtom, RankOneAtom, SparseAtom, UnitAtom
+from sklearn_fw.optim._frank_wolfe import _iterate
+from sklearn_fw.optim._frank_wolfe._iterate import ActiveSet
+from sklearn_fw.optim.domains import RankOneAtom, SparseAtom
+from sklearn_fw.optim.domains._atoms import DenseAtom, UnitAtom
 
 VERTICES = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, -1.0)]
-SMALL = _active_set.SMALL
+SMALL = _iterate.SMALL
 
 
 def as_given(vertex, kind):
@@ -92,12 +93,6 @@ def test_active_set_equals_a_table(data, kind):
         np.testing.assert_allclose(active.scores(gradient), scores, rtol=0, atol=1e-12)
 
 
-def test_active_set_merges_equal_atoms():
-    active = ActiveSet([[1, 0], [0, 1], UnitAtom(2, 0), [1, 1]], [1, 2, 1, 0])
-    np.testing.assert_array_equal([a.to_array() for a in active.atoms], [[1, 0], [0, 1]])
-    np.testing.assert_array_equal(active.weights, [0.5, 0.5])
-
-
 @pytest.mark.parametrize("size", [SMALL - 1, SMALL + 1])
 def test_small_and_large_atoms_are_scored_alike(size, rng):
     """Atoms of few entries share a table, until one comes that is too large for it."""
@@ -114,13 +109,3 @@ def test_small_and_large_atoms_are_scored_alike(size, rng):
     np.testing.assert_allclose(active.scores(gradient), expected, rtol=1e-12)
     point = np.array([0.125, 0.375, 0.5]) @ np.array([atom.to_array() for atom in atoms])
     np.testing.assert_allclose(active.point(), point, rtol=0, atol=1e-15)
-
-
-def test_other_weights(rng):
-    points = rng.normal(size=(4, 3))
-    active = ActiveSet(points, np.ones(4))
-    kept = active.reweigh([0.0, 0.25, 0.0, 0.75])
-    assert sorted(kept) == [1, 3]
-    np.testing.assert_array_equal([a.to_array() for a in active.atoms], points[kept])
-    assert active.include(DenseAtom(points[1])) == kept.index(1)
-    assert active.include(DenseAtom(points[0])) == 2

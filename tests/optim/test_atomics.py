@@ -4,11 +4,9 @@ import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
-import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numba.core.errors import TypingError
 
 from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.common import atomics
@@ -114,13 +112,6 @@ def test_indices_of_all_kinds():
             add_to(array, tuple(cast(i) for i in index))
             assert array[index] == array.sum() == 1.0
             assert fetch(array, tuple(cast(i) for i in index)) == 1.0
-
-
-@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled here")
-@pytest.mark.parametrize("array", [np.zeros(3, dtype=np.int64), np.zeros((2, 2))])
-def test_arguments_that_do_not_fit_do_not_compile(array):
-    with pytest.raises(TypingError):
-        add_to(array, (0,))
 
 
 # ---- crew ----------------------------------------------------------------------------------------

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_fw.optim import domains
-from sklearn_fw.optim.domains import Atom, DenseAtom, RankOneAtom, SparseAtom, UnitAtom
-from sklearn_fw.optim.domains._atoms import SHORT, ProductAtom, as_atom
+from sklearn_fw.optim.domains import Atom, RankOneAtom, SparseAtom
+from sklearn_fw.optim.domains._atoms import DenseAtom, ProductAtom, UnitAtom, as_atom
 from sklearn_fw.optim.domains._base import ask
 
 ENTRIES = st.sampled_from([0.0, -0.0, 1.0, 1.0, -2.0, 0.5])
@@ -78,17 +77,6 @@ def test_equal_points_have_equal_keys(data):
     assert ProductAtom([one]).key == one.key
 
 
-def test_keys_of_many_entries_are_short(rng):
-    dense = rng.normal(size=1000)
-    atom = DenseAtom(dense)
-    assert sum(len(part) for part in atom.key) <= 2 * SHORT
-    dense[-1] += 1e-12
-    assert DenseAtom(dense).key != atom.key
-    ones = SparseAtom(10_000, np.arange(500))
-    assert ones.key != SparseAtom(10_000, np.arange(1, 501)).key
-    assert RankOneAtom(rng.normal(size=100), np.ones(3)).key != atom.key
-
-
 def test_plain_arrays_become_what_is_short():
     kinds = {UnitAtom: [0, 0, -2, 0], DenseAtom: [1, 0, 0, 1], SparseAtom: [0] * 8}
     kinds |= {SparseAtom: [1, 0, 1, 0, 0, 0, 0, 0]}
@@ -100,16 +88,6 @@ def test_plain_arrays_become_what_is_short():
     atom = as_atom(buffer, 3, "a test")
     buffer[:] = 0.0
     np.testing.assert_array_equal(atom.to_array(), [1, 2, 0])
-
-
-def test_bounds_of_products():
-    inexact, exact, silent = UnitAtom(2, 0), UnitAtom(2, 1), UnitAtom(2, 1)
-    inexact.value, inexact.bound = 1.0, 0.5
-    exact.value = 2.0
-    both = ProductAtom([inexact, exact])
-    assert (both.value, both.bound) == (3.0, 2.5)
-    assert ProductAtom([inexact, silent]).bound == -np.inf
-    assert ProductAtom([silent, silent]).bound is None
 
 
 @pytest.mark.parametrize(
@@ -180,15 +158,3 @@ def test_atoms_of_users_are_checked():
     written = np.array([1.0, -1.0])
     ask(type("Own", (), {"lmo": lambda self, g: g.fill(7.0) or [0.0, 1.0]})(), written, "domain")
     np.testing.assert_array_equal(written, [1, -1])
-
-
-def test_our_domains_answer_with_few_numbers():
-    size = 10**6
-    gradient = np.ones(size)
-    for domain in (domains.Simplex(size), domains.L1Ball(size)):
-        assert type(domain.lmo(gradient)) is UnitAtom
-    pairs = domains.BipartiteMatchings((30, 40)).lmo(np.arange(1200.0))
-    assert len(pairs.places) == 30
-    assert len(domains.PerfectMatchings(20).lmo(np.arange(190.0)).places) == 10
-    product = domains.Product(domains.Simplex(size), domains.BipartiteMatchings((2, 2)))
-    assert len(product.lmo(np.ones(size + 4)).entries()[0]) == 3

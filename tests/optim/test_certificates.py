@@ -16,7 +16,6 @@ from sklearn_fw.penalties import (
     GroupLasso,
     GroupSeparable,
     L2Ball,
-    NonNegative,
     Simplex,
     resolve_penalty,
 )
@@ -60,7 +59,7 @@ WITH_DUAL = [
     Box(-0.2, 0.5),
     Box(0.1, np.inf, l1=0.2),
     Box(-1, [1, 1, 1, 1, np.inf, 1], l2=0.1),
-    NonNegative(l2=0.5),
+    Box(l2=0.5),
     GroupLasso(LABELS),
     GroupLasso(LABELS, l1=0.2, l2=0.3),
     L2Ball(0.5, LABELS),
@@ -69,7 +68,7 @@ WITH_DUAL = [
 ]
 WITHOUT_DUAL = [
     resolve_penalty(None),
-    NonNegative(),
+    Box(),
     # The coefficient that has no bound is the last one: one random direction may miss it.
     *(Box(-1, np.where(np.arange(D) == j, np.inf, 1.0)) for j in range(D)),
     *(Box(np.where(np.arange(D) == j, -np.inf, -1.0), 1) for j in range(D)),
@@ -187,21 +186,6 @@ def test_gradient_mapping_is_the_one_of_the_mean_form(penalty, weighted):
     assert problem.certify(w, 0.0).gradient_mapping == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-@pytest.mark.parametrize("solver", ["asaga", "svrg"])
-def test_weights_may_be_of_any_size(scale, solver):
-    bests = []
-    for s in (1.0, scale):
-        problem = make_problem("log_loss", ElasticNet(), intercept=True, weighted=True, scale=s)
-        run, *_ = solve(
-            problem, resolve_incremental_solver(solver), tol=1e-10, max_iter=1000,
-            rng=np.random.RandomState(0),
-        )  # fmt: skip
-        bests.append(run.best)
-    assert bests[0].objective == pytest.approx(bests[1].objective, rel=1e-9)
-    np.testing.assert_allclose(bests[0].coef, bests[1].coef, rtol=0, atol=1e-4)
-
-
 @pytest.mark.parametrize("loss", LOSSES)
 def test_best_intercept_of_extreme_scores(loss):
     # The bound needs slopes with sum zero, also where the losses are flat or steep.
@@ -211,14 +195,6 @@ def test_best_intercept_of_extreme_scores(loss):
         coef = size * rng.standard_normal(problem.shape)
         at = problem.certify(coef, size * rng.standard_normal(problem.shape[1:]))
         np.testing.assert_allclose(at.memory.sum(axis=0), 0.0, rtol=0, atol=1e-9 * size * N)
-
-
-def test_one_class_has_no_best_intercept_but_an_end():
-    problem = make_problem("log_loss", L2(), intercept=True, weighted=False)
-    problem.y[:] = 1.0
-    at = problem.certify(np.zeros(D), np.float64(0.0))
-    assert at.objective == pytest.approx(0.0, abs=1e-12)
-    assert at.dual_gap == pytest.approx(0.0, abs=1e-12)
 
 
 def test_estimates_of_a_run_are_marked():

@@ -23,7 +23,7 @@ DOMAINS = {
     "paths of nodes": lambda: domains.DagPaths(GRAPH, variables="nodes"),
     "flows": lambda: domains.Flows(GRAPH, {"s": -1.5, "t": 1.5}, 1.0),
     "matchings": lambda: domains.Matchings(nx.cycle_graph(5)),
-    "perfect": lambda: domains.PerfectMatchings(nx.complete_bipartite_graph(3, 3)),
+    "perfect": lambda: domains.Matchings(nx.complete_bipartite_graph(3, 3), perfect=True),
     "assignments": lambda: domains.BipartiteMatchings((3, 3)),
     "trees": lambda: domains.SpanningTrees([(0, 1), (1, 2), (0, 2), (2, 3)], 4),
     "labellings": lambda: domains.MarginalPolytope([2, 2, 2], [(0, 1), (1, 2), (0, 2)]),

@@ -21,19 +21,6 @@ def test_points_of_matrices_that_callbacks_read(rng):
             _ = state.weights
 
 
-@pytest.mark.parametrize("radius", [1.0, 1e7])
-@pytest.mark.parametrize("variant", ["fully_corrective", "min_norm_point"])
-def test_values_of_corrections_are_those_of_their_points(radius, variant, rng):
-    """Images are sums of those of atoms; where these cancel each other the point has its own."""
-    seen = []
-    objective = objectives.LeastSquares(rng.normal(size=(40, 8)), rng.normal(size=40))
-    result = minimize_frank_wolfe(
-        objective, domains.L1Ball(8, radius), variant=variant, callback=seen.append
-    )
-    for state in [*seen, result]:
-        assert state.fun == pytest.approx(objective(state.x)[0], rel=1e-8)
-
-
 def test_functions_of_single_precision(rng):
     """Backtracking goes on by slopes where values are rounded to more than a step brings."""
     A = rng.normal(size=(60, 20)).astype(np.float32)
@@ -113,11 +100,3 @@ def test_corrections_end_where_rounding_leaves_no_more(rng):
         result = minimize_frank_wolfe(objective, domains.L1Ball(12, 100.0), tol=1e-16)
     assert (result.variant, result.status) == ("min_norm_point", "max_iter")
     assert result.nit < 2000
-
-
-def test_nearly_flat_balls_are_corrected(rng):
-    objective = objectives.LeastSquares(rng.normal(size=(50, 20)), rng.normal(size=50))
-    for p, variant in ((1.5, "fw"), (2.0, "fw"), (4.0, "min_norm_point")):
-        result = minimize_frank_wolfe(objective, domains.LpBall(20, p, 0.3), tol=1e-6)
-        assert result.success
-        assert result.variant == variant

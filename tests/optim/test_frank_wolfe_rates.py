@@ -54,21 +54,6 @@ def test_triangle(theta, rng):
     assert 25 < 4 * np.median(rates["away"]) / proven < 55
 
 
-def test_plain_steps_need_one_over_t_where_the_optimum_is_on_an_edge():
-    triangle = domains.ConvexHull([[-1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    objective = to_point([0.2, 0.0])
-    errors, _ = errors_of(
-        objective, triangle, 0.0, variant="fw", start=np.array([0.0, 1.0]), max_iter=4000
-    )
-    slope = np.polyfit(np.log(np.arange(100, 4000)), np.log(errors[100:4000]), 1)[0]
-    assert -1.4 < slope < -0.8
-    for variant in ("away", "pairwise", "fully_corrective", "min_norm_point"):
-        errors, run = errors_of(
-            objective, triangle, 0.0, variant=variant, start=np.array([0.0, 1.0]), max_iter=400
-        )
-        assert run.fun < 1e-15 < 1e-6 < errors[0], variant
-
-
 @pytest.mark.parametrize("variant", ["fw", "away", "pairwise", "fully_corrective"])
 @pytest.mark.parametrize("kind", ["simplex", "l1", "box"])
 def test_gaps_are_not_far_above_errors(kind, variant, rng):

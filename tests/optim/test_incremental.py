@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import nnls
 
 from _linear_referees import LOSSES, SlowSaga, minimize_linear
 from sklearn_fw._kernels._jit import njit
@@ -26,7 +25,6 @@ from sklearn_fw.penalties import (
     ElasticNet,
     GroupLasso,
     GroupSeparable,
-    NonNegative,
     Simplex,
     resolve_penalty,
 )
@@ -210,30 +208,6 @@ def test_mean_step_is_a_gradient_step():
         np.testing.assert_allclose(np.mean(steps, axis=0), -gamma * gradient / N, atol=1e-15)
 
 
-def test_counts_and_shares():
-    # What the visits of all rows make of a full step is one full step, for every block.
-    for penalty in (L1(), GroupLasso(GROUPS)):
-        problem = make_problem("log_loss", penalty, weighted=True)
-        engine = GroupEngine(problem, 1)
-        engine.set_step((0.5, 0.0), None, None)
-        labels, used = blocks_of(problem.penalty), dense_rows(problem)[problem.active] != 0
-        for v in range(D):
-            touching = np.any(used[:, labels == labels[v]], axis=1).sum()
-            assert engine.counts()[v] == touching
-            assert engine.shares()[v] * touching == pytest.approx(0.5 if touching else 0.0)
-
-
-def test_single_groups_are_l1():
-    alone = make_problem("log_loss", GroupLasso(np.arange(D), group_weights="ones"))
-    one = make_problem("log_loss", L1())
-    first, second = GroupEngine(alone, 1), SeparableEngine(one, 1)
-    order = np.random.default_rng(3).integers(0, N, 100).astype(np.int32)
-    for engine in (first, second):
-        engine.set_step((0.2, 0.0), None, None)
-        engine.run(order)
-    np.testing.assert_allclose(first.point()[0], second.point()[0], rtol=0, atol=1e-14)
-
-
 def test_fenchel_of_the_fast_layout_is_that_of_the_penalty():
     rng = np.random.default_rng(4)
     for penalty in (L2(), L1(), ElasticNet(), Box(-1, 1, l1=0.1), Box(0, np.inf, l1=0.1)):
@@ -280,25 +254,6 @@ def test_workers_in_turn_make_the_steps_of_one():
         assert team.point()[1] == pytest.approx(intercept - share[D] * mass, abs=1e-13)
         for engine in (alone, team):
             engine.move_to(expected, intercept)
-
-
-@pytest.mark.parametrize("name", ["weights", "dense", "groups", "outputs", "user"])
-def test_threads_keep_the_memory_and_its_sum_together(name):
-    loss, penalty, options = STEPS[name]
-    problem = make_problem(loss, penalty, **options)
-    kinds = [GroupEngine(problem, 2)]
-    if problem.penalty.separable and problem.n_outputs is None:
-        kinds.append(SeparableEngine(problem, 2))
-    rng, gamma = np.random.default_rng(7), step_of(problem)
-    for engine in kinds:
-        engine.set_step((gamma[0] / 4, gamma[1] / 4), None, None)
-        for _ in range(5):
-            engine.run(rng.choice(problem.active, 2000))
-        memory = engine.memory.reshape(N, *problem.shape[1:])
-        exact = problem.X.T @ memory
-        np.testing.assert_allclose(engine.total(), exact, rtol=0, atol=1e-10)
-        assert np.all(np.isfinite(engine.point()[0]))
-        engine.close()
 
 
 def certified(problem, solver, *, tol=1e-12, max_iter=3000, n_workers=1, seed=0, start=None):
@@ -412,14 +367,6 @@ def test_a_run_goes_on_where_another_ended():
         counts.append(outcome.n_iter)
     assert counts[1] <= counts[0] / 3
     assert run.best.objective == pytest.approx(best.objective, rel=1e-9)
-
-
-def test_nonnegative_least_squares():
-    rng = np.random.default_rng(10)
-    X, y = rng.standard_normal((30, 6)), rng.standard_normal(30)
-    problem = FiniteSum(X, y, resolve_loss("squared_error", None), NonNegative().bind(6))
-    best = certified(problem, "asaga")
-    np.testing.assert_allclose(best.coef, nnls(X, y)[0], rtol=0, atol=1e-7)
 
 
 @njit(cache=False)

@@ -126,12 +126,6 @@ def test_callbacks():
         minimize_frank_wolfe(QUADRATIC, SIMPLEX, callback=lambda state: 3, tol=0.0)
 
 
-def test_domains_that_are_none():
-    for domain in (("l1", 1.0), domains.Simplex, None):
-        with pytest.raises(ValueError, match="domain must be a domain"):
-            minimize_frank_wolfe(QUADRATIC, domain)
-
-
 def test_curved_sets_are_warned_of():
     with pytest.warns(RuntimeWarning, match="domain is no polytope: variant='pairwise'"):
         minimize_frank_wolfe(QUADRATIC, domains.L2Ball(3), variant="pairwise", tol=1e-3)
@@ -143,7 +137,7 @@ def test_curved_sets_are_warned_of():
         (lambda: objectives.Quadratic([[1.0, 2.0], [0.0, 1.0]]), "Q must be symmetric"),
         (lambda: objectives.Quadratic(np.ones((2, 3))), "Q must be a square matrix"),
         (lambda: objectives.Quadratic(np.eye(2), [1.0]), r"b.shape == \(1,\), expected \(2,\)"),
-        (lambda: objectives.Logistic(np.eye(2), [0.0, 1.0]), "y must be -1 or \\+1"),
+        (lambda: objectives.Composite("log_loss", np.eye(2), [0.0, 1.0]), "y must be -1 or \\+1"),
         (lambda: objectives.LeastSquares(np.eye(2), [1.0, np.nan]), "b must be finite"),
         (lambda: objectives.LeastSquares(np.eye(2), [1.0]), r"b has shape \(1,\), but A has 2"),
         (

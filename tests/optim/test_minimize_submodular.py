@@ -92,14 +92,6 @@ def test_bound_and_set_of_every_iteration(variant, rng):
         assert base.sum() == pytest.approx(table[-1] - table[0], abs=1e-9)
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
-def test_units_do_not_matter(scale, rng):
-    table = draw_table(rng, 8, "mixture")
-    result = minimize_submodular(Table(scale * table), 8)
-    assert result.fun == pytest.approx(scale * table.min(), rel=1e-9)
-    assert result.success
-
-
 def grid(rng, side, coupling):
     """Edges of a grid and what each node wants: a disc, with noise."""
     nodes = np.arange(side * side).reshape(side, side)
@@ -153,19 +145,6 @@ def test_integers_end_the_search_when_less_than_one_is_open(rng):
         minimize_submodular(Table(table / 2), 9, integer_valued=True)
     assert iwata(5).integer_valued
     assert not (iwata(5) + ModularFunction([0.5] * 5)).integer_valued
-
-
-def test_values_of_a_callable_are_asked_for_once_per_base(rng):
-    n, calls, function = 12, [], iwata(12)
-
-    def value(mask):
-        calls.append(mask)
-        return function.value(mask)
-
-    result = minimize_submodular(value, n)
-    # A base has the values of all sets of its chain; then there are the empty and the best set.
-    assert len(calls) == result.n_oracle_calls * (n + 1) + 2
-    assert not np.shares_memory(calls[1], calls[2])
 
 
 def test_start_and_empty_set(rng):

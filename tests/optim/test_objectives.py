@@ -6,7 +6,8 @@ import scipy.sparse as sp
 
 from sklearn_fw.losses import Huber
 from sklearn_fw.optim import objectives
-from sklearn_fw.optim.domains import DenseAtom, RankOneAtom, SparseAtom, UnitAtom
+from sklearn_fw.optim.domains import RankOneAtom, SparseAtom
+from sklearn_fw.optim.domains._atoms import DenseAtom, UnitAtom
 
 
 def every_objective(rng):
@@ -22,7 +23,7 @@ def every_objective(rng):
         "sparse": objectives.LeastSquares(sp.random(7, 4, 0.4, "csc", rng=rng), rng.normal(size=7)),
         "mean": objectives.LeastSquares(A, rng.normal(size=7), mean=True),
         "outputs": objectives.LeastSquares(A[:, :2], rng.normal(size=(7, 2)), sample_weight=weight),
-        "logistic": objectives.Logistic(A, labels, sample_weight=weight),
+        "logistic": objectives.Composite("log_loss", A, labels, sample_weight=weight),
         "huber": objectives.Composite(Huber(0.3), A, labels, linear=tilt, mean=False),
         "linear": objectives.Composite("squared_error", A, labels, linear=tilt),
         "classes": objectives.Composite("multinomial", A[:, :2], [0, 1, 1, 0, 1, 0, 1]),
@@ -97,9 +98,10 @@ def test_weights_are_repeated_rows(rng):
     A, y = rng.normal(size=(5, 3)), np.array([1.0, -1.0, 1.0, 1.0, -1.0])
     counts = np.array([1, 2, 0, 3, 1])
     x = rng.normal(size=3)
-    for make in (objectives.LeastSquares, objectives.Logistic):
-        weighted = make(A, y, sample_weight=counts, mean=True)(x)
-        repeated = make(np.repeat(A, counts, axis=0), np.repeat(y, counts), mean=True)(x)
+    for loss in ("squared_error", "log_loss"):
+        weighted = objectives.Composite(loss, A, y, sample_weight=counts)(x)
+        rows = np.repeat(A, counts, axis=0), np.repeat(y, counts)
+        repeated = objectives.Composite(loss, *rows)(x)
         assert weighted[0] == pytest.approx(repeated[0], rel=1e-12)
         np.testing.assert_allclose(weighted[1], repeated[1], rtol=1e-10)
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from sklearn_fw.optim import minimize_block_frank_wolfe, minimize_frank_wolfe, objectives
 from sklearn_fw.optim.domains import OrderedPlacements, StateChoices
 
 
@@ -124,31 +123,6 @@ def test_masked_states(rng):
     for _ in range(50):
         g = rng.normal(size=8)
         assert domain.lmo(g).dot(g) == pytest.approx((vertices @ g).min(), rel=0, abs=1e-12)
-
-
-@pytest.mark.parametrize("domain, vertices", [
-    (OrderedPlacements((2, 4)), placements(2, 4)),
-    (
-        StateChoices([0.0, 1, 2, 1.2], [0.5, 1.5, 2.5, 3.0]),
-        state_choices([0.0, 1, 2, 1.2], [0.5, 1.5, 2.5, 3.0], "at_least_one"),
-    ),
-])  # fmt: skip
-def test_frank_wolfe_finds_the_nearest_point(domain, vertices, rng):
-    target = 2.0 * rng.normal(size=domain.size)
-    objective = objectives.LeastSquares(np.eye(domain.size), target)
-    result = minimize_frank_wolfe(objective, domain, tol=1e-9)
-    slopes = (vertices - result.x) @ objective(result.x)[1]
-    assert slopes.min() >= -1e-7
-    assert result.dual_gap <= 1e-9
-    assert domain.diameter >= max(np.linalg.norm(a - b) for a in vertices for b in vertices) - 1e-12
-
-
-def test_block_steps_take_the_factors(rng):
-    domain = OrderedPlacements([(2, 4), (3, 5)])
-    objective = objectives.LeastSquares(np.eye(domain.size), rng.normal(size=domain.size))
-    block = minimize_block_frank_wolfe(objective, domain.split(), random_state=0, tol=1e-8)
-    whole = minimize_frank_wolfe(objective, domain, tol=1e-8)
-    assert block.fun == pytest.approx(whole.fun, rel=0, abs=1e-7)
 
 
 @pytest.mark.parametrize("make, message", [

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sklearn_fw.linear_model import AsagaRegressor
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim import Asaga
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum
@@ -83,18 +82,3 @@ def test_what_no_theorem_covers_is_said():
         Asaga(overlap="all").check()
     with pytest.raises(ValueError, match="overlap"):
         Asaga(overlap=-1).check()
-
-
-def test_estimators_take_it():
-    rng = np.random.default_rng(1)
-    X = sp.random(2000, 400, density=0.004, format="csr", random_state=rng)
-    y = X @ rng.standard_normal(400)
-    model = AsagaRegressor(
-        alpha=0.1, solver=Asaga(step_size="theory", overlap=1), n_jobs=2, fit_intercept=False,
-        tol=1e-4, max_iter=3000, random_state=0,
-    )  # fmt: skip
-    longest = AsagaRegressor(
-        alpha=0.1, solver="sparse_saga", fit_intercept=False, tol=1e-8, max_iter=3000,
-        random_state=0,
-    )  # fmt: skip
-    np.testing.assert_allclose(model.fit(X, y).coef_, longest.fit(X, y).coef_, atol=5e-3)

@@ -60,12 +60,12 @@ class Coarse(domains.Domain):
     def lmo(self, gradient, start=None, accuracy=None):
         blocks = np.array_split(np.arange(self.size), self.n_blocks)
         steepest = np.abs(gradient).max()  # what is known without a look
-        found = 0 if start is None else start.place
+        found = 0 if start is None else int(start.places[0])
         for block in blocks:
             found = min(found, block[gradient[block].argmin()], key=gradient.__getitem__)
             if accuracy is None or gradient[found] + steepest <= accuracy:
                 break
-        atom = domains.UnitAtom(self.size, int(found))
+        atom = domains.SparseAtom(self.size, [int(found)])
         atom.value, looked = float(gradient[found]), block[-1] == self.size - 1
         atom.bound = atom.value if looked else -float(steepest)
         return atom

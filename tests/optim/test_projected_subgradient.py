@@ -1,12 +1,9 @@
 """The projected subgradient method: bounds of the paper, projections, user code."""
 
-import functools
-
 import numpy as np
 import pytest
 
 from sklearn_fw.optim import projected_subgradient
-from sklearn_fw.projections import project_box, project_l2_ball
 
 MU = 0.1
 
@@ -77,46 +74,12 @@ def test_corner_of_one_variable():
         assert (result.nit, result.status) == (T, "finished")
 
 
-@pytest.mark.parametrize(
-    "averaging", ["none", "uniform", "suffix", "doubling", "weighted", "weighted2", ("power", 3)]
-)
-def test_iterates_stay_in_the_set(averaging):
-    oracle, value, *_ = svm()
-    seen = []
-    result = projected_subgradient(
-        oracle, np.full(5, 9.0), MU, max_iter=500, step_size="pegasos", averaging=averaging,
-        projection=functools.partial(project_box, lower=-0.3, upper=0.3), random_state=0,
-        callback=lambda state: seen.append(np.abs(state.x_last).max()),
-    )  # fmt: skip
-    assert len(seen) == 500
-    assert max(seen) <= 0.3
-    assert value(result.x) < value(np.zeros(5))
-
-
-def test_a_ball_that_holds_the_optimum_changes_nothing():
-    oracle, value, minimum, _ = svm()
-    result = projected_subgradient(
-        oracle, np.zeros(5), MU, max_iter=5000, random_state=0, averaging="weighted2",
-        projection=functools.partial(project_l2_ball, radius=MU**-0.5),
-    )  # fmt: skip
-    assert value(result.x) - minimum < 5e-3
-
-
 def test_without_strong_convexity():
     result = projected_subgradient(
         lambda w, rng: np.sign(w - 0.25), np.zeros(3), 0.0, max_iter=4000,
         step_size=lambda t: 0.5 / t**0.5,
     )  # fmt: skip
     np.testing.assert_allclose(result.x, 0.25, atol=0.02)
-
-
-def test_callback_and_matrices():
-    result = projected_subgradient(
-        lambda w, rng: w - 1, np.zeros((2, 3)), 1.0, callback=lambda state: state.nit == 7
-    )
-    assert result.nit == 7
-    assert (result.success, result.status) == (False, "stopped")
-    assert result.x.shape == (2, 3)
 
 
 @pytest.mark.parametrize(

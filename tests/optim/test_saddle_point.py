@@ -1,13 +1,11 @@
 """solve_saddle_point against closed forms, linear programs and methods it degenerates to."""
 
-import re
-
 import numpy as np
 import pytest
-from scipy.optimize import OptimizeResult, linprog
+from scipy.optimize import OptimizeResult
 from sklearn.exceptions import ConvergenceWarning
 
-from _saddle_toy import SQUARE, OnlyAnOracle, opposite, quadratic, toy, trajectory
+from _saddle_toy import SQUARE, opposite, quadratic, toy, trajectory
 from sklearn_fw.optim import domains
 from sklearn_fw.optim._saddle_point import solve_saddle_point
 
@@ -68,17 +66,6 @@ def test_merit_functions(case, variant, step_size):
         np.testing.assert_allclose(weights @ atoms, result[f"{name}_last"], rtol=0, atol=1e-14)
         assert np.all(np.isin(atoms, [0.0, 1.0]))
         assert len(np.unique(atoms, axis=0)) == len(atoms) == result.history[f"n_atoms_{name}"][-1]
-
-
-def test_away_steps_drop_vertices():
-    """That the counts above are not all zero."""
-    problem = toy(0, 10, "P", 0.1)
-    result, _ = trajectory(
-        problem, problem.cube, problem.cube, variant="away", start=opposite(problem), max_iter=400
-    )
-    assert result.n_away > result.n_drop > 20
-    assert result.history["n_away"][-1] == result.n_away
-    assert result.n_oracle_calls == 2 * result.nit
 
 
 def test_directions():
@@ -153,32 +140,6 @@ def test_pairwise_steps_do_not_swap_for_ever():
 # ---- degenerations -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("variant", ["fw", "away", "pairwise", "block"])
-@pytest.mark.filterwarnings(BUDGET)
-def test_gap_of_bilinear_functions_is_exact(variant, rng):
-    M, a, b = rng.normal(size=(6, 5)), rng.normal(size=6), rng.normal(size=5)
-    simplex = domains.Simplex(6)
-    square = domains.Product(domains.Simplex(2), domains.Box(-1.0, 1.0, size=3))
-    result, points = trajectory(
-        lambda x, y: (a @ x + x @ M @ y + b @ y, a + M @ y, M.T @ x + b), simplex, square,
-        variant=variant, max_iter=60, random_state=0,
-    )  # fmt: skip
-    # The value of the game: max t + b'y with t <= (a + My)_i.
-    program = linprog(
-        np.append(-b, -1.0), A_ub=np.hstack([-M, np.ones((6, 1))]), b_ub=a,
-        A_eq=[[1, 1, 0, 0, 0, 0]], b_eq=[1],
-        bounds=[(0, 1), (0, 1), (-1, 1), (-1, 1), (-1, 1), (None, None)],
-    )  # fmt: skip
-    for (x, y), gap in zip(points, result.history["dual_gap"]):
-        lower = (a + M @ y).min() + b @ y
-        reply = M.T @ x + b
-        upper = a @ x + reply[:2].max() + np.abs(reply[2:]).sum()
-        assert gap == pytest.approx(upper - lower, rel=0, abs=1e-10)
-        assert lower - 1e-9 <= -program.fun <= upper + 1e-9
-    assert result.dual_gap < 0.7
-    assert abs(result.fun + program.fun) <= result.dual_gap
-
-
 @pytest.mark.parametrize("step_size", ["universal", "fictitious"])
 def test_without_coupling_it_is_frank_wolfe(step_size, rng):
     A, b = rng.normal(size=(8, 5)), rng.normal(size=8)
@@ -231,18 +192,6 @@ def test_affine_invariance(variant, step_size, rng):
 # ---- blocks --------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings(BUDGET)
-def test_one_block_is_all():
-    problem = toy(0, 5, "I", 0.5)
-    one, points = trajectory(problem, problem.cube, problem.cube, max_iter=30)
-    block, others = trajectory(
-        problem, problem.cube, domains.Product(problem.cube), variant="block", max_iter=30
-    )
-    for expected, found in zip(points, others):
-        np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(block.history["dual_gap"], one.history["dual_gap"])
-
-
 def test_blocks():
     problem = toy(0, 6, "I", 0.5)
     cubes = domains.Product(*[domains.Box(0.0, 1.0, size=2)] * 3)
@@ -275,12 +224,6 @@ def test_result():
     assert result.history["objective"][-1] == result.fun
     assert result.history["step_size"][0] == 0
     np.testing.assert_array_equal(result.history["n_iter"], np.arange(1, result.nit + 1))
-
-
-def test_saddle_point_at_the_start():
-    result = solve_saddle_point(quadratic, SQUARE, SQUARE, tol=0, start=([0, 0], [0, 0]))
-    assert (result.nit, result.dual_gap) == (1, 0)
-    np.testing.assert_array_equal(result.x, [0, 0])
 
 
 def test_budget():
@@ -334,20 +277,6 @@ def test_a_start_that_is_no_vertex_is_an_atom():
     np.testing.assert_allclose(result.weights_x, [0.75, 0.25], rtol=1e-15)
 
 
-def test_start_in_a_large_set(rng):
-    """Rounding is in proportion to the points."""
-    simplex = domains.Simplex(3, radius=1e12)
-    starts = 1e12 * rng.dirichlet(np.ones(3), size=20)
-    assert not all(simplex.contains(x, 1e-6) for x in starts)
-
-    def function(x, y):
-        return 0.5 * x @ x - 0.5 * y @ y, x, -y
-
-    for x in starts:
-        result = solve_saddle_point(function, simplex, SQUARE, tol=1e30, start=(x, [0, 0]))
-        np.testing.assert_array_equal(result.x, x)
-
-
 @pytest.mark.parametrize("variant", ["fw", "away", "pairwise"])
 def test_a_start_from_a_larger_set_is_refused(variant):
     """Also where it is a combination of vertices, each of which must be in the set."""
@@ -363,59 +292,6 @@ def test_a_start_from_a_larger_set_is_refused(variant):
         else:
             with pytest.raises(ValueError, match="the start of x is not in domain_x"):
                 solve_saddle_point(*args, **options)
-
-
-class Ends(domains.Domain):
-    """Nothing is known of its constraints."""
-
-    size = 2
-
-    def lmo(self, gradient):
-        return np.eye(2)[np.argmin(gradient)]
-
-
-def test_start_in_a_product_with_an_own_domain():
-    both = domains.Product(Ends(), domains.Box(0.0, 1.0, size=1))
-
-    def function(x, y):
-        return x @ y, y, x
-
-    result = solve_saddle_point(function, both, both, start=([1, 0, 0], [0, 1, 1]), tol=9)
-    np.testing.assert_array_equal(result.y, [0, 1, 1])
-    with pytest.raises(ValueError, match="the start of y is not in domain_y"):
-        solve_saddle_point(function, both, both, start=([1, 0, 0], [0, 1, 2]), tol=9)
-
-
-def test_oracles_may_return_their_own_memory():
-    class OneBuffer(OnlyAnOracle):
-        def __init__(self, domain):
-            self.domain, self.answer, self.start = domain, np.zeros(2), domain.start
-
-        def lmo(self, gradient):
-            self.answer[:] = self.domain.lmo(gradient).to_array()
-            return self.answer
-
-    own = OneBuffer(SQUARE)
-    expected, _ = trajectory(quadratic, SQUARE, SQUARE, max_iter=30)
-    result, _ = trajectory(quadratic, own, own, max_iter=30)
-    np.testing.assert_array_equal(result.x, expected.x)
-
-
-@pytest.mark.parametrize("variant", ["fw", "away", "pairwise"])
-def test_own_domain(variant):
-    expected, _ = trajectory(quadratic, SQUARE, SQUARE, variant=variant, max_iter=30)
-    own = OnlyAnOracle(SQUARE)
-    start = SQUARE.start(), SQUARE.start()
-    result, _ = trajectory(quadratic, own, own, variant=variant, max_iter=30, start=start)
-    np.testing.assert_array_equal(result.x, expected.x)
-    with pytest.raises(ValueError, match=re.escape("domain_x has no start(): give start=(x, y)")):
-        solve_saddle_point(quadratic, own, own)
-
-
-def test_curved_domains_are_warned_of():
-    ball = domains.L2Ball(2)
-    with pytest.warns(RuntimeWarning, match="domain_y is no polytope: variant='pairwise' keeps"):
-        solve_saddle_point(quadratic, SQUARE, ball, variant="pairwise", tol=1.0)
 
 
 def test_drop_of_both_sides_at_once():

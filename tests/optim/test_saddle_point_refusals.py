@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from _saddle_toy import SQUARE, OnlyAnOracle, quadratic
+from _saddle_toy import SQUARE, quadratic
 from sklearn_fw.optim import domains
 from sklearn_fw.optim._saddle_point import SaddleConstants, solve_saddle_point
 
@@ -96,21 +96,3 @@ CURVED = {
 def test_errors(call, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         call()
-
-
-class Wrong(OnlyAnOracle):
-    size, start = 2, staticmethod(SQUARE.start)
-
-
-@pytest.mark.parametrize(
-    ("lmo", "message"),
-    [
-        (lambda g: SQUARE.lmo(-g), "the lmo of domain_x returned a point that is worse than"),
-        (lambda g: g[:1], "the lmo of domain_x returned shape (1,), expected (2,)"),
-    ],
-)
-def test_wrong_oracles(lmo, message):
-    wrong = Wrong(SQUARE)
-    wrong.lmo = lmo
-    with pytest.raises(ValueError, match=re.escape(message)):
-        solve_saddle_point(quadratic, wrong, SQUARE, start=([0.5, 0.5], [0, 0]))

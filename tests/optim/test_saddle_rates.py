@@ -71,17 +71,6 @@ def test_no_rate_is_claimed_of_strong_coupling():
     assert constants.rate() == constants.rate(away=True) == 0
 
 
-def test_domains_are_asked_for_missing_diameters_only():
-    class Costly(domains.L1Ball):
-        diameter = property(lambda self: pytest.fail("asked for nothing"))
-
-    constants = SaddleConstants(
-        smoothness_x=1, smoothness_y=1, coupling=1, convexity_x=1, convexity_y=1, diameter_x=1,
-        diameter_y=1,
-    )  # fmt: skip
-    resolve_step_size("heuristic", "fw", constants, Costly(2), Costly(2))
-
-
 @pytest.mark.parametrize("case", ["I", "P"])
 @pytest.mark.parametrize("share", [0.2, 0.6, 0.9])
 @pytest.mark.parametrize("seed, d", [(0, 4), (1, 10)])
@@ -168,14 +157,3 @@ def test_strongly_convex_sets(rng):
     # The saddle point: both players opposite to their gradients.
     for point, gradient in ((result.x, a + K @ result.y), (result.y, -K.T @ result.x - b)):
         np.testing.assert_allclose(point, -gradient / np.linalg.norm(gradient), rtol=0, atol=1e-7)
-
-
-def test_strongly_convex_sets_with_nothing_but_a_slope():
-    ball = domains.L2Ball(2, radius=2.0)
-    result = solve_saddle_point(
-        lambda x, y: (x[0] - y[1], np.array([1.0, 0.0]), np.array([0.0, -1.0])), ball, ball,
-        step_size="strongly_convex_set", tol=1e-12,
-        constants=SaddleConstants(smoothness_x=0, smoothness_y=0, coupling=0, gradient_norm=1),
-    )  # fmt: skip
-    np.testing.assert_allclose(result.x, [-2, 0], rtol=0, atol=1e-15)
-    assert result.nit == 2

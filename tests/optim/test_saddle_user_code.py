@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_fw.optim import domains, solve_matrix_game, solve_saddle_point
+from sklearn_fw.optim import domains, solve_saddle_point
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 START = np.array([1.0, 0.0, 0.0])
@@ -99,15 +99,6 @@ def test_callbacks():
         solve(callback=fail)
 
 
-def test_oracles_cannot_write_to_gradients():
-    def lmo(self, gradient):
-        vertex = domains.Simplex(3).lmo(gradient)
-        gradient[:] = np.nan
-        return vertex
-
-    assert solve(domain=own(lmo=lmo)).fun == solve().fun
-
-
 def test_factors_of_products():
     for kind in ("short", "nan", "text", "none"):
         product = domains.Product(domains.Simplex(3), own(lmo=lambda self, g, k=kind: VECTORS[k]))
@@ -118,34 +109,3 @@ def test_factors_of_products():
     for size in (2.5, None, 0, "3"):
         with pytest.raises((TypeError, ValueError), match="the size of a domain"):
             domains.Product(own(size=size))
-
-
-@pytest.mark.parametrize("kind", [k for k in VECTORS if k not in ("none", "number")])
-def test_vectors_given_to_domains(kind):
-    for domain in (
-        domains.Simplex(3), domains.L1Ball(3), domains.L2Ball(3), domains.Box(0, 1, size=3),
-        domains.ConvexHull(np.eye(3)), domains.Product(domains.Simplex(3)),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match="gradient"):
-            domain.lmo(VECTORS[kind])
-        with pytest.raises(ValueError, match=r"^x\b"):
-            domain.contains(VECTORS[kind])
-
-
-@pytest.mark.parametrize("tol", [None, "x", np.nan, -1.0, 1j, [0.0]], ids=repr)
-def test_tolerances_of_domains(tol):
-    for domain in (
-        domains.Simplex(3), domains.L1Ball(3), domains.L2Ball(3), domains.Box(0, 1, size=3),
-        domains.ConvexHull(np.eye(3)), domains.BipartiteMatchings((1, 3), perfect=False),
-        domains.PerfectMatchings(3 + 1),
-    ):  # fmt: skip
-        with pytest.raises((TypeError, ValueError), match="tol"):
-            domain.contains(np.full(domain.size, 1 / 3), tol)
-
-
-@pytest.mark.parametrize(
-    "payoff", [None, "x", 3.0, [], [[np.nan]], [[1j]], [["a"]], np.ones((2, 2, 2))], ids=repr
-)
-def test_payoffs(payoff):
-    with pytest.raises((TypeError, ValueError), match="payoff"):
-        solve_matrix_game(payoff)

@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 
 from sklearn_fw import losses
-from sklearn_fw._kernels.common.losses import bend
 from sklearn_fw._kernels.frank_wolfe import score_lines
 
 LOSSES = (
@@ -97,13 +96,3 @@ def test_steps_that_cannot_be_found_are_refused():
         losses.LogLoss()._formula(), y, z, np.ones(3), np.zeros(1), np.empty((3, 1))
     )
     assert np.isnan(value)
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_second_derivatives(loss):
-    y = np.ones(41)
-    slopes = loss.derivative(y, np.linspace(-3.0, 3.0, 41))
-    known = loss._curvature(slopes)
-    bend_of = getattr(bend, "py_func", bend)
-    found = [bend_of(loss._formula(), slope) for slope in slopes]
-    np.testing.assert_allclose(found, known, rtol=1e-15, atol=0)

@@ -15,7 +15,6 @@ from sklearn_fw.optim import Asaga, NewtonCG, Saga, Svrg, minimize_saga
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum
 from sklearn_fw.optim._incremental._minimize_saga import solve
 from sklearn_fw.optim._incremental._newton_cg import is_ridge
-from sklearn_fw.optim._incremental._run import Start
 from sklearn_fw.optim._incremental._solvers import SOLVERS, resolve_incremental_solver
 from sklearn_fw.penalties import (
     L1,
@@ -185,17 +184,6 @@ def test_all_solvers_reach_the_optimum(problem):
         assert history["objective"][-1] == best.objective
         assert run.step_size is None if solver == "sdca" else run.step_size > 0.0
         assert run.n_updates > 0
-
-
-@pytest.mark.parametrize("solver", ["asaga", "sdca", "svrg", "saga"])
-def test_solvers_start_where_they_are_told(solver):
-    problem = PROBLEMS["log, elastic net"]
-    coef, intercept, objective = problem.optimum()
-    start = Start(coef, np.float64(intercept))
-    run, status, n_iter, _ = run_on(problem.build(), solver, tol=1e-4, start=start, max_iter=20)
-    assert status.name == "CONVERGED"
-    assert n_iter <= run_on(problem.build(), solver, tol=1e-4)[2]
-    assert run.best.objective >= objective - 1e-12
 
 
 @pytest.mark.parametrize("solver", ["asaga", "svrg", "saga", "sag", "sdca"])

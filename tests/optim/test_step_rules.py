@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from sklearn_fw._kernels.common import compiled_rules, step_rules
 from sklearn_fw._kernels.common.step_rules import AWAY, FW, HYBRID, PAIRWISE
 from sklearn_fw._kernels.graphs import trw
-from sklearn_fw._kernels.structured import block_rules, blocks
 
 SLOPES = st.floats(-2.0, 10.0) | st.sampled_from([0.0, 1.0])
 SHARES = st.floats(0.0, 1.0) | st.sampled_from([0.0, 1.0])
@@ -41,13 +40,6 @@ def test_compiled_decisions_are_the_plain_ones(data, slopes, share):
     np.testing.assert_array_equal(one, other)
     assert one.min() >= -1e-15
     assert one.sum() == pytest.approx(1.0, rel=1e-12)
-
-
-def test_compiled_loops_use_these_and_no_others():
-    for module in (block_rules, blocks, trw):
-        for name in ("considers", "move_mass", "slope_and_limit"):
-            assert getattr(module, name) is getattr(compiled_rules, name)
-    assert block_rules.short_step is compiled_rules.short_step
 
 
 def test_ties_and_ends():

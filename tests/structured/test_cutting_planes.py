@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from _problems import PROBLEMS, C, fit, optimum, problem
-from sklearn_fw.optim._frank_wolfe._min_norm_point import maximise_on_simplex
+from sklearn_fw.optim._frank_wolfe._corrective import maximise_on_simplex
 from sklearn_fw.structured import ChainModel, NSlack, OneSlack
 from sklearn_fw.structured._solvers import resolve_solver
 

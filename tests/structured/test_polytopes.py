@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from _matchings import all_matchings
 from _polytope_problems import FORESTS, SUMS, Candidates, candidates, polytopes
 from _problems import C, fit, optimum, problem
-from sklearn_fw.optim._frank_wolfe._min_norm_point import HullProjection
+from sklearn_fw.optim._frank_wolfe._corrective import HullProjection
 from sklearn_fw.optim.domains import ConvexHull, Simplex
 from sklearn_fw.projections import project_matching, project_simplex
 from sklearn_fw.structured import EnumeratedModel, Extragradient, StructuredSVM

@@ -1,37 +1,24 @@
-"""The smoothed maximum of a few values and its weights, without allocation.
+"""The maximum of a few values, smoothed by squares, and its weights, without allocation.
 
-``max_u <u, values> - mu omega(u)`` over the simplex, with ``omega(u) = (|u|^2 - 1) / 2`` (`L2`) or
-``sum u log u`` (`ENTROPY`): Pillutla, Roulet, Kakade and Harchaoui, NeurIPS 2018, Proposition 3.
+``max_u <u, values> - mu (|u|^2 - 1) / 2`` over the simplex: Pillutla, Roulet, Kakade and Harchaoui,
+NeurIPS 2018, Proposition 3.
 """
-
-import numpy as np
 
 from .._jit import inner, njit
 
-L2 = 0
-ENTROPY = 1
-
 
 @inner
-def smoothed_max(values, mu, smoother, weights):
+def smoothed_max(values, mu, weights):
     """Smoothed maximum of descending ``values`` with at least one; ``weights`` receives the rest.
 
     The first value is finite, later ones may be -inf. With ``mu`` 0 the first one has all weight.
-    Cost: what has weight under `L2`, else an exponential per value.
+    Cost: what has weight.
     """
     n, top = values.size, values[0]
     if mu == 0.0:
         weights[:n] = 0.0
         weights[0] = 1.0
         return top
-    if smoother == ENTROPY:
-        total = 0.0
-        for i in range(n):
-            weights[i] = np.exp((values[i] - top) / mu)
-            total += weights[i]
-        for i in range(n):
-            weights[i] /= total
-        return top + mu * np.log(total)
     # All relative to the first one: at a small mu, sums of large values would swallow it.
     total, support = 0.0, 1
     while support < n and total - support * (values[support] - top) < mu:
@@ -48,7 +35,6 @@ def smoothed_max(values, mu, smoother, weights):
 
 
 @njit
-def smoothed_max_rows(rows, mu, smoother, values, weights):
-    """`smoothed_max` of each row of descending numbers, into ``values`` and ``weights``."""
-    for i in range(rows.shape[0]):
-        values[i] = smoothed_max(rows[i], mu, smoother, weights[i])
+def smoothed_max_of(values, mu, weights):
+    """`smoothed_max` for callers in Python."""
+    return smoothed_max(values, mu, weights)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inner, njit
-from ..common.smoothing import L2, smoothed_max
+from ..common.smoothing import smoothed_max
 from ..common.vectors import dot
 from ..graphs.tree import tree_argmax, tree_departures
 from .parts import (
@@ -101,7 +101,7 @@ def _mix_best(parts, w, i, smoother, scratch, point):
         found = np.empty((n_best, labels.size), np.int32)
         found[0] = labels
         n = tree_departures(edges, edge_table, tables, oracle.messages, mu, lacks, found)
-        smoothed = top + smoothed_max(-lacks[:n], mu, L2, weights[:n])
+        smoothed = top + smoothed_max(-lacks[:n], mu, weights[:n])
         cut = n == n_best and weights[n - 1] > 0.0
         if not cut or 2 * n_best > smoother.limit:
             break

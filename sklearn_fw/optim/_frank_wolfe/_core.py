@@ -15,8 +15,7 @@ from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers
 from ..domains._atoms import UnitAtom, is_ours
 from ..domains._spectral import is_matrix
 from ..objectives._base import Objective
-from ._active_set import ActiveSet
-from ._iterate import Iterate
+from ._iterate import ActiveSet, Iterate
 from ._steps import ImageLine, Line, StepState, take
 
 CLOSE = 0.02  # gap over what the answers bring, from which on these must come closer
@@ -30,18 +29,7 @@ KINDS = {"fw": FW, "away": AWAY, "pairwise": PAIRWISE}
 
 
 class FrankWolfe(IterativeMethod):
-    """The certificate of the current point, then a step from it.
-
-    Parameters
-    ----------
-    iterates : list of Iterate
-        Points that move together, each in its domain.
-    variant : {"fw", "away", "pairwise"}
-        Steps towards the oracle's answer; besides, steps away from the worst atom, where these
-        promise more; or steps that move weight from the worst atom to the answer.
-    rule : callable
-        The step that a `StepState` asks for; see `_steps`.
-    """
+    """The certificate of the current point, then a step from it."""
 
     measures = True  # whether the rule may ask for lengths, which cost a pass over the points
     accuracy = 1.0  # share of the true gap that the answers have at least
@@ -101,7 +89,6 @@ class FrankWolfe(IterativeMethod):
         return sum(iterate.slack for iterate in self.iterates)
 
     def row(self):
-        """What the history says of the current point."""
         known = math.isfinite(self.dual_gap)  # not where an oracle has no bound
         row = {
             "n_oracle_calls": sum([iterate.n_calls for iterate in self.iterates]),
@@ -127,11 +114,9 @@ class FrankWolfe(IterativeMethod):
 
     @property
     def n_atoms(self):
-        """Number of atoms of all combinations."""
         return sum(iterate.n_atoms for iterate in self.iterates)
 
     def advance(self):
-        """One step of all iterates, of common length."""
         kind, gap, away_gap = KINDS.get(self.variant, FW), self.gap, self.away_gap
         n_active = max([iterate.n_atoms for iterate in self.iterates])
         if kind == AWAY and not considers(AWAY, AWAY, gap, away_gap, n_active):
@@ -170,25 +155,9 @@ class Minimisation(FrankWolfe):
     from the minimum, with an inexact oracle too, whose bound it takes; other functions have a
     stationary point where it is zero. ``best`` is what is known of where the gap was smallest.
 
-    Parameters
-    ----------
-    objective : Objective or callable
-        What is minimised.
-    domain : domain object
-        Where.
-    variant, rule : object
-        As for `FrankWolfe`.
-    start, combination : object
-        As for `Iterate`.
-    tol : float or None, default=0.0
-        Gaps up to this one are found again from exact sums before they count; None makes it a share
-        of the present value, and at least a smaller one of the first value or gap.
-    accuracy : float, default=1.0
-        Share of the true gap that the oracle's answer has at least.
-    refresh : int, default=1
-        Steps after which sums are made anew from all atoms.
-    measures : bool, default=False
-        Whether the rule asks how far the answers of the oracle are.
+    Gaps up to ``tol`` are found again from exact sums before they count; None makes it a share of
+    the present value, and at least a smaller one of the first value or gap. ``accuracy`` is the
+    share of the true gap that answers have at least; sums are made anew after ``refresh`` steps.
     """
 
     def __init__(
@@ -277,7 +246,6 @@ class Minimisation(FrankWolfe):
             self.image = self.objective.image(self.iterate.point)
 
     def described(self):
-        """The current point with all that is known of it."""
         active = self.iterate.active
         return Known(
             None if self.lazy else self.iterate.point, self.value, self.gradient, self.dual_gap,
@@ -286,18 +254,15 @@ class Minimisation(FrankWolfe):
         )  # fmt: skip
 
     def state(self):
-        """What a callback sees."""
         if self.lazy:
             active = self.iterate.active
             return Seen(active.atoms, active.weights.copy(), self.described_state())
         return self.described_state(x=self.iterate.point.copy())
 
     def described_state(self, **point):
-        """The same for a copy of the point."""
         return OptimizeResult(**point, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
 
     def solution(self):
-        """What is known of where the gap was smallest."""
         return self.best
 
     def certified_best(self):

@@ -1,13 +1,16 @@
 """Frank-Wolfe whose every step corrects the weights of all atoms found so far."""
 
 import numpy as np
+from scipy.linalg.lapack import dposv
+from sklearn.exceptions import ConvergenceWarning
 
 from ..._core.loop import drive
-from ..domains._atoms import UnitAtom
+from ..._core.warnings import warn
+from ..domains._atoms import UnitAtom, as_atom
 from ..domains._sets import Simplex
 from ..objectives._base import Objective
 from ._core import Minimisation
-from ._min_norm_point import maximise_on_simplex, nearest_mean
+from ._iterate import ActiveSet
 
 INNER_STEPS = 2000  # of one correction at most
 FAR = 1e3  # length of a sum, so many times shorter than its terms, that is looked at once more
@@ -141,3 +144,132 @@ class _Combined:
                 atom.add_to(x, weight)
         value, gradient = self.objective(x)
         return value, self.active.scores(gradient)
+
+
+# Added to the diagonal, as a share of its largest entry. Where the quadratic is flat, steps then
+# are long instead of infinite, and end where a weight becomes zero.
+SLOPED = 1e-13
+RIDGE = 1e-12  # added to the diagonal of singular matrices, as a share of its largest entry
+
+
+class HullProjection:
+    """Nearest points of a convex hull that is known by its oracle: Wolfe's minimum norm point.
+
+    Frank-Wolfe on half the squared distance, where each step corrects all weights: it goes to the
+    nearest mean of all atoms. The atoms and their Gram matrix stay for the next point. There is no
+    step to choose and no line to search, so the common loop would only slow it down: most hulls are
+    small and are asked thousands of times.
+
+    References
+    ----------
+    .. [1] P. Wolfe, "Finding the nearest point in a polytope", Mathematical Programming 11, 1976.
+    .. [2] V. Niculae, A. Martins, M. Blondel, C. Cardie, "SparseMAP: differentiable sparse
+       structured inference", ICML 2018.
+    """
+
+    def __init__(self, domain):
+        self.domain, self.active = domain, None
+
+    def project(self, p, accuracy=1e-9, max_iter=1000):
+        """The nearest point."""
+        n_calls = int(self.active is None)
+        if n_calls:
+            self.active = ActiveSet([self.domain.lmo(-p)])
+            self.gram = np.array([self.active.scores(self.active.point())])
+        self.products, before = self.active.scores(p), np.inf
+        rounding = 1e-14 * max(1.0, np.abs(p).max(initial=0.0))
+        while True:
+            z = self._correct()
+            ahead = p - z
+            square, atom = ahead @ ahead, as_atom(self.domain.lmo(-ahead), len(p), "a corner")
+            n_calls += 1
+            gap = atom.dot(ahead) - ahead @ z
+            # No progress means that rounding decides which atoms stay.
+            if gap <= accuracy or not square < before:
+                return z, n_calls
+            if gap <= accuracy + rounding * np.abs(atom.to_array() - z).sum():
+                return z, n_calls
+            if n_calls >= max_iter:
+                warn(
+                    f"projection by an oracle stopped after {n_calls} calls at {gap:.3g} > "
+                    f"{accuracy:.3g}",
+                    ConvergenceWarning,
+                )
+                return z, n_calls
+            before = square
+            self._include(atom, p)
+
+    def _include(self, atom, p):
+        if self.active.include(atom) < len(self.gram):
+            return  # it was there
+        x = atom.to_array()
+        row = self.active.scores(x)
+        gram = np.empty((len(row), len(row)))
+        gram[:-1, :-1], gram[-1], gram[:, -1] = self.gram, row, row
+        self.gram, self.products = gram, np.concatenate([self.products, [x @ p]])
+
+    def _correct(self):
+        weights = nearest_mean(self.active.weights, self.gram, self.products)
+        kept = self.active.reweigh(weights)
+        if len(kept) < len(weights):
+            self.gram, self.products = self.gram[np.ix_(kept, kept)], self.products[kept]
+        return self.active.point()
+
+
+def nearest_mean(weights, gram, products):
+    """Weights of the mean of some points that is nearest to p, zero for those without use.
+
+    Goes from the given weights, of sum one, to those of the nearest point of the affine hull, as
+    far as all stay positive. The points are known by their inner products with each other and with
+    p.
+    """
+    answer, used, weights = np.zeros(len(weights)), np.arange(len(weights)), weights.copy()
+    while True:
+        # Ones added to the inner products make the matrix definite as long as points are affinely
+        # independent, and change nothing where weights have sum one.
+        matrix = (gram if len(used) == len(gram) else gram[np.ix_(used, used)]) + 1.0
+        sides = np.ones((len(used), 2))
+        sides[:, 0] = products[used]
+        _, solved, fault = dposv(matrix, sides)
+        if fault:  # flat directions are then long ones
+            matrix = matrix + np.diag(np.full(len(used), RIDGE * matrix.diagonal().max()))
+            _, solved, fault = dposv(matrix, sides)
+        if fault:
+            solved = np.linalg.lstsq(matrix, sides, rcond=None)[0]
+        free, ones = solved.T
+        goal = free + ones * ((1.0 - free.sum()) / ones.sum())
+        if np.all(goal > 0.0):
+            answer[used] = goal / goal.sum()
+            return answer
+        falling = goal <= 0.0
+        ratio = weights[falling] / np.maximum(weights[falling] - goal[falling], 1e-300)
+        weights = weights + ratio.min() * (goal - weights)
+        weights[np.flatnonzero(falling)[ratio.argmin()]] = 0.0
+        kept = weights > 0.0
+        used, weights = used[kept], weights[kept] / weights[kept].sum()
+
+
+def maximise_on_simplex(gram, linear, weights, accuracy):
+    """Weights a of sum one that maximise ``<linear, a> - a' gram a / 2``.
+
+    One weight of largest slope joins those in use at a time, and all of these are corrected, as in
+    Wolfe's method for nearest points.
+    """
+    scale = max(np.diagonal(gram).max(), np.abs(linear).max(), 1e-300)
+    gram, linear = gram / scale + np.diag(np.full(len(linear), SLOPED)), linear / scale
+    value = -np.inf
+    while True:
+        slopes = linear - gram @ weights
+        best = int(slopes.argmax())
+        if slopes[best] - weights @ slopes <= accuracy / scale:
+            return weights
+        reached = 0.5 * (weights @ (linear + slopes))
+        if not reached > value:  # rounding decides from here on
+            return weights
+        value = reached
+        used = weights > 0.0
+        used[best] = True
+        used = np.flatnonzero(used)
+        found = nearest_mean(weights[used], gram[np.ix_(used, used)], linear[used])
+        weights = np.zeros_like(weights)
+        weights[used] = found

@@ -101,13 +101,11 @@ def minimize_frank_wolfe(
     max_iter : int, default=10_000
         Largest number of iterations, each with one gradient and one oracle call.
     tol : float or None, default=None
-        Stop when the gap is at most this, in units of f. None takes a millionth of the absolute
-        value of f, or 1e-8 of its value or gap at the start if that is more, whatever the units.
+        Largest gap, in units of f; None is 1e-6 of the value, or 1e-8 of the first value or gap.
     time_limit : float or None, default=None
         Seconds after which no new iteration begins.
     callback : callable or None, default=None
-        Called after each iteration with an OptimizeResult that has ``x``, ``fun``, ``dual_gap`` and
-        ``nit``; returning True ends the loop.
+        Called after each iteration with what is known so far; returning True ends the loop.
     verbose : int, default=0
         Log a line per iteration.
 
@@ -123,8 +121,6 @@ def minimize_frank_wolfe(
 
     Warns
     -----
-    ConvergenceWarning
-        When a budget ends before the gap is at most ``tol``.
     RuntimeWarning
         When "away" or "pairwise" is used on a domain that is no polytope: combinations grow with
         every step, and no rate is known.
@@ -173,7 +169,8 @@ def minimize_frank_wolfe(
     check_choice(variant, "variant", VARIANTS)
     is_free = is_auto(variant)
     check_problem(objective, domain)
-    tol, convex = _check_tol(tol), check_flag(convex, "convex")
+    tol = None if tol is None else check_not_negative(tol, "tol")
+    convex = check_flag(convex, "convex")
     lipschitz, curvature = (
         None if value is None else check_positive(value, name)
         for value, name in ((lipschitz, "lipschitz"), (curvature, "curvature"))
@@ -197,7 +194,6 @@ def minimize_frank_wolfe(
         options["measures"] = callable(step_size)
         make = ScanRun if "max_iter" in options else Minimisation
         run = make(objective, domain, variant=variant, rule=rule, **options)
-    verbose = check_integer(verbose, "verbose", 0)
     with time_budget(time_limit):
         if is_free and isinstance(run, ScanRun) and convex and len(run.image) <= LARGE:
             run, outcome = _patient(run, max_iter, verbose, callback, options)
@@ -246,7 +242,6 @@ def _patient(run, max_iter, verbose, callback, options):
 
 
 def choose(objective, domain, variant, step_size, convex):
-    """The variant and the step size that "auto" stands for."""
     if is_auto(variant):
         variant = _natural_variant(objective, domain, convex)
     elif variant in ("away", "pairwise") and not getattr(domain, "is_polytope", True):
@@ -281,7 +276,6 @@ def _natural_variant(objective, domain, convex):
 
 
 def in_closed_form(objective):
-    """Whether weights of atoms can be corrected by inner products."""
     return isinstance(objective, Objective) and objective.is_quadratic
 
 
@@ -314,7 +308,6 @@ def _rule(objective, domain, variant, step_size, lipschitz, curvature, convex):
 
 
 def _corrective(objective, domain, variant, convex, options):
-    """The run of a variant that corrects all weights."""
     if convex and in_closed_form(objective):
         affine = variant == "min_norm_point"
         return QuadraticCorrection(objective, domain, affine=affine, **options)
@@ -327,7 +320,6 @@ def _corrective(objective, domain, variant, convex, options):
 
 
 def check_problem(objective, domain):
-    """Refuse what is no objective, no domain, or of two sizes."""
     if not callable(objective) or isinstance(objective, type):
         raise ValueError(
             f"objective must be callable, objective(x) -> (value, gradient), or an object of "
@@ -356,10 +348,6 @@ def _split_start(start, variant):
     if weights.ndim != 1 or np.any(weights < 0) or not weights.sum() > 0.0:
         raise ValueError(f"the weights of start must not be negative nor all zero, got {weights}")
     return None, (list(start[0]), weights / weights.sum())
-
-
-def _check_tol(tol):
-    return None if tol is None else check_not_negative(tol, "tol")
 
 
 def _result(run, outcome, variant, step_size):

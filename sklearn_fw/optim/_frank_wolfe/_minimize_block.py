@@ -5,15 +5,20 @@ import math
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..._core.budget import time_budget
-from ..._core.loop import drive
-from ..._core.validation import check_choice, check_integer, check_random_state, is_auto, is_named
+from ..._core.validation import (
+    check_choice,
+    check_integer,
+    check_not_negative,
+    check_random_state,
+    is_auto,
+    is_named,
+)
 from ..._kernels.common.step_rules import open_loop_step
-from .._ends import end_of
+from .._ends import end_of, run_to_end
 from ..domains._atoms import ProductAtom, SparseAtom, is_ours
 from ._core import FrankWolfe, Minimisation, checked_derivatives
 from ._iterate import Iterate
-from ._minimize import _check_tol, _result, _rule, check_problem, choose
+from ._minimize import _result, _rule, check_problem, choose
 from ._steps import ImageLine, Line
 
 SAMPLINGS = ("uniform", "permutation", "gap")
@@ -73,13 +78,11 @@ def minimize_block_frank_wolfe(
         Largest number of iterations; the first is the gap of the start, each other one a pass of as
         many steps as there are factors.
     tol : float or None, default=None
-        Stop when the gap is at most this, in units of f. None takes a millionth of the absolute
-        value of f, or 1e-8 of its value or gap at the start if that is more, whatever the units.
+        Largest gap, in units of f; None is 1e-6 of the value, or 1e-8 of the first value or gap.
     time_limit : float or None, default=None
         Seconds after which no new pass begins.
     callback : callable or None, default=None
-        Called after each computation of the gap with an OptimizeResult that has ``x``, ``fun``,
-        ``dual_gap`` and ``nit``; returning True ends the loop.
+        Called after each gap with what is known so far; returning True ends the loop.
     random_state : int, RandomState or None, default=None
         Order of the factors.
     verbose : int, default=0
@@ -92,11 +95,6 @@ def minimize_block_frank_wolfe(
         (None for factors of "fw", for all where each is, and where ``x`` is an average),
         ``n_oracle_calls`` counts the factors. ``variant`` and ``step_size`` are lists with those of
         each factor where these differ.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When a budget ends before the gap is at most ``tol``.
 
     See Also
     --------
@@ -138,7 +136,7 @@ def minimize_block_frank_wolfe(
     check_problem(objective, domain)
     if not hasattr(domain, "blocks"):
         raise ValueError(f"domain must be a domains.Product, got {domain!r}: its factors are steps")
-    tol = _check_tol(tol)
+    tol = None if tol is None else check_not_negative(tol, "tol")
     if isinstance(step_size, str):
         check_choice(step_size, "step_size", STEP_SIZES, "a number")
     if is_auto(variant):
@@ -152,18 +150,15 @@ def minimize_block_frank_wolfe(
         average=average, gap_every=check_integer(gap_every, "gap_every", 1),
         rng=check_random_state(random_state),
     )  # fmt: skip
-    max_iter, verbose = check_integer(max_iter, "max_iter", 1), check_integer(verbose, "verbose", 0)
     end = end_of(callback, run.state)
-    with time_budget(time_limit):
-        outcome = drive(
-            run, tol=None, max_iter=max_iter, verbose=verbose,
-            end=None if end is None else lambda: not run.n_iter % run.gap_every and end(),
-        )  # fmt: skip
+    outcome = run_to_end(
+        run, tol=None, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
+        end=None if end is None else lambda: not run.n_iter % run.gap_every and end(),
+    )  # fmt: skip
     return _result(run, outcome, *map(_common, zip(*choices)))
 
 
 def _common(values):
-    """The one value of all factors, or the list of those of each."""
     return values[0] if all(value == values[0] for value in values) else list(values)
 
 
@@ -206,7 +201,6 @@ class BlockMinimisation(Minimisation):
         return None if self.n_iter % self.gap_every else self.certify()
 
     def advance(self):
-        """A pass."""
         n, iterate = len(self.parts), self.iterate
         iterate.point = iterate.point.copy()  # of which the last one is known to others
         order = None

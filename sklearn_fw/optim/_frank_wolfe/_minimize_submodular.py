@@ -5,10 +5,8 @@ import math
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..._core.budget import time_budget
-from ..._core.loop import drive
-from ..._core.validation import check_choice, check_flag, check_integer, check_not_negative
-from .._ends import end_of, fields_of
+from ..._core.validation import check_choice, check_flag, check_not_negative
+from .._ends import end_of, fields_of, run_to_end
 from ..domains._atoms import DenseAtom
 from ..domains._base import Domain
 from ..objectives._base import Objective
@@ -75,8 +73,7 @@ def minimize_submodular(
     time_limit : float or None, default=None
         Seconds after which no new iteration begins.
     callback : callable or None, default=None
-        Called after each iteration with an OptimizeResult that has ``x``, ``fun``, ``lower_bound``,
-        ``dual_gap`` and ``nit``; returning True ends the search.
+        Called after each iteration with what is known so far; returning True ends the loop.
     verbose : int, default=0
         Log a line per iteration.
 
@@ -88,11 +85,6 @@ def minimize_submodular(
         function without the value of the empty set), ``nit``, ``n_oracle_calls`` (bases asked
         for), ``n_away``, ``n_drop``, ``success``, ``status``, ``message``, and ``history`` (dict of
         arrays).
-
-    Warns
-    -----
-    ConvergenceWarning
-        When a budget ends before the gap is at most ``tol``.
 
     See Also
     --------
@@ -152,12 +144,10 @@ def minimize_submodular(
         rule = named_rule("exact")
         run = Stepwise(bases, bound, first, variant=variant, rule=rule, refresh=REFRESH)
     asks = end_of(callback, lambda: OptimizeResult(**run.bound.fields(), nit=run.n_iter + 1))
-    with time_budget(time_limit):
-        outcome = drive(
-            run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
-            verbose=check_integer(verbose, "verbose", 0),
-            end=lambda: (asks is not None and asks()) or run.is_stuck,
-        )  # fmt: skip
+    outcome = run_to_end(
+        run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
+        end=lambda: (asks is not None and asks()) or run.is_stuck,
+    )  # fmt: skip
     fields = fields_of(outcome, bound.dual_gap, tol)
     if run.is_stuck and not outcome.converged:
         fields["status"] = "rounding"
@@ -284,7 +274,6 @@ class Rounding:
         return self.function._checked(together) - self.function._checked(members)
 
     def fields(self):
-        """The best set and what is known of it."""
         x = np.zeros(self.function.size, bool)
         x[self.best] = True
         fun = self.function._checked(x)  # a sum of gains is rounded more often
@@ -292,7 +281,6 @@ class Rounding:
         return {"x": x, "fun": fun, "lower_bound": lower, "dual_gap": fun - lower}
 
     def row(self):
-        """The same for the history."""
         return {
             "objective": self.value + self.offset,
             "dual_objective": self.lower + self.offset,

@@ -7,9 +7,9 @@ from ..._kernels import lazy
 from ..domains._atoms import UnitAtom, as_atom, is_ours
 from ..domains._sets import ConvexHull, L1Ball, Simplex
 from ..objectives._base import Objective
-from ._active_set import ActiveSet
 from ._core import KINDS, Minimisation
 from ._corrective import QuadraticCorrection
+from ._iterate import ActiveSet
 
 scan = lazy("frank_wolfe.scan")
 
@@ -34,13 +34,6 @@ class ScanRun(Minimisation):
 
     A step then costs one pass over the slopes in all columns, and a product with the transposed
     matrix only where an atom is new. When these take too much memory it goes on as its base does.
-
-    Parameters
-    ----------
-    max_iter : int
-        Largest number of iterations.
-    is_watched : bool, default=False
-        Whether every step is asked for by itself.
     """
 
     def __init__(self, objective, domain, *, variant, max_iter, is_watched=False, **options):
@@ -56,7 +49,6 @@ class ScanRun(Minimisation):
 
     @property
     def n_active(self):
-        """Number of atoms in use, also where the kernel keeps them."""
         return self.n_atoms if self.hull is None else int(self.hull.counts[scan.N_ACTIVE])
 
     def corrected(self, options):

@@ -41,18 +41,15 @@ class Line:
 
     @property
     def direction(self):
-        """Where the step leads."""
         if self._direction is None:
             self._direction = self._make_direction()
         return self._direction
 
     def at(self, step):
-        """Value and slope at a step."""
         value, gradient = self.objective(self.x + step * self.direction)
         return value, float(gradient @ self.direction)
 
     def curvature(self):
-        """Second derivative along the direction."""
         return float(self.objective.curvature(self.direction))
 
     def size(self):
@@ -60,7 +57,6 @@ class Line:
         return self.square()
 
     def square(self):
-        """Squared length of the direction."""
         return float(self.direction @ self.direction)
 
     def root(self, slope, longest, guess):
@@ -124,12 +120,10 @@ def named_rule(step_size, *, lipschitz=None, curvature=None, variant="fw", conve
 
 
 def universal(state):
-    """2 / (2 + k)."""
     return open_loop_step(state.n_good, 1.0, math.inf)
 
 
 def fictitious(state):
-    """1 / (1 + k)."""
     return 1.0 / (1.0 + state.n_good)
 
 

@@ -22,17 +22,7 @@ TRIALS = 15
 
 
 class Curvature:
-    """Second derivatives at the slopes of a point.
-
-    Parameters
-    ----------
-    problem : FiniteSum
-        The objective.
-    scores : ndarray of shape (n_rows,) or (n_rows, n_outputs)
-        Scores of the point.
-    slopes : ndarray of the same shape
-        Derivatives of the weighted losses there.
-    """
+    """Second derivatives at the slopes of a point."""
 
     def __init__(self, problem, scores, slopes):
         self.problem = problem

@@ -78,7 +78,6 @@ class DualRun(SagaRun):
         super().__init__(*args, **kwargs)
 
     def advance(self, order):
-        """Steps on the rows of ``order``."""
         return super().advance(order, True)
 
     def certify(self):
@@ -128,20 +127,11 @@ class DualRun(SagaRun):
 
     @property
     def step_size(self):
-        """None: steps are exact."""
         return None
 
 
 class DualEngine:
-    """Dual variables (the memory), and the v that they make, where the kernel can work on them.
-
-    Parameters
-    ----------
-    problem : FiniteSum
-        The objective.
-    n_workers : int
-        Number of threads.
-    """
+    """Dual variables (the memory), and the v that they make, where the kernel can work on them."""
 
     def __init__(self, problem, n_workers):
         self.problem, self.crew = problem, Crew(n_workers)
@@ -186,7 +176,6 @@ class DualEngine:
         self.v[: self.columns.first - 1] = -self.scale[0] * total
 
     def total(self):
-        """``X^T memory`` as the steps have kept it."""
         return self.v[: self.columns.first - 1] / -self.scale[0]
 
     def run(self, order, refresh=True):
@@ -228,7 +217,6 @@ class DualEngine:
         return mass * before - 0.5 * pull * mass * mass
 
     def point(self):
-        """Coefficients and intercept, copies."""
         coef = np.array(self.v[: self.columns.first - 1])
         if self.curved is not None:
             coef = replace(self.penalty, l2=0.0).prox(coef, self.scale[0])
@@ -242,9 +230,7 @@ class DualEngine:
         return value, self.penalty.l2 * float(v @ w) - value
 
     def idle(self):
-        """Columns that no row touches."""
         return self.problem.counts == 0
 
     def close(self):
-        """End all threads."""
         self.crew.close()

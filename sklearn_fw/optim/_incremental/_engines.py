@@ -33,15 +33,7 @@ def make_engine(problem, n_workers, *, dense=False):
 
 
 class Engine(ABC):
-    """What a method needs to know; steps have the size ``gamma`` times ``metric``.
-
-    Parameters
-    ----------
-    problem : FiniteSum
-        The objective.
-    n_workers : int
-        Number of threads.
-    """
+    """What a method needs to know; steps have the size ``gamma`` times ``metric``."""
 
     def __init__(self, problem, n_workers):
         self.problem = problem
@@ -64,7 +56,6 @@ class Engine(ABC):
         self.n_rows = seen.n_rows + self.n_rows if seen.adds else seen.n_rows
 
     def counts(self):
-        """Rows that touch each column, or its group."""
         if self._seen is None:
             return self._own_counts()
         return self._seen.counts + (self._own_counts() if self._seen.adds else 0.0)
@@ -108,14 +99,12 @@ class Engine(ABC):
             self._put_total(total, mass)
 
     def point(self):
-        """Coefficients and intercepts, copies."""
         coef, intercept = self._get_point()
         if self.center is not None:
             intercept = intercept - self.center @ coef
         return coef, intercept
 
     def total(self):
-        """``X^T memory`` as the steps have kept it."""
         total, mass = self._get_total()
         if self.center is not None:
             total = total + np.multiply.outer(self.center, mass)
@@ -128,15 +117,12 @@ class Engine(ABC):
         return float(np.abs(drift, out=drift).max(initial=0.0))
 
     def idle(self):
-        """Columns that no row touches."""
         return self.shares()[:-1] == 0.0
 
     def mass(self):
-        """Sum of the memory as the steps have kept it."""
         return np.array(self._get_total()[1])
 
     def close(self):
-        """End all threads."""
         self.crew.close()
 
     def fenchel(self, mapping=True):
@@ -169,7 +155,6 @@ class SeparableEngine(Engine):
 
     @property
     def hot(self):
-        """Columns of which every worker has a copy."""
         return self.columns.hot
 
     def _gather_team(self):
@@ -476,7 +461,6 @@ class Crew:
         return done
 
     def close(self):
-        """End the threads."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
@@ -536,17 +520,14 @@ class Columns:
 
     @property
     def size(self):
-        """Number of places."""
         return self.first + self.crew.size * self.hot.size
 
     @property
     def place(self):
-        """Places of the columns."""
         return slice(0, self.first - 1) if self.home is None else self.home[:-1]
 
     @property
     def last(self):
-        """Number of the intercept."""
         return self.first - 1 if self.numbers is None else int(self.numbers[-1])
 
     def placed(self, values):
@@ -559,7 +540,6 @@ class Columns:
         return placed
 
     def rows(self, center):
-        """The rows of the problem with the numbers of the columns."""
         rows = self.problem.rows(center)
         if self._indices is None:
             return rows

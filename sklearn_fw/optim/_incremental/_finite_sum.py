@@ -36,7 +36,6 @@ class Certificate(NamedTuple):
     bound: float | None = None  # proven without a dual, see `_bound.py`
 
     def row(self):
-        """The numbers for the history: one certificate."""
         if self.dual_gap is None:
             return {
                 "objective": self.objective,
@@ -122,7 +121,6 @@ class FiniteSum:
         return (self.n_columns, *outputs)
 
     def rows(self, center=None):
-        """The rows as kernels take them."""
         X = self.X
         if sp.issparse(X):
             return rows_kernels.Rows(X.data, X.indices, X.indptr, 0, None)
@@ -130,12 +128,10 @@ class FiniteSum:
         return rows_kernels.Rows(X.reshape(-1), columns, columns[:1], self.n_columns, center)
 
     def target(self):
-        """The losses as kernels take them."""
         return incremental.Target(self.formula, self.y, self.weight)
 
     @cached_property
     def formula(self):
-        """The loss as kernels take it."""
         return self.loss._formula()
 
     def raise_kept(self):
@@ -150,7 +146,6 @@ class FiniteSum:
 
     @cached_property
     def column_means(self):
-        """Means of the columns, with the weights."""
         weight = np.ones(self.n_rows) if self.weight is None else self.weight
         return self.gradient(weight) / self.total_weight
 
@@ -166,7 +161,6 @@ class FiniteSum:
     # ---- values ----------------------------------------------------------------------------------
 
     def scores(self, coef, intercept):
-        """``X w + c``, one product with X."""
         if not coef.any():
             scores = np.zeros((self.n_rows, *self.shape[1:]))
         elif self.X.dtype == np.float64:
@@ -191,7 +185,6 @@ class FiniteSum:
         return [slice(i, i + size) for i in range(0, self.n_rows, size)]
 
     def _weighted(self, values, part):
-        """Values of the rows of a part (or their vectors) times the weights."""
         if self.weight is None:
             return values
         weight = self.weight[part]
@@ -221,7 +214,6 @@ class FiniteSum:
 
     @cached_property
     def size(self):
-        """Mean loss of zero scores."""
         return self.loss_sum(np.zeros((self.n_rows, *self.shape[1:]))) / self.total_weight
 
     @cached_property

@@ -104,11 +104,6 @@ def minimize_saga(
         ``message``, ``memory`` (slopes of the losses at x), ``memory_drift`` (how far the running
         sum of the memory had drifted before the last repair) and ``history`` (dict of arrays).
 
-    Warns
-    -----
-    ConvergenceWarning
-        When the budget ends before ``tol`` is reached; names the certificate.
-
     See Also
     --------
     sklearn_fw.linear_model.AsagaClassifier : The same as an estimator.
@@ -133,24 +128,20 @@ def minimize_saga(
     True
     """
     with time_budget(time_limit):
-        return _minimize(
-            make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept),
-            resolve_incremental_solver(solver), x0, tol=check_not_negative(tol, "tol"),
+        problem = make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept)
+        tol, start = check_not_negative(tol, "tol"), None
+        if x0 is not None:
+            x0 = check_array_of_numbers(x0, "x0")
+            check_magnitude(x0, "x0")
+            if x0.shape != problem.shape:
+                raise ValueError(f"x0.shape == {x0.shape}, expected {problem.shape}")
+            start = Start(x0, np.zeros(problem.shape[1:]))
+        run, outcome = solve(
+            problem, resolve_incremental_solver(solver), tol=tol, start=start, verbose=verbose,
             max_iter=check_integer(max_iter, "max_iter", 1), rng=check_random_state(random_state),
-            n_workers=count_workers(n_jobs), verbose=check_integer(verbose, "verbose", 0),
+            n_workers=count_workers(n_jobs),
         )  # fmt: skip
-
-
-def _minimize(problem, solver, x0, **settings):
-    start = None
-    if x0 is not None:
-        x0 = check_array_of_numbers(x0, "x0")
-        check_magnitude(x0, "x0")
-        if x0.shape != problem.shape:
-            raise ValueError(f"x0.shape == {x0.shape}, expected {problem.shape}")
-        start = Start(x0, np.zeros(problem.shape[1:]))
-    run, outcome = solve(problem, solver, start=start, **settings)
-    if not outcome.converged and settings["tol"] > 0:
+    if not outcome.converged and tol > 0:
         warn(convergence_advice(run, outcome), ConvergenceWarning)
     best = run.best
     return OptimizeResult(

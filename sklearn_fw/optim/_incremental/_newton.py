@@ -47,11 +47,9 @@ class NewtonRun(PlainRun):
 
     @property
     def step_size(self):
-        """Length of the last step, 1 where the model was right."""
         return self.length
 
     def step(self):
-        """A step, and a certificate."""
         coef, _ = self.engine.point()
         matrix = Curvature(self.problem, self.scores, self.slopes).matrix()
         for damping in range(self.damping, len(DAMPED) + 1):

@@ -187,7 +187,6 @@ class NewtonCGRun(PlainRun):
 
     @property
     def step_size(self):
-        """Length of the last step along its direction."""
         return self.length
 
     def _stand_at(self, coef, intercept, scores):
@@ -215,7 +214,6 @@ class NewtonCGRun(PlainRun):
         return (coef, intercept) if self.problem.n_outputs else (coef[:, 0], intercept[0])
 
     def step(self):
-        """A step, and an estimate of the certificate."""
         damping = DAMPED[self.damping]
         hessian = Hessian(
             self.problem, self.scores, self.slopes, self.ridge, damping, self.exact
@@ -369,7 +367,6 @@ def start_from_products(problem, solver, *, tol, rng):
 
 
 def _products(X):
-    """Products of all pairs of rows."""
     n, d = X.shape
     X, total = X.tocsc() if sp.issparse(X) else X, np.zeros((n, n))
     step = max(1, NUMBERS // n)
@@ -420,7 +417,6 @@ def is_dense(problem):
 
 
 def is_ridge(penalty):
-    """Whether a bound penalty is a ridge or nothing."""
     return (
         penalty.separable and penalty.l1 == 0.0
         and bool(np.all(np.isneginf(penalty.lower)) and np.all(np.isposinf(penalty.upper)))

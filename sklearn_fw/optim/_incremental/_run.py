@@ -217,7 +217,6 @@ class Run(IterativeMethod):
         return order
 
     def advance(self, order, refresh=True):
-        """Steps on the rows of ``order``."""
         self.n_updates += order.size
         done = self.engine.run(order, refresh)
         self.problem.raise_kept()
@@ -277,7 +276,6 @@ class Run(IterativeMethod):
         return self.engine.fenchel()
 
     def solution(self):
-        """The last exact certificate, with its point."""
         return self.best
 
     def _row(self, row, certified):
@@ -287,12 +285,10 @@ class Run(IterativeMethod):
 
     @property
     def step_size(self):
-        """Step size of the columns."""
         return self.engine.gamma[0]
 
     @property
     def has_dual(self):
-        """Whether the certificate is a duality gap."""
         return self.problem.has_dual
 
     @property
@@ -301,7 +297,6 @@ class Run(IterativeMethod):
         return "dual_gap" if self.has_dual else "suboptimality"
 
     def close(self):
-        """End threads."""
         self.engine.close()
 
 
@@ -330,7 +325,6 @@ class Point:
         self.coef, self.intercept = coef, intercept
 
     def point(self):
-        """Coefficients and intercepts."""
         return self.coef, self.intercept
 
     def idle(self):
@@ -375,7 +369,6 @@ def proven_share(engine, overlap):
 
 
 def _is_none(penalty):
-    """Whether nothing is left of a penalty."""
     if not penalty.separable or penalty.l1 != 0.0 or penalty.l2 != 0.0:
         return False
     return bool(np.all(np.isneginf(penalty.lower)) and np.all(np.isposinf(penalty.upper)))

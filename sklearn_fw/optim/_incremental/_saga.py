@@ -40,7 +40,6 @@ class SagaRun(Run):
             self.duals.append(dual)
 
     def step(self):
-        """An epoch; its certificate is exact if it may be the last."""
         concave = self.advance(self.draw())
         row = self._estimate(concave)
         self.n_epochs += 1

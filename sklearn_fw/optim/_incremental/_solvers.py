@@ -77,5 +77,4 @@ SOLVERS = {
 
 
 def resolve_incremental_solver(solver):
-    """A solver object for a name, or a clone of a solver object."""
     return resolve_named(solver, "solver", Solver, SOLVERS)

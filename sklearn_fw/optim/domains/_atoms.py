@@ -35,7 +35,7 @@ class Atom(ABC):
 
     See Also
     --------
-    UnitAtom, SparseAtom, RankOneAtom, DenseAtom : The kinds that there are.
+    SparseAtom, RankOneAtom : Kinds that there are.
 
     Examples
     --------
@@ -116,27 +116,7 @@ class Atom(ABC):
 
 
 class UnitAtom(Atom):
-    """A multiple of a unit vector.
-
-    Parameters
-    ----------
-    size : int
-        Length of the point.
-    place : int
-        The entry that is not zero.
-    height : float, default=1.0
-        Its value.
-
-    See Also
-    --------
-    SparseAtom : Several entries.
-
-    Examples
-    --------
-    >>> from sklearn_fw.optim import domains
-    >>> domains.UnitAtom(4, 1, -2.0).to_array()
-    array([ 0., -2.,  0.,  0.])
-    """
+    """A multiple of a unit vector."""
 
     def __init__(self, size, place, height=1.0):
         self.size, self.place, self.height = size, place, height
@@ -154,7 +134,6 @@ class UnitAtom(Atom):
 
     @property
     def key(self):
-        """Place and value."""
         return (self.place, self.height) if self.height else key_of(*self.entries())
 
     def dot(self, vector):
@@ -282,19 +261,7 @@ class RankOneAtom(Atom):
 
 
 class DenseAtom(Atom):
-    """A point as an array of all its entries.
-
-    Parameters
-    ----------
-    array : array-like of shape (size,)
-        The entries, which are copied.
-
-    Examples
-    --------
-    >>> from sklearn_fw.optim import domains
-    >>> domains.DenseAtom([0.5, 2.0]).dot([2.0, 1.0])
-    3.0
-    """
+    """A point as an array of all its entries, which is copied."""
 
     def __init__(self, array):
         array = check_array_of_numbers(array, "array")
@@ -323,28 +290,13 @@ class DenseAtom(Atom):
 
 
 class ProductAtom(Atom):
-    """One atom after the other: a point of a product of sets.
-
-    Parameters
-    ----------
-    parts : list of Atom
-        The atoms of the factors.
-    """
+    """One atom after the other: a point of a product of sets."""
 
     def __init__(self, parts):
         self.parts = list(parts)
         ends = np.cumsum([0] + [part.size for part in self.parts]).tolist()
         self.blocks = [slice(begin, end) for begin, end in pairwise(ends)]
         self.size = ends[-1]
-        bounds = [part.bound for part in self.parts]
-        if any(bound is not None for bound in bounds):
-            values = [part.value for part in self.parts]
-            if all(value is not None for value in values):
-                self.value = sum(values)
-                exact = zip(values, bounds)
-                self.bound = sum(v if b is None else b for v, b in exact)
-            else:
-                self.bound = -np.inf
 
     @property
     def key(self):

@@ -4,7 +4,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ..._core.validation import check_array_of_numbers
+from ..._core.validation import check_array_of_numbers, check_not_negative
+from ...projections._vectors import BEYOND
 from ._atoms import Atom, as_atom, is_ours
 
 
@@ -89,7 +90,6 @@ class Domain(ABC):
 class Described(Domain):
     """A domain of which the constraints are known."""
 
-    @abstractmethod
     def contains(self, x, tol=1e-9):
         """Whether a point belongs to the set.
 
@@ -105,6 +105,14 @@ class Described(Domain):
         bool
             The answer.
         """
+        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+        # Sums may be infinite on the way: comparisons come out right.
+        with np.errstate(**BEYOND):
+            return bool(self._contains(x, tol))
+
+    @abstractmethod
+    def _contains(self, x, tol):
+        """The same for checked arguments."""
 
 
 class Projectable(Described):
@@ -127,12 +135,10 @@ class Projectable(Described):
 
 
 def is_domain(domain):
-    """Whether an object, which is no class, can be asked for vertices."""
     return callable(getattr(domain, "lmo", None)) and not isinstance(domain, type)
 
 
 def check_domain(domain, name):
-    """Refuse what is no domain."""
     if isinstance(domain, str):
         raise ValueError(
             f"{name}={domain!r} is a name for estimators, which know the size: pass an object of "
@@ -145,7 +151,6 @@ def check_domain(domain, name):
 
 
 def check_answer(start):
-    """Refuse what is no earlier answer of an oracle."""
     if not (start is None or isinstance(start, Atom)):
         raise ValueError(f"start must be None or an atom, an earlier answer, got {start!r:.80}")
 

@@ -3,8 +3,7 @@
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from ..._core.validation import check_array_of_numbers, check_magnitude, check_not_negative
-from ...projections._vectors import BEYOND
+from ..._core.validation import check_array_of_numbers, check_magnitude
 from ..set_functions._functions import ModularFunction, as_submodular, base_of
 from ._atoms import DenseAtom
 from ._base import Described, Projectable
@@ -58,10 +57,9 @@ class BasePolytope(Described):
         order = np.argsort(self._vector(gradient, "gradient"), kind="stable")
         return DenseAtom(base_of(self.function, order))
 
-    def contains(self, x, tol=1e-9):
+    def _contains(self, x, tol):
         from .._frank_wolfe._minimize_submodular import minimize_submodular
 
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
         check_magnitude(x, "x")
         full = self.lmo(np.zeros(self.size)).to_array().sum()
         if abs(x.sum() - full) > tol:
@@ -124,11 +122,9 @@ class Permutahedron(Projectable):
         vertex[order] = self.values
         return DenseAtom(vertex)
 
-    @np.errstate(**BEYOND)
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+    def _contains(self, x, tol):
         over = np.cumsum(np.sort(x)[::-1]) - np.cumsum(self.values)
-        return bool(over.max() <= tol and over[-1] >= -tol)
+        return over.max() <= tol and over[-1] >= -tol
 
     def project(self, x):
         x = self._vector(x, "x")

@@ -64,8 +64,8 @@ class DagPaths(_Network):
     nodes, edges : list
         Those of the graph, in its order: that of the entries.
     diameter : float
-        Root of the largest number of entries in which two paths differ; takes a linear program the
-        first time it is read.
+        A bound on the largest distance of two points: the root of twice the length of the longest
+        path, or of the number of entries.
 
     See Also
     --------
@@ -152,8 +152,7 @@ class DagPaths(_Network):
         sides[:, self._order] = self._is_source, self._is_target
         return sides
 
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+    def _contains(self, x, tol):
         if x.min() < -tol:
             return False
         is_source, is_target = self._sides > 0.0
@@ -167,7 +166,7 @@ class DagPaths(_Network):
             return False
         begun = np.maximum(balance[is_source], 0.0).sum()
         at_once = np.any(is_source & is_target)  # a path without edges
-        return bool(begun <= 1.0 + tol and (at_once or begun >= 1.0 - tol))
+        return begun <= 1.0 + tol and (at_once or begun >= 1.0 - tol)
 
     def _program(self):
         """Equations of flows: what enters nodes, what leaves them, and what begins in total.
@@ -197,26 +196,8 @@ class DagPaths(_Network):
 
     @functools.cached_property
     def diameter(self):
-        before, after, begun = self._program()
-        n_nodes, n_edges, n = len(self.nodes), len(self.edges), len(begun)
-        entries = before if self.variables == "nodes" else sp.eye_array(n, format="csr")[
-            n_nodes : n_nodes + n_edges
-        ]  # fmt: skip
-        # Two units of flow; the first of them through an entry brings one, the second costs one.
-        taken = -sp.hstack(2 * [sp.eye_array(self.size)])
-        nothing = sp.csr_array((n_nodes, 2 * self.size))
-        rows = [
-            sp.hstack([before - after, nothing]),
-            sp.hstack([entries, taken]),
-            np.append(begun, np.zeros(2 * self.size))[None],
-        ]
-        found = _solved(
-            np.repeat([0.0, -1.0, 1.0], [n, self.size, self.size]),
-            sp.vstack(rows),
-            np.append(np.zeros(n_nodes + self.size), 2.0),
-            bounds=[(0.0, 2.0)] * n + [(0.0, 1.0)] * (2 * self.size),
-        )
-        return math.sqrt(round(-found.fun))
+        longest = len(self.lmo(-np.ones(self.size)).places)
+        return math.sqrt(min(2 * longest, self.size))
 
 
 class Flows(_Network):
@@ -361,10 +342,9 @@ class Flows(_Network):
         atom.bound = min(bound, atom.value)
         return atom
 
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+    def _contains(self, x, tol):
         within = np.all(x >= -tol) and np.all(x <= self.capacity + tol)
-        return bool(within and np.abs(self._matrix @ x - self.demand).max() <= tol)
+        return within and np.abs(self._matrix @ x - self.demand).max() <= tol
 
 
 def _solved(cost, matrix, sides, **more):

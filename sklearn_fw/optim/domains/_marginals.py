@@ -52,7 +52,6 @@ class _Marginals(Domain):
         return float(np.sqrt(2.0 * (choices.sum() + choices[self.edges].any(axis=1).sum())))
 
     def _scores(self, gradient):
-        """The negative gradient as `PairwiseScores`."""
         gradient = self._vector(gradient, "gradient")
         check_magnitude(gradient, "gradient")
         return self.parts.scores(0.0 - gradient)
@@ -144,7 +143,6 @@ class MarginalPolytope(_Marginals):
         return atom
 
     def _atom(self, labels):
-        """The vertex that a labelling is."""
         labels = np.asarray(labels)
         return LabellingAtom(self.size, self.parts.places(labels[None])[0], 1.0, labels)
 

@@ -1,4 +1,4 @@
-"""Matchings of two groups and of one."""
+"""Matchings of two groups and of one, and spanning trees."""
 
 import functools
 import math
@@ -8,7 +8,7 @@ from scipy.sparse import csc_array
 from scipy.sparse.csgraph import connected_components
 
 from ..._core.layout import check_edges
-from ..._core.validation import check_flag, check_integer, check_not_negative
+from ..._core.validation import check_flag, check_integer
 from ..._kernels import lazy
 from ...inference._oracles._assignment import best_pairs
 from ...projections._vectors import BEYOND
@@ -37,7 +37,7 @@ class BipartiteMatchings(Described):
 
     See Also
     --------
-    PerfectMatchings : Pairs within one group.
+    Matchings : Pairs within one group.
 
     Notes
     -----
@@ -79,14 +79,14 @@ class BipartiteMatchings(Described):
             atom.bound = atom.value - error
         return atom
 
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x").reshape(self.shape), check_not_negative(tol, "tol")
+    def _contains(self, x, tol):
+        x = x.reshape(self.shape)
         sums = [x.sum(axis=1), x.sum(axis=0)]
         within = x.min() >= -tol and all(side.max() <= 1.0 + tol for side in sums)
         if self.perfect:
             full = [side for side in sums if side.size == min(self.shape)]
             within = within and all(side.min() >= 1.0 - tol for side in full)
-        return bool(within)
+        return within
 
 
 class Matchings(Described):
@@ -99,6 +99,8 @@ class Matchings(Described):
     graph : networkx.Graph or int
         The graph; an integer is a number of nodes that are all joined, with edges in the order
         (0, 1), (0, 2), ..., (n - 2, n - 1).
+    perfect : bool, default=False
+        Whether no node is left alone; the graph must have such a matching.
 
     Attributes
     ----------
@@ -110,7 +112,6 @@ class Matchings(Described):
 
     See Also
     --------
-    PerfectMatchings : Those that leave no node alone.
     BipartiteMatchings : Pairs between two groups.
 
     Notes
@@ -133,11 +134,14 @@ class Matchings(Described):
     >>> from sklearn_fw.optim import domains
     >>> domains.Matchings(nx.path_graph(4)).lmo([-2.0, -3.0, -2.0]).to_array()
     array([1., 0., 1.])
+    >>> group = domains.Matchings(4, perfect=True)
+    >>> group.pairs[group.lmo([5.0, 1.0, 4.0, 2.0, 1.0, 3.0]).places]
+    array([[0, 2],
+           [1, 3]])
     """
 
-    _perfect = False
-
-    def __init__(self, graph):
+    def __init__(self, graph, perfect=False):
+        self.perfect = check_flag(perfect, "perfect")
         if hasattr(graph, "edges"):
             nodes, self.pairs = _nodes_and_pairs(graph)
             place = {node: k for k, node in enumerate(nodes)}
@@ -151,14 +155,28 @@ class Matchings(Described):
         self._n_most = self.n_nodes // 2
         if hasattr(graph, "edges"):
             self._n_most = len(self._best(np.ones(self.size), True))
+        if not self.perfect:
+            return
+        if self.n_nodes % 2:
+            raise ValueError(
+                f"graph must have an even number of nodes, got {self.n_nodes}: one would have no "
+                f"partner"
+            )
+        if 2 * self._n_most < self.n_nodes:
+            raise ValueError(
+                f"graph has no perfect matching: at most {self._n_most} pairs of its "
+                f"{self.n_nodes} nodes; perfect=False allows nodes without a partner"
+            )
 
     @property
     def diameter(self):
+        if self.perfect and self.size == 1:
+            return 0.0
         return math.sqrt(min(2 * self._n_most, self.size))
 
     def lmo(self, gradient):
         gradient = self._vector(gradient, "gradient")
-        places = self._best(-gradient, self._perfect)
+        places = self._best(-gradient, self.perfect)
         return SparseAtom(self.size, np.sort(places) if len(places) else [])
 
     def _best(self, weights, largest):
@@ -177,12 +195,11 @@ class Matchings(Described):
         graph.add_weighted_edges_from((i, j, w) for (i, j), w in zip(ends, weights[used].tolist()))
         return graph
 
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+    def _contains(self, x, tol):
         sums = np.bincount(self._ends.ravel(), weights=np.repeat(x, 2), minlength=self.n_nodes)
         if x.min() < -tol or sums.max() > 1.0 + tol:
             return False
-        if self._perfect and sums.min() < 1.0 - tol:
+        if self.perfect and sums.min() < 1.0 - tol:
             return False
         if np.all((x == 0.0) | (x == 1.0)):
             return True
@@ -195,7 +212,7 @@ class Matchings(Described):
         graph = self._weighted(x, np.arange(self.size))
         graph.add_nodes_from(range(self.n_nodes))
         n_counted = self.n_nodes
-        if not self._perfect:
+        if not self.perfect:
             # What is alone leads to one more node, which counts if that makes an even number.
             graph.add_weighted_edges_from(
                 (self.n_nodes, node, share) for node, share in enumerate(alone.tolist())
@@ -212,61 +229,7 @@ class Matchings(Described):
         return True
 
 
-class PerfectMatchings(Matchings):
-    """Ways to split the nodes of a graph into pairs, and what lies between them.
-
-    Points have one entry for each edge; a vertex has ones for the pairs that are made.
-
-    Parameters
-    ----------
-    graph : networkx.Graph or int
-        The graph, which must have a perfect matching; an integer is an even number of nodes that
-        are all joined, with edges in the order (0, 1), (0, 2), ..., (n - 2, n - 1).
-
-    Attributes
-    ----------
-    pairs : list or ndarray of shape (size, 2)
-        The two members of each pair, in the order of the entries.
-    diameter : float
-        ``sqrt(n_nodes)``, or zero for one edge; a bound on the largest distance of two points where
-        not all nodes are joined.
-
-    See Also
-    --------
-    Matchings : Those that may leave nodes alone; its Notes are true here.
-    BipartiteMatchings : Pairs between two groups.
-
-    Examples
-    --------
-    >>> from sklearn_fw.optim import domains
-    >>> group = domains.PerfectMatchings(4)
-    >>> group.pairs[group.lmo([5.0, 1.0, 4.0, 2.0, 1.0, 3.0]).places]
-    array([[0, 2],
-           [1, 3]])
-    """
-
-    _perfect = True
-
-    def __init__(self, graph):
-        super().__init__(graph)
-        if self.n_nodes % 2:
-            raise ValueError(
-                f"graph must have an even number of nodes, got {self.n_nodes}: one would have no "
-                f"partner"
-            )
-        if 2 * self._n_most < self.n_nodes:
-            raise ValueError(
-                f"graph has no perfect matching: at most {self._n_most} pairs of its "
-                f"{self.n_nodes} nodes; Matchings allows nodes without a partner"
-            )
-
-    @property
-    def diameter(self):
-        return math.sqrt(self.n_nodes) if self.size > 1 else 0.0
-
-
 def _nodes_and_pairs(graph):
-    """Nodes and edges of a graph in its order."""
     is_other = isinstance(graph, type) or not hasattr(graph, "is_directed")
     if is_other or graph.is_directed() or graph.is_multigraph():
         raise ValueError(
@@ -349,8 +312,7 @@ class SpanningTrees(Described):
         counts = spanning_trees.count_greedy_forests(self.edges, order[None], self.n_nodes)
         return SparseAtom(self.size, np.flatnonzero(counts))
 
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+    def _contains(self, x, tol):
         if np.any(x < -tol) or abs(x.sum() - self.n_tree_edges) > tol:
             return False
         return self._overfull(np.maximum(x, 0.0), tol) is None
@@ -397,10 +359,8 @@ class SpanningTrees(Described):
 
 
 def adjacency(edges, n_nodes):
-    """Ones at the edges, each in one direction."""
     return csc_array((np.ones(len(edges)), edges.T), shape=(n_nodes, n_nodes))
 
 
 def components(edges, n_nodes):
-    """The number of the component of each node."""
     return connected_components(adjacency(edges, n_nodes), directed=False)[1]

@@ -10,7 +10,6 @@ from ..._core.validation import (
     check_array_of_numbers,
     check_choice,
     check_magnitude,
-    check_not_negative,
 )
 from ..._kernels import lazy
 from ._atoms import SparseAtom
@@ -23,7 +22,41 @@ MOST = 2.0**28  # numbers of a point
 CONSTRAINTS = ("at_least_one", "exactly_one")
 
 
-class OrderedPlacements(Described):
+class _Masked(Domain):
+    """Matrices of several sequences one after the other, of which entries may be forbidden."""
+
+    def _forbid(self, allowed, single, shapes, what):
+        """Keep the masks of all sequences; None where all entries are allowed."""
+        self._masks = [None] * len(shapes)
+        self._forbidden = None
+        if allowed is None:
+            return
+        allowed = [allowed] if single else allowed
+        if not isinstance(allowed, list | tuple) or len(allowed) != len(shapes):
+            raise ValueError(f"allowed must be a list of {len(shapes)} arrays, one for each {what}")
+        forbidden = np.zeros(self.size, bool)
+        for n, (mask, shape, block) in enumerate(zip(allowed, shapes, self._blocks)):
+            if mask is None:
+                continue
+            mask = check_array_of_numbers(mask, f"allowed of {what} {n}")
+            if mask.shape != tuple(shape):
+                raise ValueError(
+                    f"allowed of {what} {n} has shape {mask.shape}, expected {tuple(shape)}"
+                )
+            self._masks[n] = mask
+            forbidden[block] = mask.ravel() == 0.0
+        self._forbidden = forbidden if forbidden.any() else None
+
+    def _costs(self, values, name):
+        """Costs of entries, which sums can hold; infinite for those that are forbidden."""
+        costs = self._vector(values, name)
+        check_magnitude(costs, name)
+        if self._forbidden is not None:
+            costs = np.where(self._forbidden, np.inf, costs)
+        return np.ascontiguousarray(costs)
+
+
+class OrderedPlacements(_Masked, Described):
     """Items of a sequence in slots of ascending order, and what lies between such placements.
 
     Points are matrices with a row per item and a column per slot, row after row; a vertex has a
@@ -95,30 +128,8 @@ class OrderedPlacements(Described):
         self.size = self._blocks[-1].stop
         self._row = np.repeat(self.shapes[:, 1], self.shapes[:, 0])  # of each item
         self._row = starts_of(self._row)[:-1]
-        self._forbidden = self._mask(allowed, given.ndim == 1)
-        self._allowed, self._single = allowed, given.ndim == 1
+        self._forbid(allowed, given.ndim == 1, self.shapes.tolist(), "sequence")
         self.place(np.zeros(self.size))
-
-    def _mask(self, allowed, single):
-        if allowed is None:
-            return None
-        allowed = [allowed] if single else allowed
-        if not isinstance(allowed, list | tuple) or len(allowed) != len(self.shapes):
-            raise ValueError(
-                f"allowed must be a list of {len(self.shapes)} arrays, one for each sequence"
-            )
-        forbidden = np.zeros(self.size, bool)
-        for n, (mask, block) in enumerate(zip(allowed, self._blocks)):
-            if mask is None:
-                continue
-            mask = check_array_of_numbers(mask, f"allowed of sequence {n}")
-            if mask.shape != tuple(self.shapes[n]):
-                raise ValueError(
-                    f"allowed of sequence {n} has shape {mask.shape}, expected "
-                    f"{tuple(self.shapes[n].tolist())}"
-                )
-            forbidden[block] = mask.ravel() == 0.0
-        return forbidden if forbidden.any() else None
 
     def split(self):
         """The same set as a product of one for each sequence, for steps in one of them.
@@ -128,10 +139,8 @@ class OrderedPlacements(Described):
         Product
             Of objects of this class.
         """
-        masks = [None] * len(self.shapes)
-        if self._allowed is not None:
-            masks = [self._allowed] if self._single else self._allowed
-        return Product(*(OrderedPlacements(s, m) for s, m in zip(self.shapes.tolist(), masks)))
+        shapes = zip(self.shapes.tolist(), self._masks)
+        return Product(*(OrderedPlacements(shape, mask) for shape, mask in shapes))
 
     @property
     def diameter(self):
@@ -151,12 +160,12 @@ class OrderedPlacements(Described):
         slots : ndarray of shape (n_items,)
             One after the other for several sequences.
         """
-        cost = _costs(self, cost, "cost")
-        if self._forbidden is not None:
-            cost = np.where(self._forbidden, np.inf, cost)
+        return self._place(self._costs(cost, "cost"))
+
+    def _place(self, cost):
         chosen = np.empty(len(self._row), np.int64)
         n_items, n_slots = np.ascontiguousarray(self.shapes.T)
-        bad = orderings.place_in_order(np.ascontiguousarray(cost), n_items, n_slots, chosen)
+        bad = orderings.place_in_order(cost, n_items, n_slots, chosen)
         if bad >= 0:
             raise ValueError(
                 f"allowed leaves sequence {bad} no placement: there must be slots that ascend from "
@@ -183,10 +192,9 @@ class OrderedPlacements(Described):
         return SparseAtom(self.size, self._row + slots)
 
     def lmo(self, gradient):
-        return self.vertex(self.place(_costs(self, gradient, "gradient")))
+        return self.vertex(self._place(self._costs(gradient, "gradient")))
 
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+    def _contains(self, x, tol):
         if x.min() < -tol or (self._forbidden is not None and x[self._forbidden].max() > tol):
             return False
         for (n_items, n_slots), block in zip(self.shapes.tolist(), self._blocks):
@@ -199,7 +207,7 @@ class OrderedPlacements(Described):
         return True
 
 
-class StateChoices(Domain):
+class StateChoices(_Masked):
     """States of candidates in time, and what lies between such choices.
 
     Points are matrices with a row per candidate and two columns, row after row; a vertex has a one
@@ -253,7 +261,6 @@ class StateChoices(Domain):
 
     def __init__(self, start, end, constraint="at_least_one", allowed=None):
         self.constraint = check_choice(constraint, "constraint", CONSTRAINTS)
-        self._single = not _is_list(start)
         starts, ends = _clips(start, "start"), _clips(end, "end")
         if len(starts) != len(ends):
             raise ValueError(f"start holds {len(starts)} clips, but end {len(ends)}")
@@ -275,28 +282,9 @@ class StateChoices(Domain):
         self._blocks = _blocks([2 * len(s) for s in starts])
         self.size = self._blocks[-1].stop
         self._given = starts, ends
-        self._masks = self._check_allowed(allowed, len(starts))
-        self._forbidden = None
-        if self._masks is not None:
-            self._forbidden = np.concatenate([mask.ravel() for mask in self._masks]) == 0.0
+        shapes = [(len(s), 2) for s in starts]
+        self._forbid(allowed, not _is_list(start), shapes, "clip")
         self.choose(np.zeros(self.size))
-
-    def _check_allowed(self, allowed, n_clips):
-        if allowed is None:
-            return None
-        lengths = np.diff(self._offsets).tolist()
-        allowed = [allowed] if self._single else allowed
-        if not isinstance(allowed, list | tuple) or len(allowed) != n_clips:
-            raise ValueError(f"allowed must be a list of {n_clips} arrays, one for each clip")
-        masks = []
-        for n, (mask, m) in enumerate(zip(allowed, lengths)):
-            mask = np.ones((m, 2)) if mask is None else check_array_of_numbers(
-                mask, f"allowed of clip {n}"
-            )  # fmt: skip
-            if mask.shape != (m, 2):
-                raise ValueError(f"allowed of clip {n} has shape {mask.shape}, expected ({m}, 2)")
-            masks.append(mask)
-        return masks
 
     def split(self):
         """The same set as a product of one for each clip, for steps in one of them.
@@ -306,8 +294,7 @@ class StateChoices(Domain):
         Product
             Of objects of this class.
         """
-        masks = [None] * len(self._blocks) if self._masks is None else self._masks
-        clips = zip(*self._given, masks)
+        clips = zip(*self._given, self._masks)
         return Product(*(StateChoices(s, e, self.constraint, mask) for s, e, mask in clips))
 
     @property
@@ -328,12 +315,12 @@ class StateChoices(Domain):
         states : ndarray of shape (n_candidates,)
             -1 for none, 0 for the first and 1 for the second; clips follow each other.
         """
-        cost = _costs(self, cost, "cost")
-        if self._forbidden is not None:
-            cost = np.where(self._forbidden, np.inf, cost)
+        return self._choose(self._costs(cost, "cost"))
+
+    def _choose(self, cost):
         chosen = np.empty(self.size // 2, np.int64)
         bad = orderings.choose_states(
-            np.ascontiguousarray(cost).reshape(-1, 2), self._offsets, self._order, self._before,
+            cost.reshape(-1, 2), self._offsets, self._order, self._before,
             self.constraint == "exactly_one", chosen,
         )  # fmt: skip
         if bad >= 0:
@@ -363,7 +350,7 @@ class StateChoices(Domain):
         return SparseAtom(self.size, 2 * used + states[used])
 
     def lmo(self, gradient):
-        return self.vertex(self.choose(_costs(self, gradient, "gradient")))
+        return self.vertex(self._choose(self._costs(gradient, "gradient")))
 
 
 def _whole(values, name, shape):
@@ -385,14 +372,6 @@ def _is_list(values):
 
 
 def _clips(values, name):
-    """Arrays of numbers, one for each clip."""
     if _is_list(values):
         return [check_array_of_numbers(v, f"{name} of clip {n}") for n, v in enumerate(values)]
     return [check_array_of_numbers(values, f"{name} of clip 0")]
-
-
-def _costs(domain, values, name):
-    """Costs of entries, which sums can hold."""
-    costs = domain._vector(values, name)
-    check_magnitude(costs, name)
-    return costs

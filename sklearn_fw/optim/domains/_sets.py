@@ -16,13 +16,22 @@ from ..._core.validation import (
     check_table,
 )
 from ...projections import project_box, project_l1_ball, project_l2_ball, project_simplex
-from ...projections._vectors import BEYOND
 from ._atoms import DenseAtom, ProductAtom, SparseAtom, UnitAtom, as_atom
 from ._base import Described, Projectable, ask, check_answer, is_domain
 from ._spectral import NuclearNormBall, Spectrahedron
 
 
-class Simplex(Projectable):
+class _OfRadius(Projectable):
+    def __init__(self, size, radius=1.0):
+        self.size = check_integer(size, "size", 1)
+        self.radius = check_positive(radius, "radius")
+
+    @property
+    def diameter(self):
+        return 2.0 * self.radius
+
+
+class Simplex(_OfRadius):
     """Numbers that are not negative and have a given sum: ``x >= 0, sum(x) = radius``.
 
     The mixed strategies of a player, or weights of a mixture. Of equal entries the oracle takes the
@@ -35,11 +44,6 @@ class Simplex(Projectable):
     radius : float, default=1.0
         Their sum, positive.
 
-    Attributes
-    ----------
-    diameter : float
-        ``radius * sqrt(2)``, or zero for size 1.
-
     See Also
     --------
     sklearn_fw.penalties.Simplex : The same set as a constraint of linear models.
@@ -51,10 +55,6 @@ class Simplex(Projectable):
     array([0., 1., 0.])
     """
 
-    def __init__(self, size, radius=1.0):
-        self.size = check_integer(size, "size", 1)
-        self.radius = check_positive(radius, "radius")
-
     @property
     def diameter(self):
         return self.radius * math.sqrt(2.0) if self.size > 1 else 0.0
@@ -63,16 +63,14 @@ class Simplex(Projectable):
         lowest = int(np.argmin(self._vector(gradient, "gradient")))
         return UnitAtom(self.size, lowest, self.radius)
 
-    @np.errstate(**BEYOND)
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
-        return bool(x.min() >= -tol and abs(x.sum() - self.radius) <= tol)
+    def _contains(self, x, tol):
+        return x.min() >= -tol and abs(x.sum() - self.radius) <= tol
 
     def project(self, x):
         return project_simplex(self._vector(x, "x"), self.radius)
 
 
-class L1Ball(Projectable):
+class L1Ball(_OfRadius):
     """Points of bounded l1 norm: ``||x||_1 <= radius``.
 
     Of equally large entries the oracle takes the first; it moves against it, or up if it is zero.
@@ -83,11 +81,6 @@ class L1Ball(Projectable):
         Length of the points.
     radius : float, default=1.0
         Radius, positive.
-
-    Attributes
-    ----------
-    diameter : float
-        Twice the radius.
 
     See Also
     --------
@@ -100,30 +93,20 @@ class L1Ball(Projectable):
     array([ 0., -2.,  0.])
     """
 
-    def __init__(self, size, radius=1.0):
-        self.size = check_integer(size, "size", 1)
-        self.radius = check_positive(radius, "radius")
-
-    @property
-    def diameter(self):
-        return 2.0 * self.radius
-
     def lmo(self, gradient):
         gradient = self._vector(gradient, "gradient")
         largest = int(np.argmax(np.abs(gradient)))
         height = -self.radius if gradient[largest] > 0.0 else self.radius
         return UnitAtom(self.size, largest, height)
 
-    @np.errstate(**BEYOND)
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
-        return bool(np.abs(x).sum() <= self.radius + tol)
+    def _contains(self, x, tol):
+        return np.abs(x).sum() <= self.radius + tol
 
     def project(self, x):
         return project_l1_ball(self._vector(x, "x"), self.radius)
 
 
-class L2Ball(Projectable):
+class L2Ball(_OfRadius):
     """Points of bounded Euclidean norm: ``||x||_2 <= radius``.
 
     To a gradient of zeros the oracle answers with the point on the first axis.
@@ -134,15 +117,6 @@ class L2Ball(Projectable):
         Length of the points.
     radius : float, default=1.0
         Radius, positive.
-
-    Attributes
-    ----------
-    diameter : float
-        Twice the radius.
-    is_polytope : bool
-        False.
-    strong_convexity : float
-        ``1 / radius``.
 
     See Also
     --------
@@ -157,14 +131,6 @@ class L2Ball(Projectable):
 
     is_polytope = False
 
-    def __init__(self, size, radius=1.0):
-        self.size = check_integer(size, "size", 1)
-        self.radius = check_positive(radius, "radius")
-
-    @property
-    def diameter(self):
-        return 2.0 * self.radius
-
     @property
     def strong_convexity(self):
         return 1.0 / self.radius
@@ -177,10 +143,8 @@ class L2Ball(Projectable):
         gradient = gradient / largest  # squares neither overflow nor vanish
         return DenseAtom(gradient * (-self.radius / np.linalg.norm(gradient)))
 
-    @np.errstate(**BEYOND)
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
-        return bool(np.linalg.norm(x) <= self.radius + tol)
+    def _contains(self, x, tol):
+        return np.linalg.norm(x) <= self.radius + tol
 
     def project(self, x):
         return project_l2_ball(self._vector(x, "x"), self.radius)
@@ -205,8 +169,6 @@ class LpBall(Described):
     ----------
     diameter : float
         Twice the radius for p up to 2, and above ``2 radius size^(1/2 - 1/p)``.
-    is_polytope : bool
-        False.
     strong_convexity : float
         ``(p - 1) size^(1/2 - 1/p) / radius`` for p up to 2 [1]_, and zero above.
 
@@ -261,10 +223,8 @@ class LpBall(Described):
         largest = np.abs(x).max()
         return largest * np.sum((np.abs(x) / (largest or 1.0)) ** self.p) ** (1.0 / self.p)
 
-    @np.errstate(**BEYOND)
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
-        return bool(self._norm(x) <= self.radius + tol)
+    def _contains(self, x, tol):
+        return self._norm(x) <= self.radius + tol
 
 
 class Box(Projectable):
@@ -278,11 +238,6 @@ class Box(Projectable):
         Bounds of the entries, finite.
     size : int or None, default=None
         Length of the points; needed when both bounds are numbers.
-
-    Attributes
-    ----------
-    diameter : float
-        ``||upper - lower||``.
 
     See Also
     --------
@@ -325,9 +280,8 @@ class Box(Projectable):
         falls = self._vector(gradient, "gradient") >= 0.0
         return DenseAtom(np.where(falls, self.lower, self.upper))
 
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
-        return bool(np.all(x >= self.lower - tol) and np.all(x <= self.upper + tol))
+    def _contains(self, x, tol):
+        return np.all(x >= self.lower - tol) and np.all(x <= self.upper + tol)
 
     def project(self, x):
         return project_box(self._vector(x, "x"), self.lower, self.upper)
@@ -385,11 +339,10 @@ class ConvexHull(Described):
         row = slice(*self.points.indptr[lowest : lowest + 2])
         return SparseAtom(self.size, self.points.indices[row], self.points.data[row])
 
-    def contains(self, x, tol=1e-9):
+    def _contains(self, x, tol):
         from scipy.optimize import nnls
 
-        tol = check_not_negative(tol, "tol")
-        differences = self._dense() - self._vector(x, "x")
+        differences = self._dense() - x
         if not np.all(np.any(differences, axis=1)):  # exactly one of them
             return True
         # The nearest point of the hull, by its weights; their sum comes out a little below one.
@@ -397,7 +350,7 @@ class ConvexHull(Described):
         equations = np.vstack([differences.T / np.abs(differences).max(), ones])
         target = np.append(np.zeros(self.size), 1.0)
         weights = nnls(equations, target, maxiter=100 * (len(differences) + 1))[0]
-        return bool(np.abs(weights / weights.sum() @ differences).max() <= tol)
+        return np.abs(weights / weights.sum() @ differences).max() <= tol
 
 
 class Product(Projectable):
@@ -473,15 +426,15 @@ class Product(Projectable):
         asked = zip(self.domains, slopes, lasts)
         parts = [ask(domain, slope, repr(domain), last, share) for domain, slope, last in asked]
         atom = ProductAtom(parts)
-        if atom.bound is not None:  # of exact parts it is their value, which they need not say
+        if any(part.bound is not None for part in parts):
+            values = [part.dot(slope) for part, slope in zip(parts, slopes)]
+            atom.value = sum(values)
             atom.bound = sum(
-                part.dot(slope) if part.bound is None else part.bound
-                for part, slope in zip(parts, slopes)
+                v if part.bound is None else part.bound for v, part in zip(values, parts)
             )
         return atom
 
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+    def _contains(self, x, tol):
         parts = zip(self.domains, self.blocks)
         return all(domain.contains(x[block].copy(), tol) for domain, block in parts)
 
@@ -511,25 +464,7 @@ NAMES = (*VECTORS, "nuclear", "spectrahedron")
 
 
 def domain_of(domain, shape, radius=1.0, name="domain"):
-    """The domain that a word, a pair or an object means for points of a shape.
-
-    Parameters
-    ----------
-    domain : str, tuple or domain object
-        One of `NAMES`, or ("lp", p); an object is returned as it is, whatever the radius.
-    shape : (int,) or (int, int)
-        Of points as arrays; those of "nuclear" and "spectrahedron" need two axes. Points of other
-        sets are their rows one after the other.
-    radius : float, default=1.0
-        Size of the set, positive.
-    name : str, default="domain"
-        The parameter, for errors.
-
-    Returns
-    -------
-    domain object
-        The set.
-    """
+    """The domain that a word, a pair or an object means for points of a shape."""
     if is_domain(domain):
         return domain
     size = 1

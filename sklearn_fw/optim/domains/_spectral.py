@@ -15,7 +15,6 @@ from ..._core.validation import (
     check_sparse,
 )
 from ...projections import project_l1_ball, project_simplex
-from ...projections._vectors import BEYOND
 from ._atoms import RankOneAtom, SparseAtom
 from ._base import Projectable, check_answer
 
@@ -65,7 +64,6 @@ class _Spectral(Projectable):
         return getattr(start, "near", (start.left, start.right)[side])
 
     def _first(self, height):
-        """The vertex with one entry that is not zero, at the first place."""
         left, right = np.zeros(self.shape[0]), np.zeros(self.shape[1])
         left[0], right[0] = height, 1.0
         return RankOneAtom(left, right)
@@ -107,8 +105,6 @@ class NuclearNormBall(_Spectral):
     ----------
     diameter : float
         Twice the radius, in the Frobenius norm.
-    is_polytope : bool
-        False.
 
     See Also
     --------
@@ -200,9 +196,7 @@ class NuclearNormBall(_Spectral):
             return ended or found.likely <= (1.0 + CLOSE) ** 2 * found.value
         return math.sqrt(found.bound) - math.sqrt(max(found.value, 0.0)) <= target
 
-    @np.errstate(**BEYOND)
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+    def _contains(self, x, tol):
         matrix, limit, fewer = x.reshape(self.shape), self.radius + tol, min(self.shape)
         length = math.sqrt(float(x @ x))
         if length > limit:
@@ -217,7 +211,7 @@ class NuclearNormBall(_Spectral):
         if np.linalg.norm(left) + math.sqrt(fewer) * rest <= limit:
             return True
         values = np.linalg.svd(matrix, compute_uv=False)
-        return bool(values.sum() <= limit)
+        return values.sum() <= limit
 
     def project(self, x):
         matrix = self._vector(x, "x").reshape(self.shape)
@@ -250,8 +244,6 @@ class Spectrahedron(_Spectral):
         Twice ``n_rows``.
     diameter : float
         ``radius * sqrt(2)`` in the Frobenius norm, less for one row.
-    is_polytope : bool
-        False.
 
     See Also
     --------
@@ -335,16 +327,14 @@ class Spectrahedron(_Spectral):
         """What an eigenvalue brings: matrices of zeros are allowed where the trace is free."""
         return value if self.fixed_trace else max(value, 0.0)
 
-    @np.errstate(**BEYOND)
-    def contains(self, x, tol=1e-9):
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+    def _contains(self, x, tol):
         matrix = x.reshape(self.shape)
         trace, half = float(np.trace(matrix)), 0.5 * matrix + 0.5 * matrix.T
         if np.abs(matrix - half).max() > tol or trace > self.radius + tol:
             return False
         if self.fixed_trace and trace < self.radius - tol:
             return False
-        return bool(np.linalg.eigvalsh(half)[0] >= -tol)
+        return np.linalg.eigvalsh(half)[0] >= -tol
 
     def project(self, x):
         matrix = self._vector(x, "x").reshape(self.shape)
@@ -391,7 +381,6 @@ class Found:
 
     @cached_property
     def vector(self):
-        """Of length one, and with its largest entry above zero."""
         vector = self._mix(1)
         vector = vector / np.linalg.norm(vector)
         return -vector if vector[np.argmax(np.abs(vector))] < 0.0 else vector
@@ -403,22 +392,6 @@ class Found:
 
 def largest_eigenpair(product, noise, guess, done):
     """Lanczos' method with full orthogonalisation, from a guess and some noise.
-
-    Parameters
-    ----------
-    product : callable
-        Multiplies a vector of shape (size,) with the symmetric operator.
-    noise : ndarray of shape (size,)
-        Standard normal numbers.
-    guess : ndarray of shape (size,) or None
-        What may be close to the eigenvector; independent of the noise.
-    done : callable
-        Whether a `Found` is good enough.
-
-    Returns
-    -------
-    Found
-        With its vectors, ``vector`` of length one.
 
     Notes
     -----

@@ -10,6 +10,6 @@ too.
 """
 
 from ._base import Objective
-from ._composite import Composite, LeastSquares, Logistic, Quadratic
+from ._composite import Composite, LeastSquares, Quadratic
 
-__all__ = ["Composite", "LeastSquares", "Logistic", "Objective", "Quadratic"]
+__all__ = ["Composite", "LeastSquares", "Objective", "Quadratic"]

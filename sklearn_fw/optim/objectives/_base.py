@@ -26,7 +26,7 @@ class Objective(ABC):
 
     See Also
     --------
-    LeastSquares, Quadratic, Logistic, Composite : Those that there are.
+    LeastSquares, Quadratic, Composite : Those that there are.
 
     Examples
     --------

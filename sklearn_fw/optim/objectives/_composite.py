@@ -13,7 +13,7 @@ from ..._core.validation import (
     check_table,
 )
 from ..._kernels import lazy
-from ...losses import LogLoss, Loss, MultinomialLogLoss, SquaredError, resolve_loss
+from ...losses import Loss, MultinomialLogLoss, SquaredError, resolve_loss
 from ...losses._compiled import CompiledLoss
 from ..domains._atoms import RankOneAtom
 from ._base import Objective
@@ -54,7 +54,7 @@ class Composite(Objective):
 
     See Also
     --------
-    LeastSquares, Logistic : The two of most use.
+    LeastSquares : That of squared errors.
 
     Examples
     --------
@@ -229,51 +229,13 @@ class LeastSquares(Composite):
         super().__init__(SquaredError(), A, b, sample_weight=sample_weight, mean=mean)
 
 
-class Logistic(Composite):
-    """Mean logistic loss ``f(x) = mean_i log(1 + exp(-y_i <a_i, x>))``.
-
-    Parameters
-    ----------
-    A : {array-like, sparse matrix} of shape (n_samples, n_columns)
-        Rows a_i.
-    y : array-like of shape (n_samples,)
-        Truth, -1 or +1.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights; None is one each.
-    mean : bool, default=True
-        Whether the sum is divided by that of the weights.
-
-    See Also
-    --------
-    Composite : With other losses.
-
-    Examples
-    --------
-    >>> from sklearn_fw.optim import objectives
-    >>> value, gradient = objectives.Logistic([[2.0], [1.0]], [1.0, -1.0])([0.0])
-    >>> round(value, 3), gradient
-    (0.693, array([-0.25]))
-    """
-
-    def __init__(self, A, y, *, sample_weight=None, mean=True):
-        super().__init__(LogLoss(), A, y, sample_weight=sample_weight, mean=mean)
-
-
 FEW = 0.2  # share of nonzero entries up to which columns are summed
 LONG, SPARSE = 1000, 0.02  # length and share of nonzero entries where points count as few columns
 EXACT = 1000  # smaller side of a matrix up to which its largest singular value is computed
 
 
 class LinearMap:
-    """``x -> A x``, or ``A X`` for points that are matrices with several columns, row by row.
-
-    Parameters
-    ----------
-    A : {array-like, sparse matrix} of shape (n_rows, n_columns)
-        The matrix.
-    n_outputs : int, default=1
-        Columns of the points.
-    """
+    """``x -> A x``, or ``A X`` for points that are matrices with several columns, row by row."""
 
     def __init__(self, A, n_outputs=1):
         A = check_table(A, input_name="A", accept_sparse=("csr", "csc"), dtype=np.float64)
@@ -285,7 +247,6 @@ class LinearMap:
         return self.n_outputs == 1
 
     def image(self, point):
-        """The image of an array or of an atom."""
         if isinstance(point, np.ndarray):
             if self._is_alone():
                 if point.size > LONG and not sp.issparse(self.A):
@@ -357,7 +318,6 @@ class LinearMap:
         return np.bincount(self._row_of_entry, weights=values, minlength=self.n_image)
 
     def column(self, j):
-        """A column of the matrix, dense."""
         if not sp.issparse(self.A):
             return self.A[:, j].copy()
         columns, dense = self._columns, np.zeros(self.A.shape[0])

@@ -110,7 +110,6 @@ class SubmodularFunction(ABC):
         return f"{type(self).__name__}(size={self.size})"
 
     def _checked(self, members):
-        """The value of a set, which the user may have written."""
         return self._number(self.value(members.copy()), members)
 
     def _number(self, value, members):
@@ -142,7 +141,6 @@ class SubmodularFunction(ABC):
         return order
 
     def _ranks(self, order):
-        """The place of each element in an order."""
         ranks = np.empty(self.size, np.int64)
         ranks[self._order(order)] = np.arange(self.size)
         return ranks
@@ -351,8 +349,6 @@ class CutFunction(SubmodularFunction):
 
 
 class _Sum(SubmodularFunction):
-    """Sum of functions of one size."""
-
     def __init__(self, first, second):
         self.terms = [*getattr(first, "terms", [first]), *getattr(second, "terms", [second])]
         sizes = [term.size for term in self.terms]
@@ -362,7 +358,6 @@ class _Sum(SubmodularFunction):
 
     @property
     def integer_valued(self):
-        """Whether all terms have integer values."""
         return all(term.integer_valued for term in self.terms)
 
     def value(self, members):
@@ -377,8 +372,6 @@ class _Sum(SubmodularFunction):
 
 
 class _Called(SubmodularFunction):
-    """A callable of the user."""
-
     def __init__(self, function, size):
         self.function, self.size = function, size
 
@@ -390,7 +383,6 @@ class _Called(SubmodularFunction):
 
 
 def as_submodular(function, size):
-    """The function object of what a user gave, a callable of masks perhaps."""
     if isinstance(function, SubmodularFunction):
         own = getattr(function, "size", None)
         if size not in (None, own):
@@ -414,7 +406,6 @@ def is_known(function):
 
 
 def base_of(function, order):
-    """The checked base of a function that a user may have written."""
     base = check_array_of_numbers(function.base(order.copy()), f"the base of {function!r}")
     if base.shape != (function.size,):
         raise ValueError(
@@ -424,7 +415,6 @@ def base_of(function, order):
 
 
 def _arcs_of(edges, size):
-    """Ends and weights of the directed edges of a matrix, and its size."""
     graph = check_sparse(edges, "edges").tocoo()
     if graph.shape[0] != graph.shape[1] or size not in (None, graph.shape[0]) or not graph.shape[0]:
         expected = "(size, size)" if size is None else (size, size)
@@ -453,5 +443,4 @@ def _refuse_negative(weights):
 
 
 def _are_integers(values):
-    """Whether sums of all of these are exact integers."""
     return bool(np.all(values == np.round(values)) and np.abs(values).sum() < 2.0**53)

@@ -11,7 +11,7 @@ from ..._core.validation import is_auto
 from ..._core.warnings import warn
 from ..._kernels import lazy
 from ..._kernels.structured.edge_mix import POTTS
-from ...optim._frank_wolfe._min_norm_point import HullProjection
+from ...optim._frank_wolfe._corrective import HullProjection
 from ...optim.domains import SparseAtom
 from ...projections import project_simplex
 from ._listed import BlackBoxProblem

@@ -5,7 +5,7 @@ from scipy.optimize import brentq
 
 from ..._core.loop import IterativeMethod
 from ..._core.validation import check_integer, check_not_negative, check_positive, is_auto
-from ...optim._frank_wolfe._min_norm_point import maximise_on_simplex
+from ...optim._frank_wolfe._corrective import maximise_on_simplex
 from ._base import Solution, Solver, check_bounds, check_switch, numbers
 
 # The quadratic program is solved to this share of the gap, in so many Newton steps at most where

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...smoothing import smoothed_max
+from ..._kernels import lazy
 from ._compiled import (
     Snapshot,
     accelerated,
@@ -12,6 +12,8 @@ from ._compiled import (
     smooth_pass_of_parts,
     svrg_walk_of_parts,
 )
+
+smoothing = lazy("common.smoothing")
 
 
 class Smoothing(NamedTuple):
@@ -87,12 +89,31 @@ def _reported(change, g, way):
     return change, change * change, g @ g, g @ way
 
 
-def _answer(blocks, i, w, smoothing, exact=False):
+def smoothed_max(scores, mu):
+    """The largest of some scores smoothed by squares, and its weights.
+
+    ``max_u <u, scores> - mu (||u||^2 - 1) / 2`` over all distributions u, above the maximum by at
+    most ``mu / 2``; few scores have weight [1]_.
+
+    References
+    ----------
+    .. [1] K. Pillutla, V. Roulet, S. M. Kakade, Z. Harchaoui, "A smoother way to train structured
+       prediction models", NeurIPS 2018: Proposition 3.
+    """
+    scores = np.asarray(scores, np.float64)
+    order = np.argsort(-scores, kind="stable")
+    few, weights = np.empty(len(order)), np.empty(len(order))
+    value = smoothing.smoothed_max_of(scores[order], float(mu), few)
+    weights[order] = few
+    return value, weights
+
+
+def _answer(blocks, i, w, smoother, exact=False):
     """`Mixture` of one block, its smoothed maximum, and the rest of a `Snapshot`.
 
     The maximum itself costs a call of its own with the entropy: only if ``exact``.
     """
-    kind, mu, n_best, limit = smoothing
+    kind, mu, n_best, limit = smoother
     if kind == "loss":
         loss = blocks.surrogate
         mixture = blocks.smoothed_answer(i, w, loss.temperature, loss.loss_weight)

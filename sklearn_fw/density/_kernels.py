@@ -1,4 +1,4 @@
-"""Kernels, the volume elements of their feature maps, and derivatives.
+"""Kernels with the volume elements of their feature maps and derivatives, and their parameters.
 
 A kernel object has ``K = kernel(X, Y)`` of shape (n, m), ``kernel.diag(X)`` of shape (n,), and
 ``kernel.log_volume(X)``, the term ``1/2 log det G`` of the change of variables, where
@@ -14,9 +14,21 @@ A kernel object has ``K = kernel(X, Y)`` of shape (n, m), ``kernel.diag(X)`` of 
 """
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.gaussian_process.kernels import DotProduct, Kernel
 from sklearn.utils import gen_batches
 
+from .._core.validation import (
+    LARGEST,
+    check_array_of_numbers,
+    check_integer,
+    check_moderate,
+    check_strength,
+    is_auto,
+    is_named,
+)
 from ._backend import NUMPY
+from ._length_scale import choose_length_scale, median_distance
 
 PANEL = 256  # rows
 
@@ -88,19 +100,13 @@ class RadialKernel:
         self.length_scale = length_scale
         # Distances come from inner products, which lose no digits when the data surround zero.
         self.center = center
-        self.profile, self._derivatives, self._curvature = RADIAL[name]
 
     @property
     def differentiable(self):
-        """Whether the kernel has second derivatives everywhere."""
-        return self._derivatives is not None
+        return RADIAL[self.name][1] is not None
 
-    def __getstate__(self):
-        return {k: v for k, v in vars(self).items() if k not in ("profile", "_derivatives")}
-
-    def __setstate__(self, state):
-        vars(self).update(state)
-        self.profile, self._derivatives, self._curvature = RADIAL[self.name]
+    def _derivatives(self, q):
+        return RADIAL[self.name][1](q)
 
     def squared_distances(self, X, Y):
         """Squared scaled distances; on the diagonal exactly zero when Y is X."""
@@ -124,58 +130,52 @@ class RadialKernel:
         return self.backend.positive_part(q)
 
     def __call__(self, X, Y):
+        profile = RADIAL[self.name][0]
         if not self.backend.on_host:
-            return self.profile(self.backend, self.squared_distances(X, Y))
+            return profile(self.backend, self.squared_distances(X, Y))
         # Panels of rows stay in the cache through all steps of the formula.
         A, B = self._scaled(X), self._scaled(Y)
         norms_A, norms_B = self._norms(A, B)
         B *= -2.0
         K = np.empty((len(A), len(B)))
         for rows in gen_batches(len(A), PANEL):
-            K[rows] = self.profile(NUMPY, self._pairs(A[rows], B, norms_A[rows], norms_B))
+            K[rows] = profile(NUMPY, self._pairs(A[rows], B, norms_A[rows], norms_B))
         if Y is X:
             np.fill_diagonal(K, 1.0)
         return K
 
     def diag(self, X):
-        """Ones."""
         return self.backend.array(np.ones(X.shape[0]), X)
 
     def log_volume(self, X):
         """A constant; for the Laplacian kernel, whose volume element is infinite, zero."""
-        constant = 0.0
-        if self._curvature is not None:
+        constant, curvature = 0.0, RADIAL[self.name][2]
+        if curvature is not None:
             scale = np.broadcast_to(self.backend.to_host(self.length_scale), (X.shape[1],))
-            constant = 0.5 * X.shape[1] * np.log(self._curvature) - np.log(scale).sum()
+            constant = 0.5 * X.shape[1] * np.log(curvature) - np.log(scale).sum()
         return self.backend.array(np.full(X.shape[0], constant), X)
 
     def slopes(self, X, Y):
-        """Twice the derivative of the profile, which multiplies ``(x - y) / l^2``."""
         return 2.0 * self._derivatives(self.squared_distances(X, Y))[0]
 
     def contract(self, X, Y, slopes, C):
-        """Weighted sums of gradients."""
         P = C * slopes
         return (P.sum(axis=1)[:, None] * X - P @ Y) / self.length_scale**2
 
     def column(self, X, Y, slopes, j):
-        """Derivatives in coordinate j."""
         scale = np.broadcast_to(self.length_scale, (X.shape[1],))[j]
         return slopes * ((X[:, j, None] - Y[None, :, j]) / scale**2)
 
     def laplacian(self, X, Y):
-        """Trace of the second derivatives."""
         first, second = self._derivatives(self.squared_distances(X, Y))
         inverse = np.broadcast_to(1.0 / np.asarray(self.length_scale) ** 2, (X.shape[1],))
         stretched = RadialKernel(self.name, 1.0 / inverse, self.center)  # sum_j (x_j - y_j)^2 / l^4
         return 2.0 * inverse.sum() * first + 4.0 * second * stretched.squared_distances(X, Y)
 
     def diag_gradient(self, X):
-        """Zeros: ``k(x, x) = 1``."""
         return np.zeros_like(X)
 
     def diag_laplacian(self, X):
-        """Zeros: ``k(x, x) = 1``."""
         return np.zeros(len(X))
 
     volume_gradient, volume_laplacian = diag_gradient, diag_laplacian
@@ -201,7 +201,6 @@ class DotKernel:
         return (self.gamma * (X @ Y.T) + self.coef0) ** self.degree
 
     def diag(self, X):
-        """Values k(x, x)."""
         return (self.gamma * self.backend.xp.sum(X * X, axis=1) + self.coef0) ** self.degree
 
     def log_volume(self, X):
@@ -215,28 +214,22 @@ class DotKernel:
         return 0.5 * (constant + (d * (p - 1) - 1) * xp.log(r) + xp.log(end))
 
     def slopes(self, X, Y):
-        """First derivative in the inner product."""
         return self._derivative(X @ Y.T, 1)
 
     def contract(self, X, Y, slopes, C):
-        """Weighted sums of gradients."""
         return (C * slopes) @ Y
 
     def column(self, X, Y, slopes, j):
-        """Derivatives in coordinate j."""
         return slopes * Y[None, :, j]
 
     def laplacian(self, X, Y):
-        """Trace of the second derivatives."""
         return self._derivative(X @ Y.T, 2) * (Y * Y).sum(axis=1)
 
     def diag_gradient(self, X):
-        """Gradient of k(x, x)."""
         t = (X * X).sum(axis=1)
         return 2.0 * self._derivative(t, 1)[:, None] * X
 
     def diag_laplacian(self, X):
-        """Laplacian of k(x, x)."""
         t = (X * X).sum(axis=1)
         return 2.0 * X.shape[1] * self._derivative(t, 1) + 4.0 * t * self._derivative(t, 2)
 
@@ -248,12 +241,10 @@ class DotKernel:
         return 0.5 * (power * inner + outer), -0.5 * (power * inner**2 + outer**2)
 
     def volume_gradient(self, X):
-        """Gradient of the volume term."""
         first, _ = self._volume_derivatives((X * X).sum(axis=1), X.shape[1])
         return 2.0 * first[:, None] * X
 
     def volume_laplacian(self, X):
-        """Laplacian of the volume term."""
         t = (X * X).sum(axis=1)
         first, second = self._volume_derivatives(t, X.shape[1])
         return 2.0 * X.shape[1] * first + 4.0 * t * second
@@ -275,7 +266,6 @@ class AllSubsetsKernel:
         return K
 
     def diag(self, X):
-        """Values k(x, x)."""
         return self.backend.xp.prod(1.0 + X * X, axis=1)
 
     def log_volume(self, X):
@@ -287,27 +277,159 @@ class AllSubsetsKernel:
 
 
 class OpaqueKernel:
-    """A kernel of which only the values are known: a callable, a scikit-learn Kernel, a matrix."""
+    """A kernel of which only values are known, without them that of a matrix of the user."""
 
     far_value = np.nan
     differentiable = False
-
-    def __init__(self, function, diagonal, volume_known):
-        self.function, self.diagonal = function, diagonal
-        self.volume_known = volume_known  # constant for shift-invariant and linear kernels
-
-    def __call__(self, X, Y):
-        return np.array(self.function(X, None if Y is X else Y), dtype=np.float64)
-
-    def diag(self, X):
-        """Values k(x, x)."""
-        return np.asarray(self.diagonal(X), dtype=np.float64)
+    has_constant_volume = True
 
     def log_volume(self, X):
         """Zero where the volume is constant, else a request for a decision."""
-        if not self.volume_known:
+        if not self.has_constant_volume:
             raise ValueError(
                 "jacobian='auto' knows no volume element for this kernel: pass jacobian=False to "
                 "score without one, or a function X -> 1/2 log det G of shape (n_samples,)"
             )
         return np.zeros(len(X))
+
+
+class ScikitKernel(OpaqueKernel):
+    """A kernel of `sklearn.gaussian_process`."""
+
+    def __init__(self, kernel):
+        self.kernel = clone(kernel)
+        self.has_constant_volume = kernel.is_stationary() or isinstance(kernel, DotProduct)
+
+    def __call__(self, X, Y):
+        return np.array(self.kernel(X, None if Y is X else Y), dtype=np.float64)
+
+    def diag(self, X):
+        return np.asarray(self.kernel.diag(X), dtype=np.float64)
+
+
+class FunctionKernel(OpaqueKernel):
+    """A user's k(X, Y) with the shape of its result checked; k(x, x) from small diagonal blocks."""
+
+    has_constant_volume = False
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, X, Y):
+        K = check_array_of_numbers(self.function(X, Y), "what kernel returns", finite=False)
+        if K.shape != (len(X), len(Y)):
+            raise ValueError(
+                f"kernel returned shape {K.shape} for {len(X)} and {len(Y)} rows: a kernel "
+                "function takes two matrices and returns the matrix of all pairs"
+            )
+        return np.array(K)
+
+    def diag(self, X):
+        blocks = (X[rows] for rows in gen_batches(len(X), 32))
+        return np.concatenate([np.diag(self(block, block)) for block in blocks])
+
+
+class PolynomialKernel(BaseEstimator):
+    """The kernel ``(gamma <x, y> + coef0)^degree`` of a density, with its parameters.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        Degree, at least 1.
+    gamma : float or None, default=None
+        Factor; None is 1 / n_features.
+    coef0 : float, default=1.0
+        Constant, not negative.
+
+    See Also
+    --------
+    KernelStudentTDensity : Takes it as ``kernel``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw import KernelStudentTDensity
+    >>> from sklearn_fw.density import PolynomialKernel
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> density = KernelStudentTDensity(PolynomialKernel(2)).fit(X)
+    >>> density.get_params()["kernel__degree"]
+    2
+    """
+
+    def __init__(self, degree=3, *, gamma=None, coef0=1.0):
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def _bound(self, n_features, backend):
+        """The kernel on rows of so many features."""
+        degree = check_integer(self.degree, "degree", 1)
+        coef0 = check_moderate(self.coef0, "coef0")
+        gamma = 1.0 / n_features if self.gamma is None else check_strength(self.gamma, "gamma")
+        return DotKernel(degree, gamma, coef0, backend)
+
+
+def needs_numpy(estimator):
+    """Whether the parameters ask for something that runs on NumPy arrays only."""
+    kernel = estimator.kernel
+    named = isinstance(kernel, PolynomialKernel)
+    named = named or (isinstance(kernel, str) and kernel != "precomputed")
+    return not named or estimator.max_rank is not None or estimator.normalize is not False
+
+
+def resolve_kernel(estimator, X, backend):
+    """Return (kernel object, length scale or None) for the parameters of a density estimator."""
+    kernel = estimator.kernel
+    if not backend.on_host and needs_numpy(estimator):
+        raise ValueError(
+            "arrays of other libraries need one of the named kernels, max_rank=None and "
+            "normalize=False: change these, or switch array_api_dispatch off and convert X"
+        )
+    if is_named(kernel, *RADIAL):
+        scale = _resolve_length_scale(estimator.length_scale, backend.to_host(X))
+        center = backend.array(backend.to_host(X).mean(axis=0), X)
+        on_device = scale if np.ndim(scale) == 0 else backend.array(scale, X)
+        return RadialKernel(kernel, on_device, center, backend), scale
+    if is_named(kernel, "linear"):
+        return DotKernel(1, 1.0, 0.0, backend), None
+    if isinstance(kernel, PolynomialKernel) or is_named(kernel, "polynomial"):
+        settings = PolynomialKernel() if isinstance(kernel, str) else kernel
+        return settings._bound(X.shape[1], backend), None
+    if is_named(kernel, "all_subsets"):
+        return AllSubsetsKernel(backend), None
+    if is_named(kernel, "precomputed"):
+        return OpaqueKernel(), None
+    if isinstance(kernel, Kernel):
+        return ScikitKernel(kernel), None
+    if callable(kernel):
+        return FunctionKernel(kernel), None
+    names = (*RADIAL, "linear", "polynomial", "all_subsets", "precomputed")
+    known = ", ".join(map(repr, names))
+    raise ValueError(
+        f"kernel must be one of {known}, a function k(X, Y), or a kernel of "
+        f"sklearn.gaussian_process; got {kernel!r}"
+    )
+
+
+def _resolve_length_scale(value, X):
+    """A positive float, or an array with one entry per feature."""
+    if isinstance(value, str):
+        if value == "median":
+            return median_distance(X)
+        if is_auto(value):
+            return choose_length_scale(X)
+        raise ValueError(
+            f"length_scale must be 'auto', 'median', a number or an array; got {value!r}"
+        )
+    scale = check_array_of_numbers(value, "length_scale")
+    if scale.ndim > 1 or (scale.ndim == 1 and len(scale) != X.shape[1]):
+        raise ValueError(
+            f"length_scale has shape {scale.shape}; X has {X.shape[1]} features: pass a number or "
+            "one per feature"
+        )
+    if not (np.all(scale >= 1.0 / LARGEST) and np.all(scale <= LARGEST)):
+        raise ValueError(
+            f"length_scale must be positive and finite, between {1 / LARGEST:g} and {LARGEST:g}; "
+            f"got {value!r}"
+        )
+    return float(scale) if scale.ndim == 0 else scale

@@ -1,0 +1,259 @@
+"""Penalties of single coefficients: parameters as the user writes them, and what solvers use."""
+
+from abc import ABC
+from dataclasses import dataclass, replace
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_scalar
+
+from .._core.validation import check_array_of_numbers, check_integer, check_not_negative, is_named
+
+# A dual point outside of its domain by no more than rounding counts as its edge.
+TOLERANCE = 1e-12
+
+
+class Penalty(BaseEstimator, ABC):
+    """Base class of the penalties; to write your own, see `GroupSeparable`.
+
+    A penalty stores its parameters; ``bind(n_features)`` checks them and returns what solvers use.
+
+    Notes
+    -----
+    Coefficients ``w`` have shape (n_features,) or (n_features, n_outputs); a group holds the
+    entries of its features in all outputs. A bound penalty h has
+
+    - ``value(w)``, which is ``h(w)``, infinite outside of constraints;
+    - ``prox(w, step_size)``, that is ``argmin_x step_size h(x) + ||x - w||^2 / 2`` with a number
+      or an array (n_features,) that is constant within each group;
+    - ``conjugate(v)``, which is ``sup_w <v, w> - h(w)``, maybe infinite;
+    - ``dual_scale(v)``, the largest t in [0, 1] for which ``conjugate(t v)`` is finite;
+    - ``scaled(alpha)``, the bound penalty ``alpha h``, with the same constraints;
+    - ``strong_convexity``, the largest c for which the terms of h less ``c/2 ||w||^2`` are convex;
+    - ``separable``: when True ``l1``, ``l2``, ``lower`` and ``upper`` say all. When False
+      ``labels`` (n_features,) is the group of each feature, -1 where there is no penalty, group b
+      consists of the features ``members[start[b]:start[b + 1]]`` and has weight ``weights[b]``,
+      and ``code`` and ``params`` are what compiled code knows of the penalty.
+    """
+
+    def bind(self, n_features):
+        """Check the parameters and return the penalty of that many features.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of features.
+
+        Returns
+        -------
+        object
+            The bound penalty described above.
+        """
+        bound = self._bind(check_integer(n_features, "n_features", 1))
+        if not isinstance(bound, Form):  # compiled code follows its numbers
+            Penalty._bind(self, n_features)
+        return bound
+
+    def _bind(self, n_features):
+        """Do the work of `bind`."""
+        raise TypeError(
+            f"{type(self).__name__} is no penalty that solvers know: derive your own from "
+            f"GroupSeparable and write group_value and group_prox"
+        )
+
+
+class Form:
+    """A bound penalty; `Penalty` says what each has."""
+
+
+@dataclass(frozen=True, eq=False)
+class SeparableForm(Form):
+    """``l1 ||w||_1 + l2/2 ||w||^2`` on ``lower <= w <= upper``."""
+
+    l1: float = 0.0
+    l2: float = 0.0
+    lower: float | np.ndarray = -np.inf
+    upper: float | np.ndarray = np.inf
+    n_features: int | None = None  # None for any
+
+    separable = True
+
+    @property
+    def strong_convexity(self):
+        return self.l2
+
+    def scaled(self, alpha):
+        alpha = check_not_negative(alpha, "alpha")
+        return replace(self, l1=alpha * self.l1, l2=alpha * self.l2)
+
+    def value(self, w):
+        w = point_of(w, "w", self.n_features)
+        lower, upper = per_feature(self.lower, w), per_feature(self.upper, w)
+        if np.any((w < lower) | (w > upper)):
+            return np.inf
+        with np.errstate(over="ignore"):  # infinity is what it comes to
+            first = self.l1 * np.abs(w).sum() if self.l1 > 0.0 else 0.0
+            second = 0.5 * self.l2 * np.square(w).sum() if self.l2 > 0.0 else 0.0
+            return float(first + second)
+
+    def prox(self, w, step_size):
+        w = point_of(w, "w", self.n_features)
+        lower, upper = per_feature(self.lower, w), per_feature(self.upper, w)
+        step = per_feature(step_sizes(step_size, len(w)), w)
+        x = soft(w, step * self.l1)
+        x /= 1.0 + step * self.l2
+        return np.clip(x, lower, upper, out=x)
+
+    def conjugate(self, v):
+        v = point_of(v, "v", self.n_features)
+        lower, upper = per_feature(self.lower, v), per_feature(self.upper, v)
+        slope = v if self.l1 == 0.0 else soft(v, self.l1)
+        if self.l2 > 0.0 and np.all(np.isneginf(lower)) and np.all(np.isposinf(upper)):
+            slope = slope.ravel()
+            return float(slope @ slope) / (2.0 * self.l2)
+        flat = np.abs(slope) <= TOLERANCE * self.l1
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = np.clip(np.where(flat, 0.0, slope / self.l2), lower, upper)
+        if np.any(np.isinf(best)):
+            return np.inf
+        return float(np.sum(v * best - self.l1 * np.abs(best) - 0.5 * self.l2 * best * best))
+
+    def dual_scale(self, v):
+        v = point_of(v, "v", self.n_features)
+        if self.l2 > 0.0:
+            return 1.0
+        lower, upper = per_feature(self.lower, v), per_feature(self.upper, v)
+        unbounded = np.where(v > 0.0, upper, -lower) == np.inf
+        steepest = np.max(np.abs(v), where=unbounded, initial=0.0)
+        return 1.0 if steepest <= self.l1 else float(self.l1 / steepest)
+
+
+class ElasticNet(Penalty):
+    """Elastic net ``l1_ratio ||w||_1 + (1 - l1_ratio)/2 ||w||^2``.
+
+    Parameters
+    ----------
+    l1_ratio : float, default=0.5
+        Share of the first term, between 0 and 1.
+
+    Examples
+    --------
+    >>> from sklearn_fw.penalties import ElasticNet
+    >>> ElasticNet(l1_ratio=1.0).bind(2).prox([3.0, -0.5], 1.0)
+    array([2., 0.])
+    """
+
+    def __init__(self, l1_ratio=0.5):
+        self.l1_ratio = l1_ratio
+
+    def _bind(self, n_features):
+        check_scalar(self.l1_ratio, "l1_ratio", Real, max_val=1)
+        ratio = check_not_negative(self.l1_ratio, "l1_ratio")
+        return SeparableForm(ratio, 1.0 - ratio, n_features=n_features)
+
+
+class L1(Penalty):
+    """Lasso penalty ``||w||_1``."""
+
+    def _bind(self, n_features):
+        return SeparableForm(l1=1.0, n_features=n_features)
+
+
+class L2(Penalty):
+    """Ridge penalty ``||w||^2 / 2``."""
+
+    def _bind(self, n_features):
+        return SeparableForm(l2=1.0, n_features=n_features)
+
+
+class Box(Penalty):
+    """Bounds ``lower <= w <= upper``, with ``l1 ||w||_1 + l2/2 ||w||^2``; at first ``w >= 0``.
+
+    Parameters
+    ----------
+    lower : float or array-like of shape (n_features,), default=0.0
+        Lower bounds of the coefficients; infinite for none.
+    upper : float or array-like of shape (n_features,), default=inf
+        Upper bounds.
+    l1 : float, default=0.0
+        Weight of the lasso penalty, not negative.
+    l2 : float, default=0.0
+        Weight of the ridge penalty, not negative.
+    """
+
+    def __init__(self, lower=0.0, upper=np.inf, l1=0.0, l2=0.0):
+        self.lower = lower
+        self.upper = upper
+        self.l1 = l1
+        self.l2 = l2
+
+    def _bind(self, n_features):
+        lower = _check_bound(self.lower, "lower", n_features)
+        upper = _check_bound(self.upper, "upper", n_features)
+        if np.any(lower > upper) or np.any(lower == np.inf) or np.any(upper == -np.inf):
+            raise ValueError("lower must not be above upper anywhere, else the box is empty")
+        return SeparableForm(
+            check_not_negative(self.l1, "l1"), check_not_negative(self.l2, "l2"), lower, upper,
+            n_features,
+        )  # fmt: skip
+
+
+def resolve_penalty(penalty, l1_ratio=0.5):
+    """Penalty object of a name."""
+    # An error now is better than one after the data have been prepared, or none.
+    elastic_net = ElasticNet(l1_ratio)
+    elastic_net.bind(1)
+    if isinstance(penalty, Penalty):
+        return penalty
+    if penalty is None:
+        return Box(-np.inf, np.inf)
+    if is_named(penalty, "elasticnet"):
+        return elastic_net
+    raise ValueError(
+        "penalty must be 'elasticnet', None or an object of sklearn_fw.penalties such as "
+        f"L1() or GroupLasso(groups); got {penalty!r}"
+    )
+
+
+def _check_bound(bound, name, n_features):
+    array = check_array_of_numbers(bound, name, finite=None)
+    if np.any(np.isnan(array)):
+        raise ValueError(f"{name} must not be NaN; for no bound use infinity")
+    if array.shape not in ((), (n_features,)):
+        raise ValueError(
+            f"{name} has shape {array.shape}, expected () or ({n_features},): "
+            "one bound, or one per feature"
+        )
+    return array if array.ndim else float(array)
+
+
+def point_of(w, name, n_features):
+    """Coefficients or slopes, (n_features,) or (n_features, n_outputs)."""
+    w = check_array_of_numbers(w, name)
+    if w.ndim not in (1, 2) or n_features not in (None, len(w)):
+        n = "n_features" if n_features is None else n_features
+        raise ValueError(f"{name} must have shape ({n},) or ({n}, n_outputs), got {w.shape}")
+    return w
+
+
+def step_sizes(step_size, n_features):
+    step = check_array_of_numbers(step_size, "step_size")
+    if step.shape not in ((), (n_features,)) or np.any(step < 0.0):
+        raise ValueError(
+            f"step_size must be a number or have shape ({n_features},), and not be negative; got "
+            f"shape {step.shape}"
+        )
+    return step
+
+
+def soft(u, threshold):
+    # In place: coefficients can take more memory than the data.
+    x = np.clip(u, -threshold, threshold)
+    return np.subtract(u, x, out=x)
+
+
+def per_feature(a, w):
+    """Shape a number per feature, or one for all, so that it broadcasts with w."""
+    a = np.asarray(a)
+    return a[:, None] if a.ndim == 1 and w.ndim == 2 else a
