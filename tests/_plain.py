@@ -10,11 +10,13 @@ import warnings
 import numpy as np
 
 from fuzz.calls import table
-from fuzz.cases import usual_answer
+from fuzz.cases import with_variants
 from fuzz.verdicts import parts
 
 # Draws without a seed, clocks, and a search that ends elsewhere when ties are broken by rounding.
-UNEQUAL = re.compile(r"time|seconds|LatentStructuredSVM|PerturbAndMAP\w+\.\w*(score|named)|compare")
+UNEQUAL = re.compile(
+    r"time|seconds|Latent|PerturbAndMAP\w+\.\w*(score|named)|compare|step_counts_|calibrate"
+)
 
 
 def choices(call):
@@ -25,6 +27,14 @@ def choices(call):
             yield from (((argument, k),) for k in range(len(values)))
 
 
+def answer(call, chosen):
+    """The answer after few passes: many may part ways where rounding decides between equals."""
+    arguments = with_variants(call, dict(chosen))
+    if isinstance(arguments.get("max_iter"), int) and "StructuredSVM.fit" in call.name:
+        arguments["max_iter"] = 2
+    return call.run(arguments)
+
+
 def all_results():
     """Numbers under "name of the call | place in its answer"."""
     found = {}
@@ -32,9 +42,12 @@ def all_results():
         warnings.simplefilter("ignore")
         for name, call in table().items():
             for chosen in choices(call):
-                answer = usual_answer(name, chosen)
+                try:
+                    result = answer(call, chosen)
+                except (ValueError, TypeError, OSError, NotImplementedError):
+                    continue  # values of two arguments that do not go together
                 label = " ".join([name, *map(str, chosen)])
-                for place, value in parts(answer[0]) if answer else ():
+                for place, value in parts(result):
                     if not UNEQUAL.search(f"{name}{place}"):
                         found[f"{label} | {place}"] = np.asarray(value)
     return found
