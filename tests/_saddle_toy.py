@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklearn_fw.optim import domains
-from sklearn_fw.optim._saddle_point import SaddleConstants, solve_saddle_point
+from sklearn_fw.optim import SaddleConstants, domains, solve_saddle_point
 
 
 @dataclass

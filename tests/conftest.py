@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # What a skipped test says; scikit-learn's checks of array libraries have words of their own.
 MACHINE = re.compile("this machine lacks |PyTorch test requires |Skipping (XPU|MPS) device")
 WANTED = re.compile("needs the extra '(.*)'|(.*) is not installed: not checking array_api input")
+SAMPLE = 4
 NAMED_DATA = os.environ.get("SKLEARN_FW_DATA")
 
 
@@ -57,10 +58,21 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark the tests that need an extra: those that take the fixture `extra`, also by others."""
+    """Mark the tests that need an extra, also by other fixtures, and those beyond the sample.
+
+    Of a test with many parameters the quick run takes `SAMPLE` from the first to the last.
+    """
+    parametrized = {}
     for item in items:
         if "extra" in getattr(item, "fixturenames", ()):
             item.add_marker("extras")
+        if hasattr(item, "callspec") and not any(item.iter_markers("slow")):
+            parametrized.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for several in parametrized.values():
+        kept = {k * (len(several) - 1) // (SAMPLE - 1) for k in range(SAMPLE)}
+        for k, item in enumerate(several):
+            if len(several) > SAMPLE and k not in kept and not any(item.iter_markers("whole")):
+                item.add_marker("slow")
 
 
 @pytest.hookimpl(wrapper=True)

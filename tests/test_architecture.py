@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tokenize
 import tomllib
-import warnings
 
 import networkx
 import pytest
@@ -102,7 +101,6 @@ LONG_KERNELS = {
     "_newton_direction": "a dense solve by blocks that share all their intermediate sums",
     "trws_sweep": "one node at a time: its sum, its bound and its messages read the same scratch",
 }
-KERNEL_ARGUMENTS = 14  # more than this is reported, much more is refused
 
 
 def imports(tree, path):
@@ -321,22 +319,6 @@ def test_kernels_stand_with_their_kind():
             if parts[:2] == ["sklearn_fw", "_kernels"] and parts[2] in KERNEL_KINDS:
                 later = KERNEL_KINDS.index(parts[2]) > KERNEL_KINDS.index(kind)
                 assert not later, f"{path}:{line} imports {parts[2]}, which stands below {kind}"
-
-
-@pytest.mark.filterwarnings("default")
-def test_kernels_take_few_arguments():
-    for path, tree in sources(PACKAGE / "_kernels").items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and any(map(is_njit, node.decorator_list)):
-                n = len(node.args.args)
-                assert n <= 1.5 * KERNEL_ARGUMENTS, f"{path}: {node.name} takes {n} arguments"
-                if n > KERNEL_ARGUMENTS:
-                    warnings.warn(f"{path}: {node.name} takes {n} arguments", stacklevel=1)
-
-
-def is_njit(decorator):
-    target = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return isinstance(target, ast.Name) and target.id in {"njit", "inner", "inlined", "any_order"}
 
 
 def test_only_public_names_of_sklearn():

@@ -90,6 +90,7 @@ def attribute_faults(estimator, absent=()):
     return sorted(promised - present - excused), sorted(present - promised)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_attributes_are_those_after_fit(case):

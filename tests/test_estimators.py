@@ -67,6 +67,7 @@ def one_of_each(cases):
     return [case if case in first else pytest.param(case, marks=pytest.mark.slow) for case in cases]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("case", one_of_each([case for case in CASES if case.two_d]), ids=str)
 def test_scikit_learn_checks(case):
     estimator, faults = case.make(), []
@@ -98,6 +99,7 @@ def test_arrays_of_other_libraries(extra):
 STRUCTURED = [case for case in CASES if case.supervised and not case.two_d]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("case", one_of_each(STRUCTURED), ids=str)
 def test_structured_checks(case):
     X, y = case.data()

@@ -10,10 +10,6 @@ from _package import ROOT
 EXAMPLES = sorted((ROOT / "examples").glob("*/plot_*.py"))
 
 
-def test_there_are_examples():
-    assert EXAMPLES
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 # Examples may stop early on purpose; what a reader would see as a fault stays an error.

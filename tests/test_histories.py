@@ -3,17 +3,14 @@
 import numpy as np
 import pytest
 
-from _histories import BOTH, CASES, history_of, learning
-from _registry import CASES as ESTIMATORS
+from _histories import BOTH, CASES, history_of, learning, made
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_columns(case):
-    make, expected = CASES[case]
-    fitted = make()
-    history = history_of(fitted)
+    expected, history = CASES[case][1], history_of(made(case))
     assert set(history) == expected
     assert all(isinstance(values, np.ndarray) for values in history.values())
     assert len({values.shape for values in history.values()}) <= 1
@@ -30,7 +27,7 @@ def test_columns(case):
 
 @pytest.mark.parametrize("case", [c for c, (_, columns) in CASES.items() if columns])
 def test_last_row_is_the_answer(case):
-    fitted = CASES[case][0]()
+    fitted = made(case)
     history, answer = history_of(fitted), vars(fitted) if hasattr(fitted, "fit") else fitted
     end = "_" if hasattr(fitted, "fit") else ""
     for column, name in (
@@ -55,22 +52,3 @@ def test_learning_never_gets_worse():
     assert np.isnan(history["gain"][0])
     gains = np.diff(history["log_likelihood"])[1:]  # the first tables are of different rows
     np.testing.assert_allclose(gains, history["gain"][2:], atol=1e-12)
-
-
-# Sweeps of one compiled call, of which nothing is seen in between.
-ONE_CALL = {
-    "BayesPointMachine", "EPIntervalRegressor", "EPOrdinalClassifier", "EPProbitClassifier",
-    "MultiViewCCA", "TruncatedGaussian",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", ESTIMATORS, ids=str)
-def test_every_iterative_estimator_has_a_history(case):
-    """By names that the table above knows, so that a new one has to be entered there."""
-    known = set().union(*(columns for _, columns in CASES.values()))
-    estimator = case.make().fit(*case.data())
-    is_one_call = type(estimator).__name__ in ONE_CALL
-    assert hasattr(estimator, "history_") or is_one_call or "max_iter" not in vars(estimator)
-    history = getattr(estimator, "history_", {})
-    assert set(history) <= known
-    assert not history or "n_iter" in history

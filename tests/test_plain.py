@@ -18,9 +18,6 @@ pytestmark = [
 
 RTOL = ATOL = 1e-8
 
-# Which of two steps that are equal but for rounding is taken.
-UNDECIDED = "structured extragradient, chain | step_counts_"
-
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
@@ -36,9 +33,8 @@ def compiled(tmp_path_factory):
 
 
 def test_results_are_those_of_compiled_kernels(compiled):
-    plain, errors = all_results()
-    assert not errors
-    assert len(plain) > 1000
+    plain = all_results()
+    assert len(plain) > 4000
     assert set(plain) == set(compiled)
     different = {}
     for name, value in plain.items():
@@ -46,6 +42,6 @@ def test_results_are_those_of_compiled_kernels(compiled):
         same = value.shape == expected.shape and np.allclose(
             value, expected, rtol=RTOL, atol=ATOL, equal_nan=True
         )
-        if not same and not name.startswith(UNDECIDED):
+        if not same:
             different[name] = (value, expected)
     assert not different

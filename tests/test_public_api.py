@@ -22,6 +22,7 @@ PROMISED = [
 ]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
 def test_all_is_sorted_and_resolves(module):
     assert (module.__doc__ or "").strip()
@@ -57,6 +58,7 @@ def test_every_name_has_one_path():
     assert not [paths for paths in homes.values() if len(paths) > 1]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("module", families(), ids=lambda m: m.__name__)
 def test_reference_lists_every_name(module):
     page = f"docs/api/{module.__name__.rpartition('.')[2]}.rst"

@@ -5,7 +5,6 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, StructuredSVM
@@ -24,79 +23,63 @@ from sklearn_fw._core.validation import (
 )
 from sklearn_fw.losses import Huber, SmoothHinge
 from sklearn_fw.optim import Svrg, minimize_saga
+from sklearn_fw.structured import ChainModel, MulticlassModel
 
-NUMBERS = [
+KINDS = [
     0.5, 1, np.float64(0.5), np.float32(0.5), np.float16(0.5), np.int8(1), np.uint64(3),
     np.longdouble(1.5), Fraction(1, 4), 2**70,
 ]  # fmt: skip
-STRANGE = [
-    decimal.Decimal(1),
-    "1",
-    None,
-    1j,
-    [1.0],
-    np.array(1.0),
-]
+CHECKS = check_positive, check_not_negative, check_number, check_strength
 
 
-@pytest.mark.parametrize("value", NUMBERS, ids=repr)
-def test_numbers_become_floats(value):
-    for check in (check_positive, check_not_negative, check_number, check_strength):
+@pytest.mark.parametrize("check", CHECKS)
+def test_numbers(check):
+    for value in KINDS:
         found = check(value, "tol")
         assert type(found) is float
         assert found == value
-
-
-@pytest.mark.parametrize("value", STRANGE, ids=repr)
-def test_other_numbers_are_refused_by_name(value):
-    for check in (check_positive, check_not_negative, check_number, check_strength):
+    for value in (decimal.Decimal(1), "1", None, 1j, [1.0], np.array(1.0)):
         with pytest.raises(TypeError, match="tol must be"):
             check(value, "tol")
-
-
-BEYOND = [10**400, Fraction(10**400, 3), np.finfo(np.longdouble).max]
-
-
-@pytest.mark.parametrize("value", BEYOND, ids=["integer", "fraction", "longdouble"])
-def test_numbers_that_no_float_holds(value):
-    for check in (check_positive, check_not_negative, check_number, check_strength):
+    for value in (10**400, Fraction(10**400, 3), np.finfo(np.longdouble).max):
         with pytest.raises(ValueError, match="C must be finite"):
             check(value, "C")
 
 
-@pytest.mark.parametrize("value", [Fraction(1, 10**400), np.longdouble("1e-4000")], ids=repr)
-def test_positive_numbers_that_become_zero(value):
-    with pytest.raises(ValueError, match="tol must be positive"):
-        check_positive(value, "tol")
+@pytest.mark.parametrize(
+    "check, values, message",
+    [
+        (
+            lambda v: check_positive(v, "tol"), [Fraction(1, 10**400), np.longdouble("1e-4000")],
+            "tol must be positive",
+        ),
+        (
+            lambda v: check_integer(v, "max_iter", 1), [10**30, 10**400],
+            r"max_iter must be below 2\*\*63",
+        ),
+        (
+            lambda v: check_strength(v, "C"), [1e-101, 1e101, 5e-324, 1e308],
+            "C must be from 1e-100 to 1e",
+        ),
+        (
+            check_random_state, ["x", -1, 2**40, 1.5, object()],
+            "random_state must be None, an integer from 0",
+        ),
+        (
+            lambda v: check_flag(v, "perfect"), ["no", None, 2, 1.0, [], np.array([True])],
+            "perfect must be True or False",
+        ),
+    ],
+)  # fmt: skip
+def test_numbers_out_of_range(check, values, message):
+    for value in values:
+        with pytest.raises((ValueError, TypeError), match=message):
+            check(value)
 
 
-@pytest.mark.parametrize("value", [10**30, 10**400], ids=["large", "huge"])
-def test_integers_that_no_machine_has(value):
-    with pytest.raises(ValueError, match=r"max_iter must be below 2\*\*63"):
-        check_integer(value, "max_iter", 1)
-
-
-@pytest.mark.parametrize("value", [1e-101, 1e101, 5e-324, 1e308])
-def test_strengths_have_squares_and_inverses(value):
-    with pytest.raises(ValueError, match="C must be from 1e-100 to 1e"):
-        check_strength(value, "C")
-
-
-@pytest.mark.parametrize("value", [True, False, np.True_, 0, 1, np.int64(1)], ids=repr)
-def test_flags(value):
-    assert check_flag(value, "perfect") is bool(value)
-
-
-@pytest.mark.parametrize("value", ["no", None, 2, 1.0, [], np.array([True])], ids=repr)
-def test_other_flags_are_refused_by_name(value):
-    with pytest.raises(TypeError, match="perfect must be True or False"):
-        check_flag(value, "perfect")
-
-
-@pytest.mark.parametrize("seed", ["x", -1, 2**40, 1.5, object()])
-def test_seeds_are_refused_by_name(seed):
-    with pytest.raises(ValueError, match="random_state must be None, an integer from 0"):
-        check_random_state(seed)
+def test_flags():
+    for value in (True, False, np.True_, 0, 1, np.int64(1)):
+        assert check_flag(value, "perfect") is bool(value)
 
 
 # ---- arrays --------------------------------------------------------------------------------------
@@ -108,7 +91,6 @@ def test_seeds_are_refused_by_name(seed):
         ["1", "2"],
         np.array(["1", 2.0], dtype=object),
         [None, 1.0],
-        [pd.NA, 1.0],
         [1j, 1.0],
         np.array(["2020-01-01"], dtype="M8[D]"),
         np.ma.masked_equal([1.0, 2.0], 2.0),
@@ -171,20 +153,20 @@ def fits():
     X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
     sequences = [X[i : i + 2] for i in range(29)] + [X[:2]]
     labels = [[i % 2, 0] for i in range(30)]
-    return {
-        "classifier": lambda w: AsagaClassifier(max_iter=2).fit(X, y, sample_weight=w),
-        "regressor": lambda w: AsagaRegressor(max_iter=2).fit(X, y, sample_weight=w),
-        "function": lambda w: minimize_saga(X, 2 * y - 1, sample_weight=w, max_iter=2),
-        "classes": lambda w: StructuredSVM(max_iter=2).fit(X, y, sample_weight=w),
-        "sequences": lambda w: StructuredSVM(max_iter=2).fit(sequences, labels, sample_weight=w),
-    }
+    return [
+        lambda w: AsagaClassifier(max_iter=2).fit(X, y, sample_weight=w),
+        lambda w: AsagaRegressor(max_iter=2).fit(X, y, sample_weight=w),
+        lambda w: minimize_saga(X, 2 * y - 1, sample_weight=w, max_iter=2),
+        lambda w: StructuredSVM(max_iter=2).fit(X, y, sample_weight=w),
+        lambda w: StructuredSVM(max_iter=2).fit(sequences, labels, sample_weight=w),
+    ]
 
 
-@pytest.mark.parametrize("fit", fits())
 @pytest.mark.parametrize("kind", BAD_WEIGHTS)
-def test_weights_that_no_fit_takes(fit, kind):
-    with pytest.raises(ValueError, match="sample_weight"):
-        fits()[fit](BAD_WEIGHTS[kind])
+def test_weights_that_no_fit_takes(kind):
+    for fit in fits():
+        with pytest.raises(ValueError, match="sample_weight"):
+            fit(BAD_WEIGHTS[kind])
 
 
 def test_weights_of_any_common_scale_are_kept():
@@ -197,20 +179,6 @@ def test_weights_of_any_common_scale_are_kept():
 
 
 # ---- parameters of estimators --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("value", STRANGE[:2], ids=repr)
-@pytest.mark.parametrize(
-    "estimator, name",
-    [
-        (AsagaClassifier(), "C"), (AsagaClassifier(), "tol"), (AsagaRegressor(), "alpha"),
-        (AsagaRegressor(), "l1_ratio"), (AsagaRegressor(), "time_limit"),
-        (StructuredSVM(), "C"), (StructuredSVM(), "tol"), (StructuredSVM(), "time_limit"),
-    ],
-)  # fmt: skip
-def test_numbers_of_estimators(estimator, name, value):
-    with pytest.raises((TypeError, ValueError), match=f"{name} must be"):
-        estimator.set_params(**{name: value}).fit([[0.0], [1.0], [2.0]], [0, 1, 0])
 
 
 @pytest.mark.parametrize("kind", [np.longdouble, Fraction])
@@ -229,43 +197,25 @@ def test_all_kinds_of_real_numbers_do_the_same(kind):
         np.testing.assert_array_equal(found.coef_, expected.coef_)
 
 
-@pytest.mark.parametrize("estimator", [AsagaClassifier(), AsagaRegressor(), StructuredSVM()])
-@pytest.mark.parametrize(
-    "name, value",
-    [
-        ("n_jobs", 2.5), ("n_jobs", "2"), ("n_jobs", [2]), ("n_jobs", np.array([1, 2])),
-        ("verbose", "yes"), ("verbose", None), ("verbose", -1), ("warm_start", "no"),
-        ("warm_start", None), ("random_state", -1), ("max_iter", True + 0.5),
-    ],
-)  # fmt: skip
-def test_other_parameters_of_estimators(estimator, name, value):
-    with pytest.raises((TypeError, ValueError), match=name):
-        type(estimator)(**{name: value}).fit([[0.0], [1.0], [2.0]], [0, 1, 0])
+@pytest.mark.parametrize("estimator", [AsagaClassifier, AsagaRegressor, StructuredSVM])
+def test_parameters_that_many_have(estimator):
+    for name, values in {
+        "n_jobs": (2.5, "2", [2], np.array([1, 2])), "verbose": ("yes", None, -1),
+        "warm_start": ("no", None), "random_state": (-1,), "max_iter": (True + 0.5,),
+        "tol": (decimal.Decimal(1), "1"), "time_limit": (decimal.Decimal(1), "1"),
+    }.items():  # fmt: skip
+        for value in values:
+            with pytest.raises((TypeError, ValueError), match=name):
+                estimator(**{name: value}).fit([[0.0], [1.0], [2.0]], [0, 1, 0])
 
 
 @pytest.mark.parametrize("value", [1, 0.5, ["a"], "even", {0: "x"}, {0: None}], ids=repr)
 def test_class_weights(value):
     X, y = [[0.0], [1.0], [2.0]], [0, 1, 0]
-    from sklearn_fw.structured import ChainModel, MulticlassModel
-
-    with pytest.raises((TypeError, ValueError), match="class_weight"):
-        AsagaClassifier(class_weight=value).fit(X, y)
-    with pytest.raises((TypeError, ValueError), match="class_weight"):
-        StructuredSVM(MulticlassModel(class_weight=value)).fit(X, y)
-    with pytest.raises((TypeError, ValueError), match="class_weight"):
-        StructuredSVM(ChainModel(class_weight=value)).fit([X], [y])
-
-
-@pytest.mark.parametrize(
-    "X", [3.0, None, np.array(1.0), [], "x", [["a"]], [[1j]], np.full((3, 1), 1e200)], ids=repr
-)
-def test_tables_that_no_fit_takes(X):
     for fit in (
-        AsagaClassifier().fit,
-        AsagaRegressor().fit,
-        StructuredSVM().fit,
-        StructuredSVM("multiclass").fit,
-        lambda X, y: minimize_saga(X, 2 * np.asarray(y) - 1),
+        lambda: AsagaClassifier(class_weight=value).fit(X, y),
+        lambda: StructuredSVM(MulticlassModel(class_weight=value)).fit(X, y),
+        lambda: StructuredSVM(ChainModel(class_weight=value)).fit([X], [y]),
     ):
-        with pytest.raises((TypeError, ValueError), match=r"X|\[0\]|1D array"):
-            fit(X, [0, 1, 0])
+        with pytest.raises((TypeError, ValueError), match="class_weight"):
+            fit()

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from _histories import CASES, history_of
+from _histories import CASES, history_of, made
 from sklearn_fw import AsagaClassifier
 from sklearn_fw.datasets import make_ising
 from sklearn_fw.displays import ConvergenceDisplay
@@ -145,8 +145,7 @@ def test_learning_is_drawn(rng):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("case", CASES)
 def test_everything_that_iterates_is_drawn(case):
-    make, columns = CASES[case]
-    fitted = make()
+    columns, fitted = CASES[case][1], made(case)
     if not columns:
         with pytest.raises(ValueError, match="history is empty: the answer was found without iter"):
             ConvergenceDisplay.from_estimator(fitted)

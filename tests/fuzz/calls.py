@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from _package import families, public_objects
-from _registry import CASES, first_of_each
 
 COMMON = {
     "max_iter": 20, "tol": 1e-3, "time_limit": 10.0, "n_jobs": 1, "warm_start": False,
@@ -117,18 +116,6 @@ def generator(seed=0):
     return np.random.default_rng(seed)
 
 
-@functools.cache
-def _cases():
-    return {type(case.make()): case for case in first_of_each(CASES)}
-
-
-def data_of(cls, n=24):
-    """Data of the registry for an estimator, tables with at most about n rows."""
-    X, y = _cases()[cls].data()
-    step = max(1, len(X) // n)
-    return {"X": X[::step]} if y is None else {"X": X[::step], "y": y[::step]}
-
-
 # ---- entries -------------------------------------------------------------------------------------
 
 
@@ -199,12 +186,11 @@ def own_methods(cls):
     return [m for m in members if m not in GENERAL | {"fit"} and not m.endswith("_request")]
 
 
-def estimator(cls, params=None, data=None, few=None, fitted=None, given=None, **options):
+def estimator(cls, params, data, few=None, fitted=None, given=None, **options):
     """Entries of `fit` and of the methods of what it fitted.
 
-    Without ``data`` those of the registry are taken. Methods are given ``few``, or four samples.
+    Methods are given ``few``, or four samples.
     """
-    data = data_of(cls) if data is None else data
     infinite = options.pop("infinite", False)
     found = fitting(cls, params, data, infinite=infinite is True, **options)
 
@@ -282,9 +268,6 @@ UNCALLED = {
     r"structured\.\w+\.start": (
         "called by the loop with objects of its own; the solver stands for it in StructuredSVM"
     ),
-    r"structured\.ProxLinearStructuredSVM\.(decision_function|feature_weights)": (
-        "scores that are not linear in the weights have neither"
-    ),
     r"losses\.((Squared)?Hinge|\w*LogLoss|ModifiedHuber|SquaredError)": (
         "a constructor without parameters"
     ),
@@ -329,5 +312,7 @@ UNCALLED = {
         "the table has them where PyTorch is installed"
     ),
     r"seq2seq\.StepPolicy(\.\w+)?": "abstract; `Walk` stands for it in roll_out_costs",
-    r"inference\.Toulbar2(\.\w+)?": "the table of oracles has it where pytoulbar2 is installed",
+    r"random_fields\.\w+\.infer": "called by fit, with a field that fit has checked",
+    r"random_fields\.(Inference|MarginalsEstimator)(\.\w+)?": "abstract, and what it answers",
+    r"inference\.Toulbar2(\.\w+)?": "needs pytoulbar2",
 }

@@ -180,7 +180,8 @@ def of_estimators():
             few_of_cls["classes"] = None
         else:
             few_of_cls["classes"] = few["classes"]
-        found += estimator(cls, params, data, few_of_cls, model, variants=variants)
+        allows = {"radius *": "of a projection"} if params.get("projection", "") is None else {}
+        found += estimator(cls, params, data, few_of_cls, model, variants=variants, allows=allows)
     return found
 
 

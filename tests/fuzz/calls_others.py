@@ -59,6 +59,7 @@ def of_alignment():
         *function(
             KnowledgeBase, {"relations": [("m", "actor", "p")]},
             allows={"relations nothing_inside": "no facts are the default",
+                    "properties nothing_inside": "no facts are the default",
                     "relations.# thing_inside": "nodes of graphs may be objects of any kind"},
         ),
         *methods(
@@ -287,7 +288,8 @@ def of_density():
     student, classifier = density.KernelStudentTDensity, density.KernelStudentTClassifier
     weight = generator(4).uniform(0.5, 2.0, 16)
     data = {"X": points(), "sample_weight": weight}
-    few = {"X": points(4), "n_samples": 2, "y": labels(4), "sample_weight": weight[:4]}
+    few = {"X": points(4), "n_samples": 2, "sample_weight": weight[:4]}
+    labelled = {**few, "y": labels(4)}
     kernel = rbf(points(), points())
     of_kernel = {"X": kernel[:4], "diag": np.ones(4)}
     return [
@@ -309,7 +311,7 @@ def of_density():
             ["score_samples", "novelty_p_values"], " (precomputed)",
         ),
         *estimator(
-            classifier, {"density": student()}, {**data, "y": labels()}, few,
+            classifier, {"density": student()}, {**data, "y": labels()}, labelled,
             lambda: classifier().fit(points(), labels()),
             variants={"density": [None], "sample_weight": [None]},
             allows={"density.support *": "of a classifier it is documented as unused"},
@@ -317,7 +319,7 @@ def of_density():
         *estimator(
             density.RelativeNoveltyDetector,
             {"density": student(), "contamination": 0.1, "max_samples": 20},
-            {"X": points(), "y": labels()}, few,
+            {"X": points(), "y": labels()}, labelled,
             lambda: density.RelativeNoveltyDetector().fit(points(), labels()),
             variants={"density": [None]},
         ),
@@ -489,6 +491,9 @@ def of_inspection():
     run = {name: kinds[name] for name in ("X", "y", "X_valid", "y_valid")}
     influence = {"estimator": fitted, "X": X, "y": y, "method": "influence", "damping": 0.1}
     influence |= dict.fromkeys(("learning_rate", "momentum", "batch_size"))
+    unread = {
+        f"{name} *": "of the other method" for name in ("n_steps", "eval_every", "random_state")
+    }
     return [
         *functions(kinds, {
             inspection.critical_sample_ratio: searched,
@@ -500,8 +505,10 @@ def of_inspection():
             inspection.loss_sensitivity: unrolled,
             inspection.example_difficulty: None, inspection.corrupt_labels: None,
         }, allows=texts),
-        *function(inspection.loss_sensitivity, influence, {}, allows=texts,
-                  name="inspection.loss_sensitivity.influence"),
+        *function(
+            inspection.loss_sensitivity, influence, {}, allows=texts | unread,
+            name="inspection.loss_sensitivity.influence",
+        ),
         *functions(kinds, {
             inspection.track_memorization: {"n_epochs": 2},
             inspection.memorization_curve: {"param_range": [0.1]},

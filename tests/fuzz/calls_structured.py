@@ -224,7 +224,10 @@ def svm_of(kind, **more):
             "solver": structured.BlockFrankWolfe(), **SETTINGS,
         },
         weighted(X(), y()), variants={"solver": SOLVERS, **VARIANTS, **more}, aliases=aliases,
-        allows={"model user_spoils_arguments": why, **(LABEL if kind == "graph" else {})},
+        allows={
+            "model user_spoils_arguments": why, **(LABEL if kind == "graph" else {}),
+            **{f"model.{name}_attributes *": "of graphs of networkx" for name in ("node", "edge")},
+        },
         suffix="" if kind == "chain" else f" ({kind})",
     )  # fmt: skip
 
@@ -497,7 +500,7 @@ def of_surrogates():
         ),
         *methods(
             cls, lambda: made, None, few, infinite={"learning_complexity"},
-            allows={"y half": "a label that fit has not seen costs one"},
+            allows={"y half complex_entries": "a label that fit has not seen costs one"},
         ),
         *functions(kinds, {
             surrogates.calibration_function: None, surrogates.learning_complexity: None,

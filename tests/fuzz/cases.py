@@ -141,7 +141,7 @@ def places_in(value, rng, deeper):
 
 
 def spoil(call, arguments, names, rng):
-    """Corruption one of the named arguments; return its `Place`."""
+    """Corrupt one of the named arguments; return its `Place`."""
     for _ in range(TRIALS):
         argument = names[rng.integers(len(names))]
         path, part, replace, owner = places_in(arguments[argument], rng, DEEPER)

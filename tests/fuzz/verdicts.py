@@ -31,6 +31,10 @@ SYSTEM = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionEr
 # Numbers that no two runs share.
 CLOCKS = re.compile(r"time|seconds|history|n_iter|n_oracle|status|message", re.I)
 MANY_PARTS = 4000
+KINDS = (
+    ValueError, TypeError, NotFittedError, AssertionError, OSError, FloatingPointError,
+    NotImplementedError,
+)  # fmt: skip
 NUMPYS = re.compile(r"encountered in|empty slice|Degrees of freedom|All-NaN|never awaited")
 
 
@@ -91,52 +95,38 @@ def _of_error(error, names, user_code, raises):
         return Verdict("user error changed", describe(error))
     if any(_mentions(note, name) for note in getattr(error, "__notes__", ()) for name in names):
         return Verdict("refused")  # by user code, as it is, and a note says where
-    kinds = (
-        ValueError,
-        TypeError,
-        NotFittedError,
-        AssertionError,
-        OSError,
-        FloatingPointError,
-        NotImplementedError,
-    )
-    if not isinstance(error, kinds) or isinstance(error, UnicodeError):
+    if not isinstance(error, KINDS) or isinstance(error, UnicodeError):
         return Verdict("raw error", describe(error))
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_test(f.filename)]
-    if not frames:
-        # The call itself does not fit: Python names the argument.
-        return Verdict("refused")
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if HERE not in f.filename]
+    if not frames or (isinstance(error, SYSTEM) and error.args) or _is_sklearns(frames):
+        return Verdict("refused")  # without frames the call does not fit: Python names the argument
     last = frames[-1]
-    if isinstance(error, SYSTEM):
-        return Verdict("refused") if error.args else Verdict("raw error", describe(error))
-    if not any(f.filename.startswith(OURS) for f in frames) and any(
-        f.filename.startswith(THEIRS) for f in frames
-    ):
-        return Verdict("refused")  # a method that scikit-learn wrote
-    ours = [i for i, f in enumerate(frames) if f.filename.startswith(OURS)]
-    beyond = frames[ours[-1] + 1 :] if ours else frames
-    if any(f.filename.startswith(str(Path(THEIRS, "metrics"))) for f in beyond):
-        return Verdict("refused")  # a score of scikit-learn, which compares labels
-    message = str(error)
-    validation = str(Path("utils", "validation.py"))
-    if any(f.filename.endswith(validation) and f.name == "check_array" for f in frames):
-        return Verdict("refused")  # in scikit-learn's words, whoever found it
-    if last.filename.startswith(THEIRS) and last.name != "check_scalar":
-        part = Path(last.filename).relative_to(THEIRS).parts[0]
-        return Verdict("refused") if part in CHECKS else Verdict("raw error", describe(error))
+    is_raised = linecache.getline(last.filename, last.lineno).strip().startswith("raise")
     is_ours = last.name == "check_scalar" or (
-        last.filename.startswith(OURS) and "_kernels" not in last.filename
+        OURS in last.filename and "_kernels" not in last.filename
     )
-    line = linecache.getline(last.filename, last.lineno).strip()
-    if not (is_ours and line.startswith("raise")):
+    if isinstance(error, SYSTEM) or not (is_ours and is_raised):
         return Verdict("raw error", describe(error))
-    if isinstance(error, NotFittedError) or any(_mentions(message, name) for name in names):
+    if isinstance(error, NotFittedError) or any(_mentions(str(error), name) for name in names):
         return Verdict("refused")
     return Verdict("names nothing", describe(error))
 
 
-def _is_test(filename):
-    return filename.startswith(HERE)
+def _is_sklearns(frames):
+    """Whether scikit-learn refuses: one of its checks, its scores or its own methods."""
+    files = [f.filename for f in frames]
+    ours = [i for i, file in enumerate(files) if OURS in file]
+    if not ours and any(THEIRS in file for file in files):
+        return True  # a method that scikit-learn wrote
+    beyond = files[ours[-1] + 1 :] if ours else files
+    if any(file.startswith(str(Path(THEIRS, "metrics"))) for file in beyond):
+        return True  # a score, which compares labels
+    validation = str(Path("utils", "validation.py"))
+    if any(f.filename.endswith(validation) and f.name == "check_array" for f in frames):
+        return True  # in scikit-learn's words, whoever found it
+    if THEIRS not in files[-1] or frames[-1].name == "check_scalar":
+        return False
+    return Path(files[-1]).relative_to(THEIRS).parts[0] in CHECKS
 
 
 def _has_cause(error, kind):
