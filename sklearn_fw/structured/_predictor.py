@@ -17,6 +17,7 @@ from .._core.validation import (
 )
 from .._core.warnings import warn, warn_of_scorer
 from ..inference._oracles._resolve import ORACLES
+from ._models._ragged import check_counts
 from ._models._resolve import MODELS
 from ._solvers import SOLVERS
 from ._surrogates import SURROGATES
@@ -102,7 +103,7 @@ class StructuredPredictor:
             Losses, in the units of ``task_loss``; without class weights.
         """
         predicted = self.predict(X)
-        _check_lengths(len(predicted), y)
+        check_counts(len(predicted), length_of(y, "y"))
         return self._losses(X, y, predicted)
 
     def score(self, X, y, sample_weight=None):
@@ -219,7 +220,7 @@ class StructuredPredictor:
         """
         X = self._check_X(X)
         self._need("calibrate", "marginals")
-        _check_lengths(length_of(X, "X"), y)
+        check_counts(length_of(X, "X"), length_of(y, "y"))
         sample_weight = check_sample_weight(sample_weight, length_of(X, "X"))
         chances, spreads, weight = self._held_out(X, y, sample_weight)
         if not weight.sum() > 0.0:
@@ -269,13 +270,6 @@ class StructuredPredictor:
             else:
                 super().set_params(**{f"{part}__{name}": value for name, value in values.items()})
         return self
-
-
-def _check_lengths(n_samples, y):
-    if n_samples != length_of(y, "y"):
-        raise ValueError(
-            f"X and y must have the same length, got {n_samples} and {length_of(y, 'y')}"
-        )
 
 
 def best_temperature(chances, spread, weight, what="nodes"):

@@ -9,6 +9,7 @@ from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive
+from .._core.packed import length_of
 from .._core.parameters import auto_or
 from .._core.result import Status
 from .._core.validation import (
@@ -18,7 +19,7 @@ from .._core.validation import (
 )
 from .._core.warnings import warn
 from ._advice import warn_of_oracle
-from ._items import length_of, weighted_samples
+from ._models._ragged import weighted_samples
 from ._predictor import StructuredPredictor
 from ._prox_linear._outputs import outputs_for
 from ._prox_linear._scores import CheckedScores, TorchScores, as_score_model

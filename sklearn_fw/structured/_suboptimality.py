@@ -5,9 +5,9 @@ import numpy as np
 from .._core.loop import drive
 from .._core.validation import check_integer
 from ._choice_of_c import most_passes
-from ._items import weighted_samples
 from ._models._base import TABULAR, kind_of
 from ._models._black_box import view_of
+from ._models._ragged import weighted_samples
 from ._solvers import BlockFrankWolfe, begin, suitable_solver, with_bounds_of
 from ._surrogates import resolve_surrogate
 

@@ -25,9 +25,9 @@ from .._kernels import lazy
 from ._advice import warn_of_budget, warn_of_oracle
 from ._choice_of_c import cautious_C, choose_C, most_passes
 from ._feature_scales import units_of, warn_of_scale
-from ._items import weighted_samples
 from ._models._base import TABULAR, kind_of
 from ._models._black_box import view_of
+from ._models._ragged import weighted_samples
 from ._models._resolve import resolve_model
 from ._models._rows import PLAIN
 from ._path import kind_of_path, structured_path

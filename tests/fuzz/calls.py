@@ -287,10 +287,6 @@ UNCALLED = {
         "called in every iteration, with arrays of methods that have checked them"
     ),
     r"optim\.objectives\.Objective(\.\w+)?": "abstract; `Tilted` stands for it",
-    r"random_fields\.\w+\.infer": "called by fit and predict, with fields that these have checked",
-    r"random_fields\.(MarginalsEstimator(\.\w+)?|Inference)": (
-        "the user writes one and makes the other: tests/random_fields/test_own_method.py"
-    ),
     r"inference\.Oracle(\.\w+)?": "abstract; `Plain` stands for it in CheckedOracle",
     r"structured\.Solver": "abstract; `Steps` of tests/structured stands for it",
     r"structured\.PartModel(\.\w+)?": "abstract; `Grid` of tests/structured stands for it",

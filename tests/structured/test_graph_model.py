@@ -126,16 +126,6 @@ def test_selection_by_lists_and_object_arrays(rng):
     assert clone(cv.best_estimator_).model == "graph"
 
 
-def test_weights_are_repeated_samples(rng):
-    X, y = make_graphs(rng)
-    settings = {"C": 0.5, "solver": "bcpfw", "tol": 1e-6, "max_iter": 500, "random_state": 0}
-    weight = rng.integers(1, 3, size=len(X))
-    several = [i for i, n in enumerate(weight) for _ in range(n)]
-    a = StructuredSVM("graph", **settings).fit(X, y, sample_weight=weight)
-    b = StructuredSVM("graph", **settings).fit([X[i] for i in several], [y[i] for i in several])
-    np.testing.assert_allclose(a.coef_, b.coef_, rtol=0, atol=2e-3)
-
-
 def test_chains_are_graphs(rng):
     X = [rng.normal(size=(n, 3)) for n in (3, 2, 4, 5, 3)]
     y = [NAMES[x.argmax(axis=1)] for x in X]

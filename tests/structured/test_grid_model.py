@@ -6,9 +6,8 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
 
-from sklearn_fw import StructuredSVM, regularization_path
+from sklearn_fw import StructuredSVM
 from sklearn_fw.structured import GraphModel, GridModel
 from sklearn_fw.utils import Packed
 
@@ -131,16 +130,6 @@ def test_contrast(rng):
     pairs, z = kinds[0]
     far = np.sum((cells[pairs[:, 0]] - cells[pairs[:, 1]]) ** 2, axis=1)
     np.testing.assert_allclose(z, np.stack([np.ones(len(far)), np.exp(-far / mean)], axis=1))
-
-
-def test_selection_and_path(rng):
-    X, y = make_grids(rng, 8, (2, 3))
-    search = GridSearchCV(
-        StructuredSVM("grid", C=0.1), {"model__neighborhood": [4, 8]}, cv=2
-    ).fit(X, y)  # fmt: skip
-    assert search.best_score_ > 0.5
-    path = regularization_path(StructuredSVM(random_state=0), X, y, eps=0.5, C_max=1.0)
-    assert len(path.predict(X, at=0.5)) == len(X)
 
 
 def test_class_weight(rng):

@@ -93,17 +93,6 @@ def test_linear_scores_reach_the_convex_optimum(rng):
     assert svm.dual_objective_ <= convex.objective_ * (1 + 1e-9)
 
 
-@ignore_budget
-def test_step_size_of_linear_scores_grows(rng):
-    X = [rng.normal(size=(5, 4)) for _ in range(20)]
-    y = rng.integers(5, size=20)
-    svm = ProxLinearStructuredSVM(LinearCandidates(4), C=2.0, tol=1e-3, random_state=0).fit(X, y)
-    convex = StructuredSVM(EnumeratedModel(), C=2.0, tol=1e-6, solver="bcpfw", max_iter=2000)
-    convex.fit(X, y)
-    assert svm.eta_ >= svm.history_["eta"][0]
-    assert svm.objective_ == pytest.approx(convex.objective_, rel=2e-3, abs=0)
-
-
 def test_the_certificate_bounds_the_model_and_its_gradient():
     """Against a much more exact solution of the model at the point that was returned."""
     X, y = boxes(n_samples=20, n_boxes=12)
@@ -166,17 +155,6 @@ def test_chains_in_all_forms_learn_and_predict(form):
     if form == "none":
         assert svm.score_samples(X)[0] == pytest.approx(value.max(axis=1).sum(), rel=1e-12, abs=0)
     assert svm.predict([np.empty((0, 3))])[0].shape == (0,)
-
-
-def test_forms_of_a_chain_have_the_same_objective():
-    X, y = sequences()
-    options = {"C": 1.0, "eta": 1e-9, "tol": 0, "max_iter": 1, "random_state": 0}
-    fits = [
-        ProxLinearStructuredSVM(TagNetwork(form=form), oracle=oracle, **options).fit(X, y)
-        for form, oracle in (("shared", "auto"), ("own", Viterbi()), ("edges", "tree"))
-    ]
-    for other in fits[1:]:
-        assert other.objective_ == pytest.approx(fits[0].objective_, rel=1e-6, abs=0)
 
 
 def test_labels_may_be_words_or_some_numbers_of_states():

@@ -293,15 +293,6 @@ def test_gap_sampling_is_proportional(n, degree, rng):
     assert block_rules.pick_block(state, 0, 0.5) == 0
 
 
-def test_first_pass_visits_every_block_once():
-    p = problem("chain")
-    for sampling in ("gap", "max_gap", "shuffle"):
-        solver = BlockFrankWolfe(sampling=sampling)
-        method = solver.start(part_blocks(p), lam=p.lam, tol=0.0, rng=np.random.RandomState(0))
-        order, _ = method._order()
-        assert sorted(order) == list(range(len(p.X)))
-
-
 def test_stops_when_no_gap_is_left():
     """One sample: the first visit reaches the optimum, after which there is nothing to draw."""
     blocks = toy(1, 1)

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 
 from sklearn.base import BaseEstimator
 
+from ..._core.validation import check_array_of_numbers, check_magnitude
 from ...task_losses import TaskLoss, resolve_task_loss
 
 # What outputs are, by the name of a model where it is known by its name alone.
@@ -34,6 +35,15 @@ def loss_of_nodes(model, task_loss, names):
             f"sklearn_fw.task_losses.TaskLoss"
         )
     return loss
+
+
+def check_weights(w, size):
+    """Weights of moderate size, as many as there have to be."""
+    w = check_array_of_numbers(w, "w")
+    check_magnitude(w, "w")
+    if w.shape != (size,):
+        raise ValueError(f"w must have shape ({size},), got {w.shape}")
+    return w
 
 
 def kept_loss(model, make):

@@ -4,10 +4,10 @@ import numpy as np
 
 from ..._core.validation import is_auto
 from ...inference import resolve_oracle
-from .._items import collect
 from .._problems._checked_model import CheckedModel
 from ._base import is_scored
 from ._pairwise import has_parts
+from ._ragged import collect
 
 
 class BlackBox:

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from ..._core.validation import check_array_of_numbers, check_magnitude
 from ...inference import BoxScores, SubwindowSearch
 from ...task_losses import BoxLoss
 from ...task_losses._places import as_box
-from ._base import ScoredModel
+from ._base import ScoredModel, check_weights
 from ._tree_pose import as_image, as_lists
 
 
@@ -84,11 +83,8 @@ class BoxModel(ScoredModel):
         return BoxLoss().value(y_true, y)
 
     def scores(self, x, w):
-        x, w = as_image(x, "x", self.n_features_in_), check_array_of_numbers(w, "w")
-        check_magnitude(w, "w")
-        if w.shape != (self.n_features_in_,):
-            raise ValueError(f"w must have shape ({self.n_features_in_},), got {w.shape}")
-        return BoxScores(x @ w)
+        x = as_image(x, "x", self.n_features_in_)
+        return BoxScores(x @ check_weights(w, self.n_features_in_))
 
     def augment(self, scores, y_true):
         if not isinstance(scores, BoxScores):

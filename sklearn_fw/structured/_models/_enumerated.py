@@ -5,10 +5,11 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..._core.packed import length_of
 from ..._core.validation import check_array_of_numbers, check_magnitude, is_moderate
 from ...task_losses import ZeroOneLoss, resolve_task_loss
-from .._items import length_of
-from ._base import ScoredModel, kept_loss
+from ._base import ScoredModel, check_weights, kept_loss
+from ._ragged import check_counts
 
 
 class Largest(BaseEstimator):
@@ -87,11 +88,7 @@ class EnumeratedModel(ScoredModel):
         _resolve(self.task_loss)  # refuses what is no loss
         self.task_loss_ = self.task_loss
         width = None
-        if length_of(X, "X") != length_of(y, "y"):
-            raise ValueError(
-                f"X and y must have the same length, got {length_of(X, 'X')} and "
-                f"{length_of(y, 'y')}"
-            )
+        check_counts(length_of(X, "X"), length_of(y, "y"))
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
             x = check_array_of_numbers(x, f"X[{i}]", finite=None)
             if x.ndim != 2 or (width or x.shape[1]) != x.shape[1]:
@@ -142,10 +139,7 @@ class EnumeratedModel(ScoredModel):
         return Largest()
 
     def scores(self, x, w):
-        w = check_array_of_numbers(w, "w")
-        if w.shape != (self.size_joint_feature,):
-            raise ValueError(f"w must have shape ({self.size_joint_feature},), got {w.shape}")
-        return self._candidates(x) @ w
+        return self._candidates(x) @ check_weights(w, self.size_joint_feature)
 
     def augment(self, scores, y_true):
         scores = check_array_of_numbers(scores, "scores")

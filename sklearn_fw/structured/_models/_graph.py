@@ -10,7 +10,7 @@ from ..._core.scores import as_array, integers
 from ..._core.validation import check_array_of_numbers, check_choice, check_list, is_auto
 from ._labelled import LabelledParts
 from ._parts import MIRRORS, Sample
-from ._ragged import labels_in
+from ._ragged import is_graph, labels_in
 
 
 class GraphModel(LabelledParts):
@@ -293,11 +293,6 @@ def _described(x):
         return f"a tuple of {len(x)}"
     shape = getattr(x, "shape", None)
     return type(x).__name__ if shape is None else f"an array of shape {shape}"
-
-
-def is_graph(x):
-    """Whether an object is a networkx graph, or looks like one."""
-    return all(hasattr(x, name) for name in ("nodes", "edges", "adj", "is_directed"))
 
 
 def nodes_in_order(nodes):

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..._core.costs import costs_of, truth_of_pairs
 from ..._core.links import common_shape, links_of, pairs_of
+from ..._core.packed import length_of
 from ..._core.validation import (
     check_array_of_numbers,
     check_choice,
@@ -15,8 +16,8 @@ from ..._kernels import lazy
 from ...inference import Assignment
 from ...projections import project_matching, sinkhorn_matching
 from ...task_losses import LinkLoss
-from .._items import length_of
-from ._base import ScoredModel, kept_loss, loss_of_nodes
+from ._base import ScoredModel, check_weights, kept_loss, loss_of_nodes
+from ._ragged import check_counts
 
 matching = lazy("graphs.matching")
 
@@ -119,11 +120,7 @@ class MatchingModel(ScoredModel):
                 f"a vector of features for every pair"
             )
         self.n_features_in_ = first.shape[2]
-        if length_of(X, "X") != length_of(y, "y"):
-            raise ValueError(
-                f"X and y must have the same length, got {length_of(X, 'X')} and "
-                f"{length_of(y, 'y')}"
-            )
+        check_counts(length_of(X, "X"), length_of(y, "y"))
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
             x = self._check_input(x, f"X[{i}]")
             links = links_of(truth, f"y[{i}]", x.shape[:2])
@@ -226,10 +223,7 @@ class MatchingModel(ScoredModel):
     # ---- scores of pairs -------------------------------------------------------------------------
 
     def scores(self, x, w):
-        x, w = self._check_input(x), check_array_of_numbers(w, "w")
-        check_magnitude(w, "w")
-        if w.shape != (self.n_features_in_,):
-            raise ValueError(f"w must have shape ({self.n_features_in_},), got {w.shape}")
+        x, w = self._check_input(x), check_weights(w, self.n_features_in_)
         features = x.reshape(-1, len(w))
         if features.dtype not in (np.float64, np.float32):
             features = features.astype(np.float64)

@@ -8,7 +8,7 @@ from ..._core.costs import costs_of
 from ..._core.validation import check_array_of_numbers, check_flag, find_labels
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph
-from ._ragged import as_labels, class_weights, encode_labels, find_classes, observed
+from ._ragged import as_labels, check_counts, class_weights, encode_labels, find_classes, observed
 from ._rows import Rows, check_rows, one_row_each, stacked_rows
 
 
@@ -146,10 +146,7 @@ class MulticlassModel(PairwiseModel):
         if y.dtype == object and not isinstance(y, np.ma.MaskedArray):
             y = np.array(y.tolist())  # containers of single labels, as the four methods make them
         y = y.ravel()
-        if len(y) != len(node_start) - 1:
-            raise ValueError(
-                f"X and y must have the same length, got {len(node_start) - 1} and {len(y)} samples"
-            )
+        check_counts(len(node_start) - 1, len(y))
         return encode_labels(y, self.classes_, allow_unseen)
 
     def _node_start_of(self, y):

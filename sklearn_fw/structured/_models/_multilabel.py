@@ -9,6 +9,7 @@ from ..._core.validation import check_array_of_numbers, check_choice, check_flag
 from ...optim.domains import SpanningTrees
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
+from ._ragged import check_counts
 from ._rows import Rows, check_rows, one_row_each, stacked_rows
 
 
@@ -146,10 +147,7 @@ class MultilabelModel(PairwiseModel):
         y = _check_indicators(y)
         if y.shape[1] != len(self.classes_):
             raise ValueError(f"y has {y.shape[1]} labels, but {len(self.classes_)} were fitted")
-        if y.size != node_start[-1]:
-            raise ValueError(
-                f"X and y must have the same length, got {len(node_start) - 1} and {len(y)} samples"
-            )
+        check_counts(len(node_start) - 1, len(y))
         return y.ravel()
 
     def _node_start_of(self, y):

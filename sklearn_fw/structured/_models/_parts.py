@@ -7,15 +7,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._core.costs import MISSING
-from ..._core.packed import starts_of
+from ..._core.packed import length_of, starts_of
 from ..._core.scores import as_array, is_forest
 from ..._core.validation import check_array_of_numbers, check_choice, check_list, check_magnitude
 from ..._kernels import lazy
 from ...task_losses import Truth
-from .._items import length_of
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
-from ._ragged import stack_rows
+from ._ragged import check_counts, stack_rows
 from ._rows import Rows, size_of_rows
 
 edge_mix = lazy("structured.edge_mix")
@@ -275,11 +274,7 @@ class PartModel(PairwiseModel):
         self._set_losses()
         self._look_at(X, y)
         samples = self._read_all(X)
-        if length_of(X, "X") != length_of(y, "y"):
-            raise ValueError(
-                f"X and y must have the same length, got {length_of(X, 'X')} and "
-                f"{length_of(y, 'y')}"
-            )
+        check_counts(length_of(X, "X"), length_of(y, "y"))
         self.node_features_ = first_widths([sample.node_features for sample in samples])
         self.edge_features_ = first_widths([sample.edge_features for sample in samples])
         self._check_kinds(samples)
@@ -531,10 +526,7 @@ class PartModel(PairwiseModel):
         return np.concatenate([np.empty(0, np.int64), *found]).astype(np.int64)
 
     def _encode(self, y, node_start, allow_unseen=False):
-        if len(y) != len(node_start) - 1:
-            raise ValueError(
-                f"X and y must have the same length, got {len(node_start) - 1} and {len(y)} samples"
-            )
+        check_counts(len(node_start) - 1, len(y))
         states = self._states_of(y, np.diff(node_start))
         unseen = states >= self.n_states_
         if np.any(unseen) and not allow_unseen:

@@ -9,11 +9,12 @@ import scipy.sparse as sp
 from sklearn.utils import assert_all_finite
 
 from ..._core.costs import MISSING
-from ..._core.packed import Packed, stack
+from ..._core.packed import Packed, length_of, stack, take
 from ..._core.validation import (
     check_list,
     check_magnitude,
     check_not_negative,
+    check_sample_weight,
     check_sparse,
     is_moderate,
 )
@@ -167,11 +168,7 @@ def stack_labels(y, node_start=None):
         flat, starts = stack(items or [np.empty(0)])
         starts = starts[: len(items) + 1]
     if node_start is not None:
-        if len(starts) != len(node_start):
-            raise ValueError(
-                f"X and y must have the same length, got {len(node_start) - 1} and "
-                f"{len(starts) - 1} samples"
-            )
+        check_counts(len(node_start) - 1, len(starts) - 1)
         wrong = np.flatnonzero(np.diff(starts) != np.diff(node_start))
         if len(wrong):
             i = wrong[0]
@@ -279,3 +276,63 @@ def class_weights(class_weight, classes, flat):
             raise ValueError(f"{name} must not be negative, got {weight}")
         weights[number[label]] = check_not_negative(weight, name)
     return weights
+
+
+# ---- samples -------------------------------------------------------------------------------------
+
+
+def check_counts(n_inputs, n_outputs):
+    """Refuse outputs that are not as many as inputs."""
+    if n_inputs != n_outputs:
+        raise ValueError(f"X and y must have the same length, got {n_inputs} and {n_outputs}")
+
+
+def weighted_samples(X, y, sample_weight, sequences):
+    """The samples of positive weight that teach something, and their weights."""
+    n_samples = length_of(X, "X")
+    check_counts(n_samples, length_of(y, "y"))
+    if n_samples == 0:
+        raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+    weight = check_sample_weight(sample_weight, n_samples)
+    if sequences:
+        weight = without_empty(X, y, weight)
+    if np.any(weight == 0):
+        kept = np.flatnonzero(weight)
+        X, y, weight = take(X, kept), take(y, kept), weight[kept]
+    return X, y, weight
+
+
+def without_empty(X, y, weight):
+    """Weights that are zero for samples without elements, which teach nothing."""
+    weight = np.where(_are_empty(X) & _are_empty(y), 0.0, weight)
+    if not np.any(weight):
+        raise ValueError("X holds no element: all sequences of positive weight are empty")
+    return weight
+
+
+def _are_empty(items):
+    if isinstance(items, Packed):
+        return items.lengths == 0
+    return np.array([_has_none(item) for item in items], dtype=bool)
+
+
+def _has_none(item):
+    shape = getattr(item, "shape", None)
+    if shape is None:
+        return hasattr(item, "__len__") and len(item) == 0
+    return len(shape) > 0 and shape[0] == 0
+
+
+def collect(outputs):
+    """Outputs of a black-box model: an array of scalars, else an object array."""
+    if all(np.isscalar(output) for output in outputs):
+        return np.array(outputs)
+    collected = np.empty(len(outputs), dtype=object)
+    for i, output in enumerate(outputs):
+        collected[i] = output
+    return collected
+
+
+def is_graph(x):
+    """Whether an object is a networkx graph, or looks like one."""
+    return all(hasattr(x, name) for name in ("nodes", "edges", "adj", "is_directed"))

@@ -10,13 +10,13 @@ from ._base import missing_methods
 from ._box import BoxModel
 from ._chain import ChainModel
 from ._enumerated import EnumeratedModel
-from ._graph import GraphModel, is_graph
+from ._graph import GraphModel
 from ._graph_cut import GraphCutModel
 from ._grid import NEIGHBORHOODS, GridModel
 from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
-from ._ragged import NEEDS_NUMBERS
+from ._ragged import NEEDS_NUMBERS, is_graph
 from ._tree_pose import TreePoseModel
 
 MODELS = {

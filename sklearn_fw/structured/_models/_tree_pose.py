@@ -14,7 +14,8 @@ from ..._core.validation import (
 from ...inference import DistanceTransform, PoseScores
 from ...inference._oracles._distance_transform import check_positions, check_tree, parents
 from ...task_losses import resolve_task_loss
-from ._base import ScoredModel, kept_loss
+from ._base import ScoredModel, check_weights, kept_loss
+from ._ragged import check_counts
 
 FAR = 3.0  # standard deviations: squares of what is further off would rule the choice of C
 
@@ -167,11 +168,7 @@ class TreePoseModel(ScoredModel):
         return found.cluster_centers_, displacements - found.cluster_centers_[found.labels_]
 
     def _check_weights(self, w):
-        w = check_array_of_numbers(w, "w")
-        check_magnitude(w, "w")
-        if w.shape != (self.size_joint_feature,):
-            raise ValueError(f"w must have shape ({self.size_joint_feature},), got {w.shape}")
-        return w
+        return check_weights(w, self.size_joint_feature)
 
     @property
     def _loss(self):
@@ -294,8 +291,7 @@ def as_lists(X, y):
     X, y = check_list(X, "X", "images"), check_list(y, "y", "outputs")
     if len(X) == 0:
         raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
-    if len(X) != len(y):
-        raise ValueError(f"X and y must have the same length, got {len(X)} and {len(y)}")
+    check_counts(len(X), len(y))
     return X, y
 
 

@@ -9,11 +9,10 @@ from ..._core.validation import is_auto
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, resolve_oracle
 from ...inference._oracles._resolve import natural_oracle
 from ...task_losses import HammingLoss, Truth
-from .._items import collect
 from .._models import EnumeratedModel
 from .._models._base import loss_of_nodes
 from .._models._enumerated import Largest
-from .._models._ragged import encode_labels, find_classes, stack_labels
+from .._models._ragged import collect, encode_labels, find_classes, stack_labels
 from .._problems._checked_model import ask_for_output, ask_for_outputs
 
 NODE_LOSSES = ("auto", "hamming", "hamming_sum")
