@@ -60,37 +60,37 @@ PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data
 # Lines of code of each subpackage, which may only fall: a commit that raises one says why.
 LINES_OF_CODE = {
     "sklearn_fw": 167,
-    "_kernels": 7856,
-    "_core": 1851,
-    "losses": 478,
-    "task_losses": 712,
-    "penalties": 508,
+    "_kernels": 7622,
+    "_core": 1907,
+    "losses": 448,
+    "task_losses": 698,
+    "penalties": 486,
     "projections": 138,
-    "inference": 2325,
-    "optim": 7720,
-    "model_selection": 506,
-    "random_fields": 3870,
-    "structured": 10990,
-    "surrogates": 1069,
-    "linear_model": 1773,
-    "density": 1637,
-    "gaussian_probability": 1909,
-    "pac_bayes": 730,
-    "decomposition": 1663,
-    "cluster": 1286,
-    "alignment": 964,
-    "inspection": 2216,
-    "seq2seq": 1867,
-    "metrics": 330,
-    "preprocessing": 788,
-    "datasets": 1437,
-    "displays": 251,
+    "inference": 2206,
+    "optim": 6744,
+    "model_selection": 502,
+    "random_fields": 3856,
+    "structured": 10385,
+    "surrogates": 1079,
+    "linear_model": 1696,
+    "density": 1498,
+    "gaussian_probability": 1850,
+    "pac_bayes": 700,
+    "decomposition": 1619,
+    "cluster": 1221,
+    "alignment": 928,
+    "inspection": 2045,
+    "seq2seq": 1809,
+    "metrics": 320,
+    "preprocessing": 777,
+    "datasets": 1327,
+    "displays": 249,
     "utils": 288,
 }
 SLACK = 40  # lines below the budget at which the budget is lowered
 
 # Imports of another subpackage's private modules, which may only become fewer.
-PRIVATE_IMPORTS = 59
+PRIVATE_IMPORTS = 50
 
 MAX_LINES = 700
 FUNCTION_LINES = 60  # without the docstring
