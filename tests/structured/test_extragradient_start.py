@@ -71,7 +71,7 @@ def test_cut_weights_have_their_own_certificate():
     [
         ({"first_passes": -1}, "first_passes == -1, must be >= 0"),
         ({"cut": -0.1}, "cut == -0.1, must be >= 0"),
-        ({"cut": 1.0}, "cut must be a fraction below 1, got 1.0"),
+        ({"cut": 1.0}, "cut == 1.0, must be < 1"),
     ],
     ids=str,
 )
