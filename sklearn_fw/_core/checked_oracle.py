@@ -43,9 +43,17 @@ def can_be_asked(oracle):
     return callable(getattr(oracle, "argmax", None)) and not is_other
 
 
+def function_of(oracle):
+    """The function of a user that an oracle asks, None if it is another kind of oracle."""
+    asked = getattr(oracle, "oracle", None)
+    is_function = isinstance(oracle, CheckedOracle) and not can_be_asked(asked)
+    return asked if is_function and callable(asked) and not isinstance(asked, type) else None
+
+
 def name_of(oracle):
-    """The class of an oracle, for messages."""
-    return type(getattr(oracle, "oracle", oracle)).__name__
+    """The class of an oracle, or the name of a function, for messages."""
+    asked = getattr(oracle, "oracle", oracle)
+    return getattr(asked, "__name__", type(asked).__name__)
 
 
 def _has(*methods):
@@ -56,18 +64,20 @@ def _has(*methods):
 
 
 class CheckedOracle(Oracle):
-    """An oracle of a user, each answer of which is checked before compiled code sees it.
+    """An oracle or a function of a user, each answer of which is checked.
 
-    Estimators put it around oracles that are not of this package. It has those of the methods below
-    that the oracle has, and with ``max_marginals`` also `top_k`, for which the oracle is asked
-    about scores with states forbidden. It gets copies of the scores, which it may change.
+    Estimators put it around oracles that are not of this package, so that a mistake shows at the
+    first call and not as a wrong certificate. It has those of the methods below that the oracle
+    has, and with ``max_marginals`` also `top_k`, for which the oracle is asked about scores with
+    states forbidden. It gets copies of the scores, which it may change.
 
     Parameters
     ----------
-    oracle : object
+    oracle : object or callable
         Has ``argmax(scores, start=None) -> (labels, value, upper_bound)``, where None stands for an
         unknown value or bound, and maybe the methods ``top_k``, ``marginals``, ``max_marginals``
-        and ``sample`` of `TreeMaxProduct`.
+        and ``sample`` of `TreeMaxProduct`. Or a function of scores, which returns such a tuple or
+        the labels alone.
 
     Attributes
     ----------
@@ -76,23 +86,22 @@ class CheckedOracle(Oracle):
 
     See Also
     --------
-    CallableOracle : The same for a function.
+    resolve_oracle : Wraps a function where an oracle is expected.
 
     Notes
     -----
     Wrong shapes, labels that are no integers or out of range, NaN and bounds below the score of the
-    labels raise ValueError or TypeError with the name of the oracle's class. A value of `argmax`
-    that the labels do not have is replaced by theirs.
+    labels raise ValueError or TypeError with the name of the oracle. A value that the labels do not
+    have is replaced by theirs, and refused if a function returns it.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn_fw.inference import CheckedOracle, PairwiseScores
-    >>> class IgnoreEdges:
-    ...     def argmax(self, scores, start=None):
-    ...         return scores.unary.argmax(axis=1), None, None
+    >>> def ignore_edges(scores):
+    ...     return scores.unary.argmax(axis=1)
     >>> scores = PairwiseScores.from_arrays([[2.0, 0.0], [0.0, 0.5]], np.eye(2), [(0, 1)])
-    >>> CheckedOracle(IgnoreEdges()).argmax(scores)
+    >>> CheckedOracle(ignore_edges).argmax(scores)
     (array([0, 1], dtype=int32), 2.5, inf)
     """
 
@@ -110,12 +119,18 @@ class CheckedOracle(Oracle):
         return bool(getattr(self.oracle, "releases_gil", False))
 
     def argmax(self, scores, start=None):
+        question, function = copy_of(scores), function_of(self)
+        if function is not None:
+            answer, name = function(question), f"the oracle function {name_of(self)}"
+            # Three labels may come as a tuple, too: then the first entry is a number.
+            if not (isinstance(answer, tuple) and len(answer) == 3 and np.ndim(answer[0])):
+                answer = answer, None, None
+            return check_argmax(*answer, scores, name, strict=True)
         if not can_be_asked(self.oracle):
             raise TypeError(
-                f"oracle must be an object with a method argmax(scores, start=None), got "
-                f"{_kind(self.oracle)}"
+                f"oracle must be an object with a method argmax(scores, start=None) or a function "
+                f"of scores, got {_kind(self.oracle)}"
             )
-        question = copy_of(scores)
         answer = self.oracle.argmax(question, *(() if start is None else (start,)))
         if not (isinstance(answer, tuple | list) and len(answer) == 3):
             raise TypeError(

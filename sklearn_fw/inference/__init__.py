@@ -22,7 +22,7 @@ from ._oracles._linear_programs import MILP, LPRelaxation
 from ._oracles._local_search import ICM, IteratedLocalSearch
 from ._oracles._messages import TRWS, MaxProduct
 from ._oracles._moves import CutMoves
-from ._oracles._resolve import BestOf, CallableOracle, resolve_oracle
+from ._oracles._resolve import BestOf, resolve_oracle
 from ._oracles._subwindow_search import BoxScores, SubwindowSearch
 from ._oracles._toulbar2 import Toulbar2
 from ._oracles._tree import TreeMaxProduct, Viterbi
@@ -36,7 +36,6 @@ __all__ = [
     "BestOf",
     "BoxScores",
     "BranchAndBound",
-    "CallableOracle",
     "CheckedOracle",
     "CutMoves",
     "DistanceTransform",

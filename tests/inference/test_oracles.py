@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from _random_scores import parts, random_edges, random_scores
 from _referees import best_labeling, best_labelings, labeling_value
 from sklearn_fw.inference import (
-    CallableOracle,
+    CheckedOracle,
     Enumeration,
     PairwiseScores,
     TreeMaxProduct,
@@ -288,16 +288,16 @@ def first_state(scores):
 
 def test_callable_returns_labels_only(rng):
     scores = random_scores(rng)
-    labels, value, upper_bound = CallableOracle(first_state).argmax(scores)
+    labels, value, upper_bound = CheckedOracle(first_state).argmax(scores)
     assert labels.tolist() == [0] * scores.n_nodes
     assert labels.dtype == np.int32
     assert value == pytest.approx(labeling_value(*parts(scores), labels), rel=1e-12)
     assert upper_bound == math.inf
-    assert CallableOracle(first_state).exact is False
+    assert CheckedOracle(first_state).exact is False
 
 
 def test_callable_returns_three_labels_as_tuple():
-    labels, value, _ = CallableOracle(lambda scores: (1, 0, 1)).argmax(cycle())
+    labels, value, _ = CheckedOracle(lambda scores: (1, 0, 1)).argmax(cycle())
     assert labels.tolist() == [1, 0, 1]
     assert value == 1.0
 
@@ -306,12 +306,12 @@ def test_callable_returns_a_certificate(rng):
     for kind in SCORES:
         scores = random_scores(rng, kind, "forest")
         expected = TreeMaxProduct().argmax(scores)
-        labels, value, upper_bound = CallableOracle(TreeMaxProduct().argmax).argmax(scores)
+        labels, value, upper_bound = CheckedOracle(TreeMaxProduct().argmax).argmax(scores)
         np.testing.assert_array_equal(labels, expected[0])
         assert (value, upper_bound) == expected[1:]
-    answer = CallableOracle(lambda scores: ([0, 1, 0], None, 7)).argmax(cycle())
+    answer = CheckedOracle(lambda scores: ([0, 1, 0], None, 7)).argmax(cycle())
     assert answer[1:] == (1.0, 7.0)
-    answer = CallableOracle(lambda scores: ([0, 1, 0], 1.0, 1.0 - 1e-12)).argmax(cycle())
+    answer = CheckedOracle(lambda scores: ([0, 1, 0], 1.0, 1.0 - 1e-12)).argmax(cycle())
     assert answer[1:] == (1.0, 1.0)
 
 
@@ -336,13 +336,13 @@ def test_callable_answers_are_checked(answer, error, message):
         return answer
 
     with pytest.raises(error, match=f"the oracle function wrong .*{message}"):
-        CallableOracle(wrong).argmax(cycle())
+        CheckedOracle(wrong).argmax(cycle())
 
 
 def test_callable_is_an_estimator():
-    oracle = CallableOracle(first_state)
-    assert clone(oracle).function is first_state
-    assert pickle.loads(pickle.dumps(resolve_oracle(np.argmax))).function is np.argmax
+    oracle = CheckedOracle(first_state)
+    assert clone(oracle).oracle is first_state
+    assert pickle.loads(pickle.dumps(resolve_oracle(np.argmax))).oracle is np.argmax
 
 
 class OwnOracle(BaseEstimator):
@@ -372,7 +372,7 @@ def test_resolve_oracle():
         assert resolved.depth == 3
     plain = PlainOracle()
     assert resolve_oracle(plain) is plain
-    assert resolve_oracle(first_state).function is first_state
+    assert resolve_oracle(first_state).oracle is first_state
     assert type(resolve_oracle("viterbi", default="tree")) is Viterbi
 
 

@@ -13,7 +13,7 @@ from sklearn_fw.inference import (
     TRWS,
     BestOf,
     BranchAndBound,
-    CallableOracle,
+    CheckedOracle,
     Elimination,
     Enumeration,
     GraphCut,
@@ -123,7 +123,7 @@ def test_value_wants_a_label_for_each_node():
 def test_oracles_want_scores(scores):
     for oracle in (Enumeration(), TreeMaxProduct(), Viterbi(), ICM(), GraphCut(), QPBO(), MILP(),
                    LPRelaxation(), TRWS(), BranchAndBound(), IteratedLocalSearch(), Elimination(),
-                   BestOf(), CallableOracle(len)):  # fmt: skip
+                   BestOf(), CheckedOracle(len)):  # fmt: skip
         for method in ("argmax", "marginals", "log_partition", "max_marginals"):
             if hasattr(oracle, method):
                 with pytest.raises(TypeError, match=r"scores must be PairwiseScores, got "):

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from sklearn_fw import StructuredSVM
-from sklearn_fw.inference import CallableOracle, Enumeration, TreeMaxProduct
+from sklearn_fw.inference import CheckedOracle, Enumeration, TreeMaxProduct
 from sklearn_fw.metrics import SCORERS
 from sklearn_fw.structured import ChainModel, EnumeratedModel, MulticlassModel, MultilabelModel
 from sklearn_fw.utils import Packed
@@ -82,7 +82,7 @@ def test_n_best_needs_a_count(k, rng):
 
 
 def test_n_best_needs_an_oracle_that_can(rng):
-    svm, X, _ = fitted(rng, oracle=CallableOracle(lambda s: TreeMaxProduct().argmax(s)))
+    svm, X, _ = fitted(rng, oracle=CheckedOracle(lambda s: TreeMaxProduct().argmax(s)))
     with pytest.raises(TypeError, match="n_best needs an oracle with the method top_k, which Call"):
         svm.n_best(X, 2)
 
@@ -305,7 +305,7 @@ def test_calibrate_names_what_is_wrong(rng):
     svm, X, y = fitted(rng)
     with pytest.raises(ValueError, match="X and y must have the same length, got 6 and 5"):
         svm.calibrate(X, y[:-1])
-    svm, X, y = fitted(rng, oracle=CallableOracle(lambda s: TreeMaxProduct().argmax(s)))
+    svm, X, y = fitted(rng, oracle=CheckedOracle(lambda s: TreeMaxProduct().argmax(s)))
     with pytest.raises(TypeError, match="calibrate needs an oracle with the method marginals"):
         svm.calibrate(X, y)
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from _problems import PROBLEMS, IgnoreEdges, optimum, part_blocks, problem
-from sklearn_fw.inference import CallableOracle, resolve_oracle
+from sklearn_fw.inference import CheckedOracle, resolve_oracle
 from sklearn_fw.structured import (
     Casimir,
     ChainModel,
@@ -367,7 +367,7 @@ def test_oracles_without_second_best_outputs(rng):
             fitted(Casimir(), p, oracle=oracle)
         with pytest.raises(TypeError, match="method marginals, which"):
             fitted(Casimir(smoother="entropy"), p, oracle=oracle)
-    assert isinstance(oracle, CallableOracle)
+    assert isinstance(oracle, CheckedOracle)
     assert fitted(Casimir(smoother=None), p, oracle=p.model.default_oracle()).dual_gap_ > 0.0
 
 

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from _path_problems import digits, label_sets, svm, words
 from sklearn_fw import StructuredSVM, regularization_path
-from sklearn_fw.inference import CallableOracle, Viterbi
+from sklearn_fw.inference import Oracle, Viterbi
 from sklearn_fw.model_selection import RegularizationPath
 from sklearn_fw.structured import (
     BlockFrankWolfe,
@@ -32,13 +32,10 @@ def test_first_breakpoint_of_digits(eps, kappa, lam_max):
     assert path.terminated_by_ == "max_breakpoints"
 
 
-class Loose(CallableOracle):
+class Loose(Oracle):
     """An oracle of chains that knows its values only up to a bound."""
 
-    def __init__(self):
-        super().__init__(self.ask)
-
-    def ask(self, scores):
+    def argmax(self, scores, start=None):
         labels, value, _ = Viterbi().argmax(scores)
         return labels, value, value + 0.01
 

@@ -9,7 +9,7 @@ from scipy.special import softmax
 from sklearn.exceptions import NotFittedError
 
 from sklearn_fw import StructuredSVM
-from sklearn_fw.inference import CallableOracle, Elimination, Enumeration, TreeMaxProduct
+from sklearn_fw.inference import CheckedOracle, Elimination, Enumeration, TreeMaxProduct
 from sklearn_fw.structured import (
     ChainModel,
     EnumeratedModel,
@@ -117,9 +117,9 @@ def test_classes(n_classes, rng):
 
 def test_an_oracle_without_marginals_is_named(rng):
     X, y = sequences(rng)
-    oracle = CallableOracle(lambda scores: TreeMaxProduct().argmax(scores))
+    oracle = CheckedOracle(lambda scores: TreeMaxProduct().argmax(scores))
     svm = StructuredSVM("chain", oracle=oracle, max_iter=2).fit(X, y)
-    with pytest.raises(TypeError, match="method marginals, which CallableOracle lacks"):
+    with pytest.raises(TypeError, match="method marginals, which <lambda> lacks"):
         svm.predict_marginals(X)
 
 

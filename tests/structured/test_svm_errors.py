@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from _registry import candidates, label_sets, sequences
 from sklearn_fw import StructuredSVM
-from sklearn_fw.inference import CallableOracle, Viterbi
+from sklearn_fw.inference import CheckedOracle, Viterbi
 from sklearn_fw.structured import (
     BlockFrankWolfe,
     ChainModel,
@@ -150,7 +150,7 @@ def test_oracle_worse_than_the_truth(words):
     message = "the oracle answered .* times with an output worse than the true one"
     with pytest.warns(RuntimeWarning, match=message):
         svm = StructuredSVM(oracle=always_the_first_state, max_iter=12, random_state=0).fit(X, y)
-    assert isinstance(svm.oracle_, CallableOracle)
+    assert isinstance(svm.oracle_, CheckedOracle)
     assert svm.dual_gap_ >= 0
     assert np.all(svm.block_gaps_ >= 0)
     with pytest.warns(RuntimeWarning, match="dual_gap_ is no certificate"):

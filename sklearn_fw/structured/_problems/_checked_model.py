@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._core.checked_oracle import name_of
+from ..._core.checked_oracle import function_of, name_of
 from ..._core.validation import check_array_of_numbers, check_magnitude, check_sparse, is_moderate
-from ...inference import CallableOracle
 from .._models._base import missing_methods
 
 
@@ -251,8 +250,9 @@ def ask_for_outputs(oracle, scores, k):
 
 def ask_for_output(oracle, scores):
     """The output that an oracle finds best for scores of any kind, and what it may lack."""
-    if isinstance(oracle, CallableOracle):
-        return oracle.function(scores), np.inf
+    function = function_of(oracle)
+    if function is not None:
+        return function(scores), np.inf
     answer = oracle.argmax(scores)
     if not (isinstance(answer, tuple | list) and len(answer) == 3):
         raise TypeError(

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.parallel import delayed
 
-from ..._core.checked_oracle import name_of
+from ..._core.checked_oracle import function_of, name_of
 from ..._core.packed import starts_of
 from ..._core.threads import chunks, n_threads, parallel
 from ..._kernels import lazy
@@ -18,7 +18,7 @@ from ..._kernels.structured.parts import (
     StepScratch,
     Weights,
 )
-from ...inference import CallableOracle, Enumeration, PairwiseScores
+from ...inference import Enumeration, PairwiseScores
 from ...inference._oracles._resolve import FEW_LABELINGS, quick_oracle
 from .._models._part_scores import COMPILED, Graph, augmented_argmax
 from ._base import Answer, Direction, Mixture, Problem, SmoothedSweep, Sweep, means_of
@@ -73,7 +73,7 @@ class PartProblem(Problem):
         own_graphs = type(oracle) in COMPILED and np.any(parts.edge_start)
         for i in range(self.n_blocks if own_graphs else 1):
             nothing = np.zeros((np.diff(parts.node_start[i : i + 2])[0], n_states))
-            if not isinstance(oracle, CallableOracle):
+            if function_of(oracle) is None:
                 oracle.argmax(self._graph.scores(i, nothing, tables))
 
     def like(self, parts, oracle=None):
