@@ -25,7 +25,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
 from sklearn_fw import TRWMarginals
-from sklearn_fw.random_fields import MRFLearner, edge_mutual_information
+from sklearn_fw.random_fields import MRFLearner
 
 patients = load_diabetes(scaled=False)
 table = np.column_stack([patients.data, patients.target])
@@ -93,7 +93,7 @@ mrf = joined.mrf_
 marginals = mrf.flatten(joined.marginals_, joined.edge_marginals_)
 tree = nx.Graph(mrf.edges.tolist())
 places = nx.kamada_kawai_layout(tree)
-widths = 20 * edge_mutual_information(marginals, mrf)
+widths = 20 * mrf.mutual_information(marginals)
 
 # sphinx_gallery_thumbnail_number = 2
 figure, ax = plt.subplots(figsize=(9, 5), layout="constrained")

@@ -11,7 +11,7 @@ from ._frank_wolfe import BarrierFrankWolfe
 from ._learning import LearnedMRF, MRFLearner
 from ._mean_field import MeanFieldMarginals
 from ._mini_buckets import MiniBucketMarginals
-from ._objective import edge_mutual_information, trw_objective
+from ._objective import trw_objective
 from ._perturb_and_map import PerturbAndMAPMarginals
 from ._spanning_trees import spanning_tree_probabilities
 from ._trw import TRWMarginals
@@ -32,7 +32,6 @@ __all__ = [
     "PerturbAndMAPMarginals",
     "TRBPMarginals",
     "TRWMarginals",
-    "edge_mutual_information",
     "load_bif",
     "load_uai",
     "save_bif",

@@ -8,6 +8,38 @@ from .._core.scores import as_array
 from .._core.validation import check_array_of_numbers, check_list
 
 
+def collect(unary, factors, constant=0.0):
+    """Tables by their scopes, those on the same variables added up, and the constant.
+
+    Factors on one variable are added to its block in the list ``unary``, those on none to the
+    constant.
+    """
+    merged = {}
+    for scope, table in factors:
+        if not scope:
+            constant += float(table)
+        elif len(scope) == 1:
+            unary[scope[0]] = unary[scope[0]] + table
+        else:
+            merged[scope] = merged[scope] + table if scope in merged else table
+    return merged, constant
+
+
+def given(factors, states, kept=None):
+    """Yield factors of the variables that are left where others have a state, -1 for none.
+
+    Scopes are numbers among those that are left, of whose states only ``kept`` stay.
+    """
+    number, states = (np.cumsum(states < 0) - 1).tolist(), states.tolist()
+    for scope, table in factors:
+        left = [i for i in scope if states[i] < 0]
+        if len(left) < len(scope):
+            table = table[tuple(slice(None) if states[i] < 0 else states[i] for i in scope)]
+        if kept is not None:
+            table = table[np.ix_(*(kept[i] for i in left))]
+        yield tuple(number[i] for i in left), table
+
+
 class Naming:
     """The part of `FactorGraph` that knows names."""
 
@@ -144,26 +176,16 @@ class Conditioning:
         free = np.flatnonzero(states < 0)
         if not len(free):
             raise ValueError("observed holds all variables: leave at least one free")
-        unary = [block.copy() for block in self.unary]
-        fixed = np.flatnonzero(states >= 0)
+        unary, fixed = self.unary, np.flatnonzero(states >= 0)
         constant = self.constant + sum(unary[i][states[i]] for i in fixed)
-        number = (np.cumsum(states < 0) - 1).tolist()
-        given, factors = states.tolist(), []
-        for scope, table in zip(self.scopes, self.tables):
-            left = [i for i in scope if given[i] < 0]
-            if len(left) < len(scope):
-                table = table[tuple(slice(None) if given[i] < 0 else given[i] for i in scope)]
-            if len(left) > 1:
-                factors.append((tuple(number[i] for i in left), table))
-            elif left:
-                unary[left[0]] += table
-            else:
-                constant += table
-        if constant == -np.inf or any(np.all(unary[i] == -np.inf) for i in free):
+        unary = [unary[i] for i in free]
+        factors = given(zip(self.scopes, self.tables), states)
+        merged, constant = collect(unary, factors, constant)
+        if constant == -np.inf or any(np.all(block == -np.inf) for block in unary):
             raise ValueError("observed is forbidden by a potential of -inf")
         rest = type(self)._of(
-            [unary[i] for i in free],
-            factors,
+            unary,
+            list(merged.items()),
             constant=float(constant),
             names=None if self.names is None else [self.names[i] for i in free],
             state_names=None if self.state_names is None else [self.state_names[i] for i in free],

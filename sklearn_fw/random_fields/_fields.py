@@ -8,10 +8,15 @@ from .._core.layout import FlatParts, check_edges
 from .._core.packed import starts_of
 from .._core.scores import as_array, floats, integers
 from .._core.validation import check_array_of_numbers, check_list, check_number
-from ._conditioning import Conditioning, Naming
-from ._forms import Networks, OtherForms, canonical, potentials, tables_of
+from .._kernels import lazy
+from ._conditioning import Conditioning, Naming, collect
+from ._forms import Networks, OtherForms, potentials, tables_of
 from ._map import find_map
 from ._uai import MOST_AXES
+
+trw = lazy("graphs.trw")
+
+ROUNDING = 1e-6  # by which probabilities may exceed one
 
 
 class FactorGraph(Conditioning, Naming, Networks):
@@ -100,15 +105,10 @@ class FactorGraph(Conditioning, Naming, Networks):
         self.n_states = n_states
         self._set_names(names, state_names)
         unary = [np.zeros(k) for k in n_states]
-        total, merged = check_number(constant, "constant"), {}
-        for f, factor in enumerate(check_list(factors, "factors", "pairs of a scope and a table")):
-            scope, table = self._factor(factor, f"factors[{f}]")
-            if not scope:
-                total += float(table)
-            elif len(scope) == 1:
-                unary[scope[0]] += table
-            else:
-                merged[scope] = merged[scope] + table if scope in merged else table
+        constant = check_number(constant, "constant")
+        factors = enumerate(check_list(factors, "factors", "pairs of a scope and a table"))
+        factors = (self._factor(factor, f"factors[{f}]") for f, factor in factors)
+        merged, total = collect(unary, factors, constant)
         if total == -np.inf:
             raise ValueError("factors on no variable forbid everything: one of them is -inf")
         for i, block in enumerate(unary):
@@ -550,12 +550,13 @@ class PairwiseMRF(OtherForms, FactorGraph):
         n_states = np.array([len(block) for block in blocks])
         edges = check_edges(edges, len(blocks))
         tables = tables_of(pairwise, edges, n_states)
-        edges, tables = canonical(edges, tables)
-        self.n_states, self.edges = n_states, edges
+        pairs = zip(map(tuple, edges.tolist()), tables)
+        pairs = (((i, j), t) if i < j else ((j, i), t.T) for (i, j), t in pairs)
+        merged, constant = collect(blocks, pairs, check_number(constant, "constant"))
+        self.n_states, self.edges = n_states, np.array(list(merged), np.int64).reshape(-1, 2)
         self._set_names(names, state_names)
-        scopes = list(map(tuple, edges.tolist()))
-        self._fill(blocks, scopes, tables, check_number(constant, "constant"))
-        self._flat_parts = FlatParts(n_states, edges)
+        self._fill(blocks, list(merged), list(merged.values()), constant)
+        self._flat_parts = FlatParts(n_states, self.edges)
 
     # ---- shape ---------------------------------------------------------------------------------
 
@@ -620,6 +621,37 @@ class PairwiseMRF(OtherForms, FactorGraph):
     def _scores_of(self, theta):
         """`scores` of numbers that were checked."""
         return self._flat_parts.scores(theta)
+
+    def mutual_information(self, mu):
+        """Mutual information of the two variables of every edge.
+
+        Parameters
+        ----------
+        mu : ndarray of shape (size,)
+            Marginals in the order of ``theta``; see `flatten`.
+
+        Returns
+        -------
+        information : ndarray of shape (n_edges,)
+            Nats, not negative: minus the derivative of the tree-reweighted bound in each edge
+            probability.
+        """
+        mu, information = self._check_marginals(mu), np.empty(self.n_edges)
+        starts = self.node_start, self.edge_start
+        trw.mutual_information(mu, self.n_states, self.edges, *starts, information)
+        return information
+
+    def _check_marginals(self, mu):
+        """Marginals as the kernels take them, which check nothing."""
+        mu = np.array(check_array_of_numbers(mu, "mu"))
+        if mu.shape != self.theta.shape:
+            raise ValueError(
+                f"mu must have shape {self.theta.shape}, as mrf.theta, got {mu.shape}: see "
+                f"PairwiseMRF.flatten"
+            )
+        if not np.all((mu >= 0.0) & (mu <= 1.0 + ROUNDING)):
+            raise ValueError("mu must hold probabilities, from 0 to 1")
+        return mu
 
     def flatten(self, node, edge):
         """The inverse of `scores`: padded arrays as one vector in the order of ``theta``.

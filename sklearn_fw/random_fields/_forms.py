@@ -5,7 +5,7 @@ import numpy as np
 from .._core.files import check_path
 from .._core.scores import floats, integers
 from .._core.validation import check_array_of_numbers, check_list
-from ._uai import read_evidence, read_field, write_field
+from ._uai import read_evidence, read_field
 
 
 class Networks:
@@ -44,16 +44,6 @@ class Networks:
                     "condition for each"
                 )
         return mrf.condition(evidence) if evidence else mrf
-
-    def to_uai(self, path):
-        """Write a file of the UAI format, from which `from_uai` reads the same numbers.
-
-        Parameters
-        ----------
-        path : str or path
-            File to write.
-        """
-        write_field(self, path)
 
     @classmethod
     def from_pgmpy(cls, model):
@@ -305,12 +295,3 @@ def tables_of(pairwise, edges, n_states):
             )
         tables.append(table)
     return tables
-
-
-def canonical(edges, tables):
-    """Edges from the lower to the higher variable, parallel ones added up."""
-    merged = {}
-    for (i, j), table in zip(edges.tolist(), tables):
-        key, table = ((i, j), table) if i < j else ((j, i), table.T)
-        merged[key] = merged[key] + table if key in merged else table
-    return np.array(list(merged), dtype=np.int64).reshape(-1, 2), list(merged.values())

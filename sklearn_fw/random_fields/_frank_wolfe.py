@@ -126,6 +126,25 @@ REMAINDER = 1e-2  # of the uniform point in a mixture that counts as finished
 FLOOR = 1e-8  # added to marginals inside logarithms when nothing keeps them away from zero
 
 
+class Growing:
+    """An array that grows at its end; ``room`` is longer than the ``values`` in it."""
+
+    def __init__(self, dtype):
+        self.room, self.size = np.zeros(64, dtype), 0
+
+    @property
+    def values(self):
+        return self.room[: self.size]
+
+    def extend(self, values):
+        """Put more values behind the others."""
+        end = self.size + len(values)
+        if end > len(self.room):
+            self.room = np.pad(self.room, (0, max(end, len(self.room))))
+        self.room[self.size : end] = values
+        self.size = end
+
+
 class TRWRun(IterativeMethod):
     """State of the method; ``rho`` may change between two loops.
 
@@ -152,12 +171,12 @@ class TRWRun(IterativeMethod):
         self._labels = []
         size = len(theta)
         self.uniform = uniform_marginals(mrf)
-        self._n_atoms, self._n_shares = 0, 0
-        self._start, self._share_start = np.zeros(64, np.int64), np.full(63, -1)
-        self._place, self._share = np.empty(4 * size, np.int32), np.empty(size)
-        self._alpha = np.zeros(63)
+        self._start, self._place = Growing(np.int64), Growing(np.int32)
+        self._share_start, self._share = Growing(np.int64), Growing(np.float64)
+        self._alpha = Growing(np.float64)
+        self._start.extend([0])
         self._add(np.arange(size), self.uniform)
-        self._alpha[0] = 1.0
+        self.alpha[0] = 1.0
         self.mu = self.uniform.copy()
         self._vertex = self._last_correction_gap = None
         self._small = 0
@@ -167,12 +186,13 @@ class TRWRun(IterativeMethod):
     @property
     def alpha(self):
         """Weights of the atoms, that of the uniform point first."""
-        return self._alpha[: self._n_atoms]
+        return self._alpha.values
 
     @property
     def atoms(self):
         """The atoms as the kernels take them."""
-        return self._kernels.Atoms(self._start, self._place, self._share_start, self._share)
+        stores = self._start, self._place, self._share_start, self._share
+        return self._kernels.Atoms(*(store.room for store in stores))
 
     @property
     def labellings(self):
@@ -182,25 +202,13 @@ class TRWRun(IterativeMethod):
 
     def _add(self, places, shares):
         """Append an atom, with ones where shares is None; returns its number."""
-        a, first = self._n_atoms, self._start[self._n_atoms]
-        last = first + len(places)
-        if a + 1 >= len(self._start):
-            self._start, self._alpha, self._share_start = (
-                _grown(array, 2 * a) for array in (self._start, self._alpha, self._share_start)
-            )
-        if last > len(self._place):
-            self._place = _grown(self._place, max(last, len(self._place) * 3 // 2))
-        self._place[first:last] = places
-        self._start[a + 1], self._alpha[a], self._share_start[a] = last, 0.0, -1
+        self._place.extend(places)
+        self._start.extend([self._place.size])
+        self._alpha.extend([0.0])
+        self._share_start.extend([-1 if shares is None else self._share.size])
         if shares is not None:
-            begin = self._n_shares
-            self._n_shares = begin + len(shares)
-            if self._n_shares > len(self._share):
-                self._share = _grown(self._share, 2 * self._n_shares)
-            self._share[begin : self._n_shares] = shares
-            self._share_start[a] = begin
-        self._n_atoms = a + 1
-        return a
+            self._share.extend(shares)
+        return self._alpha.size - 1
 
     def _number(self, vertex):
         """Number of the atom that a vertex is, which is added if it is new."""
@@ -247,7 +255,7 @@ class TRWRun(IterativeMethod):
             "estimated_gap": self.estimated_gap,
             "stopping_gap": self.stopping_gap,
             "delta": self.delta,
-            "n_vertices": self._n_atoms,
+            "n_vertices": self._alpha.size,
         }
         return {name: x if math.isfinite(x) else None for name, x in row.items()}
 
@@ -411,9 +419,3 @@ def tighten(run, rho, *, n_rho_iter, max_calls, **options):
     choice = TreeChoice(run.mrf, rho, solve, rule)
     drive(choice, tol=0.0, max_iter=n_rho_iter, end=is_over)
     return choice.rho, choice.rho_gap, status
-
-
-def _grown(array, size):
-    grown = np.zeros(max(size, len(array)), array.dtype)
-    grown[: len(array)] = array
-    return grown

@@ -17,6 +17,7 @@ from ..inference._oracles._elimination import FactorElimination
 from ..inference._oracles._linear_programs import INFEASIBLE, scaled_costs
 from ..inference._oracles._settle import NEGLIGIBLE
 from ._choice import EXACT_SHARE, NOTHING_ALLOWED, choose
+from ._conditioning import collect, given
 from ._reduced import Reduced, soften
 
 
@@ -230,23 +231,13 @@ class RegionSearch:
 
     def _solved(self, free, labels):
         """The labels with the best ones of the free variables; None if there are too many."""
-        number = (np.cumsum(free) - 1).tolist()
         inside = np.flatnonzero(free).tolist()
         unary = [self._unary[i] for i in inside]
         if not unary:
             return labels
-        scopes, given, is_free = {}, labels.tolist(), free.tolist()
-        for f in sorted({f for i in inside for f in self._of[i]}):
-            scope, table = self._factors[f]
-            left = [i for i in scope if is_free[i]]
-            if len(left) < len(scope):
-                table = table[tuple(slice(None) if is_free[i] else given[i] for i in scope)]
-            key = tuple(number[i] for i in left)
-            if len(key) == 1:
-                unary[key[0]] = unary[key[0]] + table
-            else:
-                scopes[key] = scopes[key] + table if key in scopes else table
-        elimination = FactorElimination(unary, list(scopes), list(scopes.values()))
+        factors = (self._factors[f] for f in sorted({f for i in inside for f in self._of[i]}))
+        merged, _ = collect(unary, given(factors, np.where(free, -1, labels)))
+        elimination = FactorElimination(unary, list(merged), list(merged.values()))
         if elimination.largest_table() > LARGEST_TABLE:
             return None
         best = labels.copy()

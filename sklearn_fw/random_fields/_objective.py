@@ -112,9 +112,6 @@ def _factor_layout(graph):
     )
 
 
-ROUNDING = 1e-6  # by which probabilities may exceed one
-
-
 def trw_objective(mu, mrf, rho, *, return_gradient=False):
     """Tree-reweighted lower part of the bound on log Z: its maximum over marginals is the bound.
 
@@ -157,38 +154,16 @@ def trw_objective(mu, mrf, rho, *, return_gradient=False):
     >>> bool(np.isclose(trw_objective(mu, mrf, [1.0]), exact.log_partition_))
     True
     """
-    _expect_field(mrf)
+    if not isinstance(mrf, PairwiseMRF):
+        raise TypeError(f"mrf must be a PairwiseMRF, got {type(mrf).__name__}")
     energy = make_energy(mrf, check_array_of_numbers(rho, "rho"))
-    mu = _point(mu, mrf)
+    mu = mrf._check_marginals(mu)
     value = mrf.constant + trw.value(energy, mu)
     if not check_flag(return_gradient, "return_gradient"):
         return value
     slopes = np.empty_like(mu)
     trw.gradient(energy, mu, slopes)
     return value, slopes
-
-
-def edge_mutual_information(mu, mrf):
-    """Mutual information of the two variables of every edge.
-
-    Parameters
-    ----------
-    mu : ndarray of shape (size,)
-        Marginals in the order of ``mrf.theta``.
-    mrf : PairwiseMRF
-        The random field.
-
-    Returns
-    -------
-    information : ndarray of shape (n_edges,)
-        Nats, not negative: minus the derivative of the bound in each edge probability.
-    """
-    _expect_field(mrf)
-    information = np.empty(mrf.n_edges)
-    trw.mutual_information(
-        _point(mu, mrf), mrf.n_states, mrf.edges, mrf.node_start, mrf.edge_start, information
-    )  # fmt: skip
-    return information
 
 
 def uniform_marginals(mrf):
@@ -211,21 +186,3 @@ def make_energy(mrf, rho, *, theta=None, floor=0.0):
     entropy = np.concatenate([np.repeat(node, mrf.n_states), np.repeat(rho, pairs)])
     theta = mrf.theta if theta is None else theta
     return trw.Energy(theta, entropy, uniform_marginals(mrf), floor)
-
-
-def _expect_field(mrf):
-    if not isinstance(mrf, PairwiseMRF):
-        raise TypeError(f"mrf must be a PairwiseMRF, got {type(mrf).__name__}")
-
-
-def _point(mu, mrf):
-    """Marginals as the kernels take them, which check nothing."""
-    mu = np.array(check_array_of_numbers(mu, "mu"))
-    if mu.shape != mrf.theta.shape:
-        raise ValueError(
-            f"mu must have shape {mrf.theta.shape}, as mrf.theta, got {mu.shape}: see "
-            f"PairwiseMRF.flatten"
-        )
-    if not np.all((mu >= 0.0) & (mu <= 1.0 + ROUNDING)):
-        raise ValueError("mu must hold probabilities, from 0 to 1")
-    return mu

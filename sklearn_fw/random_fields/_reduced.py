@@ -4,6 +4,7 @@ import numpy as np
 
 from ..inference._oracles._elimination import FactorElimination
 from ._choice import NOTHING_ALLOWED
+from ._conditioning import collect, given
 
 # Nats below the best entry of its table, for what -inf forbids, where a method needs numbers.
 SOFT = 30.0
@@ -58,28 +59,18 @@ class Reduced:
         self.states = [np.flatnonzero(kept) for kept in allowed_states(field)]
         counts = np.array([len(kept) for kept in self.states])
         self.free = np.flatnonzero(counts > 1)
-        number = np.cumsum(counts > 1) - 1
-        self.constant = field.constant
-        self.unary = []
+        constant, self.unary = field.constant, []
         for block, kept in zip(field.unary, self.states):
             if len(kept) > 1:
                 self.unary.append(block[kept])
             else:
-                self.constant += float(block[kept[0]])
-        self.keys = []  # of each factor of the field, the variables that are left of its scope
-        factors = {}
-        for scope, table in zip(field.scopes, field.tables):
-            table = table[np.ix_(*(self.states[i] for i in scope))]
-            key = tuple(int(number[i]) for i in scope if counts[i] > 1)
-            table = table.reshape([counts[i] for i in scope if counts[i] > 1])
-            self.keys.append(key)
-            if not key:
-                self.constant += float(table)
-            elif len(key) == 1:
-                self.unary[key[0]] = self.unary[key[0]] + table
-            else:
-                factors[key] = factors[key] + table if key in factors else table
-        self.scopes, self.tables = list(factors), list(factors.values())
+                constant += float(block[kept[0]])
+        states = np.where(counts > 1, -1, [kept[0] for kept in self.states])
+        factors = list(given(zip(field.scopes, field.tables), states, self.states))
+        # Of each factor of the field, the variables that are left of its scope.
+        self.keys = [key for key, _ in factors]
+        merged, self.constant = collect(self.unary, factors, constant)
+        self.scopes, self.tables = list(merged), list(merged.values())
         self.elimination = None
         if len(self.free):
             self.elimination = FactorElimination(

@@ -18,7 +18,6 @@ from ..optim._frank_wolfe._core import FrankWolfe
 from ..optim._frank_wolfe._iterate import Iterate
 from ..optim.domains import SpanningTrees
 from ..optim.domains._matchings import adjacency
-from ._objective import edge_mutual_information
 from ._reduced import SOFT
 
 spanning_trees = lazy("graphs.spanning_trees")
@@ -240,7 +239,7 @@ class TreeChoice(FrankWolfe):
 
     def look(self):
         self.trees.point, mu = self.solve(self.rho, self.n_iter)
-        self.trees.look(-edge_mutual_information(mu, self.mrf))
+        self.trees.look(-self.mrf.mutual_information(mu))
 
     def solution(self):
         """The probabilities, and how much lower the bound might become."""

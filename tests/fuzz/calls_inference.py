@@ -304,12 +304,11 @@ def entries():
     shown = {"marginals": np.full((3, 2), 0.5), "name": "x", "shape": (1, 3), "state": 1,
              "estimator": Later(lambda: copy.deepcopy(trw()))}  # fmt: skip
     is_marginals = [n for n in random_fields.__all__ if n.endswith("Marginals")]
-    of_functions = "edge_mutual_information", "trw_objective"
     return [
         *[e for n in inference.__all__ if is_oracle(n) for e in of_oracle(getattr(inference, n))],
         *[e for n in is_marginals for e in of_marginals(getattr(random_fields, n))],
         *of_parts_of_estimators(), *of_fields(), *of_scores(),
-        *functions(of_mu, {getattr(random_fields, name): None for name in of_functions}),
+        *functions(of_mu, {random_fields.trw_objective: None}),
         *function(
             random_fields.spanning_tree_probabilities, {"weights": None}, of_mu,
             variants={"n_trees": [None]}, allows={"random_state *": "for trees that are drawn"},

@@ -16,7 +16,6 @@ from sklearn_fw.random_fields import (
     BarrierFrankWolfe,
     ExactMarginals,
     PairwiseMRF,
-    edge_mutual_information,
     spanning_tree_probabilities,
     trw_objective,
 )
@@ -364,7 +363,7 @@ def test_points_that_do_not_fit_are_refused(mu, rho, message):
     mrf = PairwiseMRF(np.zeros((2, 2)), [(0, 1)], np.eye(2))
     calls = [trw_objective]
     if len(rho) == 1:
-        calls.append(lambda mu, mrf, rho: edge_mutual_information(mu, mrf))
+        calls.append(lambda mu, mrf, rho: mrf.mutual_information(mu))
     for call in calls:
         with pytest.raises(ValueError, match=message):
             call(mu, mrf, rho)
@@ -375,7 +374,7 @@ def test_objective_is_entropies_minus_informations(rng):
     rho = spanning_tree_probabilities(mrf.edges, mrf.n_variables)
     mu = mixture(rng, mrf)
     entropy = -sum((b * np.log(b)).sum() for b in mrf.node_blocks(mu))
-    value = mrf.constant + mrf.theta @ mu + entropy - rho @ edge_mutual_information(mu, mrf)
+    value = mrf.constant + mrf.theta @ mu + entropy - rho @ mrf.mutual_information(mu)
     assert trw_objective(mu, mrf, rho) == pytest.approx(value, abs=1e-10)
 
 
@@ -433,7 +432,7 @@ def test_extreme_potentials_stay_finite():
     mrf = PairwiseMRF([[0.0, 500.0]] * 2, [(0, 1)], [[[700.0, 0.0], [0.0, 300.0]]])
     exact = ExactMarginals().fit(mrf)
     mu = flat(exact)
-    assert np.isfinite(edge_mutual_information(mu, mrf)).all()
+    assert np.isfinite(mrf.mutual_information(mu)).all()
     assert trw_objective(mu, mrf, [1.0]) == pytest.approx(exact.log_partition_, rel=1e-12)
     hard = PairwiseMRF([[0.0, -np.inf]] * 2, [(0, 1)], np.eye(2))
     assert trw_objective(hard.vertex([0, 0]), hard, [1.0]) == pytest.approx(1.0)

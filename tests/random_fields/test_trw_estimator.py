@@ -21,7 +21,7 @@ from sklearn_fw.random_fields import (
     ExactMarginals,
     MRFLearner,
     PairwiseMRF,
-    edge_mutual_information,
+    save_uai,
     trw_objective,
 )
 
@@ -95,7 +95,7 @@ def test_tree_is_that_of_chow_and_liu(rng):
     assert np.exp(tree.score_samples(everything)).sum() == pytest.approx(1.0, abs=1e-9)
     complete = searched(learner=MRFLearner("complete", pseudocount=1e-6)).fit(X)
     mu = complete.mrf_.flatten(complete.marginals_, complete.edge_marginals_)
-    information = edge_mutual_information(mu, complete.mrf_)
+    information = complete.mrf_.mutual_information(mu)
     weights = {tuple(e): w for e, w in zip(complete.mrf_.edges.tolist(), information)}
     best = nx.maximum_spanning_tree(
         nx.Graph([(i, j, {"weight": w}) for (i, j), w in weights.items()])
@@ -232,7 +232,7 @@ def test_warm_start_keeps_off_the_boundary(first, rng):
 
 def test_files_are_fields(tmp_path):
     mrf = make_ising("clique", 5, random_state=0)
-    mrf.to_uai(tmp_path / "clique.uai")
+    save_uai(mrf, tmp_path / "clique.uai")
     a, b = TRWMarginals().fit(mrf), TRWMarginals().fit(str(tmp_path / "clique.uai"))
     np.testing.assert_allclose(a.marginals_, b.marginals_, rtol=0, atol=1e-9)
 

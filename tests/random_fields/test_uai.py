@@ -195,12 +195,6 @@ class TestSave:
         numbers = [float(word) for word in (tmp_path / "model.uai").read_text().split()[1:]]
         assert max(numbers) < np.inf
 
-    def test_to_uai(self, tmp_path, rng):
-        mrf = PairwiseMRF(rng.normal(size=(3, 2)), [(0, 2)], rng.normal(size=(1, 2, 2)))
-        mrf.to_uai(tmp_path / "model.uai")
-        again = PairwiseMRF.from_uai(str(tmp_path / "model.uai"))
-        np.testing.assert_allclose(again.theta, mrf.theta, rtol=0, atol=1e-15)
-
 
 class TestEvidence:
     @pytest.mark.parametrize(
