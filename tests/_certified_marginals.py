@@ -8,7 +8,6 @@ from sklearn_fw import TRWMarginals
 from sklearn_fw.random_fields import (
     BarrierFrankWolfe,
     ExactMarginals,
-    LoopyBPMarginals,
     MeanFieldMarginals,
     MiniBucketMarginals,
     PairwiseMRF,
@@ -71,7 +70,7 @@ def others(rng):
     budget = {"max_iter": int(rng.integers(1, 200)), "random_state": 0}
     model = [
         ExactMarginals(), MeanFieldMarginals(**budget), TRBPMarginals(**budget),
-        LoopyBPMarginals(**budget), PerturbAndMAPMarginals(n_samples=3, random_state=0),
+        TRBPMarginals("ones", **budget), PerturbAndMAPMarginals(n_samples=3, random_state=0),
         MiniBucketMarginals(4, max_iter=5),
     ][rng.integers(6)]  # fmt: skip
     if (answer := asked(model, mrf, log_partition)) is None:

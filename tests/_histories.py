@@ -26,7 +26,6 @@ from sklearn_fw.optim import (
     solve_saddle_point,
 )
 from sklearn_fw.random_fields import (
-    LoopyBPMarginals,
     MeanFieldMarginals,
     MiniBucketMarginals,
     MRFLearner,
@@ -119,7 +118,7 @@ CASES = {
     ),
     "exact": (TRWMarginals(), set()),
     "trbp": (TRBPMarginals(n_rho_iter=3), WALK | BOTH | {"rho_iter", "slack"}),
-    "loopy": (LoopyBPMarginals(), WALK | {"slack", "objective"}),
+    "loopy": (TRBPMarginals("ones"), WALK | {"slack", "objective"}),
     "mean field": (MeanFieldMarginals(n_init=2), WALK | {"start", "change", "objective"}),
     "mini buckets": (MiniBucketMarginals(4), WALK | {"dual_objective", "change"}),
     "perturbed": (PerturbAndMAPMarginals(), {"n_iter", "n_oracle_calls", "objective"}),

@@ -55,7 +55,6 @@ from sklearn_fw.pac_bayes import PACBayesLinearRegression, PACBayesModelSelector
 from sklearn_fw.penalties import GroupLasso
 from sklearn_fw.random_fields import (
     ExactMarginals,
-    LoopyBPMarginals,
     MeanFieldMarginals,
     MiniBucketMarginals,
     MRFLearner,
@@ -181,7 +180,7 @@ def transliterations():
 
 
 MARGINALS = [
-    ExactMarginals, LoopyBPMarginals, MeanFieldMarginals, MiniBucketMarginals,
+    ExactMarginals, MeanFieldMarginals, MiniBucketMarginals,
     PerturbAndMAPMarginals, TRBPMarginals, TRWMarginals,
 ]  # fmt: skip
 

@@ -15,7 +15,6 @@ from sklearn.preprocessing import KBinsDiscretizer
 from sklearn_fw.datasets import load_mrf_instances, make_ising
 from sklearn_fw.inference import ICM, TRWS, BestOf, BranchAndBound, Elimination, IteratedLocalSearch
 from sklearn_fw.random_fields import (
-    LoopyBPMarginals,
     MRFLearner,
     PairwiseMRF,
     TRBPMarginals,
@@ -100,7 +99,7 @@ def marginal_rows(quick):
 
 
 def loopy_bp():
-    return LoopyBPMarginals(time_limit=SECONDS)
+    return TRBPMarginals("ones", time_limit=SECONDS)
 
 
 def trbp():

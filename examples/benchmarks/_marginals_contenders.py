@@ -9,7 +9,6 @@ from sklearn_fw.datasets import load_mrf_instances, make_ising
 from sklearn_fw.random_fields import (
     BarrierFrankWolfe,
     ExactMarginals,
-    LoopyBPMarginals,
     MeanFieldMarginals,
     PerturbAndMAPMarginals,
     TRBPMarginals,
@@ -97,7 +96,7 @@ def contender(name):
         "TRW, local polytope, tuned rho": TRWMarginals(polytope="local"),
         "TRBP, first rho": TRBPMarginals(),
         "TRBP, tuned rho": TRBPMarginals(n_rho_iter=10),
-        "loopy BP": LoopyBPMarginals(),
+        "loopy BP": TRBPMarginals("ones"),
         "mean field": MeanFieldMarginals(random_state=0),
         "perturb and MAP": PerturbAndMAPMarginals(random_state=0),
         "exact": ExactMarginals(),

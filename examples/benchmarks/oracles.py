@@ -148,6 +148,8 @@ def by_class(name):
     """An estimator of marginals with its defaults."""
     if name == "TRWMarginals":
         return random_fields.TRWMarginals("elimination")
+    if name == "loopy BP":
+        return TRBPMarginals("ones")
     settings = (
         {"random_state": 0} if name in ("MeanFieldMarginals", "PerturbAndMAPMarginals") else {}
     )
@@ -159,7 +161,7 @@ ORACLES = (
     "TRBPMarginals",
 )  # fmt: skip
 CLASSES = (
-    "TRWMarginals", "TRBPMarginals", "LoopyBPMarginals", "MeanFieldMarginals",
+    "TRWMarginals", "TRBPMarginals", "loopy BP", "MeanFieldMarginals",
     "PerturbAndMAPMarginals",
 )  # fmt: skip
 

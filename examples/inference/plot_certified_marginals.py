@@ -28,7 +28,6 @@ from sklearn_fw.datasets import make_ising
 from sklearn_fw.displays import ConvergenceDisplay
 from sklearn_fw.random_fields import (
     ExactMarginals,
-    LoopyBPMarginals,
     MarginalsDisplay,
     PairwiseMRF,
     PerturbAndMAPMarginals,
@@ -41,7 +40,7 @@ shape = (6, 6)
 mrf = make_ising("grid", shape, coupling=4.0, random_state=2)
 exact = ExactMarginals().fit(mrf)
 trw = TRWMarginals("elimination").fit(mrf)  # by itself it would sum up, too
-loopy = LoopyBPMarginals().fit(mrf)
+loopy = TRBPMarginals("ones").fit(mrf)
 trbp = TRBPMarginals().fit(mrf)
 
 
@@ -102,7 +101,7 @@ for fit in (exact, trw, loopy, trbp):
 couplings = [0.25, 0.5, 1, 2, 4, 8]
 methods = {
     "TRWMarginals": TRWMarginals("elimination"),
-    "LoopyBPMarginals": LoopyBPMarginals(),
+    "loopy BP": TRBPMarginals("ones"),
     "TRBPMarginals": TRBPMarginals(),
     "PerturbAndMAPMarginals": PerturbAndMAPMarginals(random_state=0),
 }

@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_fw.random_fields import FactorGraph, LoopyBPMarginals
+from sklearn_fw.random_fields import FactorGraph, TRBPMarginals
 
 SIDE = 30
 rng = np.random.default_rng(0)
@@ -62,7 +62,7 @@ def probabilities(picture, flipped, factors, max_iter=40):
     """Of black, for each pixel."""
     seen = np.log([[1 - flipped, flipped], [flipped, 1 - flipped]])[picture]
     graph = FactorGraph([2] * SIDE**2, [*(([i], own) for i, own in enumerate(seen)), *factors])
-    return LoopyBPMarginals(max_iter=max_iter).fit(graph).marginals_[:, 1]
+    return TRBPMarginals("ones", max_iter=max_iter).fit(graph).marginals_[:, 1]
 
 
 # %%

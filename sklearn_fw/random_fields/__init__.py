@@ -1,6 +1,6 @@
 """Marginals of random fields and bounds on log Z; one file for each method."""
 
-from ._belief_propagation import LoopyBPMarginals, TRBPMarginals
+from ._belief_propagation import TRBPMarginals
 from ._choice import Inference
 from ._display import MarginalsDisplay
 from ._estimator import MarginalsEstimator
@@ -22,7 +22,6 @@ __all__ = [
     "FactorGraph",
     "Inference",
     "LearnedMRF",
-    "LoopyBPMarginals",
     "MRFLearner",
     "MarginalsDisplay",
     "MarginalsEstimator",

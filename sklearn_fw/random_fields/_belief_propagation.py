@@ -13,7 +13,12 @@ from .._core.loop import IterativeMethod, drive
 from .._core.parameters import at_least, options
 from .._core.result import History, Status
 from .._core.scores import is_forest
-from .._core.validation import check_not_negative, check_positive, check_random_state
+from .._core.validation import (
+    check_not_negative,
+    check_positive,
+    check_random_state,
+    is_named,
+)
 from .._kernels import lazy
 from ._choice import NOTHING_ALLOWED, Inference, Request
 from ._estimator import MarginalsEstimator
@@ -33,26 +38,8 @@ def check_damping(value, name):
     check_scalar(value, name, Real, min_val=0, max_val=1, include_boundaries="left")
 
 
-class MessagePassing(MarginalsEstimator):
-    """Base of the two estimators: parameters and start of a run."""
-
-    parameters = {
-        "update": options("sequential", "random", "parallel"),
-        "damping": check_damping,
-        "tol": check_positive,
-        "n_rho_iter": at_least(1),
-    }
-    # Whether weights are edge probabilities of spanning trees; those of 1 are only if there is one.
-    _bounds = True
-
-    def _start(self, mrf, request, rng):
-        run = Propagation(mrf, self.damping, self.update, rng, self._bounds)
-        run.options = request.loop_options(self, lambda: {"n_iter_": run.history.n_iter})
-        return run
-
-
-class TRBPMarginals(MessagePassing):
-    """Marginals and a certified bound on log Z by tree-reweighted belief propagation.
+class TRBPMarginals(MarginalsEstimator):
+    """Marginals and a certified bound on log Z by tree-reweighted or loopy belief propagation.
 
     Solves, for edge appearance probabilities rho, the tree-reweighted problem over locally
     consistent marginals::
@@ -64,13 +51,18 @@ class TRBPMarginals(MessagePassing):
     contradict each other along cycles the marginals tend to 1/2 whatever the truth is, and the
     bound is loose: `TRWMarginals` excludes such points.
 
+    With ``rho_init="ones"`` it is loopy belief propagation, whose fixed points are the stationary
+    points of the Bethe approximation: exact on trees, a heuristic elsewhere, and often accurate on
+    sparse graphs with long cycles or weak couplings. On other graphs it may not converge, or may
+    settle far from the truth with no sign of it: nothing is certified but a lower bound.
+
     Parameters
     ----------
     rho_init : str or array-like of shape (n_edges,), default="matrix_tree_weighted"
         First edge appearance probabilities: of random spanning trees weighted by the strength of
         couplings; "matrix_tree" for uniform ones; "sampled" for the mean of 1000 minimum spanning
-        trees with random weights; or a point of the spanning tree polytope, in place of which
-        `predict` takes the default for incomplete rows, where fewer edges are left.
+        trees with random weights; "ones" for loopy belief propagation; or a point of the spanning
+        tree polytope, in place of which `predict` takes the default for incomplete rows.
     n_rho_iter : int, default=1
         Choices of rho: 1 keeps the first, more move towards the tree of largest mutual information
         in steps of 2 / (i + 2).
@@ -101,16 +93,18 @@ class TRBPMarginals(MessagePassing):
         Beliefs of pairs, in the order of ``mrf_.edges``. They agree with ``marginals_`` as well as
         ``tol`` says.
     log_partition_ : float
-        The objective at the beliefs, as far as these agree; no bound unless ``converged_``.
+        The objective at the beliefs, as far as these agree; no bound unless ``converged_``. For
+        "ones" the Bethe approximation, which may be above or below log Z.
     log_partition_upper_ : float
-        Certified upper bound on log Z, converged or not: best over all rho.
+        Certified upper bound on log Z, converged or not: best over all rho. For "ones" it is inf on
+        graphs with cycles.
     log_partition_lower_ : float
         Certified lower bound: mean score and entropy of independent variables with these marginals.
         On graphs without cycles it meets the upper bound.
     rho_ : ndarray of shape (n_edges,)
         Edge appearance probabilities that the marginals belong to.
     rho_gap_ : float
-        How much lower the bound might be for other probabilities, to first order.
+        How much lower the bound might be for other probabilities, to first order; NaN for "ones".
     factor_marginals_ : list of ndarray
         One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
     mrf_ : PairwiseMRF or FactorGraph
@@ -135,18 +129,19 @@ class TRBPMarginals(MessagePassing):
     Warns
     -----
     ConvergenceWarning
-        When the budget ends before messages are at rest.
+        When the budget ends before messages are at rest. Beliefs are then of little use.
 
     See Also
     --------
     TRWMarginals : The same bound over the marginal polytope: tighter, at the cost of an oracle.
-    LoopyBPMarginals : All edge weights 1: no bound, often better marginals on sparse graphs.
     ExactMarginals : The truth, for narrow graphs.
 
     Notes
     -----
     A pass takes time linear in the size of the potentials: an exponential for each entry of each
-    edge table and direction. Messages are logarithms; ``-inf`` stays exactly that, so states that
+    edge table and direction. On a chain whose variables are numbered along it two passes are exact,
+    on other graphs without cycles at most as many as the longest path has edges. Messages are
+    logarithms; ``-inf`` stays exactly that, so states that
     messages find impossible have probability zero. Runs are deterministic for a given
     ``random_state``.
 
@@ -166,6 +161,9 @@ class TRBPMarginals(MessagePassing):
        log partition function", IEEE Transactions on Information Theory 51, 2005.
     .. [2] R. G. Krishnan, S. Lacoste-Julien, D. Sontag, "Barrier Frank-Wolfe for marginal
        inference", NIPS 2015.
+    .. [3] J. S. Yedidia, W. T. Freeman, Y. Weiss, "Constructing free-energy approximations and
+       generalized belief propagation algorithms", IEEE Transactions on Information Theory 51, 2005:
+       loopy belief propagation.
 
     Examples
     --------
@@ -208,12 +206,26 @@ class TRBPMarginals(MessagePassing):
         self.random_state = random_state
         self.verbose = verbose
 
+    parameters = {
+        "update": options("sequential", "random", "parallel"),
+        "damping": check_damping,
+        "tol": check_positive,
+        "n_rho_iter": at_least(1),
+    }
+
     def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
-        rng = check_random_state(self.random_state)
-        rho, is_known = starting_rho(self.rho_init, field, request, rng)
+        rng, is_loopy = check_random_state(self.random_state), is_named(self.rho_init, "ones")
+        run = Propagation(field, self.damping, self.update, rng, bounds=not is_loopy)
+        run.options = request.loop_options(self, lambda: {"n_iter_": run.history.n_iter})
+        if is_loopy:
+            if self.n_rho_iter > 1:
+                raise ValueError('n_rho_iter must be 1 for rho_init="ones", whose weights stay')
+            answer = run.solve(np.ones(field.n_edges))
+            answer.attributes["rho_gap_"] = np.nan
+            return answer
+        rho, is_known = starting_rho(self.rho_init, field, request, rng, "ones")
         if not is_known:  # for a known one, messages of zero are the answer
             rho = away_from_zero(field, rho)
-        run = self._start(field, request, rng)
         answers = []
 
         def solve(rho, i):
@@ -228,137 +240,6 @@ class TRBPMarginals(MessagePassing):
         answers[-1].attributes["rho_gap_"] = choice.rho_gap
         upper, lower = min(a.upper for a in answers), max(a.lower for a in answers)
         return dataclasses.replace(answers[-1], upper=upper, lower=lower)
-
-
-class LoopyBPMarginals(MessagePassing):
-    """Approximate marginals by loopy belief propagation: exact on trees, a heuristic elsewhere.
-
-    Its fixed points are the stationary points of the Bethe approximation of log Z::
-
-        constant + <theta, mu> + sum_i H(mu_i) - sum_ij I(mu_ij)
-
-    over locally consistent marginals. Choose it for sparse graphs with long cycles or weak
-    couplings, where it is fast and often accurate. On other graphs it may not converge, or may
-    settle far from the truth with no sign of it: nothing is certified but a lower bound.
-
-    Parameters
-    ----------
-    update : {"sequential", "random", "parallel"}, default="sequential"
-        Order of messages in a pass: up and down, random, or all at once.
-    damping : float, default=0.5
-        Share of the old message in a new one (of logarithms), in [0, 1). On graphs without cycles
-        nothing is damped.
-    tol : float, default=0.01
-        Distance of the messages from rest at which to stop, in nats: by how much another pass
-        would raise log-probabilities of states, summed over edges.
-    max_iter : int, default=1000
-        Passes. A pass sends every message once.
-    time_limit : float, default=None
-        Seconds after which no new pass starts, learning included.
-    learner : MRFLearner or None, default=None
-        For tables: how the field is learned. None is ``MRFLearner()``.
-    random_state : int, RandomState instance or None, default=None
-        For ``update="random"``.
-    verbose : int, default=0
-        Log one line per pass to the logger "sklearn_fw".
-
-    Attributes
-    ----------
-    marginals_ : ndarray of shape (n_variables, n_states)
-        Beliefs; zero for states that a variable does not have.
-    edge_marginals_ : ndarray of shape (n_edges, n_states, n_states)
-        Beliefs of pairs, in the order of ``mrf_.edges``.
-    log_partition_ : float
-        The Bethe approximation, which may be above or below log Z.
-    log_partition_upper_ : float
-        Certified upper bound on graphs without cycles, else inf.
-    log_partition_lower_ : float
-        Certified lower bound: mean score and entropy of independent variables with these marginals.
-        On graphs without cycles it meets the upper bound.
-    rho_ : ndarray of shape (n_edges,)
-        Edge weights: ones.
-    factor_marginals_ : list of ndarray
-        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
-    mrf_ : PairwiseMRF or FactorGraph
-        The random field, given or learned.
-    learning_history_ : dict of str to ndarray
-        Rounds of learning from a table with missing entries, see the guide. Else empty.
-    n_features_in_ : int
-        Number of variables.
-    feature_names_in_ : ndarray of shape (n_features_in,)
-        Names of the columns of a data frame.
-    n_iter_ : int
-        Passes.
-    converged_ : bool
-        Whether the messages reached ``tol``.
-    status_ : str
-        How the run ended.
-    history_ : dict of str to ndarray
-        One entry per pass: "n_iter", "time", "slack" (distance of the messages from rest); and in
-        the last one, else NaN, "objective" and, without cycles, "dual_objective" and "dual_gap".
-
-    Warns
-    -----
-    ConvergenceWarning
-        When the budget ends before messages are at rest. The beliefs are then of little use.
-
-    See Also
-    --------
-    TRBPMarginals : The same messages with edge weights that give an upper bound.
-    ExactMarginals : The truth, for narrow graphs.
-
-    Notes
-    -----
-    Cost, exact zeros and determinism are those of `TRBPMarginals`. On a chain whose variables are
-    numbered along it two passes are exact; on other graphs without cycles it takes at most as many
-    as the longest path has edges.
-
-    References
-    ----------
-    .. [1] J. S. Yedidia, W. T. Freeman, Y. Weiss, "Constructing free-energy approximations and
-       generalized belief propagation algorithms", IEEE Transactions on Information Theory 51, 2005.
-
-    Examples
-    --------
-    A chain, where the answer is exact: log Z is 2 log(1 + e) + log 2.
-
-    >>> import numpy as np
-    >>> from sklearn_fw.random_fields import LoopyBPMarginals, PairwiseMRF
-    >>> chain = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2)], np.eye(2))
-    >>> bp = LoopyBPMarginals().fit(chain)
-    >>> bool(np.isclose(bp.log_partition_, 2 * np.log(1 + np.e) + np.log(2)))
-    True
-    >>> bp.edge_marginals_[0].round(3)
-    array([[0.366, 0.134],
-           [0.134, 0.366]])
-    """
-
-    _bounds = False
-
-    def __init__(
-        self,
-        *,
-        update="sequential",
-        damping=0.5,
-        tol=1e-2,
-        max_iter=1000,
-        time_limit=None,
-        learner=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.update = update
-        self.damping = damping
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.learner = learner
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
-        rng = check_random_state(self.random_state)
-        return self._start(field, request, rng).solve(np.ones(field.n_edges))
 
 
 class Propagation(IterativeMethod):

@@ -81,8 +81,7 @@ class MeanFieldMarginals(MarginalsEstimator):
 
     See Also
     --------
-    TRBPMarginals : A bound from the other side.
-    LoopyBPMarginals : The same cost, with correlations along edges, but without a bound.
+    TRBPMarginals : A bound from the other side, or loopy belief propagation.
     ExactMarginals : The truth, for narrow graphs.
 
     Notes

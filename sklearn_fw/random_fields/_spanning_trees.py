@@ -195,13 +195,13 @@ def edge_coupling_weights(mrf):
     return weights
 
 
-def starting_rho(rho_init, mrf, request, random_state):
+def starting_rho(rho_init, mrf, request, random_state, *others):
     """First edge probabilities of an estimator, and whether the potentials were made for them.
 
     An array is for the whole field: the field of an incomplete row has other edges.
     """
     if isinstance(rho_init, str):
-        names = {"matrix_tree_weighted", "matrix_tree", "sampled"}
+        names = {"matrix_tree_weighted", "matrix_tree", "sampled", *others}
         check_choice(rho_init, "rho_init", names, "an array")
     elif request.tasks is not None:
         return check_edge_probabilities(rho_init, mrf.edges, mrf.n_variables), False

@@ -14,7 +14,6 @@ from sklearn_fw.datasets import make_ising
 from sklearn_fw.inference import TRWS, BranchAndBound, Elimination, time_left
 from sklearn_fw.random_fields import (
     ExactMarginals,
-    LoopyBPMarginals,
     MeanFieldMarginals,
     PairwiseMRF,
     PerturbAndMAPMarginals,
@@ -190,7 +189,7 @@ EVERYBODY = [
     TRWMarginals(polytope="local"),
     ExactMarginals(),
     TRBPMarginals(),
-    LoopyBPMarginals(),
+    TRBPMarginals("ones"),
     MeanFieldMarginals(),
     PerturbAndMAPMarginals(),
 ]

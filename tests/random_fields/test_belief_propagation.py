@@ -1,5 +1,6 @@
 """Messages against brute force on trees, closed forms, a general solver, and published numbers."""
 
+import functools
 import itertools
 import json
 import math
@@ -16,7 +17,6 @@ from sklearn_fw.optim.domains import SpanningTrees
 from sklearn_fw.random_fields import (
     ExactMarginals,
     FactorGraph,
-    LoopyBPMarginals,
     PairwiseMRF,
     TRBPMarginals,
     trw_objective,
@@ -25,7 +25,8 @@ from sklearn_fw.random_fields._belief_propagation import away_from_zero, make_la
 from sklearn_fw.random_fields._choice import Request
 from sklearn_fw.random_fields._spanning_trees import check_edge_probabilities
 
-ESTIMATORS = [TRBPMarginals, LoopyBPMarginals]
+LOOPY = functools.partial(TRBPMarginals, "ones")
+ESTIMATORS = [TRBPMarginals, LOOPY]
 UPDATES = ["sequential", "random", "parallel"]
 
 
@@ -263,14 +264,14 @@ def test_tiny_edge_probabilities_are_raised(rng):
 
 def test_loopy_belief_propagation_on_a_cycle(rng):
     mrf = random_mrf(rng, (2, 3, 2), density=1.0)
-    bp = LoopyBPMarginals(tol=1e-10).fit(mrf)
+    bp = LOOPY(tol=1e-10).fit(mrf)
     log_partition, _ = brute_force(mrf)
     assert bp.log_partition_upper_ == np.inf
     assert bp.log_partition_lower_ <= log_partition
     # A fixed point: the Bethe value does not change to first order in consistent directions.
     mu, ones = flat(bp), np.ones(3)
     assert bp.log_partition_ == pytest.approx(trw_objective(mu, mrf, ones), rel=0, abs=1e-9)
-    others = [flat(LoopyBPMarginals(tol=1e-10).fit(random_mrf(rng, (2, 3, 2), density=1.0)))]
+    others = [flat(LOOPY(tol=1e-10).fit(random_mrf(rng, (2, 3, 2), density=1.0)))]
     others.append(brute_force(mrf)[1])
     for other in others:
         step = 1e-4 * (other - mu)
@@ -369,7 +370,7 @@ def test_budgets(estimator, budget):
     assert bp.n_iter_ <= 2
 
 
-@pytest.mark.parametrize("estimator", [TRBPMarginals(n_rho_iter=5, tol=1e-9), LoopyBPMarginals()])
+@pytest.mark.parametrize("estimator", [TRBPMarginals(n_rho_iter=5, tol=1e-9), LOOPY()])
 def test_callbacks_see_passes_and_can_stop_them(estimator):
     mrf = PairwiseMRF.from_ising([1.0, 0.3, 0.1], np.ones(3), [(0, 1), (1, 2), (0, 2)])
     tasks = Tasks(2)
@@ -392,6 +393,7 @@ def test_callbacks_see_passes_and_can_stop_them(estimator):
         ({"time_limit": -1.0}, "time_limit == -1.0, must be > 0"),
         ({"n_rho_iter": 0}, "n_rho_iter == 0, must be >= 1"),
         ({"rho_init": "any"}, "rho_init must be one of 'matrix_tree', 'matrix_tree_weighted'"),
+        ({"rho_init": "ones", "n_rho_iter": 2}, 'n_rho_iter must be 1 for rho_init="ones"'),
         ({"rho_init": [0.5, 0.5, 0.5]}, "rho_init must sum to the number of edges"),
     ],
 )
@@ -400,7 +402,7 @@ def test_errors(parameters, message):
         TRBPMarginals(**parameters).fit(triangle(1.0))
     if not {"rho_init", "n_rho_iter"} & set(parameters):
         with pytest.raises(ValueError, match=message):
-            LoopyBPMarginals(**parameters).fit(triangle(1.0))
+            LOOPY(**parameters).fit(triangle(1.0))
 
 
 # ---- published numbers ---------------------------------------------------------------------------
@@ -446,7 +448,7 @@ def test_forbidden_pairs_of_tiny_probability_leave_the_bound_of_a_labelling():
     """The product of the two probabilities underflows to zero."""
     edges = [(0, 1), (1, 2), (0, 2)]
     table = [[0.0, 0.0], [0.0, -np.inf]]
-    bp = LoopyBPMarginals().fit(PairwiseMRF([[0.0, -700.0]] * 3, edges, [table] * 3))
+    bp = LOOPY().fit(PairwiseMRF([[0.0, -700.0]] * 3, edges, [table] * 3))
     assert bp.log_partition_lower_ == pytest.approx(0.0, abs=1e-9)
 
 

@@ -12,7 +12,6 @@ from sklearn_fw.inference import MILP
 from sklearn_fw.random_fields import (
     ExactMarginals,
     FactorGraph,
-    LoopyBPMarginals,
     MeanFieldMarginals,
     MiniBucketMarginals,
     PerturbAndMAPMarginals,
@@ -78,7 +77,7 @@ def test_rows_are_completed(rng):
 @pytest.mark.parametrize(
     "method",
     [
-        LoopyBPMarginals(max_iter=50),
+        TRBPMarginals("ones", max_iter=50),
         MeanFieldMarginals(n_init=3, random_state=0),
         MiniBucketMarginals(8, max_iter=5),
         PerturbAndMAPMarginals(n_samples=20, random_state=0),
@@ -112,7 +111,7 @@ def test_messages_are_exact_without_cycles(rng):
         factors[1][1][0, 1] = -np.inf
         graph = FactorGraph([2] * 7, factors)
         X, score = enumerate_scores(graph.n_states, factors, 0.0)
-        bp = LoopyBPMarginals(tol=1e-10).fit(graph)
+        bp = TRBPMarginals("ones", tol=1e-10).fit(graph)
         for value in (bp.log_partition_, bp.log_partition_lower_, bp.log_partition_upper_):
             assert value == pytest.approx(log_sum(score), abs=1e-8)
         for found, table in zip(bp.factor_marginals_, marginal_blocks(graph, X, score)[1]):
@@ -189,7 +188,7 @@ def test_contradictions_that_arcs_do_not_see():
     """Three variables of two states that all differ."""
     different = np.where(np.eye(2), -np.inf, 0.0)
     graph = FactorGraph([2] * 3, [(pair, different) for pair in ([0, 1], [1, 2], [0, 2])])
-    for ask in (ExactMarginals().fit, FactorGraph.map, LoopyBPMarginals().fit):
+    for ask in (ExactMarginals().fit, FactorGraph.map, TRBPMarginals("ones").fit):
         with pytest.raises(ValueError, match=NOTHING):
             ask(graph)
 
@@ -237,9 +236,7 @@ def test_scores_of_factors_of_any_size(rng):
     np.testing.assert_allclose(graph.score(X), expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "estimator", [LoopyBPMarginals, MeanFieldMarginals, MiniBucketMarginals, TRBPMarginals]
-)
+@pytest.mark.parametrize("estimator", [MeanFieldMarginals, MiniBucketMarginals, TRBPMarginals])
 def test_an_allowed_labelling_is_a_lower_bound(estimator, rng):
     """Few labellings are left, so that no product of independent distributions is."""
     parity = np.where(np.indices((2,) * 5).sum(axis=0) % 2, -np.inf, 0.0)

@@ -7,7 +7,6 @@ import pytest
 from _mrf_referees import brute_force, labellings, random_mrf
 from sklearn_fw.random_fields import (
     ExactMarginals,
-    LoopyBPMarginals,
     MeanFieldMarginals,
     MiniBucketMarginals,
     PairwiseMRF,
@@ -224,7 +223,7 @@ def test_forbidden_observation_is_refused():
 @pytest.mark.parametrize(
     "estimator",
     [
-        ExactMarginals(), LoopyBPMarginals(), TRBPMarginals(), TRWMarginals(),
+        ExactMarginals(), TRBPMarginals("ones"), TRBPMarginals(), TRWMarginals(),
         MeanFieldMarginals(random_state=0), MiniBucketMarginals(4),
         PerturbAndMAPMarginals(n_samples=4, random_state=0),
     ],
