@@ -171,7 +171,7 @@ def exact_marginals(mrf):
     """Node marginals by elimination, None where its tables are too large."""
     oracle = Elimination()
     scores = mrf.scores()
-    return oracle.marginals(scores)[0] if oracle.fits(scores) else None
+    return oracle.marginals(scores)[0] if oracle.cost(scores) < np.inf else None
 
 
 def accuracy(found, truth):
@@ -193,7 +193,7 @@ def map_rows(quick):
         values = {setting: mrf.map(oracle).value for setting, oracle in candidates.items()}
         values["default"] = result.value
         known = max([*values.values(), *given])
-        if Elimination().fits(mrf.scores()):
+        if Elimination().cost(mrf.scores()) < np.inf:
             known = max(known, mrf.map("elimination").value)
         best = max(values, key=values.get)
 

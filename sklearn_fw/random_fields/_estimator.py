@@ -249,44 +249,55 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         check_is_fitted(self)
         if X is None:
             return self.marginals_.copy()
+
+        def answer(row, given):
+            found = np.zeros(self.marginals_.shape)
+            observed = np.flatnonzero(row >= 0)
+            found[observed, row[observed]] = 1.0
+            if not len(observed):
+                found[:] = self.marginals_
+            elif len(observed) < len(row):
+                mrf, inference = given(observed)
+                node, _ = padded(mrf, inference.marginals)
+                found[row < 0, : node.shape[1]] = node
+            return found
+
+        def of_forest(forest, rows):
+            return forest.marginals(rows)[0]
+
         X = self._partial_rows(X)
+        shape = self.marginals_.shape
+        return self._by_rows(X, shape, answer, of_forest if self.sums_forests else None)
+
+    def _by_rows(self, X, shape, answer, of_forest):
+        """An answer of a shape to each row, with one warning for all.
+
+        ``answer(row, given)`` may ask ``given(observed)`` for the field of the missing entries and
+        its `Inference`; ``of_forest(forest, rows)`` answers at once where it is not None.
+        """
         # Equal observations have equal answers; the order of rows must not matter.
         rows, source = np.unique(X, axis=0, return_inverse=True)
-        answers = np.zeros((len(rows), *self.marginals_.shape))
-        pairs = self.sums_forests and isinstance(self.mrf_, PairwiseMRF)
-        if pairs and is_forest(self.mrf_.edges, self.mrf_.n_variables):
-            forest = ForestRows(self.mrf_)
+        mrf, answers, notes = self.mrf_, np.empty((len(rows), *shape)), []
+        pairs = of_forest is not None and isinstance(mrf, PairwiseMRF)
+        if pairs and is_forest(mrf.edges, mrf.n_variables):
+            forest = ForestRows(mrf)
             for batch in forest.batches(rows):
-                answers[batch] = forest.marginals(rows[batch])[0]
+                answers[batch] = of_forest(forest, rows[batch])
             return answers[source.reshape(-1)]
-        notes = []
-        for row, answer in zip(rows, answers, strict=True):
-            free = np.flatnonzero(row < 0)
-            observed = np.flatnonzero(row >= 0)
-            answer[observed, row[observed]] = 1.0
-            if len(free) == len(row):
-                answer[:] = self.marginals_
-            elif len(free):
-                mrf, inference = self._given(row)
-                notes += inference.notes[-1:]
-                node, _ = padded(mrf, inference.marginals)
-                answer[free, : node.shape[1]] = node
-        self._tell(notes, len(rows))
-        return answers[source.reshape(-1)]
+        for r, row in enumerate(rows):
 
-    def _given(self, row):
-        """The field of the missing entries of a row given the others, and its `Inference`."""
-        seen = np.flatnonzero(row >= 0)
-        mrf = self.mrf_.condition(dict(zip(seen.tolist(), row[seen].tolist())))
-        with self._budget():
-            return mrf, self._infer_any(mrf)
+            def given(observed, row=row):
+                rest = mrf.condition(dict(zip(observed.tolist(), row[observed].tolist())))
+                with self._budget():
+                    inference = self._infer_any(rest)
+                notes.extend(inference.notes[-1:])
+                return rest, inference
 
-    @staticmethod
-    def _tell(notes, n_rows):
-        """One warning for all rows."""
+            answers[r] = answer(row, given)
         if notes:
-            text = f"{len(notes)} of {n_rows} different rows, the first: {notes[0]}"
+            text = f"{len(notes)} of {len(rows)} different rows, the first: {notes[0]}"
             warn(type(notes[0])(text))
+        return answers[source.reshape(-1)]
 
     def score_samples(self, X):
         """Log-probability of the observed entries of rows, or a lower bound on it.
@@ -310,28 +321,20 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         holes = (X < 0).any(axis=1)
         scores = np.empty(len(X))
         scores[~holes] = self.mrf_.score(X[~holes])
-        scores[holes] = self._scores_of_observed(X[holes])
-        return scores - self._log_normalizer()
-
-    def _scores_of_observed(self, X):
-        """Log-sums of the scores of all completions of rows, or lower bounds on them."""
-        rows, source = np.unique(X, axis=0, return_inverse=True)
-        scores, notes = np.empty(len(rows)), []
-        if isinstance(self.mrf_, PairwiseMRF) and is_forest(self.mrf_.edges, self.mrf_.n_variables):
-            forest = ForestRows(self.mrf_)
-            for batch in forest.batches(rows):
-                scores[batch] = self.mrf_.constant + forest.log_sums(rows[batch])
-            rows = rows[:0]
         bounded = np.isfinite(self.log_partition_upper_)
-        for r, row in enumerate(rows):
-            if (row < 0).all():
-                scores[r] = self.log_partition_lower_ if bounded else self.log_partition_
-                continue
-            _, inference = self._given(row)
-            notes += inference.notes[-1:]
-            scores[r] = inference.lower if bounded else inference.log_partition
-        self._tell(notes, len(rows))
-        return scores[source.reshape(-1)]
+
+        def answer(row, given):
+            observed = np.flatnonzero(row >= 0)
+            if not len(observed):
+                return self.log_partition_lower_ if bounded else self.log_partition_
+            inference = given(observed)[1]
+            return inference.lower if bounded else inference.log_partition
+
+        def of_forest(forest, rows):
+            return self.mrf_.constant + forest.log_sums(rows)
+
+        scores[holes] = self._by_rows(X[holes], (), answer, of_forest)
+        return scores - self._log_normalizer()
 
     def score(self, X, y=None):
         """Mean of `score_samples`, for model selection.

@@ -14,7 +14,7 @@ from .._core.scores import is_forest
 from .._core.validation import check_time_limit, is_auto
 from ..inference import TRWS, BestOf, IteratedLocalSearch, resolve_oracle
 from ..inference._oracles._elimination import FactorElimination
-from ..inference._oracles._linear_programs import INFEASIBLE, scaled_costs
+from ..inference._oracles._linear_programs import INFEASIBLE, scaled_costs, solve_integers
 from ..inference._oracles._settle import NEGLIGIBLE
 from ._choice import EXACT_SHARE, NOTHING_ALLOWED, choose
 from ._conditioning import collect, given
@@ -42,8 +42,6 @@ def solve_factor_program(graph, seconds):
     bound : float
         Equal to the score of the labels where they are proved best; -inf if nothing is allowed.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
     allowed = graph.theta > -np.inf
     starts = np.concatenate([graph.node_start, graph.factor_start[1:]])
     best = np.maximum.reduceat(graph.theta, starts[:-1])
@@ -52,17 +50,9 @@ def solve_factor_program(graph, seconds):
     block = np.repeat(np.arange(len(best)), np.diff(starts))
     cost, scale, error = scaled_costs((best[block] - graph.theta)[allowed], best)
     n_nodes = graph.node_start[-1]
-    options, ends = {"mip_rel_gap": 0.0}, perf_counter() + seconds
+    ends = perf_counter() + seconds
     matrix, sums = _equations(graph, allowed)
-    if np.isfinite(seconds):
-        options["time_limit"] = max(ends - perf_counter(), 1e-3)
-    result = milp(
-        cost,
-        integrality=np.arange(len(cost)) < n_nodes,
-        bounds=Bounds(0.0, 1.0),
-        constraints=LinearConstraint(matrix, sums, sums),
-        options=options,
-    )
+    result = solve_integers(cost, n_nodes, 1.0, matrix, sums, ends - perf_counter())
     if result.status == INFEASIBLE:
         return None, -np.inf
     bound = np.inf

@@ -134,7 +134,7 @@ def of_oracle(cls):
     )  # fmt: skip
     kinds = {"scores": Later(scores), "k": 2, "n_samples": 2, "start": START}
     others = (
-        "cost", "fits", "largest_table", "log_partition", "marginals", "max_marginals", "top_k",
+        "cost", "largest_table", "log_partition", "marginals", "max_marginals", "top_k",
         "sample", "vertex",
     )  # fmt: skip
     others = [method for method in others if hasattr(cls, method)]

@@ -37,15 +37,14 @@ def test_all_answers_equal_brute_force(kind, rng):
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_in_logarithms_equal_sums_in_ordinary_numbers(kind, rng):
     from sklearn_fw._kernels.graphs.elimination import LOG_SUM, PRODUCT
-    from sklearn_fw.inference._oracles._elimination import downward, upward
 
     n_ordinary = 0
     for _ in range(50):
         scores = random_scores(rng, kind)
-        problem = Elimination()._problem(scores)
+        walk = Elimination()._walk(scores)
         expected = brute_force(scores)
         for mode in (PRODUCT, LOG_SUM):
-            value, messages, scales = upward(problem, mode)
+            value = walk.up(mode)
             if mode == PRODUCT and math.isnan(value):
                 assert kind in ("large", "magnitudes")
                 continue
@@ -53,7 +52,7 @@ def test_sums_in_logarithms_equal_sums_in_ordinary_numbers(kind, rng):
             assert value == pytest.approx(expected.log_partition, rel=1e-13, abs=1e-11)
             if value > -np.inf:
                 node, edge = np.zeros(scores.unary.shape), np.zeros(scores.pairwise.shape)
-                downward(problem, mode, messages, scales, value, node, edge)
+                walk.down(node, edge)
                 atol = 1e-8 if kind in ("large", "magnitudes") else 1e-11
                 np.testing.assert_allclose(node, expected.node, rtol=0, atol=atol)
                 np.testing.assert_allclose(edge, expected.edge, rtol=0, atol=atol)
@@ -347,10 +346,10 @@ def test_inner_forbidden_states_count_but_padding_does_not():
 def test_a_plan_lasts_as_long_as_the_graph(rng):
     oracle = Elimination()
     scores = random_scores(rng, "normal", n_nodes=6)
-    first = oracle._problem(scores)[0]
-    assert oracle._problem(random_like(rng, scores))[0] is first
+    first = oracle._walk(scores).plan
+    assert oracle._walk(random_like(rng, scores)).plan is first
     scores.unary[0, -1] = -np.inf  # one state less
-    assert oracle._problem(scores)[0] is not first
+    assert oracle._walk(scores).plan is not first
     assert_exact(oracle, scores)
     for _ in range(20):  # one object for graphs of all sizes
         assert_exact(oracle, random_scores(rng, "normal"))
@@ -391,10 +390,10 @@ def test_many_tables_are_refused_too(monkeypatch):
     scores = PairwiseScores.from_arrays(np.zeros((2 * length, 2)), np.eye(2), grid_edges(length, 2))
     oracle = Elimination(max_table_size=8)
     assert oracle.largest_table(scores) == 8
-    assert oracle.fits(scores)
+    assert oracle.cost(scores) < np.inf
     monkeypatch.setattr("sklearn_fw.inference._oracles._elimination.MOST_NUMBERS", 2**10)
-    assert not oracle.fits(scores)
-    assert Elimination(max_table_size=512).fits(scores)
+    assert oracle.cost(scores) == np.inf
+    assert Elimination(max_table_size=512).cost(scores) < np.inf
     with pytest.raises(ValueError, match=r"messages of 2,\d+ numbers together.*max_table_size=8"):
         oracle.argmax(scores)
 

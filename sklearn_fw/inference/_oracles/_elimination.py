@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ..._core.scores import arrays_of, check_sums, expect_scores
 from ..._core.validation import check_integer
 from ..._kernels import lazy
 from ._adjacency import PlanCache
-from ._exact import GibbsInference
+from ._exact import GibbsInference, normalised
 
 elimination_plan = lazy("graphs.elimination_plan")
 elimination = lazy("graphs.elimination")
@@ -37,8 +38,50 @@ def _narrow_order(edges, n_nodes):
     return reverse_cuthill_mckee(graph + graph.T, symmetric_mode=True).astype(np.int64)
 
 
+class Found(NamedTuple):
+    """What `make_plan` found: a plan, None if it is far too large, and how large it is."""
+
+    plan: object
+    width: int  # induced width
+    largest: int  # numbers in the largest table
+
+    def excess(self, max_table_size):
+        """What is too large, in words, or None."""
+        limit = check_integer(max_table_size, "max_table_size", 1)
+        if self.plan is None or self.largest > limit:
+            at_least = "at least " if self.plan is None else ""
+            return (
+                f"a table of {at_least}{self.largest:,} numbers (induced width {self.width}), but "
+                f"max_table_size={limit:,}"
+            )
+        n_numbers = int(self.plan.message_start[-1])
+        if n_numbers > max(MOST_TABLES * limit, MOST_NUMBERS):
+            return (
+                f"messages of {n_numbers:,} numbers together, beyond 2^29 and "
+                f"{MOST_TABLES} times max_table_size={limit:,}"
+            )
+        return None
+
+    def cost(self, max_table_size):
+        """Seconds of marginals, roughly; inf if the plan is too large."""
+        if self.excess(max_table_size) is not None:
+            return math.inf
+        n_numbers = (np.diff(self.plan.message_start) * self.plan.size[self.plan.order]).sum()
+        return float(n_numbers) * SECONDS_PER_NUMBER
+
+    def fitting(self, max_table_size):
+        """The plan; a ValueError where it is too large."""
+        what = self.excess(max_table_size)
+        if what is not None:
+            raise ValueError(
+                f"elimination needs {what}: raise it, at 8 bytes a number, or take an oracle for "
+                f"wide graphs such as oracle='trws' or 'approx', and TRWMarginals for marginals"
+            )
+        return self.plan
+
+
 def make_plan(edges, size, scopes=(), n_orders=0):
-    """(plan or None, induced width, size of the largest table); None if far too large.
+    """The order of elimination that is `Found` for a graph with these numbers of states.
 
     With ``scopes`` of given tables, which ``edges`` join all nodes of, the plan begins with a
     bucket for each of them, whose message is the table: it eliminates a node ``len(size) + t`` of
@@ -66,7 +109,7 @@ def make_plan(edges, size, scopes=(), n_orders=0):
                 order, scope = node[order], node[scope]
     width = int(np.diff(scope_start).max(initial=0))
     if len(order) < len(size):
-        return None, width, int(2.0 ** min(log_largest, 62.0))
+        return Found(None, width, int(2.0 ** min(log_largest, 62.0)))
     n_given = len(scopes)
     if n_given:
         lengths = [len(nodes) for nodes in scopes]
@@ -80,7 +123,7 @@ def make_plan(edges, size, scopes=(), n_orders=0):
     n_numbers = np.diff(arrays[elimination_plan.Plan._fields.index("message_start")]) * size[order]
     last = np.append(np.diff(np.cumsum(n_numbers[n_given:]) // PART) > 0, True)  # of each part
     cuts = n_given + np.append(0, np.flatnonzero(last) + 1)
-    return elimination_plan.Plan(*arrays, cuts=cuts), width, int(n_numbers.max())
+    return Found(elimination_plan.Plan(*arrays, cuts=cuts), width, int(n_numbers.max()))
 
 
 class _Graph:
@@ -191,11 +234,9 @@ class Elimination(GibbsInference):
 
     def argmax(self, scores, start=None):
         expect_scores(scores)
-        problem = self._problem(scores)
-        value, messages, _ = upward(problem, elimination.MAX)
-        labels = np.empty((1, scores.n_nodes), np.int32)
-        elimination.choose(*problem, elimination.MAX, messages, np.empty((1, 0)), labels)
-        return labels[0], value, value
+        walk = self._walk(scores)
+        value = walk.up(elimination.MAX)
+        return walk.labels(np.empty((1, 0)))[0], value, value
 
     def largest_table(self, scores):
         """Numbers in the largest table that a call would need, found without making the call.
@@ -210,25 +251,7 @@ class Elimination(GibbsInference):
         size : int
             The number to compare with ``max_table_size``; above 2^40 a lower bound of it.
         """
-        expect_scores(scores)
-        return self._graph(scores).plan(_count_states(arrays_of(scores)[0]))[2]
-
-    def fits(self, scores):
-        """Whether a call is within the limits of ``max_table_size``, without making the call.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on any graph; only edges and forbidden states matter.
-
-        Returns
-        -------
-        fits : bool
-            False if all other methods would raise a ValueError.
-        """
-        expect_scores(scores)
-        found = self._graph(scores).plan(_count_states(arrays_of(scores)[0]))
-        return excess(*found, self.max_table_size) is None
+        return self._found(scores).largest
 
     def cost(self, scores):
         """Seconds that marginals take at most, roughly, found without making the call.
@@ -244,129 +267,94 @@ class Elimination(GibbsInference):
             From the number of entries of all tables and the speed of a usual core; `argmax` takes
             about a third. inf if the limits of ``max_table_size`` forbid the call.
         """
-        expect_scores(scores)
-        found = self._graph(scores).plan(_count_states(arrays_of(scores)[0]))
-        return cost_of(*found, self.max_table_size)
+        return self._found(scores).cost(self.max_table_size)
 
     def _sums(self, scores, marginals):
-        problem = self._problem(scores)
-        mode, value, messages, scales = upward_sum(problem)
+        walk = self._walk(scores)
+        value = walk.sum()
         if not marginals or value == -math.inf:
             return None, None, value
         n_states = scores.n_states
         node = np.zeros((scores.n_nodes, n_states))
         edge = np.zeros((scores.n_edges, n_states, n_states))
-        downward(problem, mode, messages, scales, value, node, edge)
+        walk.down(node, edge)
         return node, edge, value
 
     def _maxima(self, scores):
-        problem = self._problem(scores)
-        value, messages, scales = upward(problem, elimination.MAX)
+        walk = self._walk(scores)
         node = np.full((scores.n_nodes, scores.n_states), -np.inf)
-        if value > -math.inf:
-            edge = np.empty((0, 0, 0))
-            downward(problem, elimination.MAX, messages, scales, value, node, edge)
+        if walk.up(elimination.MAX) > -math.inf:
+            walk.down(node, np.empty((0, 0, 0)))
         return node
 
     def _draws(self, scores, uniforms):
-        problem = self._problem(scores)
-        mode, value, messages, _ = upward_sum(problem)
-        labels = np.zeros(uniforms.shape, np.int32)
-        if value > -math.inf:
-            elimination.choose(*problem, mode, messages, uniforms, labels)
-        return labels, value
+        walk = self._walk(scores)
+        value = walk.sum()
+        return walk.labels(uniforms) if value > -math.inf else None, value
 
-    def _problem(self, scores):
-        """First arguments of all kernels, after the check of the size."""
+    def _found(self, scores):
+        """The plan for these scores, as large as it may be."""
+        expect_scores(scores)
+        return self._graph(scores).plan(elimination_plan.count_states(arrays_of(scores)[0]))
+
+    def _walk(self, scores):
+        """The walk through all buckets, after the check of the size."""
         unary, tables, edge_table = arrays_of(scores)
         graph = self._graph(scores)
-        found = graph.plan(_count_states(unary))
-        require_fit(*found, self.max_table_size)
-        return found[0], unary, graph.edges, edge_table, tables
+        plan = graph.plan(elimination_plan.count_states(unary)).fitting(self.max_table_size)
+        return Walk(plan, unary, graph.edges, edge_table, tables)
 
 
-def excess(plan, width, largest, max_table_size):
-    """What is too large of what `make_plan` found, in words, or None."""
-    limit = check_integer(max_table_size, "max_table_size", 1)
-    if plan is None or largest > limit:
-        at_least = "at least " if plan is None else ""
-        return (
-            f"a table of {at_least}{largest:,} numbers (induced width {width}), but "
-            f"max_table_size={limit:,}"
-        )
-    n_numbers = int(plan.message_start[-1])
-    if n_numbers > max(MOST_TABLES * limit, MOST_NUMBERS):
-        return (
-            f"messages of {n_numbers:,} numbers together, beyond 2^29 and "
-            f"{MOST_TABLES} times max_table_size={limit:,}"
-        )
-    return None
-
-
-def cost_of(plan, width, largest, max_table_size):
-    """Seconds of marginals by a plan, roughly; inf if it is too large."""
-    if excess(plan, width, largest, max_table_size) is not None:
-        return math.inf
-    n_numbers = (np.diff(plan.message_start) * plan.size[plan.order]).sum()
-    return float(n_numbers) * SECONDS_PER_NUMBER
-
-
-def require_fit(plan, width, largest, max_table_size):
-    """Raise a ValueError where a plan is too large."""
-    what = excess(plan, width, largest, max_table_size)
-    if what is not None:
-        raise ValueError(
-            f"elimination needs {what}: raise it, at 8 bytes a number, or take an oracle for "
-            f"wide graphs such as oracle='trws' or 'approx', and TRWMarginals for marginals"
-        )
-
-
-def _count_states(unary):
-    return elimination_plan.count_states(unary)
-
-
-def upward(problem, mode, given=None):
-    """(value, messages, scales) of an elimination; value NaN says that this mode cannot.
+class Walk:
+    """A walk through all buckets of a plan, and back.
 
     ``given(mode, messages, scales)`` writes messages that are given, and returns their value.
     """
-    plan = problem[0]
-    messages, scales = np.empty(plan.message_start[-1]), np.empty((2, len(plan.order)))
-    value = 0.0 if given is None else given(mode, messages, scales)
-    for begin, end in _parts(plan):
-        value += elimination.upward(*problem, mode, messages, scales, begin, end)
-        if math.isnan(value):
-            break
-    return value, messages, scales
 
+    def __init__(self, plan, *arrays, given=None):
+        self.plan, self._problem, self._given = plan, (plan, *arrays), given
 
-def upward_sum(problem, given=None):
-    """(mode, value, messages, scales) of a sum: in ordinary numbers if possible."""
-    mode = elimination.PRODUCT
-    value, messages, scales = upward(problem, mode, given)
-    if math.isnan(value):
-        mode = elimination.LOG_SUM
-        value, messages, scales = upward(problem, mode, given)
-    return mode, value, messages, scales
+    def up(self, mode):
+        """The value of an elimination; NaN says that this mode cannot."""
+        plan, self.mode = self.plan, mode
+        self.messages, scales = np.empty(plan.message_start[-1]), np.empty((2, len(plan.order)))
+        self._scales = scales
+        self.value = 0.0 if self._given is None else self._given(mode, self.messages, scales)
+        for part in self._parts():
+            self.value += elimination.upward(*self._problem, mode, self.messages, scales, *part)
+            if math.isnan(self.value):
+                break
+        return self.value
 
+    def sum(self):
+        """The log-partition: in ordinary numbers if possible, else in logarithms."""
+        value = self.up(elimination.PRODUCT)
+        return self.up(elimination.LOG_SUM) if math.isnan(value) else value
 
-def downward(problem, mode, messages, scales, value, node, edge):
-    """Fill ``node`` and ``edge`` on the way back."""
-    for begin, end in _parts(problem[0], backwards=True):
-        elimination.downward(*problem, mode, messages, scales, begin, end, value, node, edge)
+    def down(self, node, edge):
+        """Fill ``node`` and ``edge`` on the way back."""
+        for part in self._parts(backwards=True):
+            elimination.downward(
+                *self._problem, self.mode, self.messages, self._scales, *part, self.value, node,
+                edge,
+            )  # fmt: skip
 
+    def labels(self, uniforms):
+        """Best labels, or those that random numbers choose, a row for each row of them."""
+        labels = np.zeros((len(uniforms), len(self._problem[1])), np.int32)
+        elimination.choose(*self._problem, self.mode, self.messages, uniforms, labels)
+        return labels
 
-def _parts(plan, backwards=False):
-    """Yield the parts of a walk through all buckets, looking at the clock before each."""
-    cuts = plan.cuts.tolist()
-    parts = list(itertools.pairwise(cuts))
-    for begin, end in reversed(parts) if backwards else parts:
-        if time_left() <= 0.0:
-            raise TimeoutError(
-                "elimination was interrupted by a time limit: it has no answer before its end; "
-                "oracle='approx' has one at any time"
-            )
-        yield begin, end
+    def _parts(self, backwards=False):
+        """Yield the parts of the walk, looking at the clock before each."""
+        parts = list(itertools.pairwise(self.plan.cuts.tolist()))
+        for part in reversed(parts) if backwards else parts:
+            if time_left() <= 0.0:
+                raise TimeoutError(
+                    "elimination was interrupted by a time limit: it has no answer before its end; "
+                    "oracle='approx' has one at any time"
+                )
+            yield part
 
 
 class FactorElimination:
@@ -405,59 +393,56 @@ class FactorElimination:
 
     def cost(self):
         """Seconds that marginals take at most, roughly; inf where they take too much memory."""
-        return cost_of(*self.found, self.max_table_size)
+        return self.found.cost(self.max_table_size)
 
     def largest_table(self):
         """Numbers in the largest table."""
-        return self.found[2]
+        return self.found.largest
 
     def sums(self):
         """(marginals of nodes, padded; marginals of tables; log-partition, -inf if nothing is)."""
-        problem = self._problem()
-        mode, value, messages, scales = upward_sum(problem, self._load)
+        walk = self._walk()
+        value = walk.sum()
         if value == -math.inf:
             return None, None, value
-        given = messages[: problem[0].message_start[len(self.scopes)]].copy()
+        start = walk.plan.message_start[len(self.scopes)]
+        forth = walk.messages[:start].copy()
         node = np.zeros(self.unary.shape)
-        downward(problem, mode, messages, scales, value, node, np.empty((0, 0, 0)))
+        walk.down(node, np.empty((0, 0, 0)))
         with np.errstate(invalid="ignore"):
-            back = messages[: len(given)]
-            belief = given * back if mode == elimination.PRODUCT else np.exp(given + back)
-        return _normalised(node[: self.n_nodes]), self._unload(belief), value
+            back = walk.messages[:start]
+            is_product = walk.mode == elimination.PRODUCT
+            belief = forth * back if is_product else np.exp(forth + back)
+        return normalised(node[: self.n_nodes], "states"), self._unload(belief), value
 
     def argmax(self):
         """(labels, value), one of the best; -inf if nothing is allowed."""
-        problem = self._problem()
-        value, messages, _ = upward(problem, elimination.MAX, self._load)
-        return self._choose(problem, elimination.MAX, messages, np.empty((1, 0)), 1), value
+        walk = self._walk()
+        value = walk.up(elimination.MAX)
+        return walk.labels(np.empty((1, 0)))[:, : self.n_nodes].astype(np.int64), value
 
     def draws(self, n_samples, rng):
         """(labels of independent draws, log-partition)."""
-        problem = self._problem()
-        mode, value, messages, _ = upward_sum(problem, self._load)
+        walk = self._walk()
+        value = walk.sum()
         if value == -math.inf:
             return None, value
         uniforms = np.zeros((n_samples, len(self.unary)))
         uniforms[:, : self.n_nodes] = rng.random_sample((n_samples, self.n_nodes))
-        return self._choose(problem, mode, messages, uniforms, n_samples), value
+        return walk.labels(uniforms)[:, : self.n_nodes].astype(np.int64), value
 
-    def _choose(self, problem, mode, messages, uniforms, n_samples):
-        labels = np.zeros((n_samples, len(self.unary)), np.int32)
-        elimination.choose(*problem, mode, messages, uniforms, labels)
-        return labels[:, : self.n_nodes].astype(np.int64)
-
-    def _problem(self):
-        require_fit(*self.found, self.max_table_size)
+    def _walk(self):
+        plan = self.found.fitting(self.max_table_size)
         if self._axes is None:  # of each table, in the order in which its nodes leave
-            leaves = np.argsort(self.found[0].order)
+            leaves = np.argsort(plan.order)
             self._axes = [np.argsort(leaves[list(scope)]) for scope in self.scopes]
         k = self.unary.shape[1]
         none = np.empty((0, 2), np.int64), np.empty(0, np.int64), np.empty((0, k, k))
-        return self.found[0], self.unary, *none
+        return Walk(plan, self.unary, *none, given=self._load)
 
     def _load(self, mode, messages, scales):
         """Write the tables as messages; what they are divided by is returned."""
-        start, value = self.found[0].message_start, 0.0
+        start, value = self.found.plan.message_start, 0.0
         for t, table in enumerate(self._tables):
             message = messages[start[t] : start[t + 1]]
             message[:] = table.transpose(self._axes[t]).ravel()
@@ -474,20 +459,10 @@ class FactorElimination:
 
     def _unload(self, flat):
         """The inverse of `_load` for beliefs."""
-        start, found = self.found[0].message_start, []
+        start, found = self.found.plan.message_start, []
         for t, table in enumerate(self._tables):
             axes = self._axes[t]
             belief = flat[start[t] : start[t + 1]].reshape([table.shape[a] for a in axes])
             belief = belief.transpose(np.argsort(axes))
             found.append(np.ascontiguousarray(belief) / belief.sum())
         return found
-
-
-def _normalised(node):
-    sums = node.sum(axis=1, keepdims=True)
-    if not np.all((sums > 0.0) & (sums < np.inf)):
-        raise ValueError(
-            "scores differ so much in size that probabilities of states are lost in rounding: "
-            "scale them, or use -inf for what is forbidden"
-        )
-    return node / sums

@@ -59,7 +59,7 @@ class GibbsInference(Oracle):
         expect_scores(scores)
         node, edge, log_partition = self._sums(scores, marginals=True)
         _some(log_partition)
-        return _normalised(node, "states"), _normalised(edge, "pairs"), log_partition
+        return normalised(node, "states"), normalised(edge, "pairs"), log_partition
 
     def log_partition(self, scores):
         """Logarithm of the sum of ``exp(score(y))`` over all labellings y.
@@ -149,7 +149,7 @@ def _some(log_partition):
     return log_partition
 
 
-def _normalised(probabilities, what):
+def normalised(probabilities, what):
     """Probabilities that sum to one in each block; exact up to rounding where they did not.
 
     Scores that are 1e16 times as large as others swallow those in sums, but not in differences.

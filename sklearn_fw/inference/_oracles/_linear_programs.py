@@ -180,6 +180,23 @@ OPTIMAL, LIMIT, INFEASIBLE = 0, 1, 2
 EXACT_GAP = 1e-9
 
 
+def solve_integers(cost, n_integers, largest, matrix, sums, seconds, gap=0.0):
+    """The result of HiGHS for costs from 0 to ``largest``, of which the first are integers."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    options = {"mip_rel_gap": gap}
+    if np.isfinite(seconds):
+        # HiGHS takes no time at all for no limit.
+        options["time_limit"] = max(seconds, 1e-3)
+    return milp(
+        cost,
+        integrality=np.arange(len(cost)) < n_integers,
+        bounds=Bounds(0.0, largest),
+        constraints=LinearConstraint(matrix, sums, sums),
+        options=options,
+    )
+
+
 class MILP(GraphOracle):
     """Best labelling of any small graph, by mixed-integer linear programming.
 
@@ -272,22 +289,14 @@ class MILP(GraphOracle):
         return settled(functools.partial(self._solve, end=end), scores, start, exact=self.exact)
 
     def _solve(self, scores, start, end):
-        from scipy.optimize import Bounds, LinearConstraint, milp
-
         polytope = self._polytope(scores)
         scores = without_impossible_pairs(scores)
         cost, largest, scale, constant, error = costs(scores)
-        options = {"mip_rel_gap": 0.0 if self.mip_rel_gap <= EXACT_GAP else self.mip_rel_gap}
-        if np.isfinite(end):
-            # HiGHS takes no time at all for no limit.
-            options["time_limit"] = max(end - perf_counter(), 1e-3)
-        result = milp(
-            cost,
-            integrality=np.arange(len(cost)) < scores.unary.size,
-            bounds=Bounds(0.0, largest),
-            constraints=LinearConstraint(polytope.matrix, polytope.sums, polytope.sums),
-            options=options,
-        )
+        gap = 0.0 if self.mip_rel_gap <= EXACT_GAP else self.mip_rel_gap
+        result = solve_integers(
+            cost, scores.unary.size, largest, polytope.matrix, polytope.sums,
+            end - perf_counter(), gap,
+        )  # fmt: skip
         if result.status == INFEASIBLE:
             return None
         if result.status not in (OPTIMAL, LIMIT):

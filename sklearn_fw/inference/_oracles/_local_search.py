@@ -120,7 +120,7 @@ def fuse(scores, labellings):
     oracle = Elimination(LARGEST_TABLE)
     while len(labellings) > 1:
         reduced, pick, cluster = _clusters(scores, labellings)
-        if oracle.fits(reduced):
+        if np.isfinite(oracle.cost(reduced)):
             chosen = pick[np.arange(len(pick)), oracle.argmax(reduced)[0]]
             return labellings[chosen[cluster], np.arange(scores.n_nodes)]
         labellings = labellings[: (2 * len(labellings) + 2) // 3 if len(labellings) > 3 else 2]
