@@ -91,6 +91,11 @@ def attraction(pairwise):
     return pairwise[:, 0, 0] + pairwise[:, 1, 1] - pairwise[:, 0, 1] - pairwise[:, 1, 0]
 
 
+def plain(kernel):
+    """The Python code of a kernel, which itself is that code with NUMBA_DISABLE_JIT."""
+    return getattr(kernel, "py_func", kernel)
+
+
 def parts(scores):
     return scores.unary, scores.pairwise, scores.edges
 

@@ -44,12 +44,6 @@ def test_pairs_of_no_value_are_not_made():
     assert value == 2.0
 
 
-def test_no_perfect_matching_allowed():
-    matching, value, upper_bound = Assignment(perfect=True).argmax([[-np.inf, 1.0]] * 2)
-    assert value == upper_bound == -np.inf
-    assert matching.tolist() == [[0, 0], [0, 0]]
-
-
 def test_same_answer_in_every_call(rng):
     scores = rng.integers(2, size=(12, 9)).astype(float)
     first = Assignment().argmax(scores)[0]

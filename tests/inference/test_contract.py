@@ -104,11 +104,6 @@ class TestContract:
                 assert labels.shape == (0, 2)
 
 
-@pytest.mark.parametrize("oracle", EXACT, ids=repr)
-def test_exact_oracles_say_so(oracle):
-    assert oracle.exact is True
-
-
 def test_cyclic_graphs_are_shared_by_threads(rng):
     """One memory of the last graph for all threads."""
     oracle, many = Elimination(), [random_scores(rng) for _ in range(60)]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from _random_scores import KINDS, grid, ising_grid, random_scores, size_of
+from _random_scores import grid, ising_grid, random_scores, size_of
 from sklearn_fw._kernels.graphs import message_passing
-from sklearn_fw.inference import Enumeration, GraphCut, PairwiseScores
+from sklearn_fw.inference import GraphCut, PairwiseScores
 from sklearn_fw.inference._oracles import _cuts
 from sklearn_fw.inference._oracles._adjacency import PlanCache, adjacency, prepare
 from sklearn_fw.inference._oracles._local_search import climb
@@ -29,30 +29,6 @@ def test_compiled_and_plain_forms_agree(rng, monkeypatch):
         size = size_of(scores)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14 * size)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-class TestAgainstEnumeration:
-    def test_top_k(self, kind, rng):
-        for _ in range(N_INSTANCES):
-            scores = random_scores(rng, kind, n_states=2, attractive=True)
-            k = int(rng.choice([1, 2, 5, 100]))
-            values, labels = GraphCut().top_k(scores, k)
-            expected, _ = Enumeration().top_k(scores, k)
-            np.testing.assert_allclose(values, expected, rtol=0, atol=1e-13 * size_of(scores))
-            assert labels.shape == (len(expected), scores.n_nodes)
-            assert labels.dtype == np.int32
-            assert np.all(np.diff(values) <= 0)
-            assert len({tuple(row) for row in labels}) == len(labels)
-            assert values.tolist() == [scores.value(row) for row in labels]
-
-    def test_max_marginals(self, kind, rng):
-        for _ in range(N_INSTANCES):
-            scores = random_scores(rng, kind, n_states=2, attractive=True)
-            best = GraphCut().max_marginals(scores)
-            np.testing.assert_allclose(
-                best, Enumeration().max_marginals(scores), rtol=0, atol=1e-13 * size_of(scores)
-            )
 
 
 @pytest.mark.parametrize("coupling", [0.3, 1.0, 3.0])
@@ -86,14 +62,6 @@ def test_what_a_cut_cannot_solve_is_refused():
             method(more)
     with pytest.raises(ValueError, match="k == 0, must be >= 1"):
         GraphCut().top_k(more, 0)
-
-
-def test_nothing_allowed():
-    scores = PairwiseScores.from_arrays([[0.0, 0.0], [-np.inf, -np.inf]], np.eye(2), [(0, 1)])
-    assert np.all(GraphCut().max_marginals(scores) == -np.inf)
-    values, labels = GraphCut().top_k(scores, 3)
-    assert values.shape == (0,)
-    assert labels.shape == (0, 2)
 
 
 # ---- Potts messages ----------------------------------------------------------------------------

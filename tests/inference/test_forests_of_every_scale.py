@@ -4,61 +4,16 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from _random_scores import CHAIN_KINDS, FOREST_KINDS, random_scores, size_of
 from sklearn_fw._kernels.common.exponential import FLOOR, exponentials
 from sklearn_fw.inference import (
     BoxScores,
     Elimination,
-    Enumeration,
     GraphCut,
     PairwiseScores,
     SubwindowSearch,
     TreeMaxProduct,
     Viterbi,
 )
-
-FORESTS = [(Viterbi(), "chain", CHAIN_KINDS), (TreeMaxProduct(), "forest", FOREST_KINDS)]
-both = pytest.mark.parametrize(("oracle", "graph", "kinds"), FORESTS, ids=["chain", "forest"])
-
-
-@pytest.mark.slow
-@both
-def test_top_k_of_200_problems(oracle, graph, kinds, rng):
-    """All labellings, and more than there are; the first is that of `argmax` for every k."""
-    for draw in range(200):
-        scores = random_scores(rng, kinds[draw % len(kinds)], graph)
-        k = int(rng.choice([1, 2, 3, 5, 10_000]))
-        values, labels = oracle.top_k(scores, k)
-        expected, _ = Enumeration().top_k(scores, k)
-        atol = 1e-12 * max(1.0, size_of(scores))
-        np.testing.assert_allclose(values, expected, rtol=0, atol=atol)
-        assert np.all(np.diff(values) <= 0)
-        assert len({tuple(row) for row in labels}) == len(labels)
-        found = [scores.value(row) for row in labels]
-        np.testing.assert_allclose(found, values, rtol=0, atol=atol)
-        if len(labels):
-            np.testing.assert_array_equal(labels[0], oracle.argmax(scores)[0])
-
-
-@pytest.mark.slow
-@both
-def test_marginals_at_a_low_temperature(oracle, graph, kinds, rng):
-    """Scores a thousand times as large: everything is finite, and what is best has all mass."""
-    for _ in range(40):
-        scores = random_scores(rng, "normal", graph)
-        cold = PairwiseScores.from_arrays(1e3 * scores.unary, 1e3 * scores.pairwise, scores.edges)
-        node, edge, log_partition = oracle.marginals(cold)
-        values, _ = oracle.top_k(scores, 2)
-        assert np.all(np.isfinite(node))
-        np.testing.assert_allclose(node.sum(axis=1), 1.0, rtol=0, atol=1e-12)
-        for e, (a, b) in enumerate(scores.edges):
-            np.testing.assert_allclose(edge[e].sum(axis=1), node[a], rtol=0, atol=1e-12)
-            np.testing.assert_allclose(edge[e].sum(axis=0), node[b], rtol=0, atol=1e-12)
-        expected, _, log_sum = Enumeration().marginals(cold)
-        np.testing.assert_allclose(node, expected, rtol=1e-8, atol=1e-10)
-        assert log_partition == pytest.approx(log_sum, rel=1e-13)
-        if values[0] - values[-1] > 0.05:
-            np.testing.assert_array_equal(node.argmax(axis=1), oracle.argmax(cold)[0])
 
 
 def log_partition_of(unary, tables):

@@ -5,29 +5,11 @@ import pytest
 
 from _matchings import KINDS as MATCHINGS
 from _matchings import all_matchings, values_of
-from _random_scores import KINDS, parts, random_scores, read_only, size_of
-from _referees import best_labelings, labeling_value
+from _random_scores import parts, random_scores
+from _referees import best_labelings
 from sklearn_fw import StructuredSVM
-from sklearn_fw.inference import Assignment, CheckedOracle, Elimination, Enumeration
+from sklearn_fw.inference import Assignment, CheckedOracle, Enumeration
 from sklearn_fw.structured import MultilabelModel
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_elimination(kind, rng):
-    for _ in range(20):
-        scores = random_scores(rng, kind)
-        for k in (1, 2, 5, 10_000):
-            with read_only(scores):
-                values, labels = Elimination().top_k(scores, k)
-            expected, _ = best_labelings(*parts(scores), k)
-            atol = 1e-12 * max(1.0, size_of(scores))
-            np.testing.assert_allclose(values, expected, rtol=0, atol=atol)
-            assert labels.shape == (len(expected), scores.n_nodes)
-            assert labels.dtype == np.int32
-            assert len({tuple(row) for row in labels}) == len(labels)
-            found = [labeling_value(*parts(scores), row) for row in labels]
-            np.testing.assert_allclose(found, values, rtol=0, atol=atol)
 
 
 class OnlyMaxMarginals:

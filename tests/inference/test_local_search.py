@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from _mrf_referees import labellings, random_mrf
+from _random_scores import plain
 from sklearn_fw._kernels.graphs import local_search as kernels
 from sklearn_fw.datasets import make_ising
 from sklearn_fw.inference import TRWS, BestOf, Elimination, IteratedLocalSearch
@@ -60,20 +61,7 @@ def test_compiled_and_plain_loops_agree(rng, monkeypatch):
     assert answers[0] == answers[1]
 
 
-def plain(kernel):
-    return getattr(kernel, "py_func", kernel)  # NUMBA_DISABLE_JIT leaves plain functions
-
-
 # ---- the oracle ----------------------------------------------------------------------------------
-
-
-def test_small_fields_are_solved(rng):
-    for _ in range(30):
-        mrf = random_mrf(rng, (2, 3, 2, 4, 3))
-        best = mrf.score(labellings(mrf.n_states)).max() - mrf.constant
-        _, value, bound = IteratedLocalSearch(ROUNDS).argmax(mrf.scores())
-        assert value == pytest.approx(best, abs=1e-10)
-        assert bound == np.inf
 
 
 def test_a_way_out_of_what_is_forbidden(rng):
@@ -98,8 +86,6 @@ def test_the_same_seed_gives_the_same_labels_and_none_is_worse_than_the_start(rn
     best, value, _ = Elimination().argmax(scores)
     assert IteratedLocalSearch(ROUNDS).argmax(scores, best)[1] == pytest.approx(value, rel=1e-14)
     assert IteratedLocalSearch(10**9, time_limit=0.05).argmax(scores)[1] <= value + 1e-9
-    with pytest.raises(ValueError, match="n_rounds == 0, must be >= 1"):
-        IteratedLocalSearch(0).argmax(scores)
 
 
 def test_dense_graphs_are_searched_too():

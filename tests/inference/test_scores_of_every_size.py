@@ -20,7 +20,6 @@ from sklearn_fw.inference import (
 from sklearn_fw.inference._oracles._settle import is_negligible, settled, without_hopeless
 
 UNBOUNDED = "alpha-beta swap", "alpha-expansion", "icm", "local search"
-WITHOUT_EXTRAS = [name for name in ORACLES if name != "toulbar2"]
 
 
 def check_many(name, sizes, n):
@@ -42,30 +41,13 @@ def check_many(name, sizes, n):
         assert n_exact >= n / 4  # a bound that is always infinite holds, too
 
 
+@pytest.mark.parametrize("n", [12, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("sizes", SIZES)
-@pytest.mark.parametrize("name", WITHOUT_EXTRAS)
-def test_values_and_bounds(name, sizes):
-    check_many(name, sizes, 12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sizes", SIZES)
-@pytest.mark.parametrize("name", WITHOUT_EXTRAS)
-def test_values_and_bounds_of_many(name, sizes):
-    check_many(name, sizes, 200)
-
-
-@pytest.mark.parametrize("sizes", SIZES)
-def test_values_and_bounds_of_toulbar2(sizes, extra):
-    extra("toulbar2", "pytoulbar2")
-    check_many("toulbar2", sizes, 12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sizes", SIZES)
-def test_values_and_bounds_of_toulbar2_of_many(sizes, extra):
-    extra("toulbar2", "pytoulbar2")
-    check_many("toulbar2", sizes, 200)
+@pytest.mark.parametrize("name", ORACLES)
+def test_values_and_bounds(name, sizes, n, request):
+    if name == "toulbar2":
+        request.getfixturevalue("extra")("toulbar2", "pytoulbar2")
+    check_many(name, sizes, n)
 
 
 @pytest.mark.parametrize("perfect", [False, True])

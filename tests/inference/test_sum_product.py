@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from _gibbs import assert_exact, assert_frequencies, brute_force
-from _random_scores import CHAIN_KINDS, FOREST_KINDS, KINDS, random_edges, random_scores
+from _gibbs import assert_frequencies, brute_force
+from _random_scores import random_edges, random_scores
 from sklearn_fw.inference import (
     Elimination,
     Enumeration,
@@ -13,19 +13,7 @@ from sklearn_fw.inference import (
     Viterbi,
 )
 
-N_INSTANCES = 200
-ORACLES = [(Viterbi(), "chain"), (TreeMaxProduct(), "chain"), (TreeMaxProduct(), "forest")]
-CASES = [
-    (oracle, graph, kind)
-    for oracle, graph in ORACLES
-    for kind in (CHAIN_KINDS if graph == "chain" else FOREST_KINDS)
-] + [(Enumeration(), "any", kind) for kind in KINDS]
-
-
-@pytest.mark.parametrize("oracle, graph, kind", CASES, ids=str)
-def test_all_answers_equal_brute_force(oracle, graph, kind, rng):
-    for _ in range(N_INSTANCES):
-        assert_exact(oracle, random_scores(rng, kind, graph))
+ORACLES = [(Viterbi(), "chain"), (TreeMaxProduct(), "forest"), (Elimination(), "any")]
 
 
 @pytest.mark.parametrize("oracle, graph", ORACLES, ids=str)
@@ -103,9 +91,9 @@ def test_a_constant_moves_the_log_partition_alone(oracle, graph, rng):
     node, edge, log_partition = oracle.marginals(scores)
     unary, pairwise = scores.unary.copy(), scores.pairwise.copy()
     unary[2] -= 1e5
-    pairwise[1] += 3e5
+    pairwise += 3e5
     moved = oracle.marginals(PairwiseScores(unary, pairwise, scores.edges))
-    assert moved[2] == pytest.approx(log_partition + 2e5, rel=1e-13)
+    assert moved[2] == pytest.approx(log_partition + 3e5 * scores.n_edges - 1e5, rel=1e-13)
     np.testing.assert_allclose(moved[0], node, rtol=0, atol=1e-9)
     np.testing.assert_allclose(moved[1], edge, rtol=0, atol=1e-9)
 
