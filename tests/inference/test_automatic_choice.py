@@ -15,6 +15,7 @@ from sklearn_fw.inference import TRWS, BranchAndBound, Elimination, time_left
 from sklearn_fw.random_fields import (
     ExactMarginals,
     MeanFieldMarginals,
+    MiniBucketMarginals,
     PairwiseMRF,
     PerturbAndMAPMarginals,
     TRBPMarginals,
@@ -192,6 +193,8 @@ EVERYBODY = [
     TRBPMarginals("ones"),
     MeanFieldMarginals(),
     PerturbAndMAPMarginals(),
+    MiniBucketMarginals(),
+    MiniBucketMarginals(1),
 ]
 
 

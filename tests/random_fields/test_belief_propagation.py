@@ -102,16 +102,6 @@ def test_two_passes_are_exact_on_a_chain(estimator, rng):
     assert bp.log_partition_upper_ == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_independent_variables(estimator):
-    mrf = PairwiseMRF([[0.0, 1.0], [0.5, -np.inf, 0.2]])
-    bp = estimator().fit(mrf)
-    log_partition, marginals = brute_force(mrf)
-    np.testing.assert_allclose(bp.mrf_.flatten(bp.marginals_, bp.edge_marginals_), marginals)
-    assert bp.log_partition_upper_ == pytest.approx(log_partition, rel=1e-14)
-    assert bp.n_iter_ == 1
-
-
 # ---- the tree-reweighted problem -----------------------------------------------------------------
 
 
@@ -231,14 +221,6 @@ def test_bound_is_as_tight_as_tol_says(rng):
             np.testing.assert_allclose(flat(trbp), flat(exact), rtol=0, atol=1e-3)
 
 
-def test_beliefs_agree_with_each_other(rng):
-    mrf = random_mrf(rng, (2, 3, 2, 4), density=1.0)
-    trbp = TRBPMarginals(tol=1e-8).fit(mrf)
-    for (i, j), table in zip(mrf.edges, trbp.edge_marginals_):
-        np.testing.assert_allclose(table.sum(axis=1), trbp.marginals_[i], rtol=0, atol=1e-7)
-        np.testing.assert_allclose(table.sum(axis=0), trbp.marginals_[j], rtol=0, atol=1e-7)
-
-
 def test_tightening_lowers_the_bound(rng):
     mrf = random_mrf(rng, (2,) * 6, density=1.0)
     log_partition, _ = brute_force(mrf)
@@ -295,15 +277,6 @@ def test_forbidden_states_get_exactly_zero(estimator, damping, rng):
         assert np.all(marginals[found == 0.0] < 1e-12)  # nothing possible is lost
 
 
-@pytest.mark.parametrize("update", UPDATES)
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_contradictions_are_noticed(estimator, update):
-    equal = np.where(np.eye(2), 0.0, -np.inf)
-    mrf = PairwiseMRF([[0, -np.inf], [0, 0], [-np.inf, 0]], [(0, 1), (1, 2)], equal)
-    with pytest.raises(ValueError, match="forbid every labelling: no state of some variable"):
-        estimator(update=update, random_state=0).fit(mrf)
-
-
 # ---- the estimators ------------------------------------------------------------------------------
 
 
@@ -321,42 +294,12 @@ def test_learned_fields_are_solved_at_once(rng):
     assert other.log_partition_upper_ > 0.0
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_incomplete_rows_on_a_tree(estimator, rng):
-    mrf = random_forest(rng, (2, 3, 2, 3))
-    bp = estimator(tol=1e-10).fit(mrf)
-    rows = np.array([[1.0, np.nan, -1, 2], [np.nan, 0, 1, np.nan], [1, np.nan, np.nan, 2]])
-    answers = bp.predict_marginals(rows)
-    for row, answer in zip(rows, answers):
-        observed = {i: int(x) for i, x in enumerate(row) if x >= 0}
-        conditioned = mrf.condition(observed)
-        _, expected = brute_force(conditioned)
-        free = [i for i in range(4) if i not in observed]
-        for i, block in zip(free, conditioned.node_blocks(expected)):
-            np.testing.assert_allclose(answer[i, : len(block)], block, rtol=0, atol=1e-8)
-        for i, state in observed.items():
-            assert answer[i, state] == 1.0
-    np.testing.assert_array_equal(bp.predict(rows), answers.argmax(axis=2))
-    np.testing.assert_array_equal(bp.predict(), bp.marginals_.argmax(axis=1))
-
-
 def test_incomplete_rows_with_given_edge_probabilities(rng):
     mrf = random_mrf(rng, (2, 2, 2, 2), density=1.0)
     trbp = TRBPMarginals(np.full(6, 0.5)).fit(mrf)
     default = TRBPMarginals().fit(mrf)
     row = [[0, -1, -1, -1]]
     np.testing.assert_array_equal(trbp.predict_marginals(row), default.predict_marginals(row))
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_random_order_is_determined_by_random_state(estimator, rng):
-    mrf = random_mrf(rng, (2,) * 6, density=1.0)
-    one, other, third = (
-        estimator(update="random", random_state=seed).fit(mrf).marginals_ for seed in (0, 0, 1)
-    )
-    np.testing.assert_array_equal(one, other)
-    assert np.any(one != third)
-    np.testing.assert_allclose(one, third, rtol=0, atol=1e-2)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -400,9 +343,6 @@ def test_callbacks_see_passes_and_can_stop_them(estimator):
 def test_errors(parameters, message):
     with pytest.raises(ValueError, match=message):
         TRBPMarginals(**parameters).fit(triangle(1.0))
-    if not {"rho_init", "n_rho_iter"} & set(parameters):
-        with pytest.raises(ValueError, match=message):
-            LOOPY(**parameters).fit(triangle(1.0))
 
 
 # ---- published numbers ---------------------------------------------------------------------------

@@ -226,16 +226,6 @@ def test_large_factors_need_no_joint_tables(rng):
         TRWMarginals().fit(graph)
 
 
-def test_scores_of_factors_of_any_size(rng):
-    scopes = [rng.choice(9, k, replace=False).tolist() for k in (2, 5, 1, 3, 7)]
-    n_states = rng.integers(1, 4, size=9)
-    tables = [rng.normal(size=n_states[scope]) for scope in scopes]
-    X = rng.integers(n_states, size=(20, 9))
-    expected = sum(table[tuple(X[:, s].T)] for s, table in zip(scopes, tables))
-    graph = FactorGraph(n_states, list(zip(scopes, tables)))
-    np.testing.assert_allclose(graph.score(X), expected, rtol=1e-12, atol=1e-12)
-
-
 @pytest.mark.parametrize("estimator", [MeanFieldMarginals, MiniBucketMarginals, TRBPMarginals])
 def test_an_allowed_labelling_is_a_lower_bound(estimator, rng):
     """Few labellings are left, so that no product of independent distributions is."""

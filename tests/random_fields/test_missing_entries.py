@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
 
 from _mrf_referees import brute_force, labellings
 from sklearn_fw import TRWMarginals
@@ -186,14 +185,6 @@ def test_scores_of_incomplete_rows_sum_over_completions(edges, rng):
     np.testing.assert_allclose(exact.score_samples(X), expected, rtol=1e-9, atol=1e-9)
     bound = TRBPMarginals(learner=MRFLearner(edges)).fit(X)
     assert np.all(bound.score_samples(X) <= np.array(expected) + 1e-6)
-
-
-def test_grids_compare_settings_on_tables_with_holes(rng):
-    X = np.repeat(rng.integers(2, size=(80, 1)), 3, axis=1).astype(float)
-    X[rng.random(X.shape) < 0.1] = np.nan
-    grid = GridSearchCV(TRWMarginals(), {"learner__pseudocount": [1.0, 1000.0]}, cv=3).fit(X)
-    assert np.all(np.isfinite(grid.cv_results_["mean_test_score"]))
-    assert grid.best_params_ == {"learner__pseudocount": 1.0}
 
 
 @pytest.mark.parametrize("kind", ["strings", "objects", "categories"])

@@ -56,16 +56,6 @@ def test_scores_and_flatten(rng, n_states):
     assert np.all(scores.unary[missing] == -np.inf)
 
 
-def test_condition_keeps_the_labellings_that_agree(rng):
-    for _ in range(20):
-        mrf = random_mrf(rng, (2, 3, 2, 4))
-        observed = {1: 2, 3: 0}
-        rest = mrf.condition(observed)
-        X = labellings(mrf.n_states)
-        X = X[(X[:, 1] == 2) & (X[:, 3] == 0)]
-        np.testing.assert_allclose(rest.score(X[:, [0, 2]]), mrf.score(X), rtol=0, atol=1e-12)
-
-
 def test_evidence_goes_back_to_the_first_field_and_takes_names(rng):
     mrf = random_mrf(rng, (2, 3, 2, 4, 3))
     mrf.names = list("abcde")
@@ -133,15 +123,6 @@ def test_networkx_there_and_back(rng):
     np.testing.assert_allclose(again.score(X) + mrf.constant, mrf.score(X), rtol=0, atol=1e-12)
     graph = nx.relabel_nodes(graph, dict(enumerate("abcd")))
     assert PairwiseMRF.from_networkx(graph).names == ["a", "b", "c", "d"]
-
-
-def test_shared_table(rng):
-    table = rng.normal(size=(2, 2))
-    mrf = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (2, 1)], table)
-    np.testing.assert_array_equal(mrf.pairwise[0], table)
-    np.testing.assert_array_equal(mrf.pairwise[1], table.T)
-    as_list = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (2, 1)], table.tolist())
-    np.testing.assert_array_equal(as_list.theta, mrf.theta)
 
 
 def test_no_edges_and_one_state():

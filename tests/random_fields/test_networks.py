@@ -1,6 +1,5 @@
 """Bayesian networks from BIF files and from objects of other packages."""
 
-import gzip
 from types import SimpleNamespace
 
 import numpy as np
@@ -113,12 +112,6 @@ def test_other_fields_and_names_are_not_written(tmp_path, write, rng):
         save_bif(quoted, path)
     with pytest.raises(TypeError, match="graph must be a FactorGraph, got int"):
         save_bif(3, path)
-
-
-def test_packed_files(tmp_path):
-    path = tmp_path / "net.bif.gz"
-    path.write_bytes(gzip.compress(DOG.encode()))
-    assert load_bif(path).n_variables == 4
 
 
 A = "network n { }\nvariable a { type discrete [ 2 ] { x, y }; }\n"

@@ -1,10 +1,19 @@
-"""Marginal methods of users: what they get, and what is checked of their answers."""
+"""Marginal methods: what those of users get and answer, and what all of them refuse."""
 
 import numpy as np
 import pytest
 
 from _mrf_referees import brute_force, random_mrf
-from sklearn_fw.random_fields import ExactMarginals, FactorGraph, Inference, MarginalsEstimator
+from sklearn_fw.random_fields import (
+    ExactMarginals,
+    FactorGraph,
+    Inference,
+    MarginalsEstimator,
+    MeanFieldMarginals,
+    MiniBucketMarginals,
+    PairwiseMRF,
+    PerturbAndMAPMarginals,
+)
 
 GRAPH = FactorGraph([2, 2, 2], [((0, 1, 2), np.arange(8.0).reshape(2, 2, 2) / 4)])
 
@@ -59,3 +68,24 @@ def test_tables_are_learned():
 def test_answers_are_checked(answer, error, message):
     with pytest.raises(error, match=message):
         OwnOfFactors(answer).fit(GRAPH)
+
+
+@pytest.mark.parametrize(
+    "estimator, message",
+    [
+        (ExactMarginals(max_table_size=0), "max_table_size == 0, must be >= 1"),
+        (MeanFieldMarginals(n_init=0), "n_init == 0, must be >= 1"),
+        (MeanFieldMarginals(tol=-1.0), "tol == -1.0, must be > 0"),
+        (MeanFieldMarginals(max_iter=0), "max_iter == 0, must be >= 1"),
+        (MeanFieldMarginals(time_limit=0.0), "time_limit == 0.0, must be > 0"),
+        (MiniBucketMarginals(0), "max_table_size == 0, must be >= 1"),
+        (MiniBucketMarginals(tol=-1.0), "tol == -1.0, must be >= 0"),
+        (PerturbAndMAPMarginals(n_samples=0), "n_samples == 0, must be >= 1"),
+        (PerturbAndMAPMarginals(n_copies=0), "n_copies == 0, must be >= 1"),
+        (PerturbAndMAPMarginals(marginals="any"), "marginals must be one of 'conditioning', 'coun"),
+        (PerturbAndMAPMarginals("any"), "oracle='any' is unknown"),
+    ],
+)
+def test_wrong_parameters(estimator, message):
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(PairwiseMRF([[0.0, 1.0]]))

@@ -1,13 +1,11 @@
 """TRWMarginals as an estimator: tables, completion of rows, scores, sampling, searches, errors."""
 
 import logging
-import pickle
 from functools import partial
 
 import networkx as nx
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -137,14 +135,6 @@ def test_weights_are_copies(rng):
     assert alone.mrf_.n_states.tolist() == [1, 2]
 
 
-def test_mixture_of_rows_has_the_marginals(rng):
-    trw = searched(learner=MRFLearner("complete")).fit(table(rng))
-    drawn = trw.sample(20_000, random_state=0)
-    for i in range(4):
-        frequency = np.bincount(drawn[:, i], minlength=3) / len(drawn)
-        np.testing.assert_allclose(frequency, trw.marginals_[i], rtol=0, atol=0.02)
-
-
 # ---- completion and scores -----------------------------------------------------------------------
 
 
@@ -162,12 +152,6 @@ def test_completion_agrees_with_enumeration(rng):
     completed = trw.predict(np.where(X < 0, np.nan, X))
     np.testing.assert_array_equal(completed[X >= 0], X[X >= 0])
     np.testing.assert_array_equal(completed[2], trw.predict())
-
-
-def test_given_probabilities_are_for_complete_rows():
-    mrf = make_ising("clique", 5, coupling=0.5, random_state=0)
-    trw = searched(rho_init=[0.4] * 10, n_rho_iter=1).fit(mrf)
-    assert trw.predict([[0, -1, 1, -1, -1]]).shape == (1, 5)
 
 
 def test_order_of_rows_does_not_matter(rng):
@@ -254,22 +238,6 @@ def test_grid_search_and_pipeline(rng):
     assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
     words = rng.choice(["yes", "no"], size=(30, 2))
     assert make_pipeline(OrdinalEncoder(), TRWMarginals()).fit(words).score(words) < 0
-
-
-def test_oracle_parameters_are_grid_keys(rng):
-    from sklearn_fw.inference import TRWS
-
-    trw = TRWMarginals(TRWS())
-    assert "oracle__max_iter" in trw.get_params()
-    assert clone(trw).set_params(oracle__max_iter=7).oracle.max_iter == 7
-
-
-def test_pickle_and_repeat():
-    mrf = make_ising("grid", (3, 3), coupling=4.0, random_state=0)
-    one, two = searched().fit(mrf), searched().fit(mrf)
-    np.testing.assert_array_equal(one.marginals_, two.marginals_)
-    again = pickle.loads(pickle.dumps(one))
-    np.testing.assert_array_equal(again.predict(), one.predict())
 
 
 # ---- budgets and errors --------------------------------------------------------------------------
@@ -360,32 +328,6 @@ def test_bad_parameters_are_refused(options, message):
 def test_bad_tables_are_refused(options, X, message):
     with pytest.raises(ValueError, match=message):
         TRWMarginals().set_params(**options).fit(X)
-
-
-@pytest.mark.parametrize(
-    "answer, message",
-    [
-        (lambda scores: [0, 1], "4 labels"),
-        (lambda scores: [0, 1, 2, 0], "labels from 0 to 1"),
-        (lambda scores: [0.0, 1.0, 0.0, 1.0], "integer labels"),
-    ],
-)
-def test_bad_functions_are_refused(answer, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        TRWMarginals(answer).fit(make_ising("clique", 4, random_state=0))
-
-
-@pytest.mark.parametrize(
-    "labels, message",
-    [([0, 1], "must return 4 labels, one per node"), ([0, 1, 0, 7], "labels from 0 to 1, got 0")],
-)
-def test_bad_oracles_are_refused(labels, message):
-    class Wrong:
-        def argmax(self, scores, start=None):
-            return np.array(labels), 0.0, 0.0
-
-    with pytest.raises(ValueError, match=message):
-        TRWMarginals(Wrong()).fit(make_ising("clique", 4, random_state=0))
 
 
 def test_bad_rows_are_refused(rng):
@@ -481,7 +423,3 @@ def test_learner_learns_by_itself(rng):
     np.testing.assert_array_equal(learned.mrf.theta, trw.mrf_.theta)
     np.testing.assert_array_equal(learned.rho, trw.rho_)
     assert trw.learning_history_ == learned.history == {}
-    weight = rng.integers(1, 4, len(X))
-    weighted = MRFLearner().learn(X, weight)
-    copied = MRFLearner().learn(np.repeat(X, weight, axis=0))
-    np.testing.assert_allclose(weighted.mrf.theta, copied.mrf.theta, rtol=0, atol=1e-10)
