@@ -157,13 +157,12 @@ class TRBPMarginals(MarginalsEstimator):
 
     References
     ----------
-    .. [1] M. J. Wainwright, T. S. Jaakkola, A. S. Willsky, "A new class of upper bounds on the
-       log partition function", IEEE Transactions on Information Theory 51, 2005.
+    .. [1] M. J. Wainwright, T. S. Jaakkola, A. S. Willsky, "A new class of upper bounds on the log
+       partition function", IEEE TIT 51, 2005.
     .. [2] R. G. Krishnan, S. Lacoste-Julien, D. Sontag, "Barrier Frank-Wolfe for marginal
        inference", NIPS 2015.
     .. [3] J. S. Yedidia, W. T. Freeman, Y. Weiss, "Constructing free-energy approximations and
-       generalized belief propagation algorithms", IEEE Transactions on Information Theory 51, 2005:
-       loopy belief propagation.
+       generalized belief propagation algorithms", IEEE TIT 51, 2005: loopy belief propagation.
 
     Examples
     --------

@@ -120,7 +120,7 @@ class MRFLearner(BaseEstimator):
     References
     ----------
     .. [1] C. K. Chow, C. N. Liu, "Approximating discrete probability distributions with dependence
-       trees", IEEE Transactions on Information Theory 14, 1968.
+       trees", IEEE TIT 14, 1968.
     .. [2] M. J. Wainwright, T. S. Jaakkola, A. S. Willsky, "Tree-reweighted belief propagation
        algorithms and approximate ML estimation by pseudo-moment matching", AISTATS 2003.
 

@@ -96,8 +96,8 @@ class MeanFieldMarginals(MarginalsEstimator):
 
     References
     ----------
-    .. [1] M. J. Wainwright, M. I. Jordan, "Graphical models, exponential families, and
-       variational inference", Foundations and Trends in Machine Learning 1, 2008, section 5.3.
+    .. [1] M. J. Wainwright, M. I. Jordan, "Graphical models, exponential families, and variational
+       inference", FTML 1, 2008, section 5.3.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def spanning_tree_probabilities(
     References
     ----------
     .. [1] Wainwright, Jaakkola and Willsky, A new class of upper bounds on the log partition
-       function, IEEE Transactions on Information Theory 51, 2005.
+       function, IEEE TIT 51, 2005.
     .. [2] Mooij, libDAI: a free and open source C++ library for discrete approximate inference in
        graphical models, JMLR 11, 2010.
 

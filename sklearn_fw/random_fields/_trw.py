@@ -181,8 +181,8 @@ class TRWMarginals(MarginalsEstimator):
     ----------
     .. [1] R. G. Krishnan, S. Lacoste-Julien, D. Sontag, "Barrier Frank-Wolfe for marginal
        inference", NIPS 2015: Algorithms 1 and 2.
-    .. [2] M. J. Wainwright, T. S. Jaakkola, A. S. Willsky, "A new class of upper bounds on the
-       log partition function", IEEE Transactions on Information Theory 51, 2005.
+    .. [2] M. J. Wainwright, T. S. Jaakkola, A. S. Willsky, "A new class of upper bounds on the log
+       partition function", IEEE TIT 51, 2005.
 
     Examples
     --------

@@ -43,16 +43,16 @@ class Assignment(Oracle):
     max-marginals [3]_ and takes two such calls for each of the k.
 
     Scores are a matrix here, not a `PairwiseScores`. Equal matchings are told apart by SciPy, alike
-    in every call. The object keeps nothing between calls, which may come from several threads.
+    in every call.
 
     References
     ----------
     .. [1] D. F. Crouse, "On implementing 2D rectangular assignment algorithms", IEEE Transactions
-       on Aerospace and Electronic Systems 52, 2016. doi:10.1109/TAES.2016.140952
+       on Aerospace and Electronic Systems 52, 2016.
     .. [2] K. Pillutla, V. Roulet, S. M. Kakade, Z. Harchaoui, "A smoother way to train structured
        prediction models", NeurIPS 2018: max-marginals by paths in the graph of exchanges.
     .. [3] C. R. Chegireddy, H. W. Hamacher, "Algorithms for finding k-best perfect matchings",
-       Discrete Applied Mathematics 18, 155-165, 1987. doi:10.1016/0166-218X(87)90017-5
+       Discrete Applied Mathematics 18, 155-165, 1987.
 
     Examples
     --------

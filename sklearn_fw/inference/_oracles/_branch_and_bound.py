@@ -65,21 +65,17 @@ class BranchAndBound(GraphOracle):
     divisions are often still open, with bounds not much below that of the whole problem.
 
     Time is exponential in the worst case, and 4 * node_iter * n_edges * n_states^2 for each
-    subproblem. Memory is n_edges * n_states for each level of the search, at most
-    ``n_nodes * n_states`` levels. Differences
-    count as errors of rounding as those of `TRWS` do, so that value and
-    bound differ where scores that matter cancel others some 1e5 times their size on graphs of more
-    than 16384 labellings.
-    The numbers of subproblems are logged at level DEBUG. The adjacency of the last graph is kept
-    for the next call, which may come from several threads.
+    subproblem. Memory is n_edges * n_states for each level of the search, at most ``n_nodes *
+    n_states`` levels. Differences count as errors of rounding as those of `TRWS` do, so that value
+    and bound differ where scores that matter cancel others some 1e5 times their size on graphs of
+    more than 16384 labellings. The numbers of subproblems are logged at level DEBUG.
 
     References
     ----------
     .. [1] A. H. Land and A. G. Doig, "An automatic method of solving discrete programming
-       problems", Econometrica 28(3), 497-520, 1960. doi:10.2307/1910129
-    .. [2] V. Kolmogorov, "Convergent tree-reweighted message passing for energy minimization",
-       IEEE Transactions on Pattern Analysis and Machine Intelligence 28(10), 1568-1583, 2006: the
-       bounds. doi:10.1109/TPAMI.2006.200
+       problems", Econometrica 28(3), 497-520, 1960.
+    .. [2] V. Kolmogorov, "Convergent tree-reweighted message passing for energy minimization", IEEE
+       TPAMI 28(10), 1568-1583, 2006: the bounds.
 
     Examples
     --------

@@ -26,12 +26,6 @@ class QPBO(GraphOracle):
     are not attractive, so that `GraphCut` refuses the graph; the fewer and weaker they are, the
     more nodes are labelled.
 
-    Attributes
-    ----------
-    exact : bool
-        False: nothing is promised for all answers. A single answer is exact if its
-        ``upper_bound`` equals its ``value``.
-
     See Also
     --------
     GraphCut : Always exact, for attractive edges.
@@ -53,19 +47,16 @@ class QPBO(GraphOracle):
     The bound includes an allowance for rounding, some 1e-14 of the sum of all absolute scores. An
     answer that is so close to it counts as exact where that is at most 1e-9 of its value; else
     states and pairs that cannot be part of a better labelling are left out, and the rest is asked
-    again. The object keeps nothing between calls, which
-    may come from several threads.
+    again.
 
     References
     ----------
     .. [1] P. L. Hammer, P. Hansen and B. Simeone, "Roof duality, complementation and persistency in
        quadratic 0-1 optimization", Mathematical Programming 28, 121-155, 1984.
-       doi:10.1007/BF02612354
     .. [2] V. Kolmogorov and C. Rother, "Minimizing nonsubmodular functions with graph cuts - a
-       review", IEEE Transactions on Pattern Analysis and Machine Intelligence 29, 1274-1279, 2007:
-       sections 2 and 3. doi:10.1109/TPAMI.2007.1031
+       review", IEEE TPAMI 29, 1274-1279, 2007: sections 2 and 3.
     .. [3] E. Boros and P. L. Hammer, "Pseudo-Boolean optimization", Discrete Applied Mathematics
-       123, 155-225, 2002: persistency. doi:10.1016/S0166-218X(01)00341-9
+       123, 155-225, 2002: persistency.
 
     Examples
     --------
@@ -319,8 +310,7 @@ class GraphCut(GraphOracle):
     first node where they differ [4]_: k cuts and k times as many flips as there are nodes.
 
     Forbidden states and pairs are taken into account first, as far as one forbids the next: they
-    fix nodes, and tables between fixed nodes need not be attractive. The object keeps nothing
-    between calls, which may come from several threads.
+    fix nodes, and tables between fixed nodes need not be attractive.
 
     References
     ----------
@@ -328,11 +318,10 @@ class GraphCut(GraphOracle):
        for binary images", Journal of the Royal Statistical Society B 51, 271-279, 1989.
     .. [2] A. V. Goldberg, S. Hed, H. Kaplan, R. E. Tarjan and R. F. Werneck, "Maximum flows by
        incremental breadth-first search", European Symposium on Algorithms, 457-468, 2011.
-       doi:10.1007/978-3-642-23719-5_39
     .. [3] P. Kohli and P. H. S. Torr, "Measuring uncertainty in graph cut solutions", Computer
-       Vision and Image Understanding 112, 30-38, 2008. doi:10.1016/j.cviu.2008.07.002
+       Vision and Image Understanding 112, 30-38, 2008.
     .. [4] E. L. Lawler, "A procedure for computing the k best solutions to discrete optimization
-       problems", Management Science 18, 401-405, 1972. doi:10.1287/mnsc.18.7.401
+       problems", Management Science 18, 401-405, 1972.
 
     Examples
     --------

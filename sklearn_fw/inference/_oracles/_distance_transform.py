@@ -229,11 +229,6 @@ class DistanceTransform(Oracle):
     the number of pixels. Choose it for pictorial structures: people, hands, faces and whatever else
     is made of parts that springs hold together.
 
-    Attributes
-    ----------
-    exact : bool
-        True: ``value`` and ``upper_bound`` are equal in every answer.
-
     See Also
     --------
     sklearn_fw.structured.TreePoseModel : Learns the scores from images.
@@ -242,15 +237,15 @@ class DistanceTransform(Oracle):
     Notes
     -----
     Time n_joints * n_types * n_pixels. A message between two joints maximises over all pairs of
-    pixels: it is the upper envelope of parabolas, first along rows, then along columns [1]_.
-    Linear costs, anchors between pixels and squares without costs are taken as they are. Of several
-    best positions a joint without parent takes the first, row by row, and so does every other joint
-    given its parent. The object keeps nothing between calls, which may come from several threads.
+    pixels: it is the upper envelope of parabolas, first along rows, then along columns [1]_. Linear
+    costs, anchors between pixels and squares without costs are taken as they are. Of several best
+    positions a joint without parent takes the first, row by row, and so does every other joint
+    given its parent.
 
     References
     ----------
     .. [1] P. F. Felzenszwalb, D. P. Huttenlocher, "Distance transforms of sampled functions",
-       Theory of Computing 8, 415-428, 2012. doi:10.4086/toc.2012.v008a019
+       Theory of Computing 8, 415-428, 2012.
     .. [2] P. F. Felzenszwalb, D. P. Huttenlocher, "Pictorial structures for object recognition",
        International Journal of Computer Vision 61, 55-79, 2005.
     .. [3] Y. Yang, D. Ramanan, "Articulated pose estimation with flexible mixtures-of-parts",

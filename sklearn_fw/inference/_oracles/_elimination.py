@@ -158,11 +158,6 @@ class Elimination(GibbsInference):
         reached at induced width 25 with two states. All messages together may have 2^29 numbers,
         4 GB, as those of a grid of 20 x 20 do nearly, or 8 times ``max_table_size``.
 
-    Attributes
-    ----------
-    exact : bool
-        True: ``value`` and ``upper_bound`` are equal in every answer.
-
     See Also
     --------
     TreeMaxProduct : For graphs without cycles, with less work per call.
@@ -191,13 +186,12 @@ class Elimination(GibbsInference):
     References
     ----------
     .. [1] R. Dechter, "Bucket elimination: a unifying framework for reasoning", Artificial
-       Intelligence 113, 41-85, 1999. doi:10.1016/S0004-3702(99)00059-4
+       Intelligence 113, 41-85, 1999.
     .. [2] S. L. Lauritzen and D. J. Spiegelhalter, "Local computations with probabilities on
        graphical structures and their application to expert systems", Journal of the Royal
        Statistical Society B 50, 157-224, 1988.
     .. [3] A. P. Dawid, "Applications of a general propagation algorithm for probabilistic expert
        systems", Statistics and Computing 2, 25-36, 1992: max-marginals and samples.
-       doi:10.1007/BF01890546
     .. [4] C. Yanover, Y. Weiss, "Finding the M most probable configurations using loopy belief
        propagation", NIPS 2003: the division into parts.
 

@@ -181,11 +181,6 @@ class Enumeration(GibbsInference):
         Largest number ``n_states ** n_nodes`` of labellings that will be tried; the guard against
         a call that never returns.
 
-    Attributes
-    ----------
-    exact : bool
-        True: ``value`` and ``upper_bound`` are equal in every answer.
-
     See Also
     --------
     Viterbi : For chains of any length.
@@ -196,8 +191,7 @@ class Enumeration(GibbsInference):
     -----
     Time ``n_states ** n_nodes * (n_nodes + n_edges)``; everything but `argmax` also needs 16 bytes
     for each labelling. Of several best labellings the lexicographically first is returned, and it
-    comes first among equal ones of `top_k`. The object keeps nothing between calls, which may come
-    from several threads.
+    comes first among equal ones of `top_k`.
 
     Examples
     --------

@@ -244,16 +244,14 @@ class MILP(GraphOracle):
     solved again; forbidding by ``-inf`` saves this.
 
     When the time is up, the answer is the best of what HiGHS has found, ``start`` and the best
-    states of nodes by their own scores. Calls may come from several threads. A RuntimeError says
-    that HiGHS failed.
+    states of nodes by their own scores. A RuntimeError says that HiGHS failed.
 
     References
     ----------
     .. [1] Q. Huangfu and J. A. J. Hall, "Parallelizing the dual revised simplex method",
-       Mathematical Programming Computation 10, 119-142, 2018. doi:10.1007/s12532-017-0130-5
+       Mathematical Programming Computation 10, 119-142, 2018.
     .. [2] R. G. Krishnan, S. Lacoste-Julien and D. Sontag, "Barrier Frank-Wolfe for marginal
-       inference", Advances in Neural Information Processing Systems 28, 2015: maximum a
-       posteriori oracles by integer programming.
+       inference", NIPS 2015: maximum a posteriori oracles by integer programming.
 
     Examples
     --------
@@ -333,12 +331,6 @@ class LPRelaxation(GraphOracle):
         below the usual one and equal to it where vertices are integral, and ``dual_gap_`` is exact
         for it, up to the solver's tolerance.
 
-    Attributes
-    ----------
-    exact : bool
-        False: nothing is promised for all answers. A single answer is exact if its
-        ``upper_bound`` equals its ``value``.
-
     See Also
     --------
     MILP : The same with integers: always exact, with more work.
@@ -357,13 +349,12 @@ class LPRelaxation(GraphOracle):
     each node and edge of the largest difference between two scores of one of them, counts as exact
     where this is at most 1e-9 of its value; else the program is solved again without the states and
     pairs that cannot be part of a better labelling. Among equal marginals the labels of ``start``
-    are preferred. Calls may come from several threads. A RuntimeError says that HiGHS failed.
+    are preferred. A RuntimeError says that HiGHS failed.
 
     References
     ----------
     .. [1] M. J. Wainwright and M. I. Jordan, "Graphical models, exponential families, and
-       variational inference", Foundations and Trends in Machine Learning 1, 1-305, 2008:
-       section 8. doi:10.1561/2200000001
+       variational inference", FTML 1, 1-305, 2008: section 8.
     .. [2] D. Sontag, A. Globerson and T. Jaakkola, "Introduction to dual decomposition for
        inference", in "Optimization for Machine Learning", MIT Press, 2011: equation (1.9).
     .. [3] T. Finley and T. Joachims, "Training structural SVMs when exact inference is

@@ -26,11 +26,6 @@ class ICM(GraphOracle):
     max_iter : int, default=1000
         Largest number of sweeps through all nodes. A few dozen are usual.
 
-    Attributes
-    ----------
-    exact : bool
-        False: ``upper_bound`` is always inf.
-
     See Also
     --------
     TRWS : Better labellings and a bound, at more cost.
@@ -38,17 +33,16 @@ class ICM(GraphOracle):
 
     Notes
     -----
-    A sweep takes time n_nodes * n_states + n_edges * n_states, and nodes come in the
-    order of their numbers, from ``start`` or each node's best state by itself. A node moves only if
-    it gains, so a tie leaves it where it is. Forbidden states and pairs are left first: a node
-    prefers the state with fewest of them, so that a forbidden ``start`` often leads to an allowed
-    labelling, but not always. The adjacency of the last graph is kept for the next call, which may
-    come from several threads.
+    A sweep takes time n_nodes * n_states + n_edges * n_states, and nodes come in the order of their
+    numbers, from ``start`` or each node's best state by itself. A node moves only if it gains, so a
+    tie leaves it where it is. Forbidden states and pairs are left first: a node prefers the state
+    with fewest of them, so that a forbidden ``start`` often leads to an allowed labelling, but not
+    always.
 
     References
     ----------
     .. [1] J. Besag, "On the statistical analysis of dirty pictures", Journal of the Royal
-       Statistical Society B 48, 259-302, 1986, section 2.5. doi:10.1111/j.2517-6161.1986.tb01412.x
+       Statistical Society B 48, 259-302, 1986, section 2.5.
 
     Examples
     --------
@@ -115,7 +109,7 @@ def fuse(scores, labellings):
     .. [1] J. Houdayer, O. C. Martin, "Hierarchical approach for computing spin glass ground
        states", Physical Review E 64, 2001: clusters of spins as new spins.
     .. [2] V. Lempitsky, C. Rother, S. Roth, A. Blake, "Fusion moves for Markov random field
-       optimization", IEEE Transactions on Pattern Analysis and Machine Intelligence 32, 2010.
+       optimization", IEEE TPAMI 32, 2010.
     """
     oracle = Elimination(LARGEST_TABLE)
     while len(labellings) > 1:
@@ -194,11 +188,6 @@ class IteratedLocalSearch(GraphOracle):
     random_state : int, RandomState instance or None, default=0
         For kicks and trees. With an int equal scores have equal answers.
 
-    Attributes
-    ----------
-    exact : bool
-        False: ``upper_bound`` is always inf.
-
     See Also
     --------
     ICM : A single local optimum, in less time.
@@ -207,14 +196,13 @@ class IteratedLocalSearch(GraphOracle):
 
     Notes
     -----
-    A round takes time in proportion to n_states^2 and to the edges of some trees of 10
-    to 500 nodes, on dense graphs of as many nodes in pairs. Trees as neighbourhoods are from [1]_,
+    A round takes time in proportion to n_states^2 and to the edges of some trees of 10 to 500
+    nodes, on dense graphs of as many nodes in pairs. Trees as neighbourhoods are from [1]_,
     repeated kicks from [2]_. Eight runs at a time and the best labelling before them are joined:
     connected nodes at which the same of them agree become one, as in [3]_, and elimination finds
     the best choice for all of these, as long as its tables have at most 65,536 numbers. Forbidden
     states and pairs count as more than all scores together, so a forbidden ``start`` is left when
-    there is a way; the answer is never worse than ``start``. The adjacency of the last graph is
-    kept for the next call, which may come from several threads.
+    there is a way; the answer is never worse than ``start``.
 
     References
     ----------
@@ -223,7 +211,7 @@ class IteratedLocalSearch(GraphOracle):
     .. [2] H. R. Lourenço, O. C. Martin and T. Stützle, "Iterated local search", Handbook of
        Metaheuristics, 2003.
     .. [3] J. Houdayer and O. C. Martin, "Hierarchical approach for computing spin glass ground
-       states", Physical Review E 64, 2001. doi:10.1103/PhysRevE.64.056704
+       states", Physical Review E 64, 2001.
 
     Examples
     --------

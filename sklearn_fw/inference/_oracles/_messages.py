@@ -31,12 +31,6 @@ class TRWS(GraphOracle):
         An iteration that lowers the bound by less than this is the last one; in the unit of the
         scores.
 
-    Attributes
-    ----------
-    exact : bool
-        False: nothing is promised for all answers. A single answer is exact if its
-        ``upper_bound`` equals its ``value``.
-
     See Also
     --------
     BranchAndBound : Closes the gap that is left, at exponential cost in the worst case.
@@ -61,19 +55,16 @@ class TRWS(GraphOracle):
     that states which cannot be part of an allowed labelling are found out. The answer can
     nevertheless be forbidden, ``value = -inf``, when none of the labellings tried was allowed.
 
-    Nodes are passed through in the order of their numbers; good orders have long monotonic
-    paths, as a grid has when it is numbered row by row. The adjacency of the last graph is kept
-    for the next call, which may come from several threads.
+    Nodes are passed through in the order of their numbers; good orders have long monotonic paths,
+    as a grid has when it is numbered row by row.
 
     References
     ----------
-    .. [1] V. Kolmogorov, "Convergent tree-reweighted message passing for energy minimization",
-       IEEE Transactions on Pattern Analysis and Machine Intelligence 28(10), 1568-1583, 2006: its
-       implementation with monotonic chains. doi:10.1109/TPAMI.2006.200. Messages are not
+    .. [1] V. Kolmogorov, "Convergent tree-reweighted message passing for energy minimization", IEEE
+       TPAMI 28(10), 1568-1583, 2006: its implementation with monotonic chains. Messages are not
        normalised here, which changes nothing but makes the bound the sum of the nodes' maxima.
     .. [2] M. J. Wainwright, T. S. Jaakkola and A. S. Willsky, "MAP estimation via agreement on
-       trees: message-passing and linear programming", IEEE Transactions on Information Theory
-       51(11), 3697-3717, 2005. doi:10.1109/TIT.2005.856938
+       trees: message-passing and linear programming", IEEE TIT 51(11), 3697-3717, 2005.
 
     Examples
     --------
@@ -237,16 +228,14 @@ class MaxProduct(GraphOracle):
     node, each given those before it; one that is better than all before is improved by iterated
     conditional modes, and the best of all is the answer, no worse than that of `ICM` from
     ``start``. So messages that never come to rest do no harm. Nodes are passed through in the order
-    of their numbers, and a message uses those of the same pass already. The adjacency of the last
-    graph is kept for the next call, which may come from several threads.
+    of their numbers, and a message uses those of the same pass already.
 
     References
     ----------
     .. [1] J. Pearl, "Probabilistic Reasoning in Intelligent Systems: Networks of Plausible
        Inference", Morgan Kaufmann, 1988, chapter 5.
     .. [2] Y. Weiss, W. T. Freeman, "On the optimality of solutions of the max-product
-       belief-propagation algorithm in arbitrary graphs", IEEE Transactions on Information Theory
-       47, 736-744, 2001. doi:10.1109/18.910585
+       belief-propagation algorithm in arbitrary graphs", IEEE TIT 47, 736-744, 2001.
 
     Examples
     --------

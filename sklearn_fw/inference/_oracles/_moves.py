@@ -49,11 +49,6 @@ class CutMoves(GraphOracle):
         Largest number of rounds through all states, or pairs of them. Mostly three to six are
         enough.
 
-    Attributes
-    ----------
-    exact : bool
-        False: ``upper_bound`` is always inf.
-
     See Also
     --------
     GraphCut : Exact, for two states.
@@ -74,16 +69,14 @@ class CutMoves(GraphOracle):
     worse. A round takes n_states cuts for expansions, n_states * (n_states - 1) / 2 for swaps; the
     arcs of the last graph are kept for the next call. The clock is looked at between cuts.
     Forbidden states and pairs count as more than all scores together, so that a forbidden ``start``
-    is left where a move can. Calls may come from several threads.
+    is left where a move can.
 
     References
     ----------
     .. [1] Y. Boykov, O. Veksler and R. Zabih, "Fast approximate energy minimization via graph
-       cuts", IEEE Transactions on Pattern Analysis and Machine Intelligence 23, 1222-1239, 2001:
-       sections 4 to 6. doi:10.1109/34.969114
+       cuts", IEEE TPAMI 23, 1222-1239, 2001: sections 4 to 6.
     .. [2] V. Lempitsky, C. Rother, S. Roth and A. Blake, "Fusion moves for Markov random field
-       optimization", IEEE Transactions on Pattern Analysis and Machine Intelligence 32, 1392-1405,
-       2010. doi:10.1109/TPAMI.2009.143
+       optimization", IEEE TPAMI 32, 1392-1405, 2010.
 
     Examples
     --------

@@ -66,14 +66,12 @@ class BestOf(Oracle):
     -----
     The cost is that of all oracles; those behind an oracle whose answer is exact are not asked.
     Each begins with the best labelling known, ``start`` or what those before it found. An oracle
-    that refuses the graph ends the call with its error. Calls may come from several threads if the
-    oracles allow it.
+    that refuses the graph ends the call with its error.
 
     References
     ----------
     .. [1] R. G. Krishnan, S. Lacoste-Julien and D. Sontag, "Barrier Frank-Wolfe for marginal
-       inference", Advances in Neural Information Processing Systems 28, 2015: section 5, the
-       approximate oracle of its experiments.
+       inference", NIPS 2015: section 5, the approximate oracle of its experiments.
 
     Examples
     --------

@@ -64,8 +64,8 @@ class Toulbar2(GraphOracle):
     References
     ----------
     .. [1] B. Hurley, B. O'Sullivan, D. Allouche, G. Katsirelos, T. Schiex, M. Zytnicki and S. de
-       Givry, "Multi-language evaluation of exact solvers in graphical model discrete
-       optimization", Constraints 21, 413-434, 2016. doi:10.1007/s10601-016-9245-y
+       Givry, "Multi-language evaluation of exact solvers in graphical model discrete optimization",
+       Constraints 21, 413-434, 2016.
 
     Examples
     --------

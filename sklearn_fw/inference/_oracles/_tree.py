@@ -62,11 +62,6 @@ class TreeMaxProduct(ForestInference):
     parse trees, pictorial structures, several of them at once, or nodes without edges. Edges may
     come in any order and direction.
 
-    Attributes
-    ----------
-    exact : bool
-        True: ``value`` and ``upper_bound`` are equal in every answer.
-
     See Also
     --------
     Viterbi : The same for chains, with less work per call.
@@ -76,10 +71,9 @@ class TreeMaxProduct(ForestInference):
     Notes
     -----
     Time n_edges * n_states^2, memory n_nodes * n_states. Messages flow to the root along edges as
-    they point where that is possible; a table of its own that must be read the other way makes
-    each call copy all tables, so on large trees let ``edges`` point towards one node. Of several
-    best states a root takes the lowest, and so does every other node given its parent's state.
-    The object keeps nothing between calls, which may come from several threads.
+    they point where that is possible; a table of its own that must be read the other way makes each
+    call copy all tables, so on large trees let ``edges`` point towards one node. Of several best
+    states a root takes the lowest, and so does every other node given its parent's state.
 
     Marginals and the other questions about the Gibbs distribution ``p(y)`` ~ ``exp(score(y))`` take
     at most one more pass and are stable for scores of any size. `top_k` departs from the best
@@ -91,13 +85,12 @@ class TreeMaxProduct(ForestInference):
     .. [1] J. Pearl, "Probabilistic Reasoning in Intelligent Systems: Networks of Plausible
        Inference", Morgan Kaufmann, 1988, chapter 5.
     .. [2] A. P. Dawid, "Applications of a general propagation algorithm for probabilistic expert
-       systems", Statistics and Computing 2, 25-36, 1992. doi:10.1007/BF01890546
+       systems", Statistics and Computing 2, 25-36, 1992.
     .. [3] D. Nilsson, "An efficient algorithm for finding the M most probable configurations in
        probabilistic expert systems", Statistics and Computing 8, 159-173, 1998: the problem that
-       `top_k` solves. doi:10.1023/A:1008990218483
-    .. [4] L. Huang and D. Chiang, "Better k-best parsing", Proceedings of the Ninth International
-       Workshop on Parsing Technology, 53-64, 2005: one pass for the best one, and others only as
-       far as they are asked for, as in `top_k`.
+       `top_k` solves.
+    .. [4] L. Huang and D. Chiang, "Better k-best parsing", IWPT 2005: one pass for the best one,
+       and others only as far as they are asked for, as in `top_k`.
 
     Examples
     --------
@@ -166,11 +159,6 @@ class Viterbi(ForestInference):
     nothing else: sequences. It is the max-product recursion of a tree without the search for a
     root, so it costs less per call than `TreeMaxProduct`, which accepts chains as well.
 
-    Attributes
-    ----------
-    exact : bool
-        True: ``value`` and ``upper_bound`` are equal in every answer.
-
     See Also
     --------
     TreeMaxProduct : The same for trees, and for chains whose edges are in another order.
@@ -181,19 +169,15 @@ class Viterbi(ForestInference):
     Time n_nodes * n_states^2, memory n_nodes * n_states. Of several best states the last node takes
     the lowest, and so does every other node given the state of the next one. Marginals and the
     other questions about the Gibbs distribution ``p(y)`` ~ ``exp(score(y))`` are answered by the
-    forward-backward algorithm, which is stable for scores of any size. The object keeps nothing
-    between calls, which may come from several threads.
+    forward-backward algorithm, which is stable for scores of any size.
 
     References
     ----------
     .. [1] A. J. Viterbi, "Error bounds for convolutional codes and an asymptotically optimum
-       decoding algorithm", IEEE Transactions on Information Theory 13(2), 260-269, 1967.
-       doi:10.1109/TIT.1967.1054010
+       decoding algorithm", IEEE TIT 13(2), 260-269, 1967.
     .. [2] G. D. Forney, "The Viterbi algorithm", Proceedings of the IEEE 61(3), 268-278, 1973.
-       doi:10.1109/PROC.1973.9030
     .. [3] L. R. Rabiner, "A tutorial on hidden Markov models and selected applications in speech
        recognition", Proceedings of the IEEE 77(2), 257-286, 1989: the forward-backward algorithm.
-       doi:10.1109/5.18626
     .. [4] N. Seshadri and C.-E. W. Sundberg, "List Viterbi decoding algorithms with applications",
        IEEE Transactions on Communications 42, 313-323, 1994: the problem of `top_k`.
 
