@@ -33,7 +33,6 @@ MIN_RHO = 1e-3  # messages are scaled by 1 / rho: below this they take too long 
 
 
 def check_damping(value, name):
-    """A number in [0, 1)."""
     check_not_negative(value, name)
     check_scalar(value, name, Real, min_val=0, max_val=1, include_boundaries="left")
 
@@ -105,16 +104,8 @@ class TRBPMarginals(MarginalsEstimator):
         Edge appearance probabilities that the marginals belong to.
     rho_gap_ : float
         How much lower the bound might be for other probabilities, to first order; NaN for "ones".
-    factor_marginals_ : list of ndarray
-        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
-    mrf_ : PairwiseMRF or FactorGraph
-        The random field, given or learned.
-    learning_history_ : dict of str to ndarray
-        Rounds of learning from a table with missing entries, see the guide. Else empty.
-    n_features_in_ : int
-        Number of variables.
-    feature_names_in_ : ndarray of shape (n_features_in,)
-        Names of the columns of a data frame.
+    mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
+        As of every `MarginalsEstimator`.
     n_iter_ : int
         Passes in all.
     converged_ : bool
@@ -126,15 +117,9 @@ class TRBPMarginals(MarginalsEstimator):
         rest); and at the end of each choice of rho, else NaN, "objective", "dual_objective" (the
         bound) and "dual_gap".
 
-    Warns
-    -----
-    ConvergenceWarning
-        When the budget ends before messages are at rest. Beliefs are then of little use.
-
     See Also
     --------
     TRWMarginals : The same bound over the marginal polytope: tighter, at the cost of an oracle.
-    ExactMarginals : The truth, for narrow graphs.
 
     Notes
     -----
@@ -262,7 +247,6 @@ class Propagation(IterativeMethod):
         self.rho = None
 
     def solve(self, rho):
-        """The `Inference` with given edge weights."""
         self.set_rho(rho)
         # The end is a pass, too, and a dearer one.
         reserve = SECONDS_PER_TERM * self.work.sum()
@@ -286,7 +270,6 @@ class Propagation(IterativeMethod):
         return answer
 
     def solution(self):
-        """The `Inference` that the messages give."""
         if self.least[0] < math.inf:  # a whole pass was made
             self.messages[:] = self.least[1]
         mu, rho = np.empty_like(self.theta), self.rho
@@ -312,7 +295,6 @@ class Propagation(IterativeMethod):
         self.theta[self.mrf.node_start[-1] :] /= np.repeat(rho, np.diff(self.mrf.edge_start))
 
     def step(self):
-        """One pass."""
         if self.update == "random":
             self.order = self.rng.permutation(len(self.order))
         old = self.messages.copy() if self.update == "parallel" else self.messages

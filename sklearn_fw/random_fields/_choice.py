@@ -103,7 +103,6 @@ def choose(mrf, time_limit=math.inf):
 
 
 def choose_oracle(oracle, mrf):
-    """The oracle of an estimator; for "auto" an exact one while that is cheap."""
     if is_auto(oracle):
         return choose(mrf).oracle
     return checked(resolve_oracle(oracle))
@@ -115,7 +114,6 @@ def pairs_of(field):
 
 
 def exact_inference(mrf, oracle):
-    """Sums over all labellings by an oracle that has them."""
     node, edge, log_partition = oracle.marginals(mrf.scores())
     log_partition += mrf.constant
     return Inference(mrf.flatten(node, edge), log_partition, log_partition, log_partition)

@@ -44,7 +44,6 @@ class Naming:
     """The part of `FactorGraph` that knows names."""
 
     def _set_names(self, names, state_names):
-        """Check and keep names; ``n_states`` is known."""
         self.names = None if names is None else check_list(names, "names", "text")
         _require_text(self.names or (), "names")
         n = len(self.n_states)
@@ -86,7 +85,6 @@ class Naming:
         return self.names.index(name)
 
     def _state(self, i, name):
-        """Number of a state that is given by its name."""
         if self.state_names is None:
             raise ValueError(f"observed names state {name!r}, but the states have no names")
         if name not in self.state_names[i]:
@@ -261,7 +259,6 @@ class Conditioning:
         return full
 
     def _blocks_of(self, marginals):
-        """Padded marginals of the user as one block for each variable."""
         marginals = check_array_of_numbers(marginals, "marginals")
         if marginals.ndim != 2 or marginals.shape[0] != self.n_variables:
             raise ValueError(

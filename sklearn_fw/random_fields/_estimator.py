@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 from sklearn.base import DensityMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.budget import time_budget
@@ -35,6 +36,20 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
     sums_forests : bool
         Of the class: whether answers on graphs without cycles are exact, False by default. Rows
         are then completed by message passing, all at once.
+    mrf_ : PairwiseMRF or FactorGraph
+        The random field, given or learned.
+    marginals_ : ndarray of shape (n_variables, n_states)
+        Probability of each state; zero for states that a variable does not have.
+    edge_marginals_ : ndarray of shape (n_edges, n_states, n_states)
+        Probability of each pair of states, in the order of ``mrf_.edges``.
+    factor_marginals_ : list of ndarray
+        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
+    log_partition_, log_partition_upper_, log_partition_lower_ : float
+        Log Z or an estimate of it, and certified bounds.
+    learning_history_ : dict of str to ndarray
+        Rounds of learning from a table with missing entries, see the guide. Else empty.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in,)
+        Number of variables, and names of the columns of a data frame.
 
     See Also
     --------
@@ -129,7 +144,6 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         return self
 
     def _part(self, name):
-        """The object that a parameter is, or the default one."""
         part, kind = getattr(self, name, None), self._defaults[name]
         if not (part is None or isinstance(part, kind)):
             raise TypeError(f"{name} must be a {kind.__name__} or None, got {part!r}")
@@ -157,7 +171,6 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         return super().set_params(**params)
 
     def _budget(self):
-        """The seconds of one inference, which oracles heed, too."""
         return time_budget(getattr(self, "time_limit", None), ends_oracles=True)
 
     def _field(self, X, sample_weight):
@@ -353,13 +366,26 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         """
         return float(np.mean(self.score_samples(X)))
 
-    def _sampling(self, n_samples, random_state):
-        """Checked number of draws, and their random numbers: the estimator's own for None."""
+    @available_if(lambda self: hasattr(self, "_draw"))
+    def sample(self, n_samples=1, random_state=None):
+        """Draw labellings; the notes of each class say from what.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of draws.
+        random_state : int, RandomState instance or None, default=None
+            None takes the estimator's ``random_state``, if it has one.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_variables), int64
+            Independent draws.
+        """
         check_is_fitted(self)
         n_samples = check_integer(n_samples, "n_samples", 1)
-        return n_samples, check_random_state(
-            self.random_state if random_state is None else random_state
-        )
+        source = getattr(self, "random_state", None) if random_state is None else random_state
+        return self._draw(n_samples, check_random_state(source))
 
     def _log_normalizer(self):
         if np.isfinite(self.log_partition_upper_):

@@ -1,10 +1,7 @@
 """Exact marginals of narrow graphs."""
 
-from sklearn.utils.validation import check_is_fitted
-
 from .._core.parameters import at_least
 from .._core.scores import is_forest
-from .._core.validation import check_integer, check_random_state
 from ..inference import Elimination, TreeMaxProduct
 from ._choice import Inference, exact_inference
 from ._estimator import MarginalsEstimator
@@ -42,16 +39,8 @@ class ExactMarginals(MarginalsEstimator):
         Probability of each pair of states, in the order of ``mrf_.edges``.
     log_partition_, log_partition_upper_, log_partition_lower_ : float
         Log Z, three times.
-    factor_marginals_ : list of ndarray
-        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
-    mrf_ : PairwiseMRF or FactorGraph
-        The random field, given or learned.
-    learning_history_ : dict of str to ndarray
-        Rounds of learning from a table with missing entries, see the guide. Else empty.
-    n_features_in_ : int
-        Number of variables.
-    feature_names_in_ : ndarray of shape (n_features_in,)
-        Names of the columns of a data frame.
+    mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
+        As of every `MarginalsEstimator`.
 
     See Also
     --------
@@ -62,8 +51,8 @@ class ExactMarginals(MarginalsEstimator):
     -----
     Time is a few times the size of all tables of the elimination order, memory 8 bytes for each
     number in them. Potentials of ``-inf`` are exact. Of factor graphs, states that they exclude are
-    left out first, and many orders are tried where tables are large. Nothing is random but
-    `sample`.
+    left out first, and many orders are tried where tables are large. `sample` draws from the
+    field itself.
 
     Potentials learned from a table maximise the tree-reweighted likelihood, not the exact one: the
     marginals of the learned field are those of the table only for trees.
@@ -112,24 +101,8 @@ class ExactMarginals(MarginalsEstimator):
         is_tree = is_forest(mrf.edges, mrf.n_variables)
         return TreeMaxProduct() if is_tree else Elimination(self.max_table_size)
 
-    def sample(self, n_samples=1, random_state=None):
-        """Draw labellings from the random field.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of draws.
-        random_state : int, RandomState instance or None, default=None
-            Source of random numbers.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_variables), int64
-            Independent exact draws.
-        """
-        check_is_fitted(self)
+    def _draw(self, n_samples, rng):
         if not isinstance(self.mrf_, PairwiseMRF):
-            n_samples = check_integer(n_samples, "n_samples", 1)
-            return self._reduced(self.mrf_).draws(n_samples, check_random_state(random_state))
-        X = self._oracle(self.mrf_).sample(self.mrf_.scores(), n_samples, random_state)
+            return self._reduced(self.mrf_).draws(n_samples, rng)
+        X = self._oracle(self.mrf_).sample(self.mrf_.scores(), n_samples, rng)
         return X.astype("int64")

@@ -117,7 +117,6 @@ class FactorGraph(Conditioning, Naming, Networks):
         self._fill(unary, list(merged), list(merged.values()), total)
 
     def _factor(self, factor, name):
-        """Ascending scope and table of one factor of the user."""
         if not isinstance(factor, tuple | list) or len(factor) != 2:
             raise TypeError(f"{name} must be a pair (scope, table), got {factor!r:.60}")
         scope = check_list(factor[0], f"the scope of {name}", "variables, by number or name")
@@ -175,7 +174,6 @@ class FactorGraph(Conditioning, Naming, Networks):
 
     @property
     def n_variables(self):
-        """Number of variables."""
         return len(self.n_states)
 
     @property
@@ -395,7 +393,6 @@ class FactorGraph(Conditioning, Naming, Networks):
         return self._like(self.unary, kept.items())
 
     def _like(self, unary, factors):
-        """A factor graph with other potentials and the same variables."""
         graph = self._graph(
             unary, list(factors), constant=self.constant, names=self.names,
             state_names=self.state_names,
@@ -578,7 +575,6 @@ class PairwiseMRF(OtherForms, FactorGraph):
 
     @property
     def n_edges(self):
-        """Number of edges."""
         return len(self.edges)
 
     @property
@@ -588,7 +584,6 @@ class PairwiseMRF(OtherForms, FactorGraph):
 
     @property
     def edge_start(self):
-        """Where the blocks of the edges begin."""
         return self.factor_start
 
     def __repr__(self):
@@ -619,7 +614,6 @@ class PairwiseMRF(OtherForms, FactorGraph):
         return self._scores_of(self.theta if theta is None else theta)
 
     def _scores_of(self, theta):
-        """`scores` of numbers that were checked."""
         return self._flat_parts.scores(theta)
 
     def mutual_information(self, mu):

@@ -162,7 +162,6 @@ def save_bif(graph, path):
 
 
 def _written(name):
-    """A name as it stands in a file."""
     name = str(name)
     if PLAIN.fullmatch(name):
         return name
@@ -246,7 +245,6 @@ class _Reader:
         raise damage(self.path, reason, line=self.text.count("\n", 0, place) + 1)
 
     def at_end(self):
-        """Whether all is read."""
         return self.next >= len(self.tokens)
 
     def token(self, what):
@@ -258,20 +256,17 @@ class _Reader:
         return text, is_mark
 
     def name(self, what):
-        """The next token, which must be a word."""
         text, is_mark = self.token(what)
         if is_mark:
             self.fail(f"expected {what}, got {text!r}")
         return text
 
     def mark(self, wanted):
-        """The next token, which must be a certain punctuation mark."""
         text, is_mark = self.token(repr(wanted))
         if not is_mark or text != wanted:
             self.fail(f"expected {wanted!r}, got {text!r:.60}")
 
     def peek(self, wanted):
-        """Whether the next token is a certain punctuation mark."""
         return not self.at_end() and self.tokens[self.next][::2] == (wanted, True)
 
     def words(self, end, what):
@@ -286,7 +281,6 @@ class _Reader:
         return found
 
     def numbers(self, what):
-        """Numbers up to the semicolon."""
         words = self.words(";", what)
         try:
             values = np.array([float(word) for word in words if "_" not in word])
@@ -316,7 +310,6 @@ class _Reader:
         self.mark("}")
 
     def variable(self):
-        """What follows ``variable``."""
         variable = self.name("the name of a variable")
         if variable in self.states:
             self.fail(f"variable {variable!r} is declared twice")
@@ -342,7 +335,6 @@ class _Reader:
         return states
 
     def probability(self):
-        """What follows ``probability``."""
         self.mark("(")
         scope = [self.name("the name of a variable")]
         if self.peek("|"):
@@ -416,7 +408,6 @@ class _Reader:
         return self.states[variable].index(state)
 
     def graph(self):
-        """The network, complete."""
         if not self.states:
             self.fail("the file declares no variable")
         lacking = [variable for variable in self.states if variable not in self.tables]

@@ -27,7 +27,6 @@ class ForestRows:
         self.roots = np.setdiff1d(np.arange(mrf.n_variables), ends[:, 0])
 
     def batches(self, rows):
-        """Slices of rows whose arrays fit into memory."""
         n, k = self.unary.shape
         size = max(1, ENTRIES_AT_ONCE // (n * k + k * k))
         return [slice(a, a + size) for a in range(0, len(rows), size)]
@@ -45,7 +44,6 @@ class ForestRows:
         return below, messages, total
 
     def log_sums(self, rows):
-        """Logarithm of the total potential of the completions of each row."""
         return self._collect(rows)[2]
 
     def marginals(self, rows, weight=None):

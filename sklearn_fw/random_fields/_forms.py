@@ -9,8 +9,6 @@ from ._uai import read_evidence, read_field
 
 
 class Networks:
-    """Conversions of `FactorGraph`, which inherits them."""
-
     @classmethod
     def from_uai(cls, path, evidence=None):
         """Read a file of the UAI inference competitions.
@@ -114,7 +112,6 @@ class Networks:
 
 
 def _from_tables(cls, states, factors):
-    """The field of tables of probabilities on variables with named states."""
     number = {variable: i for i, variable in enumerate(states)}
     logs = []
     for scope, table in factors:
@@ -131,8 +128,6 @@ def _from_tables(cls, states, factors):
 
 
 class OtherForms:
-    """Conversions of `PairwiseMRF`, which inherits them."""
-
     def to_ising(self):
         """Fields and couplings of spins -1 (state 0) and +1 (state 1).
 

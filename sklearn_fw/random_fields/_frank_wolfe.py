@@ -98,7 +98,6 @@ class BarrierFrankWolfe(BaseEstimator):
     }
 
     def _check(self):
-        """Refuse settings that make no sense."""
         check_parameters(self)
         if self.contraction != "none":
             check_positive(self.delta, "delta")
@@ -137,7 +136,6 @@ class Growing:
         return self.room[: self.size]
 
     def extend(self, values):
-        """Put more values behind the others."""
         end = self.size + len(values)
         if end > len(self.room):
             self.room = np.pad(self.room, (0, max(end, len(self.room))))
@@ -185,18 +183,15 @@ class TRWRun(IterativeMethod):
 
     @property
     def alpha(self):
-        """Weights of the atoms, that of the uniform point first."""
         return self._alpha.values
 
     @property
     def atoms(self):
-        """The atoms as the kernels take them."""
         stores = self._start, self._place, self._share_start, self._share
         return self._kernels.Atoms(*(store.room for store in stores))
 
     @property
     def labellings(self):
-        """Labellings of the atoms but the first."""
         shape = (-1, self.mrf.n_variables)
         return np.array(self._labels, dtype=np.int32).reshape(shape)
 
@@ -260,11 +255,9 @@ class TRWRun(IterativeMethod):
         return {name: x if math.isfinite(x) else None for name, x in row.items()}
 
     def solution(self):
-        """The marginals."""
         return self.mu
 
     def correct(self, tol):
-        """Maximise over the hull of the atoms found so far."""
         if self.kind is None:
             return
         _, self._last_correction_gap = self._kernels.correct(
@@ -356,7 +349,6 @@ class TRWRun(IterativeMethod):
             self._search_locally()
 
     def _search_locally(self):
-        """Frank-Wolfe steps towards local optima, which cost no oracle call."""
         labels = self._labels[self._last - 1]
         for _ in range(LOCAL_SEARCHES):
             slopes = np.empty_like(self.mu)
@@ -369,7 +361,6 @@ class TRWRun(IterativeMethod):
             self._kernels.step_to(self.energy, self.atoms, number, self.delta, self.mu, self.alpha)
 
     def _mean_labels(self):
-        """Most probable state of each variable by itself."""
         return np.array([block.argmax() for block in self.mrf.node_blocks(self.mu)])
 
 

@@ -138,7 +138,6 @@ class MRFLearner(BaseEstimator):
         self.n_states = n_states
 
     def _check(self):
-        """Refuse parameters that no table could be learned with."""
         if check_not_negative(self.pseudocount, "pseudocount") == 0:
             raise ValueError(
                 "pseudocount must be positive: potentials would be -inf for unseen pairs"
@@ -213,15 +212,12 @@ class _Counts:
         self.n_seen = np.array([total for _, total in found])
 
     def of(self, pairs):
-        """The same for some other pairs."""
         return _Counts(self.states, self.n_states, self.weight, self.pseudocount, pairs)
 
     def information(self):
-        """Mutual information of each pair, by the rows that have both."""
         return np.array([_information(table) for table in self.edge]).reshape(-1)
 
     def closed_form(self):
-        """The `LearnedMRF` of complete rows."""
         node, edge, pairs = self.node, self.edge, self.pairs
         information = np.maximum(self.information(), 0.0)
         rho = spanning_tree_probabilities(pairs, len(node), information)
@@ -281,7 +277,6 @@ class _Expectation(IterativeMethod):
 
     @property
     def mrf(self):
-        """The random field of the moment."""
         return _field(self.node, self.edge, self.counts.pairs, self.rho)
 
     def step(self):
@@ -314,7 +309,6 @@ class _Expectation(IterativeMethod):
         }
 
     def solution(self):
-        """The `LearnedMRF`."""
         marginals = np.concatenate([*self.node, *(table.ravel() for table in self.edge)])
         return LearnedMRF(self.mrf, marginals, self.rho, None, None)
 

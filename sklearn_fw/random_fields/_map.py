@@ -69,7 +69,6 @@ def solve_factor_program(graph, seconds):
 
 
 def n_equations(graph):
-    """Numbers in the equations of the program of a factor graph, at most."""
     sizes = np.diff(graph.factor_start)
     return float(sum(len(scope) * size for scope, size in zip(graph.scopes, sizes)))
 
@@ -207,7 +206,6 @@ class RegionSearch:
         return layer
 
     def _growth(self, root):
-        """A random connected set of variables."""
         free, reached, edge = np.zeros(len(self._near), bool), {root}, [root]
         for _ in range(max(self._size, 1)):
             if not edge:
@@ -268,12 +266,10 @@ class MAPResult(NamedTuple):
 
     @property
     def exact(self):
-        """Whether the labelling is certainly a best one."""
         return self.value == self.bound
 
 
 def find_map(field, oracle, start, time_limit):
-    """The `MAPResult` of a random field, see `FactorGraph.map`."""
     check_time_limit(time_limit)
     if start is not None:
         start = field.check_labelling(start, "start")

@@ -54,16 +54,8 @@ class MeanFieldMarginals(MarginalsEstimator):
         distribution that allows what is forbidden.
     log_partition_upper_ : float
         inf: nothing is known.
-    factor_marginals_ : list of ndarray
-        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
-    mrf_ : PairwiseMRF or FactorGraph
-        The random field, given or learned.
-    learning_history_ : dict of str to ndarray
-        Rounds of learning from a table with missing entries, see the guide. Else empty.
-    n_features_in_ : int
-        Number of variables.
-    feature_names_in_ : ndarray of shape (n_features_in,)
-        Names of the columns of a data frame.
+    mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
+        As of every `MarginalsEstimator`.
     n_iter_ : int
         Passes in all.
     converged_ : bool
@@ -74,22 +66,16 @@ class MeanFieldMarginals(MarginalsEstimator):
         One entry per pass: "n_iter", "time", "start", "change"; and "objective", the bound, at the
         end of each start, else NaN.
 
-    Warns
-    -----
-    ConvergenceWarning
-        When the budget ends before the distributions settle, or all starts end at ``-inf``.
-
     See Also
     --------
     TRBPMarginals : A bound from the other side, or loopy belief propagation.
-    ExactMarginals : The truth, for narrow graphs.
 
     Notes
     -----
     A pass is linear in the size of the potentials. The bound never falls within a run; the
     problem is not concave, so starts matter. Potentials of ``-inf`` are exact: each update first
-    makes the probability of forbidden pairs least. Runs are deterministic for a given
-    ``random_state``.
+    makes the probability of forbidden pairs least. `sample` draws every variable by
+    itself.
 
     `score_samples` needs an upper bound, of which there is none: with a warning it takes the
     lower one, so its values are too large.
@@ -173,22 +159,7 @@ class MeanFieldMarginals(MarginalsEstimator):
             notes=notes,
         )
 
-    def sample(self, n_samples=1, random_state=None):
-        """Draw every variable by itself from its marginals.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of draws.
-        random_state : int, RandomState instance or None, default=None
-            None takes the estimator's ``random_state``.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_variables), int64
-            Independent draws from the product distribution.
-        """
-        n_samples, rng = self._sampling(n_samples, random_state)
+    def _draw(self, n_samples, rng):
         below = np.cumsum(self.marginals_, axis=1)
         # The last sum may be short of one by rounding: states of probability zero are not drawn.
         below /= below[:, -1:]
@@ -197,8 +168,6 @@ class MeanFieldMarginals(MarginalsEstimator):
 
 
 class Ascent(IterativeMethod):
-    """Coordinate ascent on one random field, for `drive`."""
-
     certificate = "change"
 
     def __init__(self, mrf):
@@ -216,10 +185,8 @@ class Ascent(IterativeMethod):
         self.q = weight / np.repeat(np.add.reduceat(weight, first), self.mrf.n_states)
 
     def step(self):
-        """Update every distribution once."""
         change = self.products.ascend(self.order, self.q)
         return {"change": change if change < math.inf else None}
 
     def solution(self):
-        """The distributions, and what they prove about log Z."""
         return self.q, self.products.bound(self.q)

@@ -69,16 +69,8 @@ class MiniBucketMarginals(MarginalsEstimator):
         log Z itself where nothing was split.
     n_split_ : int
         Variables whose buckets were split; with 0 all answers are exact.
-    factor_marginals_ : list of ndarray
-        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
-    mrf_ : PairwiseMRF or FactorGraph
-        The random field, given or learned.
-    learning_history_ : dict of str to ndarray
-        Rounds of learning from a table with missing entries, see the guide. Else empty.
-    n_features_in_ : int
-        Number of variables.
-    feature_names_in_ : ndarray of shape (n_features_in,)
-        Names of the columns of a data frame.
+    mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
+        As of every `MarginalsEstimator`.
     n_iter_ : int
         Passes in all.
     converged_ : bool
@@ -88,11 +80,6 @@ class MiniBucketMarginals(MarginalsEstimator):
     history_ : dict of str to ndarray
         One entry per pass: "n_iter", "time", "dual_objective" (the bound) and "change" (by how much
         it fell, NaN where it did not and the step is made shorter).
-
-    Warns
-    -----
-    ConvergenceWarning
-        When the budget ends while the bound still falls.
 
     See Also
     --------
@@ -178,8 +165,6 @@ class MiniBucketMarginals(MarginalsEstimator):
 
 
 class _Passes(IterativeMethod):
-    """Passes on one random field, for `drive`."""
-
     certificate = "change"
 
     def __init__(self, reduced, limit):
@@ -221,7 +206,6 @@ class _Passes(IterativeMethod):
         return {"dual_objective": bound, "change": change if change < math.inf else None}
 
     def solution(self):
-        """Beliefs of variables and of tables."""
         beliefs = [belief / belief.sum() for belief in self.beliefs]
         n = len(self.buckets.sizes)
         return beliefs[:n], beliefs[n:]
@@ -316,7 +300,6 @@ class MiniBuckets:
                     self._cost[i] += self._logs[j]
 
     def _remove(self, t, at):
-        """The inverse of `_place`."""
         for i in self.scopes[t]:
             at[i].discard(t)
             meet = self._meet[i]
@@ -344,7 +327,6 @@ class MiniBuckets:
 
     @property
     def n_numbers(self):
-        """Numbers in all tables of a pass."""
         return sum(float(self._size(bucket.scope)) for bucket in self._buckets)
 
     # ---- sums ----------------------------------------------------------------------------------
@@ -402,7 +384,6 @@ class MiniBuckets:
             raise TimeoutError
 
     def _product(self, bucket):
-        """Sum of the logarithms of a bucket's tables, and its weight."""
         v = bucket.variable
         table = np.zeros([self.sizes[i] for i in bucket.scope])
         table += self.shifts[v][bucket.turn]

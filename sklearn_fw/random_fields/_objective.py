@@ -68,7 +68,6 @@ class Products:
         return q, self.bound(q)
 
     def bound(self, q):
-        """Mean score and entropy: a lower bound on log Z."""
         return self._field.constant + self._kernels.product_bound(
             self._layout, self._field.theta, q
         )
@@ -82,7 +81,6 @@ class Products:
 
 
 def make_layout(mrf):
-    """The field of pairs as the kernels take it."""
     end = mrf.edges.ravel()
     sizes = np.bincount(end, minlength=mrf.n_variables)
     return belief_propagation.Layout(
@@ -97,7 +95,6 @@ def make_layout(mrf):
 
 
 def _factor_layout(graph):
-    """The factor graph as the kernels take it."""
     lengths = np.array([len(scope) for scope in graph.scopes], np.int64)
     scope = np.array([i for scope in graph.scopes for i in scope], np.int64)
     return factors.FactorLayout(
@@ -167,7 +164,6 @@ def trw_objective(mu, mrf, rho, *, return_gradient=False):
 
 
 def uniform_marginals(mrf):
-    """The marginals of the uniform distribution, in the order of ``mrf.theta``."""
     pairs = mrf.n_states[mrf.edges].prod(axis=1)
     return np.concatenate(
         [np.repeat(1.0 / mrf.n_states, mrf.n_states), np.repeat(1.0 / pairs, pairs)]
@@ -175,7 +171,6 @@ def uniform_marginals(mrf):
 
 
 def make_energy(mrf, rho, *, theta=None, floor=0.0):
-    """The objective as the kernels take it."""
     rho = np.asarray(rho, dtype=np.float64)
     if rho.shape != (mrf.n_edges,):
         raise ValueError(f"rho must have shape (n_edges,) = ({mrf.n_edges},), got {rho.shape}")

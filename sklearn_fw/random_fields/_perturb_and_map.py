@@ -71,21 +71,12 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         The oracle used.
     history_ : dict of str to ndarray
         One entry per draw: "n_iter", "n_oracle_calls", "objective" (mean of the maxima so far).
-    factor_marginals_ : list of ndarray
-        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
-    mrf_ : PairwiseMRF or FactorGraph
-        The random field, given or learned.
-    learning_history_ : dict of str to ndarray
-        Rounds of learning from a table with missing entries, see the guide. Else empty.
-    n_features_in_ : int
-        Number of variables.
-    feature_names_in_ : ndarray of shape (n_features_in,)
-        Names of the columns of a data frame.
+    mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
+        As of every `MarginalsEstimator`.
 
     See Also
     --------
     TRWMarginals : Certified bounds from the same oracle.
-    ExactMarginals : The truth, for narrow graphs.
 
     Notes
     -----
@@ -98,6 +89,9 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     ``theta_ij / c^2`` for each pair of copies. More copies have less noise, but the estimate is no
     upper bound any more: for large c it tends to that of `MeanFieldMarginals`, from below log Z.
     [2]_ speaks of 5 copies, but its results are those of one.
+
+    `sample` gives best labellings for new perturbations, one for each state whatever ``n_copies``
+    is: likely labellings, but not exact samples.
 
     References
     ----------
@@ -176,22 +170,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         lower = float(np.logaddexp.reduce(visited))
         return Inference(marginals, maxima.mean(), lower=lower, attributes=attributes)
 
-    def sample(self, n_samples=1, random_state=None):
-        """Best labellings for new perturbations: likely labellings, but not exact samples.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of draws, each a call of the oracle.
-        random_state : int, RandomState instance or None, default=None
-            None takes the estimator's ``random_state``.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_variables), int64
-            Independent draws, one perturbation for each state whatever ``n_copies`` is.
-        """
-        n_samples, rng = self._sampling(n_samples, random_state)
+    def _draw(self, n_samples, rng):
         _, draws = self._solve(pairs_of(self.mrf_), n_samples, rng, 1, conditioning=False)
         labels = np.array([draw.labels for draw in draws], dtype=np.int64)
         return labels[:, : self.n_features_in_]
@@ -213,8 +192,6 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
 
 
 class Draw(NamedTuple):
-    """What one perturbation tells."""
-
     labels: np.ndarray  # (n_copies * n_variables,)
     value: float
     conditional: np.ndarray | None  # best score with each state of each variable, its noise apart

@@ -82,7 +82,6 @@ class Reduced:
         return self.elimination.cost() if len(self.free) else 0.0
 
     def largest_table(self):
-        """Numbers in the largest table."""
         return self.elimination.largest_table() if len(self.free) else 1
 
     def graph(self):
@@ -91,7 +90,6 @@ class Reduced:
         return self.field._graph(self.unary, factors, constant=self.constant)
 
     def labels(self, labels):
-        """Labels of the field from those of `graph`."""
         return self._labels(np.asarray(labels)[None])[0]
 
     def sums(self):
@@ -121,7 +119,6 @@ class Reduced:
         return marginals
 
     def best(self):
-        """Best labels of the field."""
         if not len(self.free):
             return self._labels(np.empty((1, 0), np.int64))[0]
         labels, value = self.elimination.argmax()
@@ -130,7 +127,6 @@ class Reduced:
         return self._labels(labels)[0]
 
     def draws(self, n_samples, rng):
-        """Independent labellings of the field."""
         labels = np.empty((n_samples, 0), np.int64)
         if len(self.free):
             labels, value = self.elimination.draws(n_samples, rng)
@@ -139,7 +135,6 @@ class Reduced:
         return self._labels(labels)
 
     def _labels(self, labels):
-        """Labels of the field from those of the variables that are left."""
         full = np.empty((len(labels), self.field.n_variables), np.int64)
         full[:] = [kept[0] for kept in self.states]
         for i, column in zip(self.free, labels.T):

@@ -109,7 +109,6 @@ def spanning_tree_probabilities(
 
 
 def _drawn(edges, n_variables, n_trees, rng):
-    """Fraction of random trees that hold each edge."""
     counts = np.zeros(len(edges), np.int64)
     for batch in gen_batches(n_trees, max(1, ORDERS_AT_ONCE // max(len(edges), 1))):
         orders = np.stack([rng.permutation(len(edges)) for _ in range(batch.stop - batch.start)])
@@ -234,7 +233,6 @@ class TreeChoice(FrankWolfe):
 
     @property
     def rho(self):
-        """The probabilities of the moment."""
         return self.trees.point
 
     def look(self):
@@ -242,7 +240,6 @@ class TreeChoice(FrankWolfe):
         self.trees.look(-self.mrf.mutual_information(mu))
 
     def solution(self):
-        """The probabilities, and how much lower the bound might become."""
         return self.rho, self.rho_gap
 
     @property
@@ -257,7 +254,6 @@ def later_open_loop(state):
 
 
 def tree_gap(mrf, mu, rho):
-    """`TreeChoice.rho_gap` at given marginals."""
     choice = TreeChoice(mrf, rho, lambda rho, i: (rho, mu))
     choice.step()
     return choice.rho_gap

@@ -122,16 +122,8 @@ class TRWMarginals(MarginalsEstimator):
     weights_ : ndarray of shape (n_vertices + 1,) or None
         Weights of the uniform point and of each labelling, shrunk by ``delta_``: a distribution
         with exactly these marginals. None for exact sums.
-    factor_marginals_ : list of ndarray
-        One for each of ``mrf_.scopes``, in place of ``edge_marginals_`` for factor graphs.
-    mrf_ : PairwiseMRF or FactorGraph
-        The random field, given or learned.
-    learning_history_ : dict of str to ndarray
-        Rounds of learning from a table with missing entries, see the guide. Else empty.
-    n_features_in_ : int
-        Number of variables.
-    feature_names_in_ : ndarray of shape (n_features_in,)
-        Names of the columns of a data frame.
+    mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
+        As of every `MarginalsEstimator`.
     n_iter_ : int
         Frank-Wolfe steps in all; 1 for exact sums and the closed form.
     n_oracle_calls_ : int
@@ -149,24 +141,16 @@ class TRWMarginals(MarginalsEstimator):
         "estimated_gap", "log_partition_upper" (best so far), "delta", "n_vertices"; NaN where
         nothing is certified. Empty where no oracle was asked.
 
-    Warns
-    -----
-    ConvergenceWarning
-        When the budget ends before the gap is at most ``tol``, or an oracle without proof found
-        nothing better.
-    UserWarning
-        When potentials are -inf and Frank-Wolfe softens them.
-
     See Also
     --------
-    ExactMarginals : The truth, for narrow graphs.
     TRBPMarginals : The same bound over locally consistent marginals, by message passing.
 
     Notes
     -----
     A step costs an oracle call, and a correction a few passes over the labellings found: time
     n_vertices * (n_variables + n_edges) each. Memory is 4 bytes for each variable and edge of
-    each labelling. Runs are deterministic.
+    each labelling. `sample` draws from the mixture that ``weights_`` holds, and after exact sums
+    from the random field itself.
 
     The bound needs the gap over the whole polytope, which is what ``tol`` means, not the one over
     the shrunk polytope that the steps see. With an inexact oracle that has an upper bound
@@ -295,7 +279,6 @@ class TRWMarginals(MarginalsEstimator):
         return self._told("frank_wolfe", choice.reason, answer)
 
     def _choose(self, mrf):
-        """The oracle, whether it sums over all labellings, and why."""
         if self.polytope == "local":
             return Choice(None, False, "polytope='local': a linear program")
         if is_auto(self.oracle):
@@ -303,7 +286,6 @@ class TRWMarginals(MarginalsEstimator):
         return Choice(checked(resolve_oracle(self.oracle)), False, "the oracle that was given")
 
     def _answer_of(self, run, rho, rho_gap, status, notes, has_allowed):
-        """What a run found, and what it says for itself."""
         mrf, oracle = run.mrf, getattr(run.polytope, "oracle", None)
         history = run.history.columns()
         history.pop("stopping_gap", None)
@@ -330,30 +312,12 @@ class TRWMarginals(MarginalsEstimator):
         return Inference(run.mu, run.log_partition, run.upper, lower, attributes, notes)
 
     def _told(self, method, reason, answer):
-        """The answer, with how it came about as attributes and in the log."""
         get_logger(self.verbose).info("%s: %s, %s", type(self).__name__, method, reason)
         answer.attributes |= {"method_": method, "choice_": reason}
         return answer
 
     @available_if(lambda self: self.polytope == "marginal")
-    def sample(self, n_samples=1, random_state=None):
-        """Draw from the distribution whose marginals were returned.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of draws.
-        random_state : int, RandomState instance or None, default=None
-            None takes the estimator's ``random_state``.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_variables), int64
-            Independent draws from the mixture of labellings and the uniform distribution: exactly
-            ``marginals_``, but only the labellings of ``vertices_`` beside the uniform part. After
-            exact sums, draws from the random field itself.
-        """
-        n_samples, rng = self._sampling(n_samples, random_state)
+    def _draw(self, n_samples, rng):
         if self.method_ == "exact":
             draws = self.oracle_.sample(pairs_of(self.mrf_).scores(), n_samples, rng)
             return draws[:, : self.n_features_in_].astype(np.int64)
@@ -366,7 +330,6 @@ class TRWMarginals(MarginalsEstimator):
     # ---- parameters ----------------------------------------------------------------------------
 
     def _settings(self):
-        """Checked settings, and whether to search locally."""
         solver = self._part("solver")
         solver._check()
         if is_auto(solver.local_search):

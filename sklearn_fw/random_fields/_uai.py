@@ -46,7 +46,6 @@ def read_field(path):
 
 
 def read_evidence(path):
-    """Observed states of a file, see `load_uai`."""
     tokens = _Tokens(path)
     n_samples = tokens.integer("the number of samples", 1) if _counts_samples(tokens.text) else 1
     samples = [_read_observed(tokens) for _ in range(n_samples)]
@@ -55,7 +54,6 @@ def read_evidence(path):
 
 
 def read_solution(path):
-    """Marginals, log Z or a labelling of a file, see `load_uai`."""
     tokens = _Tokens(path)
     kind = tokens.word()
     if kind not in ("MAR", "PR", "MAP", "MPE"):
@@ -85,7 +83,6 @@ class _Tokens:
 
     @property
     def last(self):
-        """The word read last."""
         return self.words[self.next - 1]
 
     def fail(self, reason, place=None):
@@ -96,14 +93,12 @@ class _Tokens:
         raise damage(self.path, reason, line=line)
 
     def word(self):
-        """The next word."""
         if self.next >= len(self.words):
             self.fail("the file ends too early", len(self.words))
         self.next += 1
         return self.last
 
     def integer(self, what, minimum, maximum=LARGEST_INTEGER):
-        """The next word as an integer."""
         word = self.word()
         value = _integer_or_minus(word)
         if not minimum <= value <= maximum:
@@ -134,7 +129,6 @@ class _Tokens:
         return values
 
     def finish(self):
-        """Refuse words that are left over."""
         if self.next < len(self.words):
             self.fail(f"the file should end here, but goes on with {self.word()!r}")
 
@@ -240,7 +234,6 @@ def _read_marginals(tokens, variable):
 
 
 def write_field(mrf, path):
-    """Write the file of `save_uai`."""
     path, mrf = check_path(path), mrf._plain()  # as the class has it, whatever a subclass says
     blocks = [(f"1 {i}", block) for i, block in enumerate(mrf.unary)]
     for scope, table in zip(mrf.scopes, mrf.tables):
@@ -267,7 +260,6 @@ def write_field(mrf, path):
 
 
 def write_evidence(observed, path):
-    """Write observed states."""
     pairs = integers(list(observed.items()), "data", 2)
     if pairs.min(initial=0) < 0:
         raise ValueError("data must hold numbers >= 0 of variables and states")
@@ -276,7 +268,6 @@ def write_evidence(observed, path):
 
 
 def write_solution(solution, path, kind):
-    """Write marginals, log Z or a labelling."""
     path = check_path(path)
     if is_auto(kind):
         array = None if isinstance(solution, list | tuple) else as_array(solution, "data")

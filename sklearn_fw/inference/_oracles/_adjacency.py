@@ -72,7 +72,6 @@ class Adjacency(NamedTuple):
 
 
 def adjacency(edges, n_nodes, n_states):
-    """The plan of a graph, for `PlanCache`."""
     low, high = edges.min(axis=1), edges.max(axis=1)
     source = np.lexsort((high, low))
     low, high = low[source], high[source]

@@ -171,7 +171,6 @@ class Assignment(Oracle):
         return values, matchings[:, :, : scores.shape[1]]
 
     def _check(self, scores):
-        """Scores as an array of numbers that can be added up."""
         scores = floats(scores, "scores")
         if scores.ndim != 2:
             raise ValueError(f"scores must have shape (n_rows, n_columns), got {scores.shape}")

@@ -106,7 +106,6 @@ class BranchAndBound(GraphOracle):
 
     @property
     def exact(self):
-        """Whether every answer is exact: there is no budget."""
         return self.max_nodes is None and self.time_limit is None
 
     def _argmax(self, scores, start):
@@ -133,7 +132,6 @@ class _Part(NamedTuple):
     fixed: bool
 
     def restricted(self):
-        """Where the message passing of this part begins."""
         relaxation = self.relaxation.copy() if self.fixed else self.relaxation
         unary = relaxation.unary[self.node]
         if self.fixed:
@@ -158,7 +156,6 @@ class _Search:
         self._spread = (tables / unit if unit else tables).std(axis=(1, 2))
 
     def bound(self):
-        """A bound on all labellings."""
         return float(max([self.incumbent.value, *(part.bound for part in self.open)]))
 
     def explore(self, relaxation, n_iter):

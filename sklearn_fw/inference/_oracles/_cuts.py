@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core.scores import PairwiseScores, allowed, arrays_of, check_range, expect_scores
-from ..._core.validation import check_integer
+from ..._core.scores import PairwiseScores, allowed, arrays_of, check_range
 from ..._kernels import lazy
 from ._adjacency import GraphOracle, first_labels
+from ._exact import RankingOracle
 from ._settle import ROUNDING, settled
 
 max_flow = lazy("graphs.max_flow")
@@ -154,7 +154,6 @@ class SwitchForm(NamedTuple):
     rounding: float  # how far sums of these numbers may be off
 
     def merge(self, labels):
-        """Labels of all nodes from those of nodes that are not fixed."""
         return np.where(self.fixed < 0, labels, self.fixed).astype(np.int32)
 
 
@@ -274,7 +273,7 @@ def _filled(own, other):
     return np.where(gone, rest, own)
 
 
-class GraphCut(GraphOracle):
+class GraphCut(GraphOracle, RankingOracle):
     """Best labelling of a graph with two states whose edges are attractive, by a minimum cut.
 
     Maximises the score of `PairwiseScores` exactly, cycles or not, if for the table ``t`` of every
@@ -345,25 +344,7 @@ class GraphCut(GraphOracle):
     def _argmax(self, scores, start):
         return settled(self._cut, scores, exact=True)
 
-    def top_k(self, scores, k):
-        """The k best labellings, best first.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores of two states with attractive edges.
-        k : int
-            How many labellings are wanted, at least 1.
-
-        Returns
-        -------
-        values : ndarray of shape (m,)
-            Scores in descending order; m < k when fewer labellings are allowed.
-        labels : ndarray of shape (m, n_nodes), int32
-            The labellings, all different.
-        """
-        expect_scores(scores)
-        k = check_integer(k, "k", 1)
+    def _best(self, scores, k):
         found = []
         queue = [(-np.inf, 0, None, scores.unary)]  # what cannot be beaten there, turn, a set
         while queue and len(found) < k:
@@ -390,21 +371,7 @@ class GraphCut(GraphOracle):
         labels = np.array([row for _, row in found], np.int32).reshape(-1, scores.n_nodes)
         return allowed(values, labels)
 
-    def max_marginals(self, scores):
-        """Best score that a labelling can have for each state of each node.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores of two states with attractive edges.
-
-        Returns
-        -------
-        best : ndarray of shape (n_nodes, n_states)
-            The scores, ``-inf`` where a state is in no allowed labelling. The largest of each row
-            is the value of `argmax`, but for rounding.
-        """
-        expect_scores(scores)
+    def _maxima(self, scores):
         best = np.full((scores.n_nodes, 2), -np.inf)
         form = attractive_form(scores)
         if form is not None:
@@ -431,7 +398,6 @@ class GraphCut(GraphOracle):
 
 
 def refuse_crossed(form, scores):
-    """Raise a ValueError that names the first edge that is not attractive."""
     if form.crossed.any():
         edge = int(form.crossed.argmax())
         (a, b), table = scores.edges[edge], scores.pairwise[edge]
@@ -443,7 +409,6 @@ def refuse_crossed(form, scores):
 
 
 def attractive_form(scores):
-    """The `SwitchForm` of scores that a cut can solve; None if every labelling is forbidden."""
     form = switch_form(scores, "GraphCut")
     if form is not None:
         refuse_crossed(form, scores)
@@ -459,7 +424,6 @@ class Cut(NamedTuple):
 
     @classmethod
     def of(cls, form, edges):
-        """The cut of scores that are attractive."""
         arcs = fill_arcs(edges, form.forward, form.backward, -form.gain)
         flow = max_flow.max_flow(arcs)
         return cls(arcs, flow, max_flow.reaches_sink(arcs))

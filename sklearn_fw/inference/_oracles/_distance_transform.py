@@ -180,7 +180,6 @@ class PoseScores:
 
 
 def check_tree(edges, n_joints):
-    """Refuse edges of joints that are no tree or forest."""
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
         raise ValueError(
             f"edges must hold integers in an array of shape (n_edges, 2), got shape {edges.shape} "
@@ -198,7 +197,6 @@ def check_tree(edges, n_joints):
 
 
 def check_positions(positions, name, n_joints, shape):
-    """Rows and columns of joints as int64, inside of an image."""
     positions = check_array_of_numbers(positions, name)
     if positions.shape != (n_joints, 2) or np.any(positions != np.rint(positions)):
         raise ValueError(

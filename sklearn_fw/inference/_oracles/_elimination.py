@@ -29,7 +29,6 @@ SECONDS_PER_NUMBER = 1e-8
 
 
 def _narrow_order(edges, n_nodes):
-    """Order of nodes that keeps neighbours close to each other."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -63,7 +62,6 @@ class Found(NamedTuple):
         return None
 
     def cost(self, max_table_size):
-        """Seconds of marginals, roughly; inf if the plan is too large."""
         if self.excess(max_table_size) is not None:
             return math.inf
         n_numbers = (np.diff(self.plan.message_start) * self.plan.size[self.plan.order]).sum()
@@ -134,7 +132,6 @@ class _Graph:
         self._last = None
 
     def plan(self, size):
-        """What `make_plan` says of these numbers of states."""
         last = self._last
         if last is None or not np.array_equal(last[0], size):
             last = size, make_plan(self.edges, size)
@@ -326,7 +323,6 @@ class Walk:
         return self.up(elimination.LOG_SUM) if math.isnan(value) else value
 
     def down(self, node, edge):
-        """Fill ``node`` and ``edge`` on the way back."""
         for part in self._parts(backwards=True):
             elimination.downward(
                 *self._problem, self.mode, self.messages, self._scales, *part, self.value, node,
@@ -386,11 +382,9 @@ class FactorElimination:
         self.n_nodes, self._tables, self._axes = len(size), tables, None
 
     def cost(self):
-        """Seconds that marginals take at most, roughly; inf where they take too much memory."""
         return self.found.cost(self.max_table_size)
 
     def largest_table(self):
-        """Numbers in the largest table."""
         return self.found.largest
 
     def sums(self):
@@ -452,7 +446,6 @@ class FactorElimination:
         return value
 
     def _unload(self, flat):
-        """The inverse of `_load` for beliefs."""
         start, found = self.found.plan.message_start, []
         for t, table in enumerate(self._tables):
             axes = self._axes[t]

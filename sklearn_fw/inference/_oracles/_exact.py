@@ -17,7 +17,54 @@ tree = lazy("graphs.tree")
 PROBABILITY = 1e-9  # by which sums of probabilities may differ from one by rounding
 
 
-class GibbsInference(Oracle):
+class RankingOracle(Oracle):
+    """Max-marginals and k best labellings, by hooks of a subclass."""
+
+    def _maxima(self, scores):
+        raise NotImplementedError
+
+    def max_marginals(self, scores):
+        """Best score that a labelling can have for each state of each node.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores on a graph that the oracle accepts.
+
+        Returns
+        -------
+        best : ndarray of shape (n_nodes, n_states)
+            The scores, ``-inf`` where a state is in no allowed labelling. The largest of each row
+            is the value of `argmax`.
+        """
+        expect_scores(scores)
+        return self._maxima(scores)
+
+    def top_k(self, scores, k):
+        """The k best labellings, best first.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores on a graph that the oracle accepts.
+        k : int
+            How many labellings are wanted, at least 1.
+
+        Returns
+        -------
+        values : ndarray of shape (m,)
+            Scores in descending order; m < k when fewer labellings are allowed.
+        labels : ndarray of shape (m, n_nodes), int32
+            The labellings, all different.
+        """
+        expect_scores(scores)
+        return self._best(scores, check_integer(k, "k", 1))
+
+    def _best(self, scores, k):
+        return k_best_labelings(self, scores, k)
+
+
+class GibbsInference(RankingOracle):
     """Marginals, max-marginals, samples and k best labellings, from three hooks of a subclass.
 
     The distribution is ``p(y) = exp(score(y) - log_partition)`` on all labellings y. The hooks get
@@ -29,10 +76,6 @@ class GibbsInference(Oracle):
 
     def _sums(self, scores, marginals):
         """(node, edge, log_partition); node and edge may be None unless ``marginals``."""
-        raise NotImplementedError
-
-    def _maxima(self, scores):
-        """Max-marginals, (n_nodes, n_states)."""
         raise NotImplementedError
 
     def _draws(self, scores, uniforms):
@@ -76,47 +119,6 @@ class GibbsInference(Oracle):
         """
         expect_scores(scores)
         return self._sums(scores, marginals=False)[2]
-
-    def max_marginals(self, scores):
-        """Best score that a labelling can have for each state of each node.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on a graph that the oracle accepts.
-
-        Returns
-        -------
-        best : ndarray of shape (n_nodes, n_states)
-            The scores, ``-inf`` where a state is in no allowed labelling. The largest of each row
-            is the value of `argmax`.
-        """
-        expect_scores(scores)
-        return self._maxima(scores)
-
-    def top_k(self, scores, k):
-        """The k best labellings, best first.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on a graph that the oracle accepts.
-        k : int
-            How many labellings are wanted, at least 1.
-
-        Returns
-        -------
-        values : ndarray of shape (m,)
-            Scores in descending order; m < k when fewer labellings are allowed.
-        labels : ndarray of shape (m, n_nodes), int32
-            The labellings, all different.
-        """
-        expect_scores(scores)
-        return self._best(scores, check_integer(k, "k", 1))
-
-    def _best(self, scores, k):
-        """Values and labels of the k best labellings."""
-        return k_best_labelings(self, scores, k)
 
     def sample(self, scores, n_samples, random_state=None):
         """Independent labellings from the Gibbs distribution ``p(y)`` ~ ``exp(score(y))``.
@@ -260,7 +262,6 @@ class Enumeration(GibbsInference):
         return _labels_of(np.minimum(chosen, np.flatnonzero(weights)[-1]), scores), value
 
     def _values(self, scores):
-        """Scores of all labellings, in lexicographic order."""
         values = np.zeros(self._count(scores))
         n_nodes, n_states = scores.unary.shape
         for t in range(n_nodes):
@@ -293,7 +294,6 @@ def _by_state(values, n_states, *nodes):
 
 
 def _labels_of(numbers, scores):
-    """States of the nodes in the labellings with these numbers."""
     n_nodes, n_states = scores.unary.shape
     labels = np.empty((len(numbers), n_nodes), np.int32)
     for t in range(n_nodes - 1, -1, -1):
@@ -302,7 +302,6 @@ def _labels_of(numbers, scores):
 
 
 def _weights(values):
-    """Probabilities of all labellings and the log-partition."""
     best = values.max()
     if best == -np.inf:
         return values, float(best)

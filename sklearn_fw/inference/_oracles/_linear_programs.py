@@ -54,11 +54,9 @@ class Polytope(NamedTuple):
         return cls(matrix, (np.arange(shape[0]) < n_nodes).astype(float), n_nodes, n_states)
 
     def nodes(self, mu):
-        """Marginals of nodes: (n_nodes, n_states)."""
         return mu[: self.n_nodes * self.n_states].reshape(self.n_nodes, self.n_states)
 
     def edges(self, mu):
-        """Marginals of edges: (n_edges, n_states, n_states)."""
         return mu[self.n_nodes * self.n_states :].reshape(-1, self.n_states, self.n_states)
 
     def messages(self, dual):
@@ -89,7 +87,6 @@ class Costs(NamedTuple):
 
 
 def costs(scores):
-    """The `Costs` of some scores. Constants of parts do not count, lest they drown differences."""
     check_range(scores)
     best = _best_of_parts(scores.unary, scores.pairwise)
     best[best == -np.inf] = 0.0
@@ -278,7 +275,6 @@ class MILP(GraphOracle):
 
     @property
     def exact(self):
-        """Whether every answer is optimal."""
         return self.time_limit is None and self.mip_rel_gap <= EXACT_GAP
 
     def _argmax(self, scores, start):

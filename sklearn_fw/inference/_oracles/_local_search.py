@@ -71,7 +71,6 @@ class ICM(GraphOracle):
 
 
 def climb(problem, labels, max_iter=1000, potts=None):
-    """Change ``labels`` by iterated conditional modes."""
     if potts is None:
         potts = message_passing.equal_and_other(problem.tables[0])
     waiting = np.ones(len(labels), bool)
@@ -270,7 +269,6 @@ def _penalty(problem):
 
 
 def _softened(scores, worst):
-    """The scores with a penalty for what is forbidden."""
     pairwise = scores.pairwise
     shared = len(pairwise) > 1 and pairwise.strides[0] == 0
     tables = np.maximum(pairwise[:1] if shared else pairwise, worst)

@@ -111,8 +111,6 @@ class TRWS(GraphOracle):
 
 
 class Incumbent:
-    """The best labelling so far of one call."""
-
     def __init__(self, scores, plan, start=None):
         self.problem = prepare(scores, plan)
         self.potts = message_passing.equal_and_other(self.problem.tables[0])
@@ -165,7 +163,6 @@ class Relaxation:
         self.bound = np.inf
 
     def copy(self):
-        """One that can go its own way."""
         twin = copy.copy(self)
         twin.unary, twin.bounds = self.unary.copy(), self.bounds.copy()
         twin._messages, twin._tops = self._messages.copy(), self._tops.copy()

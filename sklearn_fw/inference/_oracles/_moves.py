@@ -27,7 +27,6 @@ class Arcs(NamedTuple):
 
     @classmethod
     def of_graph(cls, edges, n_nodes, n_states):
-        """The plan of a graph, for `PlanCache`."""
         return cls(edges, *max_flow.sort_arcs(edges, n_nodes))
 
 

@@ -25,8 +25,6 @@ from ._tree import TreeMaxProduct, Viterbi
 
 
 class Attempt(NamedTuple):
-    """One line of `BestOf.compare`."""
-
     oracle: object  # name or object
     value: float
     upper_bound: float
@@ -92,7 +90,6 @@ class BestOf(Oracle):
 
     @property
     def exact(self):
-        """Whether every answer is exact."""
         if isinstance(self.oracles, str) and self.oracles == "auto":
             return False
         return any(getattr(oracle, "exact", False) for _, oracle in self._members(None))
@@ -133,7 +130,6 @@ class BestOf(Oracle):
         return self._ask(scores, start)[1]
 
     def _ask(self, scores, start):
-        """The answer, and the attempts that led to it."""
         tol = check_not_negative(self.tol, "tol")
         labels, value, upper_bound = None, -np.inf, np.inf
         attempts = []

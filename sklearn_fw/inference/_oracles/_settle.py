@@ -28,7 +28,6 @@ def is_negligible(error, parts, value):
 
 
 def nothing_allowed(scores):
-    """The answer of an oracle when every labelling is forbidden."""
     return np.zeros(scores.n_nodes, np.int32), -np.inf, -np.inf
 
 

@@ -59,7 +59,6 @@ class BoxScores:
 
     @property
     def shape(self):
-        """Numbers of rows and columns."""
         return self.weights.shape
 
     def value(self, box):
@@ -142,7 +141,6 @@ class SubwindowSearch(Oracle):
 
     @property
     def exact(self):
-        """Whether every answer is exact: there is no budget."""
         return self.max_nodes is None and self.time_limit is None
 
     def argmax(self, scores, start=None):

@@ -135,11 +135,9 @@ class _Network:
         return np.rint(-self._factor * part)
 
     def bound(self, cost):
-        """Bound on all scores from one on the rounded costs."""
         return float(self._gain - cost / self._factor)
 
     def solve(self, library, time_limit):
-        """Labels or None, and a lower bound on the costs, inf if nothing is allowed."""
         if not getattr(_of_thread, "ready", False):
             library.pytb2.init()
             _of_thread.ready = True
