@@ -333,4 +333,5 @@ def competition(task, name):
     with tempfile.TemporaryDirectory() as there:
         plain = Path(there, f"{name}.uai")
         plain.write_bytes(gzip.decompress(path.read_bytes()))
-        return PairwiseMRF.from_uai(plain, evidence=path.parent / f"{name}.uai.evid")
+        evidence = load_uai(path.parent / f"{name}.uai.evid", "evidence")
+        return load_uai(plain).condition(evidence)

@@ -8,7 +8,7 @@ from sklearn.utils import Bunch
 
 from .._core.files import damage, read_text
 from .._core.validation import check_choice, check_flag, check_moderate, check_random_state
-from ..random_fields import PairwiseMRF
+from ..random_fields import PairwiseMRF, load_uai
 from ._files import Origin, find_file
 from ._grids import check_size, grid_edges
 
@@ -196,7 +196,7 @@ def load_mrf_instances(data_home=None, *, name="cliques"):
     with ORIGIN.explains():
         instances = _read_exact(path)
         filenames = [str(path.with_name(f"{stem}.uai")) for _, stem, _, _ in instances]
-        mrfs = [PairwiseMRF.from_uai(file) for file in filenames]
+        mrfs = [load_uai(file) for file in filenames]
         for (_, stem, _, marginals), mrf in zip(instances, mrfs):
             if marginals.shape != (2 * mrf.n_variables,):
                 raise damage(

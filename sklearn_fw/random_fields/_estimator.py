@@ -16,6 +16,7 @@ from .._core.validation import check_data, check_integer, check_random_state
 from .._core.warnings import warn
 from ._choice import Inference, Request
 from ._fields import FactorGraph, PairwiseMRF
+from ._files import load_uai
 from ._forest_rows import ForestRows
 from ._learning import MRFLearner, check_learned, check_states
 from ._map import allowed_labelling
@@ -176,7 +177,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
     def _field(self, X, sample_weight):
         """The random field that X is or from which it is learned, and what is known of it then."""
         if isinstance(X, str | os.PathLike):
-            X = FactorGraph.from_uai(X)
+            X = load_uai(X)
         if isinstance(X, FactorGraph):
             if sample_weight is not None:
                 raise ValueError("sample_weight weighs the rows of a table; X is a random field")

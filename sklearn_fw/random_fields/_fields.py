@@ -146,12 +146,6 @@ class FactorGraph(Conditioning, Naming, Networks):
         """`_of` for factors on any number of variables."""
         return FactorGraph._of(unary, factors, **options)
 
-    @staticmethod
-    def _narrow(unary, factors, **options):
-        """`_of` of pairs where all factors are on two variables."""
-        kind = PairwiseMRF if all(len(scope) == 2 for scope, _ in factors) else FactorGraph
-        return kind._of(unary, factors, **options)
-
     def _fill(self, unary, scopes, tables, constant):
         """Set all that follows from blocks that were checked."""
         self.scopes, self.constant = scopes, constant

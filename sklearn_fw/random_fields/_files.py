@@ -7,10 +7,11 @@ import numpy as np
 
 from .._core.files import check_path, damage, read_text
 from .._core.validation import check_choice
-from ._fields import FactorGraph
+from ._fields import FactorGraph, PairwiseMRF
 from ._uai import (
     MOST_AXES,
     read_evidence,
+    read_field,
     read_solution,
     write_evidence,
     write_field,
@@ -448,7 +449,7 @@ def load_uai(path, kind="field"):
     See Also
     --------
     save_uai : Write such a file.
-    sklearn_fw.random_fields.FactorGraph.from_uai : Reads a random field and conditions it.
+    FactorGraph.condition : The field of the other variables, given what was observed.
 
     Notes
     -----
@@ -479,8 +480,14 @@ def load_uai(path, kind="field"):
     {0: 1}
     """
     check_choice(kind, "kind", ("field", "evidence", "solution"))
-    readers = {"field": FactorGraph.from_uai, "evidence": read_evidence, "solution": read_solution}
+    readers = {"field": _read_graph, "evidence": read_evidence, "solution": read_solution}
     return readers[kind](path)
+
+
+def _read_graph(path):
+    unary, factors, constant = read_field(path)
+    kind = PairwiseMRF if all(len(scope) == 2 for scope, _ in factors) else FactorGraph
+    return kind._of(unary, factors, constant=constant)
 
 
 def save_uai(data, path, kind="auto"):

@@ -3,48 +3,40 @@
 import numpy as np
 
 from .._kernels import lazy
+from ..inference import TreeMaxProduct
 from ._fields import PairwiseMRF
 
-tree = lazy("graphs.tree")
+sum_product = lazy("graphs.sum_product")
 
 ENTRIES_AT_ONCE = 2**22  # of the arrays for a batch of rows
 
 
 class ForestRows:
-    """Message passing in logarithms on a random field without cycles, vectorised over rows."""
+    """Message passing on a random field without cycles, for batches of rows."""
 
     def __init__(self, mrf: PairwiseMRF):
-        scores = mrf.scores()
-        self.unary = scores.unary
-        self.n_edges = mrf.n_edges
-        # From child to parent, leaves first.
-        ends, self.source, flipped = tree.orient_forest(mrf.edges.copy(), mrf.n_variables)
-        self.ends = ends.tolist()
-        tables = scores.pairwise[self.source]
-        self.flipped = flipped.astype(bool)
-        tables[self.flipped] = tables[self.flipped].transpose(0, 2, 1)
-        self.tables = tables
-        self.roots = np.setdiff1d(np.arange(mrf.n_variables), ends[:, 0])
+        self._scores, self._oracle = mrf.scores(), TreeMaxProduct()
+        self.unary, *self._forest = self._oracle._forest(self._scores)
 
     def batches(self, rows):
-        n, k = self.unary.shape
-        size = max(1, ENTRIES_AT_ONCE // (n * k + k * k))
+        (n, k), n_edges = self.unary.shape, self._scores.n_edges
+        size = max(1, ENTRIES_AT_ONCE // (n * k + n_edges * k * k))
         return [slice(a, a + size) for a in range(0, len(rows), size)]
 
-    def _collect(self, rows):
-        """Beliefs below each variable, messages to the parents, and log-probabilities of rows."""
-        _n, k = self.unary.shape
-        seen = (rows[:, :, None] == np.arange(k)) | (rows < 0)[:, :, None]
-        below = np.where(seen, self.unary, -np.inf)
-        messages = []
-        for (child, parent), table in zip(self.ends, self.tables):
-            messages.append(_log_sum(below[:, child, :, None] + table, axis=1))
-            below[:, parent] += messages[-1]
-        total = _log_sum(below[:, self.roots], axis=2).sum(axis=1)
-        return below, messages, total
+    def _given(self, rows):
+        """Scores of the states of variables, of those alone that rows allow."""
+        seen = (rows[:, :, None] == np.arange(self.unary.shape[1])) | (rows < 0)[:, :, None]
+        return np.where(seen, self.unary, -np.inf)
+
+    def _sums(self, rows, node, edge):
+        (n, k), n_edges = self.unary.shape, self._scores.n_edges
+        starts, none = n * np.arange(len(rows) + 1), np.zeros(len(rows), np.int64)
+        samples = self._given(rows).reshape(-1, k), starts, none, none + n_edges
+        return sum_product.tree_marginals_batch(*samples, *self._forest, node, edge)
 
     def log_sums(self, rows):
-        return self._collect(rows)[2]
+        k = self.unary.shape[1]
+        return self._sums(rows, np.empty((0, k)), np.empty((0, k, k)))
 
     def marginals(self, rows, weight=None):
         """Node marginals given the entries that are not negative, for each of many rows.
@@ -53,46 +45,21 @@ class ForestRows:
         those of pairs, (n_edges, n_states, n_states) with axes as in ``mrf.edges``, None without
         weights; and the logarithm of the total potential of the completions of each row.
         """
-        below, messages, total = self._collect(rows)
+        (n, k), n_edges = self.unary.shape, self._scores.n_edges
+        node, edge = np.empty((len(rows) * n, k)), np.empty((len(rows) * n_edges, k, k))
+        total = self._sums(rows, node, edge)
         if np.any(total == -np.inf):
             raise ValueError("observed is forbidden by a potential of -inf")
-        belief = below.copy()
-        belief[:, self.roots] -= _log_sum(below[:, self.roots], axis=2)[:, :, None]
-        k = self.unary.shape[1]
-        edge = None if weight is None else np.zeros((self.n_edges, k, k))
-        for e in range(self.n_edges - 1, -1, -1):
-            child, parent = self.ends[e]
-            with np.errstate(invalid="ignore"):  # -inf without itself
-                above = np.where(messages[e] > -np.inf, belief[:, parent] - messages[e], -np.inf)
-            joint = below[:, child, :, None] + self.tables[e] + above[:, None, :]
-            if edge is not None:
-                table = np.tensordot(weight, np.exp(joint), axes=1)
-                edge[self.source[e]] = table.T if self.flipped[e] else table
-            belief[:, child] = _log_sum(joint, axis=2)
-        return np.exp(belief), edge, total
+        if weight is None:
+            return node.reshape(-1, n, k), None, total
+        edge = np.tensordot(weight, edge.reshape(len(rows), n_edges, k, k), axes=1)
+        return node.reshape(-1, n, k), self._oracle._undirected(edge, self._scores), total
 
-    def sample(self, rows, rng):
-        """One random completion of each row, from its distribution given what is there."""
-        below, _, _ = self._collect(rows)
-        drawn = np.empty(rows.shape, np.int64)
-        for root in self.roots:
-            drawn[:, root] = _draw(below[:, root], rng)
-        for e in range(self.n_edges - 1, -1, -1):
-            child, parent = self.ends[e]
-            given = self.tables[e][:, drawn[:, parent]].T
-            drawn[:, child] = _draw(below[:, child] + given, rng)
-        return drawn
-
-
-def _log_sum(logs, axis):
-    top = logs.max(axis=axis, keepdims=True)
-    top = np.where(top > -np.inf, top, 0.0)
-    with np.errstate(divide="ignore"):  # nothing is left of some
-        return np.log(np.exp(logs - top).sum(axis=axis)) + top.squeeze(axis)
-
-
-def _draw(logs, rng):
-    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    below = np.cumsum(weights, axis=1)
-    u = rng.random_sample((len(logs), 1)) * below[:, -1:]
-    return (u >= below).sum(axis=1)
+    def sample(self, rows, n_samples, rng):
+        """Random completions of each row, from its distribution given what is there."""
+        drawn = np.zeros((n_samples, *rows.shape), np.int32)
+        for i, unary in enumerate(self._given(rows)):
+            uniforms, labels = rng.random_sample(drawn[:, i].shape), np.zeros_like(drawn[:, i])
+            sum_product.tree_samples(unary, *self._forest, uniforms, labels)
+            drawn[:, i] = labels
+        return drawn.astype(np.int64)

@@ -2,47 +2,11 @@
 
 import numpy as np
 
-from .._core.files import check_path
 from .._core.scores import floats, integers
 from .._core.validation import check_array_of_numbers, check_list
-from ._uai import read_evidence, read_field
 
 
 class Networks:
-    @classmethod
-    def from_uai(cls, path, evidence=None):
-        """Read a file of the UAI inference competitions.
-
-        Parameters
-        ----------
-        path : str or path
-            File with the preamble MARKOV or BAYES, see `load_uai`.
-        evidence : str, path or dict of int to int, default=None
-            Evidence file or observed states: the result is `condition` on them.
-
-        Returns
-        -------
-        field : PairwiseMRF or FactorGraph
-            The random field; a `PairwiseMRF` where no factor is on more than two variables.
-        """
-        unary, factors, constant = read_field(path)
-        mrf = cls._narrow(unary, factors, constant=constant)
-        if cls._pairs and not mrf._pairs:
-            raise ValueError(
-                f"{path} has a factor on {max(map(len, mrf.scopes))} variables, and PairwiseMRF "
-                f"takes pairs: use FactorGraph.from_uai"
-            )
-        if evidence is None:
-            return mrf
-        if not isinstance(evidence, dict):
-            evidence = read_evidence(check_path(evidence, "evidence"))
-            if not isinstance(evidence, dict):
-                raise ValueError(
-                    "evidence holds several samples: read them with load_uai and call "
-                    "condition for each"
-                )
-        return mrf.condition(evidence) if evidence else mrf
-
     @classmethod
     def from_pgmpy(cls, model):
         """Bayesian network, Markov network or factor graph of pgmpy.

@@ -317,7 +317,7 @@ class _Expectation(IterativeMethod):
         states, weight = self.counts.states, self.counts.weight
         forest, rng = ForestRows(self.mrf), np.random.RandomState(0)
         holes = (states < 0).any(axis=1)
-        drawn = [forest.sample(states[holes], rng) for _ in range(COMPLETIONS)]
+        drawn = forest.sample(states[holes], COMPLETIONS, rng)
         weights = np.tile(weight[holes] / COMPLETIONS, COMPLETIONS)
         rows = np.concatenate([states[~holes], *drawn])
         return rows, self.counts.n_states, np.concatenate([weight[~holes], weights])

@@ -227,7 +227,6 @@ FIELD_ALLOWS = {
 def of_field(cls, make, params, rows):
     made = make()
     theta, width = np.asarray(made.theta), made.n_states.max()
-    uai = {"path": Later(lambda: folder() / "field.uai")}
     kinds = {
         "X": rows, "labels": np.array([0, 1, 1]), "name": "start", "flat": theta, "theta": theta,
         "marginals": np.full((3, width), 1.0 / width), "observed": {0: 1}, "start": START,
@@ -238,13 +237,12 @@ def of_field(cls, make, params, rows):
         "path": Later(lambda: str(folder() / "out.uai")),
     }  # fmt: skip
     given = {
-        "from_uai": {**uai, "evidence": Later(lambda: folder() / "field.uai.evid")},
         "from_pgmpy": {"model": Later(pgmpy_model)},
         "from_pyagrum": {"model": Later(pyagrum_model)},
     }
     names = {"names": ["a", "b", "c"], "constant": 0.5}
     aliases = {
-        "labels": ("start", "state"), "path": ("graph",), "evidence": ("observed",), "J": ("h",),
+        "labels": ("start", "state"), "path": ("graph",), "J": ("h",),
         "model": ("table", "the table"), "graph": ("unary", "pairwise", "node"),
         "unary": ("node",), "pairwise": ("edge",),
     }  # fmt: skip

@@ -101,14 +101,16 @@ class TestLoad:
         mrf = load_uai(write("MARKOV 2  2 3  0"))
         assert log_partition(mrf) == pytest.approx(math.log(6), rel=1e-15)
 
-    def test_from_uai_with_evidence(self, write, tmp_path):
+    def test_field_with_evidence(self, write, tmp_path):
         path = write(MIXED)
         evidence = tmp_path / "model.uai.evid"
         evidence.write_text("1 1 2")
         X = [[0, 0], [0, 1], [1, 0], [1, 1]]
         expected = [mixed_value((a, 2, c)) for a, c in X]
         for observed in (evidence, {1: 2}):
-            mrf = PairwiseMRF.from_uai(path, observed)
+            if not isinstance(observed, dict):
+                observed = load_uai(observed, "evidence")
+            mrf = load_uai(path).condition(observed)
             np.testing.assert_allclose(np.exp(mrf.score(X)), expected, rtol=1e-13)
 
 
