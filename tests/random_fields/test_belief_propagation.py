@@ -337,7 +337,7 @@ def test_callbacks_see_passes_and_can_stop_them(estimator):
         ({"n_rho_iter": 0}, "n_rho_iter == 0, must be >= 1"),
         ({"rho_init": "any"}, "rho_init must be one of 'matrix_tree', 'matrix_tree_weighted'"),
         ({"rho_init": "ones", "n_rho_iter": 2}, 'n_rho_iter must be 1 for rho_init="ones"'),
-        ({"rho_init": [0.5, 0.5, 0.5]}, "rho_init must sum to the number of edges"),
+        ({"rho_init": [0.5, 0.5, 0.5]}, "rho_init must be in the spanning tree polytope"),
     ],
 )
 def test_errors(parameters, message):

@@ -250,29 +250,12 @@ class TestCheck:
         else:
             assert (False, False) in verdicts
 
-    @pytest.mark.parametrize("largest", [0, 500])
-    def test_triangle_that_is_too_full(self, largest, monkeypatch):
-        monkeypatch.setattr(_matchings, "EXACT_CHECK_MAX_NODES", largest)
-        edges = [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 2)]
-        with pytest.raises(ValueError, match=r"the 3 variables 0, 1, 2 sum to 2\.4, more than 2"):
-            check_edge_probabilities([0.8, 0.8, 0.8, 0.5, 0.5, 0.6], edges, 5)
-
-    def test_set_that_only_cuts_find(self, monkeypatch):
-        # Four variables with 3.3 expected edges; a likelier edge joins one of them with a fifth.
-        edges, rho = [*complete(4), (0, 4), (1, 4)], [*np.full(6, 0.55), 0.6, 0.1]
-        with pytest.raises(
-            ValueError, match=r"the 4 variables 0, 1, 2, 3 sum to 3\.3, more than 3"
-        ):
-            check_edge_probabilities(rho, edges, 5)
-        monkeypatch.setattr(_matchings, "EXACT_CHECK_MAX_NODES", 4)
-        check_edge_probabilities(rho, edges, 5)
-
     @pytest.mark.parametrize(
         "rho, message",
         [
-            ([1.2, 0.4, 0.4], "rho_init must hold probabilities between 0 and 1, got 1.2"),
-            ([-0.2, 1.0, 1.0], "rho_init must hold probabilities between 0 and 1, got -0.2"),
-            ([0.5, 0.5, 0.5], "rho_init must sum to the number of edges .* 2, got 1.5"),
+            ([1.2, 0.4, 0.4], "polytope: .* these sum to 2, from 0.4 to 1.2; use 'matrix_tree'"),
+            ([-0.2, 1.0, 1.0], "polytope: .* these sum to 1.8, from -0.2 to 1; "),
+            ([0.5, 0.5, 0.5], "probabilities that sum to 2, .* these sum to 1.5"),
             ([1.0, 1.0], r"rho_init must have shape \(n_edges,\) = \(3,\), got \(2,\)"),
             ([1.0, np.nan, 1.0], "rho_init must not hold NaN"),
         ],
