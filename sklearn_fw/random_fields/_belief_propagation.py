@@ -125,10 +125,8 @@ class TRBPMarginals(MarginalsEstimator):
     -----
     A pass takes time linear in the size of the potentials: an exponential for each entry of each
     edge table and direction. On a chain whose variables are numbered along it two passes are exact,
-    on other graphs without cycles at most as many as the longest path has edges. Messages are
-    logarithms; ``-inf`` stays exactly that, so states that
-    messages find impossible have probability zero. Runs are deterministic for a given
-    ``random_state``.
+    on other graphs without cycles at most as many as the longest path has edges. States that
+    messages find impossible have probability zero exactly.
 
     The upper bound needs no convergence. Any messages split the potentials among spanning trees.
     Summed from the leaves to a root, each edge of a tree contributes a factor that depends on the
@@ -136,9 +134,8 @@ class TRBPMarginals(MarginalsEstimator):
 
     Deviations from [1]_: this bound, which is also the stopping rule, since beliefs can stand still
     while messages do not; and probabilities below 1e-3 are raised by mixing in those of uniform
-    spanning trees, because messages are scaled by 1 / rho. For a ``rho_init`` given as an array,
-    the bound holds if it is in the spanning tree polytope, which is tested in part only beyond 500
-    variables.
+    spanning trees, because messages are scaled by 1 / rho. The bound for an array holds if it is in
+    the spanning tree polytope, which is tested in part only beyond 500 variables.
 
     References
     ----------

@@ -72,13 +72,11 @@ class MeanFieldMarginals(MarginalsEstimator):
 
     Notes
     -----
-    A pass is linear in the size of the potentials. The bound never falls within a run; the
-    problem is not concave, so starts matter. Potentials of ``-inf`` are exact: each update first
-    makes the probability of forbidden pairs least. `sample` draws every variable by
-    itself.
-
-    `score_samples` needs an upper bound, of which there is none: with a warning it takes the
-    lower one, so its values are too large.
+    A pass is linear in the size of the potentials. The bound never falls within a run; the problem
+    is not concave, so starts matter. Potentials of ``-inf`` are exact: each update first makes the
+    probability of forbidden pairs least. `sample` draws every variable by itself. `score_samples`
+    needs an upper bound, of which there is none: with a warning it takes the lower one, so its
+    values are too large.
 
     References
     ----------

@@ -91,9 +91,9 @@ class MiniBucketMarginals(MarginalsEstimator):
     -----
     The variable whose bucket would be smallest leaves first. Tables that meet are put together,
     large ones first, as long as the size allows. Parts have equal weights; shifts go to where their
-    beliefs agree, in steps that are halved where the bound would rise. States that tables with -inf
-    exclude are left out first. Nothing is random. Time and memory of a pass are those of one table
-    of ``max_table_size`` for each variable at most.
+    beliefs agree, in steps that are shortened where the bound would rise. States that tables with
+    -inf exclude are left out first. Time and memory of a pass are those of one table of
+    ``max_table_size`` for each variable at most.
 
     References
     ----------

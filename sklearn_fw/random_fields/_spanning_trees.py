@@ -66,11 +66,10 @@ def spanning_tree_probabilities(
 
     Notes
     -----
-    Variables are eliminated in an order of small degree; selected inversion then gives the
-    resistances of edges alone, exact up to rounding even for weights over six decades. Time is
-    that of a sparse Cholesky decomposition: linear on trees, n_variables^1.5 on grids,
-    n_variables^3 / 3 on complete graphs. Memory is that of the factor. Sampling takes n_trees *
-    n_edges; the maximal tree depends on the order of the weights alone, so orders are drawn.
+    Selected inversion gives the resistances of edges, exact up to rounding even for weights over
+    six decades. Time is that of a sparse Cholesky decomposition: linear on trees, n_variables^1.5
+    on grids, n_variables^3 / 3 on complete graphs. Sampling takes n_trees * n_edges; the maximal
+    tree depends on the order of the weights alone, so orders are drawn.
 
     References
     ----------

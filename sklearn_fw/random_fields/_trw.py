@@ -148,14 +148,13 @@ class TRWMarginals(MarginalsEstimator):
     Notes
     -----
     A step costs an oracle call, and a correction a few passes over the labellings found: time
-    n_vertices * (n_variables + n_edges) each. Memory is 4 bytes for each variable and edge of
-    each labelling. `sample` draws from the mixture that ``weights_`` holds, and after exact sums
-    from the random field itself.
+    n_vertices * (n_variables + n_edges) each. Memory is 4 bytes for each variable and edge of each
+    labelling. `sample` draws from the mixture that ``weights_`` holds, and after exact sums from
+    the random field itself.
 
     The bound needs the gap over the whole polytope, which is what ``tol`` means, not the one over
-    the shrunk polytope that the steps see. With an inexact oracle that has an upper bound
-    ("trws", "qpbo", "milp" with a time limit), bounds stay certified, but may be no better than
-    those of ``polytope="local"``.
+    the shrunk polytope that the steps see. With an inexact oracle that has an upper bound, bounds
+    stay certified, but may be no better than those of ``polytope="local"``.
 
     Deviations from [1]_: the rho step printed there is wrong (zero at first, then tending to one),
     so that of the authors' program is taken; delta is not halved after each choice of rho; the gap

@@ -55,20 +55,15 @@ class BranchAndBound(GraphOracle):
     -----
     A subproblem has some states forbidden. Its iterations give a bound on every state of every
     node, and a state is forbidden as well when its bound shows that it cannot improve on the best
-    labelling so far. If states are left, one node with several is chosen, the one with most score
-    at stake on edges to others of that kind (standard deviation of each table, summed up); its
-    most promising state is fixed in one subproblem, looked at first, and forbidden in the other.
-    The best labelling so far begins as that of `ICM` from ``start``; labellings of the message
-    passing that beat their predecessors are improved in the same way.
-
-    Depth-first search lowers the bound late: when a budget ends it, other parts of the first few
-    divisions are often still open, with bounds not much below that of the whole problem.
+    labelling so far, which begins as that of `ICM` from ``start``. The node with most score at
+    stake on edges to others with several states (standard deviation of each table, summed up) is
+    divided: its most promising state is fixed in one subproblem, looked at first, and forbidden in
+    the other.
 
     Time is exponential in the worst case, and 4 * node_iter * n_edges * n_states^2 for each
-    subproblem. Memory is n_edges * n_states for each level of the search, at most ``n_nodes *
-    n_states`` levels. Differences count as errors of rounding as those of `TRWS` do, so that value
-    and bound differ where scores that matter cancel others some 1e5 times their size on graphs of
-    more than 16384 labellings. The numbers of subproblems are logged at level DEBUG.
+    subproblem; memory n_edges * n_states for each level of the search. Errors of rounding are those
+    of `TRWS`: value and bound differ where scores that matter cancel others some 1e5 times their
+    size on graphs of more than 16384 labellings.
 
     References
     ----------

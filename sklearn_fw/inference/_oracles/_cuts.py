@@ -40,14 +40,11 @@ class QPBO(GraphOracle):
     label [2]_.
 
     A node that is left half takes its label from ``start``; the answer is then never worse than
-    ``start`` [3]_. Without ``start`` it takes the state with the better sum of its own score and
-    the means of its rows in the tables of its edges. If these labels break a forbidden pair, the
-    value is ``-inf``, although there may be an allowed labelling.
+    ``start`` [3]_. Without it, the state with the better sum of its own score and the means of its
+    rows in the tables of its edges is taken. If these labels break a forbidden pair, the value is
+    ``-inf``.
 
-    The bound includes an allowance for rounding, some 1e-14 of the sum of all absolute scores. An
-    answer that is so close to it counts as exact where that is at most 1e-9 of its value; else
-    states and pairs that cannot be part of a better labelling are left out, and the rest is asked
-    again.
+    The bound includes an allowance for rounding, some 1e-14 of the sum of all absolute scores.
 
     References
     ----------
@@ -299,17 +296,14 @@ class GraphCut(GraphOracle, RankingOracle):
     Notes
     -----
     The score is the capacity of all arcs less that of a cut between source and sink [1]_. The
-    maximum flow is found with real capacities in double precision, nothing is scaled to integers
-    [2]_. Time at worst ``n_nodes^2 * n_edges``, in practice a little more than linear; memory
-    linear. Of several best labellings the one with most nodes in state 0 is returned.
+    maximum flow is found with real capacities in double precision [2]_. Time at worst ``n_nodes^2 *
+    n_edges``, in practice a little more than linear; memory linear. Of several best labellings the
+    one with most nodes in state 0 is returned. What forbidden states and pairs fix is fixed first.
 
-    `max_marginals` and `top_k` begin with the minimum cut and push what more is needed when one
-    node changes its side, by shortest paths from this node on, so that a flip costs as much as its
-    neighbourhood is large [3]_. The k best labellings come from partitions of all others by the
-    first node where they differ [4]_: k cuts and k times as many flips as there are nodes.
-
-    Forbidden states and pairs are taken into account first, as far as one forbids the next: they
-    fix nodes, and tables between fixed nodes need not be attractive.
+    `max_marginals` and `top_k` push what more is needed when one node changes its side, so that a
+    flip costs as much as its neighbourhood is large [3]_. The k best labellings come from
+    partitions of all others by the first node where they differ [4]_: k cuts and k times as many
+    flips as nodes.
 
     References
     ----------

@@ -164,21 +164,16 @@ class Elimination(GibbsInference):
     -----
     Nodes leave in a greedy order, the one whose neighbours lack the fewest edges first [1]_, or,
     where that makes tables of thousands of numbers, in the order of their numbers or that of
-    Cuthill and McKee, if these do with smaller ones (a grid of n rows has width n then). The
-    largest table has one number for each joint state of a node and its neighbours at that time;
-    states after the last one with a unary score above ``-inf`` count as absent. Time is a few
-    times the size of all tables, memory 8 bytes for each entry of all messages, which are smaller
-    than their tables by the number of states of the node that left; `argmax` needs no more than
-    that. The order is kept with the object as long as edges and numbers of states stay as they
-    are, and costs about as much as one call on small graphs.
+    Cuthill and McKee, if these do with smaller ones. Time is a few times the size of all tables,
+    memory 8 bytes for each entry of all messages, which are smaller than their tables by the number
+    of states of the node that left. States after the last one with a unary score above ``-inf``
+    count as absent. Sums run in ordinary numbers as long as no table spans more than a factor of
+    e^600, else in logarithms, which takes twice to five times as long.
 
-    `top_k` divides the labellings into parts by max-marginals [4]_: each of the k takes up to two
-    calls of `max_marginals` and one of `argmax`.
-
-    Of several best labellings the node that leaves last takes its lowest state, then the one
-    before it, and so on. Calls may come from several threads, and end with a
-    TimeoutError when `time_left` comes to its end. Sums run in ordinary numbers as long as no table
-    spans more than a factor of e^600, else in logarithms, which takes twice to five times as long.
+    `top_k` divides the labellings into parts by max-marginals [4]_: up to two calls of
+    `max_marginals` and one of `argmax` for each of the k. Of several best labellings the node that
+    leaves last takes its lowest state, then the one before it, and so on. A call ends with a
+    TimeoutError when `time_left` comes to its end.
 
     References
     ----------
@@ -200,22 +195,12 @@ class Elimination(GibbsInference):
     >>> from sklearn_fw.inference import Elimination, PairwiseScores
     >>> triangle = [(0, 1), (1, 2), (2, 0)]
     >>> scores = PairwiseScores.from_arrays(np.zeros((3, 2)), 1 - np.eye(2), triangle)
-    >>> oracle = Elimination()
-    >>> labels, value, upper_bound = oracle.argmax(scores)
-    >>> labels
-    array([1, 0, 0], dtype=int32)
-    >>> value
-    2.0
-    >>> node, edge, log_partition = oracle.marginals(scores)
-    >>> node.round(3)
-    array([[0.5, 0.5],
-           [0.5, 0.5],
-           [0.5, 0.5]])
+    >>> Elimination().argmax(scores)
+    (array([1, 0, 0], dtype=int32), 2.0, 2.0)
+    >>> node, edge, log_partition = Elimination().marginals(scores)
     >>> edge[0].round(3)
     array([[0.181, 0.319],
            [0.319, 0.181]])
-    >>> oracle.largest_table(scores)
-    8
     """
 
     _graph = PlanCache(_Graph)

@@ -229,19 +229,15 @@ class MILP(GraphOracle):
 
     Notes
     -----
-    The solver is HiGHS, by way of ``scipy.optimize.milp``. Only node variables are integers;
-    tables of edges follow. The time can grow exponentially. Memory is linear in the size of the
-    scores. The matrix is kept for as long as calls come with the same graph.
+    The solver is HiGHS, by way of ``scipy.optimize.milp``. Only node variables are integers; tables
+    of edges follow. The time can grow exponentially, memory is linear in the size of the scores.
 
-    HiGHS is exact up to tolerances that are some 1e-12, and 1e-13 for each node and edge, of the
-    largest difference between two scores of one node or edge. They are added to the bound; an
-    answer that is as good as the bound within them counts as exact where they are at most 1e-9 of
-    its value. Where they are more, as with penalties of 1e12 beside scores of 1, states and pairs
-    that cannot be part of a better labelling than the one found are left out, and the rest is
-    solved again; forbidding by ``-inf`` saves this.
-
-    When the time is up, the answer is the best of what HiGHS has found, ``start`` and the best
-    states of nodes by their own scores. A RuntimeError says that HiGHS failed.
+    Tolerances of HiGHS, some 1e-12, and 1e-13 for each node and edge, of the largest difference
+    between two scores of one node or edge, are added to the bound; an answer that is as good as the
+    bound within them counts as exact where they are at most 1e-9 of its value. Else states and
+    pairs that cannot be part of a better labelling are left out, and the rest is solved again;
+    forbidding by ``-inf`` saves this. When the time is up, the answer is the best of what HiGHS has
+    found, ``start`` and the best states of nodes by their own scores.
 
     References
     ----------
@@ -334,18 +330,14 @@ class LPRelaxation(GraphOracle):
 
     Notes
     -----
-    The solver is the dual simplex method of HiGHS, by way of ``scipy.optimize.linprog``. Time
-    grows somewhat faster than the size of the scores. The matrix is kept for as long as calls come
-    with the same graph. A `vertex` for two states, none of them forbidden, comes from one maximum
-    flow instead, by roof duality (see `QPBO`).
+    The solver is the dual simplex method of HiGHS, by way of ``scipy.optimize.linprog``. Time grows
+    somewhat faster than the size of the scores. A `vertex` for two states, none of them forbidden,
+    comes from one maximum flow instead, by roof duality (see `QPBO`).
 
     The bound does not rely on tolerances of the solver: its dual variables move scores from edges
     to nodes, which changes no labelling's score, and the best states and pairs of all parts after
-    that bound every labelling. An answer within the solver's tolerance of the bound, some 1e-13 for
-    each node and edge of the largest difference between two scores of one of them, counts as exact
-    where this is at most 1e-9 of its value; else the program is solved again without the states and
-    pairs that cannot be part of a better labelling. Among equal marginals the labels of ``start``
-    are preferred. A RuntimeError says that HiGHS failed.
+    that bound every labelling. What counts as exact is as in `MILP`. Among equal marginals the
+    labels of ``start`` are preferred.
 
     References
     ----------

@@ -34,10 +34,8 @@ class ICM(GraphOracle):
     Notes
     -----
     A sweep takes time n_nodes * n_states + n_edges * n_states, and nodes come in the order of their
-    numbers, from ``start`` or each node's best state by itself. A node moves only if it gains, so a
-    tie leaves it where it is. Forbidden states and pairs are left first: a node prefers the state
-    with fewest of them, so that a forbidden ``start`` often leads to an allowed labelling, but not
-    always.
+    numbers, from ``start`` or each node's best state by itself. A node moves only if it gains.
+    Forbidden states and pairs are left first: a node prefers the state with fewest of them.
 
     References
     ----------
@@ -200,8 +198,8 @@ class IteratedLocalSearch(GraphOracle):
     repeated kicks from [2]_. Eight runs at a time and the best labelling before them are joined:
     connected nodes at which the same of them agree become one, as in [3]_, and elimination finds
     the best choice for all of these, as long as its tables have at most 65,536 numbers. Forbidden
-    states and pairs count as more than all scores together, so a forbidden ``start`` is left when
-    there is a way; the answer is never worse than ``start``.
+    states and pairs count as more than all scores together; the answer is never worse than
+    ``start``.
 
     References
     ----------

@@ -59,14 +59,11 @@ class CutMoves(GraphOracle):
     of its ends and the state alpha, ``t[y, z] + t[alpha, alpha] >= t[y, alpha] + t[alpha, z]``: for
     all states at once this says that ``-t`` is a metric, as of Potts and truncated linear scores. A
     local optimum then loses at most twice what the best labelling loses on its edges, in Potts
-    scores [1]_. A swap is one if ``t[a, a] + t[b, b] >= t[a, b] + t[b, a]``. This is looked at edge
-    by edge in every move. Where it does not hold, the move is made by roof duality [2]_ (see
-    `QPBO`): nodes that remain undecided keep their state, so that no move makes the answer worse,
-    whatever the tables are.
+    scores [1]_. A swap is one if ``t[a, a] + t[b, b] >= t[a, b] + t[b, a]``. Where this does not
+    hold, the move is made by roof duality [2]_, and undecided nodes keep their state.
 
     Begins with ``start``, by default the best state of each node by itself; the answer is never
-    worse. A round takes n_states cuts for expansions, n_states * (n_states - 1) / 2 for swaps; the
-    arcs of the last graph are kept for the next call. The clock is looked at between cuts.
+    worse. A round takes n_states cuts for expansions, n_states * (n_states - 1) / 2 for swaps.
     Forbidden states and pairs count as more than all scores together, so that a forbidden ``start``
     is left where a move can.
 

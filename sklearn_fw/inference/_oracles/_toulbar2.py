@@ -53,13 +53,11 @@ class Toulbar2(GraphOracle):
     Notes
     -----
     The bound is that of toulbar2 for the rounded scores, plus the largest gain by rounding that a
-    state of each node and a pair of each edge has; without a time limit it is at most
-    ``(n_nodes + n_edges) * 10 ** -resolution`` above the value. The time can grow exponentially
-    [1]_. The network is built anew in every call, since toulbar2 can solve it once.
-
-    Calls may come from several threads, but wait for each other; toulbar2 does not let Python go
-    on meanwhile, nor be interrupted. When the time is up, the answer is the best of what toulbar2
-    has found, ``start`` and the best states of nodes by their own scores.
+    state of each node and a pair of each edge has; without a time limit it is at most ``(n_nodes +
+    n_edges) * 10 ** -resolution`` above the value. The time can grow exponentially [1]_. Calls from
+    several threads wait for each other; toulbar2 does not let Python go on meanwhile. When the time
+    is up, the answer is the best of what toulbar2 has found, ``start`` and the best states of nodes
+    by their own scores.
 
     References
     ----------

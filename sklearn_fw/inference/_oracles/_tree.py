@@ -100,14 +100,10 @@ class TreeMaxProduct(ForestInference):
     >>> from sklearn_fw.inference import PairwiseScores, TreeMaxProduct
     >>> unary = [[1.0, 0.0], [0.0, 0.9], [0.0, 0.9], [0.0, 0.9]]
     >>> scores = PairwiseScores.from_arrays(unary, 2 * np.eye(2), [(0, 1), (0, 2), (3, 0)])
-    >>> labels, value, upper_bound = TreeMaxProduct().argmax(scores)
-    >>> labels
-    array([1, 1, 1, 1], dtype=int32)
     >>> values, labels = TreeMaxProduct().top_k(scores, 2)
-    >>> values
-    array([8.7, 7. ])
-    >>> node, edge, log_partition = TreeMaxProduct().marginals(scores)
-    >>> node[0].round(3)
+    >>> values, labels[0]
+    (array([8.7, 7. ]), array([1, 1, 1, 1], dtype=int32))
+    >>> TreeMaxProduct().marginals(scores)[0][0].round(3)
     array([0.269, 0.731])
     """
 
@@ -167,9 +163,8 @@ class Viterbi(ForestInference):
     Notes
     -----
     Time n_nodes * n_states^2, memory n_nodes * n_states. Of several best states the last node takes
-    the lowest, and so does every other node given the state of the next one. Marginals and the
-    other questions about the Gibbs distribution ``p(y)`` ~ ``exp(score(y))`` are answered by the
-    forward-backward algorithm, which is stable for scores of any size.
+    the lowest, and so does every other node given the state of the next one. Marginals come from
+    the forward-backward algorithm [3]_, stable for scores of any size.
 
     References
     ----------
@@ -187,18 +182,11 @@ class Viterbi(ForestInference):
     >>> from sklearn_fw.inference import PairwiseScores, Viterbi
     >>> unary = [[2.0, 0.0], [0.0, 0.5], [1.0, 0.0]]
     >>> scores = PairwiseScores.from_arrays(unary, np.eye(2), [(0, 1), (1, 2)])
-    >>> labels, value, upper_bound = Viterbi().argmax(scores)
-    >>> labels
-    array([0, 0, 0], dtype=int32)
-    >>> value, upper_bound
-    (5.0, 5.0)
+    >>> Viterbi().argmax(scores)
+    (array([0, 0, 0], dtype=int32), 5.0, 5.0)
     >>> node, edge, log_partition = Viterbi().marginals(scores)
-    >>> node.round(3)
-    array([[0.878, 0.122],
-           [0.661, 0.339],
-           [0.752, 0.248]])
-    >>> round(log_partition, 3)
-    5.589
+    >>> node[0].round(3), round(log_partition, 3)
+    (array([0.878, 0.122]), 5.589)
     """
 
     def _forest(self, scores):
