@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._core.budget import time_budget
-from .._core.callbacks import FitTasks, with_callbacks
 from .._core.loop import drive
 from .._core.parameters import auto_or, options
 from .._core.result import Outcome, Status
@@ -72,43 +70,29 @@ class AveragedModel(LinearEstimator):
         "standardize": auto_or(check_flag, "True or False"),
     }  # fmt: skip
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Make ``max_iter`` passes over the rows.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Labels or targets; several targets for regression only.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the losses, in units of their mean.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        X, y, weight = self._check(X, y, sample_weight)
-        max_iter = self.max_iter
-        targets, weight = self._all_targets(y, weight)
+    def _problems(self, X, y, weight):
+        targets, weight = self._targets(y, weight)
         old = deepcopy(getattr(self, "_stream", None)) if self.warm_start else None
-        with time_budget():
-            problems, stream = self._prepare(X, targets, weight, max_iter, old)
-            tasks = FitTasks(
-                self, X, y, max_subtasks=max_iter * len(problems), sample_weight=sample_weight
+        problems, self._stream = self._prepare(X, targets, weight, self.max_iter, old)
+        return problems
+
+    def _train(self, problems, tasks):
+        stream = self._stream
+        hooks = tasks.hooks(lambda: self._snapshot(self._points(stream, "mean"), len(problems)))
+        runs, outcomes = [], []
+        for problem, state in zip(problems, stream.states, strict=True):
+            runs.append(self._steps(problem, state, stream.rng))
+            outcome = drive(
+                runs[-1], tol=0.0, max_iter=self.max_iter, verbose=self.verbose, **hooks
             )
-            hooks = tasks.hooks(lambda: self._snapshot(self._points(stream, "mean"), len(problems)))
-            solved = [
-                self._drive(problem, state, stream.rng, max_iter, verbose=self.verbose, **hooks)
-                for problem, state in zip(problems, stream.states, strict=True)
-            ]
-        self._store(stream, X.dtype)
-        runs, outcomes = zip(*solved, strict=True)
-        self._report(runs, Outcome.joined(outcomes))
-        tasks.finish()
-        return self
+            if outcome.status is Status.MAX_ITER:
+                outcome = outcome._replace(status=Status.FINISHED)
+            outcomes.append(outcome)
+        self._store(stream, problems[0].X.dtype)
+        outcome = Outcome.joined(outcomes)
+        self.objective_ = only([run.problem.value(run.state.mean) for run in runs])
+        self.n_iter_, self.status_ = outcome.n_iter, outcome.status.name.lower()
+        self.history_ = outcome.history
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """One pass over a part of the data, which goes on where the last call of this ended.
@@ -137,7 +121,7 @@ class AveragedModel(LinearEstimator):
         stream = deepcopy(getattr(self, "_stream", None))
         X, y, weight = self._check(X, y, sample_weight, reset=stream is None)
         self._name_classes(y, classes, stream is None)
-        targets, weight = self._part_targets(y, weight)
+        targets, weight = self._targets(y, weight, is_part=True)
         problems, stream = self._prepare(X, targets, weight, 1, stream, is_part=True)
         for problem, state in zip(problems, stream.states, strict=True):
             self._steps(problem, state, stream.rng).step()
@@ -163,13 +147,16 @@ class AveragedModel(LinearEstimator):
         for state in stream.states:
             state.average.horizon = state.t + max_iter * X.shape[0]
         weight = None if weight is None else weight / stream.mean_weight
-        problems = self._problems(
-            stream.units.rows(X),
-            [y - c if c else y for y, c in zip(targets, stream.units.y_center, strict=True)],
-            weight, settings, stream.alphas,
-        )  # fmt: skip
-        for problem, spread in zip(problems, stream.spreads, strict=True):
+        rows, problems = stream.units.rows(X), []
+        columns = targets, stream.units.y_center, stream.alphas, stream.spreads
+        for y, center, alpha, spread in zip(*columns, strict=True):
+            problem = RidgeProblem(
+                rows, y - center if center else y, settings.loss, alpha, weight=weight,
+                bias=settings.bias,
+            )  # fmt: skip
+            problem.project, problem.radius = self._projection(problem)
             problem.rule = self._rule(problem, spread, stream)
+            problems.append(problem)
         return problems, stream
 
     def _rule(self, problem, spread, stream):
@@ -216,15 +203,6 @@ class AveragedModel(LinearEstimator):
         horizon = self.max_iter * X.shape[0]
         return Settings(loss, bias, standardizes, is_free or standardizes, horizon)
 
-    def _problems(self, X, targets, weight, settings, alphas):
-        problems = [
-            RidgeProblem(X, y, settings.loss, alpha, weight=weight, bias=settings.bias)
-            for y, alpha in zip(targets, alphas, strict=True)
-        ]
-        for problem in problems:
-            problem.project, problem.radius = self._projection(problem)
-        return problems
-
     def _strengths(self, spreads, targets, weight):
         """The alpha of every problem."""
         if not isinstance(self.alpha, str):
@@ -267,13 +245,6 @@ class AveragedModel(LinearEstimator):
             record=bool(self.record_history),
         )  # fmt: skip
 
-    def _drive(self, problem, state, rng, max_iter, **options):
-        run = self._steps(problem, state, rng)
-        outcome = drive(run, tol=0.0, max_iter=max_iter, **options)
-        if outcome.status is Status.MAX_ITER:
-            outcome = outcome._replace(status=Status.FINISHED)
-        return run, outcome
-
     def _points(self, stream, which):
         """Coefficients and intercept of all problems for X as it was given."""
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
@@ -291,12 +262,6 @@ class AveragedModel(LinearEstimator):
         self.alpha_ = float(alphas[0]) if np.all(alphas == alphas[0]) else alphas
         self.t_, self._stream = stream.states[0].t, stream
         self.scale_ = stream.units.scale
-
-    def _report(self, runs, outcome):
-        values = [run.problem.value(run.state.mean) for run in runs]
-        self.objective_ = only(values)
-        self.n_iter_, self.status_ = outcome.n_iter, outcome.status.name.lower()
-        self.history_ = outcome.history
 
 
 def _ask_projection(function, w):
