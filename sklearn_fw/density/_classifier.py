@@ -57,10 +57,8 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         Training rows of positive weight.
     y_fit_ : ndarray of shape (n_samples,)
         Their labels, as positions in ``classes_``.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, when X is a data frame with string names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     See Also
     --------

@@ -123,10 +123,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         Corners of the box; None for a precomputed kernel.
     offset_ : float
         Score below which `predict` says -1.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, when X is a data frame with string names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     Warns
     -----

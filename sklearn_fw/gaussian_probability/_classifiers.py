@@ -73,10 +73,8 @@ class BayesPointMachine(ClassifierMixin, Estimator):
         Training rows.
     n_iter_ : int
         Sweeps of the last fixed point.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, when X is a data frame with string names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     See Also
     --------
@@ -301,10 +299,8 @@ class EPProbitClassifier(ClassifierMixin, IntervalProcess):
         Training rows.
     n_iter_ : int
         Sweeps of the last fixed point.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, when X is a data frame with string names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     See Also
     --------

@@ -74,10 +74,8 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         Training rows.
     n_iter_ : int
         Sweeps of the last fixed point.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, when X is a data frame with string names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     Warns
     -----
@@ -339,10 +337,8 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         Training rows.
     n_iter_ : int
         Sweeps of the last fixed point.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, when X is a data frame with string names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     Warns
     -----

@@ -387,10 +387,8 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         Intercepts.
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
     solver_ : solver object
         The solver that was used.
     solver_reason_ : str
@@ -589,10 +587,8 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         Intercepts.
     alpha_ : float
         Weight of the penalty that was used.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
     solver_ : solver object
         The solver that was used.
     solver_reason_ : str

@@ -352,10 +352,8 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
         Number of steps of each problem.
     n_iter_ : int
         Number of passes of the last fit.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
     status_ : str
         How the fit ended, "finished" or "stopped".
     history_ : dict of str to ndarray
@@ -470,11 +468,9 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
     projection : str, callable or None, default=None
         As `AveragedSubgradientClassifier`.
     radius : float or None, default=None
-        Of the ball or box. For "l2_ball" None means one that holds the minimiser.
+        As `AveragedSubgradientClassifier`.
     standardize : bool or "auto", default="auto"
-        Whether the problem is posed for columns that are centred and divided by their standard
-        deviation (sparse ones divided by their root mean square only) and targets minus their
-        median. "auto" does this for dense X if ``alpha`` is "auto" and there is no projection.
+        As `AveragedSubgradientClassifier`; targets are taken minus their median, too.
     fit_intercept : bool, default=True
         Whether there is a constant feature.
     intercept_scaling : float, default=1.0
@@ -510,19 +506,12 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
         Number of steps of each problem.
     n_iter_ : int
         Number of passes of the last fit.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
     status_ : str
         How the fit ended, "finished" or "stopped".
     history_ : dict of str to ndarray
         As `AveragedSubgradientClassifier`.
-
-    Raises
-    ------
-    FloatingPointError
-        When coefficients overflow.
 
     See Also
     --------
@@ -533,11 +522,6 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
     Notes
     -----
     More than 13 parameters: as `AveragedSubgradientClassifier`, where costs and guarantees stand.
-
-    References
-    ----------
-    .. [1] S. Lacoste-Julien, M. Schmidt, F. Bach, "A simpler approach to obtaining an O(1/t)
-       convergence rate for the projected stochastic subgradient method", 2012.
 
     Examples
     --------

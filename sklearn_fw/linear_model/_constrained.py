@@ -361,15 +361,11 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
         Whether ``tol`` was reached.
     status_ : str
         How the fit ended.
-    n_iter_ : int
-        Steps made (the most of several problems).
-    n_oracle_calls_ : int
-        Answers of the oracle (the most of several problems), but for those of the search for the
-        radius.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    n_iter_, n_oracle_calls_ : int
+        Steps made and answers of the oracle (the most of several problems), but for those of the
+        search for the radius.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
     history_ : dict of str to ndarray
         One row per step: "n_iter", "time" (seconds), "objective", "dual_gap", "step_size" and
         counts. "output" numbers several problems.
@@ -454,23 +450,15 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
         "squared_error", which is ``(y - z)^2 / 2``, "huber", "squared_epsilon_insensitive", or an
         object of `sklearn_fw.losses`, maybe your own.
     domain : str, tuple or domain object, default="l1"
-        The set in units of ``radius``: "l1", "l2", ``("lp", p)``, "linf" (a box), "simplex", or
-        "nuclear", where the coefficients of all targets are one matrix; or an object of
-        `sklearn_fw.optim.domains`, maybe your own, of size n_features or n_features times the
-        number of targets, whose size is its own and not ``radius``.
+        As `FrankWolfeClassifier`, with targets in the place of classes.
     radius : float or "auto", default="auto"
-        Size of the set, positive; "auto" takes that of the smallest loss in cross-validation along
-        ascending radii; where every target is a problem of its own, in the unit of each. For
-        "l1" and sparse X it is the norm of the optimum for the l1 penalty of least held-out loss.
+        As `FrankWolfeClassifier`.
     variant : str, default="auto"
-        "fw", "away", "pairwise", "fully_corrective" or "min_norm_point", see
-        `sklearn_fw.optim.minimize_frank_wolfe`.
+        As `FrankWolfeClassifier`.
     step_size : str, float or callable, default="auto"
-        As there.
+        As `sklearn_fw.optim.minimize_frank_wolfe`.
     standardize : bool or "auto", default="auto"
-        Whether the set is one of coefficients for columns that are divided by their standard
-        deviation (sparse ones by their root mean square). "auto" does this for dense X if
-        ``radius`` is "auto".
+        As `FrankWolfeClassifier`.
     fit_intercept : bool, default=True
         Whether there is a c, which is always the best one.
     max_iter : int, default=10000
@@ -501,11 +489,8 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
         How far the mean loss can be from the least one on the set; the largest of several.
     objective_ : float or ndarray of shape (n_targets,)
         Mean loss.
-    active_atoms_ : list of Atom, or a list of these
-        Vertices of which the coefficients (for columns divided by ``scale_``) are the mean; None
-        where they are not kept.
-    active_weights_ : ndarray, or a list of these
-        Their weights, of sum one.
+    active_atoms_, active_weights_ : list of Atom and ndarray, or lists of these
+        As `FrankWolfeClassifier`.
     tol_ : float
         The tolerance that was used.
     variant_ : str
@@ -514,18 +499,12 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
         Whether ``tol`` was reached.
     status_ : str
         How the fit ended.
-    n_iter_ : int
-        Steps made (the most of several problems).
-    n_oracle_calls_ : int
-        Answers of the oracle (the most of several problems), but for those of the search for the
-        radius.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    n_iter_, n_oracle_calls_ : int
+        Steps made and answers of the oracle, as `FrankWolfeClassifier`.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
     history_ : dict of str to ndarray
-        One row per step: "n_iter", "time" (seconds), "objective", "dual_gap", "step_size" and
-        counts. "output" numbers several problems.
+        As `FrankWolfeClassifier`.
 
     See Also
     --------

@@ -103,10 +103,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         The factor lam.
     n_samples_fit_ : float
         Number of samples, the sum of their weights.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     See Also
     --------

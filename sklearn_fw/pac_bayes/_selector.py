@@ -68,10 +68,8 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
         Bounds on the expected negative log-likelihood of each.
     averaging_bound_ : float or None
         Bound for the average.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     See Also
     --------
