@@ -329,18 +329,6 @@ class EPProbitClassifier(ClassifierMixin, IntervalProcess):
     1.0
     """
 
-    def __init__(
-        self, kernel=None, *, noise=1.0, optimizer="fmin_l_bfgs_b", n_restarts_optimizer=0,
-        tol=1e-4, max_iter=100, random_state=None,
-    ):  # fmt: skip
-        self.kernel = kernel
-        self.noise = noise
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-
     def fit(self, X, y):
         """Choose the hyper-parameters and compute the posterior.
 

@@ -123,15 +123,11 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         self, kernel=None, *, order=None, decision="mode", noise=1.0, optimizer="fmin_l_bfgs_b",
         n_restarts_optimizer=0, tol=1e-4, max_iter=100, random_state=None,
     ):  # fmt: skip
-        self.kernel = kernel
-        self.order = order
-        self.decision = decision
-        self.noise = noise
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+        super().__init__(
+            kernel, noise=noise, optimizer=optimizer, n_restarts_optimizer=n_restarts_optimizer,
+            tol=tol, max_iter=max_iter, random_state=random_state,
+        )  # fmt: skip
+        self.order, self.decision = order, decision
 
     def fit(self, X, y):
         """Choose hyper-parameters and thresholds, and compute the posterior.
@@ -302,13 +298,12 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     Parameters
     ----------
     kernel : Kernel, default=None
-        A kernel of `sklearn.gaussian_process.kernels`; None stands for a constant times an RBF with
-        one length scale for each column, or one for all where columns outnumber rows.
+        As `EPOrdinalClassifier`.
     noise : float, default=None
         Standard deviation of the noise, in units of the targets; None learns it.
     normalize_y : bool, default=True
         Whether targets are moved and scaled to mean zero and variance one, by known targets,
-        middles of intervals, and the ends of those with one. The kernel is one of such targets.
+        middles of intervals, and single ends. The kernel is one of such targets.
     optimizer : "fmin_l_bfgs_b" or None, default="fmin_l_bfgs_b"
         None keeps the hyper-parameters of ``kernel``, and half a standard deviation as the noise
         where none is given.
@@ -357,15 +352,9 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     for each sweep. `log_marginal_likelihood` takes after the hyper-parameters of the kernel the
     logarithm of the noise, in normalised units, where it is learned.
 
-    With ``kernel=None`` the logarithms of length scales, in standard deviations of their columns,
-    have a normal prior about their mean with standard deviation 0.7, and that of a
-    learned noise has 1 about half a standard deviation of the targets.
+    With ``kernel=None`` length scales have the prior of `EPOrdinalClassifier`, and the logarithm of
+    a learned noise has a normal one about half a standard deviation of the targets, of width 1.
     Equal rows with equal targets count once in this search.
-
-    References
-    ----------
-    .. [1] J. Cunningham, P. Hennig, S. Lacoste-Julien, "Gaussian probabilities and expectation
-       propagation", arXiv:1111.6832, 2011.
 
     Examples
     --------
@@ -386,14 +375,11 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         self, kernel=None, *, noise=None, normalize_y=True, optimizer="fmin_l_bfgs_b",
         n_restarts_optimizer=0, tol=1e-4, max_iter=100, random_state=None,
     ):  # fmt: skip
-        self.kernel = kernel
-        self.noise = noise
+        super().__init__(
+            kernel, noise=noise, optimizer=optimizer, n_restarts_optimizer=n_restarts_optimizer,
+            tol=tol, max_iter=max_iter, random_state=random_state,
+        )  # fmt: skip
         self.normalize_y = normalize_y
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def fit(self, X, y):
         """Choose hyper-parameters and noise, and compute the posterior.

@@ -147,8 +147,7 @@ def _check_kernel(kernel, name):
 class IntervalProcess(Estimator):
     """What Gaussian process models by expectation propagation share.
 
-    A model stores the parameters ``kernel``, ``optimizer``, ``n_restarts_optimizer``, ``tol``,
-    ``max_iter`` and ``random_state``, and hands intervals to `_fit_processes`.
+    A model hands intervals to `_fit_processes`.
     """
 
     parameters = {
@@ -156,6 +155,18 @@ class IntervalProcess(Estimator):
         "optimizer": optional(options("fmin_l_bfgs_b")), "tol": check_positive,
     }  # fmt: skip
     _by_column = False  # whether the default kernel has one length scale for each column
+
+    def __init__(
+        self, kernel=None, *, noise=1.0, optimizer="fmin_l_bfgs_b", n_restarts_optimizer=0,
+        tol=1e-4, max_iter=100, random_state=None,
+    ):  # fmt: skip
+        self.kernel = kernel
+        self.noise = noise
+        self.optimizer = optimizer
+        self.n_restarts_optimizer = n_restarts_optimizer
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     def _start_kernel(self, X):
         return _default_kernel(X, self._by_column) if self.kernel is None else clone(self.kernel)

@@ -381,11 +381,6 @@ def of_gaussian():
             gaussian_probability.minimal_polyhedron, {**ends, "constraints": np.eye(2)},
             allows=numbers,
         ),
-        *function(gaussian_probability.orthant_probability, {"cov": cov}),
-        *function(
-            gaussian_probability.equicorrelated_probability, {**ends, "rho": 0.5}, infinite=True,
-            allows=numbers,
-        ),
         *function(
             gaussian_probability.GaussianProbabilityResult,
             {"log_prob": -1.0, "error": 0.1, "method": "ep"}, allows=STORED,
