@@ -5,9 +5,7 @@ from ._bounds import (
     catoni_bound,
     gaussian_kl,
     gibbs_log_weights,
-    hoeffding_bound,
     model_selection_bounds,
-    subgamma_bound,
 )
 from ._displays import EvidenceDisplay, RiskBoundDisplay
 from ._gaussian import psi_gaussian_linear, subgamma_coefficients
@@ -23,9 +21,7 @@ __all__ = [
     "catoni_bound",
     "gaussian_kl",
     "gibbs_log_weights",
-    "hoeffding_bound",
     "model_selection_bounds",
     "psi_gaussian_linear",
-    "subgamma_bound",
     "subgamma_coefficients",
 ]

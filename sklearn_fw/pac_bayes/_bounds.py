@@ -145,8 +145,13 @@ def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=Non
     return answer(low + (high - low) * scaled)
 
 
-def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
+def alquier_bound(
+    emp_risk, kl, n, delta=0.05, *, lam="n", psi=None, loss_range=None, s2=None, c=0.0
+):
     """Bound of Alquier for any loss: ``risk <= emp_risk + (KL + ln(1 / delta) + psi) / lam``.
+
+    What is known about the losses is ``psi`` itself, an interval that holds them (the lemma of
+    Hoeffding) or their factors as sub-gamma variables.
 
     Parameters
     ----------
@@ -161,21 +166,41 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
         Probability that the bound fails.
     lam : float, array-like or {"n", "sqrt"}, default="n"
         Temperature, fixed before the data are seen; "sqrt" is the root of n.
-    psi : float, array-like or callable
+    psi : float, array-like, callable or None, default=None
         Log of the mean over prior and data of ``exp(lam (risk - empirical risk))``, or a bound on
         it; or ``psi(lam, n)``, such as `psi_gaussian_linear` for given variances, with which the
         bound is a guarantee for Gaussian linear regression.
+    loss_range : tuple of two floats or None, default=None
+        Ends a and b of the interval of the losses, where ``psi = lam^2 (b - a)^2 / (8 n)``.
+    s2 : float, array-like or None, default=None
+        Variance factor of the loss of one example, where ``psi = lam t s2 / (2 (1 - c t))`` with
+        ``t = lam / n``; ``(b - a)^2`` is the published bound for losses in an interval.
+    c : float or array-like, default=0.0
+        Scale of sub-gamma losses, not negative and below ``n / lam``; 0 for sub-Gaussian ones.
 
     Returns
     -------
     bound : float or ndarray
         On the expected loss.
 
+    Notes
+    -----
+    A guarantee needs ``s2`` and ``c`` to hold for almost every predictor under the prior. Those of
+    `subgamma_coefficients` hold on average over the prior alone: the number is that of [1]_, and no
+    guarantee.
+
+    References
+    ----------
+    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
+       inference", NIPS 2016: theorem 3, corollaries 4 and 5, equations (13) and (14).
+
     Examples
     --------
     >>> from sklearn_fw.pac_bayes import alquier_bound
-    >>> round(alquier_bound(1.3, 5.0, 1000, lam="sqrt", psi=0.5), 4)
-    1.5687
+    >>> round(alquier_bound(0.1, 5.0, 1000, lam="sqrt", loss_range=(0, 1)), 4)
+    0.3568
+    >>> round(alquier_bound(1.3, 5.0, 1000, s2=0.28, c=0.005), 4)
+    1.4487
 
     A guarantee for linear regression on normal features:
 
@@ -188,11 +213,21 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
     >>> round(alquier_bound(1.377, 0.11, 10, psi=psi), 3)
     1.705
     """
-    risk = check_risk(emp_risk)
+    if sum(known is not None for known in (psi, loss_range, s2)) != 1:
+        raise ValueError("psi, loss_range or s2 must be given, and one of them only")
+    if loss_range is not None:
+        loss_range = check_range(loss_range)
+        s2 = (loss_range[1] - loss_range[0]) ** 2 / 4.0
+    risk = check_risk(emp_risk, loss_range)
     complexity, n = check_complexity(kl, n, delta)
     lam = check_temperature(lam, n)
     if kl is None and np.any(lam != n):
         raise ValueError("lam must be 'n' with kl=None: the evidence is that of the temperature n")
+    if s2 is not None:
+        s2, c, t = values(s2, "s2", least=0.0), values(c, "c", least=0.0), lam / n
+        if np.any(c * t >= 1.0):
+            raise ValueError("c must be below n / lam, where the moments exist: take a smaller lam")
+        psi = lam * t * s2 / (2.0 * (1.0 - c * t))
     psi = psi(answer(lam), answer(n)) if callable(psi) else psi
     psi = check_array_of_numbers(psi, "psi", finite=False)
     if np.any(psi == -np.inf):
@@ -200,110 +235,7 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
     return answer(risk + (complexity + psi) / lam)
 
 
-def hoeffding_bound(
-    emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), lam="sqrt", constant="tight"
-):
-    """Bound of Alquier with the lemma of Hoeffding, for losses in an interval.
-
-    Parameters
-    ----------
-    emp_risk : float or array-like
-        Mean loss of the posterior on the data, in the range.
-    kl : float, array-like or None
-        Divergence of the posterior from the prior, in nats; None for the Bayesian posterior, with
-        ``emp_risk = -log_evidence / n``, which holds both.
-    n : float or array-like
-        Number of independent examples.
-    delta : float or array-like, default=0.05
-        Probability that the bound fails.
-    loss_range : tuple of two floats, default=(0.0, 1.0)
-        Ends of the interval.
-    lam : float, array-like or {"n", "sqrt"}, default="sqrt"
-        Temperature, fixed before the data are seen.
-    constant : {"tight", "published"}, default="tight"
-        Whether the gap is ``lam (b - a)^2 / (8 n)`` or four times that, as in [1]_.
-
-    Returns
-    -------
-    bound : float or ndarray
-        On the expected loss.
-
-    References
-    ----------
-    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
-       inference", NIPS 2016: equations (13) and (14).
-
-    Examples
-    --------
-    >>> from sklearn_fw.pac_bayes import hoeffding_bound
-    >>> round(hoeffding_bound(0.1, 5.0, 1000), 4)
-    0.3568
-    """
-    low, high = check_range(loss_range)
-    check_risk(emp_risk, (low, high))
-    check_choice(constant, "constant", {"tight", "published"})
-    share = 8.0 if constant == "tight" else 2.0
-    return alquier_bound(
-        emp_risk, kl, n, delta, lam=lam,
-        psi=lambda lam, n: np.square(lam) * (high - low) ** 2 / (share * np.asarray(n)),
-    )  # fmt: skip
-
-
-def subgamma_bound(emp_risk, kl, n, delta=0.05, *, s2, c=0.0, lam="n"):
-    """Bound for sub-gamma losses: the gap is ``t s2 / (2 (1 - c t))`` with ``t = lam / n``.
-
-    With ``c=0`` it is the bound for sub-Gaussian losses, ``lam s2 / (2 n)``.
-
-    Parameters
-    ----------
-    emp_risk : float or array-like
-        Mean loss of the posterior on the data.
-    kl : float, array-like or None
-        Divergence of the posterior from the prior, in nats; None for the Bayesian posterior, with
-        ``emp_risk = -log_evidence / n``, which holds both.
-    n : float or array-like
-        Number of independent examples.
-    delta : float or array-like, default=0.05
-        Probability that the bound fails.
-    s2 : float or array-like
-        Variance factor of the loss of one example.
-    c : float or array-like, default=0.0
-        Scale, not negative and below ``n / lam``.
-    lam : float, array-like or {"n", "sqrt"}, default="n"
-        Temperature, fixed before the data are seen.
-
-    Returns
-    -------
-    bound : float or ndarray
-        On the expected loss.
-
-    Notes
-    -----
-    A guarantee needs the factors to hold for almost every predictor under the prior. Those of
-    `subgamma_coefficients` hold on average over the prior alone: the number is that of [1]_, and no
-    guarantee. `alquier_bound` with `psi_gaussian_linear` is one.
-
-    References
-    ----------
-    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
-       inference", NIPS 2016: corollaries 4 and 5.
-
-    Examples
-    --------
-    >>> from sklearn_fw.pac_bayes import subgamma_bound
-    >>> round(subgamma_bound(1.3, 5.0, 1000, s2=0.28, c=0.005), 4)
-    1.4487
-    """
-    n_values = values(n, "n", least=0.0, strict=True)
-    lam = check_temperature(lam, n_values)
-    s2, c, t = values(s2, "s2", least=0.0), values(c, "c", least=0.0), lam / n_values
-    if np.any(c * t >= 1.0):
-        raise ValueError("c must be below n / lam, where the moments exist: take a smaller lam")
-    gap = t * s2 / (2.0 * (1.0 - c * t))
-    return alquier_bound(emp_risk, kl, n, delta, lam=lam, psi=gap * lam)
-
-
-def _check_models(log_evidences, log_prior):
+def check_models(log_evidences, log_prior):
     evidences = values(log_evidences, "log_evidences")
     if evidences.ndim != 1 or not evidences.size:
         raise ValueError("log_evidences must be a vector with one number for each model")
@@ -359,7 +291,7 @@ def model_selection_bounds(
     >>> round(model_selection_bounds([-50.0, -30.0], 15, gap=0.1, average=True), 3)
     2.346
     """
-    evidences, log_prior = _check_models(log_evidences, log_prior)
+    evidences, log_prior = check_models(log_evidences, log_prior)
     n, delta, gap = (
         check_strength(n, "n"),
         check_delta(check_number(delta, "delta")),
@@ -402,7 +334,7 @@ def gibbs_log_weights(emp_risks, log_prior, lam):
     risks = values(emp_risks, "emp_risks")
     if risks.ndim != 1 or not risks.size:
         raise ValueError("emp_risks must be a vector with one number for each predictor")
-    _, log_prior = _check_models(risks, values(log_prior, "log_prior"))
+    _, log_prior = check_models(risks, values(log_prior, "log_prior"))
     logs = log_prior - check_positive(lam, "lam") * risks
     log_normalizer = float(logsumexp(logs))
     return logs - log_normalizer, log_normalizer

@@ -59,7 +59,7 @@ def subgamma_coefficients(
     Returns
     -------
     s2, c : float
-        For `subgamma_bound`, whose notes say why the outcome is no guarantee.
+        For `alquier_bound`, whose notes say why the outcome is no guarantee.
 
     References
     ----------
