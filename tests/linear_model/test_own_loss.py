@@ -191,13 +191,6 @@ def test_regressor(table, rng, solver):
         np.testing.assert_allclose(own.intercept_, known.intercept_, rtol=0, atol=1e-6)
 
 
-def test_threads(labels):
-    X, y = labels
-    settings = {"solver": "asaga", "n_jobs": 2, "tol": 1e-4, "max_iter": 1000, "random_state": 0}
-    own = AsagaClassifier(Logistic(), **settings).fit(X, y)
-    assert own.converged_
-
-
 # ---- losses that do not exist here ---------------------------------------------------------------
 
 
@@ -253,16 +246,6 @@ def test_quantiles(rng):
 
 
 # ---- all else that takes a loss ------------------------------------------------------------------
-
-
-def test_functions(table):
-    X, y = table
-    y = np.sign(y)
-    settings = {"alpha": 0.1, "tol": 1e-6, "max_iter": 500, "random_state": 0}
-    own = minimize_saga(X, y, loss=Logistic(), **settings)
-    known = minimize_saga(X, y, loss="log_loss", **settings)
-    np.testing.assert_allclose(own.x, known.x, rtol=0, atol=1e-9)
-    assert own.nit == known.nit
 
 
 def test_partial_fit_path_and_pickle(labels):

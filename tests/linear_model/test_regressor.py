@@ -283,16 +283,6 @@ def test_forms(form, solver):
         assert a.dtype == b.dtype
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.int8, bool, np.float32, object])
-def test_targets(dtype):
-    X, y = table()
-    y = (y > 0).astype(dtype)
-    same = AsagaRegressor(random_state=0).fit(X, (y > 0).astype(float))
-    for given in (y, y.tolist(), pd.Series(y, index=range(5, 65)), y[:, None][:, 0]):
-        ours = AsagaRegressor(random_state=0).fit(X, given)
-        np.testing.assert_allclose(ours.coef_, same.coef_, rtol=1e-12)
-
-
 @pytest.mark.parametrize(
     "form", [np.asarray, np.float32, read_only, sp.csr_array, sp.csr_matrix, unsorted,
              with_zeros, read_only_csr, with_indices(np.int64)],
