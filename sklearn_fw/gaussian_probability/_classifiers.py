@@ -1,7 +1,6 @@
 """Classifiers with the probit link: one fixed kernel, or a Gaussian process."""
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +18,7 @@ from .._core.validation import (
 from ._process import (
     IntervalProcess,
     Intervals,
+    LabelMixin,
     LatentIntervals,
     positive_probability,
     sign_bounds,
@@ -29,7 +29,7 @@ from ._process import (
 NOISES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # that "auto" chooses from
 
 
-class BayesPointMachine(ClassifierMixin, Estimator):
+class BayesPointMachine(LabelMixin, Estimator):
     """Two classes told apart by the mean of all weight vectors that agree with the labels.
 
     ``w ~ N(0, I)`` and ``y (w x / |x| + noise e) > 0`` for each row, in the feature space of the
@@ -125,20 +125,6 @@ class BayesPointMachine(ClassifierMixin, Estimator):
         return tags
 
     def fit(self, X, y):
-        """Find the mean weights.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Their labels, of two classes.
-
-        Returns
-        -------
-        self : BayesPointMachine
-            The fitted classifier.
-        """
         X, y = check_data(self, X, y, dtype=np.float64)
         check_magnitude(X, "X")
         check_classification_targets(y)
@@ -226,35 +212,7 @@ class BayesPointMachine(ClassifierMixin, Estimator):
         """
         return standardised(*self._latent(X), float(self.noise_))
 
-    def predict(self, X):
-        """Labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
-        positive = self.decision_function(X) > 0.0
-        return self.classes_[positive.astype(int)]
-
     def predict_proba(self, X):
-        """Probabilities of the two classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probability : ndarray of shape (n_samples, 2)
-            One column per entry of ``classes_``.
-        """
         return positive_probability(*self._latent(X), float(self.noise_))
 
 
@@ -263,7 +221,7 @@ def _agrees(fit, K, signs):
     return fit.sites.converged and bool(np.all(signs * (K @ fit.weights) > 0.0))
 
 
-class EPProbitClassifier(ClassifierMixin, IntervalProcess):
+class EPProbitClassifier(LabelMixin, IntervalProcess):
     """Gaussian process classifier with probit link, by expectation propagation.
 
     ``P(y = 1 | f) = Phi(f / noise)`` with f ~ GP(0, kernel). Hyper-parameters maximise the log
@@ -330,20 +288,6 @@ class EPProbitClassifier(ClassifierMixin, IntervalProcess):
     """
 
     def fit(self, X, y):
-        """Choose the hyper-parameters and compute the posterior.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        Returns
-        -------
-        self : EPProbitClassifier
-            The fitted classifier.
-        """
         X, y = check_data(self, X, y, dtype=np.float64)
         check_magnitude(X, "X")
         check_classification_targets(y)
@@ -357,37 +301,9 @@ class EPProbitClassifier(ClassifierMixin, IntervalProcess):
         return self
 
     def predict_proba(self, X):
-        """Probabilities of classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probability : ndarray of shape (n_samples, n_classes)
-            One column per entry of ``classes_``.
-        """
         mean, var = self.latent_mean_and_variance(X)
         if mean.ndim == 1:
             return positive_probability(mean, var, float(self.noise))
         scores = positive_probability(mean.ravel(), var.ravel(), float(self.noise))[:, 1]
         scores = scores.reshape(mean.shape) + 1e-300
         return scores / scores.sum(axis=1, keepdims=True)
-
-    def predict(self, X):
-        """Most probable labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return self.classes_[best]

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length
 
@@ -18,13 +18,13 @@ from .._core.validation import (
 )
 from .._core.warnings import warn
 from ._engine import interval_masses
-from ._process import IntervalProcess, Intervals
+from ._process import IntervalProcess, Intervals, LabelMixin
 
 LOWEST = (-100.0, 100.0)  # of the lowest threshold, in units of the prior of noisy values
 GAPS = (1e-6, 1e3)  # between thresholds, in the same units
 
 
-class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
+class EPOrdinalClassifier(LabelMixin, IntervalProcess):
     """Gaussian process classifier of ordered labels, by expectation propagation.
 
     ``y = j`` where ``b[j-1] < f + noise e < b[j]`` with f ~ GP(0, kernel), e standard normal and
@@ -130,20 +130,6 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         self.order, self.decision = order, decision
 
     def fit(self, X, y):
-        """Choose hyper-parameters and thresholds, and compute the posterior.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        Returns
-        -------
-        self : EPOrdinalClassifier
-            The fitted classifier.
-        """
         noise, order = float(self.noise), self._given_order(y)
         X, y = check_data(self, X, y, dtype=np.float64)
         check_magnitude(X, "X")
@@ -171,18 +157,6 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         return order
 
     def predict_proba(self, X):
-        """Probabilities of labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probability : ndarray of shape (n_samples, n_classes)
-            One column per entry of ``classes_``, which is sorted; ``order_`` is the order of ranks.
-        """
         probability = self._by_rank(X)
         out = np.empty_like(probability)
         out[:, self._columns] = probability
@@ -196,18 +170,6 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         return np.exp(masses)
 
     def predict(self, X):
-        """Labels by ``decision``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
         probability = self._by_rank(X)
         if self.decision == "median":
             probability = np.cumsum(probability, axis=1) >= 0.5
@@ -445,20 +407,6 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         return X, lower, upper
 
     def latent_mean_and_variance(self, X):
-        """Mean and variance of the values without noise, in units of the targets.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples,)
-            Means.
-        var : ndarray of shape (n_samples,)
-            Variances.
-        """
         mean, var = super().latent_mean_and_variance(X)
         return self._location + self._scale * mean, self._scale**2 * var
 

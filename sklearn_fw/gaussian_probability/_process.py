@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 from scipy.special import ndtr
-from sklearn.base import clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.utils.validation import check_is_fitted
@@ -142,6 +142,58 @@ def _check_kernel(kernel, name):
         raise TypeError(
             f"{name} must be a kernel of sklearn.gaussian_process.kernels or None, got {kernel!r}"
         )
+
+
+class LabelMixin(ClassifierMixin):
+    """Fit and predictions of classifiers that have probabilities of labels."""
+
+    def fit(self, X, y):
+        """Choose the hyper-parameters that are not given, and compute the posterior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        raise NotImplementedError
+
+    def predict_proba(self, X):
+        """Probabilities of labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_samples, n_classes)
+            One column per entry of ``classes_``.
+        """
+        raise NotImplementedError
+
+    def predict(self, X):
+        """Labels, the most probable ones unless a parameter says otherwise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels.
+        """
+        best = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[best]
 
 
 class IntervalProcess(Estimator):

@@ -397,22 +397,6 @@ class ScoreMixin(RegressorMixin):
     """Score of a regressor, which looks at the targets first."""
 
     def score(self, X, y, sample_weight=None):
-        """Coefficient of determination R^2, by `sklearn.metrics.r2_score`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples.
-
-        Returns
-        -------
-        score : float
-            At most 1; larger is better.
-        """
         y = check_array_of_numbers(y, "y")
         check_magnitude(y, "y")
         if sample_weight is not None:
