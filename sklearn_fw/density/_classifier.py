@@ -71,9 +71,7 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
     probable, each candidate with the temperature that suits it best. As in `KernelStudentTDensity`
     features are measured in units of their own where that gains likelihood.
 
-    Wrong labels are found by the conditional score, `leave_one_out_scores`: with P = B^-1 of the
-    joint kernel matrix and u the joint kernel of row i under label c with the others, the variance
-    without row i has ``u' P u - (P u)_i^2 / P_ii`` in place of ``u' P u``.
+    Wrong labels are found by the conditional score, `leave_one_out_scores`.
 
     ``fit`` is one factorization of the n x n joint kernel matrix; a prediction costs one triangular
     solve per class and row, O(n_classes n^2), in batches within ``working_memory``. Leaving out
@@ -304,9 +302,10 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         """Log score of every row with every label, in the model without one unit of its weight.
 
         `K` holds the kernel of the inputs alone and is overwritten; the model belongs to
-        ``K * mismatch^[y != y']``. A row that keeps weight w' > 0 has noise ``s / w'`` instead of
-        ``s / w``: there P_ii of the Notes grows by the inverse of the difference, and entry i of u
-        stays. The columns are ``u = mismatch k + (1 - mismatch) g`` with the input kernel k and its
+        ``K * mismatch^[y != y']``. With P = B^-1 of that matrix and u the joint kernel of row i
+        under label c with the others, the variance without row i has ``u' P u - (P u)_i^2 / P_ii``
+        in place of ``u' P u``. A row that keeps weight w' > 0 has noise ``s / w'`` instead of
+        ``s / w``: there P_ii grows by the inverse of the difference, and entry i of u stays. The columns are ``u = mismatch k + (1 - mismatch) g`` with the input kernel k and its
         part g on the rows of the label, so that one product P K serves all labels.
         """
         mismatch, posterior = self._mismatch, model.posterior

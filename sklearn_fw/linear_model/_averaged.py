@@ -2,7 +2,6 @@
 
 import functools
 from copy import deepcopy
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -49,16 +48,6 @@ class Stream:
         self.states, self.rng = states, rng
         self.alphas = None  # weights of the ridge
         self.square = None  # mean square of the rows
-
-
-class Settings(NamedTuple):
-    """Checked parameters."""
-
-    loss: object
-    bias: float
-    standardizes: bool
-    centers: bool  # whether targets are centred
-    horizon: int
 
 
 class AveragedModel(LinearEstimator):
@@ -134,14 +123,10 @@ class AveragedModel(LinearEstimator):
 
     def _prepare(self, X, targets, weight, max_iter, old, is_part=False):
         """Problems in the units of the steps, and the states that they begin with."""
-        settings = self._settings(X, targets)
-        stream = old
-        if stream is not None and len(stream.states) != len(targets):
-            stream = None
-        if stream is not None and stream.states[0].v.size != X.shape[1] + 1:
-            stream = None
-        if stream is None:
-            stream = self._begin(X, targets, weight, settings)
+        loss, stream = self._check_loss(targets[0]), old
+        sizes = [X.shape[1] + 1] * len(targets)
+        if stream is None or [state.v.size for state in stream.states] != sizes:
+            stream = self._begin(X, targets, weight)
         elif not is_part:
             stream.alphas = self._strengths(stream.spreads, targets, weight)
         for state in stream.states:
@@ -151,9 +136,8 @@ class AveragedModel(LinearEstimator):
         columns = targets, stream.units.y_center, stream.alphas, stream.spreads
         for y, center, alpha, spread in zip(*columns, strict=True):
             problem = RidgeProblem(
-                rows, y - center if center else y, settings.loss, alpha, weight=weight,
-                bias=settings.bias,
-            )  # fmt: skip
+                rows, y - center if center else y, loss, alpha, weight=weight, bias=self._bias
+            )
             problem.project, problem.radius = self._projection(problem)
             problem.rule = self._rule(problem, spread, stream)
             problems.append(problem)
@@ -168,16 +152,25 @@ class AveragedModel(LinearEstimator):
         check_step_size(self.step_size, problem.alpha)
         return self.step_size
 
-    def _begin(self, X, targets, weight, settings):
+    @property
+    def _bias(self):
+        """Value of the constant feature."""
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    def _begin(self, X, targets, weight):
+        is_free = isinstance(self.alpha, str) and self.projection is None
+        standardizes = self.standardize
+        if isinstance(standardizes, str):
+            standardizes = is_free and not sp.issparse(X)
         units = Units.given(len(targets))
         centers, spreads = self._centers_and_spreads(targets, weight)
-        if settings.centers and settings.bias > 0.0:
+        if (is_free or standardizes) and self._bias > 0.0:
             units = units._replace(y_center=centers)
-        if settings.standardizes:
-            units = Units.of(X, weight, units.y_center, settings.bias > 0.0)
-        size = X.shape[1] + 1
+        if standardizes:
+            units = Units.of(X, weight, units.y_center, self._bias > 0.0)
+        horizon = self.max_iter * X.shape[0]
         states = [
-            SubgradientState(size, RunningAverage(self.averaging, horizon=settings.horizon))
+            SubgradientState(X.shape[1] + 1, RunningAverage(self.averaging, horizon=horizon))
             for _ in targets
         ]
         mean_weight = 1.0 if weight is None else weight.mean()
@@ -186,22 +179,16 @@ class AveragedModel(LinearEstimator):
         stream.alphas = self._strengths(spreads, targets, weight)
         return stream
 
-    def _settings(self, X, targets):
-        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        is_free = isinstance(self.alpha, str) and self.projection is None
-        standardizes = self.standardize
-        if isinstance(standardizes, str):
-            standardizes = is_free and not sp.issparse(X)
+    def _check_loss(self, targets):
         loss = resolve_loss(self.loss, self._task, names=NAMES)
-        loss._check_on(targets[0])
+        loss._check_on(targets)
         far = ask(loss, "derivative", np.array([1.0, 1.0]), np.array([-FAR, FAR]))
         if np.abs(far).max() > STEEPEST:
             raise ValueError(
                 f"loss={self.loss!r} has slopes without a bound, on which subgradient steps "
                 f"diverge: take one that is linear far away, or an Asaga estimator"
             )
-        horizon = self.max_iter * X.shape[0]
-        return Settings(loss, bias, standardizes, is_free or standardizes, horizon)
+        return loss
 
     def _strengths(self, spreads, targets, weight):
         """The alpha of every problem."""
@@ -247,12 +234,8 @@ class AveragedModel(LinearEstimator):
 
     def _points(self, stream, which):
         """Coefficients and intercept of all problems for X as it was given."""
-        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        points = []
-        for k, state in enumerate(stream.states):
-            w = getattr(state, which)
-            points.append(stream.units.back(w[:-1], bias * w[-1], k))
-        return points
+        ends = [getattr(state, which) for state in stream.states]
+        return [stream.units.back(w[:-1], self._bias * w[-1], k) for k, w in enumerate(ends)]
 
     def _store(self, stream, dtype):
         self._set_points(self._points(stream, "last"), dtype)

@@ -1,6 +1,5 @@
 """What all linear models share: checked data, scores, labels and targets, units of columns."""
 
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from .._core.validation import (
     check_array_of_numbers,
     check_data,
     check_magnitude,
+    check_moderate,
     check_sample_weight,
     find_labels,
     is_named,
@@ -275,15 +275,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
             )
         if isinstance(self.class_weight, dict):
             for label, factor in self.class_weight.items():
-                try:
-                    is_number = isinstance(factor, Real) and abs(float(factor)) <= LARGEST
-                except OverflowError:  # integers and fractions know no limit
-                    is_number = False
-                if not is_number:
-                    raise ValueError(
-                        f"class_weight must be finite and not negative, at most {LARGEST:g}; got "
-                        f"{factor!r:.60} for {label!r}"
-                    )
+                check_moderate(factor, f"class_weight[{label!r}]")
         if is_named(self.class_weight, "balanced"):
             # A sample of weight 2 counts as two samples, as in LogisticRegression.
             codes = np.searchsorted(self.classes_, y)
@@ -291,10 +283,6 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
             factors = (counts.sum() / (counts.size * counts))[codes]
         else:
             factors = compute_sample_weight(self.class_weight, y)
-        if not np.all((factors >= 0.0) & (factors < np.inf)):
-            raise ValueError(
-                f"class_weight must be finite and not negative, got {self.class_weight!r}"
-            )
         weight = factors if weight is None else weight * factors
         return check_sample_weight(weight, len(weight), "sample_weight times class_weight")
 
