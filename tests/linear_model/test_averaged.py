@@ -103,24 +103,6 @@ def test_order_of_schemes_on_breast_cancer():
     assert found == pytest.approx(PUBLISHED, rel=0.05)
 
 
-def test_weights_are_repeated_rows():
-    X, y = table(80)
-    weight = np.random.RandomState(0).randint(0, 4, 80)
-    settings = {"alpha": 0.05, "max_iter": 1500, "random_state": 0}
-    weighted = AveragedSubgradientClassifier(**settings).fit(X, y, sample_weight=weight)
-    repeated = AveragedSubgradientClassifier(**settings).fit(
-        np.repeat(X, weight, axis=0), np.repeat(y, weight)
-    )
-    value = hinge_objective(weighted, X, y, 0.05, weight=weight)
-    assert value == pytest.approx(weighted.objective_)
-    assert value == pytest.approx(repeated.objective_, rel=2e-3)
-    X, y, rows = *load_diabetes(return_X_y=True), slice(0, 50)
-    weight = np.where(np.arange(len(y)) < 50, 1.0, 0.0)
-    for model in (AveragedSubgradientRegressor(random_state=0, max_iter=200),):
-        some = model.fit(X, y, sample_weight=weight).predict(X[rows])
-        np.testing.assert_allclose(some, model.fit(X[rows], y[rows]).predict(X[rows]), rtol=0.2)
-
-
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("scheme", ["weighted2", "doubling", "uniform"])
 def test_parts_are_one_fit(form, scheme):

@@ -2,7 +2,6 @@
 
 import pickle
 
-import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,7 +11,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from _linear_referees import minimize_linear
-from sklearn_fw import AsagaClassifier
+from sklearn_fw import AsagaClassifier, AsagaRegressor
+from sklearn_fw.linear_model import (
+    AveragedSubgradientClassifier,
+    FrankWolfeClassifier,
+    FrankWolfeRegressor,
+)
 from sklearn_fw.losses import LogLoss, SmoothHinge
 from sklearn_fw.optim import Svrg
 from sklearn_fw.penalties import L1, L2, Box, ElasticNet, GroupLasso, L2Ball, Simplex
@@ -198,30 +202,41 @@ def test_one_thread_repeats_itself():
 # ---- weights -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "multinomial"])
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
+COPIES = {
+    "one against the rest": (accurate(C=0.01, multi_class="ovr"), 1e-7),
+    "multinomial": (accurate(C=0.01, class_weight="balanced"), 1e-7),
+    "squares": (AsagaRegressor(alpha=0.2, l1_ratio=0.5, tol=1e-14, max_iter=5000), 1e-7),
+    "huber": (AsagaRegressor("huber", alpha=0.2, tol=1e-14, max_iter=5000), 1e-7),
+    "set": (FrankWolfeRegressor(radius=1.0, tol=1e-10, max_iter=10**5), 1e-4),
+    "set, labels": (FrankWolfeClassifier(radius=1.0, tol=1e-6, max_iter=10**5), 1e-2),
+    "averages": (AveragedSubgradientClassifier(alpha=0.05, max_iter=1500, random_state=0), 0.1),
+}
+
+
+@pytest.mark.parametrize("kind", COPIES)
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_weights_are_copies(multi_class, class_weight, form):
+def test_weights_are_copies(kind, form):
+    model, atol = COPIES[kind]
     X, y = three_classes()
+    if isinstance(model, AsagaRegressor | FrankWolfeRegressor):
+        y = X[:, 0] - X[:, 1] + np.random.default_rng(6).normal(size=N)
     weight = np.random.default_rng(4).integers(0, 4, N)
     copies = np.random.default_rng(5).permutation(np.repeat(np.arange(N), weight))
-    model = accurate(C=0.01, multi_class=multi_class, class_weight=class_weight)
     weighted = clone(model).fit(form(X), y, sample_weight=weight)
     repeated = clone(model).fit(form(X[copies]), y[copies])
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=0, atol=1e-7)
-    np.testing.assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-12)
-    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-7)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=0, atol=atol)
+    np.testing.assert_allclose(weighted.objective_, repeated.objective_, rtol=max(1e-12, atol / 50))
 
 
-def test_weights_are_factors_of_C():
+def test_rows_without_weight_play_no_role():
     X, y = two_classes()
-    weight = np.random.default_rng(4).uniform(0, 2, N)
-    weighted = accurate(C=0.1).fit(X, y, sample_weight=3 * weight)
+    weight = np.random.default_rng(4).integers(0, 3, N)
+    model = accurate(C=0.1).fit(X, y, sample_weight=3 * weight)
     stronger = accurate(C=0.3).fit(X, y, sample_weight=weight)
-    np.testing.assert_allclose(weighted.coef_, stronger.coef_, rtol=0, atol=1e-8)
-    assert weighted.objective_ == pytest.approx(stronger.objective_, rel=1e-12)
-    equal = accurate(C=0.1).fit(X, y, sample_weight=3.0)
-    np.testing.assert_allclose(equal.coef_, accurate(C=0.3).fit(X, y).coef_, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(model.coef_, stronger.coef_, rtol=0, atol=1e-8)
+    X[weight == 0] = 1e9
+    wild = accurate(C=0.3).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(wild.coef_, stronger.coef_, rtol=0, atol=1e-8)
 
 
 # ---- prediction ----------------------------------------------------------------------------------
@@ -295,21 +310,6 @@ def test_sparse_coefficients():
 
 
 # ---- scikit-learn's tools ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("warm_start", [False, True])
-def test_storage(warm_start, tmp_path):
-    X, y = three_classes()
-    model = AsagaClassifier(warm_start=warm_start, tol=1e-8, random_state=0).fit(X, y)
-    joblib.dump(model, tmp_path / "model")
-    for copy in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):
-        np.testing.assert_array_equal(copy.coef_, model.coef_)
-        np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
-        again, expected = copy.fit(X, y), pickle.loads(pickle.dumps(model)).fit(X, y)
-        np.testing.assert_array_equal(again.coef_, expected.coef_)
-    # The memory is stored only where the next fit will use it.
-    assert ("_warm" in model.__getstate__()) == warm_start
-    assert not hasattr(clone(model), "coef_")
 
 
 def test_skops():
