@@ -305,8 +305,9 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         ``K * mismatch^[y != y']``. With P = B^-1 of that matrix and u the joint kernel of row i
         under label c with the others, the variance without row i has ``u' P u - (P u)_i^2 / P_ii``
         in place of ``u' P u``. A row that keeps weight w' > 0 has noise ``s / w'`` instead of
-        ``s / w``: there P_ii grows by the inverse of the difference, and entry i of u stays. The columns are ``u = mismatch k + (1 - mismatch) g`` with the input kernel k and its
-        part g on the rows of the label, so that one product P K serves all labels.
+        ``s / w``: there P_ii grows by the inverse of the difference, and entry i of u stays. The
+        columns are ``u = mismatch k + (1 - mismatch) g`` with the input kernel k and its part g on
+        the rows of the label, so that one product P K serves all labels.
         """
         mismatch, posterior = self._mismatch, model.posterior
         removed = np.minimum(model.weight, 1.0)

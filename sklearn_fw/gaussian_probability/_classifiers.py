@@ -137,7 +137,9 @@ class BayesPointMachine(LabelMixin, Estimator):
         if len(self.classes_) < 2:
             raise ValueError("needs labels of 2 classes, found one class in y")
         self.X_fit_, signs = X, np.where(places == 1, 1.0, -1.0)
-        self._centre = X.mean(axis=0) if self._centres() else np.zeros(X.shape[1])
+        # Columns have no origin of their own where a constant is fitted to a linear kernel.
+        centres = self.fit_intercept and self.kernel == "linear"
+        self._centre = X.mean(axis=0) if centres else np.zeros(X.shape[1])
         X = X - self._centre
         self._lengths = self._row_lengths(X)
         K = self._kernel(X, X) / self._lengths / self._lengths[:, None]
@@ -165,10 +167,6 @@ class BayesPointMachine(LabelMixin, Estimator):
             constant = self.dual_coef_.sum() if self.fit_intercept else 0.0
             self.intercept_ = constant - self.coef_ @ self._centre
         return self
-
-    def _centres(self):
-        """Columns have no origin of their own where a constant is fitted to a linear kernel."""
-        return self.fit_intercept and self.kernel == "linear"
 
     def _kernel(self, A, B):
         options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}

@@ -151,8 +151,9 @@ def exact_log_probability(G, h, lower, upper):
     masses, _, _ = interval_masses(low, high, np.zeros(p), np.ones(p))
     if np.all(np.abs(correlation[np.triu_indices(p, 1)]) <= EQUAL):
         return float(masses.sum()), 1e-13 * max(abs(float(masses.sum())), 1.0)
-    if p == 3 and _is_orthant(low, high):
-        sign = np.where(low == 0.0, 1.0, -1.0)
+    above, below = (low == 0.0) & (high == np.inf), (low == -np.inf) & (high == 0.0)
+    if p == 3 and np.all(above | below):
+        sign = np.where(above, 1.0, -1.0)
         pairs = (correlation * sign * sign[:, None])[np.triu_indices(3, 1)]
         prob = 0.125 + float(np.arcsin(np.clip(pairs, -1.0, 1.0)).sum()) / (4.0 * np.pi)
         return (float(np.log(prob)), 1e-15 / prob) if prob > 1e-6 else None
@@ -164,8 +165,3 @@ def exact_log_probability(G, h, lower, upper):
     if 0.0 < rho < 1.0 - NEAR_ONE and np.all(np.abs(pairs - rho) <= EQUAL):
         return _common_factor(low, high, float(rho))
     return None
-
-
-def _is_orthant(low, high):
-    above = (low == 0.0) & (high == np.inf)
-    return bool(np.all(above | ((low == -np.inf) & (high == 0.0))))

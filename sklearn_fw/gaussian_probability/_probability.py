@@ -271,7 +271,7 @@ class Part:
         log_prob, error, kind = left.constant, left.error, "exact"
         blocks = left.blocks()
         seconds = (CHECK_SECONDS if method == "ep" else SECONDS) / max(len(blocks), 1)
-        rng = _generator(random_state)
+        rng = np.random.default_rng(random_state.randint(2**31 - 1))
         for block in blocks:
             found = None if method in ("ep", "sampled") else exact_log_probability(*block[:4])
             if found is None and method == "exact":
@@ -359,7 +359,13 @@ class Part:
         if not len(self.kept):
             return self.result(0.0, 0.0, "genz", None)
         points = 100_000 * len(self.h) if draws is None else draws
-        values = [_lattice(self, points) for _ in range(3)]
+        values = [
+            multivariate_normal.cdf(
+                self.upper, self.h, self.G, allow_singular=True, maxpts=points, abseps=0.0,
+                releps=1e-6, lower_limit=self.lower,
+            )
+            for _ in range(3)
+        ]  # fmt: skip
         prob = float(np.mean(values))
         if not prob > 0.0:
             return GaussianProbabilityResult(-np.inf, np.inf, "genz")
@@ -371,14 +377,3 @@ class Part:
 def _is_credible(sites, ceiling):
     """Whether log Z has digits and is below the ``ceiling``, but for its own error."""
     return sites is not None and ceiling > DEEP and sites.log_z < 0.999 * ceiling + 1.0
-
-
-def _lattice(part, points):
-    return multivariate_normal.cdf(
-        part.upper, part.h, part.G, allow_singular=True, maxpts=points, abseps=0.0, releps=1e-6,
-        lower_limit=part.lower,
-    )  # fmt: skip
-
-
-def _generator(random_state):
-    return np.random.default_rng(random_state.randint(2**31 - 1))

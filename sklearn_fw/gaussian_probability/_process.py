@@ -52,10 +52,6 @@ class LatentIntervals:
         """Gradient of the log evidence in the matrix of the kernel."""
         return 0.5 * (np.outer(self.weights, self.weights) - self.precision)
 
-    def noise_gradient(self):
-        """Derivative of the log evidence in the logarithm of the noise."""
-        return self.noise**2 * (self.weights @ self.weights - np.trace(self.precision))
-
     def predict(self, K_new, diagonal):
         """Mean and variance of latent values; rows of K_new are new."""
         var = diagonal - np.einsum("ij,ij->i", K_new @ self.precision, K_new)
@@ -134,7 +130,10 @@ class Intervals:
 
     def gradient(self, posterior):
         """Gradient of the log evidence in ``theta``."""
-        return np.array([posterior.noise_gradient()]) if self.learns_noise else np.empty(0)
+        if not self.learns_noise:
+            return np.empty(0)
+        weights, spread = posterior.weights, np.trace(posterior.precision)
+        return np.array([self.noise**2 * (weights @ weights - spread)])
 
 
 def _check_kernel(kernel, name):

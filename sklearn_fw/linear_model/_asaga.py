@@ -675,15 +675,13 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         loss = resolve_loss(self.loss, "regression", smooth=True)
         targets = self._find_targets(y)
         if isinstance(self.alpha, str):
-            strength = self._auto_strength(X, targets, weight, loss)
+            stream = getattr(self, "_stream", None)
+            if stream is None:
+                unit = self._problem(X, targets[0], weight, loss, 1.0)
+                strength = automatic_strength(unit, targets)
+            else:  # parts of a table keep the strength of the first
+                strength = stream.strength
         else:
             strength = float(self.alpha) * total_weight
         self.alpha_ = strength / total_weight
         return self._variants(X, targets, weight, loss, strength)
-
-    def _auto_strength(self, X, targets, weight, loss):
-        """Strength of the penalty for "auto"; parts of a table keep that of the first part."""
-        stream = getattr(self, "_stream", None)
-        if stream is not None:
-            return stream.strength
-        return automatic_strength(self._problem(X, targets[0], weight, loss, 1.0), targets)

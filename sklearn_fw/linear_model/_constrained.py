@@ -63,10 +63,11 @@ class ConstrainedModel(PathModel):
         radii, results = self._choose_radii(problems), []
         warm = getattr(self, "_warm", None) if self.warm_start else None
         starts = self._starts(problems, radii, warm)
+        n_outputs = sum(problem.n_outputs for problem in problems)
         for problem, radius, start in zip(problems, radii, starts, strict=True):
             tasks.begin()
             results.append(self._minimise(problem, radius, start))
-            if tasks.end(lambda: self._unfinished(problems, results)):
+            if tasks.end(lambda: self._snapshot(self._points(problems, results), n_outputs)):
                 break
         self._store(problems, radii, results)
 
@@ -229,10 +230,6 @@ class ConstrainedModel(PathModel):
             for coef, c in zip(coefs, objective.intercepts(result.x), strict=True):
                 points.append(self._units.back(coef, c, len(points)))
         return points
-
-    def _unfinished(self, objectives, results):
-        n_outputs = sum(objective.n_outputs for objective in objectives)
-        return self._snapshot(self._points(objectives, results), n_outputs)
 
     def _store(self, objectives, radii, results):
         self._set_points(self._points(objectives, results), objectives[0].X.dtype)
