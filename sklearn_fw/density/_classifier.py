@@ -11,8 +11,16 @@ from .._core.estimator import Estimator
 from .._core.parameters import check_parameters
 from .._core.validation import check_sample_weight, check_strength, is_auto, is_named
 from ._backend import NUMPY
-from ._kernels import RADIAL, RadialKernel, resolve_kernel
-from ._length_scale import MAX_ROWS, MIN_ROWS, distinct_rows, likely_unit, median_distance
+from ._kernels import (
+    MAX_ROWS,
+    MIN_ROWS,
+    RADIAL,
+    RadialKernel,
+    distinct_rows,
+    likely_unit,
+    median_distance,
+    resolve_kernel,
+)
 from ._model import StudentTModel, batches, check_rows, log_volume
 from ._posterior import ExactPosterior
 from ._student_t import KernelStudentTDensity

@@ -251,10 +251,8 @@ class EPProbitClassifier(LabelMixin, IntervalProcess):
         Kernel with the hyper-parameters in use; a list, one per class, for more than two.
     log_marginal_likelihood_value_ : float
         Log evidence; the mean over classes for more than two.
-    X_train_ : ndarray of shape (n_samples, n_features)
-        Training rows.
-    n_iter_ : int
-        Sweeps of the last fixed point.
+    X_train_, n_iter_ : ndarray of shape (n_samples, n_features), int
+        Training rows, and sweeps of the last fixed point.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 

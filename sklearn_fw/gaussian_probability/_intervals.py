@@ -70,10 +70,8 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
         Kernel with the hyper-parameters in use.
     log_marginal_likelihood_value_ : float
         Log evidence.
-    X_train_ : ndarray of shape (n_samples, n_features)
-        Training rows.
-    n_iter_ : int
-        Sweeps of the last fixed point.
+    X_train_, n_iter_ : ndarray of shape (n_samples, n_features), int
+        Training rows, and sweeps of the last fixed point.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 
@@ -270,7 +268,7 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         None keeps the hyper-parameters of ``kernel``, and half a standard deviation as the noise
         where none is given.
     n_restarts_optimizer : int, default=0
-        Further starts, drawn log-uniformly from the bounds of the hyper-parameters.
+        As `EPOrdinalClassifier`.
     tol : float, default=1e-4
         Largest change of a marginal in a sweep, in standard deviations.
     max_iter : int, default=100
@@ -290,10 +288,8 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         for ``optimizer=None``.
     log_marginal_likelihood_value_ : float
         Log evidence: of masses for intervals, of densities in units of the targets for known ones.
-    X_train_ : ndarray of shape (n_samples, n_features)
-        Training rows.
-    n_iter_ : int
-        Sweeps of the last fixed point.
+    X_train_, n_iter_ : ndarray of shape (n_samples, n_features), int
+        Training rows, and sweeps of the last fixed point.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 

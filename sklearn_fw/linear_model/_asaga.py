@@ -589,28 +589,14 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         Weight of the penalty that was used.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
-    solver_ : solver object
-        The solver that was used.
-    solver_reason_ : str
-        Why "auto" took it.
     dual_gap_ : float or None
         How far the objective can be from its optimum; computed at ``coef_``. The largest of
         several targets, None where the penalty has no dual.
-    gradient_mapping_ : float
-        Largest entry of the gradient mapping at ``coef_``.
-    objective_ : float or ndarray of shape (n_targets,)
-        Value of the objective.
-    converged_ : bool
-        Whether ``tol`` was reached.
-    status_ : str
-        How the fit ended.
-    n_iter_ : int
-        Iterations made (the most of several targets).
-    n_updates_ : int
-        Rows visited.
-    step_size_ : float or ndarray of shape (n_targets,)
-        Step size of the columns, or the length of the last step of Newton's method.
-    memory_drift_ : float
+    objective_, step_size_ : float or ndarray of shape (n_targets,)
+        Value of the objective, and the step size as `AsagaClassifier`.
+    solver_, solver_reason_, converged_, status_ : solver object, str, bool and str
+        As `AsagaClassifier`.
+    n_iter_, n_updates_, gradient_mapping_, memory_drift_ : int, int, float and float
         As `AsagaClassifier`.
     history_ : dict of str to ndarray
         As `AsagaClassifier`.

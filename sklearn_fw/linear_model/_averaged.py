@@ -331,10 +331,8 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
         What the columns were divided by; None where they were taken as they are.
     objective_ : float or ndarray of shape (n_classes,)
         The objective at the average, for the columns as they were taken.
-    t_ : int
-        Number of steps of each problem.
-    n_iter_ : int
-        Number of passes of the last fit.
+    t_, n_iter_ : int
+        Numbers of steps of each problem, and of passes of the last fit.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
     status_ : str
@@ -485,15 +483,11 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
         What the columns were divided by; None where they were taken as they are.
     objective_ : float or ndarray of shape (n_targets,)
         The objective at the average, for the columns as they were taken.
-    t_ : int
-        Number of steps of each problem.
-    n_iter_ : int
-        Number of passes of the last fit.
+    t_, n_iter_ : int
+        Numbers of steps of each problem, and of passes of the last fit.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
-    status_ : str
-        How the fit ended, "finished" or "stopped".
-    history_ : dict of str to ndarray
+    status_, history_ : str, dict of str to ndarray
         As `AveragedSubgradientClassifier`.
 
     See Also

@@ -350,10 +350,8 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
         where they are not kept.
     active_weights_ : ndarray, or a list of these
         Their weights, of sum one.
-    tol_ : float
-        The tolerance that was used.
-    variant_ : str
-        The variant that was used.
+    tol_, variant_ : float, str
+        The tolerance and the variant that were used.
     converged_ : bool
         Whether ``tol`` was reached.
     status_ : str
@@ -488,14 +486,8 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
         Mean loss.
     active_atoms_, active_weights_ : list of Atom and ndarray, or lists of these
         As `FrankWolfeClassifier`.
-    tol_ : float
-        The tolerance that was used.
-    variant_ : str
-        The variant that was used.
-    converged_ : bool
-        Whether ``tol`` was reached.
-    status_ : str
-        How the fit ended.
+    tol_, variant_, converged_, status_ : float, str, bool and str
+        As `FrankWolfeClassifier`.
     n_iter_, n_oracle_calls_ : int
         Steps made and answers of the oracle, as `FrankWolfeClassifier`.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)

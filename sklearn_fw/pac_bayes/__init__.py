@@ -6,9 +6,10 @@ from ._bounds import (
     gaussian_kl,
     gibbs_log_weights,
     model_selection_bounds,
+    psi_gaussian_linear,
+    subgamma_coefficients,
 )
 from ._displays import EvidenceDisplay, RiskBoundDisplay
-from ._gaussian import psi_gaussian_linear, subgamma_coefficients
 from ._regression import PACBayesLinearRegression
 from ._selector import PACBayesModelSelector
 

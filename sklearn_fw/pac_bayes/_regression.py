@@ -21,8 +21,16 @@ from .._core.validation import (
     check_strength,
 )
 from ..linear_model._linear import ScoreMixin
-from ._bounds import alquier_bound, catoni_bound, check_delta, check_range
-from ._gaussian import LOSSES, largest_temperature, psi_gaussian_linear, subgamma_coefficients
+from ._bounds import (
+    LOSSES,
+    alquier_bound,
+    catoni_bound,
+    check_delta,
+    check_range,
+    largest_temperature,
+    psi_gaussian_linear,
+    subgamma_coefficients,
+)
 
 
 def clipped_losses(residual, spread, noise, low, high):
