@@ -297,13 +297,3 @@ def test_what_values_of_users_are_is_checked(value, error, message):
 def test_errors(make, message):
     with pytest.raises((ValueError, TypeError), match=message):
         make()
-
-
-def test_resolved_losses():
-    loss = HammingLoss(class_weight={"a": 2.0})
-    copy = resolve_task_loss(loss)
-    assert copy is not loss
-    assert copy.get_params() == loss.get_params()
-    assert isinstance(resolve_task_loss("links"), LinkLoss)
-    assert isinstance(resolve_task_loss([[0, 1], [1, 0]]), MatrixLoss)
-    assert resolve_task_loss(lambda a, b: 2).value(0, 1) == 2.0

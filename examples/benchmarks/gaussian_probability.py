@@ -10,7 +10,6 @@ from _gaussian_referees import by_lattice, by_separation, lattice_in_time
 from _report import Repeats, in_child, main, shown
 
 from sklearn_fw.gaussian_probability import (
-    equicorrelated_probability,
     log_box_probabilities,
     log_gaussian_probability,
     truncated_normal_moments,
@@ -113,7 +112,7 @@ def judge_equal(n, low, high, rho, repeat):
     """EP and the default against quadrature."""
     warm_up()
     cov, high = equal(n, rho), float(high)
-    truth = equicorrelated_probability(np.full(n, low), np.full(n, high), rho)
+    truth = log_gaussian_probability(low, high, cov=cov, method="exact").log_prob
     row = {"truth": truth}
     for method in ("ep", "sampled"):
         seconds = []
@@ -188,7 +187,7 @@ def judge_tails(quick):
         options = {"cov": np.diag(sd**2), "method": "ep", "n_draws": 16}
         rows.append(("independent", t, truth, log_gaussian_probability(t * sd, np.inf, **options)))
     for n, t in ((2, 400.0), (2, 4000.0), (5, 100.0), (5, 3000.0)):
-        truth = equicorrelated_probability(np.full(n, t), np.full(n, np.inf), 0.5)
+        truth = log_gaussian_probability(t, np.inf, cov=equal(n, 0.5), method="exact").log_prob
         found = log_gaussian_probability(t, np.inf, cov=equal(n, 0.5), method="sampled")
         rows.append((f"correlation 1/2, n = {n}", t, truth, found))
     return [(name, t, truth, r.log_prob_ep, r.log_prob) for name, t, truth, r in rows]

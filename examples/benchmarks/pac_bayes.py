@@ -11,9 +11,8 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn_fw.pac_bayes import (
     PACBayesLinearRegression,
     PACBayesModelSelector,
+    alquier_bound,
     catoni_bound,
-    hoeffding_bound,
-    subgamma_bound,
 )
 
 NAME = "pac_bayes"
@@ -57,15 +56,15 @@ def curve(sizes):
         X, y, w = draw(n, rng, w)
         model = PACBayesLinearRegression(**MODEL, fit_intercept=False).fit(X, y)
         pair = (model.empirical_risk_, model.kl_divergence_, n)
-        old = {"loss_range": (1, 4), "constant": "published"}
         cool = PACBayesLinearRegression(
             **MODEL, fit_intercept=False, temperature=float(min(n, 190))
         ).fit(X, y)
         rows.append(
             [
-                n, pair[0], risk_of(model, w), pair[1], hoeffding_bound(*pair, **old),
-                hoeffding_bound(*pair, lam="n", **old), catoni_bound(*pair, loss_range=(1, 4)),
-                subgamma_bound(*pair, s2=0.28028, c=0.005), cool.risk_bound(**TRUTH).value,
+                n, pair[0], risk_of(model, w), pair[1],
+                alquier_bound(*pair, lam="sqrt", s2=9.0), alquier_bound(*pair, s2=9.0),
+                catoni_bound(*pair, loss_range=(1, 4)),
+                alquier_bound(*pair, s2=0.28028, c=0.005), cool.risk_bound(**TRUTH).value,
             ]
         )  # fmt: skip
     return rows

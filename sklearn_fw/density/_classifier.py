@@ -11,8 +11,16 @@ from .._core.estimator import Estimator
 from .._core.parameters import check_parameters
 from .._core.validation import check_sample_weight, check_strength, is_auto, is_named
 from ._backend import NUMPY
-from ._kernels import RADIAL, RadialKernel, resolve_kernel
-from ._length_scale import MAX_ROWS, MIN_ROWS, distinct_rows, likely_unit, median_distance
+from ._kernels import (
+    MAX_ROWS,
+    MIN_ROWS,
+    RADIAL,
+    RadialKernel,
+    distinct_rows,
+    likely_unit,
+    median_distance,
+    resolve_kernel,
+)
 from ._model import StudentTModel, batches, check_rows, log_volume
 from ._posterior import ExactPosterior
 from ._student_t import KernelStudentTDensity
@@ -57,10 +65,8 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         Training rows of positive weight.
     y_fit_ : ndarray of shape (n_samples,)
         Their labels, as positions in ``classes_``.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, when X is a data frame with string names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     See Also
     --------
@@ -73,9 +79,7 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
     probable, each candidate with the temperature that suits it best. As in `KernelStudentTDensity`
     features are measured in units of their own where that gains likelihood.
 
-    Wrong labels are found by the conditional score, `leave_one_out_scores`: with P = B^-1 of the
-    joint kernel matrix and u the joint kernel of row i under label c with the others, the variance
-    without row i has ``u' P u - (P u)_i^2 / P_ii`` in place of ``u' P u``.
+    Wrong labels are found by the conditional score, `leave_one_out_scores`.
 
     ``fit`` is one factorization of the n x n joint kernel matrix; a prediction costs one triangular
     solve per class and row, O(n_classes n^2), in batches within ``working_memory``. Leaving out
@@ -306,10 +310,12 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         """Log score of every row with every label, in the model without one unit of its weight.
 
         `K` holds the kernel of the inputs alone and is overwritten; the model belongs to
-        ``K * mismatch^[y != y']``. A row that keeps weight w' > 0 has noise ``s / w'`` instead of
-        ``s / w``: there P_ii of the Notes grows by the inverse of the difference, and entry i of u
-        stays. The columns are ``u = mismatch k + (1 - mismatch) g`` with the input kernel k and its
-        part g on the rows of the label, so that one product P K serves all labels.
+        ``K * mismatch^[y != y']``. With P = B^-1 of that matrix and u the joint kernel of row i
+        under label c with the others, the variance without row i has ``u' P u - (P u)_i^2 / P_ii``
+        in place of ``u' P u``. A row that keeps weight w' > 0 has noise ``s / w'`` instead of
+        ``s / w``: there P_ii grows by the inverse of the difference, and entry i of u stays. The
+        columns are ``u = mismatch k + (1 - mismatch) g`` with the input kernel k and its part g on
+        the rows of the label, so that one product P K serves all labels.
         """
         mismatch, posterior = self._mismatch, model.posterior
         removed = np.minimum(model.weight, 1.0)

@@ -43,10 +43,8 @@ class RelativeNoveltyDetector(Estimator):
         The two densities.
     offset_ : float
         Score below which `predict` says -1.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, when X is a data frame with string names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     See Also
     --------

@@ -72,9 +72,9 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         ``k(X, Y)`` that returns an array of shape (n, m). Parameters of a kernel object are grid
         keys (``kernel__degree``).
     length_scale : {"auto", "median"}, float or array-like of shape (n_features,), default="auto"
-        Length scale of the kernels of a distance, in units of X. "median" is the median distance of
-        distinct rows, "auto" comes from the likelihood of rows left out, with one per feature where
-        their units differ much, see Notes. Other kernels do not use it.
+        Of the kernels of a distance, in units of X. "median" is the median distance of distinct
+        rows, "auto" comes from the likelihood of rows left out, with one per feature where their
+        units differ much.
     sigma0 : float, default=0.1
         Prior standard deviation in feature space, to be compared with ``sqrt(k(x, x))``, which is 1
         for kernels of a distance. Smaller follows the data more closely.
@@ -88,8 +88,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         order beta. They agree when ``beta=0``.
     jacobian : "auto", False or callable, default="auto"
         The volume element ``1/2 log det G``: by formula, left out, or a function of X that returns
-        an array of shape (n_samples,). There is none for the Laplacian kernel (it is infinite) and
-        for precomputed ones; kernels that are functions need a choice.
+        an array of shape (n_samples,). Kernels that are functions need a choice.
     normalize : False or {"quadrature", "importance"}, default=False
         Make the density integrate to one on ``support``; "quadrature" for up to 3 features.
     support : "auto" or tuple (low, high), default="auto"
@@ -97,9 +96,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         "auto" widens the range of the data by 3 length scales, or by its width for kernels
         without one.
     contamination : "auto" or float in (0, 0.5], default="auto"
-        Share of new rows like the training rows that `predict` calls outliers: ``offset_`` is this
-        quantile of the scores of the training rows, each in the model without it and its copies.
-        "auto" is 0.05.
+        Share of new rows like the training rows that `predict` calls outliers; "auto" is 0.05.
     max_rank : int, default=None
         Columns of a pivoted incomplete Cholesky factorization that replaces the kernel matrix.
     random_state : int, RandomState instance or None, default=None
@@ -123,16 +120,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         Corners of the box; None for a precomputed kernel.
     offset_ : float
         Score below which `predict` says -1.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, when X is a data frame with string names.
-
-    Warns
-    -----
-    RuntimeWarning
-        When all rows get the same score, when no new row can be an outlier, when ``sigma0`` is
-        below rounding, or when importance sampling rests on few draws.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     See Also
     --------
@@ -150,21 +139,17 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     Scores of different models are comparable only when normalized: otherwise use a labelled scorer
     such as "roc_auc", or minimize the mean of `hyvarinen_score`, which needs no normalizer.
 
-    "auto" of ``length_scale`` maximizes ``mean_i log mean_(j != i) N(x_i; x_j, h^2 I)`` over h, on
-    at most 500 distinct rows, and takes 3.5 h, a factor chosen on nineteen novelty sets, but at
-    least half the median distance to the nearest neighbor, and a quarter of the distance that 95 %
-    of the rows do not exceed. Features are measured in units of their own, the root mean square
-    distance from the median over the rows that are not at it, if that gains more than
-    ``1 + n_features / n`` nats per row. Order, copies and weights of rows have no effect.
+    "auto" of ``length_scale`` is 3.5 times the bandwidth of the Gaussian kernel density estimate
+    of best leave-one-out likelihood on at most 500 distinct rows, and at least half the median
+    distance to the nearest neighbor. Order, copies and weights of rows have no effect.
 
     Under ``max_rank`` a left-out pivot takes its column along, and the row that is then described
-    worst becomes a pivot: exactly the model fitted without the row where the later pivots stay.
-    With kernels that vanish at large distances the score tends to ``log_floor_``, so the integral
-    over the whole space is infinite, whatever ``dof`` is; hence the box.
+    worst becomes a pivot. With kernels that vanish at large distances the integral over the whole
+    space is infinite, whatever ``dof`` is; hence the box.
 
-    NumPy, PyTorch and CuPy arrays are accepted under scikit-learn's ``array_api_dispatch``; fit
-    and all scores run on their device in double precision with the named kernels; ``max_rank``,
-    ``normalize``, `partial_fit`, `sample` and derivatives need NumPy.
+    NumPy, PyTorch and CuPy arrays are accepted under scikit-learn's ``array_api_dispatch``, in
+    double precision with the named kernels; ``max_rank``, ``normalize``, `partial_fit`, `sample`
+    and derivatives need NumPy.
 
     References
     ----------
@@ -464,8 +449,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         """Draw rows from the density on the box ``support_``.
 
         One and two features: from a fine grid. More: by importance resampling of 10,000 proposals
-        where 50 of them count for each row wanted; else hybrid Monte Carlo with the same proposals,
-        up to 64 chains, 500 sweeps of warm-up and every tenth sweep kept.
+        where 50 of them count for each row wanted, else by hybrid Monte Carlo.
 
         Parameters
         ----------
@@ -491,9 +475,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         """Draw a data set from the model itself, row after row, each given those before it.
 
         The first row is zero and ``x_n ~ q(. | x_1, ..., x_(n-1))`` on the box ``support``, which
-        must be given, (-8, 8) say. With a ``length_scale`` and ``sigma0`` of 1 rows gather in
-        clusters as in a Chinese restaurant process; larger ``dof`` and smaller ``sigma0`` make them
-        tight. See section 4 and figure 2 of [1]_ of the class.
+        must be given: section 4 and figure 2 of [1]_ of the class.
 
         Parameters
         ----------
@@ -568,8 +550,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     def fit_predict(self, X, y=None, sample_weight=None):
         """Fit, and label every training row by the model without it.
 
-        ``contamination`` is thus the fraction of outliers here, too; ``fit(X).predict(X)`` accepts
-        nearly all rows, as each is explained by itself.
+        ``fit(X).predict(X)`` accepts nearly all rows instead, as each is explained by itself.
 
         Parameters
         ----------
@@ -596,15 +577,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         """Share of training rows that are at least as novel, each seen by the model without it.
 
         With scores S_i of the n training rows, each left out with its copies, and the score S(x) of
-        a new row,
-
-            ``p(x) = (1 + #{i: S_i <= S(x)}) / (1 + n)`` ,
-
-        where equality is up to rounding; rows of weight k count k times. S_i takes the exponent and
-        the precision of the mean from all rows, so that S_i and S(x) have the same limit far from
-        all data, ``log_floor_``. If x is drawn like the training rows, the probability of
-        ``p(x) <= c`` is about c, whatever the distribution: a conformal p-value whose training rows
-        are scored by one row less than x is. `predict` is -1 for p up to about ``contamination``.
+        a new row, ``p(x) = (1 + #{i: S_i <= S(x)}) / (1 + n)``, where rows of weight k count k
+        times. If x is drawn like the training rows, the probability of ``p(x) <= c`` is about c.
 
         Parameters
         ----------

@@ -1,11 +1,10 @@
 """Probabilities of boxes and polyhedra under a normal distribution, and models made of them."""
 
-from ._batch import log_box_probabilities
 from ._classifiers import BayesPointMachine, EPProbitClassifier
-from ._exact import equicorrelated_probability, orthant_probability, truncated_normal_moments
+from ._exact import truncated_normal_moments
 from ._intervals import EPIntervalRegressor, EPOrdinalClassifier
 from ._polyhedra import minimal_polyhedron
-from ._probability import GaussianProbabilityResult, log_gaussian_probability
+from ._probability import GaussianProbabilityResult, log_box_probabilities, log_gaussian_probability
 from ._truncated import TruncatedGaussian
 
 __all__ = [
@@ -15,10 +14,8 @@ __all__ = [
     "EPProbitClassifier",
     "GaussianProbabilityResult",
     "TruncatedGaussian",
-    "equicorrelated_probability",
     "log_box_probabilities",
     "log_gaussian_probability",
     "minimal_polyhedron",
-    "orthant_probability",
     "truncated_normal_moments",
 ]

@@ -1,7 +1,6 @@
 """Classifiers with the probit link: one fixed kernel, or a Gaussian process."""
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +18,7 @@ from .._core.validation import (
 from ._process import (
     IntervalProcess,
     Intervals,
+    LabelMixin,
     LatentIntervals,
     positive_probability,
     sign_bounds,
@@ -29,7 +29,7 @@ from ._process import (
 NOISES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # that "auto" chooses from
 
 
-class BayesPointMachine(ClassifierMixin, Estimator):
+class BayesPointMachine(LabelMixin, Estimator):
     """Two classes told apart by the mean of all weight vectors that agree with the labels.
 
     ``w ~ N(0, I)`` and ``y (w x / |x| + noise e) > 0`` for each row, in the feature space of the
@@ -73,10 +73,8 @@ class BayesPointMachine(ClassifierMixin, Estimator):
         Training rows.
     n_iter_ : int
         Sweeps of the last fixed point.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, when X is a data frame with string names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     See Also
     --------
@@ -127,20 +125,6 @@ class BayesPointMachine(ClassifierMixin, Estimator):
         return tags
 
     def fit(self, X, y):
-        """Find the mean weights.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Their labels, of two classes.
-
-        Returns
-        -------
-        self : BayesPointMachine
-            The fitted classifier.
-        """
         X, y = check_data(self, X, y, dtype=np.float64)
         check_magnitude(X, "X")
         check_classification_targets(y)
@@ -153,7 +137,9 @@ class BayesPointMachine(ClassifierMixin, Estimator):
         if len(self.classes_) < 2:
             raise ValueError("needs labels of 2 classes, found one class in y")
         self.X_fit_, signs = X, np.where(places == 1, 1.0, -1.0)
-        self._centre = X.mean(axis=0) if self._centres() else np.zeros(X.shape[1])
+        # Columns have no origin of their own where a constant is fitted to a linear kernel.
+        centres = self.fit_intercept and self.kernel == "linear"
+        self._centre = X.mean(axis=0) if centres else np.zeros(X.shape[1])
         X = X - self._centre
         self._lengths = self._row_lengths(X)
         K = self._kernel(X, X) / self._lengths / self._lengths[:, None]
@@ -181,10 +167,6 @@ class BayesPointMachine(ClassifierMixin, Estimator):
             constant = self.dual_coef_.sum() if self.fit_intercept else 0.0
             self.intercept_ = constant - self.coef_ @ self._centre
         return self
-
-    def _centres(self):
-        """Columns have no origin of their own where a constant is fitted to a linear kernel."""
-        return self.fit_intercept and self.kernel == "linear"
 
     def _kernel(self, A, B):
         options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
@@ -228,35 +210,7 @@ class BayesPointMachine(ClassifierMixin, Estimator):
         """
         return standardised(*self._latent(X), float(self.noise_))
 
-    def predict(self, X):
-        """Labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
-        positive = self.decision_function(X) > 0.0
-        return self.classes_[positive.astype(int)]
-
     def predict_proba(self, X):
-        """Probabilities of the two classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probability : ndarray of shape (n_samples, 2)
-            One column per entry of ``classes_``.
-        """
         return positive_probability(*self._latent(X), float(self.noise_))
 
 
@@ -265,7 +219,7 @@ def _agrees(fit, K, signs):
     return fit.sites.converged and bool(np.all(signs * (K @ fit.weights) > 0.0))
 
 
-class EPProbitClassifier(ClassifierMixin, IntervalProcess):
+class EPProbitClassifier(LabelMixin, IntervalProcess):
     """Gaussian process classifier with probit link, by expectation propagation.
 
     ``P(y = 1 | f) = Phi(f / noise)`` with f ~ GP(0, kernel). Hyper-parameters maximise the log
@@ -297,14 +251,10 @@ class EPProbitClassifier(ClassifierMixin, IntervalProcess):
         Kernel with the hyper-parameters in use; a list, one per class, for more than two.
     log_marginal_likelihood_value_ : float
         Log evidence; the mean over classes for more than two.
-    X_train_ : ndarray of shape (n_samples, n_features)
-        Training rows.
-    n_iter_ : int
-        Sweeps of the last fixed point.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, when X is a data frame with string names.
+    X_train_, n_iter_ : ndarray of shape (n_samples, n_features), int
+        Training rows, and sweeps of the last fixed point.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     See Also
     --------
@@ -333,33 +283,7 @@ class EPProbitClassifier(ClassifierMixin, IntervalProcess):
     1.0
     """
 
-    def __init__(
-        self, kernel=None, *, noise=1.0, optimizer="fmin_l_bfgs_b", n_restarts_optimizer=0,
-        tol=1e-4, max_iter=100, random_state=None,
-    ):  # fmt: skip
-        self.kernel = kernel
-        self.noise = noise
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-
     def fit(self, X, y):
-        """Choose the hyper-parameters and compute the posterior.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        Returns
-        -------
-        self : EPProbitClassifier
-            The fitted classifier.
-        """
         X, y = check_data(self, X, y, dtype=np.float64)
         check_magnitude(X, "X")
         check_classification_targets(y)
@@ -373,37 +297,9 @@ class EPProbitClassifier(ClassifierMixin, IntervalProcess):
         return self
 
     def predict_proba(self, X):
-        """Probabilities of classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probability : ndarray of shape (n_samples, n_classes)
-            One column per entry of ``classes_``.
-        """
         mean, var = self.latent_mean_and_variance(X)
         if mean.ndim == 1:
             return positive_probability(mean, var, float(self.noise))
         scores = positive_probability(mean.ravel(), var.ravel(), float(self.noise))[:, 1]
         scores = scores.reshape(mean.shape) + 1e-300
         return scores / scores.sum(axis=1, keepdims=True)
-
-    def predict(self, X):
-        """Most probable labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return self.classes_[best]

@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 from scipy.sparse.csgraph import connected_components
 
-from .._kernels.moments.gaussian import all_interval_moments, interval_sweep, propagate_boxes
+from .._kernels.moments.gaussian import all_interval_moments, propagate_boxes
 
 MEMORY = 5  # points that the extrapolation knows
 NEAR = 0.3  # standard deviations of change, from which on sweeps are extrapolated
@@ -129,8 +129,7 @@ def _extrapolated(points, moves, metric, tau, nu):
     return np.where(valid, new_tau, tau), np.where(valid, new_nu, nu)
 
 
-BLOCK = 48  # sites whose updates of the covariance are made together
-WHOLE = 128  # sites below which one pass needs no blocks
+WHOLE = 128  # sites from which on all are updated together, as long as that comes to rest
 RESTARTS = 20
 TOGETHER = 60  # sweeps of all sites at once, before one site after another
 DRAWN = ("weights", "mean", "tau", "log_masses")
@@ -151,7 +150,6 @@ class Propagation:
     cavity_var: np.ndarray
     log_masses: np.ndarray
     n_iter: int
-    n_restarts: int
     converged: bool
     open_part: tuple | None = None  # the problem that narrow intervals leave, where there are such
 
@@ -181,63 +179,13 @@ def gaussian_masses(mean, var, tau, nu):
     return (nu * (mean + 0.5 * nu * var) - 0.5 * tau * mean**2) / wide - 0.5 * np.log(wide)
 
 
-def _sweep_blocks(cov, mean, lower, upper, fraction, tau, nu, damping):
-    """`interval_sweep` with the products of matrices made by blocks: the same numbers."""
-    largest = 0.0
-    for start in range(0, len(mean), BLOCK):
-        b = slice(start, start + BLOCK)
-        old_tau, old_nu, centre = tau[b].copy(), nu[b].copy(), mean[b].copy()
-        inner_cov = np.ascontiguousarray(cov[b, b])
-        change = interval_sweep(
-            inner_cov, mean[b], lower[b], upper[b], fraction[b], tau[b], nu[b], damping
-        )
-        if not change >= 0.0:
-            return change
-        largest = max(largest, change)
-        d_tau = tau[b] - old_tau
-        step = (nu[b] - old_nu) - d_tau * centre
-        columns = cov[:, b].copy()
-        middle = np.eye(len(d_tau)) + cov[b, b] * d_tau  # I + S D, the transpose of I + D S
-        try:
-            solved = np.linalg.solve(middle, columns.T).T  # columns of the new covariance
-        except np.linalg.LinAlgError:
-            return -1.0
-        move = solved @ step
-        cov -= (solved * d_tau) @ columns.T
-        moved = mean[b].copy()
-        mean += move
-        mean[b] = moved
-    return largest
-
-
-def _run(G, h, lower, upper, fraction, damping, tol, max_iter, first, whole):
-    """Sites after sweeps from zero, or from ``first``: (tau, nu, sweeps, last change)."""
-    p = len(h)
-    tau, nu = np.zeros(p), np.zeros(p)
-    if whole:
-        change = np.zeros(1)
-        n_iter = propagate_boxes(
-            G, h[None], lower[None], upper[None], fraction, tau[None], nu[None], damping, tol,
-            max_iter, change,
-        )  # fmt: skip
-        return tau, nu, int(n_iter[0]), float(change[0])
-    if damping == 1.0:
-        found = parallel_sites(G, h, lower, upper, fraction, tol, min(max_iter, TOGETHER), first)
-        if found is not None:
-            return found
-    cov, mean = G.copy(), h.copy()
-    for n_iter in range(1, max_iter + 1):
-        change = _sweep_blocks(cov, mean, lower, upper, fraction, tau, nu, damping)
-        if not change > tol:
-            break
-        if n_iter % 10 == 0:
-            cov, mean = _marginals(G, h, tau, nu)
-    return tau, nu, n_iter, change
-
-
-def _marginals(G, h, tau, nu):
-    now = Marginals(G, h, tau, nu)
-    return G - G @ now.precision() @ G, now.mean
+def _sites_in_turn(G, h, lower, upper, fraction, damping, tol, max_iter):
+    """Sites after sweeps over one after another: (tau, nu, sweeps, last change)."""
+    tau, nu, change = np.zeros((1, len(h))), np.zeros((1, len(h))), np.zeros(1)
+    n_iter = propagate_boxes(
+        G, h[None], lower[None], upper[None], fraction, tau, nu, damping, tol, max_iter, change
+    )
+    return tau[0], nu[0], int(n_iter[0]), float(change[0])
 
 
 def log_factors(G, weights, half_log_det):
@@ -259,25 +207,19 @@ def propagate_wide(
     fraction = np.ones(len(h)) if fraction is None else fraction
     low, high, centre = lower - origin, upper - origin, h - origin
     first = None if start is None else (start[0], start[1] - start[0] * origin)
-    for n_restarts in range(RESTARTS + 1):
-        tau, nu, n_iter, change = _run(
-            G,
-            centre,
-            low,
-            high,
-            fraction,
-            damping,
-            tol,
-            max_iter,
-            first,
-            whole=len(h) <= WHOLE or n_restarts > 0,
-        )
+    for _ in range(RESTARTS + 1):
+        found = None
+        if len(h) > WHOLE and damping == 1.0:
+            rounds = min(max_iter, TOGETHER)
+            found = parallel_sites(G, centre, low, high, fraction, tol, rounds, first)
+        if found is None:
+            found = _sites_in_turn(G, centre, low, high, fraction, damping, tol, max_iter)
+        tau, nu, n_iter, change = found
         if np.isnan(change):
             return None
         if change >= 0.0:
             break
         damping *= 0.8
-        first = None
     now = Marginals(G, centre, tau, nu)
     weights, mean = now.weights, now.mean
     # Coordinates about the mean: there log Z is a sum without large terms that cancel.
@@ -291,8 +233,7 @@ def propagate_wide(
         log_z += float(np.sum((fraction * (masses - sites))[bounded]))
     return Propagation(
         log_z, weights, now.precision(), mean + origin, tau, nu + tau * origin,
-        cavity_shift + mean + origin, cavity_var, masses, n_iter, n_restarts,
-        bool(0.0 <= change <= tol),
+        cavity_shift + mean + origin, cavity_var, masses, n_iter, bool(0.0 <= change <= tol),
     )  # fmt: skip
 
 
@@ -443,13 +384,12 @@ class _Given:
             values[name][self.rows] = mine
             if inner is not None:
                 values[name][self.rest] = getattr(inner, name)
-        log_z, n_iter, n_restarts, converged = 0.0, 1, 0, True
+        log_z, n_iter, converged = 0.0, 1, True
         if inner is not None:
-            log_z, n_iter, n_restarts = inner.log_z, inner.n_iter, inner.n_restarts
-            converged = inner.converged
+            log_z, n_iter, converged = inner.log_z, inner.n_iter, inner.converged
         return Propagation(
             log_z=log_z + part.constant, weights=weights, precision=precision, n_iter=n_iter,
-            n_restarts=n_restarts, converged=converged, open_part=part, **values,
+            converged=converged, open_part=part, **values,
         )  # fmt: skip
 
 

@@ -3,9 +3,8 @@
 import numpy as np
 from scipy.optimize import brentq
 
-from .._core.validation import check_array_of_numbers, check_number
+from .._core.validation import check_array_of_numbers
 from ._engine import EQUAL, interval_masses
-from ._polyhedra import check_bounds, check_covariance
 
 
 def truncated_normal_moments(lower, upper, mean=0.0, var=1.0):
@@ -70,87 +69,14 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 PANELS = 2  # on each side of the mode, to begin with
 HALVINGS, MOST_PANELS = 40, 512
 DROP = 60.0  # of the logarithm of the integrand, beyond which nothing counts
-THIN = 1e-290  # sides of a box
 NEAR_ONE = 1e-10  # correlations above one less this are left to sampling
 
 
-def orthant_probability(cov):
-    """Probability that all of at most three normal variables with mean zero are positive.
-
-    Parameters
-    ----------
-    cov : array-like of shape (n, n)
-        Covariance of n <= 3 variables, none of them constant.
-
-    Returns
-    -------
-    prob : float
-        The probability.
-
-    Examples
-    --------
-    >>> from sklearn_fw.gaussian_probability import orthant_probability
-    >>> round(orthant_probability([[1.0, 0.5], [0.5, 1.0]]), 12)
-    0.333333333333
-    """
-    cov = check_covariance(cov)
-    n, var = len(cov), np.diag(cov)
-    if n > 3:
-        raise ValueError(
-            f"cov must be at most 3 x 3, got {n} x {n}: take log_gaussian_probability(0, inf, "
-            f"cov=cov)"
-        )
-    if not np.all(var > 0.0):
-        raise ValueError("cov must have positive variances: leave constants out")
-    angles = np.arcsin(np.clip(cov / np.sqrt(var) / np.sqrt(var)[:, None], -1.0, 1.0))
-    total = float(angles[np.triu_indices(n, 1)].sum())
-    return {1: 0.5, 2: 0.25 + total / (2.0 * np.pi), 3: 0.125 + total / (4.0 * np.pi)}[n]
-
-
-def equicorrelated_probability(lower, upper, rho):
-    """Log probability of a box under standard normal variables with one correlation.
+def _common_factor(lower, upper, rho):
+    """Log probability of a box under variables of correlation rho, and its error.
 
     ``log of the integral of phi(t) prod_i P(lower_i < sqrt(rho) t + sqrt(1 - rho) e < upper_i)``
-
-    Parameters
-    ----------
-    lower : array-like of shape (n,)
-        Lower ends, -inf allowed.
-    upper : array-like of shape (n,)
-        Upper ends, inf allowed.
-    rho : float
-        Correlation of each pair, from 0 to below 1.
-
-    Returns
-    -------
-    log_prob : float
-        Log of the probability, right in the tails.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn_fw.gaussian_probability import equicorrelated_probability
-    >>> log_prob = equicorrelated_probability(np.zeros(9), np.full(9, np.inf), 0.5)
-    >>> round(float(np.exp(log_prob)), 12)
-    0.1
     """
-    rho = check_number(rho, "rho")
-    if not 0.0 <= rho < 1.0:
-        raise ValueError(f"rho must be from 0 to below 1, got {rho}")
-    p = max(np.size(lower), np.size(upper))
-    if p == 0:
-        raise ValueError("lower and upper must hold at least one number")
-    lower, upper = check_bounds(lower, upper, p)
-    if np.any(upper - lower < THIN):
-        raise ValueError(
-            f"upper exceeds lower by {np.min(upper - lower):.2g} somewhere, less than {THIN:g}: "
-            f"such a box is too thin for its probability to be a number"
-        )
-    return _common_factor(lower, upper, rho)[0]
-
-
-def _common_factor(lower, upper, rho):
-    """Log probability of the box, and its error."""
     slope, var, bounds = np.sqrt(rho), 1.0 - rho, np.r_[lower, upper]
 
     def masses_at(t):
@@ -225,9 +151,11 @@ def exact_log_probability(G, h, lower, upper):
     masses, _, _ = interval_masses(low, high, np.zeros(p), np.ones(p))
     if np.all(np.abs(correlation[np.triu_indices(p, 1)]) <= EQUAL):
         return float(masses.sum()), 1e-13 * max(abs(float(masses.sum())), 1.0)
-    if p == 3 and _is_orthant(low, high):
-        sign = np.where(low == 0.0, 1.0, -1.0)
-        prob = orthant_probability(correlation * sign * sign[:, None])
+    above, below = (low == 0.0) & (high == np.inf), (low == -np.inf) & (high == 0.0)
+    if p == 3 and np.all(above | below):
+        sign = np.where(above, 1.0, -1.0)
+        pairs = (correlation * sign * sign[:, None])[np.triu_indices(3, 1)]
+        prob = 0.125 + float(np.arcsin(np.clip(pairs, -1.0, 1.0)).sum()) / (4.0 * np.pi)
         return (float(np.log(prob)), 1e-15 / prob) if prob > 1e-6 else None
     if p == 2 and correlation[0, 1] < 0.0:
         low, high = np.array([low[0], -high[1]]), np.array([high[0], -low[1]])
@@ -237,8 +165,3 @@ def exact_log_probability(G, h, lower, upper):
     if 0.0 < rho < 1.0 - NEAR_ONE and np.all(np.abs(pairs - rho) <= EQUAL):
         return _common_factor(low, high, float(rho))
     return None
-
-
-def _is_orthant(low, high):
-    above = (low == 0.0) & (high == np.inf)
-    return bool(np.all(above | ((low == -np.inf) & (high == 0.0))))

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length
 
@@ -18,13 +18,13 @@ from .._core.validation import (
 )
 from .._core.warnings import warn
 from ._engine import interval_masses
-from ._process import IntervalProcess, Intervals
+from ._process import IntervalProcess, Intervals, LabelMixin
 
 LOWEST = (-100.0, 100.0)  # of the lowest threshold, in units of the prior of noisy values
 GAPS = (1e-6, 1e3)  # between thresholds, in the same units
 
 
-class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
+class EPOrdinalClassifier(LabelMixin, IntervalProcess):
     """Gaussian process classifier of ordered labels, by expectation propagation.
 
     ``y = j`` where ``b[j-1] < f + noise e < b[j]`` with f ~ GP(0, kernel), e standard normal and
@@ -70,14 +70,10 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         Kernel with the hyper-parameters in use.
     log_marginal_likelihood_value_ : float
         Log evidence.
-    X_train_ : ndarray of shape (n_samples, n_features)
-        Training rows.
-    n_iter_ : int
-        Sweeps of the last fixed point.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, when X is a data frame with string names.
+    X_train_, n_iter_ : ndarray of shape (n_samples, n_features), int
+        Training rows, and sweeps of the last fixed point.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     Warns
     -----
@@ -125,31 +121,13 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         self, kernel=None, *, order=None, decision="mode", noise=1.0, optimizer="fmin_l_bfgs_b",
         n_restarts_optimizer=0, tol=1e-4, max_iter=100, random_state=None,
     ):  # fmt: skip
-        self.kernel = kernel
-        self.order = order
-        self.decision = decision
-        self.noise = noise
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+        super().__init__(
+            kernel, noise=noise, optimizer=optimizer, n_restarts_optimizer=n_restarts_optimizer,
+            tol=tol, max_iter=max_iter, random_state=random_state,
+        )  # fmt: skip
+        self.order, self.decision = order, decision
 
     def fit(self, X, y):
-        """Choose hyper-parameters and thresholds, and compute the posterior.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        Returns
-        -------
-        self : EPOrdinalClassifier
-            The fitted classifier.
-        """
         noise, order = float(self.noise), self._given_order(y)
         X, y = check_data(self, X, y, dtype=np.float64)
         check_magnitude(X, "X")
@@ -177,18 +155,6 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         return order
 
     def predict_proba(self, X):
-        """Probabilities of labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probability : ndarray of shape (n_samples, n_classes)
-            One column per entry of ``classes_``, which is sorted; ``order_`` is the order of ranks.
-        """
         probability = self._by_rank(X)
         out = np.empty_like(probability)
         out[:, self._columns] = probability
@@ -202,18 +168,6 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         return np.exp(masses)
 
     def predict(self, X):
-        """Labels by ``decision``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
         probability = self._by_rank(X)
         if self.decision == "median":
             probability = np.cumsum(probability, axis=1) >= 0.5
@@ -304,18 +258,17 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     Parameters
     ----------
     kernel : Kernel, default=None
-        A kernel of `sklearn.gaussian_process.kernels`; None stands for a constant times an RBF with
-        one length scale for each column, or one for all where columns outnumber rows.
+        As `EPOrdinalClassifier`.
     noise : float, default=None
         Standard deviation of the noise, in units of the targets; None learns it.
     normalize_y : bool, default=True
         Whether targets are moved and scaled to mean zero and variance one, by known targets,
-        middles of intervals, and the ends of those with one. The kernel is one of such targets.
+        middles of intervals, and single ends. The kernel is one of such targets.
     optimizer : "fmin_l_bfgs_b" or None, default="fmin_l_bfgs_b"
         None keeps the hyper-parameters of ``kernel``, and half a standard deviation as the noise
         where none is given.
     n_restarts_optimizer : int, default=0
-        Further starts, drawn log-uniformly from the bounds of the hyper-parameters.
+        As `EPOrdinalClassifier`.
     tol : float, default=1e-4
         Largest change of a marginal in a sweep, in standard deviations.
     max_iter : int, default=100
@@ -335,14 +288,10 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         for ``optimizer=None``.
     log_marginal_likelihood_value_ : float
         Log evidence: of masses for intervals, of densities in units of the targets for known ones.
-    X_train_ : ndarray of shape (n_samples, n_features)
-        Training rows.
-    n_iter_ : int
-        Sweeps of the last fixed point.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, when X is a data frame with string names.
+    X_train_, n_iter_ : ndarray of shape (n_samples, n_features), int
+        Training rows, and sweeps of the last fixed point.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     Warns
     -----
@@ -361,15 +310,9 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     for each sweep. `log_marginal_likelihood` takes after the hyper-parameters of the kernel the
     logarithm of the noise, in normalised units, where it is learned.
 
-    With ``kernel=None`` the logarithms of length scales, in standard deviations of their columns,
-    have a normal prior about their mean with standard deviation 0.7, and that of a
-    learned noise has 1 about half a standard deviation of the targets.
+    With ``kernel=None`` length scales have the prior of `EPOrdinalClassifier`, and the logarithm of
+    a learned noise has a normal one about half a standard deviation of the targets, of width 1.
     Equal rows with equal targets count once in this search.
-
-    References
-    ----------
-    .. [1] J. Cunningham, P. Hennig, S. Lacoste-Julien, "Gaussian probabilities and expectation
-       propagation", arXiv:1111.6832, 2011.
 
     Examples
     --------
@@ -390,14 +333,11 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         self, kernel=None, *, noise=None, normalize_y=True, optimizer="fmin_l_bfgs_b",
         n_restarts_optimizer=0, tol=1e-4, max_iter=100, random_state=None,
     ):  # fmt: skip
-        self.kernel = kernel
-        self.noise = noise
+        super().__init__(
+            kernel, noise=noise, optimizer=optimizer, n_restarts_optimizer=n_restarts_optimizer,
+            tol=tol, max_iter=max_iter, random_state=random_state,
+        )  # fmt: skip
         self.normalize_y = normalize_y
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def fit(self, X, y):
         """Choose hyper-parameters and noise, and compute the posterior.
@@ -463,20 +403,6 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         return X, lower, upper
 
     def latent_mean_and_variance(self, X):
-        """Mean and variance of the values without noise, in units of the targets.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples,)
-            Means.
-        var : ndarray of shape (n_samples,)
-            Variances.
-        """
         mean, var = super().latent_mean_and_variance(X)
         return self._location + self._scale * mean, self._scale**2 * var
 

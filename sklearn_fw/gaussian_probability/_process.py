@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 from scipy.special import ndtr
-from sklearn.base import clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.utils.validation import check_is_fitted
@@ -51,10 +51,6 @@ class LatentIntervals:
     def inner(self):
         """Gradient of the log evidence in the matrix of the kernel."""
         return 0.5 * (np.outer(self.weights, self.weights) - self.precision)
-
-    def noise_gradient(self):
-        """Derivative of the log evidence in the logarithm of the noise."""
-        return self.noise**2 * (self.weights @ self.weights - np.trace(self.precision))
 
     def predict(self, K_new, diagonal):
         """Mean and variance of latent values; rows of K_new are new."""
@@ -134,7 +130,10 @@ class Intervals:
 
     def gradient(self, posterior):
         """Gradient of the log evidence in ``theta``."""
-        return np.array([posterior.noise_gradient()]) if self.learns_noise else np.empty(0)
+        if not self.learns_noise:
+            return np.empty(0)
+        weights, spread = posterior.weights, np.trace(posterior.precision)
+        return np.array([self.noise**2 * (weights @ weights - spread)])
 
 
 def _check_kernel(kernel, name):
@@ -144,11 +143,62 @@ def _check_kernel(kernel, name):
         )
 
 
+class LabelMixin(ClassifierMixin):
+    """Fit and predictions of classifiers that have probabilities of labels."""
+
+    def fit(self, X, y):
+        """Choose the hyper-parameters that are not given, and compute the posterior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        raise NotImplementedError
+
+    def predict_proba(self, X):
+        """Probabilities of labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_samples, n_classes)
+            One column per entry of ``classes_``.
+        """
+        raise NotImplementedError
+
+    def predict(self, X):
+        """Labels, the most probable ones unless a parameter says otherwise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels.
+        """
+        best = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[best]
+
+
 class IntervalProcess(Estimator):
     """What Gaussian process models by expectation propagation share.
 
-    A model stores the parameters ``kernel``, ``optimizer``, ``n_restarts_optimizer``, ``tol``,
-    ``max_iter`` and ``random_state``, and hands intervals to `_fit_processes`.
+    A model hands intervals to `_fit_processes`.
     """
 
     parameters = {
@@ -156,6 +206,18 @@ class IntervalProcess(Estimator):
         "optimizer": optional(options("fmin_l_bfgs_b")), "tol": check_positive,
     }  # fmt: skip
     _by_column = False  # whether the default kernel has one length scale for each column
+
+    def __init__(
+        self, kernel=None, *, noise=1.0, optimizer="fmin_l_bfgs_b", n_restarts_optimizer=0,
+        tol=1e-4, max_iter=100, random_state=None,
+    ):  # fmt: skip
+        self.kernel = kernel
+        self.noise = noise
+        self.optimizer = optimizer
+        self.n_restarts_optimizer = n_restarts_optimizer
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     def _start_kernel(self, X):
         return _default_kernel(X, self._by_column) if self.kernel is None else clone(self.kernel)

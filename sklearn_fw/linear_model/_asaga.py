@@ -7,8 +7,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from .._core.budget import time_budget
-from .._core.callbacks import FitTasks, with_callbacks
 from .._core.parameters import auto_or, options
 from .._core.result import Outcome, Status
 from .._core.threads import count_workers
@@ -27,9 +25,13 @@ from ..optim._incremental._run import Seen, Start
 from ..optim._incremental._solvers import Auto, choose_solver, resolve_incremental_solver
 from ..penalties import resolve_penalty
 from ._alpha import automatic_strength
-from ._linear import LinearClassifier, LinearEstimator, LinearRegressor, only
-from ._path import linear_path
+from ._linear import LinearClassifier, LinearRegressor, only
+from ._path import PathModel, has_strength, param_name, zero_strength
 
+# Strengths 1 / C or alpha where none makes all coefficients zero, strongest first.
+WIDE = 1e4, 1e-4
+# How much stronger than needed the strongest is: more than rounding.
+MARGIN = 1e-10
 # What `fit` says of its result and parts cannot say.
 CERTIFIED = (
     "converged_", "dual_gap_", "gradient_mapping_", "history_", "memory_drift_", "n_iter_",
@@ -115,62 +117,30 @@ def _keeps_memory(estimator):
     )
 
 
-class AsagaModel(LinearEstimator):
+class AsagaModel(PathModel):
     """Base of the estimators; subclasses say which problems a fit consists of."""
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Train to the accuracy ``tol`` or to the end of the budget.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Inputs. C-ordered float32 or float64 arrays and CSR matrices without duplicate entries
-            are not copied.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Labels or targets; several targets for regression only.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the losses.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        with time_budget(self.time_limit):
-            return self._fit(X, y, sample_weight)
-
-    def _fit(self, X, y, sample_weight):
-        X, y, weight = self._check(X, y, sample_weight)
-        settings = self._settings()
-        problems = self._problems(X, y, weight)
-        self._choose(problems[0])
-        starts = self._starts(problems)
-        rng = check_random_state(self.random_state)
-        n_passes = self.max_iter * len(problems)
-        tasks = FitTasks(self, X, y, max_subtasks=n_passes, sample_weight=sample_weight)
-
+    def _train(self, problems, tasks):
         def end(runs):
             return tasks.end(
                 lambda: self._snapshot([run.engine.point() for run in runs], len(problems))
             )
 
-        solved = self._solve(problems, starts, rng, settings, begin=tasks.begin, end=end)
+        rng = check_random_state(self.random_state)
+        solved = self._solve(problems, self._starts(problems), rng, begin=tasks.begin, end=end)
         for _, advice in self._missed(solved):
             warn(advice, ConvergenceWarning)
         self._store(solved)
-        tasks.finish()
-        return self
 
     def _choose(self, problem=None):
         """What "auto" takes, the same for all problems of a fit; without one a memory of rows."""
-        self.solver_reason_ = GIVEN
+        self.solver_, self.solver_reason_ = resolve_incremental_solver(self.solver), GIVEN
         if isinstance(self.solver_, Auto) and problem is None:
             self.solver_, self.solver_reason_ = Asaga(), "it remembers the rows of other parts"
         elif isinstance(self.solver_, Auto):
             self.solver_, self.solver_reason_ = choose_solver(problem)
 
-    def _solve(self, problems, starts, rng, settings, begin=None, end=None):
+    def _solve(self, problems, starts, rng, begin=None, end=None):
         """Run and `Outcome` of every problem.
 
         ``end`` gets the runs that have begun, of which all but the last are finished.
@@ -179,8 +149,13 @@ class AsagaModel(LinearEstimator):
         for problem, start in zip(problems, starts, strict=True):
             runs = [run for run, _ in solved]
             hook = None if end is None else (lambda run, runs=runs: end([*runs, run]))
-            options = {"rng": rng, "start": start, "begin": begin, "end": hook, **settings}
-            solved.append(solve(problem, self.solver_, **options))
+            solved.append(
+                solve(
+                    problem, self.solver_, rng=rng, start=start, begin=begin, end=hook,
+                    tol=float(self.tol), max_iter=self.max_iter, verbose=self.verbose,
+                    n_workers=count_workers(self.n_jobs),
+                )
+            )  # fmt: skip
         return solved
 
     def _missed(self, solved):
@@ -218,7 +193,6 @@ class AsagaModel(LinearEstimator):
         self : object
             The estimator, with ``coef_`` and ``intercept_`` after the epoch.
         """
-        self.solver_ = resolve_incremental_solver(self.solver)
         self._choose()
         stream = copy(getattr(self, "_stream", None))
         first = stream is None
@@ -231,7 +205,7 @@ class AsagaModel(LinearEstimator):
         total_weight = stream.weight
         if adds:
             total_weight += float(X.shape[0] if weight is None else weight.sum())
-        problems = self._part_problems(X, y, weight, total_weight)
+        problems = self._make_problems(X, y, weight, total_weight)
         if hasattr(self, "alpha_"):
             stream.strength = self.alpha_ * total_weight
         starts = [None] * len(problems) if first else stream.starts
@@ -248,18 +222,42 @@ class AsagaModel(LinearEstimator):
         self._set_points([(start.coef, start.intercept) for start in stream.starts], X.dtype)
         return self
 
-    def _regularization_path(self, X, y, *, sample_weight=None, **options):
-        """See `regularization_path`."""
-        return linear_path(self, X, y, sample_weight=sample_weight, **options)
+    def _fit_at(self, units, value, warm, rng):
+        strength = 1.0 / value if hasattr(self, "C") else value
+        problems = [unit.variant(penalty=unit.penalty.scaled(strength)) for unit in units]
+        if warm is None:  # the optimum for strong penalties, with its memory
+            nulls = [unit.null for unit in units]
+            warm = [Start(null.coef, null.intercept, null.memory.copy()) for null in nulls]
+        # No penalty is in the memory: it serves the next problem as it is.
+        solved = self._solve(problems, warm, rng)
+        warm = self._store(solved)
+        if hasattr(self, "alpha"):
+            self.alpha_ = value
+        missed = [(_excess(run), advice) for run, advice in self._missed(solved)]
+        return sum(outcome.n_iter for _, outcome in solved), missed, warm
 
-    def _settings(self):
-        """Parameters of the loop."""
-        self.solver_ = resolve_incremental_solver(self.solver)
+    def _make_grid(self, units, given, n_values, ratio):
+        """Strengths from the one that makes all coefficients zero downwards."""
+        if not has_strength(units[0].penalty):
+            raise ValueError(
+                f"there is no path over {param_name(self)}, which changes nothing for "
+                f"penalty={self.penalty!r}"
+            )
+        if given is not None:
+            return given
+        strongest = [zero_strength(problem) for problem in units]
+        if None in strongest or max(strongest) == 0.0:
+            grid = np.geomspace(*WIDE, n_values)
+        else:
+            largest = max(strongest) * (1.0 + MARGIN)
+            grid = np.geomspace(largest, ratio * largest, n_values)
+        return 1.0 / grid if hasattr(self, "C") else grid
+
+    def _problems(self, X, y, weight):
         self._stream = None
-        return {
-            "tol": float(self.tol), "max_iter": self.max_iter, "verbose": self.verbose,
-            "n_workers": count_workers(self.n_jobs),
-        }  # fmt: skip
+        problems = self._make_problems(X, y, weight)
+        self._choose(problems[0])
+        return problems
 
     def _problem(self, X, y, weight, loss, strength, n_outputs=None):
         """One objective in the sum form, whose penalty has the factor ``strength``."""
@@ -293,9 +291,9 @@ class AsagaModel(LinearEstimator):
         self.gradient_mapping_ = max(best.gradient_mapping for best in bests)
         self.memory_drift_ = max(run.memory_drift for run in runs)
         self.step_size_ = only([run.step_size for run in runs])
-        self._warm = None
-        if self.warm_start:
-            self._warm = [Start(best.coef, best.intercept, best.memory) for best in bests]
+        warm = [Start(best.coef, best.intercept, best.memory) for best in bests]
+        self._warm = warm if self.warm_start else None
+        return warm
 
     def __getstate__(self):
         state = super().__getstate__().copy()
@@ -307,6 +305,12 @@ class AsagaModel(LinearEstimator):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = isinstance(self.n_jobs, Integral) and self.n_jobs != 1
         return tags
+
+
+def _excess(run):
+    """How many times the certificate is larger than it should be."""
+    _, value, limit = run.shortfall
+    return value / max(limit, np.finfo(float).tiny)
 
 
 def _fitting(start, problem):
@@ -383,10 +387,8 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         Intercepts.
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
     solver_ : solver object
         The solver that was used.
     solver_reason_ : str
@@ -492,15 +494,8 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _problems(self, X, y, weight):
-        codes, weight = self._find_classes(y, weight)
-        return self._class_problems(X, codes, weight)
-
-    def _part_problems(self, X, y, weight, total_weight):
-        codes, weight = self._part_codes(y, weight)
-        return self._class_problems(X, codes, weight)
-
-    def _class_problems(self, X, codes, weight):
+    def _make_problems(self, X, y, weight, total_weight=None):
+        codes, weight = self._codes(y, weight, is_part=total_weight is not None)
         loss = resolve_loss(self.loss, "classification", smooth=True)
         # Infinity is a number for this: no penalty.
         infinite = isinstance(self.C, float) and np.isposinf(self.C)
@@ -592,32 +587,16 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         Intercepts.
     alpha_ : float
         Weight of the penalty that was used.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
-    solver_ : solver object
-        The solver that was used.
-    solver_reason_ : str
-        Why "auto" took it.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
     dual_gap_ : float or None
         How far the objective can be from its optimum; computed at ``coef_``. The largest of
         several targets, None where the penalty has no dual.
-    gradient_mapping_ : float
-        Largest entry of the gradient mapping at ``coef_``.
-    objective_ : float or ndarray of shape (n_targets,)
-        Value of the objective.
-    converged_ : bool
-        Whether ``tol`` was reached.
-    status_ : str
-        How the fit ended.
-    n_iter_ : int
-        Iterations made (the most of several targets).
-    n_updates_ : int
-        Rows visited.
-    step_size_ : float or ndarray of shape (n_targets,)
-        Step size of the columns, or the length of the last step of Newton's method.
-    memory_drift_ : float
+    objective_, step_size_ : float or ndarray of shape (n_targets,)
+        Value of the objective, and the step size as `AsagaClassifier`.
+    solver_, solver_reason_, converged_, status_ : solver object, str, bool and str
+        As `AsagaClassifier`.
+    n_iter_, n_updates_, gradient_mapping_, memory_drift_ : int, int, float and float
         As `AsagaClassifier`.
     history_ : dict of str to ndarray
         As `AsagaClassifier`.
@@ -676,22 +655,19 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _problems(self, X, y, weight):
-        return self._part_problems(X, y, weight, X.shape[0] if weight is None else weight.sum())
-
-    def _part_problems(self, X, y, weight, total_weight):
+    def _make_problems(self, X, y, weight, total_weight=None):
+        if total_weight is None:
+            total_weight = X.shape[0] if weight is None else weight.sum()
         loss = resolve_loss(self.loss, "regression", smooth=True)
         targets = self._find_targets(y)
         if isinstance(self.alpha, str):
-            strength = self._auto_strength(X, targets, weight, loss)
+            stream = getattr(self, "_stream", None)
+            if stream is None:
+                unit = self._problem(X, targets[0], weight, loss, 1.0)
+                strength = automatic_strength(unit, targets)
+            else:  # parts of a table keep the strength of the first
+                strength = stream.strength
         else:
             strength = float(self.alpha) * total_weight
         self.alpha_ = strength / total_weight
         return self._variants(X, targets, weight, loss, strength)
-
-    def _auto_strength(self, X, targets, weight, loss):
-        """Strength of the penalty for "auto"; parts of a table keep that of the first part."""
-        stream = getattr(self, "_stream", None)
-        if stream is not None:
-            return stream.strength
-        return automatic_strength(self._problem(X, targets[0], weight, loss, 1.0), targets)

@@ -2,13 +2,10 @@
 
 import functools
 from copy import deepcopy
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._core.budget import time_budget
-from .._core.callbacks import FitTasks, with_callbacks
 from .._core.loop import drive
 from .._core.parameters import auto_or, options
 from .._core.result import Outcome, Status
@@ -53,16 +50,6 @@ class Stream:
         self.square = None  # mean square of the rows
 
 
-class Settings(NamedTuple):
-    """Checked parameters."""
-
-    loss: object
-    bias: float
-    standardizes: bool
-    centers: bool  # whether targets are centred
-    horizon: int
-
-
 class AveragedModel(LinearEstimator):
     """Training by averaged subgradient steps; subclasses have the units of targets."""
 
@@ -72,43 +59,29 @@ class AveragedModel(LinearEstimator):
         "standardize": auto_or(check_flag, "True or False"),
     }  # fmt: skip
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Make ``max_iter`` passes over the rows.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Labels or targets; several targets for regression only.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the losses, in units of their mean.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        X, y, weight = self._check(X, y, sample_weight)
-        max_iter = self.max_iter
-        targets, weight = self._all_targets(y, weight)
+    def _problems(self, X, y, weight):
+        targets, weight = self._targets(y, weight)
         old = deepcopy(getattr(self, "_stream", None)) if self.warm_start else None
-        with time_budget():
-            problems, stream = self._prepare(X, targets, weight, max_iter, old)
-            tasks = FitTasks(
-                self, X, y, max_subtasks=max_iter * len(problems), sample_weight=sample_weight
+        problems, self._stream = self._prepare(X, targets, weight, self.max_iter, old)
+        return problems
+
+    def _train(self, problems, tasks):
+        stream = self._stream
+        hooks = tasks.hooks(lambda: self._snapshot(self._points(stream, "mean"), len(problems)))
+        runs, outcomes = [], []
+        for problem, state in zip(problems, stream.states, strict=True):
+            runs.append(self._steps(problem, state, stream.rng))
+            outcome = drive(
+                runs[-1], tol=0.0, max_iter=self.max_iter, verbose=self.verbose, **hooks
             )
-            hooks = tasks.hooks(lambda: self._snapshot(self._points(stream, "mean"), len(problems)))
-            solved = [
-                self._drive(problem, state, stream.rng, max_iter, verbose=self.verbose, **hooks)
-                for problem, state in zip(problems, stream.states, strict=True)
-            ]
-        self._store(stream, X.dtype)
-        runs, outcomes = zip(*solved, strict=True)
-        self._report(runs, Outcome.joined(outcomes))
-        tasks.finish()
-        return self
+            if outcome.status is Status.MAX_ITER:
+                outcome = outcome._replace(status=Status.FINISHED)
+            outcomes.append(outcome)
+        self._store(stream, problems[0].X.dtype)
+        outcome = Outcome.joined(outcomes)
+        self.objective_ = only([run.problem.value(run.state.mean) for run in runs])
+        self.n_iter_, self.status_ = outcome.n_iter, outcome.status.name.lower()
+        self.history_ = outcome.history
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """One pass over a part of the data, which goes on where the last call of this ended.
@@ -137,7 +110,7 @@ class AveragedModel(LinearEstimator):
         stream = deepcopy(getattr(self, "_stream", None))
         X, y, weight = self._check(X, y, sample_weight, reset=stream is None)
         self._name_classes(y, classes, stream is None)
-        targets, weight = self._part_targets(y, weight)
+        targets, weight = self._targets(y, weight, is_part=True)
         problems, stream = self._prepare(X, targets, weight, 1, stream, is_part=True)
         for problem, state in zip(problems, stream.states, strict=True):
             self._steps(problem, state, stream.rng).step()
@@ -150,26 +123,24 @@ class AveragedModel(LinearEstimator):
 
     def _prepare(self, X, targets, weight, max_iter, old, is_part=False):
         """Problems in the units of the steps, and the states that they begin with."""
-        settings = self._settings(X, targets)
-        stream = old
-        if stream is not None and len(stream.states) != len(targets):
-            stream = None
-        if stream is not None and stream.states[0].v.size != X.shape[1] + 1:
-            stream = None
-        if stream is None:
-            stream = self._begin(X, targets, weight, settings)
+        loss, stream = self._check_loss(targets[0]), old
+        sizes = [X.shape[1] + 1] * len(targets)
+        if stream is None or [state.v.size for state in stream.states] != sizes:
+            stream = self._begin(X, targets, weight)
         elif not is_part:
             stream.alphas = self._strengths(stream.spreads, targets, weight)
         for state in stream.states:
             state.average.horizon = state.t + max_iter * X.shape[0]
         weight = None if weight is None else weight / stream.mean_weight
-        problems = self._problems(
-            stream.units.rows(X),
-            [y - c if c else y for y, c in zip(targets, stream.units.y_center, strict=True)],
-            weight, settings, stream.alphas,
-        )  # fmt: skip
-        for problem, spread in zip(problems, stream.spreads, strict=True):
+        rows, problems = stream.units.rows(X), []
+        columns = targets, stream.units.y_center, stream.alphas, stream.spreads
+        for y, center, alpha, spread in zip(*columns, strict=True):
+            problem = RidgeProblem(
+                rows, y - center if center else y, loss, alpha, weight=weight, bias=self._bias
+            )
+            problem.project, problem.radius = self._projection(problem)
             problem.rule = self._rule(problem, spread, stream)
+            problems.append(problem)
         return problems, stream
 
     def _rule(self, problem, spread, stream):
@@ -181,16 +152,25 @@ class AveragedModel(LinearEstimator):
         check_step_size(self.step_size, problem.alpha)
         return self.step_size
 
-    def _begin(self, X, targets, weight, settings):
+    @property
+    def _bias(self):
+        """Value of the constant feature."""
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    def _begin(self, X, targets, weight):
+        is_free = isinstance(self.alpha, str) and self.projection is None
+        standardizes = self.standardize
+        if isinstance(standardizes, str):
+            standardizes = is_free and not sp.issparse(X)
         units = Units.given(len(targets))
         centers, spreads = self._centers_and_spreads(targets, weight)
-        if settings.centers and settings.bias > 0.0:
+        if (is_free or standardizes) and self._bias > 0.0:
             units = units._replace(y_center=centers)
-        if settings.standardizes:
-            units = Units.of(X, weight, units.y_center, settings.bias > 0.0)
-        size = X.shape[1] + 1
+        if standardizes:
+            units = Units.of(X, weight, units.y_center, self._bias > 0.0)
+        horizon = self.max_iter * X.shape[0]
         states = [
-            SubgradientState(size, RunningAverage(self.averaging, horizon=settings.horizon))
+            SubgradientState(X.shape[1] + 1, RunningAverage(self.averaging, horizon=horizon))
             for _ in targets
         ]
         mean_weight = 1.0 if weight is None else weight.mean()
@@ -199,31 +179,16 @@ class AveragedModel(LinearEstimator):
         stream.alphas = self._strengths(spreads, targets, weight)
         return stream
 
-    def _settings(self, X, targets):
-        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        is_free = isinstance(self.alpha, str) and self.projection is None
-        standardizes = self.standardize
-        if isinstance(standardizes, str):
-            standardizes = is_free and not sp.issparse(X)
+    def _check_loss(self, targets):
         loss = resolve_loss(self.loss, self._task, names=NAMES)
-        loss._check_on(targets[0])
+        loss._check_on(targets)
         far = ask(loss, "derivative", np.array([1.0, 1.0]), np.array([-FAR, FAR]))
         if np.abs(far).max() > STEEPEST:
             raise ValueError(
                 f"loss={self.loss!r} has slopes without a bound, on which subgradient steps "
                 f"diverge: take one that is linear far away, or an Asaga estimator"
             )
-        horizon = self.max_iter * X.shape[0]
-        return Settings(loss, bias, standardizes, is_free or standardizes, horizon)
-
-    def _problems(self, X, targets, weight, settings, alphas):
-        problems = [
-            RidgeProblem(X, y, settings.loss, alpha, weight=weight, bias=settings.bias)
-            for y, alpha in zip(targets, alphas, strict=True)
-        ]
-        for problem in problems:
-            problem.project, problem.radius = self._projection(problem)
-        return problems
+        return loss
 
     def _strengths(self, spreads, targets, weight):
         """The alpha of every problem."""
@@ -267,21 +232,10 @@ class AveragedModel(LinearEstimator):
             record=bool(self.record_history),
         )  # fmt: skip
 
-    def _drive(self, problem, state, rng, max_iter, **options):
-        run = self._steps(problem, state, rng)
-        outcome = drive(run, tol=0.0, max_iter=max_iter, **options)
-        if outcome.status is Status.MAX_ITER:
-            outcome = outcome._replace(status=Status.FINISHED)
-        return run, outcome
-
     def _points(self, stream, which):
         """Coefficients and intercept of all problems for X as it was given."""
-        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        points = []
-        for k, state in enumerate(stream.states):
-            w = getattr(state, which)
-            points.append(stream.units.back(w[:-1], bias * w[-1], k))
-        return points
+        ends = [getattr(state, which) for state in stream.states]
+        return [stream.units.back(w[:-1], self._bias * w[-1], k) for k, w in enumerate(ends)]
 
     def _store(self, stream, dtype):
         self._set_points(self._points(stream, "last"), dtype)
@@ -291,12 +245,6 @@ class AveragedModel(LinearEstimator):
         self.alpha_ = float(alphas[0]) if np.all(alphas == alphas[0]) else alphas
         self.t_, self._stream = stream.states[0].t, stream
         self.scale_ = stream.units.scale
-
-    def _report(self, runs, outcome):
-        values = [run.problem.value(run.state.mean) for run in runs]
-        self.objective_ = only(values)
-        self.n_iter_, self.status_ = outcome.n_iter, outcome.status.name.lower()
-        self.history_ = outcome.history
 
 
 def _ask_projection(function, w):
@@ -383,14 +331,10 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
         What the columns were divided by; None where they were taken as they are.
     objective_ : float or ndarray of shape (n_classes,)
         The objective at the average, for the columns as they were taken.
-    t_ : int
-        Number of steps of each problem.
-    n_iter_ : int
-        Number of passes of the last fit.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    t_, n_iter_ : int
+        Numbers of steps of each problem, and of passes of the last fit.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
     status_ : str
         How the fit ended, "finished" or "stopped".
     history_ : dict of str to ndarray
@@ -505,11 +449,9 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
     projection : str, callable or None, default=None
         As `AveragedSubgradientClassifier`.
     radius : float or None, default=None
-        Of the ball or box. For "l2_ball" None means one that holds the minimiser.
+        As `AveragedSubgradientClassifier`.
     standardize : bool or "auto", default="auto"
-        Whether the problem is posed for columns that are centred and divided by their standard
-        deviation (sparse ones divided by their root mean square only) and targets minus their
-        median. "auto" does this for dense X if ``alpha`` is "auto" and there is no projection.
+        As `AveragedSubgradientClassifier`; targets are taken minus their median, too.
     fit_intercept : bool, default=True
         Whether there is a constant feature.
     intercept_scaling : float, default=1.0
@@ -541,23 +483,12 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
         What the columns were divided by; None where they were taken as they are.
     objective_ : float or ndarray of shape (n_targets,)
         The objective at the average, for the columns as they were taken.
-    t_ : int
-        Number of steps of each problem.
-    n_iter_ : int
-        Number of passes of the last fit.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
-    status_ : str
-        How the fit ended, "finished" or "stopped".
-    history_ : dict of str to ndarray
+    t_, n_iter_ : int
+        Numbers of steps of each problem, and of passes of the last fit.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
+    status_, history_ : str, dict of str to ndarray
         As `AveragedSubgradientClassifier`.
-
-    Raises
-    ------
-    FloatingPointError
-        When coefficients overflow.
 
     See Also
     --------
@@ -568,11 +499,6 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
     Notes
     -----
     More than 13 parameters: as `AveragedSubgradientClassifier`, where costs and guarantees stand.
-
-    References
-    ----------
-    .. [1] S. Lacoste-Julien, M. Schmidt, F. Bach, "A simpler approach to obtaining an O(1/t)
-       convergence rate for the projected stochastic subgradient method", 2012.
 
     Examples
     --------

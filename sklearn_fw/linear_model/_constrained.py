@@ -1,23 +1,17 @@
 """Linear models on a set of coefficients, by Frank-Wolfe steps."""
 
-import copy
 import math
 import warnings
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from .._core.budget import time_budget
-from .._core.callbacks import FitTasks, with_callbacks
-from .._core.parameters import auto_or, check_parameters
+from .._core.parameters import auto_or
 from .._core.result import Outcome, Status
 from .._core.validation import (
     check_flag,
-    check_integer,
     check_not_negative,
-    check_positive,
     check_random_state,
     check_strength,
 )
@@ -30,8 +24,8 @@ from ..optim.domains._sets import domain_of
 from ..penalties import L1
 from ._alpha import radii_by_folds
 from ._constrained_objective import MeanLoss
-from ._linear import LinearClassifier, LinearEstimator, LinearRegressor, Units, only
-from ._path import LinearPath, check_grid
+from ._linear import LinearClassifier, LinearRegressor, Units, only
+from ._path import PathModel
 
 NAMES = (
     "log_loss", "squared_hinge", "smooth_hinge", "modified_huber", "squared_error", "huber",
@@ -54,7 +48,7 @@ FARTHEST = 100.0
 SEARCH, SEARCH_OF_SQUARES = (1e-2, 60), (1e-3, 500)
 
 
-class ConstrainedModel(LinearEstimator):
+class ConstrainedModel(PathModel):
     """Training by Frank-Wolfe steps."""
 
     parameters = {
@@ -63,88 +57,46 @@ class ConstrainedModel(LinearEstimator):
         "tol": auto_or(check_not_negative),
     }
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Minimise the mean loss over the set, to the accuracy ``tol``.
+    _has_passes = False
 
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Labels or targets; several targets for regression only.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the losses.
+    def _train(self, problems, tasks):
+        radii, results = self._choose_radii(problems), []
+        warm = getattr(self, "_warm", None) if self.warm_start else None
+        starts = self._starts(problems, radii, warm)
+        n_outputs = sum(problem.n_outputs for problem in problems)
+        for problem, radius, start in zip(problems, radii, starts, strict=True):
+            tasks.begin()
+            results.append(self._minimise(problem, radius, start))
+            if tasks.end(lambda: self._snapshot(self._points(problems, results), n_outputs)):
+                break
+        self._store(problems, radii, results)
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        X, y, weight = self._check(X, y, sample_weight)
-        targets, weight = self._all_targets(y, weight)
-        self._choose_tol()
-        with time_budget(self.time_limit):
-            objectives = self._problems(X, targets, weight)
-            tasks = FitTasks(self, X, y, max_subtasks=len(objectives), sample_weight=sample_weight)
-            radii = self._choose_radii(objectives)
-            starts = self._starts(objectives, radii)
-            results = []
-            for objective, radius, start in zip(objectives, radii, starts, strict=True):
-                tasks.begin()
-                results.append(self._minimise(objective, radius, start))
-                if tasks.end(lambda: self._unfinished(objectives, results)):
-                    break
-        self._store(objectives, radii, results, X.dtype)
-        tasks.finish()
-        return self
+    def _fit_at(self, units, value, warm, rng):
+        radii = [value] * len(units)
+        results = [
+            self._minimise(problem, value, start)
+            for problem, start in zip(units, self._starts(units, radii, warm), strict=True)
+        ]
+        warm = self._store(units, radii, results)
+        return sum(result.nit for result in results), [], warm
 
-    def _regularization_path(
-        self, X, y, *, sample_weight=None, radii=None, n_values=30, ratio=1e-3
-    ):
-        """See `regularization_path`."""
-        model = clone(self)
-        if is_domain(model.domain):
+    def _make_grid(self, units, given, n_values, ratio):
+        if is_domain(self.domain):
             raise ValueError(
                 "there is no path over radius where domain is an object of its own size"
             )
-        radii = None if radii is None else check_grid(radii, "radius")
-        n_values = check_integer(n_values, "n_values", 1)
-        if not check_positive(ratio, "ratio") < 1.0:
-            raise ValueError(f"ratio must be below 1, got {ratio}")
-        model.radius = 1.0  # radii are those of a fit with one
-        check_parameters(model)
-        X, y, weight = model._check(X, y, sample_weight)
-        targets, weight = model._all_targets(y, weight)
-        model._choose_tol()
-        objectives = model._problems(X, targets, weight)
-        if radii is None:
-            units = [model._unit_radius(objective) or 1.0 for objective in objectives]
-            largest = FARTHEST * max(units)
-            radii = np.geomspace(ratio * largest, largest, n_values)
-        fits, n_iters, starts = [], [], [None] * len(objectives)
-        for i, radius in enumerate(radii.tolist()):
-            fitted = copy.copy(model)
-            fitted.radius = radius
-            results = [
-                fitted._minimise(objective, radius, start)
-                for objective, start in zip(objectives, starts, strict=True)
-            ]
-            fitted._store(objectives, [radius] * len(objectives), results, X.dtype)
-            fits.append(vars(fitted) | {"_warm": None})
-            n_iters.append(sum(result.nit for result in results))
-            following = float(radii[min(i + 1, len(radii) - 1)])
-            starts = [grown(result, radius, following) for result in results]
-        return LinearPath(model, radii, fits, n_iters)
-
-    def _choose_tol(self):
-        usual = LOOSE if self._has_name(OF_MATRICES) else TIGHT[self._task]
-        self.tol_ = usual if isinstance(self.tol, str) else float(self.tol)
+        if given is not None:
+            return given
+        largest = FARTHEST * max(self._unit_radius(problem) or 1.0 for problem in units)
+        return np.geomspace(ratio * largest, largest, n_values)
 
     # ---- the problems ----------------------------------------------------------------------------
 
-    def _problems(self, X, targets, weight):
+    def _problems(self, X, y, weight):
         """An objective per output, or one of all where the set is one of matrices."""
+        targets, weight = self._targets(y, weight)
+        usual = LOOSE if self._has_name(OF_MATRICES) else TIGHT[self._task]
+        self.tol_ = usual if isinstance(self.tol, str) else float(self.tol)
         loss = resolve_loss(self.loss, self._task, smooth=True, names=NAMES)
         standardizes = self.standardize
         if isinstance(standardizes, str):
@@ -258,15 +210,14 @@ class ConstrainedModel(LinearEstimator):
             start = grown(result, radius, float(radii[i + 1]))
         return losses
 
-    def _starts(self, objectives, radii):
-        """Where the last fit ended, if ``warm_start`` and the shapes are the same."""
-        old = getattr(self, "_warm", None) if self.warm_start else None
+    def _starts(self, objectives, radii, warm):
+        """Where the last fit ended, if the shapes are the same."""
         sizes = [objective.size for objective in objectives]
-        if old is None or is_domain(self.domain) or [len(r.x) for r, _ in old] != sizes:
+        if warm is None or is_domain(self.domain) or [len(r.x) for r, _ in warm] != sizes:
             return [None] * len(objectives)
         return [
             grown(result, before, radius)
-            for (result, before), radius in zip(old, radii, strict=True)
+            for (result, before), radius in zip(warm, radii, strict=True)
         ]
 
     # ---- what was found --------------------------------------------------------------------------
@@ -280,12 +231,8 @@ class ConstrainedModel(LinearEstimator):
                 points.append(self._units.back(coef, c, len(points)))
         return points
 
-    def _unfinished(self, objectives, results):
-        n_outputs = sum(objective.n_outputs for objective in objectives)
-        return self._snapshot(self._points(objectives, results), n_outputs)
-
-    def _store(self, objectives, radii, results, dtype):
-        self._set_points(self._points(objectives, results), dtype)
+    def _store(self, objectives, radii, results):
+        self._set_points(self._points(objectives, results), objectives[0].X.dtype)
         outcomes = [Outcome(Status[r.status.upper()], r.nit, r.history) for r in results]
         vars(self).update(Outcome.joined(outcomes).attributes())
         self.radius_ = only(radii)
@@ -296,7 +243,9 @@ class ConstrainedModel(LinearEstimator):
         atoms, weights = [r.atoms for r in results], [r.weights for r in results]
         self.active_atoms_ = atoms[0] if len(atoms) == 1 else atoms
         self.active_weights_ = weights[0] if len(weights) == 1 else weights
-        self._warm = list(zip(results, radii, strict=True)) if self.warm_start else None
+        warm = list(zip(results, radii, strict=False))
+        self._warm = warm if self.warm_start else None
+        return warm
 
 
 def grown(result, radius, larger):
@@ -401,23 +350,17 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
         where they are not kept.
     active_weights_ : ndarray, or a list of these
         Their weights, of sum one.
-    tol_ : float
-        The tolerance that was used.
-    variant_ : str
-        The variant that was used.
+    tol_, variant_ : float, str
+        The tolerance and the variant that were used.
     converged_ : bool
         Whether ``tol`` was reached.
     status_ : str
         How the fit ended.
-    n_iter_ : int
-        Steps made (the most of several problems).
-    n_oracle_calls_ : int
-        Answers of the oracle (the most of several problems), but for those of the search for the
-        radius.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    n_iter_, n_oracle_calls_ : int
+        Steps made and answers of the oracle (the most of several problems), but for those of the
+        search for the radius.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
     history_ : dict of str to ndarray
         One row per step: "n_iter", "time" (seconds), "objective", "dual_gap", "step_size" and
         counts. "output" numbers several problems.
@@ -502,23 +445,15 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
         "squared_error", which is ``(y - z)^2 / 2``, "huber", "squared_epsilon_insensitive", or an
         object of `sklearn_fw.losses`, maybe your own.
     domain : str, tuple or domain object, default="l1"
-        The set in units of ``radius``: "l1", "l2", ``("lp", p)``, "linf" (a box), "simplex", or
-        "nuclear", where the coefficients of all targets are one matrix; or an object of
-        `sklearn_fw.optim.domains`, maybe your own, of size n_features or n_features times the
-        number of targets, whose size is its own and not ``radius``.
+        As `FrankWolfeClassifier`, with targets in the place of classes.
     radius : float or "auto", default="auto"
-        Size of the set, positive; "auto" takes that of the smallest loss in cross-validation along
-        ascending radii; where every target is a problem of its own, in the unit of each. For
-        "l1" and sparse X it is the norm of the optimum for the l1 penalty of least held-out loss.
+        As `FrankWolfeClassifier`.
     variant : str, default="auto"
-        "fw", "away", "pairwise", "fully_corrective" or "min_norm_point", see
-        `sklearn_fw.optim.minimize_frank_wolfe`.
+        As `FrankWolfeClassifier`.
     step_size : str, float or callable, default="auto"
-        As there.
+        As `sklearn_fw.optim.minimize_frank_wolfe`.
     standardize : bool or "auto", default="auto"
-        Whether the set is one of coefficients for columns that are divided by their standard
-        deviation (sparse ones by their root mean square). "auto" does this for dense X if
-        ``radius`` is "auto".
+        As `FrankWolfeClassifier`.
     fit_intercept : bool, default=True
         Whether there is a c, which is always the best one.
     max_iter : int, default=10000
@@ -549,31 +484,16 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
         How far the mean loss can be from the least one on the set; the largest of several.
     objective_ : float or ndarray of shape (n_targets,)
         Mean loss.
-    active_atoms_ : list of Atom, or a list of these
-        Vertices of which the coefficients (for columns divided by ``scale_``) are the mean; None
-        where they are not kept.
-    active_weights_ : ndarray, or a list of these
-        Their weights, of sum one.
-    tol_ : float
-        The tolerance that was used.
-    variant_ : str
-        The variant that was used.
-    converged_ : bool
-        Whether ``tol`` was reached.
-    status_ : str
-        How the fit ended.
-    n_iter_ : int
-        Steps made (the most of several problems).
-    n_oracle_calls_ : int
-        Answers of the oracle (the most of several problems), but for those of the search for the
-        radius.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    active_atoms_, active_weights_ : list of Atom and ndarray, or lists of these
+        As `FrankWolfeClassifier`.
+    tol_, variant_, converged_, status_ : float, str, bool and str
+        As `FrankWolfeClassifier`.
+    n_iter_, n_oracle_calls_ : int
+        Steps made and answers of the oracle, as `FrankWolfeClassifier`.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
     history_ : dict of str to ndarray
-        One row per step: "n_iter", "time" (seconds), "objective", "dual_gap", "step_size" and
-        counts. "output" numbers several problems.
+        As `FrankWolfeClassifier`.
 
     See Also
     --------

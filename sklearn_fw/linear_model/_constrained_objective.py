@@ -14,8 +14,6 @@ score_lines = lazy("frank_wolfe.score_lines")
 FAR = 1e3
 # Share of a mean loss that is rounding.
 NOTHING = 1e-12
-# Steps of Newton's method for the intercept, and the sum of slopes, relative, that ends it.
-STEPS, ROUNDING = 8, 1e-12
 
 
 class MeanLoss(Composite):
@@ -98,27 +96,9 @@ class MeanLoss(Composite):
         self._come_back(z)
         for k in range(self.n_outputs):
             # The search begins at the last one and is short where scores have not changed much.
-            y, scores = self._columns[:, k], np.ascontiguousarray(z[:, k])
-            shift = self._newton(y, scores, self._shifts[k])
-            if shift is None:
-                shift = self._shifts[k] + self._sums[k].best_shift(scores + self._shifts[k])
-            self._shifts[k] = shift
+            scores = z[:, k] + self._shifts[k]
+            self._shifts[k] += self._sums[k].best_shift(scores)
         return self._shifts.copy()
-
-    def _newton(self, y, scores, shift):
-        """The best c by Newton's method, or None where it does not settle at once."""
-        weight, before, slopes = self._row_weight, np.inf, np.empty_like(scores)
-        for _ in range(STEPS):
-            moved = scores + shift
-            self.loss._total_and_slopes(y, moved, None, slopes)
-            total = float(weight @ slopes)
-            if abs(total) <= ROUNDING * float(weight @ np.abs(slopes)):
-                return shift
-            curvature = float(weight @ self.loss._curvatures(y, moved, slopes))
-            if not (curvature > 0.0 and abs(total) < before):
-                return None
-            shift, before = shift - total / curvature, abs(total)
-        return None
 
     def _settle(self, scores):
         """Value and slopes at the best c, which the shifts are from here on; None if not found."""

@@ -1,6 +1,5 @@
 """What all linear models share: checked data, scores, labels and targets, units of columns."""
 
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +11,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.callbacks import CallbackSupportMixin
+from .._core.budget import time_budget
+from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.validation import (
     LARGEST,
     check_array_of_numbers,
     check_data,
     check_magnitude,
+    check_moderate,
     check_sample_weight,
     find_labels,
     is_named,
@@ -87,7 +88,41 @@ def has_probabilities(estimator):
 
 
 class LinearEstimator(CallbackSupportMixin, Estimator):
-    """Base of the linear estimators, which have ``coef_`` and ``intercept_``."""
+    """Base of the linear estimators, which have ``coef_`` and ``intercept_``.
+
+    A method of training has `_problems`, one for each output or all of them, and `_train`, which
+    solves these and stores the result.
+    """
+
+    _has_passes = True  # whether a callback sees passes of a problem, or problems
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Train to the accuracy ``tol``, where there is one, or to the end of the budget.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Inputs. C-ordered float32 or float64 arrays and CSR matrices without duplicate entries
+            are not copied.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Labels or targets; several targets for regression only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses; where steps are averaged, in units of their mean.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with time_budget(getattr(self, "time_limit", None)):
+            X, y, weight = self._check(X, y, sample_weight)
+            problems = self._problems(X, y, weight)
+            n_tasks = len(problems) * (self.max_iter if self._has_passes else 1)
+            tasks = FitTasks(self, X, y, max_subtasks=n_tasks, sample_weight=sample_weight)
+            self._train(problems, tasks)
+            tasks.finish()
+        return self
 
     def _check(self, X, y, sample_weight, reset=True):
         """Validated data; weights are None when all are one."""
@@ -171,13 +206,17 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
     _multi_output = False
     _task = "classification"
 
-    def _find_classes(self, y, weight):
-        """Set ``classes_``; codes of the labels, and weights with those of the classes."""
+    def _codes(self, y, weight, is_part=False):
+        """Codes of the labels, and weights with those of the classes.
+
+        All of a table sets ``classes_``; a part has labels that are among these.
+        """
+        if is_part:
+            return self._part_codes(y), self._with_class_weight(y, weight)
         check_classification_targets(y)
         self.classes_ = find_labels(y, "y")
         codes = np.searchsorted(self.classes_, y)
-        n_classes = self.classes_.size
-        if n_classes < 2:
+        if self.classes_.size < 2:
             raise ValueError(
                 f"y has one class, {self.classes_.tolist()[0]!r}; a classifier needs samples of "
                 f"at least two"
@@ -187,8 +226,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         self._refuse_empty(codes, weight)
         return codes, weight
 
-    def _part_codes(self, y, weight):
-        """The same for a part of the data, whose labels are among ``classes_``."""
+    def _part_codes(self, y):
         if is_named(self.class_weight, "balanced"):
             raise ValueError("class_weight='balanced' needs all of y: give partial_fit a dict")
         try:
@@ -198,7 +236,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         unknown = self.classes_[np.minimum(codes, self.classes_.size - 1)] != y
         if unknown.any():
             raise ValueError(f"y has the label {y[unknown].tolist()[0]!r}, which is not in classes")
-        return codes, self._with_class_weight(y, weight)
+        return codes
 
     def _name_classes(self, y, classes, first):
         """Fix the labels in the first part of a fit by parts, and compare them in the others."""
@@ -237,15 +275,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
             )
         if isinstance(self.class_weight, dict):
             for label, factor in self.class_weight.items():
-                try:
-                    is_number = isinstance(factor, Real) and abs(float(factor)) <= LARGEST
-                except OverflowError:  # integers and fractions know no limit
-                    is_number = False
-                if not is_number:
-                    raise ValueError(
-                        f"class_weight must be finite and not negative, at most {LARGEST:g}; got "
-                        f"{factor!r:.60} for {label!r}"
-                    )
+                check_moderate(factor, f"class_weight[{label!r}]")
         if is_named(self.class_weight, "balanced"):
             # A sample of weight 2 counts as two samples, as in LogisticRegression.
             codes = np.searchsorted(self.classes_, y)
@@ -253,20 +283,12 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
             factors = (counts.sum() / (counts.size * counts))[codes]
         else:
             factors = compute_sample_weight(self.class_weight, y)
-        if not np.all((factors >= 0.0) & (factors < np.inf)):
-            raise ValueError(
-                f"class_weight must be finite and not negative, got {self.class_weight!r}"
-            )
         weight = factors if weight is None else weight * factors
         return check_sample_weight(weight, len(weight), "sample_weight times class_weight")
 
-    def _all_targets(self, y, weight):
-        """Targets of every problem, and weights; ``classes_`` is set."""
-        codes, weight = self._find_classes(y, weight)
-        return self._signs(codes), weight
-
-    def _part_targets(self, y, weight):
-        codes, weight = self._part_codes(y, weight)
+    def _targets(self, y, weight, is_part=False):
+        """Targets of every problem, and weights."""
+        codes, weight = self._codes(y, weight, is_part)
         return self._signs(codes), weight
 
     def _signs(self, codes):
@@ -363,22 +385,6 @@ class ScoreMixin(RegressorMixin):
     """Score of a regressor, which looks at the targets first."""
 
     def score(self, X, y, sample_weight=None):
-        """Coefficient of determination R^2, by `sklearn.metrics.r2_score`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples.
-
-        Returns
-        -------
-        score : float
-            At most 1; larger is better.
-        """
         y = check_array_of_numbers(y, "y")
         check_magnitude(y, "y")
         if sample_weight is not None:
@@ -399,10 +405,8 @@ class LinearRegressor(ScoreMixin, LinearEstimator):
         check_magnitude(targets, "y")
         return targets
 
-    def _all_targets(self, y, weight):
+    def _targets(self, y, weight, is_part=False):
         return list(self._find_targets(y)), weight
-
-    _part_targets = _all_targets
 
     def _name_classes(self, y, classes, first):
         if classes is not None:

@@ -20,14 +20,10 @@ from .._core.validation import (
 )
 from .._core.warnings import warn
 from ..model_selection import RegularizationPath
-from ..optim._incremental._run import Start
+from ._linear import LinearEstimator
 
-# Strengths 1 / C or alpha where none makes all coefficients zero, strongest first.
-WIDE = 1e4, 1e-4
 # Options for the grid, by the parameter of the estimator.
 GRID_OPTIONS = {"C": "Cs", "alpha": "alphas", "radius": "radii"}
-# How much stronger than needed the strongest is: more than rounding.
-MARGIN = 1e-10
 # Halvings of a factor of 16, on a log scale, to a hundredth of that.
 BISECTIONS = 42
 
@@ -87,7 +83,7 @@ class LinearPath(RegularizationPath):
         self._fits = [{k: v for k, v in fit.items() if k != "coef_"} for fit in fits]
         gaps = [np.nan if fit["dual_gap_"] is None else fit["dual_gap_"] for fit in fits]
         super().__init__(estimator, values, [fit["coef_"] for fit in fits], gaps)
-        self.param_name = _param_name(estimator)
+        self.param_name = param_name(estimator)
         self.grid_option = GRID_OPTIONS[self.param_name]
         self.intercepts_ = np.array([fit["intercept_"] for fit in fits])
         self.n_iters_ = np.asarray(n_iters)
@@ -122,65 +118,55 @@ class LinearPath(RegularizationPath):
         return fitted
 
 
-def linear_path(
-    estimator, X, y, *, sample_weight=None, Cs=None, alphas=None, n_values=30, ratio=1e-3
-):
-    """See `regularization_path`."""
-    model = clone(estimator)
-    check_parameters(model)
-    name = _param_name(model)
-    grid, other = (Cs, alphas) if name == "C" else (alphas, Cs)
-    if other is not None:
-        raise TypeError(f"the path of {type(model).__name__} is one over {name}: give {name}s")
-    grid = None if grid is None else check_grid(grid, name)
-    check_integer(n_values, "n_values", 1)
-    if not check_positive(ratio, "ratio") < 1.0:
-        raise ValueError(f"ratio must be below 1, got {ratio}")
-    X, y, weight = model._check(X, y, sample_weight)
-    settings = model._settings()
-    setattr(model, name, 1.0)  # the strength 1, by which others are multiplied
-    units = model._problems(X, y, weight)
-    setattr(model, name, getattr(estimator, name))
-    model._choose(units[0])
-    if not has_strength(units[0].penalty):
-        raise ValueError(
-            f"there is no path over {name}, which changes nothing for penalty={estimator.penalty!r}"
-        )
-    if grid is None:
-        grid = _make_grid(units, n_values, ratio)
-        grid = 1.0 / grid if name == "C" else grid
+class PathModel(LinearEstimator):
+    """Linear estimator with a path over its parameter C, alpha or radius.
 
-    rng = check_random_state(model.random_state)
-    # The optimum for strong penalties, with its memory.
-    starts = [Start(p.null.coef, p.null.intercept, p.null.memory.copy()) for p in units]
-    fits, n_iters, missed = [], [], []
-    for value in grid:
-        if fits and budget_now().is_spent:
-            grid = grid[: len(fits)]
-            warn(
-                f"the path ends at {name} = {grid[-1]:.3g}, the last of {len(fits)} values that "
-                f"time_limit allowed: raise time_limit, or give fewer values",
-                ConvergenceWarning,
-            )
-            break
-        fitted = copy.copy(model)
-        setattr(fitted, name, float(value))
-        strength = 1.0 / value if name == "C" else value
-        problems = [unit.variant(penalty=unit.penalty.scaled(strength)) for unit in units]
-        solved = fitted._solve(problems, starts, rng, settings)
-        missed += [(value, _excess(run), advice) for run, advice in fitted._missed(solved)]
-        n_iters.append(sum(outcome.n_iter for _, outcome in solved))
-        fitted._store(solved)
-        fits.append(vars(fitted) | {"_warm": None})
-        # No penalty is in the memory: it serves the next problem as it is.
-        bests = [run.best for run, _ in solved]
-        starts = [Start(best.coef, best.intercept, best.memory) for best in bests]
-    if missed:
-        _warn(missed, grid, name)
-    return LinearPath(model, grid, fits, n_iters)
+    It has `_fit_at`, which fits to one value from what the fit to the value before has left and
+    returns iterations, what missed ``tol`` and what it leaves; and `_make_grid`, the values.
+    """
+
+    def _regularization_path(
+        self, X, y, *, sample_weight=None, Cs=None, alphas=None, radii=None, n_values=30, ratio=1e-3
+    ):
+        """See `regularization_path`."""
+        name, model = param_name(self), clone(self)
+        given = {"C": Cs, "alpha": alphas, "radius": radii}
+        grid = given.pop(name)
+        if any(other is not None for other in given.values()):
+            kind, option = type(self).__name__, GRID_OPTIONS[name]
+            raise TypeError(f"the path of {kind} is one over {name}: give {option}")
+        grid = None if grid is None else check_grid(grid, name)
+        check_integer(n_values, "n_values", 1)
+        if not check_positive(ratio, "ratio") < 1.0:
+            raise ValueError(f"ratio must be below 1, got {ratio}")
+        setattr(model, name, 1.0)  # the strength 1, by which others are multiplied
+        check_parameters(model)
+        units = model._problems(*model._check(X, y, sample_weight))
+        setattr(model, name, getattr(self, name))
+        grid = model._make_grid(units, grid, n_values, ratio)
+        rng = check_random_state(model.random_state)
+        fits, n_iters, missed, warm = [], [], [], None
+        for value in grid.tolist():
+            if fits and budget_now().is_spent:
+                grid = grid[: len(fits)]
+                warn(
+                    f"the path ends at {name} = {grid[-1]:.3g}, the last of {len(fits)} values "
+                    f"that time_limit allowed: raise time_limit, or give fewer values",
+                    ConvergenceWarning,
+                )
+                break
+            fitted = copy.copy(model)
+            setattr(fitted, name, value)
+            n_iter, faults, warm = fitted._fit_at(units, value, warm, rng)
+            missed += [(value, *fault) for fault in faults]
+            n_iters.append(n_iter)
+            fits.append(vars(fitted) | {"_warm": None})
+        if missed:
+            _warn(missed, grid, name)
+        return LinearPath(model, grid, fits, n_iters)
 
 
-def _param_name(estimator):
+def param_name(estimator):
     return next(name for name in GRID_OPTIONS if name in estimator.get_params(deep=False))
 
 
@@ -206,15 +192,6 @@ def check_grid(grid, name):
         if name == "C" and value < LARGEST**-2:  # the inverse is multiplied with other numbers
             raise ValueError(f"every one of Cs must be at least {LARGEST**-2:g}, got {value}")
     return values[::-1] if name == "alpha" else values
-
-
-def _make_grid(units, n_values, ratio):
-    """Strengths from the one that makes all coefficients zero downwards."""
-    strongest = [zero_strength(problem) for problem in units]
-    if None in strongest or max(strongest) == 0.0:
-        return np.geomspace(*WIDE, n_values)
-    strongest = max(strongest) * (1.0 + MARGIN)
-    return np.geomspace(strongest, ratio * strongest, n_values)
 
 
 def zero_strength(problem):
@@ -246,12 +223,6 @@ def zero_strength(problem):
         middle = math.sqrt(strong) * math.sqrt(weak)  # the product might underflow
         strong, weak = (middle, weak) if stays(middle) else (strong, middle)
     return strong
-
-
-def _excess(run):
-    """How many times the certificate is larger than it should be."""
-    _, value, limit = run.shortfall
-    return value / max(limit, np.finfo(float).tiny)
 
 
 def _warn(missed, grid, name):

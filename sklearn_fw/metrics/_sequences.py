@@ -310,7 +310,7 @@ def phrase_classification_report(y_true, y_pred, *, digits=3, sample_weight=None
     digits = check_integer(digits, "digits", 0)
     if digits > MOST_DIGITS:
         raise ValueError(f"digits must be at most {MOST_DIGITS}, got {digits}")
-    y_true, y_pred = (_reusable(y) for y in (y_true, y_pred))
+    y_true, y_pred = (list(y) if hasattr(y, "__next__") else y for y in (y_true, y_pred))
     counts = phrase_counts(y_true, y_pred, sample_weight=sample_weight)
     totals = tuple(sum(column) for column in zip(*counts.values())) or (0, 0, 0)
     rows = [["", "precision", "recall", "f1", "true", "predicted", "correct"]]
@@ -340,10 +340,6 @@ SCORERS = {
 def _check_weight(sample_weight, n_samples):
     # None stays None: counts are integers then.
     return None if sample_weight is None else check_sample_weight(sample_weight, n_samples)
-
-
-def _reusable(y):
-    return list(y) if hasattr(y, "__next__") else y
 
 
 def _losses(loss, y_true, y_pred):

@@ -5,12 +5,11 @@ from ._bounds import (
     catoni_bound,
     gaussian_kl,
     gibbs_log_weights,
-    hoeffding_bound,
     model_selection_bounds,
-    subgamma_bound,
+    psi_gaussian_linear,
+    subgamma_coefficients,
 )
 from ._displays import EvidenceDisplay, RiskBoundDisplay
-from ._gaussian import psi_gaussian_linear, subgamma_coefficients
 from ._regression import PACBayesLinearRegression
 from ._selector import PACBayesModelSelector
 
@@ -23,9 +22,7 @@ __all__ = [
     "catoni_bound",
     "gaussian_kl",
     "gibbs_log_weights",
-    "hoeffding_bound",
     "model_selection_bounds",
     "psi_gaussian_linear",
-    "subgamma_bound",
     "subgamma_coefficients",
 ]

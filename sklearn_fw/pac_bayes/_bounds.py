@@ -1,14 +1,16 @@
-"""Bounds on the risk of a posterior, of a choice between models and of their average."""
+"""Bounds on the risk of a posterior, of a choice between models, and what they need."""
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 
 from .._core.validation import (
     check_array_of_numbers,
     check_choice,
     check_flag,
+    check_integer,
     check_list,
     check_magnitude,
+    check_not_negative,
     check_number,
     check_positive,
     check_strength,
@@ -145,8 +147,13 @@ def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=Non
     return answer(low + (high - low) * scaled)
 
 
-def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
+def alquier_bound(
+    emp_risk, kl, n, delta=0.05, *, lam="n", psi=None, loss_range=None, s2=None, c=0.0
+):
     """Bound of Alquier for any loss: ``risk <= emp_risk + (KL + ln(1 / delta) + psi) / lam``.
+
+    What is known about the losses is ``psi`` itself, an interval that holds them (the lemma of
+    Hoeffding) or their factors as sub-gamma variables.
 
     Parameters
     ----------
@@ -161,21 +168,41 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
         Probability that the bound fails.
     lam : float, array-like or {"n", "sqrt"}, default="n"
         Temperature, fixed before the data are seen; "sqrt" is the root of n.
-    psi : float, array-like or callable
+    psi : float, array-like, callable or None, default=None
         Log of the mean over prior and data of ``exp(lam (risk - empirical risk))``, or a bound on
         it; or ``psi(lam, n)``, such as `psi_gaussian_linear` for given variances, with which the
         bound is a guarantee for Gaussian linear regression.
+    loss_range : tuple of two floats or None, default=None
+        Ends a and b of the interval of the losses, where ``psi = lam^2 (b - a)^2 / (8 n)``.
+    s2 : float, array-like or None, default=None
+        Variance factor of the loss of one example, where ``psi = lam t s2 / (2 (1 - c t))`` with
+        ``t = lam / n``; ``(b - a)^2`` is the published bound for losses in an interval.
+    c : float or array-like, default=0.0
+        Scale of sub-gamma losses, not negative and below ``n / lam``; 0 for sub-Gaussian ones.
 
     Returns
     -------
     bound : float or ndarray
         On the expected loss.
 
+    Notes
+    -----
+    A guarantee needs ``s2`` and ``c`` to hold for almost every predictor under the prior. Those of
+    `subgamma_coefficients` hold on average over the prior alone: the number is that of [1]_, and no
+    guarantee.
+
+    References
+    ----------
+    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
+       inference", NIPS 2016: theorem 3, corollaries 4 and 5, equations (13) and (14).
+
     Examples
     --------
     >>> from sklearn_fw.pac_bayes import alquier_bound
-    >>> round(alquier_bound(1.3, 5.0, 1000, lam="sqrt", psi=0.5), 4)
-    1.5687
+    >>> round(alquier_bound(0.1, 5.0, 1000, lam="sqrt", loss_range=(0, 1)), 4)
+    0.3568
+    >>> round(alquier_bound(1.3, 5.0, 1000, s2=0.28, c=0.005), 4)
+    1.4487
 
     A guarantee for linear regression on normal features:
 
@@ -188,11 +215,21 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
     >>> round(alquier_bound(1.377, 0.11, 10, psi=psi), 3)
     1.705
     """
-    risk = check_risk(emp_risk)
+    if sum(known is not None for known in (psi, loss_range, s2)) != 1:
+        raise ValueError("psi, loss_range or s2 must be given, and one of them only")
+    if loss_range is not None:
+        loss_range = check_range(loss_range)
+        s2 = (loss_range[1] - loss_range[0]) ** 2 / 4.0
+    risk = check_risk(emp_risk, loss_range)
     complexity, n = check_complexity(kl, n, delta)
     lam = check_temperature(lam, n)
     if kl is None and np.any(lam != n):
         raise ValueError("lam must be 'n' with kl=None: the evidence is that of the temperature n")
+    if s2 is not None:
+        s2, c, t = values(s2, "s2", least=0.0), values(c, "c", least=0.0), lam / n
+        if np.any(c * t >= 1.0):
+            raise ValueError("c must be below n / lam, where the moments exist: take a smaller lam")
+        psi = lam * t * s2 / (2.0 * (1.0 - c * t))
     psi = psi(answer(lam), answer(n)) if callable(psi) else psi
     psi = check_array_of_numbers(psi, "psi", finite=False)
     if np.any(psi == -np.inf):
@@ -200,110 +237,7 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
     return answer(risk + (complexity + psi) / lam)
 
 
-def hoeffding_bound(
-    emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), lam="sqrt", constant="tight"
-):
-    """Bound of Alquier with the lemma of Hoeffding, for losses in an interval.
-
-    Parameters
-    ----------
-    emp_risk : float or array-like
-        Mean loss of the posterior on the data, in the range.
-    kl : float, array-like or None
-        Divergence of the posterior from the prior, in nats; None for the Bayesian posterior, with
-        ``emp_risk = -log_evidence / n``, which holds both.
-    n : float or array-like
-        Number of independent examples.
-    delta : float or array-like, default=0.05
-        Probability that the bound fails.
-    loss_range : tuple of two floats, default=(0.0, 1.0)
-        Ends of the interval.
-    lam : float, array-like or {"n", "sqrt"}, default="sqrt"
-        Temperature, fixed before the data are seen.
-    constant : {"tight", "published"}, default="tight"
-        Whether the gap is ``lam (b - a)^2 / (8 n)`` or four times that, as in [1]_.
-
-    Returns
-    -------
-    bound : float or ndarray
-        On the expected loss.
-
-    References
-    ----------
-    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
-       inference", NIPS 2016: equations (13) and (14).
-
-    Examples
-    --------
-    >>> from sklearn_fw.pac_bayes import hoeffding_bound
-    >>> round(hoeffding_bound(0.1, 5.0, 1000), 4)
-    0.3568
-    """
-    low, high = check_range(loss_range)
-    check_risk(emp_risk, (low, high))
-    check_choice(constant, "constant", {"tight", "published"})
-    share = 8.0 if constant == "tight" else 2.0
-    return alquier_bound(
-        emp_risk, kl, n, delta, lam=lam,
-        psi=lambda lam, n: np.square(lam) * (high - low) ** 2 / (share * np.asarray(n)),
-    )  # fmt: skip
-
-
-def subgamma_bound(emp_risk, kl, n, delta=0.05, *, s2, c=0.0, lam="n"):
-    """Bound for sub-gamma losses: the gap is ``t s2 / (2 (1 - c t))`` with ``t = lam / n``.
-
-    With ``c=0`` it is the bound for sub-Gaussian losses, ``lam s2 / (2 n)``.
-
-    Parameters
-    ----------
-    emp_risk : float or array-like
-        Mean loss of the posterior on the data.
-    kl : float, array-like or None
-        Divergence of the posterior from the prior, in nats; None for the Bayesian posterior, with
-        ``emp_risk = -log_evidence / n``, which holds both.
-    n : float or array-like
-        Number of independent examples.
-    delta : float or array-like, default=0.05
-        Probability that the bound fails.
-    s2 : float or array-like
-        Variance factor of the loss of one example.
-    c : float or array-like, default=0.0
-        Scale, not negative and below ``n / lam``.
-    lam : float, array-like or {"n", "sqrt"}, default="n"
-        Temperature, fixed before the data are seen.
-
-    Returns
-    -------
-    bound : float or ndarray
-        On the expected loss.
-
-    Notes
-    -----
-    A guarantee needs the factors to hold for almost every predictor under the prior. Those of
-    `subgamma_coefficients` hold on average over the prior alone: the number is that of [1]_, and no
-    guarantee. `alquier_bound` with `psi_gaussian_linear` is one.
-
-    References
-    ----------
-    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
-       inference", NIPS 2016: corollaries 4 and 5.
-
-    Examples
-    --------
-    >>> from sklearn_fw.pac_bayes import subgamma_bound
-    >>> round(subgamma_bound(1.3, 5.0, 1000, s2=0.28, c=0.005), 4)
-    1.4487
-    """
-    n_values = values(n, "n", least=0.0, strict=True)
-    lam = check_temperature(lam, n_values)
-    s2, c, t = values(s2, "s2", least=0.0), values(c, "c", least=0.0), lam / n_values
-    if np.any(c * t >= 1.0):
-        raise ValueError("c must be below n / lam, where the moments exist: take a smaller lam")
-    gap = t * s2 / (2.0 * (1.0 - c * t))
-    return alquier_bound(emp_risk, kl, n, delta, lam=lam, psi=gap * lam)
-
-
-def _check_models(log_evidences, log_prior):
+def check_models(log_evidences, log_prior):
     evidences = values(log_evidences, "log_evidences")
     if evidences.ndim != 1 or not evidences.size:
         raise ValueError("log_evidences must be a vector with one number for each model")
@@ -359,7 +293,7 @@ def model_selection_bounds(
     >>> round(model_selection_bounds([-50.0, -30.0], 15, gap=0.1, average=True), 3)
     2.346
     """
-    evidences, log_prior = _check_models(log_evidences, log_prior)
+    evidences, log_prior = check_models(log_evidences, log_prior)
     n, delta, gap = (
         check_strength(n, "n"),
         check_delta(check_number(delta, "delta")),
@@ -402,7 +336,7 @@ def gibbs_log_weights(emp_risks, log_prior, lam):
     risks = values(emp_risks, "emp_risks")
     if risks.ndim != 1 or not risks.size:
         raise ValueError("emp_risks must be a vector with one number for each predictor")
-    _, log_prior = _check_models(risks, values(log_prior, "log_prior"))
+    _, log_prior = check_models(risks, values(log_prior, "log_prior"))
     logs = log_prior - check_positive(lam, "lam") * risks
     log_normalizer = float(logsumexp(logs))
     return logs - log_normalizer, log_normalizer
@@ -453,3 +387,172 @@ def gaussian_kl(mean_q, cov_q, mean_p, cov_p):
     shift = np.linalg.solve(roots[1], means[0] - means[1])
     logs = np.log(np.diag(roots[1])).sum() - np.log(np.diag(roots[0])).sum()
     return max(0.0, float(0.5 * (np.sum(inner**2) + shift @ shift - d) + logs))
+
+
+LOSSES = {"nll", "squared"}
+N_GRID = 20001
+MOST = 1e12  # beyond, the grid does not resolve the integrand
+DEEP = 45.0  # what is smaller by exp(-45) adds nothing
+
+
+def _check_model(loss, noise_variance, prior_variance, x_variance, w_norm2, noise_true, n_features):
+    """The numbers of the model; those of the squared loss are those of the variance 1/2."""
+    check_choice(loss, "loss", LOSSES)
+    noise = check_positive(noise_variance, "noise_variance") if loss == "nll" else 0.5
+    return (
+        noise, check_positive(prior_variance, "prior_variance"),
+        check_positive(x_variance, "x_variance"), check_not_negative(w_norm2, "w_norm2"),
+        check_not_negative(noise_true, "noise_true"), check_integer(n_features, "n_features", 1),
+    )  # fmt: skip
+
+
+def largest_temperature(noise, prior, x_variance):
+    """Below it psi is finite."""
+    return noise / (x_variance * prior)
+
+
+def subgamma_coefficients(
+    loss="nll", *, noise_variance=1.0, prior_variance=1.0, x_variance, w_norm2, noise_true,
+    n_features, t=1.0,
+):  # fmt: skip
+    """Published variance factor and scale of Gaussian linear regression.
+
+    For ``x ~ N(0, x_variance I)``, ``y = <w*, x> + N(0, noise_true)`` and the prior
+    ``w ~ N(0, prior_variance I)``.
+
+    Parameters
+    ----------
+    loss : {"nll", "squared"}, default="nll"
+        Negative log-likelihood, or squared error.
+    noise_variance : float, default=1.0
+        Variance of the likelihood.
+    prior_variance : float, default=1.0
+        Variance of the prior.
+    x_variance : float
+        Variance of the features.
+    w_norm2 : float
+        Squared norm of the true coefficients.
+    noise_true : float
+        True variance of the noise.
+    n_features : int
+        Number of features.
+    t : float, default=1.0
+        Where they hold, ``lam / n``: they are no constants of the loss.
+
+    Returns
+    -------
+    s2, c : float
+        For `alquier_bound`, whose notes say why the outcome is no guarantee.
+
+    References
+    ----------
+    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
+       inference", NIPS 2016: appendices A.4 and A.6.
+
+    Examples
+    --------
+    >>> from sklearn_fw.pac_bayes import subgamma_coefficients
+    >>> s2, c = subgamma_coefficients(
+    ...     noise_variance=2.0, prior_variance=0.01, x_variance=1.0, w_norm2=0.25,
+    ...     noise_true=1 / 9, n_features=20,
+    ... )
+    >>> round(s2, 5), c
+    (0.28028, 0.005)
+    """
+    noise, prior, x_variance, w_norm2, noise_true, d = _check_model(
+        loss, noise_variance, prior_variance, x_variance, w_norm2, noise_true, n_features
+    )
+    t = check_positive(t, "t")
+    c = x_variance * prior / noise
+    if t * c >= 1.0:
+        raise ValueError(f"t must be below {1.0 / c:g}, where the moments exist; got {t:g}")
+    s2 = (x_variance * (prior * d + w_norm2) + noise_true * (1.0 - t * c)) / (t * noise)
+    return float(s2), float(c)
+
+
+def psi_gaussian_linear(
+    lam, n, *, loss="nll", noise_variance=1.0, prior_variance=1.0, x_variance, w_norm2, noise_true,
+    n_features,
+):  # fmt: skip
+    """Log of the mean of ``exp(lam (risk - empirical risk))`` over prior and data, exactly.
+
+    For ``x ~ N(0, x_variance I)``, ``y = <w*, x> + N(0, noise_true)`` and the prior
+    ``w ~ N(0, prior_variance I)``: the number that `alquier_bound` needs.
+
+    Parameters
+    ----------
+    lam : float or array-like
+        Temperature, positive.
+    n : float or array-like
+        Number of examples.
+    loss : {"nll", "squared"}, default="nll"
+        Negative log-likelihood, or squared error.
+    noise_variance : float, default=1.0
+        Variance of the likelihood.
+    prior_variance : float, default=1.0
+        Variance of the prior.
+    x_variance : float
+        Variance of the features.
+    w_norm2 : float
+        Squared norm of the true coefficients less the mean of the prior.
+    noise_true : float
+        True variance of the noise.
+    n_features : int
+        Number of features.
+
+    Returns
+    -------
+    psi : float or ndarray
+        Infinite from ``lam = noise_variance / (x_variance prior_variance)`` on; for the squared
+        loss with 1/2 in place of the noise.
+
+    Notes
+    -----
+    For fixed w residuals are normal with a variance v that is quadratic in w, so that the mean over
+    the data is ``exp(lam v / (2 s)) (1 + lam v / (n s))^(-n / 2)``. The power is an integral of
+    exponentials of v, whose means over w are known: one integral over the half-line is left, taken
+    to about 1e-12.
+
+    Examples
+    --------
+    >>> from sklearn_fw.pac_bayes import psi_gaussian_linear
+    >>> setting = {"noise_variance": 2.0, "prior_variance": 0.01, "x_variance": 1.0}
+    >>> truth = {"w_norm2": 0.25, "noise_true": 1 / 9, "n_features": 20}
+    >>> round(psi_gaussian_linear(100, 100, **setting, **truth), 5)
+    2.00724
+    """
+    model = _check_model(
+        loss, noise_variance, prior_variance, x_variance, w_norm2, noise_true, n_features
+    )
+    lam = values(lam, "lam", least=0.0, strict=True)
+    n = values(n, "n", least=0.0, strict=True)
+    if np.any(n > MOST) or np.any(lam > MOST):
+        raise ValueError(f"n and lam must be at most {MOST:g}")
+    lam, n = np.broadcast_arrays(lam, n)
+    found = [_psi(float(a), float(b), *model) for a, b in zip(lam.ravel(), n.ravel())]
+    return answer(np.reshape(found, lam.shape))
+
+
+def _psi(lam, n, noise, prior, x_variance, w_norm2, noise_true, d):
+    left = 1.0 - lam * x_variance * prior / noise
+    if left <= 0.0:
+        return np.inf
+
+    def log_integrand(u):
+        s = np.exp(u)
+        theta = lam / noise * (0.5 - s / n)
+        free = left + 2.0 * s * (lam / (n * noise)) * x_variance * prior
+        return (
+            0.5 * n * u - s + theta * (noise_true + x_variance * w_norm2 / free)
+            - 0.5 * d * np.log(free)
+        )  # fmt: skip
+
+    low = np.log(0.5 * n) + np.log(left) - 80.0 / n - 40.0
+    high = np.log(0.5 * n + 60.0 * np.sqrt(n) + 200.0)
+    for _ in range(3):
+        u = np.linspace(low, high, N_GRID)
+        with np.errstate(over="ignore"):  # psi beyond the largest float64 is infinite
+            logs = log_integrand(u)
+        near = np.flatnonzero(logs >= logs.max() - DEEP)  # equal where rounding exceeds DEEP
+        low, high = u[max(near[0] - 1, 0)], u[min(near[-1] + 1, N_GRID - 1)]
+    return float(logsumexp(logs) + np.log(u[1] - u[0]) - gammaln(0.5 * n))

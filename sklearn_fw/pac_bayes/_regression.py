@@ -22,14 +22,15 @@ from .._core.validation import (
 )
 from ..linear_model._linear import ScoreMixin
 from ._bounds import (
+    LOSSES,
     alquier_bound,
     catoni_bound,
     check_delta,
     check_range,
-    hoeffding_bound,
-    subgamma_bound,
+    largest_temperature,
+    psi_gaussian_linear,
+    subgamma_coefficients,
 )
-from ._gaussian import LOSSES, largest_temperature, psi_gaussian_linear, subgamma_coefficients
 
 
 def clipped_losses(residual, spread, noise, low, high):
@@ -103,10 +104,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         The factor lam.
     n_samples_fit_ : float
         Number of samples, the sum of their weights.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     See Also
     --------
@@ -438,57 +437,30 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         check_choice(kind, "kind", KINDS)
         check_choice(loss, "loss", LOSSES)
         delta = check_delta(self.delta if delta is None else delta)
-        given = {"noise_true": noise_true, "w_norm2": w_norm2, "x_variance": x_variance}
+        pair = self.kl_divergence_, self.n_samples_fit_, delta
         if kind in ("catoni", "hoeffding"):
-            return self._bounded(kind, delta, loss, lam, loss_range)
-        for name, value in given.items():
-            if value is None:
-                raise ValueError(
-                    f"{name} must be given for kind={kind!r}: data do not determine it"
-                )
-        check_strength(x_variance, "x_variance")
-        d = self.n_features_in_
-        if len(self.covariance_) > d:
-            raise ValueError(
-                f"fit_intercept must be False for kind={kind!r}: all features are normal with mean "
-                f"zero there"
-            )
-        variance = np.unique(check_array_of_numbers(self.prior_variance, "prior_variance"))
-        if len(variance) > 1:
-            raise ValueError(f"prior_variance must be one number for kind={kind!r}")
-        model = {
-            **given, "noise_variance": self.noise_variance, "prior_variance": float(variance[0]),
-            "n_features": d, "loss": loss,
-        }  # fmt: skip
-        return self._unbounded(kind, delta, loss, lam, model, given)
-
-    def _unbounded(self, kind, delta, loss, lam, model, given):
-        n, noise = self.n_samples_fit_, self.noise_variance
-        risk = self.empirical_risk_
-        if loss == "squared":
-            risk = 2.0 * noise * (risk - 0.5 * np.log(2.0 * np.pi * noise))
-        limit = largest_temperature(
-            noise if loss == "nll" else 0.5, model["prior_variance"], given["x_variance"]
-        )
-        if lam is None:
-            lam = self.lambda_ if kind == "subgamma" else min(self.lambda_, SAFE * limit)
-        lam = check_strength(lam, "lam")
-        if kind == "gaussian_linear":
-            value = alquier_bound(
-                risk,
-                self.kl_divergence_,
-                n,
-                delta,
-                lam=lam,
-                psi=partial(psi_gaussian_linear, **model),
-            )
+            risk, low, high = self._clipped_risk(kind, loss, loss_range)
+            loss, assumptions = "clipped nll", {"loss_range": (low, high)}
+            lam = self.lambda_ if lam is None else check_strength(lam, "lam")
         else:
-            s2, c = subgamma_coefficients(**model, t=lam / n)
-            value = subgamma_bound(risk, self.kl_divergence_, n, delta, s2=s2, c=c, lam=lam)
-        is_rigorous = kind == "gaussian_linear" and bool(np.isfinite(value))
-        return self._result(value, risk, kind, loss, lam, delta, given, is_rigorous)
+            assumptions = {"noise_true": noise_true, "w_norm2": w_norm2, "x_variance": x_variance}
+            risk, lam, known = self._gaussian_model(kind, loss, lam, assumptions)
+        if kind == "catoni":
+            beta = lam / self.n_samples_fit_ * (high - low)
+            value = catoni_bound(risk, *pair, beta=beta, **assumptions)
+        else:
+            known = assumptions if kind == "hoeffding" else known
+            value = alquier_bound(risk, *pair, lam=lam, **known)
+        complexity = (self.kl_divergence_ - np.log(delta)) / lam
+        is_rigorous = kind != "subgamma" and bool(np.isfinite(value))
+        return Bunch(
+            value=value, empirical_risk=risk, complexity=float(complexity),
+            gap=float(value - risk - complexity), kind=kind, loss=loss, lam=lam, delta=delta,
+            assumptions=assumptions, rigorous=is_rigorous and self._is_guarantee,
+        )  # fmt: skip
 
-    def _bounded(self, kind, delta, loss, lam, loss_range):
+    def _clipped_risk(self, kind, loss, loss_range):
+        """Mean of the losses clipped to an interval, and its ends."""
         if loss != "nll":
             raise ValueError(f"loss must be 'nll' for kind={kind!r}")
         if loss_range is None:
@@ -496,21 +468,37 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         low, high = check_range(loss_range)
         residual, spread, weight = self._losses
         risks = clipped_losses(residual, spread, self.noise_variance, low, high)
-        risk = float(weight @ risks) / self.n_samples_fit_
-        n, kl = self.n_samples_fit_, self.kl_divergence_
-        lam = self.lambda_ if lam is None else check_strength(lam, "lam")
-        if kind == "catoni":
-            beta = lam / n * (high - low)
-            value = catoni_bound(risk, kl, n, delta, loss_range=(low, high), beta=beta)
-        else:
-            value = hoeffding_bound(risk, kl, n, delta, loss_range=(low, high), lam=lam)
-        given = {"loss_range": (low, high)}
-        return self._result(value, risk, kind, "clipped nll", lam, delta, given, True)
+        return float(weight @ risks) / self.n_samples_fit_, low, high
 
-    def _result(self, value, risk, kind, loss, lam, delta, assumptions, is_rigorous):
-        complexity = (self.kl_divergence_ - np.log(delta)) / lam
-        return Bunch(
-            value=value, empirical_risk=risk, complexity=float(complexity),
-            gap=float(value - risk - complexity), kind=kind, loss=loss, lam=lam, delta=delta,
-            assumptions=assumptions, rigorous=is_rigorous and self._is_guarantee,
-        )  # fmt: skip
+    def _gaussian_model(self, kind, loss, lam, given):
+        """Empirical risk, temperature, and what is known where features are normal."""
+        for name, value in given.items():
+            if value is None:
+                raise ValueError(
+                    f"{name} must be given for kind={kind!r}: data do not determine it"
+                )
+        check_strength(given["x_variance"], "x_variance")
+        if len(self.covariance_) > self.n_features_in_:
+            raise ValueError(
+                f"fit_intercept must be False for kind={kind!r}: all features are normal with mean "
+                f"zero there"
+            )
+        variance = np.unique(check_array_of_numbers(self.prior_variance, "prior_variance"))
+        if len(variance) > 1:
+            raise ValueError(f"prior_variance must be one number for kind={kind!r}")
+        noise, risk = self.noise_variance, self.empirical_risk_
+        model = {
+            **given, "noise_variance": noise, "prior_variance": float(variance[0]),
+            "n_features": self.n_features_in_, "loss": loss,
+        }  # fmt: skip
+        if loss == "squared":
+            risk = 2.0 * noise * (risk - 0.5 * np.log(2.0 * np.pi * noise))
+            noise = 0.5
+        limit = largest_temperature(noise, float(variance[0]), given["x_variance"])
+        if lam is None:
+            lam = self.lambda_ if kind == "subgamma" else min(self.lambda_, SAFE * limit)
+        lam = check_strength(lam, "lam")
+        if kind == "gaussian_linear":
+            return risk, lam, {"psi": partial(psi_gaussian_linear, **model)}
+        s2, c = subgamma_coefficients(**model, t=lam / self.n_samples_fit_)
+        return risk, lam, {"s2": s2, "c": c}

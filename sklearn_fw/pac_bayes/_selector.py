@@ -15,7 +15,7 @@ from .._core.parameters import options
 from .._core.threads import parallel
 from .._core.validation import check_array_of_numbers, check_flag, check_number
 from ..linear_model._linear import ScoreMixin
-from ._bounds import check_delta, model_selection_bounds
+from ._bounds import check_delta, check_models, model_selection_bounds
 from ._regression import PACBayesLinearRegression
 
 
@@ -68,10 +68,8 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
         Bounds on the expected negative log-likelihood of each.
     averaging_bound_ : float or None
         Bound for the average.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X, and their names where all are strings.
 
     See Also
     --------
@@ -144,9 +142,9 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
         if isinstance(estimator, type) or not hasattr(estimator, "fit"):
             raise TypeError(f"estimator must be an estimator, got {estimator!r:.60}")
         self.params_ = self._grid()
-        log_prior = self._log_prior()
+        _, log_prior = check_models(np.zeros(len(self.params_)), self.log_prior)
         self.estimators_ = parallel(self.n_jobs)(
-            delayed(_fit)(clone(estimator).set_params(**params), X, y) for params in self.params_
+            delayed(clone(estimator).set_params(**params).fit)(X, y) for params in self.params_
         )
         self.log_evidences_ = np.array([_evidence(model) for model in self.estimators_])
         for name in ("n_features_in_", "feature_names_in_"):
@@ -166,12 +164,11 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
                 raise ValueError(
                     f"gap must be a number or have shape {logs.shape}, got {gaps.shape}"
                 )
-            options = {"log_prior": log_prior}
-            self.bounds_ = model_selection_bounds(
-                self.log_evidences_, n, self.delta, gap=gaps, **options
-            )
-            self.averaging_bound_ = model_selection_bounds(
-                self.log_evidences_, n, self.delta, gap=gaps, average=True, **options
+            self.bounds_, self.averaging_bound_ = (
+                model_selection_bounds(
+                    self.log_evidences_, n, self.delta, gap=gaps, log_prior=log_prior, average=both
+                )
+                for both in (False, True)
             )
         return self
 
@@ -185,17 +182,6 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
         if not found:
             raise ValueError("param_grid must name one model at least")
         return found
-
-    def _log_prior(self):
-        n_models = len(self.params_)
-        if self.log_prior is None:
-            return np.full(n_models, -np.log(n_models))
-        log_prior = check_array_of_numbers(self.log_prior, "log_prior")
-        if log_prior.shape != (n_models,) or logsumexp(log_prior) > 1e-9:
-            raise ValueError(
-                f"log_prior must hold {n_models} logs of probabilities that sum to one at most"
-            )
-        return log_prior
 
     def predict(self, X, return_std=False):
         """Means of the predictive distribution.
@@ -226,10 +212,6 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
         means, stds = (np.array(part) for part in zip(*found))
         mean = weights @ means
         return mean, np.sqrt(np.maximum(weights @ (stds**2 + (means - mean) ** 2), 0.0))
-
-
-def _fit(model, X, y):
-    return model.fit(X, y)
 
 
 def _evidence(model):

@@ -12,6 +12,7 @@ from .._core.packed import starts_of
 from .._core.validation import check_list, find_labels
 
 RIGHT_OR_WRONG = np.array(["right", "wrong"])
+LABELS = str | bytes | bool | int | float | np.generic
 
 
 def read_labels(y_true, y_pred, classes=None, loss=""):
@@ -57,13 +58,9 @@ def as_samples(y):
         return list(y.toarray())
     if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype != object:
         return list(y.reshape(-1, 1))
-    if isinstance(y, list | tuple | np.ndarray) and len(y) and _is_label(y[0]):
+    if isinstance(y, list | tuple | np.ndarray) and len(y) and isinstance(y[0], LABELS):
         return [[label] for label in y]
     return y
-
-
-def _is_label(value):
-    return isinstance(value, str | bytes | bool | int | float | np.generic)
 
 
 def _listed(flat):

@@ -325,20 +325,6 @@ class OverlapLoss(TaskLoss):
         return np.array([label in positive for label in labels.tolist()] + [False])
 
     def value(self, y_true, y_pred):
-        """Cost of one output.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n_nodes,)
-            True labels.
-        y_pred : array-like of shape (n_nodes,)
-            Predicted labels.
-
-        Returns
-        -------
-        value : float
-            From 0 to 1.
-        """
         truth, states = read_labels(as_samples([y_true]), as_samples([y_pred]))
         positive = self._positive(truth.classes[0])
         a, b = positive[truth.states], positive[states]

@@ -40,7 +40,8 @@ class LinkLoss(TaskLoss):
 
     Notes
     -----
-    An output is an array of 0 and 1 (or bool) of shape (J, K), or a list of pairs ``(j, k)``.
+    An output is an array of 0 and 1 (or bool) of shape (J, K), or a list of pairs ``(j, k)``. With
+    ``normalize`` one of the two has to be an array, which knows the numbers of rows and columns.
 
     References
     ----------
@@ -82,21 +83,6 @@ class LinkLoss(TaskLoss):
         return np.array(scales), n_true, n_most
 
     def value(self, y_true, y_pred):
-        """Cost of the wrong links.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (J, K) or list of pairs
-            True links.
-        y_pred : array-like of shape (J, K) or list of pairs
-            Predicted links. With ``normalize`` one of the two has to be an array, which knows the
-            number of rows and columns.
-
-        Returns
-        -------
-        value : float
-            The cost.
-        """
         shape = common_shape(y_true, y_pred)
         true, made = links_of(y_true, "y_true", shape), links_of(y_pred, "y_pred", shape)
         return self._value_of(true, made, shape)
@@ -191,20 +177,6 @@ class DistanceLoss(TaskLoss):
         return True
 
     def value(self, y_true, y_pred):
-        """Cost of one pose.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n_joints, 2)
-            True rows and columns.
-        y_pred : array-like of shape (n_joints, 2)
-            Predicted rows and columns.
-
-        Returns
-        -------
-        value : float
-            From 0 to 1.
-        """
         true, found = _joints(y_true, "y_true"), _joints(y_pred, "y_pred")
         if len(true) != len(found):
             raise ValueError(f"y_true has {len(true)} joints, y_pred has {len(found)}")
@@ -273,20 +245,6 @@ class BoxLoss(TaskLoss):
     """
 
     def value(self, y_true, y_pred):
-        """Cost of one box.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (4,)
-            True box.
-        y_pred : array-like of shape (4,)
-            Predicted box.
-
-        Returns
-        -------
-        value : float
-            From 0 to 1.
-        """
         true, found = as_box(y_true, "y_true"), as_box(y_pred, "y_pred")
         sides = np.minimum(true[2:], found[2:]) - np.maximum(true[:2], found[:2])
         shared = np.maximum(sides, 0).prod()

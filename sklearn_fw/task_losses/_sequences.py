@@ -81,20 +81,6 @@ class EditLoss(TaskLoss):
         self.normalize = normalize
 
     def value(self, y_true, y_pred):
-        """Cost of one output.
-
-        Parameters
-        ----------
-        y_true : str, list or ndarray of shape (n_tokens,)
-            True tokens.
-        y_pred : str, list or ndarray of shape (n_predicted,)
-            Predicted tokens.
-
-        Returns
-        -------
-        value : float
-            The cost, not negative.
-        """
         normalize = check_flag(self.normalize, "normalize")
         code = {}
         true, made = (
@@ -138,22 +124,7 @@ class SequenceLoss(TaskLoss):
     tokens: a function of numbers of true outputs, rows that were made, and the lengths of these.
     """
 
-    def value(self, y_true, y_pred):
-        """Cost of one output.
-
-        Parameters
-        ----------
-        y_true : str, list or ndarray of shape (n_tokens,)
-            True tokens.
-        y_pred : str, list or ndarray of shape (n_predicted,)
-            Predicted tokens.
-
-        Returns
-        -------
-        value : float
-            The cost, from 0 to 1.
-        """
-        return float(self.losses([y_true], [y_pred])[0])
+    _has_value = True
 
     def losses(self, y_true, y_pred):
         y_true, y_pred = as_list(y_true, "y_true"), as_list(y_pred, "y_pred")

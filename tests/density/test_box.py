@@ -7,7 +7,6 @@ from scipy.integrate import dblquad, quad
 from scipy.stats import kstest
 
 from sklearn_fw import KernelStudentTDensity
-from sklearn_fw.density._box import Box
 
 
 def density_of(estimator):
@@ -110,13 +109,6 @@ def test_sample_in_four_dimensions(rng):
     assert kstest(np.linalg.norm(1.3 * draws, axis=1), law).pvalue < 1e-3
 
 
-def test_reflection_keeps_points_inside():
-    box = Box((np.array([-1.0]), np.array([2.0])), None, np.zeros((1, 1)), 1.0)
-    x, sign = box.reflect(np.array([[2.5], [-1.5], [0.0], [5.5], [-4.5]]))
-    assert_allclose(x[:, 0], [1.5, -0.5, 0.0, -0.5, 1.5])
-    assert_allclose(sign[:, 0], [-1, -1, 1, 1, 1])
-
-
 def fantasy(n_samples, n_features=2, random_state=0, support=(-8, 8), **options):
     density = KernelStudentTDensity(length_scale=1.0, sigma0=1.0, support=support, **options)
     return density.sample_prior(n_samples, n_features, random_state=random_state)
@@ -143,15 +135,3 @@ def test_fantasy_is_drawn_row_by_row():
     assert_allclose(fantasy(5)[:3], fantasy(3))
     with pytest.raises(ValueError, match="contain zero"):
         fantasy(3, support=(1, 2))
-
-
-def test_resampled_rows_have_the_moments_of_the_density(rng):
-    X = rng.normal(size=(10, 3))
-    density = KernelStudentTDensity(length_scale=1.0, sigma0=0.7, support=(-3, 3)).fit(X)
-    drawn = np.concatenate([density.sample(50, random_state=seed) for seed in range(40)])
-    uniform = rng.uniform(-3, 3, size=(200_000, 3))
-    weight = np.exp(density.score_samples(uniform))
-    mean = weight @ uniform / weight.sum()
-    assert_allclose(drawn.mean(axis=0), mean, rtol=0, atol=0.15)
-    square = weight @ uniform**2 / weight.sum()
-    assert_allclose((drawn**2).mean(axis=0), square, rtol=0.1)

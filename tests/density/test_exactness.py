@@ -1,4 +1,4 @@
-"""Scores against brute force in feature space, the printed formula, SciPy and scikit-learn."""
+"""Scores and derivatives against brute force, differences, SciPy and scikit-learn."""
 
 import itertools
 
@@ -9,9 +9,57 @@ from scipy.stats import multivariate_t
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
-from _density_referees import feature_space_variance, printed_variance
 from sklearn_fw import KernelStudentTDensity
 from sklearn_fw.density import PolynomialKernel
+
+
+def feature_space_variance(Phi, weight, phi, *, s, beta, formula):
+    """``s (gamma + Q)`` from explicit features: Phi (n, D) of the data, phi (D,) of the point."""
+    W = weight.sum()
+    kappa, mean = beta + W, weight @ Phi / W
+    centred = Phi - mean
+    scatter = s * np.eye(Phi.shape[1]) + (centred.T * weight) @ centred
+    if formula == "exact":
+        scatter += beta * W / kappa * np.outer(mean, mean)
+    difference = phi - W * mean / kappa
+    return s * ((1 + kappa) / kappa + difference @ np.linalg.solve(scatter, difference))
+
+
+def printed_variance(K, k_x, k_xx, *, s, beta):
+    """Equations (4) and (5) of the paper, letter by letter."""
+    n = len(K)
+    centring = np.eye(n) - 1.0 / n
+    norm = k_xx - 2 * k_x.sum() / (n + beta) + K.sum() / (n + beta) ** 2
+    inner = k_x - k_x.sum() / n + (K.sum() - n * K.sum(axis=1)) / (n * (n + beta))
+    matrix = s**2 * (np.eye(n) + 1.0 / beta) + s * centring @ K @ centring
+    gamma = (1 + beta + n) / (beta + n)
+    return s * (gamma + norm / s - inner @ np.linalg.solve(matrix, inner))
+
+
+def finite_difference_volume(kernel, x, step=1e-3):
+    """``1/2 log det`` of the mixed second differences of ``k(x, y)`` at ``y = x``."""
+    d = len(x)
+    G = np.empty((d, d))
+    steps = step * np.eye(d)
+    for i in range(d):
+        for j in range(d):
+            G[i, j] = sum(
+                a * b * kernel((x + a * steps[i])[None], (x + b * steps[j])[None])[0, 0]
+                for a in (-1, 1)
+                for b in (-1, 1)
+            ) / (4 * step**2)
+    return 0.5 * np.linalg.slogdet(G)[1]
+
+
+def differences(function, X, step=1e-5):
+    """Gradient and Laplacian of a function of rows by central differences, (n, d) and (n,)."""
+    d = X.shape[1]
+    steps = np.eye(d)
+    up = np.stack([function(X + step * e) for e in steps], axis=1)
+    down = np.stack([function(X - step * e) for e in steps], axis=1)
+    wide = 1e-3
+    far = sum(function(X + wide * e) + function(X - wide * e) for e in steps)
+    return (up - down) / (2 * step), (far - 2 * d * function(X)) / wide**2
 
 
 def identity(X):
@@ -91,24 +139,15 @@ def test_published_formula_is_the_printed_one(rng):
     assert_allclose(density.predictive_variance(new), expected, rtol=1e-11)
 
 
-@pytest.mark.parametrize("beta", [0.01, 1.0])
+@pytest.mark.parametrize("beta", [0.01, 1.0, np.inf])
 def test_variance_is_that_of_gaussian_process_regression(beta, rng):
     X, new = rng.normal(size=(40, 3)), rng.normal(size=(10, 3))
     s = 0.04
-    process = GaussianProcessRegressor(
-        ConstantKernel(s / beta) + RBF(1.5), alpha=s, optimizer=None
-    ).fit(X, np.zeros(40))
+    kernel = RBF(1.5) if beta == np.inf else ConstantKernel(s / beta) + RBF(1.5)
+    process = GaussianProcessRegressor(kernel, alpha=s, optimizer=None).fit(X, np.zeros(40))
     _, deviation = process.predict(new, return_std=True)
     density = KernelStudentTDensity(length_scale=1.5, sigma0=0.2, beta=beta).fit(X)
     assert_allclose(density.predictive_variance(new), deviation**2 + s, rtol=0, atol=1e-10)
-
-
-def test_infinite_beta_is_the_zero_mean_process(rng):
-    X, new = rng.normal(size=(30, 2)), rng.normal(size=(8, 2))
-    process = GaussianProcessRegressor(RBF(1.0), alpha=0.01, optimizer=None).fit(X, np.zeros(30))
-    _, deviation = process.predict(new, return_std=True)
-    density = KernelStudentTDensity(length_scale=1.0, beta=np.inf).fit(X)
-    assert_allclose(density.predictive_variance(new), deviation**2 + 0.01, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("formula", ["exact", "published"])
@@ -234,3 +273,61 @@ def test_kernels_of_others(kernel, named, rng):
     ours = KernelStudentTDensity(jacobian=False, **named).fit(X)
     assert_allclose(theirs.score_samples(new), ours.score_samples(new), rtol=1e-9)
     assert_allclose(theirs.offset_, ours.offset_, rtol=1e-9)
+
+
+SMOOTH = ["rbf", "matern32", "matern52", "rational_quadratic", "linear", "polynomial"]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "tolerance"),
+    [("rbf", 1e-4), ("matern32", 5e-3), ("matern52", 1e-4), ("rational_quadratic", 1e-4),
+     ("linear", 1e-5), (PolynomialKernel(3, gamma=0.4, coef0=1.5), 1e-5),
+     (PolynomialKernel(2, gamma=1.0, coef0=0.0), 1e-5), ("all_subsets", 1e-5)],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_volume_elements(kernel, tolerance, d, rng):
+    """The third derivative of matern32 jumps at zero, so its differences converge slowly."""
+    X, scale = rng.normal(size=(3, d)), np.linspace(0.7, 2.0, d)
+    kernel = KernelStudentTDensity(kernel, length_scale=scale, sigma0=0.5).fit(X).kernel_
+    for x in X:
+        expected = finite_difference_volume(kernel, x)
+        assert_allclose(kernel.log_volume(x[None])[0], expected, atol=tolerance)
+
+
+def test_volume_of_the_parabola():
+    # Features (x, x^2), the toy of the paper: k = x y + x^2 y^2 and 1/2 log(1 + 4 x^2).
+    X = np.linspace(-1, 1, 5)[:, None]
+    kernel = lambda X, Y: X @ Y.T + (X @ Y.T) ** 2  # noqa: E731
+    volume = lambda X: 0.5 * np.log1p(4 * X[:, 0] ** 2)  # noqa: E731
+    assert_allclose([finite_difference_volume(kernel, x) for x in X], volume(X), atol=1e-6)
+    with_volume = KernelStudentTDensity(kernel, jacobian=volume).fit(X)
+    without = KernelStudentTDensity(kernel, jacobian=False).fit(X)
+    assert_allclose(with_volume.score_samples(X) - without.score_samples(X), volume(X), atol=1e-12)
+    assert np.isfinite(with_volume.offset_)
+
+
+@pytest.mark.parametrize("formula", ["exact", "published"])
+@pytest.mark.parametrize("kernel", SMOOTH)
+def test_derivatives_are_those_of_the_score(kernel, formula, rng):
+    X, new = rng.normal(size=(25, 3)), rng.normal(size=(6, 3))
+    scale = np.array([1.0, 1.4, 2.0])
+    density = KernelStudentTDensity(
+        kernel, length_scale=scale, beta=0.5, sigma0=0.5, formula=formula
+    ).fit(X)
+    gradient, laplacian = differences(density.score_samples, new)
+    assert_allclose(density.score_gradient(new), gradient, rtol=1e-5, atol=1e-6)
+    hyvarinen = 0.5 * (gradient**2).sum(axis=1) + laplacian
+    assert_allclose(density.hyvarinen_score(new), hyvarinen, rtol=1e-3, atol=1e-3)
+
+
+def test_hyvarinen_score_prefers_two_modes_to_one_and_to_many(rng):
+    def draw(n):
+        return rng.choice([-2.0, 2.0], size=(n, 1)) + 0.5 * rng.normal(size=(n, 1))
+
+    X, new = draw(150), draw(150)
+    mean = {
+        scale: KernelStudentTDensity(length_scale=scale).fit(X).hyvarinen_score(new).mean()
+        for scale in (0.3, 10.0, 100.0)
+    }
+    assert min(mean, key=mean.get) == 10.0

@@ -381,11 +381,6 @@ def of_gaussian():
             gaussian_probability.minimal_polyhedron, {**ends, "constraints": np.eye(2)},
             allows=numbers,
         ),
-        *function(gaussian_probability.orthant_probability, {"cov": cov}),
-        *function(
-            gaussian_probability.equicorrelated_probability, {**ends, "rho": 0.5}, infinite=True,
-            allows=numbers,
-        ),
         *function(
             gaussian_probability.GaussianProbabilityResult,
             {"log_prob": -1.0, "error": 0.1, "method": "ep"}, allows=STORED,
@@ -408,7 +403,8 @@ def of_pac_bayes():
         "mean_q": np.zeros(2), "cov_q": np.eye(2), "mean_p": np.ones(2), "cov_p": np.eye(2),
     }  # fmt: skip
     given = {
-        "gibbs_log_weights": {"lam": 2.0}, "model_selection_bounds": {"n": 15.0},
+        "alquier_bound": {"s2": None, "loss_range": None}, "gibbs_log_weights": {"lam": 2.0},
+        "model_selection_bounds": {"n": 15.0},
     }  # fmt: skip
     without_limit = ("alquier_bound", "psi_gaussian_linear")
     found = []

@@ -1,15 +1,23 @@
-"""Classifiers and the truncated normal: against integrals, differences and known parameters."""
+"""Signs, ordered labels, censored targets and the truncated normal: against integrals and peers."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.gaussian_process import GaussianProcessClassifier
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from scipy.integrate import dblquad
+from scipy.stats import multivariate_normal, norm
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
+from sklearn.preprocessing import StandardScaler
 
 from sklearn_fw.gaussian_probability import (
     BayesPointMachine,
+    EPIntervalRegressor,
+    EPOrdinalClassifier,
     EPProbitClassifier,
     TruncatedGaussian,
     log_gaussian_probability,
@@ -33,17 +41,6 @@ def test_evidence_is_the_probability_of_the_signs(rng):
     assert abs(classifier.log_marginal_likelihood_value_ - truth.log_prob) < 0.02
 
 
-def test_gradient_of_the_evidence(rng):
-    X, y = groups(rng)
-    kernel = ConstantKernel(2.0) * RBF(1.5)
-    classifier = EPProbitClassifier(kernel, optimizer=None, tol=1e-10).fit(X, y)
-    theta, step = classifier.kernel_.theta, 1e-5
-    _, gradient = classifier.log_marginal_likelihood(theta, eval_gradient=True)
-    for i, d in enumerate(step * np.eye(2)):
-        ends = [classifier.log_marginal_likelihood(theta + s * d) for s in (1.0, -1.0)]
-        assert gradient[i] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5, abs=1e-7)
-
-
 def test_labels_agree_with_the_laplace_approximation():
     X, y = load_breast_cancer(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -52,14 +49,6 @@ def test_labels_agree_with_the_laplace_approximation():
     theirs = GaussianProcessClassifier(kernel).fit(X[:150], y[:150])
     assert np.mean(ours.predict(X[150:]) == theirs.predict(X[150:])) > 0.95
     assert ours.score(X[150:], y[150:]) > 0.9
-
-
-def test_three_classes():
-    X, y = load_iris(return_X_y=True)
-    classifier = EPProbitClassifier().fit(X[::2], y[::2])
-    probability = classifier.predict_proba(X)
-    np.testing.assert_allclose(probability.sum(axis=1), 1.0, rtol=1e-12)
-    assert classifier.score(X[1::2], y[1::2]) > 0.9
 
 
 def test_bayes_points_of_separable_labels(rng):
@@ -121,3 +110,273 @@ def test_bayes_points_do_not_depend_on_the_origin(rng):
     assert losses[0] < 1.1 * losses[1]
     signs = np.sign(X @ fits[1].coef_[0] + 40.0 * fits[1].coef_.sum() + fits[1].intercept_)
     np.testing.assert_array_equal(signs > 0, fits[1].predict(X + 40.0))
+
+
+KERNEL = ConstantKernel(2.0) * RBF(1.5)
+FIXED = {"optimizer": None, "tol": 1e-9, "max_iter": 500}
+
+
+def grades(rng, n=40):
+    X = rng.normal(size=(n, 2))
+    return X, np.digitize(X[:, 0] + 0.3 * rng.normal(size=n), [-0.6, 0.4, 1.0])
+
+
+def censored(rng, n=40):
+    """Targets of which a third each is known, known to be above something, and in an interval."""
+    X = rng.normal(size=(n, 2))
+    known = X[:, 0] + 0.4 * rng.normal(size=n)
+    y = np.column_stack([known, known])
+    y[1::3] += rng.uniform(0.1, 1.0, (len(y[1::3]), 1)) * [-1.0, 1.0]
+    y[2::3] = np.column_stack([known[2::3] - 0.3, np.full(len(y[2::3]), np.inf)])
+    return X, y
+
+
+def assert_gradient(model, theta, rtol=1e-5):
+    _, gradient = model.log_marginal_likelihood(theta, eval_gradient=True)
+    step = 1e-5
+    for i, d in enumerate(step * np.eye(len(theta))):
+        ends = [model.log_marginal_likelihood(theta + s * d) for s in (1.0, -1.0)]
+        assert gradient[i] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=rtol, abs=1e-6)
+
+
+def test_gradients_of_evidence(rng):
+    X, y = grades(rng)
+    ordinal = EPOrdinalClassifier(KERNEL, noise=0.7, **FIXED).fit(X, y)
+    assert_gradient(ordinal, np.array([0.5, 0.2, -1.0, -0.3, 0.1]))
+    probit = EPProbitClassifier(KERNEL, **FIXED).fit(X, y > 1)
+    assert_gradient(probit, probit.kernel_.theta)
+    X, y = censored(rng)
+    assert_gradient(EPIntervalRegressor(KERNEL, **FIXED).fit(X, y), np.array([0.5, 0.2, -0.7]))
+
+
+def test_known_targets_and_intervals_are_an_integral(rng):
+    X, y = rng.normal(size=(3, 2)), np.array([[0.3, 0.3], [-0.2, 0.8], [0.1, np.inf]])
+    model = EPIntervalRegressor(KERNEL, noise=0.6, normalize_y=False, **FIXED).fit(X, y)
+    cov = KERNEL(X) + 0.36 * np.eye(3)
+    joint = multivariate_normal(np.zeros(3), cov)
+
+    def moment(of):
+        return dblquad(
+            lambda b, a: of(a, b) * joint.pdf([0.3, a, b]), -0.2, 0.8, 0.1, 12.0, epsrel=1e-8
+        )[0]  # fmt: skip
+
+    mass = moment(lambda a, b: 1.0)
+    assert model.log_marginal_likelihood_value_ == pytest.approx(np.log(mass), rel=0, abs=0.01)
+    inner = [0.3, *(moment(of) / mass for of in (lambda a, b: a, lambda a, b: b))]
+    mean = KERNEL(X) @ np.linalg.solve(cov, inner)
+    np.testing.assert_allclose(model.predict(X), mean, rtol=0, atol=0.01)
+    spread = moment(lambda a, b: a * a) / mass - inner[1] ** 2
+    weights = np.linalg.solve(cov, KERNEL(X))[:, 1]
+    cross = moment(lambda a, b: a * b) / mass - inner[1] * inner[2]
+    last = moment(lambda a, b: b * b) / mass - inner[2] ** 2
+    inner_cov = np.zeros((3, 3))
+    inner_cov[1:, 1:] = [[spread, cross], [cross, last]]
+    prior = KERNEL(X)[1, 1] - KERNEL(X)[1] @ weights
+    var = model.latent_mean_and_variance(X)[1][1]
+    assert var == pytest.approx(prior + weights @ inner_cov @ weights, rel=0.03)
+
+
+def test_labels_are_intervals_between_thresholds(rng):
+    X = rng.normal(size=(2, 2))
+    # Thresholds of a table with three labels, and the evidence of two rows by two integrals.
+    model = EPOrdinalClassifier(KERNEL, **FIXED).fit(np.vstack([X, [[50.0, 0.0]]]), [0, 2, 1])
+    low, high = model.thresholds_
+    np.testing.assert_allclose([low, high], np.sqrt(3.0) * norm.ppf([1 / 3, 2 / 3]), rtol=1e-9)
+    cov = KERNEL(X) + np.eye(2)
+    mass = multivariate_normal.cdf([low, -high], cov=cov * [[1, -1], [-1, 1]])
+    alone = np.log(1.0 / 3.0)  # of the row that is far from both
+    assert model.log_marginal_likelihood_value_ == pytest.approx(np.log(mass) + alone, abs=0.01)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_one_threshold_at_zero_is_the_classifier_of_signs(rng):
+    X = rng.normal(size=(30, 2))
+    y = np.tile([0, 1], 15)  # as often, so the threshold starts at zero
+    ordinal = EPOrdinalClassifier(KERNEL, **FIXED).fit(X, y)
+    signs = EPProbitClassifier(KERNEL, **FIXED).fit(X, y)
+    assert ordinal.thresholds_ == pytest.approx(0.0, abs=1e-12)
+    assert ordinal.log_marginal_likelihood_value_ == pytest.approx(
+        signs.log_marginal_likelihood_value_, rel=1e-12
+    )
+    np.testing.assert_allclose(ordinal.predict_proba(X), signs.predict_proba(X), rtol=1e-9)
+
+
+def test_known_targets_alone_are_gaussian_process_regression(rng):
+    X = rng.normal(size=(30, 2))
+    y = 50.0 + 8.0 * X[:, 0] + 3.0 * rng.normal(size=30)
+    model = EPIntervalRegressor(KERNEL, noise=3.0, optimizer=None).fit(X, y)
+    kernel = KERNEL + WhiteKernel(9.0 / y.var())
+    referee = GaussianProcessRegressor(kernel, optimizer=None, normalize_y=True).fit(X, y)
+    at = rng.normal(size=(5, 2))
+    for ours, theirs in zip(
+        model.predict(at, return_std=True), referee.predict(at, return_std=True), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    unit = referee.log_marginal_likelihood_value_ - 30 * np.log(y.std())
+    assert model.log_marginal_likelihood_value_ == pytest.approx(unit, rel=1e-8)
+    assert model.score(X, y) == pytest.approx(referee.score(X, y), rel=1e-8)
+
+
+def test_narrow_intervals_are_known_targets(rng):
+    X, y = censored(rng, 30)
+    models = []
+    for width in (0.0, 1e-9):
+        ends = y.copy()
+        known = ends[:, 0] == ends[:, 1]
+        ends[known, 1] += width
+        models.append(EPIntervalRegressor(KERNEL, noise=0.5, **FIXED).fit(X, ends))
+    np.testing.assert_allclose(models[0].predict(X), models[1].predict(X), rtol=1e-5, atol=1e-6)
+    masses = models[1].log_marginal_likelihood_value_ - known.sum() * np.log(1e-9)
+    assert masses == pytest.approx(models[0].log_marginal_likelihood_value_, rel=0, abs=1e-4)
+
+
+def test_units_of_targets_change_nothing(rng):
+    X, y = censored(rng)
+    plain, scaled = (EPIntervalRegressor().fit(X, a) for a in (y, 1e6 * y - 3e6))
+    np.testing.assert_allclose(1e6 * plain.predict(X) - 3e6, scaled.predict(X), rtol=1e-4)
+    assert scaled.noise_ == pytest.approx(1e6 * plain.noise_, rel=1e-4)
+    free = np.vstack([y, [[-np.inf, np.inf]]])
+    unbounded = EPIntervalRegressor(KERNEL, **FIXED).fit(np.vstack([X, [[9.0, 9.0]]]), free)
+    same = EPIntervalRegressor(KERNEL, **FIXED).fit(X, y)
+    np.testing.assert_allclose(unbounded.predict(X), same.predict(X), rtol=1e-7, atol=1e-9)
+
+
+def test_score_measures_distances_to_intervals():
+    X = np.zeros((3, 1))
+    model = EPIntervalRegressor(RBF(), optimizer=None).fit(X, [0.0, 0.0, 6.0])
+    at = model.predict(X)[0]
+    y = np.array([[0.0, 0.0], [-1.0, 1.0], [6.0, np.inf]])
+    errors = at**2 + max(at - 1.0, 0.0) ** 2 + (6.0 - at) ** 2
+    best = 7.0 / 3.0  # outside of all intervals: the mean of their nearest ends
+    least = best**2 + (best - 1.0) ** 2 + (6.0 - best) ** 2
+    assert model.score(X, y) == pytest.approx(1.0 - errors / least, rel=1e-9)
+    assert model.score(X, [[-1.0, 9.0]] * 3) == 1.0
+
+
+def test_censored_diabetes_is_nearly_as_good_as_the_whole():
+    X, target = load_diabetes(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    fit, test = np.arange(0, 440, 2), np.arange(1, 440, 2)
+    limit = np.quantile(target, 2 / 3)
+    y = np.column_stack([np.minimum(target, limit), np.where(target < limit, target, np.inf)])
+    known = fit[target[fit] < limit]
+
+    def error(rows, targets):
+        predicted = EPIntervalRegressor().fit(X[rows], targets[rows]).predict(X[test])
+        return np.sqrt(np.mean((predicted - target[test]) ** 2))
+
+    whole, intervals = error(fit, target), error(fit, y)
+    assert intervals < 1.03 * whole
+    assert intervals + 3.0 < min(error(fit, y[:, 0]), error(known, y[:, 0]))
+
+
+def test_order_is_stated_somewhere(rng):
+    X, ranks = grades(rng)
+    names = np.array(["none", "little", "some", "much"])
+    by_number = EPOrdinalClassifier(KERNEL, optimizer=None).fit(X, ranks)
+    stated = EPOrdinalClassifier(KERNEL, order=[*names, "all"], optimizer=None)
+    stated.fit(X, names[ranks])
+    column = pd.Series(pd.Categorical(names[ranks], categories=names, ordered=True))
+    declared = clone(stated).set_params(order=None).fit(X, column)
+    for model in (stated, declared):
+        assert model.order_.tolist() == names.tolist()
+        assert model.classes_.tolist() == sorted(names)
+        np.testing.assert_array_equal(model.predict(X), names[by_number.predict(X)])
+        best = model.classes_[np.argmax(model.predict_proba(X), axis=1)]
+        np.testing.assert_array_equal(model.predict(X), best)
+    with pytest.warns(UserWarning, match="order of the alphabet, 'little' < 'much' < 'none'"):
+        clone(stated).set_params(order=None).fit(X, names[ranks])
+    with pytest.raises(ValueError, match="order must hold all labels of y, it lacks 'much'"):
+        clone(stated).set_params(order=names[:3]).fit(X, names[ranks])
+
+
+def test_half_grades_are_labels_when_they_are_listed(rng):
+    X, y = grades(rng)
+    halves = EPOrdinalClassifier(KERNEL, order=[0.5, 1.0, 1.5, 2.0], optimizer=None)
+    whole = EPOrdinalClassifier(KERNEL, optimizer=None).fit(X, y)
+    predicted = halves.fit(X, 0.5 + 0.5 * y).predict(X)
+    np.testing.assert_array_equal(predicted, 0.5 + 0.5 * whole.predict(X))
+    with pytest.raises(ValueError, match="if fractions are grades, list them in order"):
+        clone(halves).set_params(order=None).fit(X, 0.5 + 0.5 * y)
+
+
+def test_ends_on_one_side_only_leave_the_scale_open():
+    X, y = np.arange(8.0)[:, None], np.column_stack([np.arange(8.0), np.full(8, np.inf)])
+    with pytest.warns(UserWarning, match="no target of y is bounded on both sides"):
+        EPIntervalRegressor().fit(X, y)
+    EPIntervalRegressor(RBF(), noise=1.0, optimizer=None).fit(X, y)
+
+
+def test_sites_that_still_move_are_said_to(rng):
+    X, y = grades(rng)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 sweeps: raise max_iter"):
+        EPOrdinalClassifier(KERNEL, optimizer=None, max_iter=1).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 sweeps: raise max_iter"):
+        BayesPointMachine(max_iter=1).fit(X, y == y[0])
+
+
+@pytest.mark.parametrize(
+    ("y", "text"),
+    [
+        ([[1.0, 0.0], [0.0, 1.0]], "y must hold lower ends before upper ends"),
+        ([[np.inf, np.inf], [0.0, 1.0]], "y must not have inf as a lower"),
+        ([[-np.inf, np.inf]] * 2, "y must have a finite end"),
+        ([[0.0, np.nan], [0.0, 1.0]], "y contains NaN"),
+        ([[0.0, 1.0, 2.0]] * 2, "y should be a 1d array"),
+        ([[0.0, 1.0]] * 3, "inconsistent numbers of samples"),
+    ],
+)
+def test_refusals(y, text):
+    with pytest.raises(ValueError, match=text):
+        EPIntervalRegressor().fit([[0.0], [1.0]], y)
+
+
+def test_columns_have_length_scales_of_their_own(rng):
+    X = rng.uniform(-2.0, 2.0, size=(160, 8)) * 10.0 ** np.arange(-4, 4)
+    target = np.sin(1e4 * X[:, 0]) + 1e3 * X[:, 1] + 0.1 * rng.normal(size=160)
+    y, fit = np.digitize(target, [-1.2, 0.0, 1.2]), np.arange(160) < 100
+    ordinal = EPOrdinalClassifier().fit(X[fit], y[fit])
+    assert ordinal.score(X[~fit], y[~fit]) > 0.7
+    regressor = EPIntervalRegressor().fit(X[fit], target[fit])
+    assert regressor.score(X[~fit], target[~fit]) > 0.8
+    lengths = regressor.kernel_.k2.length_scale / X.std(axis=0)
+    assert lengths[0] < lengths[1] < 0.5 * lengths[2:].min()
+    wide = EPIntervalRegressor().fit(X[:7], target[:7])  # more columns than rows
+    assert np.ndim(wide.kernel_.k2.length_scale) == 0
+
+
+def test_the_search_by_columns_ends_near_that_of_the_same_kernel(rng):
+    X, y = censored(rng, 30)
+    kernel = EPIntervalRegressor(optimizer=None).fit(X, y).kernel_
+    prior, free = (
+        EPIntervalRegressor(k).fit(X, y).log_marginal_likelihood_value_ for k in (None, kernel)
+    )
+    assert free - 1.5 < prior < free + 0.01
+
+
+def test_intervals_of_regression_are_calibrated(rng):
+    held = []
+    for n, noise in [(30, 0.2), (40, 0.5), (60, 0.1), (60, 0.4)]:
+        X = rng.normal(size=(n + 200, 12))
+        y = np.sin(X[:, 0]) + X[:, 1] + noise * rng.normal(size=n + 200)
+        ends = np.column_stack([y, y])[:n]
+        ends[::4] += [-0.2, 0.2]
+        model = EPIntervalRegressor().fit(X[:n], ends)
+        mean, std = model.predict(X[n:], return_std=True)
+        held.append(np.mean(np.abs(y[n:] - mean) < 1.96 * std))
+        assert model.std_factor_ > 1.0
+    assert min(held) > 0.8
+    assert 0.9 < np.mean(held) < 0.995
+
+
+def test_copied_rows_leave_hyper_parameters_as_they_are(rng):
+    X, y = censored(rng, 40)
+    copied = np.r_[np.arange(40), rng.integers(0, 40, 20)]
+    plain, double = (EPIntervalRegressor().fit(X[r], y[r]) for r in (np.arange(40), copied))
+    assert double.noise_ == pytest.approx(plain.noise_, rel=1e-2)
+    X, y = grades(rng)
+    plain, double = (EPOrdinalClassifier().fit(X[r], y[r]) for r in (np.arange(40), copied))
+    np.testing.assert_allclose(plain.thresholds_, double.thresholds_, rtol=0, atol=0.4)
+    repeated = EPOrdinalClassifier().fit(np.sign(X), y)  # measurements at four points
+    rates = [np.mean(y[np.all(np.sign(X) == x, axis=1)] == 0) for x in np.sign(X[:4])]
+    np.testing.assert_allclose(repeated.predict_proba(np.sign(X[:4]))[:, 0], rates, atol=0.2)

@@ -9,12 +9,9 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw.gaussian_probability import (
-    _engine,
-    equicorrelated_probability,
     log_box_probabilities,
     log_gaussian_probability,
     minimal_polyhedron,
-    orthant_probability,
     truncated_normal_moments,
 )
 
@@ -23,6 +20,19 @@ TIGHT = {"method": "ep", "tol": 1e-9, "n_draws": 16}
 
 def equal(n, rho):
     return (1.0 - rho) * np.eye(n) + rho
+
+
+def one_factor(low, high, slopes, noise):
+    """Log probability of a box of slopes t + noise e, by the trapezoidal rule."""
+    t = np.linspace(-12.0, 12.0, 6001)[:, None]
+    masses, _, _ = truncated_normal_moments(low, high, slopes * t, np.square(noise))
+    logs = masses.sum(axis=1) - 0.5 * t[:, 0] ** 2
+    return logsumexp(logs) + np.log(t[1, 0] - t[0, 0]) - 0.5 * np.log(2.0 * np.pi)
+
+
+def of_equal(n, low, high, rho):
+    """The same where all correlations are equal."""
+    return one_factor(low, high, np.full(n, np.sqrt(rho)), np.sqrt(1.0 - rho))
 
 
 def random_box(rng, n):
@@ -74,10 +84,10 @@ def test_the_sampled_value_forgives_repeats(repeats):
     assert abs(result.log_prob + 0.7634302926) < min(result.error + 1e-9, 0.01)
 
 
-@pytest.mark.parametrize(("n", "rho"), [(10, 0.5), (30, 0.9), (100, 0.9)])
+@pytest.mark.parametrize(("n", "rho"), [(10, 0.5), (30, 0.9), (100, 0.9), (150, 0.3)])
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, np.inf), (-1.0, 1.0), (3.0, np.inf)])
 def test_sampling_finds_the_integral(n, rho, lower, upper):
-    truth = equicorrelated_probability(np.full(n, lower), np.full(n, upper), rho)
+    truth = of_equal(n, lower, upper, rho)
     result = log_gaussian_probability(lower, upper, cov=equal(n, rho), method="sampled")
     assert abs(result.log_prob - truth) < min(1.5 * result.error, 0.05)
     assert result.error < 0.08
@@ -169,39 +179,21 @@ def test_many_boxes_are_single_boxes(rng):
         np.testing.assert_allclose(gradient[i], one.gradient_mean, rtol=1e-6, atol=1e-9)
 
 
-def test_sampling_at_high_correlation_is_within_two_percent():
-    for low, high in [(0.0, np.inf), (-1.0, 1.0)]:
-        truth = equicorrelated_probability(np.full(100, low), np.full(100, high), 0.9)
-        result = log_gaussian_probability(low, high, cov=equal(100, 0.9), method="sampled")
-        assert result.log_prob == pytest.approx(truth, rel=0, abs=0.02)
-
-
 @pytest.mark.parametrize("n", [5, 60, 300])
 @pytest.mark.parametrize("loadings", [(0.2, 0.95), (0.98, 0.9995)])
 def test_error_bars_on_one_factor(rng, n, loadings):
     slopes = rng.uniform(*loadings, n)
     cov = np.outer(slopes, slopes)
     np.fill_diagonal(cov, 1.0)
-    t = np.linspace(-12.0, 12.0, 6001)[:, None]
     centre = rng.normal(0.0, 0.3, n)
     for low, high in [
         (np.zeros(n), np.full(n, np.inf)), (centre - 1.0, centre + rng.uniform(1.0, 2.0, n)),
         (rng.uniform(1.0, 3.0, n), np.full(n, np.inf)),
     ]:  # fmt: skip
-        masses, _, _ = truncated_normal_moments(low, high, slopes * t, 1.0 - slopes**2)
-        truth = logsumexp(masses.sum(axis=1) - 0.5 * t[:, 0] ** 2) + np.log(t[1, 0] - t[0, 0])
-        truth -= 0.5 * np.log(2.0 * np.pi)
+        truth = one_factor(low, high, slopes, np.sqrt(1.0 - slopes**2))
         result = log_gaussian_probability(low, high, cov=cov)
         assert abs(result.log_prob - truth) < 1.5 * result.error + 1e-7
         assert result.error < 0.1
-
-
-def test_large_problems_by_blocks():
-    n = 150
-    truth = equicorrelated_probability(np.full(n, -2.0), np.full(n, 2.0), 0.3)
-    result = log_gaussian_probability(-2.0, 2.0, cov=equal(n, 0.3), method="sampled")
-    assert result.converged
-    assert result.log_prob == pytest.approx(truth, rel=0, abs=0.02)
 
 
 def test_sites_together_are_sites_in_turn(rng):
@@ -219,28 +211,11 @@ def test_sites_together_are_sites_in_turn(rng):
         np.testing.assert_allclose(together, in_turn, rtol=1e-6, atol=1e-8)
 
 
-def test_blocks_of_sites_are_single_sites(rng):
-    A = rng.normal(size=(100, 101))
-    cov = A @ A.T / 100
-    low, high = rng.normal(-1.0, 0.5, 100), rng.normal(1.5, 0.2, 100)
-    states = []
-    for block in (100, _engine.BLOCK):
-        state = [cov.copy(), np.zeros(100), np.zeros(100), np.zeros(100)]
-        inner, mean, tau, nu = state
-        if block == 100:
-            _engine.interval_sweep(inner, mean, low, high, np.ones(100), tau, nu, 1.0)
-        else:
-            _engine._sweep_blocks(inner, mean, low, high, np.ones(100), tau, nu, 1.0)
-        states.append(state)
-    for whole, blocks in zip(*states, strict=True):
-        np.testing.assert_allclose(whole, blocks, rtol=1e-9, atol=1e-10)
-
-
 @pytest.mark.parametrize("width", [1e-2, 1e-5, 1e-8, 1e-12])
 def test_thin_boxes(width):
     low = np.array([0.3, -1.0, 2.0, 0.0])
     high = low + width * np.array([1.0, 2.0, 0.5, 1.0])
-    truth = equicorrelated_probability(low, high, 0.5)
+    truth = of_equal(4, low, high, 0.5)
     result = log_gaussian_probability(low, high, cov=equal(4, 0.5), method="sampled")
     assert result.log_prob == pytest.approx(truth, rel=0, abs=result.error + 1e-9)
     assert result.log_prob_ep == pytest.approx(truth, rel=0, abs=1e-4)
@@ -299,7 +274,11 @@ def test_combinations_cut_the_interval_that_they_bound(rng):
 
 
 def test_orthants():
-    assert orthant_probability(equal(3, 0.5)) == pytest.approx(0.25, rel=1e-12)
+    exact = log_gaussian_probability(0.0, np.inf, cov=equal(3, 0.5), method="exact")
+    assert exact.prob == pytest.approx(0.25, rel=1e-12)
+    for n in (2, 5, 9):
+        exact = log_gaussian_probability(0.0, np.inf, cov=equal(n, 0.5), method="exact")
+        assert exact.prob == pytest.approx(1.0 / (n + 1), rel=1e-12)
     genz = log_gaussian_probability(0.0, np.inf, cov=equal(4, 0.5), method="genz")
     assert genz.log_prob == pytest.approx(-np.log(5.0), rel=1e-4)
 
@@ -342,11 +321,8 @@ def collinear_box(rng):
     size = np.abs(slopes) * rng.exponential(1.5, (2, n))
     low = np.where(rng.random(n) < 0.3, -np.inf, x - size[0])
     high = np.where(rng.random(n) < 0.5, np.inf, x + size[1])
-    t = np.linspace(-9.0, 9.0, 6001)[:, None]
-    masses, _, _ = truncated_normal_moments(low, high, slopes * t, noise**2)
-    truth = logsumexp(masses.sum(axis=1) - 0.5 * t[:, 0] ** 2) + np.log(t[1, 0] - t[0, 0])
     cov = np.outer(slopes, slopes) + np.diag(noise**2)
-    return low, high, cov, truth - 0.5 * np.log(2.0 * np.pi)
+    return low, high, cov, one_factor(low, high, slopes, noise)
 
 
 @pytest.mark.parametrize(("method", "n_draws"), [("sampled", 2048), ("ep", 1024), ("auto", 2048)])
@@ -388,8 +364,8 @@ def test_bounds_that_are_far_away_are_none(rho, far):
     assert result.log_prob == pytest.approx(near.log_prob, rel=1e-12)
     deep = log_gaussian_probability(far, np.inf, cov=equal(2, abs(rho)))
     assert deep.log_prob == pytest.approx(-(far**2) / (1.0 + abs(rho)), rel=1e-9)
-    masses = equicorrelated_probability(np.full(4, far), np.full(4, np.inf), 0.5)
-    assert masses == pytest.approx(-(far**2) / 1.25, rel=1e-9)
+    deep = log_gaussian_probability(far, np.inf, cov=equal(4, 0.5))
+    assert deep.log_prob == pytest.approx(-(far**2) / 1.25, rel=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore:expectation propagation:sklearn.exceptions.ConvergenceWarning")

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge
+from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from _linear_referees import minimize_linear
@@ -59,19 +59,6 @@ def test_choice(params, d, form, n_classes, expected):
     assert params.get("solver") or str(d) in model.solver_reason_ or expected == "Asaga"
 
 
-def test_parts_are_for_the_method_with_a_memory():
-    X, y = sparse_rows(40)
-    model = AsagaClassifier(random_state=0)
-    for _ in range(60):
-        for start in (0, 150):
-            rows = slice(start, start + 150)
-            model.partial_fit(X[rows], y[rows], classes=[0, 1], rows=rows)
-    assert type(model.solver_).__name__ == "Asaga"
-    assert "remembers" in model.solver_reason_
-    whole = AsagaClassifier(tol=1e-8).fit(X, y)
-    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=0, atol=1e-3)
-
-
 # ---- how good it is ------------------------------------------------------------------------------
 
 
@@ -86,23 +73,6 @@ def test_probabilities_are_those_of_the_optimum(load, scaled):
     assert model.converged_
     best = LogisticRegression(solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), best.predict_proba(X), rtol=0, atol=0.01)
-
-
-@pytest.mark.parametrize("scale", [1.0, 1e3])
-def test_squared_error(scale):
-    X, y = load_diabetes(return_X_y=True)
-    X, n = scale * X, len(y)
-    weight = np.random.default_rng(0).integers(0, 3, n)
-    ours = AsagaRegressor(alpha=1 / weight.sum()).fit(X, y, sample_weight=weight)
-    ridge = Ridge().fit(X, y, sample_weight=weight)
-    np.testing.assert_allclose(ours.coef_, ridge.coef_, rtol=1e-9)
-    assert ours.intercept_ == pytest.approx(ridge.intercept_, rel=1e-9)
-    assert ours.n_iter_ == 1
-    for alpha, ratio in ((0.01 * scale, 0.5), (0.1 * scale, 1.0), (1.0 * scale, 0.9)):
-        mixed = AsagaRegressor(alpha=alpha, l1_ratio=ratio, tol=1e-10).fit(X, y)
-        expected = ElasticNet(alpha=alpha, l1_ratio=ratio, tol=1e-12, max_iter=10**6).fit(X, y)
-        np.testing.assert_allclose(mixed.coef_, expected.coef_, rtol=1e-5, atol=1e-6 / scale)
-        assert np.array_equal(mixed.coef_ == 0, expected.coef_ == 0)
 
 
 def test_dependent_columns():
@@ -169,14 +139,6 @@ def test_rows_that_share_columns_are_not_for_single_steps(rng, shared):
     assert type(model.solver_).__name__ == ("NewtonCG" if shared else "Sdca")
     high = sp.csr_array(sp.random(1500, 600, 0.01, random_state=0))
     assert isinstance(AsagaClassifier().fit(high, rng.integers(0, 2, 1500)).solver_, NewtonCG)
-
-
-@pytest.mark.parametrize("warm", [False, True])
-def test_warm_start(warm):
-    X, y = load_breast_cancer(return_X_y=True)
-    model = AsagaClassifier(warm_start=warm).fit(X, y)
-    first = model.n_iter_
-    assert (model.fit(X, y).n_iter_ < first) == warm
 
 
 def test_objects_have_their_settings():

@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
 from sklearn.linear_model import QuantileRegressor, SGDClassifier
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -104,24 +103,6 @@ def test_order_of_schemes_on_breast_cancer():
     assert found == pytest.approx(PUBLISHED, rel=0.05)
 
 
-def test_weights_are_repeated_rows():
-    X, y = table(80)
-    weight = np.random.RandomState(0).randint(0, 4, 80)
-    settings = {"alpha": 0.05, "max_iter": 1500, "random_state": 0}
-    weighted = AveragedSubgradientClassifier(**settings).fit(X, y, sample_weight=weight)
-    repeated = AveragedSubgradientClassifier(**settings).fit(
-        np.repeat(X, weight, axis=0), np.repeat(y, weight)
-    )
-    value = hinge_objective(weighted, X, y, 0.05, weight=weight)
-    assert value == pytest.approx(weighted.objective_)
-    assert value == pytest.approx(repeated.objective_, rel=2e-3)
-    X, y, rows = *load_diabetes(return_X_y=True), slice(0, 50)
-    weight = np.where(np.arange(len(y)) < 50, 1.0, 0.0)
-    for model in (AveragedSubgradientRegressor(random_state=0, max_iter=200),):
-        some = model.fit(X, y, sample_weight=weight).predict(X[rows])
-        np.testing.assert_allclose(some, model.fit(X[rows], y[rows]).predict(X[rows]), rtol=0.2)
-
-
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("scheme", ["weighted2", "doubling", "uniform"])
 def test_parts_are_one_fit(form, scheme):
@@ -213,20 +194,9 @@ def test_history_has_both_points():
     assert (model.status_, model.n_iter_) == ("finished", 6)
 
 
-def test_grid_search():
-    X, y = table(90)
-    grid = GridSearchCV(
-        make_pipeline(StandardScaler(), AveragedSubgradientClassifier(random_state=0)),
-        {"averagedsubgradientclassifier__alpha": [1e-3, 1e-1]}, cv=3,
-    ).fit(X, y)  # fmt: skip
-    assert grid.best_score_ > 0.6
-
-
 @pytest.mark.parametrize(
     "params, message",
     [
-        ({"alpha": 0.0}, "alpha == 0.0, must be > 0"),
-        ({"alpha": "small"}, "alpha must be 'auto' or a number"),
         ({"averaging": "mean"}, "averaging scheme must be one of"),
         ({"step_size": "slow"}, "step_size must be"),
         ({"step_size": lambda t: 1e9}, "must not be longer than 1 / mu"),
@@ -235,9 +205,6 @@ def test_grid_search():
         ({"projection": lambda w: w[:2]}, "projection must return shape"),
         ({"projection": "l2_ball", "radius": -1.0}, "radius == -1.0, must be > 0"),
         ({"loss": SquaredHinge()}, "slopes without a bound"),
-        ({"intercept_scaling": 0}, "intercept_scaling == 0, must be > 0"),
-        ({"sampling": "some"}, "sampling must be one of"),
-        ({"max_iter": 0}, "max_iter == 0, must be >= 1"),
     ],
 )
 def test_refusals(params, message):

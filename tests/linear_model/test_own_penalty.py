@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 from sklearn_fw import AsagaRegressor
 from sklearn_fw.penalties import GroupSeparable
@@ -22,20 +21,6 @@ class ExclusiveLasso(GroupSeparable):
 
     def group_conjugate(self, v, group):
         return np.abs(v).max() ** 2 / 2
-
-
-@pytest.mark.parametrize("step", [0.1, 1.0, 5.0])
-def test_prox_is_the_minimiser(rng, step):
-    for _ in range(5):
-        u = rng.standard_normal(4)
-
-        # In the positive and negative parts the problem is smooth, on a box.
-        def objective(parts, u=u):
-            return step * parts.sum() ** 2 / 2 + np.square(parts[:4] - parts[4:] - u).sum() / 2
-
-        best = minimize(objective, np.zeros(8), bounds=[(0, None)] * 8, tol=1e-14)
-        x = ExclusiveLasso().group_prox(u, step, 0)
-        np.testing.assert_allclose(x, best.x[:4] - best.x[4:], rtol=0, atol=1e-5)
 
 
 def test_conjugate_is_that_of_the_value(rng):

@@ -61,15 +61,6 @@ def test_refit_with_other_parameters():
         assert model.converged_
 
 
-def test_a_memory_makes_the_next_fit_short():
-    X, y = data("two")
-    cold = AsagaClassifier(tol=1e-8, max_iter=2000, random_state=0)
-    warm = clone(cold).set_params(warm_start=True).fit(X, y)
-    warm.set_params(C=1.05)
-    cold.set_params(C=1.05)
-    assert warm.fit(X, y).n_iter_ < cold.fit(X, y).n_iter_
-
-
 def test_refit_on_other_data():
     """New rows take the coefficients over; other shapes begin anew."""
     X, y = data("three")
@@ -145,18 +136,6 @@ def test_rows_in_any_order():
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=0, atol=1e-6)
 
 
-def test_new_rows_add_to_the_old():
-    X, y = data("number")
-    model = AsagaRegressor(alpha=0.1, random_state=0)
-    model.partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
-    for _ in range(100):
-        model.partial_fit(X[:50], y[:50], rows=slice(50)).partial_fit(
-            X[50:], y[50:], rows=slice(50, N)
-        )
-    whole = AsagaRegressor(alpha=0.1, tol=1e-12, max_iter=2000).fit(X, y)
-    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=0, atol=1e-6)
-
-
 @pytest.mark.parametrize("loss", ["log_loss", "multinomial", "modified_huber"])
 def test_classes_that_come_later(loss):
     X, y = data("three")
@@ -188,6 +167,8 @@ def test_between_fits():
     assert hasattr(fresh, "history_")
     mixed = fresh.partial_fit(X, y)  # the labels are known
     np.testing.assert_array_equal(mixed.coef_, parts.coef_)
+    assert type(mixed.solver_).__name__ == "Asaga"
+    assert "remembers" in mixed.solver_reason_
     for name in ("dual_gap_", "history_", "converged_", "n_iter_", "objective_"):
         assert not hasattr(mixed, name)
     # A fit forgets the parts.

@@ -245,15 +245,6 @@ def test_epochs_of_all_outputs_are_counted():
     assert path.estimator_at(1.0).n_iter_ == 2
 
 
-def test_random_state_decides():
-    X, y = two_classes()
-    one, two = (
-        regularization_path(AsagaClassifier(l1_ratio=0.5, random_state=3), X, y, Cs=[0.1, 0.3])
-        for _ in range(2)
-    )
-    np.testing.assert_array_equal(one.coefs_, two.coefs_)
-
-
 def test_estimator_is_not_changed():
     X, y = two_classes()
     estimator = AsagaClassifier(C=7.0, warm_start=True)
@@ -279,17 +270,6 @@ def test_values_between_are_refused(value, near):
     ):
         path.predict(X, at=value)
     assert path.estimator_at(0.1 * (1 + 1e-12)).C == 0.1
-
-
-def test_scores_of_all_values():
-    X, y = two_classes()
-    path = regularization_path(AsagaClassifier(l1_ratio=1.0), X[:40], y[:40], n_values=4, ratio=0.1)
-    scores = path.score_path(X[40:], y[40:])
-    fits = [path.estimator_at(C) for C in path.values_]
-    np.testing.assert_array_equal(scores, [fit.score(X[40:], y[40:]) for fit in fits])
-    losses = path.score_path(X[40:], y[40:], scoring="neg_log_loss")
-    assert np.argmax(losses) > 0
-    np.testing.assert_allclose(path.score_path(X, y, lambda est, A, b: est.C), path.values_)
 
 
 def test_one_warning_with_numbers():
@@ -344,16 +324,6 @@ def test_penalties_without_strength(penalty):
     X, y = numbers()
     with pytest.raises(ValueError, match="no path over alpha, which changes nothing for penalty="):
         regularization_path(AsagaRegressor(penalty=penalty), X, y)
-
-
-def test_bad_data():
-    X, y = two_classes()
-    with pytest.raises(ValueError, match="one class"):
-        regularization_path(AsagaClassifier(), X, np.zeros(60))
-    with pytest.raises(ValueError, match="NaN"):
-        regularization_path(AsagaClassifier(), np.full_like(X, np.nan), y)
-    with pytest.raises(ValueError, match="sample_weight"):
-        regularization_path(AsagaClassifier(), X, y, sample_weight=-np.ones(60))
 
 
 def test_paths_end_with_their_time(rng):

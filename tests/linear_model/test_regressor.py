@@ -13,7 +13,6 @@ from sklearn.linear_model import ElasticNet, Lasso, Ridge
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor
 from sklearn_fw.losses import Huber, SquaredEpsilonInsensitive
-from sklearn_fw.optim._incremental._finite_sum import FiniteSum
 from sklearn_fw.penalties import Box, GroupLasso
 
 N, D = 200, 6
@@ -159,24 +158,6 @@ def test_several_targets(alpha):
 # ---- weights -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", ["squared_error", "huber"])
-def test_weights_are_copies(loss):
-    X, y = data()
-    weight = np.random.default_rng(4).integers(0, 4, N)
-    copies = np.random.default_rng(5).permutation(np.repeat(np.arange(N), weight))
-    model = accurate(loss, alpha=0.2, l1_ratio=0.5)
-    weighted = clone(model).fit(X, y, sample_weight=weight)
-    repeated = clone(model).fit(X[copies], y[copies])
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=0, atol=1e-7)
-    assert weighted.intercept_ == pytest.approx(repeated.intercept_, abs=1e-7)
-    # The sum of the weights plays no role, and rows without weight none either.
-    scaled = clone(model).fit(X, y, sample_weight=1e-3 * weight)
-    np.testing.assert_allclose(scaled.coef_, weighted.coef_, rtol=0, atol=1e-7)
-    y[weight == 0] = 1e9
-    wild = clone(model).fit(X, y, sample_weight=weight)
-    np.testing.assert_array_equal(wild.coef_, weighted.coef_)
-
-
 # ---- forms of data -------------------------------------------------------------------------------
 
 
@@ -281,43 +262,6 @@ def test_forms(form, solver):
     for a, b in zip(before, [*parts(given), y, weight]):
         np.testing.assert_array_equal(a, b)
         assert a.dtype == b.dtype
-
-
-@pytest.mark.parametrize("dtype", [np.int64, np.int8, bool, np.float32, object])
-def test_targets(dtype):
-    X, y = table()
-    y = (y > 0).astype(dtype)
-    same = AsagaRegressor(random_state=0).fit(X, (y > 0).astype(float))
-    for given in (y, y.tolist(), pd.Series(y, index=range(5, 65)), y[:, None][:, 0]):
-        ours = AsagaRegressor(random_state=0).fit(X, given)
-        np.testing.assert_allclose(ours.coef_, same.coef_, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "form", [np.asarray, np.float32, read_only, sp.csr_array, sp.csr_matrix, unsorted,
-             with_zeros, read_only_csr, with_indices(np.int64)],
-)  # fmt: skip
-def test_valid_data_are_shared(form, monkeypatch):
-    """Kernels read the arrays that the user gave."""
-    X, y = table()
-    given, seen = form(X), []
-    make = FiniteSum.__init__
-
-    def spy(self, X, *args, **kwargs):
-        seen.append(X)
-        make(self, X, *args, **kwargs)
-
-    monkeypatch.setattr(FiniteSum, "__init__", spy)
-    AsagaRegressor(max_iter=1, tol=0).fit(given, y)
-    AsagaClassifier(max_iter=1, tol=0).fit(given, y > 0)
-    assert len(seen) == 3  # the regressor looks for its alpha first
-    for one in seen:
-        if sp.issparse(given):
-            assert np.shares_memory(one.data, given.data)
-            assert np.shares_memory(one.indices, given.indices)
-            assert np.shares_memory(one.indptr, given.indptr)
-        else:
-            assert np.shares_memory(one, given)
 
 
 @pytest.mark.slow

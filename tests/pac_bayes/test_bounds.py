@@ -11,10 +11,8 @@ from sklearn_fw.pac_bayes import (
     catoni_bound,
     gaussian_kl,
     gibbs_log_weights,
-    hoeffding_bound,
     model_selection_bounds,
     psi_gaussian_linear,
-    subgamma_bound,
     subgamma_coefficients,
 )
 from sklearn_fw.pac_bayes._regression import clipped_losses
@@ -42,12 +40,9 @@ def true_risk(model, w):
 BOUNDS = {
     "catoni": lambda r, kl, n, d: catoni_bound(r, kl, n, d, loss_range=(1, 4)),
     "catoni, beta": lambda r, kl, n, d: catoni_bound(r, kl, n, d, loss_range=(1, 4), beta=0.5),
-    "tight": lambda r, kl, n, d: hoeffding_bound(r, kl, n, d, loss_range=(1, 4)),
-    "published": lambda r, kl, n, d: hoeffding_bound(
-        r, kl, n, d, loss_range=(1, 4), constant="published"
-    ),
-    "subgaussian": lambda r, kl, n, d: subgamma_bound(r, kl, n, d, s2=0.3),
-    "subgamma": lambda r, kl, n, d: subgamma_bound(r, kl, n, d, s2=0.3, c=0.005),
+    "hoeffding": lambda r, kl, n, d: alquier_bound(r, kl, n, d, lam="sqrt", loss_range=(1, 4)),
+    "subgaussian": lambda r, kl, n, d: alquier_bound(r, kl, n, d, s2=0.3),
+    "subgamma": lambda r, kl, n, d: alquier_bound(r, kl, n, d, s2=0.3, c=0.005),
     "exact": lambda r, kl, n, d: alquier_bound(
         r, kl, n, d, lam=50.0, psi=partial(psi_gaussian_linear, **SETTING)
     ),
@@ -75,20 +70,17 @@ def test_bounds_agree_where_they_are_the_same():
     risk, kl = 1.4, 12.0
     evidence = risk + kl / n  # minus the log, over n
     for bound in (
-        partial(catoni_bound, loss_range=(1, 4)), partial(subgamma_bound, s2=0.3, c=0.1)
+        partial(catoni_bound, loss_range=(1, 4)), partial(alquier_bound, s2=0.3, c=0.1)
     ):  # fmt: skip
         expected = bound(risk, kl, n, delta)
         assert bound(evidence, None, n, delta) == pytest.approx(expected, rel=1e-12)
     lam = 40.0
     gap = lam * 0.3 / (2 * n * (1 - 0.1 * lam / n))
-    assert subgamma_bound(risk, kl, n, delta, s2=0.3, c=0.1, lam=lam) == pytest.approx(
+    assert alquier_bound(risk, kl, n, delta, s2=0.3, c=0.1, lam=lam) == pytest.approx(
         alquier_bound(risk, kl, n, delta, lam=lam, psi=gap * lam), rel=1e-14
     )
-    tight, published = (
-        hoeffding_bound(risk, kl, n, delta, loss_range=(1, 4), lam="n", constant=constant)
-        for constant in ("tight", "published")
-    )
-    assert published - tight == pytest.approx(9 * (1 / 2 - 1 / 8))
+    hoeffding = alquier_bound(risk, kl, n, delta, lam=lam, loss_range=(1, 4))
+    assert hoeffding == alquier_bound(risk, kl, n, delta, lam=lam, psi=9 * lam**2 / (8 * n))
 
 
 def test_choice_and_average(rng):
@@ -238,11 +230,10 @@ def test_table_of_the_paper():
         y = X @ w + rng.randn(n) / 3
         model = PACBayesLinearRegression(**MODEL, fit_intercept=False).fit(X, y)
         pair = (model.empirical_risk_, model.kl_divergence_, n)
-        old = {"loss_range": (1, 4), "constant": "published"}
         found = (
-            pair[0], true_risk(model, w), pair[1], hoeffding_bound(*pair, **old),
-            hoeffding_bound(*pair, lam="n", **old), catoni_bound(*pair, loss_range=(1, 4)),
-            subgamma_bound(*pair, s2=0.28028, c=0.005),
+            pair[0], true_risk(model, w), pair[1], alquier_bound(*pair, lam="sqrt", s2=9.0),
+            alquier_bound(*pair, s2=9.0), catoni_bound(*pair, loss_range=(1, 4)),
+            alquier_bound(*pair, s2=0.28028, c=0.005),
         )  # fmt: skip
         np.testing.assert_allclose(np.delete(found, 2), np.delete(expected, 2), rtol=0, atol=0.01)
         assert pair[1] == pytest.approx(expected[2], abs=0.15)
@@ -260,7 +251,7 @@ def test_table_of_the_paper():
         (lambda: catoni_bound(0.1, 1.0, 10, 1.0), "delta must be between 0 and 1"),
         (lambda: catoni_bound(1.1, 1.0, 10), "emp_risk must be in loss_range.*clip the losses"),
         (
-            lambda: hoeffding_bound(5.0, 1.0, 10, loss_range=(1, 4)),
+            lambda: alquier_bound(5.0, 1.0, 10, loss_range=(1, 4)),
             "emp_risk must be in loss_range",
         ),
         (lambda: catoni_bound(0.1, -1.0, 10), "kl must be at least 0"),
@@ -272,7 +263,8 @@ def test_table_of_the_paper():
         (lambda: alquier_bound(2.0, None, 10, lam=5.0, psi=0.0), "lam must be 'n'"),
         (lambda: alquier_bound(0.1, 1.0, 10, psi=np.nan), "psi contains NaN"),
         (lambda: alquier_bound(0.1, 1.0, 10, lam="all", psi=0.0), "lam must be one of"),
-        (lambda: subgamma_bound(0.1, 1.0, 10, s2=1.0, c=1.0), "c must be below n / lam"),
+        (lambda: alquier_bound(0.1, 1.0, 10), "psi, loss_range or s2 must be given"),
+        (lambda: alquier_bound(0.1, 1.0, 10, s2=1.0, c=1.0), "c must be below n / lam"),
         (lambda: subgamma_coefficients(**SETTING, t=200.0), "t must be below 200"),
         (lambda: model_selection_bounds([1.0], 10, gap=0.1, log_prior=[0.1]), "log_prior must"),
         (lambda: gaussian_kl([0.0], [[-1.0]], [0.0], [[1.0]]), "cov_q must be symmetric and pos"),

