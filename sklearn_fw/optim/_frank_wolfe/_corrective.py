@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..._core.loop import drive
 from ..._core.warnings import warn
-from ..domains._atoms import UnitAtom, as_atom
+from ..domains._base import UnitAtom, as_atom
 from ..domains._sets import Simplex
 from ..objectives._base import Objective
 from ._core import Minimisation

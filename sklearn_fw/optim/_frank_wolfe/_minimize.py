@@ -18,8 +18,7 @@ from ..._core.validation import (
 )
 from ..._core.warnings import warn
 from .._ends import end_of, fields_of
-from ..domains._atoms import UnitAtom
-from ..domains._base import check_domain
+from ..domains._base import UnitAtom, check_domain
 from ..domains._sets import ConvexHull
 from ..domains._spectral import is_matrix
 from ..objectives._base import Objective, is_quadratic, knows_lines

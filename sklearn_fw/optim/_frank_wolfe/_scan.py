@@ -4,7 +4,7 @@ import numpy as np
 
 from ..._core.validation import is_named
 from ..._kernels import lazy
-from ..domains._atoms import UnitAtom, as_atom, is_ours
+from ..domains._base import UnitAtom, as_atom, is_ours
 from ..domains._sets import ConvexHull, L1Ball, Simplex
 from ..objectives._base import Objective
 from ._core import KINDS, Minimisation

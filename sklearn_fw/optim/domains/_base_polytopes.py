@@ -4,9 +4,8 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from ..._core.validation import check_array_of_numbers, check_magnitude
-from ..set_functions._functions import ModularFunction, as_submodular, base_of
-from ._atoms import DenseAtom
-from ._base import Described, Projectable
+from ..set_functions._functions import as_submodular, base_of
+from ._base import DenseAtom, Described, Projectable
 
 
 class BasePolytope(Described):
@@ -56,17 +55,6 @@ class BasePolytope(Described):
     def lmo(self, gradient):
         order = np.argsort(self._vector(gradient, "gradient"), kind="stable")
         return DenseAtom(base_of(self.function, order))
-
-    def _contains(self, x, tol):
-        from .._frank_wolfe._minimize_submodular import minimize_submodular
-
-        check_magnitude(x, "x")
-        full = self.lmo(np.zeros(self.size)).to_array().sum()
-        if abs(x.sum() - full) > tol:
-            return False
-        rest = self.function + ModularFunction(-x)
-        empty = rest.value(np.zeros(self.size, bool))
-        return minimize_submodular(rest).fun - empty >= -tol
 
 
 class Permutahedron(Projectable):

@@ -12,8 +12,7 @@ from ..._core.validation import (
     check_magnitude,
 )
 from ..._kernels import lazy
-from ._atoms import SparseAtom
-from ._base import Described, Domain
+from ._base import Described, Domain, SparseAtom
 from ._sets import Product
 
 orderings = lazy("graphs.orderings")

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ..._core.validation import check_array_of_numbers, check_magnitude
-from ..domains._atoms import is_ours
+from ..domains._base import is_ours
 
 
 class Objective(ABC):

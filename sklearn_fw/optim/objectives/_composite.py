@@ -15,7 +15,7 @@ from ..._core.validation import (
 from ..._kernels import lazy
 from ...losses import Loss, MultinomialLogLoss, SquaredError, resolve_loss
 from ...losses._compiled import CompiledLoss
-from ..domains._atoms import RankOneAtom
+from ..domains._base import RankOneAtom
 from ._base import Objective
 
 score_lines = lazy("frank_wolfe.score_lines")
