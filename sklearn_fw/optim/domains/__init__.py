@@ -37,11 +37,10 @@ equals if nothing else is said.
 from ._base import Atom, Domain, RankOneAtom, SparseAtom
 from ._base import DenseAtom as DenseAtom  # of domains, not of users
 from ._base import UnitAtom as UnitAtom
-from ._base_polytopes import BasePolytope, Permutahedron
 from ._flows import DagPaths, Flows
 from ._marginals import LocalPolytope, MarginalPolytope
 from ._matchings import BipartiteMatchings, Matchings, SpanningTrees
-from ._orders import OrderedPlacements, StateChoices
+from ._orders import BasePolytope, OrderedPlacements, Permutahedron, StateChoices
 from ._sets import Box, ConvexHull, L1Ball, L2Ball, LpBall, Product, Simplex
 from ._spectral import NuclearNormBall, Spectrahedron
 
