@@ -22,9 +22,14 @@ from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
 from ..losses._border import ask_probability
 from ..optim import Asaga
 from ..optim._incremental._finite_sum import FiniteSum
-from ..optim._incremental._minimize_saga import convergence_advice, solve
+from ..optim._incremental._minimize_saga import (
+    Auto,
+    choose_solver,
+    convergence_advice,
+    resolve_incremental_solver,
+    solve,
+)
 from ..optim._incremental._run import Seen, Start
-from ..optim._incremental._solvers import Auto, choose_solver, resolve_incremental_solver
 from ..penalties import resolve_penalty
 from ._alpha import automatic_strength
 from ._linear import LinearClassifier, LinearEstimator, LinearRegressor, only

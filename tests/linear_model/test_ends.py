@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, regularization_path
-from sklearn_fw.optim._incremental._curvature import solve_positive
+from sklearn_fw.optim._incremental._finite_sum import solve_positive
 from sklearn_fw.penalties import GroupLasso
 from sklearn_fw.structured._path_problems import RidgePiece
 from sklearn_fw.structured._solvers._base import Breakpoint
