@@ -21,14 +21,8 @@ from .._core.warnings import warn
 from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
 from ..losses._border import ask_probability
 from ..optim import Asaga
+from ..optim._incremental import _minimize_saga as incremental
 from ..optim._incremental._finite_sum import FiniteSum
-from ..optim._incremental._minimize_saga import (
-    Auto,
-    choose_solver,
-    convergence_advice,
-    resolve_incremental_solver,
-    solve,
-)
 from ..optim._incremental._run import Seen, Start
 from ..penalties import resolve_penalty
 from ._alpha import automatic_strength
@@ -112,7 +106,7 @@ GIVEN = "it was given"
 
 
 def _keeps_memory(estimator):
-    if resolve_incremental_solver(estimator.solver).keeps_memory:
+    if incremental.resolve_incremental_solver(estimator.solver).keeps_memory:
         return True
     raise AttributeError(
         f"partial_fit needs a solver that keeps a memory of sparse steps: solver='asaga' or "
@@ -170,10 +164,10 @@ class AsagaModel(LinearEstimator):
     def _choose(self, problem=None):
         """What "auto" takes, the same for all problems of a fit; without one a memory of rows."""
         self.solver_reason_ = GIVEN
-        if isinstance(self.solver_, Auto) and problem is None:
+        if isinstance(self.solver_, incremental.Auto) and problem is None:
             self.solver_, self.solver_reason_ = Asaga(), "it remembers the rows of other parts"
-        elif isinstance(self.solver_, Auto):
-            self.solver_, self.solver_reason_ = choose_solver(problem)
+        elif isinstance(self.solver_, incremental.Auto):
+            self.solver_, self.solver_reason_ = incremental.choose_solver(problem)
 
     def _solve(self, problems, starts, rng, settings, begin=None, end=None):
         """Run and `Outcome` of every problem.
@@ -185,13 +179,13 @@ class AsagaModel(LinearEstimator):
             runs = [run for run, _ in solved]
             hook = None if end is None else (lambda run, runs=runs: end([*runs, run]))
             options = {"rng": rng, "start": start, "begin": begin, "end": hook, **settings}
-            solved.append(solve(problem, self.solver_, **options))
+            solved.append(incremental.solve(problem, self.solver_, **options))
         return solved
 
     def _missed(self, solved):
         """Run and advice of every problem whose budget ended before ``tol`` was reached."""
         return [
-            (run, convergence_advice(run, outcome))
+            (run, incremental.convergence_advice(run, outcome))
             for run, outcome in solved
             if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol > 0
         ]
@@ -223,7 +217,7 @@ class AsagaModel(LinearEstimator):
         self : object
             The estimator, with ``coef_`` and ``intercept_`` after the epoch.
         """
-        self.solver_ = resolve_incremental_solver(self.solver)
+        self.solver_ = incremental.resolve_incremental_solver(self.solver)
         self._choose()
         stream = copy(getattr(self, "_stream", None))
         first = stream is None
@@ -259,7 +253,7 @@ class AsagaModel(LinearEstimator):
 
     def _settings(self):
         """Parameters of the loop."""
-        self.solver_ = resolve_incremental_solver(self.solver)
+        self.solver_ = incremental.resolve_incremental_solver(self.solver)
         self._stream = None
         return {
             "tol": float(self.tol), "max_iter": self.max_iter, "verbose": self.verbose,

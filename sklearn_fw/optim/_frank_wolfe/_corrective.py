@@ -216,6 +216,16 @@ class HullProjection:
         return self.active.point()
 
 
+NEAR = 1e-12  # distance from a hull, relative, that is none
+
+
+def is_in_hull(domain, x, tol):
+    """Whether the nearest point of a domain, which its oracle finds, is no further than ``tol``."""
+    tol = max(tol, NEAR * max(1.0, np.abs(x).max()))
+    nearest, _ = HullProjection(domain).project(x, accuracy=0.25 * tol**2)
+    return np.linalg.norm(nearest - x) <= tol
+
+
 def nearest_mean(weights, gram, products):
     """Weights of the mean of some points that is nearest to p, zero for those without use.
 

@@ -18,7 +18,6 @@ from ...projections._vectors import BEYOND
 
 FEW = 0.25  # share of nonzero entries up to which a plain array is kept by its places
 PACKAGE = __name__.partition(".")[0]
-ROUNDING = 1e-12  # distance from a set, relative, that is none
 SHORT = 256  # bytes that a key holds as they are; of more it holds a digest
 
 
@@ -475,13 +474,9 @@ class Described(Domain):
         with np.errstate(**BEYOND):
             return bool(self._contains(x, tol))
 
+    @abstractmethod
     def _contains(self, x, tol):
-        """Whether the nearest point of the set, which the oracle finds, is no further than tol."""
-        from .._frank_wolfe._corrective import HullProjection
-
-        tol = max(tol, ROUNDING * max(1.0, np.abs(x).max()))
-        nearest, _ = HullProjection(self).project(x, accuracy=0.25 * tol**2)
-        return np.linalg.norm(nearest - x) <= tol
+        """The same for checked arguments."""
 
 
 class Projectable(Described):

@@ -190,6 +190,11 @@ class Matchings(Described):
         graph.add_weighted_edges_from((i, j, w) for (i, j), w in zip(ends, weights[used].tolist()))
         return graph
 
+    def _contains(self, x, tol):
+        from .._frank_wolfe._corrective import is_in_hull
+
+        return is_in_hull(self, x, tol)
+
 
 def _nodes_and_pairs(graph):
     is_other = isinstance(graph, type) or not hasattr(graph, "is_directed")
