@@ -13,7 +13,7 @@ from ..._core.validation import (
     check_magnitude,
 )
 from ..._kernels import lazy
-from ..set_functions._functions import as_submodular, base_of
+from ..set_functions import as_submodular, base_of
 from ._base import DenseAtom, Described, Domain, Projectable, SparseAtom
 from ._sets import Product
 

@@ -193,7 +193,7 @@ class LpBall(Described):
         return self._norm(x) <= self.radius + tol
 
 
-class L2Ball(LpBall):
+class L2Ball(LpBall, Projectable):
     """Points of bounded Euclidean norm: ``||x||_2 <= radius``.
 
     To a gradient of zeros the oracle answers with the point on the first axis.
