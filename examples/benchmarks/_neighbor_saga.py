@@ -29,7 +29,7 @@ from sklearn_fw._kernels.incremental.incremental import (
     weight_of,
 )
 from sklearn_fw.optim._incremental._engines import SeparableEngine
-from sklearn_fw.optim._incremental._run import IncrementalSolver
+from sklearn_fw.optim._incremental._run import IncrementalSolver, step_rule
 from sklearn_fw.optim._incremental._saga import SagaRun
 
 # What `Slots.tally` counts.
@@ -258,10 +258,12 @@ class NeighborSaga(IncrementalSolver):
         self.epsilon = epsilon
         self.neighbors = neighbors
 
-    step_rules = IncrementalSolver.step_rules | {"paper", "optimal", "universal", "capped"}
+    parameters = {
+        "step_size": step_rule("auto", "theory", "paper", "optimal", "universal", "capped")
+    }
 
     def _share(self, engine, smoothness, metric):
-        if self.step_size in IncrementalSolver.step_rules:
+        if self.step_size in ("auto", "theory"):
             return super()._share(engine, smoothness, metric)
         mu, n = engine.problem.penalty.l2 / engine.n_rows, engine.n_rows
         if metric is not None:  # of the penalty in the coordinates of the steps

@@ -19,10 +19,9 @@ from .._core.warnings import warn
 from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
 from ..losses._border import ask_probability
 from ..optim import Asaga
+from ..optim._incremental import _minimize_saga as incremental
 from ..optim._incremental._finite_sum import FiniteSum
-from ..optim._incremental._minimize_saga import convergence_advice, solve
 from ..optim._incremental._run import Seen, Start
-from ..optim._incremental._solvers import Auto, choose_solver, resolve_incremental_solver
 from ..penalties import resolve_penalty
 from ._alpha import automatic_strength
 from ._linear import LinearClassifier, LinearRegressor, only
@@ -109,7 +108,7 @@ GIVEN = "it was given"
 
 
 def _keeps_memory(estimator):
-    if resolve_incremental_solver(estimator.solver).keeps_memory:
+    if incremental.resolve_incremental_solver(estimator.solver).keeps_memory:
         return True
     raise AttributeError(
         f"partial_fit needs a solver that keeps a memory of sparse steps: solver='asaga' or "
@@ -134,11 +133,12 @@ class AsagaModel(PathModel):
 
     def _choose(self, problem=None):
         """What "auto" takes, the same for all problems of a fit; without one a memory of rows."""
-        self.solver_, self.solver_reason_ = resolve_incremental_solver(self.solver), GIVEN
-        if isinstance(self.solver_, Auto) and problem is None:
+        self.solver_ = incremental.resolve_incremental_solver(self.solver)
+        self.solver_reason_ = GIVEN
+        if isinstance(self.solver_, incremental.Auto) and problem is None:
             self.solver_, self.solver_reason_ = Asaga(), "it remembers the rows of other parts"
-        elif isinstance(self.solver_, Auto):
-            self.solver_, self.solver_reason_ = choose_solver(problem)
+        elif isinstance(self.solver_, incremental.Auto):
+            self.solver_, self.solver_reason_ = incremental.choose_solver(problem)
 
     def _solve(self, problems, starts, rng, begin=None, end=None):
         """Run and `Outcome` of every problem.
@@ -150,7 +150,7 @@ class AsagaModel(PathModel):
             runs = [run for run, _ in solved]
             hook = None if end is None else (lambda run, runs=runs: end([*runs, run]))
             solved.append(
-                solve(
+                incremental.solve(
                     problem, self.solver_, rng=rng, start=start, begin=begin, end=hook,
                     tol=float(self.tol), max_iter=self.max_iter, verbose=self.verbose,
                     n_workers=count_workers(self.n_jobs),
@@ -161,7 +161,7 @@ class AsagaModel(PathModel):
     def _missed(self, solved):
         """Run and advice of every problem whose budget ended before ``tol`` was reached."""
         return [
-            (run, convergence_advice(run, outcome))
+            (run, incremental.convergence_advice(run, outcome))
             for run, outcome in solved
             if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol > 0
         ]

@@ -1,17 +1,14 @@
 """Optimizers as functions of data and objectives, with certificates."""
 
-from ._averages import RunningAverage
 from ._frank_wolfe._minimize import minimize_frank_wolfe
 from ._frank_wolfe._minimize_block import minimize_block_frank_wolfe
 from ._frank_wolfe._minimize_submodular import minimize_submodular
-from ._incremental._dual_coordinate import Sdca
 from ._incremental._minimize_saga import minimize_saga
-from ._incremental._newton import Newton
-from ._incremental._newton_cg import NewtonCG
-from ._incremental._saga import Asaga, Saga, Svrg
+from ._incremental._newton import Newton, NewtonCG
+from ._incremental._saga import Asaga, Saga, Sdca, Svrg
 from ._matrix_game import solve_matrix_game
 from ._saddle_point import SaddleConstants, solve_saddle_point
-from ._subgradient import projected_subgradient
+from ._subgradient import RunningAverage, projected_subgradient
 
 __all__ = [
     "Asaga",

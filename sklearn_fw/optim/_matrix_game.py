@@ -13,8 +13,7 @@ from ._ends import fields_of, run_to_end
 from ._frank_wolfe._iterate import check_answer, start_of
 from ._saddle_point import split_start
 from .domains import Simplex
-from .domains._atoms import DenseAtom
-from .domains._base import ask, check_domain
+from .domains._base import DenseAtom, ask, check_domain
 
 
 def solve_matrix_game(

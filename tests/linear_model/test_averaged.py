@@ -13,8 +13,7 @@ from sklearn.svm import LinearSVC
 
 from sklearn_fw.linear_model import AveragedSubgradientClassifier, AveragedSubgradientRegressor
 from sklearn_fw.losses import Hinge, SquaredHinge
-from sklearn_fw.optim._averages import RunningAverage
-from sklearn_fw.optim._subgradient import RidgeProblem, RowSteps, SubgradientState
+from sklearn_fw.optim._subgradient import RidgeProblem, RowSteps, RunningAverage, SubgradientState
 from sklearn_fw.projections import project_l2_ball
 
 SCHEMES = ["none", "uniform", "suffix", "doubling", "weighted", "weighted2"]

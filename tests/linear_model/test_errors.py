@@ -18,7 +18,7 @@ from sklearn_fw.linear_model import (
 )
 from sklearn_fw.losses import EpsilonInsensitive, Huber, SmoothHinge
 from sklearn_fw.optim import Asaga, Svrg, minimize_frank_wolfe
-from sklearn_fw.optim._incremental._curvature import solve_positive
+from sklearn_fw.optim._incremental._finite_sum import solve_positive
 from sklearn_fw.penalties import Box, GroupLasso
 from sklearn_fw.structured._path_problems import RidgePiece
 from sklearn_fw.structured._solvers._base import Breakpoint

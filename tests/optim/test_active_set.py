@@ -11,7 +11,7 @@ from sklearn_fw._kernels.common.step_rules import AWAY, FW, PAIRWISE
 from sklearn_fw.optim._frank_wolfe import _iterate
 from sklearn_fw.optim._frank_wolfe._iterate import ActiveSet
 from sklearn_fw.optim.domains import RankOneAtom, SparseAtom
-from sklearn_fw.optim.domains._atoms import DenseAtom, UnitAtom
+from sklearn_fw.optim.domains._base import DenseAtom, UnitAtom
 
 VERTICES = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, -1.0)]
 SMALL = _iterate.SMALL

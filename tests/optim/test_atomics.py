@@ -14,8 +14,7 @@ from sklearn_fw.losses import LogLoss
 from sklearn_fw.optim._incremental import _engines
 from sklearn_fw.optim._incremental._engines import Crew
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum
-from sklearn_fw.optim._incremental._minimize_saga import solve
-from sklearn_fw.optim._incremental._solvers import resolve_incremental_solver
+from sklearn_fw.optim._incremental._minimize_saga import resolve_incremental_solver, solve
 from sklearn_fw.penalties import GroupSeparable
 
 pytestmark = pytest.mark.plain

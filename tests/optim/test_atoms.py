@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_fw.optim.domains import Atom, RankOneAtom, SparseAtom
-from sklearn_fw.optim.domains._atoms import DenseAtom, ProductAtom, UnitAtom, as_atom
-from sklearn_fw.optim.domains._base import ask
+from sklearn_fw.optim.domains._base import DenseAtom, ProductAtom, UnitAtom, as_atom, ask
 
 ENTRIES = st.sampled_from([0.0, -0.0, 1.0, 1.0, -2.0, 0.5])
 

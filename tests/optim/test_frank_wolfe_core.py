@@ -24,7 +24,7 @@ from sklearn_fw.optim.domains import (
     Simplex,
     SpanningTrees,
 )
-from sklearn_fw.optim.domains._atoms import DenseAtom
+from sklearn_fw.optim.domains._base import DenseAtom
 
 COMPLETE = list(itertools.combinations(range(4), 2))
 CYCLE = [(0, 1), (1, 2), (0, 2)]

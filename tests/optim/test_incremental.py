@@ -15,9 +15,8 @@ from sklearn_fw.optim._incremental._engines import (
     SeparableEngine,
 )
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum
-from sklearn_fw.optim._incremental._minimize_saga import solve
+from sklearn_fw.optim._incremental._minimize_saga import resolve_incremental_solver, solve
 from sklearn_fw.optim._incremental._run import Start
-from sklearn_fw.optim._incremental._solvers import resolve_incremental_solver
 from sklearn_fw.penalties import (
     L1,
     L2,

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn_fw.losses import Huber
 from sklearn_fw.optim import objectives
 from sklearn_fw.optim.domains import RankOneAtom, SparseAtom
-from sklearn_fw.optim.domains._atoms import DenseAtom, UnitAtom
+from sklearn_fw.optim.domains._base import DenseAtom, UnitAtom
 
 
 def every_objective(rng):

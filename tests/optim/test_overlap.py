@@ -79,6 +79,6 @@ def test_what_no_theorem_covers_is_said():
     with pytest.warns(UserWarning, match="overlap=40 .* 40 steps may overlap"):
         step_of(Asaga(step_size="theory", overlap=40), sparse_problem(), 2)
     with pytest.raises(ValueError, match="overlap"):
-        Asaga(overlap="all").check()
+        step_of(Asaga(overlap="all"), sparse_problem(), 2)
     with pytest.raises(ValueError, match="overlap"):
-        Asaga(overlap=-1).check()
+        step_of(Asaga(overlap=-1), sparse_problem(), 2)

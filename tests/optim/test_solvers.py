@@ -13,9 +13,8 @@ from _linear_referees import minimize_linear, sparse_logistic
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim import Asaga, NewtonCG, Saga, Svrg, minimize_saga
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum
-from sklearn_fw.optim._incremental._minimize_saga import solve
-from sklearn_fw.optim._incremental._newton_cg import is_ridge
-from sklearn_fw.optim._incremental._solvers import SOLVERS, resolve_incremental_solver
+from sklearn_fw.optim._incremental._minimize_saga import SOLVERS, resolve_incremental_solver, solve
+from sklearn_fw.optim._incremental._newton import is_ridge
 from sklearn_fw.penalties import (
     L1,
     L2,

@@ -12,9 +12,9 @@ from scipy.optimize import OptimizeResult
 from ..._core.loop import IterativeMethod
 from ..._core.validation import check_array_of_numbers, is_moderate
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers
-from ..domains._atoms import UnitAtom, is_ours
+from ..domains._base import UnitAtom, is_ours
 from ..domains._spectral import is_matrix
-from ..objectives._base import Objective
+from ..objectives import Objective
 from ._iterate import ActiveSet, Iterate
 from ._steps import ImageLine, Line, StepState, take
 

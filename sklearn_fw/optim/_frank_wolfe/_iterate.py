@@ -7,8 +7,7 @@ import numpy as np
 
 from ..._core.validation import check_array_of_numbers, check_integer, check_magnitude
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, move_mass, slope_and_limit
-from ..domains._atoms import Atom, DenseAtom, RankOneAtom, as_atom, is_ours
-from ..domains._base import ask
+from ..domains._base import Atom, DenseAtom, RankOneAtom, as_atom, ask, is_ours
 
 
 class Iterate:

@@ -18,14 +18,12 @@ from ..._core.validation import (
 )
 from ..._core.warnings import warn
 from .._ends import end_of, fields_of
-from ..domains._atoms import UnitAtom
-from ..domains._base import check_domain
+from ..domains._base import UnitAtom, check_domain
 from ..domains._sets import ConvexHull
 from ..domains._spectral import is_matrix
-from ..objectives._base import Objective, is_quadratic, knows_lines
+from ..objectives import Objective, is_quadratic, knows_lines
 from ._core import Minimisation
-from ._corrective import Correction, QuadraticCorrection
-from ._scan import ScanRun, can_scan
+from ._corrective import Correction, QuadraticCorrection, ScanRun, can_scan
 from ._steps import named_rule
 
 VARIANTS = ("auto", "fw", "away", "pairwise", "fully_corrective", "min_norm_point")

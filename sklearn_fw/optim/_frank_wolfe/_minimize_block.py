@@ -15,7 +15,7 @@ from ..._core.validation import (
 )
 from ..._kernels.common.step_rules import open_loop_step
 from .._ends import end_of, run_to_end
-from ..domains._atoms import ProductAtom, SparseAtom, is_ours
+from ..domains._base import ProductAtom, SparseAtom, is_ours
 from ._core import FrankWolfe, Minimisation, checked_derivatives
 from ._iterate import Iterate
 from ._minimize import _result, _rule, check_problem, choose

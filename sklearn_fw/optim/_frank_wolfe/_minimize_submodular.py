@@ -7,10 +7,9 @@ from scipy.optimize import OptimizeResult
 
 from ..._core.validation import check_choice, check_flag, check_not_negative
 from .._ends import end_of, fields_of, run_to_end
-from ..domains._atoms import DenseAtom
-from ..domains._base import Domain
-from ..objectives._base import Objective
-from ..set_functions._functions import SubmodularFunction, as_submodular, base_of, is_known
+from ..domains._base import DenseAtom, Domain
+from ..objectives import Objective
+from ..set_functions import SubmodularFunction, as_submodular, base_of, is_known
 from ._core import Minimisation
 from ._corrective import QuadraticCorrection
 from ._minimize import REFRESH

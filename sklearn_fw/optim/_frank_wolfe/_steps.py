@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ..._core.validation import check_choice, check_positive
 from ..._kernels.common.step_rules import open_loop_step, short_step
-from ..objectives._base import knows_lines
+from ..objectives import knows_lines
 
 MOST_TRIALS = 60  # of one line search or one backtracking
 NOISE = 1e-6  # share of a value that may be rounding

@@ -48,7 +48,6 @@ class Engine(ABC):
         is subtracted from dense rows (None: nothing)."""
         self.gamma, self.metric, self.center = gamma, self.common(metric), center
         self.rows = self.problem.rows(center)
-        self._write_steps()
 
     def join(self, seen):
         """Take the rows of the problem as a part of more rows, see `Seen`."""
@@ -130,9 +129,27 @@ class Engine(ABC):
         (coef, intercept), (total, mass) = self._get_point(), self._get_total()
         return self.problem.pair(coef, intercept, total, mass)
 
-    @abstractmethod
-    def _write_steps(self):
-        """Put the step sizes where the kernel looks for them."""
+    def _allocate(self):
+        """Point and A as tables: a row per column and one, the last, of intercepts."""
+        shape = self.problem.n_columns + 1, self.problem.n_outputs or 1
+        self.x, self.sum = np.zeros(shape), np.zeros(shape)
+
+    def _put_point(self, coef, intercept):
+        self.x[:-1], self.x[-1] = coef.reshape(self.x[:-1].shape), intercept
+
+    def _get_point(self):
+        coef, intercept = self._parted(self.x)
+        return coef.copy(), intercept.copy()
+
+    def _put_total(self, total, mass):
+        self.sum[:-1], self.sum[-1] = total.reshape(self.sum[:-1].shape), mass
+
+    def _get_total(self):
+        return self._parted(self.sum)
+
+    def _parted(self, table):
+        shape = self.problem.shape
+        return table[:-1].reshape(shape), table[-1].reshape(shape[1:])
 
     @abstractmethod
     def run(self, order, refresh=True):
@@ -172,8 +189,6 @@ class SeparableEngine(Engine):
             period = self.columns.period(travel, self.center, self.metric)
             self.team = self.team._replace(period=period)
         self.rows = self.columns.rows(center)
-
-    def _write_steps(self):
         shares = self.shares()
         last = self.columns.first - 1
         self.state[self.columns.place, 1], self.state[last, 1] = shares[:-1], shares[-1]
@@ -293,10 +308,8 @@ class GroupEngine(Engine):
             label.astype(np.intp), np.append(0, np.cumsum(sizes)).astype(np.intp),
             np.argsort(label, kind="stable"), code, np.asarray(params, dtype=float), weight,
         )  # fmt: skip
-        shape = n_columns + 1, self.n_outputs
-        self.now = group_incremental.Iterate(
-            np.zeros(shape), np.zeros(n_columns + 1), np.zeros(shape)
-        )
+        self._allocate()
+        self.now = group_incremental.Iterate(self.x, np.zeros(n_columns + 1), self.sum)
         largest = int(sizes.max(initial=1)) * self.n_outputs
         self.scratches = [
             group_incremental.Scratch(
@@ -321,7 +334,8 @@ class GroupEngine(Engine):
         np.minimum.at(smallest, self.groups.label, metric)
         return smallest[self.groups.label]
 
-    def _write_steps(self):
+    def set_step(self, gamma, metric, center):
+        super().set_step(gamma, metric, center)
         self.now.step[:] = self.shares()
 
     def run(self, order, refresh=True):
@@ -337,22 +351,6 @@ class GroupEngine(Engine):
         if self.call is not None:
             self.call.check()
         return done
-
-    def _put_point(self, coef, intercept):
-        self.now.x[:-1] = coef.reshape(-1, self.n_outputs)
-        self.now.x[-1] = intercept
-
-    def _get_point(self):
-        shape = self.problem.shape
-        return self.now.x[:-1].reshape(shape).copy(), self.now.x[-1].reshape(shape[1:]).copy()
-
-    def _put_total(self, total, mass):
-        self.now.total[:-1] = total.reshape(-1, self.n_outputs)
-        self.now.total[-1] = mass
-
-    def _get_total(self):
-        shape = self.problem.shape
-        return self.now.total[:-1].reshape(shape), self.now.total[-1].reshape(shape[1:])
 
 
 class LaggedEngine(Engine):
@@ -370,30 +368,14 @@ class LaggedEngine(Engine):
             raise ValueError("bounds cannot be caught up with; use solver='asaga'")
         self.penalty = incremental.Separable(float(penalty.l1), float(penalty.l2), None)
         self.pull = pull
-        n_columns = problem.n_columns
-        self.x, self.sum = np.zeros(n_columns + 1), np.zeros(n_columns + 1)
-        self.last = np.zeros(n_columns, dtype=np.int64)
-
-    def _write_steps(self):
-        pass  # the kernel needs the step sizes alone
+        self._allocate()
+        self.last = np.zeros(problem.n_columns, dtype=np.int64)
 
     def run(self, order, refresh=True):
         return lagged.lagged_epoch(
-            self.rows, self.target, self.penalty, order, self.x, self.sum, self.memory,
-            self.problem.active.size, self.gamma, self.pull, self.metric, self.last,
+            self.rows, self.target, self.penalty, order, self.x.ravel(), self.sum.ravel(),
+            self.memory, self.problem.active.size, self.gamma, self.pull, self.metric, self.last,
         )  # fmt: skip
-
-    def _put_point(self, coef, intercept):
-        self.x[:-1], self.x[-1] = coef, intercept
-
-    def _get_point(self):
-        return self.x[:-1].copy(), self.x[-1].copy()
-
-    def _put_total(self, total, mass):
-        self.sum[:-1], self.sum[-1] = total, mass
-
-    def _get_total(self):
-        return self.sum[:-1], self.sum[-1]
 
 
 def bounds_of(penalty, problem):

@@ -1,38 +1,454 @@
-"""Newton's method for few columns: a quadratic model of all columns in every step."""
+"""Newton's method: by matrices for few columns, by conjugate gradients for smooth objectives."""
 
 from copy import copy
 from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import solve_triangular
 
+from ..._core.parameters import check_parameters, within
 from ..._kernels import lazy
 from ...losses import SquaredError
-from ._curvature import Curvature, solve_positive, solve_scores
-from ._newton_cg import is_ridge, start_from_sample
+from ._finite_sum import Curvature, FiniteSum, solve_positive, solve_scores
 from ._run import PlainRun, Point, Solver, Start
 
 quadratic = lazy("common.quadratic")
+
+# Multiplications up to which the exact matrix of all outputs preconditions, and columns up to which
+# a matrix that all outputs share does.
+EXACT, SHARED_COLUMNS = 1e7, 1000
+PART = 1 << 16  # numbers that are squared at once
+# Iterations of conjugate gradients per step.
+CG_STEPS = 250
+# Rows from which on a run begins on one in SHARE of them, to a rough accuracy or for some steps.
+MANY, SHARE, ROUGH, SAMPLE_STEPS = 4000, 8, 1e-2, 12
+# Parts of the largest curvature that are added to the curvature when steps fail.
+DAMPED = (0.0, 1e-3, 1e-2, 0.1, 1.0)
+# Products of the rows pay where there are so many times as many columns, at most so many rows, and
+# the losses bend so many times as much as the ridge; numbers of dense columns made at a time.
+WIDE, FEW, STIFF, NUMBERS = 4, 3000, 1e3, 1 << 22
+# Share of the entries that are not zero from which on a sparse table is dense in effect.
+FULL = 0.2
+# Share of the largest product that makes their matrix definite, and steps on it.
+JITTER, WIDE_STEPS = 1e-12, 60
+# Share of the largest curvature below which losses are straight.
+STRAIGHT = 1e-6
+# Conditions of the line search on the decrease and on the slope, and lengths that it tries.
+DECREASE, FLATTER, TRIALS = 1e-4, 0.9, 40
+
+
+class Hessian:
+    """Second derivatives at a point: products, and the inverse of something like them.
+
+    Points, gradients and moves are arrays of a row per column and one, the last, of intercepts.
+    """
+
+    def __init__(self, problem, scores, slopes, ridge, damping=0.0, exact=True):
+        self.problem, self.ridge = problem, ridge
+        self.curvature = Curvature(problem, scores, slopes)
+        if problem.n_outputs is None:
+            # Where losses are straight their largest curvature keeps the steps short.
+            largest = Curvature.bound(problem).rows
+            if self.curvature.rows.sum() <= STRAIGHT * largest.sum():
+                damping = max(damping, DAMPED[1])
+            if damping:
+                self.curvature.rows = self.curvature.rows + damping * largest
+        n_outputs, size = problem.n_outputs or 1, problem.n_columns
+        dense = not sp.issparse(problem.X)
+        if dense and n_outputs > 1 and (n_outputs * size) ** 2 * problem.n_rows <= EXACT:
+            self.inverse = ExactInverse(self)
+        else:
+            self.inverse = SharedInverse(self, SHARED_COLUMNS if exact else 0)
+
+    def times(self, v):
+        """Product with a move."""
+        problem, one = self.problem, self.problem.n_outputs is None
+        coef, intercept = (v[:-1, 0], v[-1, 0]) if one else (v[:-1], v[-1])
+        changes = self.curvature.apply(problem.scores(coef, intercept))
+        product = np.zeros_like(v)
+        product[:-1] = problem.gradient(changes).reshape(v[:-1].shape)
+        product[:-1] += self.ridge * v[:-1]
+        if problem.fit_intercept:
+            product[-1] = changes.sum(axis=0)
+        return product
+
+
+class ExactInverse:
+    """The inverse of the matrix of all outputs, for tiny problems."""
+
+    def __init__(self, hessian):
+        problem, p = hessian.problem, hessian.curvature.probabilities
+        n_outputs = p.shape[1]
+        weighted = p if problem.weight is None else p * problem.weight[:, None]
+        X = np.asarray(problem.X, np.float64)
+        if problem.fit_intercept:
+            # Rows less their mean: an intercept makes up for it, and the numbers stay small.
+            self.center = problem.column_means
+            X = np.column_stack([X - self.center, np.ones(len(X))])
+        size = X.shape[1]
+        matrix = np.empty((size, n_outputs, size, n_outputs))
+        for k in range(n_outputs):
+            for other in range(k + 1):
+                h = -weighted[:, k] * p[:, other]
+                if other == k:
+                    h += weighted[:, k]
+                matrix[:, k, :, other] = matrix[:, other, :, k] = X.T @ (h[:, None] * X)
+        # Equal shifts of all outputs change no probability: without a ridge any will do.
+        shift = np.einsum("jkjk->j", matrix) / n_outputs**2
+        ridge = np.full(size, hessian.ridge)
+        if problem.fit_intercept:
+            ridge[-1] = 0.0
+        shift[ridge > 0.0] = 0.0
+        for j in range(size):
+            matrix[j, :, j, :] += shift[j] + ridge[j] * np.eye(n_outputs)
+        self.matrix = matrix.reshape(size * n_outputs, -1)
+        self.has_intercept = problem.fit_intercept
+
+    def __call__(self, gradient):
+        right = gradient if self.has_intercept else gradient[:-1]
+        if self.has_intercept:
+            right = right.copy()
+            right[:-1] -= np.multiply.outer(self.center, gradient[-1])
+        step = np.zeros_like(gradient)
+        solved = solve_positive(self.matrix, right.ravel()).reshape(right.shape)
+        step[: len(right)] = solved
+        if self.has_intercept:
+            step[-1] -= self.center @ step[:-1]
+        return step
+
+
+class SharedInverse:
+    """The inverse of the curvature of all outputs on average, of its diagonal for many columns."""
+
+    def __init__(self, hessian, most):
+        from scipy.linalg.lapack import dpotrf
+
+        problem, ridge = hessian.problem, hessian.ridge
+        h = hessian.curvature.rows
+        h = h if h.ndim == 1 else h.mean(axis=1)
+        self.has_intercept = problem.fit_intercept
+        self.mass, self.factor = h.sum(), None
+        if self.mass <= 0.0:
+            h = np.full_like(h, problem.loss.smoothness)
+            self.mass = h.sum()
+        self.mean = problem.gradient(h) / self.mass if self.has_intercept else None
+        size = problem.n_columns
+        if size <= most:
+            matrix = hessian.curvature.matrix(h)
+            places = np.arange(size)
+            matrix[places, places] += ridge
+            self.scale = _inverse_root(np.diagonal(matrix))
+            matrix *= np.multiply.outer(self.scale, self.scale)
+            matrix[places, places] = 1.0 + 1e-10
+            self.factor, info = dpotrf(matrix, lower=1)
+            self.factor = None if info else self.factor
+        if self.factor is None:
+            self.scale = _inverse_root(_sums_of_squares(problem.X, h) + ridge)
+
+    def __call__(self, gradient):
+        from scipy.linalg.lapack import dpotrs
+
+        total, mass = gradient[:-1], gradient[-1]
+        if self.has_intercept:
+            total = total - np.multiply.outer(self.mean, mass)
+        part = self.scale[:, None] * total
+        if self.factor is not None:
+            part, _ = dpotrs(self.factor, part, lower=1)
+        step = np.zeros_like(gradient)
+        step[:-1] = self.scale[:, None] * part
+        if self.has_intercept:
+            step[-1] = mass / self.mass - self.mean @ step[:-1]
+        return step
+
+
+def _sums_of_squares(X, weight):
+    """Weighted sums of the squares of each column, in parts: rows may lie in a file."""
+    n, size = X.shape[0], X.nnz if sp.issparse(X) else X.size
+    step, total = max(1, PART * n // max(size, 1)), np.zeros(X.shape[1])
+    for start in range(0, n, step):
+        part = X[start : start + step]
+        part = part.power(2) if sp.issparse(part) else np.square(part)
+        total += part.T @ weight[start : start + step]
+    return total
+
+
+def _inverse_root(diagonal):
+    return 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+
+
+class SecondOrderRun(PlainRun):
+    """Steps of a length to the minimum of a model that is damped when they fail."""
+
+    def __init__(self, problem, settings, *, tol, rng, start=None):
+        super().__init__(problem, Point(problem), settings, tol=tol, rng=rng, start=start)
+        self.length, self.damping = 1.0, 0
+
+    @property
+    def step_size(self):
+        return self.length
+
+
+class NewtonCGRun(SecondOrderRun):
+    """Steps to the minimum of the second-order model, as exact as the point is good."""
+
+    def __init__(self, problem, settings, **options):
+        super().__init__(problem, settings, **options)
+        self.ridge = problem.penalty.l2
+        self.exact = True  # whether few columns are worth an exact preconditioner
+        coef, intercept = self.engine.point()
+        self._stand_at(coef, intercept, problem.scores(coef, intercept))
+
+    def _stand_at(self, coef, intercept, scores):
+        self.point = np.empty((self.problem.n_columns + 1, self.problem.n_outputs or 1))
+        self.point[:-1] = coef.reshape(len(coef), -1)
+        self.point[-1] = intercept
+        self.scores = scores
+        self.value, self.slopes, self.gradient = self._evaluate(self.point, scores)
+
+    def _evaluate(self, point, scores):
+        """Objective, slopes and gradient."""
+        problem, slopes = self.problem, np.empty_like(scores)
+        coef, ridge = point[:-1], self.ridge
+        value = problem.losses_and_slopes(scores, slopes) + 0.5 * ridge * np.vdot(coef, coef)
+        gradient = np.zeros_like(point)
+        gradient[:-1] = problem.gradient(slopes).reshape(coef.shape)
+        gradient[:-1] += ridge * coef
+        if problem.fit_intercept:
+            gradient[-1] = slopes.sum(axis=0)
+        return value, slopes, gradient
+
+    def _parted(self, point):
+        """Coefficients and intercepts in the shapes of the problem."""
+        coef, intercept = point[:-1], point[-1]
+        return (coef, intercept) if self.problem.n_outputs else (coef[:, 0], intercept[0])
+
+    def step(self):
+        damping = DAMPED[self.damping]
+        hessian = Hessian(
+            self.problem, self.scores, self.slopes, self.ridge, damping, self.exact
+        )  # fmt: skip
+        found = self._search(self._direction(hessian))
+        self.damping += -1 if found and self.length > 0.1 else 1
+        self.damping = min(max(self.damping, 0), len(DAMPED) - 1)
+        self.n_updates += self.problem.active.size
+        row = self._estimate(hessian)
+        if self.may_stop(row):
+            return self.certify()
+        return self._row(row, certified=False)
+
+    def _direction(self, hessian):
+        """Conjugate gradients for the system of Newton's method."""
+        rest = -self.gradient
+        step = np.zeros_like(rest)
+        solved = hessian.inverse(rest)
+        move = solved
+        first = size = np.vdot(rest, solved)
+        # The decrement of Newton's method, as a share of the objective, tells how near this is.
+        nearness = np.sqrt(np.sqrt(first / max(self.value, 1e-300)))
+        accuracy = float(self.settings.forcing) * min(1.0, nearness)
+        for _ in range(CG_STEPS):
+            product = hessian.times(move)
+            curvature = np.vdot(move, product)
+            if not curvature > 0.0:
+                break
+            share = size / curvature
+            step += share * move
+            rest -= share * product
+            solved = hessian.inverse(rest)
+            before, size = size, np.vdot(rest, solved)
+            if size <= accuracy**2 * first:
+                break
+            move = solved + (size / before) * move
+        return step
+
+    def _search(self, move):
+        """Go along a direction until the weak Wolfe conditions hold; False without such a point."""
+        slope = np.vdot(self.gradient, move)
+        if not slope < 0.0:
+            return False
+        along = self.problem.scores(*self._parted(move))
+        slack = 1e-14 * abs(self.value)
+        below, above, self.length = 0.0, np.inf, 1.0
+        for _ in range(TRIALS):
+            point = self.point + self.length * move
+            scores = self.scores + self.length * along
+            value, slopes, gradient = self._evaluate(point, scores)
+            if value > self.value + DECREASE * self.length * slope + slack:
+                above = self.length
+            elif np.vdot(gradient, move) < FLATTER * slope:
+                below = self.length
+            else:
+                break
+            self.length = 2.0 * below if np.isinf(above) else 0.5 * (below + above)
+        if value > self.value + slack:
+            return False
+        self.point, self.scores, self.value = point, scores, value
+        self.slopes, self.gradient = slopes, gradient
+        self.engine.move_to(*self._parted(point))
+        return True
+
+    def _estimate(self, hessian):
+        """What is known without the best intercepts."""
+        scale = self.problem.total_weight
+        objective = float(self.value) / scale
+        if not self.has_dual:
+            steepest = float(np.abs(self.gradient[:-1]).max(initial=0.0))
+            return {"objective": objective, **self.unproven(objective, steepest / scale)}
+        total, mass = self.gradient[:-1], self.gradient[-1]
+        gap = np.vdot(total, total) / (2.0 * self.ridge)
+        if self.problem.fit_intercept:
+            gap += np.vdot(mass, mass) / max(hessian.curvature.rows.sum(), 1e-300)
+        # Losses are not negative.
+        return {"objective": objective, "dual_gap": min(float(gap) / scale, objective)}
+
+    def _stand(self, coef, intercept, slopes, total):
+        pair = super()._stand(coef, intercept, slopes, total)
+        self._stand_at(coef, intercept, self.problem.scores(coef, intercept))
+        return pair
+
+
+def start_from_sample(problem, solver, *, tol, rng):
+    """A `Start` near the optimum, found on a share of many rows; None where there are few.
+
+    Far from the optimum a share of the rows tells the way as well as all of them.
+    """
+    used = problem.active.size
+    if used < MANY or used // SHARE < 2 * problem.n_columns:
+        return None
+    sample = np.sort(rng.permutation(problem.active)[: used // SHARE])
+    part = problem.part(sample)
+    kinds = np.unique(problem.y).size if problem.loss.task == "classification" else 0
+    if np.unique(part.y).size < kinds:
+        return None
+    part.penalty = problem.penalty.scaled(part.total_weight / problem.total_weight)
+    run = solver.start(part, tol=max(tol, ROUGH), rng=rng)
+    return Start(*_after(run, SAMPLE_STEPS))
+
+
+def _after(run, n_steps):
+    """Where a run stands after so many steps, or as soon as it is good enough."""
+    for _ in range(n_steps):
+        if run.step()["certified"] and run.may_stop(run.best.row()):
+            break
+    return run.engine.point()
+
+
+def is_wide(problem):
+    """Whether products of the rows cost less than steps on so many columns."""
+    n, l2 = problem.active.size, problem.penalty.l2
+    fits = WIDE * n <= problem.n_columns and n <= FEW and is_ridge(problem.penalty) and l2 > 0.0
+    return fits and is_dense(problem) and problem.smoothness * n >= STIFF * l2
+
+
+def start_from_products(problem, solver, *, tol, rng):
+    """A `Start` at the optimum where columns are many times the rows; else None.
+
+    A ridge knows no axes: coefficients in the span of the (centered) rows have as many coordinates
+    as there are rows, in which the rows are a triangular root of the matrix of their products.
+    """
+    if not is_wide(problem) or problem.active.size < 2:
+        return None
+    used = problem.active
+    part = problem if used.size == problem.n_rows else problem.part(np.sort(used))
+    products = _products(part.X)
+    center = 0.0
+    if problem.fit_intercept:
+        # Any center will do: an intercept makes up for it.
+        center = products.mean(axis=0)
+        products += center.mean() - center - center[:, None]
+    largest = np.diagonal(products).max()
+    products[np.diag_indices_from(products)] += JITTER * len(products) * (largest or 1.0)
+    if not np.isfinite(largest):
+        return None
+    root = np.linalg.cholesky(products)
+    penalty = replace(problem.penalty, lower=-np.inf, upper=np.inf, n_features=None)
+    small = FiniteSum(
+        root, part.y, problem.loss, penalty, weight=part.weight,
+        fit_intercept=problem.fit_intercept, n_outputs=problem.n_outputs,
+    )  # fmt: skip
+    run = NewtonCGRun(small, solver, tol=0.1 * tol, rng=rng)
+    run.exact = False
+    coef, intercept = _after(run, WIDE_STEPS)
+    factors = solve_triangular(root.T, coef)
+    total = factors.sum(axis=0)
+    if problem.fit_intercept:
+        factors = factors - total / len(factors)
+        intercept = intercept - center @ factors
+    return Start(part.gradient(factors), intercept)
+
+
+def _products(X):
+    n, d = X.shape
+    X, total = X.tocsc() if sp.issparse(X) else X, np.zeros((n, n))
+    step = max(1, NUMBERS // n)
+    for first in range(0, d, step):
+        columns = X[:, first : first + step]
+        columns = columns.toarray() if sp.issparse(columns) else columns
+        columns = np.asarray(columns, np.float64)
+        total += columns @ columns.T
+    return total
+
+
+class NewtonCG(Solver):
+    """Newton's method by preconditioned conjugate gradients, for a ridge penalty or none.
+
+    One output or several, any number of columns. The preconditioner is the inverse of the curvature
+    of all outputs on average, the matrix of it for some hundred columns and its diagonal for more,
+    so that scales of the columns and, where there are few, their dependence matter little. Products
+    with X are all that an iteration costs, two for every one of conjugate gradients.
+
+    Parameters
+    ----------
+    forcing : float, default=0.5
+        How exactly the system of a step is solved far from the optimum, in (0, 1); the nearer the
+        optimum, the more exactly.
+    """
+
+    parameters = {"forcing": within(0.0, 1.0, "neither")}
+
+    def __init__(self, *, forcing=0.5):
+        self.forcing = forcing
+
+    def start(self, problem, *, tol, rng, n_workers=1, start=None):
+        check_parameters(self)
+        if not is_ridge(problem.penalty):
+            raise ValueError(
+                "solver='newton_cg' needs a ridge penalty or none; use solver='newton' or 'asaga'"
+            )
+        for begin in (start_from_sample, start_from_products):
+            start = start or begin(problem, self, tol=tol, rng=rng)
+        return NewtonCGRun(problem, self, tol=tol, rng=rng, start=start)
+
+
+def is_dense(problem):
+    """Whether the table is dense or as good as that."""
+    X = problem.X
+    return not sp.issparse(X) or X.nnz >= FULL * X.shape[0] * X.shape[1]
+
+
+def is_ridge(penalty):
+    return (
+        penalty.separable and penalty.l1 == 0.0
+        and bool(np.all(np.isneginf(penalty.lower)) and np.all(np.isposinf(penalty.upper)))
+    )  # fmt: skip
+
 
 # Sweeps of coordinate descent between attempts to solve for the free coefficients at once, which
 # cost as much as many of them.
 SWEEPS = (20, 20, 40, 80, 160, 320, 640, 1280)
 # Moves below this share of the longest coefficient are rounding.
-ROUNDING = 1e-15
+SMALL = 1e-15
 # Share of the predicted decrease that a step must achieve.
 SUFFICIENT = 1e-4
-# Parts of the bound on the curvature that are added to the curvature when steps fail.
-DAMPED = (1e-3, 1e-2, 0.1, 1.0)
 
 
-class NewtonRun(PlainRun):
+class NewtonRun(SecondOrderRun):
     """Steps to the minimum of the second-order model with the penalty as it is."""
 
-    def __init__(self, problem, settings, *, tol, rng, start=None):
-        super().__init__(problem, Point(problem), settings, tol=tol, rng=rng, start=start)
-        self.length = 1.0
+    def __init__(self, problem, settings, **options):
+        super().__init__(problem, settings, **options)
         self.bound = None  # curvature that no point exceeds
-        self.damping = 0
         self.free = is_ridge(problem.penalty)
         coef, intercept = self.engine.point()
         coef = problem.penalty.prox(coef, 0.0)  # a start may be outside of the bounds
@@ -45,15 +461,11 @@ class NewtonRun(PlainRun):
         self.value = problem.losses_and_slopes(scores, self.slopes) + problem.penalty.value(coef)
         self.total = problem.gradient(self.slopes)
 
-    @property
-    def step_size(self):
-        return self.length
-
     def step(self):
         coef, _ = self.engine.point()
         matrix = Curvature(self.problem, self.scores, self.slopes).matrix()
-        for damping in range(self.damping, len(DAMPED) + 1):
-            damped = matrix if damping == 0 else matrix + DAMPED[damping - 1] * self._bound()
+        for damping in range(self.damping, len(DAMPED)):
+            damped = matrix if damping == 0 else matrix + DAMPED[damping] * self._bound()
             moved = minimize_model(damped, self.total, coef, self.problem.penalty, self.free)
             if self._descend(coef, moved - coef):
                 self.damping = max(damping - 1, 0)
@@ -115,7 +527,7 @@ def minimize_model(matrix, slopes, coef, penalty, free):
     lower, upper = bounds.T
     w, gradient = coef.copy(), slopes.copy()
     for sweeps in SWEEPS:
-        if quadratic.descend(matrix, gradient, w, l1, l2, bounds, sweeps, ROUNDING):
+        if quadratic.descend(matrix, gradient, w, l1, l2, bounds, sweeps, SMALL):
             return w
         exact = _with_free_solved(matrix, gradient, w, l1, l2, lower, upper)
         if exact is not None:
@@ -171,13 +583,13 @@ class Newton(Solver):
 
 
 # Most columns, and multiplications per step, for which Newton's method is cheap.
-COLUMNS, PRODUCTS = 1000, 1e9
+FEW_COLUMNS, PRODUCTS = 1000, 1e9
 # Largest support for conjugate gradients, as a part of the rows: beyond it they converge slowly.
 LARGEST = 0.5
 # Share of a system of equations that conjugate gradients may leave.
-ROUGH = 1e-3
+LEFT = 1e-3
 # Steps, and the part of the tolerance that they go down to.
-STEPS, PART = 10, 0.1
+SUPPORT_STEPS, TIGHTER = 10, 0.1
 
 
 def has_support(problem):
@@ -196,12 +608,12 @@ def minimize_on_support(problem, certificate, *, tol, rng):
     n_entries = float(problem.counts[columns].sum())
     if not columns.size:
         return None
-    if columns.size > COLUMNS or n_entries**2 > PRODUCTS * problem.n_rows:
+    if columns.size > FEW_COLUMNS or n_entries**2 > PRODUCTS * problem.n_rows:
         is_determined = columns.size <= LARGEST * problem.active.size
         return _newton_step(problem, certificate, columns) if is_determined else None
     start = Start(coef[columns], certificate.intercept)
-    run = Newton().start(_on_columns(problem, columns), tol=PART * tol, rng=rng, start=start)
-    for _ in range(STEPS):
+    run = Newton().start(_on_columns(problem, columns), tol=TIGHTER * tol, rng=rng, start=start)
+    for _ in range(SUPPORT_STEPS):
         if run.may_stop(run.step()):
             break
     found = np.zeros_like(coef)
@@ -218,7 +630,7 @@ def _newton_step(problem, certificate, columns):
     curvature = Curvature(part, scores, certificate.memory)
     missing = total + penalty.l1 * sign + penalty.l2 * coef
     free = np.ones(columns.size, dtype=bool)
-    move = solve_scores(part, curvature, missing, free, ROUGH * np.linalg.norm(missing))
+    move = solve_scores(part, curvature, missing, free, LEFT * np.linalg.norm(missing))
     moved = np.where((coef - move) * sign > 0.0, coef - move, 0.0)
     found = np.zeros_like(certificate.coef)
     found[columns] = np.clip(moved, part.penalty.lower, part.penalty.upper)

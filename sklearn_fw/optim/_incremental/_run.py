@@ -1,7 +1,6 @@
 """Incremental methods: settings as estimators, runs as objects that the loop drives."""
 
 from abc import abstractmethod
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -9,15 +8,12 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from ..._core.loop import IterativeMethod
-from ..._core.validation import (
-    check_choice,
-    check_positive,
-    is_auto,
-)
+from ..._core.parameters import check_parameters, optional, options
+from ..._core.validation import check_choice, check_positive, is_auto
 from ..._core.warnings import warn
 from ..._kernels import lazy
-from ._curvature import suboptimality_bound
 from ._engines import make_engine
+from ._finite_sum import suboptimality_bound
 
 random = lazy("common.random")
 rows = lazy("common.rows")
@@ -64,6 +60,18 @@ class Solver(BaseEstimator):
         """
 
 
+def step_rule(*names):
+    """A positive number, or the name of a rule."""
+
+    def check(value, name):
+        if isinstance(value, str):
+            check_choice(value, name, names, "a number")
+        else:
+            check_positive(value, name)
+
+    return check
+
+
 class IncrementalSolver(Solver):
     """Settings of an incremental method; its parameters are grid keys ``solver__name``.
 
@@ -82,7 +90,11 @@ class IncrementalSolver(Solver):
     """
 
     auto_share = 1.0 / 3.0  # of 1 / L
-    step_rules = frozenset({"auto", "theory"})
+    parameters = {
+        "step_size": step_rule("auto", "theory"),
+        "sampling": options("shuffle", "uniform"),
+        "conditioning": optional(options("auto", "diagonal")),
+    }
 
     def __init__(self, *, step_size="auto", sampling="shuffle", conditioning="auto"):
         self.step_size = step_size
@@ -90,7 +102,7 @@ class IncrementalSolver(Solver):
         self.conditioning = conditioning
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
-        self.check()
+        check_parameters(self)
         engine = self.make_engine(problem, n_workers if self.parallel else 1)
         if start is not None and start.seen is not None:
             engine.join(start.seen)
@@ -98,18 +110,6 @@ class IncrementalSolver(Solver):
         gamma = self._gamma(problem, engine, metric, center)
         engine.set_step(gamma, metric, center)
         return self.make_run(problem, engine, tol=tol, rng=rng, start=start)
-
-    def check(self):
-        """Refuse settings that make no sense."""
-        check_choice(self.sampling, "sampling", {"shuffle", "uniform"})
-        if self.conditioning is not None:
-            check_choice(self.conditioning, "conditioning", {"auto", "diagonal"})
-        if isinstance(self.step_size, str):
-            check_choice(self.step_size, "step_size", self.step_rules, "a number")
-        elif isinstance(self.step_size, Real):
-            check_positive(self.step_size, "step_size")
-        else:
-            raise TypeError(f"step_size must be a string or a number, got {self.step_size!r}")
 
     def make_engine(self, problem, n_workers):
         """The layout on which the method runs."""

@@ -34,15 +34,13 @@ Where several vertices are lowest the answer is the same in every call: the firs
 equals if nothing else is said.
 """
 
-from ._atoms import Atom, RankOneAtom, SparseAtom
-from ._atoms import DenseAtom as DenseAtom  # of domains, not of users
-from ._atoms import UnitAtom as UnitAtom
-from ._base import Domain
-from ._base_polytopes import BasePolytope, Permutahedron
+from ._base import Atom, Domain, RankOneAtom, SparseAtom
+from ._base import DenseAtom as DenseAtom  # of domains, not of users
+from ._base import UnitAtom as UnitAtom
 from ._flows import DagPaths, Flows
 from ._marginals import LocalPolytope, MarginalPolytope
 from ._matchings import BipartiteMatchings, Matchings, SpanningTrees
-from ._orders import OrderedPlacements, StateChoices
+from ._orders import BasePolytope, OrderedPlacements, Permutahedron, StateChoices
 from ._sets import Box, ConvexHull, L1Ball, L2Ball, LpBall, Product, Simplex
 from ._spectral import NuclearNormBall, Spectrahedron
 

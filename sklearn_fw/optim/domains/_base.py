@@ -1,12 +1,376 @@
-"""What all domains have in common."""
+"""Atoms, which are points in a short form, and the base of all domains."""
 
+import hashlib
+import math
 from abc import ABC, abstractmethod
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
-from ..._core.validation import check_array_of_numbers, check_not_negative
+from ..._core.validation import (
+    check_array_of_numbers,
+    check_integer,
+    check_not_negative,
+    check_number,
+)
 from ...projections._vectors import BEYOND
-from ._atoms import Atom, as_atom, is_ours
+
+FEW = 0.25  # share of nonzero entries up to which a plain array is kept by its places
+PACKAGE = __name__.partition(".")[0]
+SHORT = 256  # bytes that a key holds as they are; of more it holds a digest
+
+
+class Atom(ABC):
+    """Base class of atoms; derive from it to answer with a kind of your own.
+
+    Methods keep atoms as they come, ask them for inner products and add them up, and never make
+    them dense, so that a vertex with few entries or of low rank costs what its description costs.
+
+    Attributes
+    ----------
+    size : int
+        Length of the point.
+    key : hashable
+        Equal for equal points and different for others.
+    value : float or None
+        What the oracle that gave it found for ``<gradient, atom>``; None says nothing.
+    bound : float or None
+        What no point of the set falls below, ``-inf`` if nothing is known. None promises that the
+        atom itself is the lowest.
+
+    See Also
+    --------
+    SparseAtom, RankOneAtom : Kinds that there are.
+
+    Examples
+    --------
+    A run of ones, described by its two ends:
+
+    >>> import numpy as np
+    >>> from sklearn_fw.optim import domains
+    >>> class Run(domains.Atom):
+    ...     def __init__(self, size, begin, end):
+    ...         self.size, self.begin, self.end = size, begin, end
+    ...         self.key = begin, end
+    ...     def dot(self, vector):
+    ...         return float(vector[self.begin : self.end].sum())
+    ...     def add_to(self, x, scale=1.0):
+    ...         x[self.begin : self.end] += scale
+    >>> run = Run(5, 1, 3)
+    >>> run.dot(np.arange(5.0))
+    3.0
+    >>> run.to_array()
+    array([0., 1., 1., 0., 0.])
+    """
+
+    value = None
+    bound = None
+
+    @abstractmethod
+    def dot(self, vector):
+        """Inner product with a vector.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (size,)
+            The vector.
+
+        Returns
+        -------
+        float
+            The product.
+        """
+
+    @abstractmethod
+    def add_to(self, x, scale=1.0):
+        """Add a multiple of the atom to a vector, in place.
+
+        Parameters
+        ----------
+        x : ndarray of shape (size,), float64
+            The vector, which is changed.
+        scale : float, default=1.0
+            The multiple.
+        """
+
+    def to_array(self):
+        """The point as a dense vector.
+
+        Returns
+        -------
+        ndarray of shape (size,)
+            A new array.
+        """
+        x = np.zeros(self.size)
+        self.add_to(x)
+        return x
+
+    def entries(self):
+        """Places and values of the entries that are not zero, where they are known.
+
+        Returns
+        -------
+        (ndarray, ndarray) or None
+            Places in ascending order and values, both of shape (n_entries,). None for atoms that
+            would have to be made dense.
+        """
+        return None
+
+    def __repr__(self):
+        return f"{type(self).__name__}(size={self.size})"
+
+
+class UnitAtom(Atom):
+    """A multiple of a unit vector."""
+
+    def __init__(self, size, place, height=1.0):
+        self.size, self.place, self.height = size, place, height
+        # Oracles make thousands: the checks of all kinds of numbers cost more than the rest.
+        kinds = type(size), type(place), type(height)
+        if kinds != (int, int, float) or not (0 <= place < size and abs(height) < math.inf):
+            self._check()
+
+    def _check(self):
+        self.size = check_integer(self.size, "size", 1)
+        self.place = check_integer(self.place, "place", 0)
+        if self.place >= self.size:
+            raise ValueError(f"place must be below size == {self.size}, got {self.place}")
+        self.height = float(check_number(self.height, "height"))
+
+    @property
+    def key(self):
+        return (self.place, self.height) if self.height else key_of(*self.entries())
+
+    def dot(self, vector):
+        return self.height * float(vector[self.place])
+
+    def add_to(self, x, scale=1.0):
+        x[self.place] += scale * self.height
+
+    def entries(self):
+        return np.array([self.place]), np.array([self.height])
+
+
+class SparseAtom(Atom):
+    """A point of few entries that are not zero: a matching, a tree, a labelling.
+
+    Parameters
+    ----------
+    size : int
+        Length of the point.
+    places : array-like of shape (n_entries,), integer
+        The entries that are not zero, all different.
+    values : float or array-like of shape (n_entries,), default=1.0
+        Their values; a number is the value of all.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> domains.SparseAtom(5, [3, 0]).to_array()
+    array([1., 0., 0., 1., 0.])
+    """
+
+    def __init__(self, size, places, values=1.0):
+        self.size = check_integer(size, "size", 0)
+        places = np.array(places)
+        if places.size == 0:
+            places = np.empty(0, np.int64)
+        if places.ndim != 1 or places.dtype.kind not in "iu":
+            raise ValueError(
+                f"places must be a vector of integers, got dtype {places.dtype} and shape "
+                f"{places.shape}"
+            )
+        values = np.array(check_array_of_numbers(values, "values"))
+        if values.ndim and values.shape != places.shape:
+            raise ValueError(f"values has shape {values.shape}, but places {places.shape}")
+        if np.any(places[1:] <= places[:-1]):
+            order = np.argsort(places, kind="stable")
+            places, values = places[order], values[order] if values.ndim else values
+            if np.any(places[1:] == places[:-1]):
+                raise ValueError("places must be different")
+        if places.size and not (places[0] >= 0 and places[-1] < self.size):
+            raise ValueError(
+                f"places must be from 0 to size - 1 == {self.size - 1}, got {places[0]} to "
+                f"{places[-1]}"
+            )
+        self.places = places.astype(np.int64, copy=False)
+        self.values = values if values.ndim else float(values)
+
+    @cached_property
+    def key(self):
+        """Places and values, or a digest of many."""
+        return key_of(*self.entries())
+
+    def dot(self, vector):
+        chosen = vector[self.places]
+        if isinstance(self.values, float):
+            return self.values * float(chosen.sum())
+        return float(self.values @ chosen)
+
+    def add_to(self, x, scale=1.0):
+        x[self.places] += scale * self.values
+
+    def entries(self):
+        return self.places, np.broadcast_to(self.values, self.places.shape)
+
+
+class RankOneAtom(Atom):
+    """An outer product of two vectors, as a matrix whose rows follow each other.
+
+    Parameters
+    ----------
+    left : array-like of shape (n_rows,)
+        First vector.
+    right : array-like of shape (n_columns,)
+        Second vector.
+
+    Notes
+    -----
+    Key, memory and construction cost n_rows + n_columns, an inner product reads the vector once.
+    Two atoms are recognised as equal by their factors: scale these so that equal products have
+    equal ones.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> atom = domains.RankOneAtom([1.0, -1.0], [0.5, 0.0, 2.0])
+    >>> atom.to_array().reshape(2, 3)
+    array([[ 0.5,  0. ,  2. ],
+           [-0.5,  0. , -2. ]])
+    """
+
+    def __init__(self, left, right):
+        self.left = np.array(check_array_of_numbers(left, "left")) + 0.0
+        self.right = np.array(check_array_of_numbers(right, "right")) + 0.0
+        for vector, name in ((self.left, "left"), (self.right, "right")):
+            if vector.ndim != 1 or not vector.size:
+                raise ValueError(f"{name} must be a vector, got shape {vector.shape}")
+        self.shape = self.left.size, self.right.size
+        self.size = self.left.size * self.right.size
+
+    @cached_property
+    def key(self):
+        """The two factors, or digests of them."""
+        return _short(self.left), _short(self.right)
+
+    def dot(self, vector):
+        matrix = vector.reshape(self.shape)  # sparse matrices stay sparse
+        return float(self.left @ (matrix @ self.right))
+
+    def add_to(self, x, scale=1.0):
+        rows = x.reshape(self.shape)
+        # Row by row, for the whole product would be as large as the matrix.
+        for row, factor in zip(rows, (scale * self.left).tolist()):
+            if factor:
+                row += factor * self.right
+
+
+class DenseAtom(Atom):
+    """A point as an array of all its entries, which is copied."""
+
+    def __init__(self, array):
+        array = check_array_of_numbers(array, "array")
+        if array.ndim != 1 or not array.size:
+            raise ValueError(f"array must be a vector, got shape {array.shape}")
+        self.array = array + 0.0  # a zero has no sign
+        self.size = array.size
+
+    @cached_property
+    def key(self):
+        """Places and values of the entries that are not zero, or a digest of many."""
+        return key_of(*self.entries())
+
+    def dot(self, vector):
+        return float(self.array @ vector)
+
+    def add_to(self, x, scale=1.0):
+        x += scale * self.array
+
+    def to_array(self):
+        return self.array.copy()
+
+    def entries(self):
+        places = np.flatnonzero(self.array != 0.0)  # faster than on numbers
+        return places, self.array[places]
+
+
+class ProductAtom(Atom):
+    """One atom after the other: a point of a product of sets."""
+
+    def __init__(self, parts):
+        self.parts = list(parts)
+        ends = np.cumsum([0] + [part.size for part in self.parts]).tolist()
+        self.blocks = [slice(begin, end) for begin, end in pairwise(ends)]
+        self.size = ends[-1]
+
+    @property
+    def key(self):
+        """Places and values where all parts know theirs, else the keys of the parts."""
+        entries = self.entries()
+        return tuple(part.key for part in self.parts) if entries is None else key_of(*entries)
+
+    def dot(self, vector):
+        return sum(part.dot(vector[block]) for part, block in zip(self.parts, self.blocks))
+
+    def add_to(self, x, scale=1.0):
+        for part, block in zip(self.parts, self.blocks):
+            part.add_to(x[block], scale)
+
+    def entries(self):
+        found = [part.entries() for part in self.parts]
+        if any(entries is None for entries in found):
+            return None
+        places = [p + block.start for (p, _), block in zip(found, self.blocks)]
+        return np.concatenate(places), np.concatenate([values for _, values in found])
+
+
+def key_of(places, values):
+    """Hashable description of a point: equal for equal points, whatever kind of atom they are.
+
+    Oracles return the same numbers for the same vertex, so that comparing them exactly is enough.
+    """
+    used = values != 0.0
+    if not used.all():
+        places, values = places[used], values[used]
+    if len(places) == 1:
+        return int(places[0]), float(values[0])
+    if len(places) and values[0] == values[-1] and np.all(values == values[0]):
+        return _short(places), float(values[0])
+    return _short(places), _short(values)
+
+
+def _short(array):
+    content = array.tobytes()
+    return content if len(content) <= SHORT else hashlib.blake2b(content, digest_size=16).digest()
+
+
+def as_atom(answer, size, who):
+    """The atom that somebody (``who``) gave, or the one of a plain array, which is copied.
+
+    It must have length ``size``; None for any.
+    """
+    if isinstance(answer, Atom):
+        if size is not None and answer.size != size:
+            raise ValueError(f"{who} returned shape ({answer.size},), expected ({size},)")
+        return answer
+    array = check_array_of_numbers(answer, f"what {who} returned")
+    if array.ndim != 1 or array.size != (size if size is not None else max(array.size, 1)):
+        expected = "a vector" if size is None else f"({size},)"
+        raise ValueError(f"{who} returned shape {array.shape}, expected {expected}")
+    places = np.flatnonzero(array != 0.0)
+    if len(places) > FEW * array.size:
+        return DenseAtom(array)
+    if len(places) == 1:
+        return UnitAtom(array.size, int(places[0]), float(array[places[0]]))
+    return SparseAtom(array.size, places, array[places])
+
+
+def is_ours(thing):
+    """Whether an atom or a domain is of this package, and no class that a user derived."""
+    if type(thing) is ProductAtom:
+        return all(map(is_ours, thing.parts))
+    return type(thing).__module__.partition(".")[0] == PACKAGE
 
 
 class Domain(ABC):
@@ -132,6 +496,14 @@ class Projectable(Described):
         ndarray of shape (size,)
             Its projection.
         """
+
+
+def check_shape(shape):
+    try:
+        n_rows, n_columns = shape
+    except (TypeError, ValueError):
+        raise ValueError(f"shape must be (n_rows, n_columns), got {shape}") from None
+    return check_integer(n_rows, "shape", 1), check_integer(n_columns, "shape", 1)
 
 
 def is_domain(domain):

@@ -8,8 +8,7 @@ import scipy.sparse as sp
 
 from ..._core.validation import check_choice, check_not_negative, check_number
 from ..._kernels import lazy
-from ._atoms import SparseAtom
-from ._base import Described
+from ._base import Described, SparseAtom
 
 shortest_path = lazy("graphs.shortest_path")
 
@@ -145,54 +144,21 @@ class DagPaths(_Network):
         edges, nodes = self._lightest(gradient)
         return SparseAtom(self.size, edges if self.variables == "edges" else self._order[nodes])
 
-    @functools.cached_property
-    def _sides(self):
-        """Marks of sources and of targets by the order of nodes."""
-        sides = np.zeros((2, len(self.nodes)))
-        sides[:, self._order] = self._is_source, self._is_target
-        return sides
-
     def _contains(self, x, tol):
+        from .._frank_wolfe._corrective import is_in_hull
+
+        if self.variables == "nodes":
+            return is_in_hull(self, x, tol)
         if x.min() < -tol:
             return False
-        is_source, is_target = self._sides > 0.0
-        if self.variables == "nodes":
-            is_path = np.all((x == 0.0) | (x == 1.0)) and np.array_equal(
-                self.lmo(1.0 - 2.0 * x).to_array(), x
-            )
-            return bool(is_path) or self._distance(x) <= tol
+        is_source, is_target = np.zeros((2, len(self.nodes)), bool)
+        is_source[self._order], is_target[self._order] = self._is_source, self._is_target
         balance = self._incidence(0) @ x - self._incidence(1) @ x
         if np.any(balance[~is_source] > tol) or np.any(balance[~is_target] < -tol):
             return False
         begun = np.maximum(balance[is_source], 0.0).sum()
         at_once = np.any(is_source & is_target)  # a path without edges
         return begun <= 1.0 + tol and (at_once or begun >= 1.0 - tol)
-
-    def _program(self):
-        """Equations of flows: what enters nodes, what leaves them, and what begins in total.
-
-        Columns are amounts that begin at nodes, those on edges, and those that end at nodes.
-        """
-        n_nodes = len(self.nodes)
-        starts, ends = (sp.diags_array(side).tocsr() for side in self._sides)
-        empty = sp.csr_array((n_nodes, n_nodes))
-        before = sp.hstack([starts, self._incidence(1), empty])
-        after = sp.hstack([empty, self._incidence(0), ends])
-        begun = np.concatenate([self._sides[0], np.zeros(len(self.edges) + n_nodes)])
-        return before, after, begun
-
-    def _distance(self, x):
-        """By how much the entries of a point of nodes must change at least to be a unit flow."""
-        before, after, begun = self._program()
-        both, twice = sp.vstack([before, after]).tocsr(), np.concatenate([x, x])
-        column = -np.ones((len(twice), 1))
-        found = _solved(
-            np.append(np.zeros(len(begun)), 1.0), np.append(begun, 0.0)[None], [1.0],
-            A_ub=sp.vstack([sp.hstack([both, column]), sp.hstack([-both, column])]),
-            b_ub=np.concatenate([twice, -twice]),
-        )  # fmt: skip
-        flow = np.maximum(found.x[:-1], 0.0)
-        return max(np.abs(both @ flow - twice).max(), abs(begun @ flow - 1.0))
 
     @functools.cached_property
     def diameter(self):
@@ -323,8 +289,17 @@ class Flows(_Network):
 
     def _flow(self, cost):
         """An optimal flow with the prices of nodes; None if there is no flow at all."""
-        bounds = np.column_stack([np.zeros(self.size), self.capacity / self._largest])
-        return _solved(cost, self._matrix, self.demand / self._largest, bounds=bounds)
+        from scipy.optimize import linprog
+
+        names = "dual_feasibility_tolerance", "primal_feasibility_tolerance"
+        found = linprog(
+            cost, A_eq=self._matrix, b_eq=self.demand / self._largest, method="highs-ds",
+            bounds=np.column_stack([np.zeros(self.size), self.capacity / self._largest]),
+            options=dict.fromkeys(names, TOLERANCE),
+        )  # fmt: skip
+        if found.status not in (0, 2):
+            raise RuntimeError(f"HiGHS found no optimum: {found.message}")
+        return None if found.status == 2 else found
 
     def lmo(self, gradient):
         gradient = self._vector(gradient, "gradient")
@@ -345,21 +320,3 @@ class Flows(_Network):
     def _contains(self, x, tol):
         within = np.all(x >= -tol) and np.all(x <= self.capacity + tol)
         return within and np.abs(self._matrix @ x - self.demand).max() <= tol
-
-
-def _solved(cost, matrix, sides, **more):
-    """The result of a linear program, a vertex of it; None where nothing is feasible."""
-    from scipy.optimize import linprog
-
-    tolerances = dict.fromkeys(
-        ("dual_feasibility_tolerance", "primal_feasibility_tolerance"), TOLERANCE
-    )
-    result = linprog(
-        cost, A_eq=matrix, b_eq=sides, method="highs-ds", options=tolerances,
-        **({"bounds": (0.0, None)} | more),
-    )  # fmt: skip
-    if result.status == 2:
-        return None
-    if result.status != 0:
-        raise RuntimeError(f"HiGHS found no optimum: {result.message}")
-    return result

@@ -10,8 +10,7 @@ from ..._core.layout import FlatParts, check_edges
 from ..._core.scores import is_forest
 from ..._core.validation import check_array_of_numbers, check_magnitude, is_auto
 from ...inference import BestOf, Elimination, LPRelaxation, TreeMaxProduct, resolve_oracle
-from ._atoms import SparseAtom
-from ._base import Domain
+from ._base import Domain, SparseAtom
 
 ROUNDING = 1e-12  # of a sum of scores, relative
 MOST = 2.0**28  # numbers of a point

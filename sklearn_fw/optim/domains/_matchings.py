@@ -12,8 +12,7 @@ from ..._core.validation import check_flag, check_integer
 from ..._kernels import lazy
 from ...inference._oracles._assignment import best_pairs
 from ...projections._vectors import BEYOND
-from ._atoms import SparseAtom
-from ._base import Described
+from ._base import Described, SparseAtom, check_shape
 
 
 class BipartiteMatchings(Described):
@@ -55,11 +54,7 @@ class BipartiteMatchings(Described):
     """
 
     def __init__(self, shape, perfect=True):
-        try:
-            n_rows, n_columns = shape
-        except (TypeError, ValueError):
-            raise ValueError(f"shape must be (n_rows, n_columns), got {shape}") from None
-        self.shape = check_integer(n_rows, "shape", 1), check_integer(n_columns, "shape", 1)
+        self.shape = check_shape(shape)
         self.perfect = check_flag(perfect, "perfect")
         self.size = self.shape[0] * self.shape[1]
 
@@ -196,37 +191,9 @@ class Matchings(Described):
         return graph
 
     def _contains(self, x, tol):
-        sums = np.bincount(self._ends.ravel(), weights=np.repeat(x, 2), minlength=self.n_nodes)
-        if x.min() < -tol or sums.max() > 1.0 + tol:
-            return False
-        if self.perfect and sums.min() < 1.0 - tol:
-            return False
-        if np.all((x == 0.0) | (x == 1.0)):
-            return True
-        return self._odd_cuts_are_wide(np.maximum(x, 0.0), np.maximum(1.0 - sums, 0.0), tol)
+        from .._frank_wolfe._corrective import is_in_hull
 
-    def _odd_cuts_are_wide(self, x, alone, tol):
-        """Whether each odd set of nodes has one unit of pairs to others and of nodes alone."""
-        import networkx as nx
-
-        graph = self._weighted(x, np.arange(self.size))
-        graph.add_nodes_from(range(self.n_nodes))
-        n_counted = self.n_nodes
-        if not self.perfect:
-            # What is alone leads to one more node, which counts if that makes an even number.
-            graph.add_weighted_edges_from(
-                (self.n_nodes, node, share) for node, share in enumerate(alone.tolist())
-            )
-            n_counted += self.n_nodes % 2
-        tree = nx.gomory_hu_tree(graph, capacity="weight")
-        # The smallest odd cut is among the cuts of this tree.
-        for i, j, cut in list(tree.edges(data="weight")):
-            if cut < 1.0 - tol:
-                tree.remove_edge(i, j)
-                if sum(node < n_counted for node in nx.node_connected_component(tree, i)) % 2:
-                    return False
-                tree.add_edge(i, j)
-        return True
+        return is_in_hull(self, x, tol)
 
 
 def _nodes_and_pairs(graph):

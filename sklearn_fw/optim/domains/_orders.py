@@ -1,9 +1,10 @@
-"""Sets of what has an order in time: items in ascending slots, states of candidates."""
+"""Sets of orders: of numbers, of items in ascending slots, of states in time; base polytopes."""
 
 import math
 from itertools import pairwise
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from ..._core.packed import starts_of
 from ..._core.validation import (
@@ -12,8 +13,8 @@ from ..._core.validation import (
     check_magnitude,
 )
 from ..._kernels import lazy
-from ._atoms import SparseAtom
-from ._base import Described, Domain
+from ..set_functions import as_submodular, base_of
+from ._base import DenseAtom, Described, Domain, Projectable, SparseAtom
 from ._sets import Product
 
 orderings = lazy("graphs.orderings")
@@ -23,7 +24,23 @@ CONSTRAINTS = ("at_least_one", "exactly_one")
 
 
 class _Masked(Domain):
-    """Matrices of several sequences one after the other, of which entries may be forbidden."""
+    """Matrices of several sequences one after the other, of which entries may be forbidden.
+
+    A dynamic program ``_best(cost)`` finds what `vertex` makes the vertex of.
+    """
+
+    def split(self):
+        """The same set as a product of one for each sequence or clip, for steps in one of them.
+
+        Returns
+        -------
+        Product
+            Of objects of this class.
+        """
+        return Product(*self._factors())
+
+    def lmo(self, gradient):
+        return self.vertex(self._best(self._costs(gradient, "gradient")))
 
     def _forbid(self, allowed, single, shapes, what):
         """Keep the masks of all sequences; None where all entries are allowed."""
@@ -131,16 +148,9 @@ class OrderedPlacements(_Masked, Described):
         self._forbid(allowed, given.ndim == 1, self.shapes.tolist(), "sequence")
         self.place(np.zeros(self.size))
 
-    def split(self):
-        """The same set as a product of one for each sequence, for steps in one of them.
-
-        Returns
-        -------
-        Product
-            Of objects of this class.
-        """
-        shapes = zip(self.shapes.tolist(), self._masks)
-        return Product(*(OrderedPlacements(shape, mask) for shape, mask in shapes))
+    def _factors(self):
+        for shape, mask in zip(self.shapes.tolist(), self._masks):
+            yield OrderedPlacements(shape, mask)
 
     @property
     def diameter(self):
@@ -160,9 +170,9 @@ class OrderedPlacements(_Masked, Described):
         slots : ndarray of shape (n_items,)
             One after the other for several sequences.
         """
-        return self._place(self._costs(cost, "cost"))
+        return self._best(self._costs(cost, "cost"))
 
-    def _place(self, cost):
+    def _best(self, cost):
         chosen = np.empty(len(self._row), np.int64)
         n_items, n_slots = np.ascontiguousarray(self.shapes.T)
         bad = orderings.place_in_order(cost, n_items, n_slots, chosen)
@@ -190,9 +200,6 @@ class OrderedPlacements(_Masked, Described):
         if np.any((slots < 0) | (slots >= np.repeat(self.shapes[:, 1], self.shapes[:, 0]))):
             raise ValueError("slots must be from 0 to the last slot of their sequence")
         return SparseAtom(self.size, self._row + slots)
-
-    def lmo(self, gradient):
-        return self.vertex(self._place(self._costs(gradient, "gradient")))
 
     def _contains(self, x, tol):
         if x.min() < -tol or (self._forbidden is not None and x[self._forbidden].max() > tol):
@@ -282,20 +289,12 @@ class StateChoices(_Masked):
         self._blocks = _blocks([2 * len(s) for s in starts])
         self.size = self._blocks[-1].stop
         self._given = starts, ends
-        shapes = [(len(s), 2) for s in starts]
-        self._forbid(allowed, not _is_list(start), shapes, "clip")
+        self._forbid(allowed, not _is_list(start), [(len(s), 2) for s in starts], "clip")
         self.choose(np.zeros(self.size))
 
-    def split(self):
-        """The same set as a product of one for each clip, for steps in one of them.
-
-        Returns
-        -------
-        Product
-            Of objects of this class.
-        """
-        clips = zip(*self._given, self._masks)
-        return Product(*(StateChoices(s, e, self.constraint, mask) for s, e, mask in clips))
+    def _factors(self):
+        for start, end, mask in zip(*self._given, self._masks):
+            yield StateChoices(start, end, self.constraint, mask)
 
     @property
     def diameter(self):
@@ -315,9 +314,9 @@ class StateChoices(_Masked):
         states : ndarray of shape (n_candidates,)
             -1 for none, 0 for the first and 1 for the second; clips follow each other.
         """
-        return self._choose(self._costs(cost, "cost"))
+        return self._best(self._costs(cost, "cost"))
 
-    def _choose(self, cost):
+    def _best(self, cost):
         chosen = np.empty(self.size // 2, np.int64)
         bad = orderings.choose_states(
             cost.reshape(-1, 2), self._offsets, self._order, self._before,
@@ -349,9 +348,6 @@ class StateChoices(_Masked):
         used = np.flatnonzero(states >= 0)
         return SparseAtom(self.size, 2 * used + states[used])
 
-    def lmo(self, gradient):
-        return self.vertex(self._choose(self._costs(gradient, "gradient")))
-
 
 def _whole(values, name, shape):
     values = check_array_of_numbers(values, name)
@@ -375,3 +371,123 @@ def _clips(values, name):
     if _is_list(values):
         return [check_array_of_numbers(v, f"{name} of clip {n}") for n, v in enumerate(values)]
     return [check_array_of_numbers(values, f"{name} of clip 0")]
+
+
+class BasePolytope(Described):
+    """Bases of a submodular function: all x with ``x(A) <= F(A) - F(empty set)``, equal for all.
+
+    Here ``x(A) = sum_{i in A} x[i]``. The oracle is the greedy algorithm: elements come in the
+    order of ascending gradients, the first among equals first, and each gets what it adds to the
+    value.
+
+    Parameters
+    ----------
+    function : SubmodularFunction or callable
+        The function; a callable gets a mask, an array of ``size`` bools that are True for the
+        elements of a set, and returns a number.
+    size : int or None, default=None
+        Number of elements; needed for a callable.
+
+    See Also
+    --------
+    Permutahedron : All orders of a list of numbers.
+    sklearn_fw.optim.minimize_submodular : Finds the lowest set of such a function.
+
+    Notes
+    -----
+    The oracle costs a sort and a `SubmodularFunction.base`. `contains` minimises ``F(A) - x(A)``.
+    That the function is submodular is not checked here.
+
+    References
+    ----------
+    .. [1] J. Edmonds, "Submodular functions, matroids, and certain polyhedra", Combinatorial
+       Structures and their Applications, 1970.
+    .. [2] F. Bach, "Learning with submodular functions: a convex optimization perspective",
+       Foundations and Trends in Machine Learning 6, 2013.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains, set_functions
+    >>> bases = domains.BasePolytope(set_functions.CutFunction([(0, 1), (1, 2)]))
+    >>> bases.lmo([0.5, -1.0, 2.0]).to_array()
+    array([-1.,  2., -1.])
+    """
+
+    def __init__(self, function, size=None):
+        self.function = as_submodular(function, size)
+        self.size = self.function.size
+
+    def lmo(self, gradient):
+        order = np.argsort(self._vector(gradient, "gradient"), kind="stable")
+        return DenseAtom(base_of(self.function, order))
+
+    def _contains(self, x, tol):
+        from .._frank_wolfe._corrective import is_in_hull
+
+        return is_in_hull(self, x, tol)
+
+
+class Permutahedron(Projectable):
+    """All orders of a list of numbers, and what lies between them.
+
+    The oracle gives the largest number to the entry of smallest gradient, the first among equals.
+    This is the base polytope of ``F(A)``, the sum of the ``len(A)`` largest numbers.
+
+    Parameters
+    ----------
+    values : array-like of shape (size,)
+        The numbers; ``numpy.arange(1, n + 1)`` gives the permutahedron of combinatorics.
+
+    Attributes
+    ----------
+    diameter : float
+        Distance of the ascending from the descending order.
+
+    See Also
+    --------
+    BipartiteMatchings : Permutations as matrices.
+
+    References
+    ----------
+    .. [1] C. H. Lim, S. J. Wright, "Efficient Bregman projections onto the permutahedron and
+       related polytopes", AISTATS 2016: the projection by an isotonic regression.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> orders = domains.Permutahedron([1.0, 2.0, 3.0])
+    >>> orders.lmo([0.5, -1.0, 0.0]).to_array()
+    array([1., 3., 2.])
+    >>> orders.project([5.0, 0.0, 0.0])
+    array([3. , 1.5, 1.5])
+    """
+
+    def __init__(self, values):
+        values = check_array_of_numbers(values, "values")
+        if values.ndim != 1 or not values.size:
+            raise ValueError(f"values must be a vector, got shape {values.shape}")
+        check_magnitude(values, "values")
+        self.values = np.sort(values)[::-1] + 0.0
+        self.size = values.size
+
+    @property
+    def diameter(self):
+        return float(np.linalg.norm(self.values - self.values[::-1]))
+
+    def lmo(self, gradient):
+        order = np.argsort(self._vector(gradient, "gradient"), kind="stable")
+        vertex = np.empty(self.size)
+        vertex[order] = self.values
+        return DenseAtom(vertex)
+
+    def _contains(self, x, tol):
+        over = np.cumsum(np.sort(x)[::-1]) - np.cumsum(self.values)
+        return over.max() <= tol and over[-1] >= -tol
+
+    def project(self, x):
+        x = self._vector(x, "x")
+        order = np.argsort(-x, kind="stable")
+        nearest, falling = np.empty(self.size), x[order]
+        fitted = isotonic_regression(falling - self.values, increasing=False).x
+        nearest[order] = falling - fitted
+        return nearest

@@ -16,8 +16,18 @@ from ..._core.validation import (
     check_table,
 )
 from ...projections import project_box, project_l1_ball, project_l2_ball, project_simplex
-from ._atoms import DenseAtom, ProductAtom, SparseAtom, UnitAtom, as_atom
-from ._base import Described, Projectable, ask, check_answer, is_domain
+from ._base import (
+    DenseAtom,
+    Described,
+    ProductAtom,
+    Projectable,
+    SparseAtom,
+    UnitAtom,
+    as_atom,
+    ask,
+    check_answer,
+    is_domain,
+)
 from ._spectral import NuclearNormBall, Spectrahedron
 
 
@@ -106,50 +116,6 @@ class L1Ball(_OfRadius):
         return project_l1_ball(self._vector(x, "x"), self.radius)
 
 
-class L2Ball(_OfRadius):
-    """Points of bounded Euclidean norm: ``||x||_2 <= radius``.
-
-    To a gradient of zeros the oracle answers with the point on the first axis.
-
-    Parameters
-    ----------
-    size : int
-        Length of the points.
-    radius : float, default=1.0
-        Radius, positive.
-
-    See Also
-    --------
-    sklearn_fw.penalties.L2Ball : The same set as a constraint of linear models.
-
-    Examples
-    --------
-    >>> from sklearn_fw.optim import domains
-    >>> domains.L2Ball(2, radius=5.0).lmo([3.0, -4.0]).to_array()
-    array([-3.,  4.])
-    """
-
-    is_polytope = False
-
-    @property
-    def strong_convexity(self):
-        return 1.0 / self.radius
-
-    def lmo(self, gradient):
-        gradient = self._vector(gradient, "gradient")
-        largest = np.abs(gradient).max()
-        if largest == 0.0:
-            return UnitAtom(self.size, 0, self.radius)
-        gradient = gradient / largest  # squares neither overflow nor vanish
-        return DenseAtom(gradient * (-self.radius / np.linalg.norm(gradient)))
-
-    def _contains(self, x, tol):
-        return np.linalg.norm(x) <= self.radius + tol
-
-    def project(self, x):
-        return project_l2_ball(self._vector(x, "x"), self.radius)
-
-
 class LpBall(Described):
     """Points of bounded l_p norm, for p between 1 and infinity: ``||x||_p <= radius``.
 
@@ -225,6 +191,39 @@ class LpBall(Described):
 
     def _contains(self, x, tol):
         return self._norm(x) <= self.radius + tol
+
+
+class L2Ball(LpBall, Projectable):
+    """Points of bounded Euclidean norm: ``||x||_2 <= radius``.
+
+    To a gradient of zeros the oracle answers with the point on the first axis.
+
+    Parameters
+    ----------
+    size : int
+        Length of the points.
+    radius : float, default=1.0
+        Radius, positive.
+
+    See Also
+    --------
+    sklearn_fw.penalties.L2Ball : The same set as a constraint of linear models.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> domains.L2Ball(2, radius=5.0).lmo([3.0, -4.0]).to_array()
+    array([-3.,  4.])
+    """
+
+    def __init__(self, size, radius=1.0):
+        super().__init__(size, 2.0, radius)
+
+    def _norm(self, x):
+        return np.linalg.norm(x)
+
+    def project(self, x):
+        return project_l2_ball(self._vector(x, "x"), self.radius)
 
 
 class Box(Projectable):

@@ -1,6 +1,7 @@
 """Sets of matrices that are known by their singular values or eigenvalues."""
 
 import math
+from abc import abstractmethod
 from functools import cached_property
 
 import numpy as np
@@ -15,8 +16,7 @@ from ..._core.validation import (
     check_sparse,
 )
 from ...projections import project_l1_ball, project_simplex
-from ._atoms import RankOneAtom, SparseAtom
-from ._base import Projectable, check_answer
+from ._base import Projectable, RankOneAtom, SparseAtom, check_answer, check_shape
 
 CLOSE = 1e-2  # likely error of an answer, relative, at which it ends before its last product
 MODERATE = 1e75  # numbers of which products of four can be summed
@@ -63,10 +63,41 @@ class _Spectral(Projectable):
             return None
         return getattr(start, "near", (start.left, start.right)[side])
 
-    def _first(self, height):
+    def lmo(self, gradient, start=None, accuracy=None):
+        """The top pair of singular vectors, or the eigenvector of the lowest eigenvalue.
+
+        Parameters
+        ----------
+        gradient : array-like of shape (size,), or sparse matrix of this shape
+            Direction.
+        start : Atom, default=None
+            An earlier answer, whose vectors may be close.
+        accuracy : float, default=None
+            How far the bound may be below the value; takes as many products as this needs. None
+            accepts what ``max_products`` give.
+
+        Returns
+        -------
+        RankOneAtom or SparseAtom
+            The vertex, with ``value`` and ``bound``.
+        """
+        matrix, scale, largest = self._matrix(gradient)
+        check_answer(start)
+        if largest == 0.0:
+            return self._at_zero()
+        target = None  # how close the bound shall come, in units of the scaled matrix
+        if accuracy is not None:
+            target = check_not_negative(accuracy, "accuracy") / (self.radius * scale)
+        return self._lowest(matrix, self.radius * scale, start, target)
+
+    def _at_zero(self):
         left, right = np.zeros(self.shape[0]), np.zeros(self.shape[1])
-        left[0], right[0] = height, 1.0
+        left[0], right[0] = self.radius, 1.0
         return RankOneAtom(left, right)
+
+    @abstractmethod
+    def _lowest(self, matrix, unit, start, target):
+        """The vertex that is lowest for a scaled gradient; ``unit`` times its products is known."""
 
     def _told(self, atom, found, value, bound):
         atom.value, atom.bound = float(value), float(min(value, bound))
@@ -79,9 +110,7 @@ class _Spectral(Projectable):
 
 def is_matrix(domain):
     """Whether a domain takes sparse gradients, and answers with products of two vectors."""
-    return isinstance(domain, _Spectral) and type(domain).lmo in (
-        NuclearNormBall.lmo, Spectrahedron.lmo
-    )  # fmt: skip
+    return isinstance(domain, _Spectral) and type(domain).lmo is _Spectral.lmo
 
 
 class NuclearNormBall(_Spectral):
@@ -141,40 +170,13 @@ class NuclearNormBall(_Spectral):
     """
 
     def __init__(self, shape, radius=1.0, max_products=20):
-        try:
-            n_rows, n_columns = shape
-        except (TypeError, ValueError):
-            raise ValueError(f"shape must be (n_rows, n_columns), got {shape}") from None
-        shape = check_integer(n_rows, "shape", 1), check_integer(n_columns, "shape", 1)
-        super().__init__(shape, radius, max_products)
+        super().__init__(check_shape(shape), radius, max_products)
 
     @property
     def diameter(self):
         return 2.0 * self.radius
 
-    def lmo(self, gradient, start=None, accuracy=None):
-        """The top pair of singular vectors.
-
-        Parameters
-        ----------
-        gradient : array-like of shape (size,), or sparse matrix of shape (n_rows, n_columns)
-            Direction.
-        start : Atom, default=None
-            An earlier answer, whose vectors may be close.
-        accuracy : float, default=None
-            How far the bound may be below the value; takes as many products as this needs. None is
-            content with what ``max_products`` give.
-
-        Returns
-        -------
-        RankOneAtom
-            The vertex, with ``value`` and ``bound``.
-        """
-        matrix, scale, largest = self._matrix(gradient)
-        check_answer(start)
-        target = _target(accuracy, self.radius * scale)
-        if largest == 0.0:
-            return self._first(self.radius)
+    def _lowest(self, matrix, unit, start, target):
         side = int(self.shape[1] <= self.shape[0])
         tall = matrix if side == 1 else matrix.T
         flat = tall.T
@@ -186,9 +188,8 @@ class NuclearNormBall(_Spectral):
         top = float(np.linalg.norm(image))
         image *= -self.radius / top
         left, right = (image, found.vector) if side == 1 else (found.vector, image)
-        factor = -self.radius * scale
-        bound = factor * math.sqrt(found.bound)
-        return self._told(RankOneAtom(left, right), found, factor * top, bound)
+        bound = -unit * math.sqrt(found.bound)
+        return self._told(RankOneAtom(left, right), found, -unit * top, bound)
 
     def _done(self, found, target):
         if target is None:
@@ -280,29 +281,10 @@ class Spectrahedron(_Spectral):
             return self.radius * math.sqrt(2.0)
         return 0.0 if self.fixed_trace else self.radius
 
-    def lmo(self, gradient, start=None, accuracy=None):
-        """The eigenvector of the lowest eigenvalue.
+    def _at_zero(self):
+        return super()._at_zero() if self.fixed_trace else SparseAtom(self.size, [])
 
-        Parameters
-        ----------
-        gradient : array-like of shape (size,), or sparse matrix of shape (n_rows, n_rows)
-            Direction.
-        start : Atom, default=None
-            An earlier answer, whose vector may be close.
-        accuracy : float, default=None
-            How far the bound may be below the value; takes as many products as this needs. None is
-            content with what ``max_products`` give.
-
-        Returns
-        -------
-        RankOneAtom or SparseAtom
-            The vertex, with ``value`` and ``bound``.
-        """
-        matrix, scale, largest = self._matrix(gradient)
-        check_answer(start)
-        target = _target(accuracy, self.radius * scale)
-        if largest == 0.0:
-            return self._first(self.radius) if self.fixed_trace else SparseAtom(self.size, [])
+    def _lowest(self, matrix, unit, start, target):
         other, size = matrix.T, [0.0]
 
         def product(v):
@@ -317,11 +299,11 @@ class Spectrahedron(_Spectral):
             return ended or found.likely - found.value <= CLOSE * size[0]
 
         found = largest_eigenpair(product, self._noise, self._guess(start, 0), done)
-        bound = -self.radius * scale * self._above(found.bound)
+        bound = -unit * self._above(found.bound)
         if not self.fixed_trace and found.value <= 0.0:
             return self._told(SparseAtom(self.size, []), found, 0.0, bound)
         atom = RankOneAtom(self.radius * found.vector, found.vector)
-        return self._told(atom, found, -self.radius * scale * found.value, bound)
+        return self._told(atom, found, -unit * found.value, bound)
 
     def _above(self, value):
         """What an eigenvalue brings: matrices of zeros are allowed where the trace is free."""
@@ -343,11 +325,6 @@ class Spectrahedron(_Spectral):
         if self.fixed_trace or raised.sum() > self.radius:
             raised = project_simplex(values, self.radius)
         return (vectors * raised @ vectors.T).ravel()
-
-
-def _target(accuracy, unit):
-    """How close the bound shall come to the value, in units of the scaled matrix."""
-    return None if accuracy is None else check_not_negative(accuracy, "accuracy") / unit
 
 
 MOST_STEPS = 300  # dimension of the space that is searched, which is kept as a dense array

@@ -1,4 +1,11 @@
-"""Submodular functions of sets, with the greedy algorithm of each in one pass."""
+"""Submodular functions of sets, as objects that build a base of theirs in one pass.
+
+A function F gives a number to every subset of ``{0, ..., size - 1}``, zero to the empty one, and is
+submodular when an element adds the less the more are there. `sklearn_fw.optim.minimize_submodular`
+finds the set of the lowest value, and `sklearn_fw.optim.domains.BasePolytope` is the set of vectors
+that a function stands for. Both also take any callable of a mask; derive from `SubmodularFunction`
+where the values of growing sets follow from each other. Functions of one size can be added up.
+"""
 
 from abc import ABC, abstractmethod
 from numbers import Real
@@ -6,14 +13,22 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 
-from ..._core.layout import check_edges
-from ..._core.validation import (
+from .._core.layout import check_edges
+from .._core.validation import (
     check_array_of_numbers,
     check_flag,
     check_integer,
     check_magnitude,
     check_sparse,
 )
+
+__all__ = [
+    "CardinalityFunction",
+    "CoverageFunction",
+    "CutFunction",
+    "ModularFunction",
+    "SubmodularFunction",
+]
 
 BENT = 1e-9  # share of the largest step by which the steps of a concave list may rise
 
