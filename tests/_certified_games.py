@@ -8,13 +8,6 @@ from scipy.optimize import linprog, minimize
 
 from _domain_referees import matchings, perfect_matchings
 from sklearn_fw.optim import SaddleConstants, domains, solve_matrix_game, solve_saddle_point
-from sklearn_fw.projections import (
-    project_box,
-    project_l1_ball,
-    project_l2_ball,
-    project_matching,
-    project_simplex,
-)
 
 SHARE = 1e-9
 
@@ -141,46 +134,3 @@ def lowest_in_ball(g, a, mu, radius):
         return -radius * g / max(np.linalg.norm(g), 1e-300)
     free = a - g / mu
     return free * min(1.0, radius / max(np.linalg.norm(free), 1e-300))
-
-
-def domain(rng):
-    """Linear minimisation: no vertex is lower than the one that a domain names."""
-    D, V = polytope(rng)
-    for _ in range(5):
-        gradient = rng.normal(size=V.shape[1]) * 10.0 ** rng.uniform(-200, 200)
-        if rng.random() < 0.5:
-            gradient *= 10.0 ** rng.choice([0.0, 12.0], size=len(gradient))
-        vertex = D.lmo(gradient).to_array()
-        found, values = float(gradient @ vertex), V @ gradient
-        largest = (np.abs(V) @ np.abs(gradient)).max()
-        assert found <= values.min() + 1e-13 * largest
-        assert np.abs(V - vertex).max(axis=1).min() <= 1e-13 * np.abs(V).max()
-
-
-def projection(rng):
-    """Projections: no vertex makes an obtuse angle with what was cut off."""
-    d = int(rng.integers(1, 6))
-    size = float(10.0 ** rng.uniform(-3, 3))
-    v = size * 10.0 ** rng.uniform(-2, 2) * rng.normal(size=d)
-    lower = size * rng.normal(size=d)
-    upper = lower + size * rng.random(d)
-    kind = rng.integers(5)
-    if kind == 0:
-        found, V = project_simplex(v, size), size * np.eye(d)
-    elif kind == 1:
-        found, V = project_l1_ball(v, size), size * np.vstack([np.eye(d), -np.eye(d)])
-    elif kind == 2:
-        found = project_l2_ball(v, size)
-        away = v - found
-        V = (size * away / max(np.linalg.norm(away), 1e-300))[None]
-    elif kind == 3:
-        found, V = project_box(v, lower, upper), np.where(v > 0.5 * (lower + upper), upper, lower)
-        V = np.array(list(itertools.product(*zip(lower, upper))))
-    else:
-        v = 10.0 ** rng.uniform(-1, 1) * rng.normal(size=(2, 3))
-        found = project_matching(v, tol=1e-12, max_iter=5000).ravel()
-        v, V = v.ravel(), matchings(2, 3, perfect=False)
-    # |found - v|^2 is at most this far from the least.
-    gap = ((V - found) @ (v - found)).max()
-    unit = max(np.abs(v).max(), np.abs(V).max(initial=0.0)) ** 2
-    assert gap <= (1e-9 if kind == 4 else 1e-12) * unit

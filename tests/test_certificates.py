@@ -33,8 +33,6 @@ KINDS = {
     "linear path": (linear.path, 150),
     "matrix game": (games.game, 500),
     "saddle point": (games.saddle, 500),
-    "domain": (games.domain, 150),
-    "projection": (games.projection, 150),
     "TRW": (marginals.trw, 500),
     "other marginals": (marginals.others, 300),
     "maxima": (marginals.maxima, 150),

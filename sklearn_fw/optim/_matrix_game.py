@@ -66,11 +66,10 @@ def solve_matrix_game(
     -------
     result : OptimizeResult
         ``lower`` and ``upper``, between which the value of the game lies, and ``dual_gap``, their
-        difference; ``x`` and ``y``, the strategies that guarantee these bounds against any
-        opponent, which may come from different rounds; ``fun``, which is ``x'My``; ``x_last`` and
-        ``y_last``, the averages of all plays, with ``lower_last`` and ``upper_last``; ``nit``,
-        ``success``, ``status``, ``message`` and ``history`` (dict of arrays with the bounds of
-        each round).
+        difference; ``x`` and ``y``, the strategies that guarantee these bounds; ``fun``, which is
+        ``x'My``; ``x_last`` and ``y_last``, the averages of all plays, with ``lower_last`` and
+        ``upper_last``; ``nit``, ``success``, ``status``, ``message`` and ``history`` (dict of
+        arrays).
 
     See Also
     --------
@@ -81,16 +80,13 @@ def solve_matrix_game(
     -----
     A round costs both oracles and the products of the payoff with the two vertices that are
     played, of which only the columns and rows of nonzero entries are read: O(size_x + size_y) on
-    simplices. Sparse payoffs are kept by rows and by columns. The sums of what was played are
-    kept, not the averages: integer payoffs give exactly the plays of fictitious play by hand, ties
-    included, for which each domain has its own rule; "first" for simplices. There is no
-    randomness. Both sides move at the same time.
+    simplices. The sums of what was played are kept, not the averages: integer payoffs give exactly
+    the plays of fictitious play by hand, ties included. Both sides move at the same time.
 
     The bounds of one round close in like ``1 / sqrt(t)`` in practice; only
-    ``t ** (-1 / (p + q - 2))`` is proved, for p and q vertices, and ties that an adversary breaks
-    can be as slow [1]_. Games with a pure equilibrium are solved at ``1 / t``, with "universal" at
-    ``1 / t^2``. Taking x and y from different rounds is sound since each bound is due to one of
-    them alone; [1]_ reports the bounds of single rounds.
+    ``t ** (-1 / (p + q - 2))`` is proved, for p and q vertices [1]_. Games with a pure equilibrium
+    are solved at ``1 / t``, with "universal" at ``1 / t^2``. x and y may come from different rounds
+    since each bound is due to one of them alone; [1]_ reports the bounds of single rounds.
 
     References
     ----------

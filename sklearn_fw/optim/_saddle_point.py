@@ -60,35 +60,31 @@ def solve_saddle_point(
     domain_x, domain_y : domain objects
         The sets X and Y: objects of `sklearn_fw.optim.domains`, or your own with a method ``lmo``.
     variant : {"fw", "away", "pairwise", "block"}, default="fw"
-        Steps towards the vertices s; besides, steps away from the worst vertices of the current
-        combination; steps that move weight from these to s; or steps towards s_x and towards the
-        vertex of one random factor of Y, which must be a `sklearn_fw.optim.domains.Product`. "away"
-        and "pairwise" are for polytopes and find solutions on the boundary sooner, "block" is for
-        many factors with expensive oracles. No convergence is proved for "pairwise" and "block".
+        Steps towards the vertices s; also away from the worst vertices of the current combination;
+        steps that move weight from these to s; or steps towards s_x and towards the vertex of one
+        random factor of Y, a `sklearn_fw.optim.domains.Product`. "away" and "pairwise" are for
+        polytopes, "block" for many factors with expensive oracles. No convergence is proved for
+        "pairwise" and "block".
     step_size : str, float or callable, default="universal"
-        "universal" is ``2 / (2 + k)`` and "fictitious" is ``1 / (1 + k)``, with k the number of
-        steps so far that did not drop a vertex; they need no constants. "adaptive" has a linear
-        rate for strongly convex-concave functions that are weakly coupled, "heuristic" often has
-        one with any coupling, "strongly_convex_set" has one on balls where gradients do not vanish.
-        A number is the same step each time; a callable gets the state described below. "block"
-        takes "universal" only, with ``2 n / (2 n + k)`` for n factors and k block steps.
+        "universal" is ``2 / (2 + k)`` and "fictitious" ``1 / (1 + k)`` after k steps that drop no
+        vertex. "adaptive" has a linear rate for strongly convex-concave functions that are weakly
+        coupled, "heuristic" often has one with any coupling, "strongly_convex_set" has one on balls
+        where gradients do not vanish. A callable gets the state described below. "block" takes
+        "universal" only, with ``2 n / (2 n + k)`` for n factors and k block steps.
     constants : SaddleConstants or None, default=None
         What "adaptive", "heuristic" and "strongly_convex_set" must know.
     start : (x, y), result of an earlier call, or None, default=None
-        Where to start; None means ``domain.start()``. A point given for "away" and "pairwise"
-        should be a vertex, else it is kept as if it were one. After a call with one of these, its
-        combination of vertices is taken up again. The count k begins anew, so that the first step
-        of "fw" with "universal" or "fictitious" has length one: of the start it keeps no more than
-        the vertices to which it leads.
+        Where to start; None means ``domain.start()``. "away" and "pairwise" keep a point as if it
+        were a vertex, and take up the combination of an earlier result. The count k begins again.
     max_iter : int, default=1000
-        Largest number of iterations, each with one gradient and one call of each oracle. With
-        "block" one iteration is a pass of n block steps and a gap.
+        Largest number of iterations, each with one gradient and one call of each oracle; with
+        "block" passes of n block steps and a gap.
     tol : float, default=1e-3
-        Stop when the gap is at most this, in units of L.
+        Largest gap, in units of L.
     time_limit : float or None, default=None
         Seconds after which no new iteration begins.
     callback : callable or None, default=None
-        Called after each iteration with what is known so far; returning True ends the loop.
+        Called after each iteration with an `OptimizeResult`; returning True ends the loop.
     random_state : int, RandomState or None, default=None
         Order of the factors with "block"; else not used.
     verbose : int, default=0
@@ -98,19 +94,15 @@ def solve_saddle_point(
     -------
     result : OptimizeResult
         ``x``, ``y``, ``fun`` and ``dual_gap`` of the iterate with the smallest gap, ``x_last``,
-        ``y_last`` and ``dual_gap_last`` of the last one, ``nit``, ``n_oracle_calls`` (of both sets
-        together; a factor counts as a call), ``n_away``, ``n_drop`` (steps that were cut since
-        they used up the weight of a vertex, and left fewer vertices), ``success``, ``status``,
-        ``message``, and ``history`` (dict of arrays: the gap, its parts of x and y, the objective,
-        the step that led there, counts). For "away" and "pairwise" the last points are the sums of
-        ``atoms_x`` and ``atoms_y``, lists of `sklearn_fw.optim.domains.Atom`, with ``weights_x``
-        and ``weights_y``; these are None else.
+        ``y_last`` and ``dual_gap_last`` of the last one, ``nit``, ``n_oracle_calls``, ``n_away``,
+        ``n_drop`` (steps that left fewer vertices), ``success``, ``status``, ``message``, and
+        ``history`` (dict of arrays). For "away" and "pairwise" the last points are the sums of
+        ``atoms_x`` and ``atoms_y`` with ``weights_x`` and ``weights_y``; these are None else.
 
     Warns
     -----
     RuntimeWarning
-        When "away" or "pairwise" is used on a domain that is no polytope: combinations grow with
-        every step, and no rate is known.
+        When "away" or "pairwise" is used on a domain that is not a polytope: no rate is known.
 
     See Also
     --------
@@ -120,27 +112,22 @@ def solve_saddle_point(
     Notes
     -----
     One iteration costs one gradient and both oracles, and with "away" and "pairwise" a product of
-    each gradient with all atoms of the combination, which are kept as they come. Results are
-    the same in every run with the same ``random_state``. The gap need not fall from step to step.
-    "block" asks the function for all derivatives in every block step.
+    each gradient with all atoms in use; "block" evaluates all derivatives in every block step. The
+    gap need not fall from step to step.
 
     A callable step size gets an object with ``n_iter`` and ``n_good`` (steps so far, and k),
     ``dual_gap``, ``pairwise_gap`` (of moving from the worst vertices to s; None for "fw"),
     ``direction_gap`` (of the direction that is taken), ``max_step`` (infinite if nothing limits
-    it), ``length_x`` and ``length_y`` (Euclidean distance from the point to s). Steps that are
-    longer than ``max_step`` are cut.
+    it; longer steps are cut), ``length_x`` and ``length_y`` (distance from the point to s).
 
     Line searches on L are refused, since they do not converge [1]_. Deviations from [1]_: steps of
     "strongly_convex_set" are cut at 1; with "pairwise", a side that has nothing to move does not
-    limit the step, and a cut that exchanges one vertex for another counts in k, since otherwise
-    steps could stay as they are for ever.
+    limit the step, and a cut that exchanges one vertex for another counts in k.
 
     References
     ----------
     .. [1] G. Gidel, T. Jebara, S. Lacoste-Julien, "Frank-Wolfe algorithms for saddle point
        problems", AISTATS 2017: Algorithms 2 to 4, Theorems 1 and 4, and section 6 for "block".
-    .. [2] J. H. Hammond, "Solving asymmetric variational inequality problems and systems of
-       equations with generalized nonlinear programming algorithms", PhD thesis, MIT, 1984.
 
     Examples
     --------
@@ -331,10 +318,6 @@ class SaddleConstants:
     gradient_norm : float or None, default=None
         What the norms of both gradients nowhere fall below.
 
-    See Also
-    --------
-    solve_saddle_point : Takes these as ``constants``.
-
     References
     ----------
     .. [1] G. Gidel, T. Jebara, S. Lacoste-Julien, "Frank-Wolfe algorithms for saddle point
@@ -376,20 +359,15 @@ class SaddleConstants:
                 check_not_negative(value, field.name)
 
     def progress(self, *, away=False):
-        """The share of the gap by which a short step lowers the distance to the saddle point.
+        """The fraction nu of the gap by which a short step lowers the distance to the solution [1].
+
+        Adaptive steps have a linear rate where it is positive, universal ones the rate 1 / k where
+        it is above one half without ``away``.
 
         Parameters
         ----------
         away : bool, default=False
-            Whether for the method with away steps, where the share is that of the pairwise gap.
-
-        Returns
-        -------
-        float
-            The number nu of [1]: at most one half with away steps and at most one else. Adaptive
-            steps have a linear rate where it is positive. Universal steps have the rate 1 / k where
-            it is above one half without ``away``, which for the method with away steps means with
-            pyramidal widths.
+            Whether for the method with away steps, where it is that of the pairwise gap.
         """
         check_flag(away, "away")
         _need(self, "the progress of a step", WIDE)
@@ -399,19 +377,15 @@ class SaddleConstants:
         return (0.5 if away else 1.0) - math.sqrt(2.0) / width * max(by_x, by_y)
 
     def rate(self, *, away=False):
-        """By what part each step that removes no atom lowers w, with ``step_size="adaptive"``.
+        """The fraction rho [1] by which each "adaptive" step that removes no atom lowers w.
 
-        Here ``w = L(x, y*) - L(x*, y)`` with the saddle point (x*, y*).
+        Here ``w = L(x, y*) - L(x*, y)`` with the saddle point (x*, y*). Zero where `progress` is
+        not positive.
 
         Parameters
         ----------
         away : bool, default=False
             Whether for the method with away steps.
-
-        Returns
-        -------
-        float
-            The number rho of [1]; zero where `progress` is not positive and nothing is known.
         """
         progress = max(self.progress(away=away), 0.0)
         return progress**2 * self._squared_width() / (2.0 * self.curvature)

@@ -416,7 +416,7 @@ class RunningAverage:
         self._state = None
 
     def rates(self, n_points):
-        """Shares rho_t of the next points, which count as seen from then on.
+        """Fractions rho_t of the next points, in (0, 1], which count as seen from then on.
 
         For loops that mix the points by themselves.
 
@@ -424,11 +424,6 @@ class RunningAverage:
         ----------
         n_points : int
             How many.
-
-        Returns
-        -------
-        ndarray of shape (n_points,)
-            Numbers in (0, 1].
         """
         n_points = check_integer(n_points, "n_points", 1)
         t = np.arange(self.n_seen, self.n_seen + n_points, dtype=np.float64)

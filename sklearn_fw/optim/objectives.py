@@ -46,10 +46,6 @@ class Objective(ABC):
     lipschitz : float or None
         Bound on the Lipschitz constant of the gradient in the Euclidean norm, where it is cheap.
 
-    See Also
-    --------
-    LeastSquares, Quadratic, Composite : Those that there are.
-
     Examples
     --------
     The entropy of Poisson counts with mean ``A @ x + 1``:
@@ -79,17 +75,12 @@ class Objective(ABC):
 
     @abstractmethod
     def image(self, point):
-        """The image of a point.
+        """The image ``M x`` of a point, of shape (n_image,).
 
         Parameters
         ----------
         point : ndarray of shape (size,) or Atom
             The point; an atom is a product with few columns where it has few entries.
-
-        Returns
-        -------
-        ndarray of shape (n_image,)
-            ``M x``.
         """
 
     @abstractmethod
@@ -111,21 +102,16 @@ class Objective(ABC):
 
     @abstractmethod
     def adjoint(self, slopes):
-        """The gradient in x.
+        """The gradient ``M' slopes`` in x, a new array of shape (size,).
 
         Parameters
         ----------
         slopes : ndarray of shape (n_image,)
             Derivatives in the image.
-
-        Returns
-        -------
-        ndarray of shape (size,)
-            ``M' slopes``, a new array.
         """
 
     def adjoint_in(self, slopes, block):
-        """The gradient in some entries of x: by default cut out of all of it.
+        """A new array ``adjoint(slopes)[block]``: by default cut out of all of it.
 
         Parameters
         ----------
@@ -133,16 +119,11 @@ class Objective(ABC):
             Derivatives in the image.
         block : slice
             Which entries.
-
-        Returns
-        -------
-        ndarray
-            ``adjoint(slopes)[block]``, a new array.
         """
         return self.adjoint(slopes)[block].copy()
 
     def inner(self, image, others):
-        """Second derivative of a quadratic function between images.
+        """Second derivative ``<x, H y>`` between x with this image and each y of the others.
 
         Parameters
         ----------
@@ -150,26 +131,16 @@ class Objective(ABC):
             One image.
         others : ndarray of shape (n_image,) or (k, n_image)
             Others.
-
-        Returns
-        -------
-        float or ndarray of shape (k,)
-            ``<x, H y>`` for x with this image and each y of the others.
         """
         raise NotImplementedError(f"{type(self).__name__} is not known to be quadratic")
 
     def curvature(self, direction):
-        """Second derivative of a quadratic function along a direction.
+        """Second derivative of a quadratic function along a direction, a float.
 
         Parameters
         ----------
         direction : ndarray of shape (size,)
             The direction.
-
-        Returns
-        -------
-        float
-            The derivative.
         """
         image = self.image(self._vector(direction, "direction"))
         return float(self.inner(image, image))
@@ -257,10 +228,6 @@ class Composite(Objective):
         From the smoothness of the loss and the largest singular value of A; None for a function.
     is_quadratic : bool
         Whether the loss is the squared error.
-
-    See Also
-    --------
-    LeastSquares : That of squared errors.
 
     Examples
     --------
@@ -412,10 +379,6 @@ class LeastSquares(Composite):
         Weights s_i; None is one each.
     mean : bool, default=False
         Whether the sum is divided by that of the weights, as in models of scikit-learn.
-
-    See Also
-    --------
-    Quadratic : By the matrix ``A'A``.
 
     Notes
     -----
@@ -587,10 +550,6 @@ class Quadratic(Objective):
     ----------
     lipschitz : float
         Largest absolute eigenvalue of Q, or a bound on it for more than 1,000 variables.
-
-    See Also
-    --------
-    LeastSquares : For ``Q = A'A`` that is known by A.
 
     Examples
     --------

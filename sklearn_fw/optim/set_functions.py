@@ -77,32 +77,24 @@ class SubmodularFunction(ABC):
 
     @abstractmethod
     def value(self, members):
-        """Value of a set.
+        """Value of a set, a float.
 
         Parameters
         ----------
         members : ndarray of shape (size,), bool
             True for the elements of the set.
-
-        Returns
-        -------
-        float
-            The value.
         """
 
     def base(self, order):
         """What each element adds when they come one by one: the greedy algorithm.
 
+        An array of shape (size,): the value with the element less the value before it came. Here by
+        ``size + 1`` values.
+
         Parameters
         ----------
         order : ndarray of shape (size,), integer
             All elements, first to last.
-
-        Returns
-        -------
-        ndarray of shape (size,)
-            For each element the value with it less the value before it came. Here by ``size + 1``
-            values.
         """
         order = self._order(order)
         members, base = np.zeros(self.size, bool), np.empty(self.size)

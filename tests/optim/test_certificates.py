@@ -73,6 +73,7 @@ WITHOUT_DUAL = [
     *(Box(np.where(np.arange(D) == j, -np.inf, -1.0), 1) for j in range(D)),
     GroupLasso([[0, 1], [3, 4]]),
     GroupLasso(LABELS, group_weights=[1.0, 0.0, 1.0]),
+    Cap(LABELS),
 ]
 
 
@@ -157,14 +158,6 @@ def test_without_dual_the_gradient_mapping_vanishes(penalty, loss):
         at = problem.certify(coef, start * np.ones(problem.shape[1:]))
         assert at.objective >= best.objective - 1e-10
         assert at.dual_gap is None
-
-
-def test_a_penalty_without_conjugate_has_no_dual():
-    problem = make_problem("squared_error", Cap(LABELS), intercept=True, weighted=False)
-    assert not problem.has_dual
-    best = best_of(problem, tol=1e-7)
-    assert best.dual_gap is None
-    assert best.gradient_mapping <= 1e-7 * problem.null.gradient_mapping
 
 
 @pytest.mark.parametrize("penalty", [L1(), Box(-1, 1), GroupLasso(LABELS), Cap()], ids=repr)

@@ -14,6 +14,8 @@ DOMAINS = {
     "lp 1.5": lambda: domains.LpBall(4, 1.5),
     "lp 4": lambda: domains.LpBall(4, 4.0, 2.0),
     "box": lambda: domains.Box(-1.0, 0.5, size=3),
+    "permutahedron": lambda: domains.Permutahedron([3.0, 1.0, 0.0, -2.0]),
+    "bases": lambda: domains.BasePolytope(lambda mask: float(mask.sum()) ** 0.5, 4),
     "hull": lambda: domains.ConvexHull(np.random.default_rng(0).standard_normal((7, 3))),
     "nuclear": lambda: domains.NuclearNormBall((3, 4), 2.0),
     "nuclear, few products": lambda: domains.NuclearNormBall((5, 6), 2.0, max_products=4),

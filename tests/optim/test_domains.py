@@ -271,31 +271,6 @@ def test_projection_is_the_nearest_point(domain, rng):
     np.testing.assert_allclose(domain.project(inside), inside, rtol=0, atol=1e-15)
 
 
-# ---- perfect matchings ---------------------------------------------------------------------------
-
-
-def test_odd_sets_by_enumeration(rng):
-    domain, answers = Matchings(8, perfect=True), []
-    for _ in range(30):
-        # Cycles of odd length, the mean of two such covers.
-        matrix = np.zeros((8, 8))
-        for _ in range(2):
-            order = rng.permutation(8)
-            for part in (order[:3], order[3:]):
-                for i, j in zip(part, np.roll(part, 1)):
-                    matrix[i, j] += 0.25
-                    matrix[j, i] += 0.25
-        x = matrix[tuple(domain.pairs.T)]
-        cuts = [
-            matrix[np.ix_(list(odd), [j for j in range(8) if j not in odd])].sum()
-            for size in (1, 3)
-            for odd in itertools.combinations(range(8), size)
-        ]
-        answers.append(min(cuts) >= 1.0 - 1e-9)
-        assert domain.contains(x) == answers[-1]
-    assert set(answers) == {True, False}
-
-
 # ---- a domain of one's own -----------------------------------------------------------------------
 
 

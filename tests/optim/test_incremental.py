@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from _linear_referees import LOSSES, SlowSaga, minimize_linear
+from _linear_referees import SlowSaga, minimize_linear
 from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.incremental.lagged import repeat
 from sklearn_fw.losses import resolve_loss
@@ -189,37 +189,6 @@ def test_no_row_moves_the_optimum(name):
             moved, moved_intercept = engine.point()
             np.testing.assert_allclose(moved, at.coef, rtol=0, atol=1e-12)
             np.testing.assert_allclose(moved_intercept, at.intercept, rtol=0, atol=1e-12)
-
-
-def test_mean_step_is_a_gradient_step():
-    problem = make_problem("log_loss", resolve_penalty(None), alpha=0.0)
-    X, rng, gamma = dense_rows(problem), np.random.default_rng(2), 0.1
-    x, memory = rng.standard_normal(D), rng.standard_normal(N)
-    x[4] = 0.0  # the column without entries
-    for engine in (SeparableEngine(problem, 1), GroupEngine(problem, 1)):
-        engine.set_step((gamma, 0.0), None, None)
-        steps = []
-        for i in range(N):
-            engine.move_to(x, np.float64(0.0), memory.copy(), X.T @ memory)
-            engine.run(np.array([i], dtype=np.int32))
-            steps.append(engine.point()[0] - x)
-        gradient = X.T @ LOSSES["log_loss"][1](problem.y, X @ x)
-        np.testing.assert_allclose(np.mean(steps, axis=0), -gamma * gradient / N, atol=1e-15)
-
-
-def test_fenchel_of_the_fast_layout_is_that_of_the_penalty():
-    rng = np.random.default_rng(4)
-    for penalty in (L2(), L1(), ElasticNet(), Box(-1, 1, l1=0.1), Box(0, np.inf, l1=0.1)):
-        problem = make_problem("log_loss", penalty, intercept=True)
-        fast, slow = SeparableEngine(problem, 1), GroupEngine(problem, 1)
-        coef = problem.penalty.prox(rng.standard_normal(D), 0.1)
-        memory = rng.standard_normal(N)
-        values = []
-        for engine in (fast, slow):
-            engine.set_step((0.1, 0.1), None, None)
-            engine.move_to(coef, np.float64(0.3), memory, problem.X.T @ memory)
-            values.append(engine.fenchel())
-        np.testing.assert_allclose(values[0], values[1], rtol=1e-12, atol=1e-12, err_msg=penalty)
 
 
 # ---- workers -------------------------------------------------------------------------------------

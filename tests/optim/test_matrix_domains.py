@@ -132,42 +132,6 @@ def test_sparse_gradients(form, rng):
     np.testing.assert_allclose(atom.to_array(), same.to_array(), rtol=0, atol=1e-9)
 
 
-class Counted(sp.csr_array):
-    """Counts products with vectors, of its transpose as well."""
-
-    n_products = None
-
-    def __matmul__(self, other):
-        self.n_products.append(1)
-        return super().__matmul__(other)
-
-    def transpose(self, *args, **kwargs):
-        turned = Counted(super().transpose(*args, **kwargs).tocsr())
-        turned.n_products = self.n_products
-        return turned
-
-
-def test_few_products_are_accurate(rng):
-    """Along a run of Frank-Wolfe on 2,000 by 1,000 with 1 % observed, with warm starts."""
-    matrix = completion(rng, (2000, 1000), 20_000)
-    rows = np.repeat(np.arange(2000), np.diff(matrix.indptr))
-    target, image = -matrix.data, np.zeros(20_000)
-    ball = NuclearNormBall(matrix.shape, radius=2000.0)
-    last, errors = None, []
-    for step in range(12):
-        residual = image - target
-        gradient = sp.csr_array((residual, matrix.indices, matrix.indptr), shape=matrix.shape)
-        last = ball.lmo(gradient, start=last)
-        best = -ball.radius * sp.linalg.svds(gradient, k=1, return_singular_vectors=False)[0]
-        errors.append(1.0 - last.value / best)
-        assert last.bound <= best * (1 - 4 * EPS)
-        image += 2.0 / (step + 2.0) * (last.left[rows] * last.right[matrix.indices] - image)
-    assert min(errors) > -1e-12
-    assert np.mean(errors) < 0.01
-    tight = ball.lmo(gradient, start=last, accuracy=-1e-6 * best)
-    assert tight.value + 1e-6 * best <= tight.bound <= best * (1 - 4 * EPS)
-
-
 def test_bounds_hold_for_bad_guesses(rng):
     """The guess is an eigenvector that is not the largest: noise must find the other one."""
     spectrum = np.concatenate([np.linspace(0.0, 0.9, 98), [1.0, 1.2]])

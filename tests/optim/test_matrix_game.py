@@ -12,7 +12,6 @@ from scipy.optimize import linprog
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.exceptions import ConvergenceWarning
 
-from _domain_referees import perfect_matchings
 from sklearn_fw.optim import domains
 from sklearn_fw.optim._matrix_game import solve_matrix_game
 from sklearn_fw.optim._saddle_point import solve_saddle_point
@@ -106,16 +105,6 @@ def test_bounds_hold_in_every_round(shape, step_size, rng):
     assert domains.Simplex(shape[1]).contains(result.y, 1e-12)
 
 
-def test_published_accuracy():
-    """The best pair of strategies is never worse than the averages of one round."""
-    M = np.random.default_rng(0).normal(size=(10, 8))
-    result = solve_matrix_game(M, tol=0, max_iter=10_001)
-    gaps = result.history["upper"] - result.history["lower"]
-    for n_rounds, bound in ((10, 1.0), (100, 0.3), (1000, 0.1), (10_000, 0.04)):
-        assert gaps[n_rounds] < bound
-    assert result.dual_gap < 0.2 * gaps[10_000]
-
-
 def test_pure_equilibrium():
     """After both have found it, the gap is what remains of the rounds before."""
     M = np.array([[3.0, 5.0, 4.0], [1.0, 2.0, 0.0], [6.0, 3.0, -1.0]])  # 2 at (1, 1)
@@ -182,41 +171,6 @@ def test_vertices_of_many_entries(kind, rng):
     assert result.upper == pytest.approx(upper, rel=1e-12)
     assert result.lower <= 1e-12  # the value is zero
     assert result.upper >= -1e-12
-
-
-def university_game(rng, n_students):
-    """Two universities promise room mates; students go where they get whom they prefer."""
-    group = domains.Matchings(n_students, perfect=True)
-    quality = rng.uniform(size=n_students)
-    benefit = rng.normal(quality, 0.1, size=(2, n_students))
-    rank = rng.random((n_students, n_students))
-    M = np.zeros((group.size, group.size))
-    for k, pair in enumerate(group.pairs):
-        for m, other in enumerate(group.pairs):
-            for student in set(pair) & set(other):
-                j, l = (sum(p) - student for p in (pair, other))
-                first, second = benefit[0, student], -benefit[1, student]
-                gain = first if rank[student, j] < rank[student, l] else second
-                M[k, m] += (first + second) / 2 if j == l else gain
-    return group, M
-
-
-@pytest.mark.parametrize("n_students", [4, 6])
-def test_matchings(n_students, rng):
-    """A game on matchings is a game between simplices whose strategies are all matchings."""
-    group, gains = university_game(rng, n_students)
-    vertices = perfect_matchings(n_students)
-    value = -value_of(-vertices @ gains @ vertices.T)
-    for payoff in (-gains, sp.csr_array(-gains)):  # the first university maximises its gain
-        result = solve_matrix_game(
-            payoff, domain_x=group, domain_y=group, step_size="universal", tol=1e-3, max_iter=400
-        )
-        assert result.lower - 1e-9 <= -value <= result.upper + 1e-9
-        assert result.dual_gap < 0.05
-        for x in (result.x, result.x_last, result.y):
-            sums = np.bincount(group.pairs.ravel(), weights=np.repeat(x, 2))
-            np.testing.assert_allclose(sums, 1, rtol=0, atol=1e-12)
-            assert group.contains(x, 1e-9)
 
 
 # ---- the result ----------------------------------------------------------------------------------

@@ -194,20 +194,6 @@ def test_sets_of_several_kinds_and_no_quadratic(rng):
     assert other.fun == pytest.approx(result.fun, abs=1e-3)
 
 
-def test_start_of_an_earlier_result(rng):
-    A, b, product = problem(rng)
-    objective = objectives.LeastSquares(A, b)
-    first = minimize_block_frank_wolfe(objective, product, tol=1e-3, random_state=0)
-    again = minimize_block_frank_wolfe(objective, product, tol=1e-3, start=first)
-    assert again.nit == 1
-    np.testing.assert_allclose(again.x, first.x, rtol=0, atol=1e-12)
-    further = minimize_block_frank_wolfe(objective, product, tol=1e-6, start=first)
-    assert further.fun <= first.fun
-    vertex = product.lmo(rng.normal(size=24)).to_array()
-    from_vertex = minimize_block_frank_wolfe(objective, product, start=vertex, random_state=0)
-    assert from_vertex.success
-
-
 SQUARE = objectives.Quadratic(np.eye(4))
 PAIR = domains.Product(domains.Simplex(2), domains.Simplex(2))
 

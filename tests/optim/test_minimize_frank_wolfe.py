@@ -158,21 +158,6 @@ def test_drops_are_counted_and_few(rng):
     assert dropped > 0
 
 
-def test_away_steps_promise_half_of_both_gaps(rng):
-    """<-gradient, d> >= g_PFW / 2."""
-    seen = []
-
-    def watched(state):
-        seen.append((state.direction_gap, state.pairwise_gap))
-        return state.direction_gap / 4.0
-
-    A = rng.normal(size=(6, 8))
-    objective = objectives.LeastSquares(A / np.linalg.norm(A, 2), rng.normal(size=6))
-    minimize_frank_wolfe(objective, domains.L1Ball(8), variant="away", step_size=watched, tol=1e-3)
-    slopes, both = np.array(seen).T
-    assert np.all(slopes >= 0.5 * both - 1e-12)
-
-
 @pytest.mark.parametrize("rule", ["universal", "exact", "line_search", "curvature"])
 def test_plain_steps_have_the_rate_of_the_curvature_constant(rule, rng):
     """h_t <= 2 C / (t + 2), with C = 4 r^2 max |a_j|^2 on the l1 ball."""

@@ -7,8 +7,6 @@ import re
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from _domain_referees import matchings_of, paths_of
@@ -208,23 +206,6 @@ def test_odd_cycles_are_no_matchings(perfect):
         x = share * halves + (1 - share) * center
         assert domain.contains(x, tol=1e-7) == is_combination(x, indicators(found, domain.pairs))
     assert not domain.contains(halves)
-
-
-@given(
-    n_nodes=st.integers(2, 6),
-    cost=st.lists(st.integers(-3, 3).map(float), min_size=15, max_size=15),
-)
-@settings(deadline=None, max_examples=50)
-def test_matchings_of_all_sizes(n_nodes, cost):
-    domain = Matchings(n_nodes)
-    cost = np.array(cost[: domain.size])
-    vertices = indicators(
-        matchings_of(nx.complete_graph(n_nodes), perfect=False), list(map(tuple, domain.pairs))
-    )
-    vertex = domain.lmo(cost).to_array()
-    assert cost @ vertex == (vertices @ cost).min()
-    assert np.all(cost[vertex > 0.0] < 0.0)  # none without use
-    assert domain.diameter == np.linalg.norm(vertices[:, None] - vertices, axis=2).max()
 
 
 # ---- what is refused -----------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from sklearn_fw.optim import (
     domains,
     minimize_frank_wolfe,
     objectives,
-    solve_matrix_game,
     solve_saddle_point,
 )
 
@@ -110,22 +109,6 @@ def test_atoms_are_never_made_dense(kind, variant, rng):
         for atom, weight in zip(result.atoms_x, result.weights_x):
             atom.add_to(x, weight)
         np.testing.assert_allclose(x, result.x_last, rtol=0, atol=1e-12)
-
-
-def test_it_finds_what_the_listed_vertices_have(rng):
-    """In small dimensions, against the hull of all vertices."""
-    size, length = 8, 3
-    vertices = np.array([Window(size, i, length).to_array() for i in range(size - length + 1)])
-    M = rng.normal(size=(size, size))
-    options = {"tol": 1e-3, "max_iter": 100_000, "step_size": "universal"}
-    own = solve_matrix_game(M, domain_x=Windows(size, length), domain_y=Windows(size, length),
-                            **options)  # fmt: skip
-    hull = domains.ConvexHull(vertices)
-    listed = solve_matrix_game(M, domain_x=hull, domain_y=hull, **options)
-    assert own.success
-    assert listed.success
-    assert own.lower <= listed.upper + 1e-12
-    assert listed.lower <= own.upper + 1e-12
 
 
 def test_an_oracle_that_comes_closer_when_asked(rng):

@@ -158,36 +158,6 @@ def test_without_coupling_it_is_frank_wolfe(step_size, rng):
         x = (1 - gamma) * x + gamma * ball.lmo(A.T @ (A @ x - b)).to_array()
 
 
-@pytest.mark.parametrize("variant", ["fw", "away", "pairwise"])
-@pytest.mark.parametrize("step_size", ["universal", "fictitious", "adaptive"])
-def test_affine_invariance(variant, step_size, rng):
-    """Another coordinate system changes nothing but the coordinates."""
-    problem = toy(2, 4, "P" if variant != "fw" else "I", 0.2)
-    constants = problem.on_cube()
-    vertices = np.array([problem.cube.lmo(s).to_array() for s in rng.normal(size=(200, 4))])
-    vertices = np.unique(np.vstack([vertices, np.eye(4)[:0]]), axis=0)
-    maps = [rng.normal(size=(4, 4)) + 3 * np.eye(4) for _ in "xy"]
-    shifts = rng.normal(size=(2, 4))
-    inverses = [np.linalg.inv(matrix) for matrix in maps]
-
-    def moved(u, v):  # x = A u + c, y = B v + e
-        value, gradient_x, gradient_y = problem(maps[0] @ u + shifts[0], maps[1] @ v + shifts[1])
-        return value, maps[0].T @ gradient_x, maps[1].T @ gradient_y
-
-    options = {"variant": variant, "step_size": step_size, "constants": constants, "max_iter": 60}
-    one, points = trajectory(problem, *[domains.ConvexHull(vertices)] * 2, **options)
-    atoms = [(vertices - c) @ inverse.T for inverse, c in zip(inverses, shifts)]
-    other, moved_points = trajectory(moved, *map(domains.ConvexHull, atoms), **options)
-    np.testing.assert_allclose(one.history["dual_gap"], other.history["dual_gap"], rtol=1e-8)
-    for (x, y), (u, v) in zip(points, moved_points):
-        np.testing.assert_allclose(maps[0] @ u + shifts[0], x, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(maps[1] @ v + shifts[1], y, rtol=0, atol=1e-10)
-    if variant != "fw":
-        np.testing.assert_allclose(one.weights_x, other.weights_x, rtol=1e-9)
-        np.testing.assert_allclose(one.weights_y, other.weights_y, rtol=1e-9)
-        assert one.n_drop == other.n_drop
-
-
 # ---- blocks --------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from sklearn_fw._kernels.common import compiled_rules, step_rules
 from sklearn_fw._kernels.common.step_rules import AWAY, FW, HYBRID, PAIRWISE
-from sklearn_fw._kernels.graphs import trw
 
 SLOPES = st.floats(-2.0, 10.0) | st.sampled_from([0.0, 1.0])
 SHARES = st.floats(0.0, 1.0) | st.sampled_from([0.0, 1.0])
@@ -57,42 +56,3 @@ def test_ties_and_ends():
     alpha = np.array([0.5, 0.5])
     assert not step_rules.move_mass(alpha, 2, PAIRWISE, 1, 1, 0.5, 0.5)  # nothing to move
     np.testing.assert_array_equal(alpha, [0.5, 0.5])
-
-
-@pytest.mark.parametrize("kind", [FW, AWAY, PAIRWISE])
-def test_corrections_take_the_steps_of_the_rules(kind, rng):
-    """One step of TRW's compiled correction, and the same step made of the rules."""
-    n_atoms, size = 5, 6
-    energy = trw.Energy(rng.normal(size=size), np.ones(size), np.full(size, 0.5), 0.0)
-    labels = rng.integers(2, size=(n_atoms - 1, size // 2))
-    places = 2 * np.arange(size // 2) + labels
-    atoms = trw.Atoms(
-        np.concatenate([[0], size + (size // 2) * np.arange(n_atoms)]),
-        np.concatenate([np.arange(size), places.ravel()]).astype(np.int32),
-        np.array([0] + [-1] * (n_atoms - 1)), energy.uniform.copy(),
-    )  # fmt: skip
-    table = np.zeros((n_atoms, size))
-    table[0] = energy.uniform
-    np.put_along_axis(table[1:], places, 1.0, axis=1)
-    delta, seen = 0.05, set()
-    for _ in range(30):
-        alpha = rng.dirichlet(np.full(n_atoms, 0.5))
-        contracted = (1 - delta) * table + delta * energy.uniform
-        mu, expected = alpha @ contracted, alpha.copy()
-        scores = table @ (energy.theta - energy.entropy * (1.0 + np.log(mu)))
-        best, worst, mean = np.argmax(scores), np.argmin(scores), alpha @ scores
-        gap, away_gap = (1 - delta) * (scores[best] - mean), (1 - delta) * (mean - scores[worst])
-        chosen = kind
-        if kind == AWAY and not step_rules.considers(AWAY, AWAY, gap, away_gap, n_atoms):
-            chosen = FW
-        seen.add(chosen)
-        ends = {
-            FW: (contracted[best], mu), AWAY: (mu, contracted[worst]),
-            PAIRWISE: (contracted[best], contracted[worst]),
-        }  # fmt: skip
-        limit = step_rules.slope_and_limit(chosen, gap, away_gap, alpha[worst])[1]
-        gamma = trw.search(energy, mu, ends[chosen][0] - ends[chosen][1], limit)
-        step_rules.move_mass(expected, n_atoms, chosen, best, worst, gamma, limit)
-        trw.correct(energy, atoms, alpha, delta, mu, kind, 0.0, 1)
-        np.testing.assert_allclose(alpha, expected, rtol=0, atol=1e-10)
-    assert seen == ({FW, AWAY} if kind == AWAY else {kind})

@@ -61,41 +61,35 @@ def minimize_frank_wolfe(
     Parameters
     ----------
     objective : Objective or callable
-        An object of `sklearn_fw.optim.objectives`, or ``objective(x) -> (value, gradient)``. A
-        callable may have a method ``curvature(direction)``, which says that it is quadratic.
+        An object of `sklearn_fw.optim.objectives`, or ``objective(x) -> (value, gradient)``, which
+        is quadratic if it has a method ``curvature(direction)``.
     domain : domain object
         The set: an object of `sklearn_fw.optim.domains`, or your own with a method ``lmo``.
     variant : str, default="auto"
-        "fw" steps towards s; "away" besides away from the worst vertex of the present combination;
+        "fw" steps towards s; "away" also away from the worst vertex of the present combination;
         "pairwise" moves weight from that vertex to s; "fully_corrective" minimises over the hull of
-        all vertices in use, which costs few oracle calls; "min_norm_point" goes to the minimum over
-        their affine hull as far as weights stay positive, for quadratic objectives. "auto" takes
-        what suits the domain and the objective, and the result says which; many "pairwise" steps
-        end in "min_norm_point".
+        all vertices in use; "min_norm_point" goes to the minimum over their affine hull, as far as
+        weights stay positive, for quadratic objectives. "auto" takes what suits the domain and the
+        objective; many "pairwise" steps end in "min_norm_point".
     step_size : str, float or callable, default="auto"
-        "universal" is ``2 / (2 + k)`` and "fictitious" ``1 / (1 + k)`` with k the number of steps
-        that did not drop a vertex; "exact" minimises a quadratic function along the direction;
-        "line_search" finds the minimum of any; "short" minimises the parabola with ``lipschitz``,
-        "curvature" is the gap over ``curvature``, and "backtracking" learns the constant of
-        "short". A number is the same step each time, a callable gets the state described in
-        `solve_saddle_point`. The corrective variants have steps of their own, and ignore it.
+        "universal" is ``2 / (2 + k)`` and "fictitious" ``1 / (1 + k)`` after k steps that drop no
+        vertex; "exact" minimises a quadratic function along the direction, "line_search" any;
+        "short" minimises the parabola with ``lipschitz``, "curvature" is the gap over
+        ``curvature``, "backtracking" learns the constant of "short". A callable gets the state
+        described in `solve_saddle_point`. Not for the corrective variants.
     lipschitz : float or None, default=None
         Lipschitz constant of the gradient for "short"; None takes that of the objective.
     curvature : float or None, default=None
-        Curvature constant for "curvature", at least ``2 (f(y) - f(x) - <f'(x), y - x>) / c^2`` for
-        all ``y = x + c (s - x)``; None takes ``lipschitz`` times the squared diameter.
+        Curvature constant, at least ``2 (f(y) - f(x) - <f'(x), y - x>) / c^2`` for all
+        ``y = x + c (s - x)``; None takes ``lipschitz`` times the squared diameter.
     convex : bool, default=True
-        False says that f is not convex: line searches then take care to descend as far as a step
-        with a guarantee, and nothing is said of the distance to the minimum.
+        False: line searches descend as far as a step with a guarantee, and the gap is no bound.
     lmo_accuracy : float, default=1.0
-        Share of the largest possible ``<f'(x), x - s>`` that the oracle reaches at least, for
-        oracles of multiplicative accuracy; the certificate is divided by it. Atoms with a ``bound``
-        need no word here.
+        Fraction of the largest ``<f'(x), x - s>`` that the oracle reaches at least, by which the
+        certificate is divided; not for atoms with a ``bound``.
     start : array-like, Atom, (atoms, weights), earlier result or None, default=None
-        Where to start; None means ``domain.start()``, or the answer to a gradient of minus ones
-        where there is no such method. A tuple is a list of points with their
-        weights. A point given to variants that keep vertices should be one, else it is kept as if
-        it were.
+        Where to start; None means ``domain.start()``, or the answer to a gradient of minus ones.
+        Variants that keep vertices keep a point as if it were one.
     max_iter : int, default=10_000
         Largest number of iterations, each with one gradient and one oracle call.
     tol : float or None, default=None
@@ -103,25 +97,23 @@ def minimize_frank_wolfe(
     time_limit : float or None, default=None
         Seconds after which no new iteration begins.
     callback : callable or None, default=None
-        Called after each iteration with what is known so far; returning True ends the loop.
+        Called after each iteration with an `OptimizeResult`; returning True ends the loop.
     verbose : int, default=0
         Log a line per iteration.
 
     Returns
     -------
     result : OptimizeResult
-        ``x``, ``fun``, ``jac`` (the gradient) and ``dual_gap`` where the gap was smallest, all of
-        them computed anew at x; ``nit``, ``n_oracle_calls``, ``n_away``, ``n_drop`` (steps that
-        used up the weight of a vertex and left fewer), ``n_swap`` (that exchanged one for another),
-        ``success``, ``status``, ``message``, ``tol``, ``variant`` and ``step_size`` as they were
-        chosen, ``history`` (dict of arrays: objective, gap, step, counts), and ``atoms`` and
+        ``x``, ``fun``, ``jac`` (the gradient) and ``dual_gap`` where the gap was smallest, computed
+        anew at x; ``nit``, ``n_oracle_calls``, ``n_away``, ``n_drop`` (steps that left fewer
+        vertices), ``n_swap`` (that exchanged one), ``success``, ``status``, ``message``, ``tol``,
+        ``variant`` and ``step_size`` as chosen, ``history`` (dict of arrays), and ``atoms`` and
         ``weights``, of which x is the sum (None for "fw").
 
     Warns
     -----
     RuntimeWarning
-        When "away" or "pairwise" is used on a domain that is no polytope: combinations grow with
-        every step, and no rate is known.
+        When "away" or "pairwise" is used on a domain that is not a polytope: no rate is known.
 
     See Also
     --------
@@ -131,11 +123,10 @@ def minimize_frank_wolfe(
     Notes
     -----
     One iteration costs a gradient, an oracle call and a product of the gradient with all vertices
-    in use; with an `Objective` that is one product with the transposed matrix, and one with a
-    vertex. Results are the same in every run.
+    in use; with an `Objective` one product with the transposed matrix, and one with a vertex.
 
     More than 13 parameters: both constants and the accuracy of the oracle are facts that only the
-    caller can know, each of one rule or one domain.
+    caller can know.
 
     Deviations from [1]_: corrections of functions that are not quadratic go to a hundredth of the
     present gap, or to ``tol`` if that is more. For functions that are not convex the step of a line

@@ -56,33 +56,29 @@ def minimize_block_frank_wolfe(
     domain : Product
         The sets, a `sklearn_fw.optim.domains.Product`.
     variant : {"auto", "fw", "away", "pairwise"}, default="auto"
-        Steps towards the answer of the oracle; besides, away from the worst vertex of the factor's
-        combination; or from that vertex to the answer. "auto" is "pairwise" in factors that are
-        polytopes and "fw" in others. No convergence rate is proved for "away" and "pairwise".
+        Steps in each factor, as for `minimize_frank_wolfe`; "auto" is "pairwise" in polytopes and
+        "fw" in others. No convergence rate is proved for "away" and "pairwise".
     sampling : {"uniform", "permutation", "gap"}, default="permutation"
-        Which factor is next: any, each once in a random order, or in proportion to the gaps that
-        were last seen.
+        Next factor: any, each once in a random order, or in proportion to the gaps last seen.
     step_size : str, float or callable, default="auto"
-        "universal" is ``2 n / (2 n + k)`` with k the number of steps in factors that did not drop
-        a vertex; the others are as for `minimize_frank_wolfe`, of which "short" and "curvature"
-        are not there.
+        As for `minimize_frank_wolfe`, without "short" and "curvature"; "universal" is
+        ``2 n / (2 n + k)`` after k steps in factors that dropped no vertex.
     average : {"weighted"} or None, default=None
-        Whether to look also at the mean of all iterates, in which that of step k counts k times,
-        and to return it where its gap is smaller.
+        Whether to return the mean of all iterates, that of step k counted k times, where its gap is
+        smaller.
     gap_every : int, default=10
         Passes after which the gap is computed, which costs the whole gradient and all oracles.
     start : array-like of shape (size,), Atom, earlier result or None, default=None
-        Where to start; None means ``domain.start()``. Of a point the part of each factor should be
-        a vertex, for variants that keep these.
+        Where to start; None means ``domain.start()``. Variants that keep vertices take the part of
+        each factor for one.
     max_iter : int, default=1000
-        Largest number of iterations; the first is the gap of the start, each other one a pass of as
-        many steps as there are factors.
+        Largest number of iterations: the gap of the start, then passes of a step per factor.
     tol : float or None, default=None
         Largest gap, in units of f; None is 1e-6 of the value, or 1e-8 of the first value or gap.
     time_limit : float or None, default=None
         Seconds after which no new pass begins.
     callback : callable or None, default=None
-        Called after each gap with what is known so far; returning True ends the loop.
+        Called after each gap with an `OptimizeResult`; returning True ends the loop.
     random_state : int, RandomState or None, default=None
         Order of the factors.
     verbose : int, default=0
@@ -91,10 +87,9 @@ def minimize_block_frank_wolfe(
     Returns
     -------
     result : OptimizeResult
-        As of `minimize_frank_wolfe`; ``atoms`` and ``weights`` are lists with those of each factor
-        (None for factors of "fw", for all where each is, and where ``x`` is an average),
-        ``n_oracle_calls`` counts the factors. ``variant`` and ``step_size`` are lists with those of
-        each factor where these differ.
+        As of `minimize_frank_wolfe`; ``atoms``, ``weights``, ``variant``, ``step_size`` are lists
+        with those of each factor (atoms None for factors of "fw" and where ``x`` is an average),
+        ``n_oracle_calls`` counts the factors.
 
     See Also
     --------

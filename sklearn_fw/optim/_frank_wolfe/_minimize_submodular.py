@@ -57,33 +57,32 @@ def minimize_submodular(
         Wolfe's method, which goes to the shortest mean of all its bases each time; or Frank-Wolfe
         steps on half the squared length, for comparison.
     integer_valued : bool or "auto", default="auto"
-        Whether all values are integers: then a lower bound is rounded up, and the search ends when
-        less than one is open. "auto" is what the function knows of itself; of a callable nothing.
+        Whether all values are integers: the search then ends when less than one is open. "auto" is
+        what the function knows of itself; of a callable nothing.
     normalize : bool, default=True
         Whether to subtract the value of the empty set, where it is not zero; else it is an error.
     start : array-like of shape (size,) or None, default=None
-        The first base is that of the elements in the order of ascending entries: ``base_point`` of
-        a similar problem, for example. None is the order 0, 1, 2, ...
+        The first base is that of the order of ascending entries: ``base_point`` of a similar
+        problem, for example. None is the order 0, 1, 2, ...
     max_iter : int, default=10000
         Largest number of iterations, each with one base.
     tol : float or None, default=None
-        Stop when ``dual_gap`` is at most this, in units of F. None means 1e-10 times the sum of the
-        absolute entries of the first base, as far as numbers reach.
+        Largest gap, in units of F; None is 1e-10 of the sum of the absolute entries of the first
+        base.
     time_limit : float or None, default=None
         Seconds after which no new iteration begins.
     callback : callable or None, default=None
-        Called after each iteration with what is known so far; returning True ends the loop.
+        Called after each iteration with an `OptimizeResult`; returning True ends the loop.
     verbose : int, default=0
         Log a line per iteration.
 
     Returns
     -------
     result : OptimizeResult
-        ``x`` (mask of the best set, bools of shape (size,)), ``fun`` (its value), ``lower_bound``
-        (no set is lower), ``dual_gap`` (their difference), ``base_point`` (the last base, of the
-        function without the value of the empty set), ``nit``, ``n_oracle_calls`` (bases asked
-        for), ``n_away``, ``n_drop``, ``success``, ``status``, ``message``, and ``history`` (dict of
-        arrays).
+        ``x`` (mask of the best set), ``fun`` (its value), ``lower_bound`` (no set is lower),
+        ``dual_gap`` (their difference), ``base_point`` (the last base, without the value of the
+        empty set), ``nit``, ``n_oracle_calls``, ``n_away``, ``n_drop``, ``success``, ``status``,
+        ``message``, and ``history`` (dict of arrays).
 
     See Also
     --------
@@ -94,11 +93,8 @@ def minimize_submodular(
     -----
     One base costs ``size + 1`` values of a callable, and one pass over edges or entries for the
     functions of `sklearn_fw.optim.set_functions`. Wolfe's method adds k^3 / 3 for k bases in use,
-    of which there are few, and ends after finitely many iterations.
-
-    The bound holds for submodular functions. Of others, it is noticed when a base that is in use
-    exceeds the function on a set that was valued; a function without such a set among those valued
-    passes. That the answer is lowest is then not proved.
+    and ends after finitely many iterations. The bound holds for submodular functions; others are
+    refused when a base in use exceeds the function on a set that was valued.
 
     References
     ----------
@@ -120,15 +116,6 @@ def minimize_submodular(
     array([ True,  True, False, False])
     >>> result.fun, result.lower_bound
     (-4.0, -4.0)
-
-    The same as a function of one's own:
-
-    >>> def energy(mask):
-    ...     weights = [3.0, 1.0, 2.0]
-    ...     leaves = sum(w for (i, j), w in zip(edges, weights) if mask[i] != mask[j])
-    ...     return leaves - 5.0 * mask[0] + 5.0 * mask[3]
-    >>> minimize_submodular(energy, 4).fun
-    -4.0
     """
     check_choice(variant, "variant", VARIANTS)
     bases = ScaledBases(as_submodular(function, size))

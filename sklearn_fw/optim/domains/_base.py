@@ -39,10 +39,6 @@ class Atom(ABC):
         What no point of the set falls below, ``-inf`` if nothing is known. None promises that the
         atom itself is the lowest.
 
-    See Also
-    --------
-    SparseAtom, RankOneAtom : Kinds that there are.
-
     Examples
     --------
     A run of ones, described by its two ends:
@@ -69,17 +65,12 @@ class Atom(ABC):
 
     @abstractmethod
     def dot(self, vector):
-        """Inner product with a vector.
+        """Inner product with a vector, a float.
 
         Parameters
         ----------
         vector : ndarray of shape (size,)
             The vector.
-
-        Returns
-        -------
-        float
-            The product.
         """
 
     @abstractmethod
@@ -95,25 +86,15 @@ class Atom(ABC):
         """
 
     def to_array(self):
-        """The point as a dense vector.
-
-        Returns
-        -------
-        ndarray of shape (size,)
-            A new array.
-        """
+        """The point as a new dense vector of shape (size,)."""
         x = np.zeros(self.size)
         self.add_to(x)
         return x
 
     def entries(self):
-        """Places and values of the entries that are not zero, where they are known.
+        """Ascending places of the entries that are not zero, and their values.
 
-        Returns
-        -------
-        (ndarray, ndarray) or None
-            Places in ascending order and values, both of shape (n_entries,). None for atoms that
-            would have to be made dense.
+        None for atoms that would have to be made dense.
         """
         return None
 
@@ -390,10 +371,6 @@ class Domain(ABC):
         Whether ``lmo`` takes two more arguments: ``start``, an earlier answer or None, and
         ``accuracy``, how far the bound of the answer may be below its value, or None.
 
-    See Also
-    --------
-    ConvexHull : That of a list of points.
-
     Examples
     --------
     The lists of ``k`` ones among zeros, and what lies between them:
@@ -418,27 +395,16 @@ class Domain(ABC):
 
     @abstractmethod
     def lmo(self, gradient):
-        """A vertex v with the smallest ``<gradient, v>``.
+        """A vertex v with the smallest ``<gradient, v>``, an `Atom`.
 
         Parameters
         ----------
         gradient : array-like of shape (size,)
             Direction.
-
-        Returns
-        -------
-        Atom
-            The vertex.
         """
 
     def start(self):
-        """A vertex to start from: the answer to a gradient of zeros.
-
-        Returns
-        -------
-        Atom
-            The vertex.
-        """
+        """A vertex to start from, an `Atom`: the answer to a gradient of zeros."""
         return self.lmo(np.zeros(self.size))
 
     def __repr__(self):
@@ -463,11 +429,6 @@ class Described(Domain):
             The point.
         tol : float, default=1e-9
             By how much a constraint may be violated.
-
-        Returns
-        -------
-        bool
-            The answer.
         """
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
         # Sums may be infinite on the way: comparisons come out right.
@@ -484,17 +445,12 @@ class Projectable(Described):
 
     @abstractmethod
     def project(self, x):
-        """Nearest point of the set.
+        """Nearest point of the set, an array of shape (size,).
 
         Parameters
         ----------
         x : array-like of shape (size,)
             Any point.
-
-        Returns
-        -------
-        ndarray of shape (size,)
-            Its projection.
         """
 
 

@@ -66,11 +66,6 @@ class DagPaths(_Network):
         A bound on the largest distance of two points: the root of twice the length of the longest
         path, or of the number of entries.
 
-    See Also
-    --------
-    Flows : Any amounts between any nodes, in graphs that may have cycles.
-    MarginalPolytope : Paths through layers where each node leads to all of the next layer.
-
     Notes
     -----
     The oracle is dynamic programming in the order of the graph, one look at each edge, compiled. Of
@@ -193,11 +188,6 @@ class Flows(_Network):
     diameter : float
         A bound on the largest distance of two points: the length of the diagonal of the box of all
         capacities.
-
-    See Also
-    --------
-    DagPaths : One unit through a graph without cycles, much faster.
-    BipartiteMatchings : Assignments.
 
     Notes
     -----

@@ -113,7 +113,7 @@ class MarginalPolytope(_Marginals):
         self.oracle = checked(oracle if can_be_asked(oracle) else resolve_oracle(oracle))
 
     def lmo(self, gradient, start=None):
-        """The labelling that the oracle finds.
+        """The labelling that the oracle finds: an atom with ``labels``, ``value`` and ``bound``.
 
         Parameters
         ----------
@@ -121,11 +121,6 @@ class MarginalPolytope(_Marginals):
             Direction.
         start : array-like of shape (n_nodes,), integer, default=None
             A first guess, for oracles that take one.
-
-        Returns
-        -------
-        SparseAtom
-            The vertex, with ``labels``, ``value`` and ``bound``.
         """
         scores = self._scores(gradient)
         try:
@@ -164,10 +159,6 @@ class LocalPolytope(_Marginals):
     parts : object
         Where the numbers of each part lie in a point.
 
-    See Also
-    --------
-    MarginalPolytope : The labellings alone.
-
     Notes
     -----
     The oracle is the linear program of `sklearn_fw.inference.LPRelaxation`.
@@ -189,7 +180,7 @@ class LocalPolytope(_Marginals):
         self._program = LPRelaxation()
 
     def lmo(self, gradient, start=None):
-        """The optimal vertex of the linear program.
+        """The vertex of the linear program: an atom with ``labels``, ``value`` and ``bound``.
 
         Parameters
         ----------
@@ -197,11 +188,6 @@ class LocalPolytope(_Marginals):
             Direction.
         start : object, default=None
             Ignored.
-
-        Returns
-        -------
-        SparseAtom
-            The vertex, with ``labels``, ``value`` and ``bound``.
         """
         node, edge, _, upper = self._program.vertex(self._scores(gradient), start)
         flat = self.parts.flatten(node, edge)

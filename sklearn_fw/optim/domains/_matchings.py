@@ -34,10 +34,6 @@ class BipartiteMatchings(Described):
     diameter : float
         ``sqrt(2 min(shape))``, less for one row and one column.
 
-    See Also
-    --------
-    Matchings : Pairs within one group.
-
     Notes
     -----
     The oracle is that of `sklearn_fw.inference.Assignment`, O(n^3), where SciPy decides among
@@ -104,10 +100,6 @@ class Matchings(Described):
     diameter : float
         A bound on the largest distance of two points, which is reached where all nodes are joined:
         the root of twice the number of pairs in a largest matching, or of the number of edges.
-
-    See Also
-    --------
-    BipartiteMatchings : Pairs between two groups.
 
     Notes
     -----

@@ -30,13 +30,7 @@ class _Masked(Domain):
     """
 
     def split(self):
-        """The same set as a product of one for each sequence or clip, for steps in one of them.
-
-        Returns
-        -------
-        Product
-            Of objects of this class.
-        """
+        """The same set as a `Product` of one for each sequence or clip, for steps in one of them."""
         return Product(*self._factors())
 
     def lmo(self, gradient):
@@ -94,11 +88,6 @@ class OrderedPlacements(_Masked, Described):
         Numbers of items and slots.
     diameter : float
         A bound on the largest distance of two points: the root of twice the number of items.
-
-    See Also
-    --------
-    BipartiteMatchings : Without an order.
-    StateChoices : States of candidates.
 
     Notes
     -----
@@ -158,17 +147,12 @@ class OrderedPlacements(_Masked, Described):
         return math.sqrt(2.0 * self.shapes[free, 0].sum())
 
     def place(self, cost):
-        """The cheapest slot of each item.
+        """The cheapest slot of each item, an array of shape (n_items,).
 
         Parameters
         ----------
         cost : array-like of shape (size,)
             Cost of each slot for each item.
-
-        Returns
-        -------
-        slots : ndarray of shape (n_items,)
-            One after the other for several sequences.
         """
         return self._best(self._costs(cost, "cost"))
 
@@ -184,17 +168,12 @@ class OrderedPlacements(_Masked, Described):
         return chosen
 
     def vertex(self, slots):
-        """The vertex of given slots.
+        """The vertex of given slots, a `SparseAtom`.
 
         Parameters
         ----------
         slots : array-like of shape (n_items,), integer
             Slot of each item, as `place` gives them.
-
-        Returns
-        -------
-        SparseAtom
-            The vertex.
         """
         slots = _whole(slots, "slots", self._row.shape)
         if np.any((slots < 0) | (slots >= np.repeat(self.shapes[:, 1], self.shapes[:, 0]))):
@@ -238,10 +217,6 @@ class StateChoices(_Masked):
     diameter : float
         A bound on the largest distance of two points: the root of twice the number of candidates,
         or of four for each clip with "exactly_one".
-
-    See Also
-    --------
-    OrderedPlacements : Items in ascending slots.
 
     Notes
     -----
@@ -302,17 +277,12 @@ class StateChoices(_Masked):
         return math.sqrt(4.0 * n_clips if self.constraint == "exactly_one" else 2.0 * m)
 
     def choose(self, cost):
-        """The cheapest states.
+        """The cheapest state of each candidate: 0, 1, or -1 for none.
 
         Parameters
         ----------
         cost : array-like of shape (size,)
             Cost of both states for each candidate.
-
-        Returns
-        -------
-        states : ndarray of shape (n_candidates,)
-            -1 for none, 0 for the first and 1 for the second; clips follow each other.
         """
         return self._best(self._costs(cost, "cost"))
 
@@ -330,17 +300,12 @@ class StateChoices(_Masked):
         return chosen
 
     def vertex(self, states):
-        """The vertex of given states.
+        """The vertex of given states, a `SparseAtom`.
 
         Parameters
         ----------
         states : array-like of shape (n_candidates,), integer
             As `choose` gives them.
-
-        Returns
-        -------
-        SparseAtom
-            The vertex.
         """
         states = _whole(states, "states", (self.size // 2,))
         if np.any((states < -1) | (states > 1)):
@@ -442,10 +407,6 @@ class Permutahedron(Projectable):
     ----------
     diameter : float
         Distance of the ascending from the descending order.
-
-    See Also
-    --------
-    BipartiteMatchings : Permutations as matrices.
 
     References
     ----------

@@ -138,10 +138,6 @@ class LpBall(Described):
     strong_convexity : float
         ``(p - 1) size^(1/2 - 1/p) / radius`` for p up to 2 [1]_, and zero above.
 
-    See Also
-    --------
-    L2Ball : The one of 2, with its projection.
-
     References
     ----------
     .. [1] D. Garber, E. Hazan, "Faster rates for the Frank-Wolfe method over strongly-convex sets",
@@ -400,7 +396,7 @@ class Product(Projectable):
         return math.hypot(*(domain.diameter for domain in self.domains))
 
     def lmo(self, gradient, start=None, accuracy=None):
-        """The vertices of all factors.
+        """The vertices of all factors, an atom.
 
         Parameters
         ----------
@@ -410,11 +406,6 @@ class Product(Projectable):
             An earlier answer, for factors that take one.
         accuracy : float, default=None
             How far the bound may be below the value, for factors that can refine their answers.
-
-        Returns
-        -------
-        Atom
-            The vertex.
         """
         gradient, n = self._vector(gradient, "gradient"), len(self.domains)
         check_answer(start)

@@ -64,7 +64,7 @@ class _Spectral(Projectable):
         return getattr(start, "near", (start.left, start.right)[side])
 
     def lmo(self, gradient, start=None, accuracy=None):
-        """The top pair of singular vectors, or the eigenvector of the lowest eigenvalue.
+        """The top singular vectors or lowest eigenvector: an atom with ``value`` and ``bound``.
 
         Parameters
         ----------
@@ -75,11 +75,6 @@ class _Spectral(Projectable):
         accuracy : float, default=None
             How far the bound may be below the value; takes as many products as this needs. None
             accepts what ``max_products`` give.
-
-        Returns
-        -------
-        RankOneAtom or SparseAtom
-            The vertex, with ``value`` and ``bound``.
         """
         matrix, scale, largest = self._matrix(gradient)
         check_answer(start)
@@ -134,10 +129,6 @@ class NuclearNormBall(_Spectral):
     ----------
     diameter : float
         Twice the radius, in the Frobenius norm.
-
-    See Also
-    --------
-    Spectrahedron : Positive semidefinite matrices of bounded trace.
 
     Notes
     -----
@@ -245,10 +236,6 @@ class Spectrahedron(_Spectral):
         Twice ``n_rows``.
     diameter : float
         ``radius * sqrt(2)`` in the Frobenius norm, less for one row.
-
-    See Also
-    --------
-    NuclearNormBall : Matrices of any shape, by the sum of their singular values.
 
     Notes
     -----
