@@ -13,12 +13,6 @@ from fuzz.verdicts import judge
 from fuzz.workers import Worker
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="children are watched by signals")
-# Violations that are not fixed yet; one that is fixed has to leave the list.
-KNOWN = {
-    "seq2seq.roll_out_costs(policy=user_returns_corrupted)": "TypeError for a None",
-    "model_selection.cross_validate_path(estimator=user_returns_corrupted)": "AttributeError",
-    "inspection.loss_sensitivity.influence(estimator.C=pair)": "the truth value of an array",
-}
 N_PARTS = 40  # of the table, which is made by children: tests that fail name the callables
 
 
@@ -54,14 +48,11 @@ def test_valid_calls(part, names, worker):
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(N_PARTS))
 def test_corruptions(part, names, worker):
-    violations = []
-    for name in names["names"][part::N_PARTS]:
-        found = {
-            case: f"{word}: {case}: {why}" for _, case, word, why in every_kind(name, worker)[1]
-        }
-        violations += [text for case, text in found.items() if case not in KNOWN]
-        fixed = {case for case in KNOWN if case.startswith(f"{name}(")} - set(found)
-        violations += [f"fixed: {case}, take it out of KNOWN" for case in fixed]
+    violations = [
+        f"{word}: {case}: {why}"
+        for name in names["names"][part::N_PARTS]
+        for _, case, word, why in every_kind(name, worker)[1]
+    ]
     assert not violations, "\n".join(["", *violations])
 
 
