@@ -13,15 +13,6 @@ def hinge_of_classes(coef, X, y, C):
     return float((coef**2).sum() / (2 * C * len(y)) + (worst - scores[rows, y]).mean())
 
 
-def likelihood_of_classes(coef, X, y, C):
-    """``|w|^2 / (2 C n) + mean log loss`` of class weights (n_classes, n_features)."""
-    scores = X @ coef.T
-    log_sums = np.logaddexp.reduce(scores, axis=1)
-    return float(
-        (coef**2).sum() / (2 * C * len(y)) + (log_sums - scores[np.arange(len(y)), y]).mean()
-    )
-
-
 def likelihood_of_chains(emissions, transitions, X, y, C):
     """``|w|^2 / (2 C n) + mean log loss`` of a chain without weights for its ends.
 

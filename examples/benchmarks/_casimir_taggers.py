@@ -192,36 +192,3 @@ def tag(tagger, sentences, classes):
             np.array([[tagger.marginal(c, t) for c in classes] for t in range(len(sentence))])
         )
     return predicted, marginals
-
-
-def best_penalty(limit, who, grid):
-    """The penalty of a grid with the best phrase F1 on the last fifth of the training part."""
-    scores = {}
-    for c2 in grid:
-        scores[c2] = held_out(limit, who, c2)
-    return max(scores, key=scores.get), {str(k): float(np.round(v, 6)) for k, v in scores.items()}
-
-
-def held_out(limit, who, c2):
-    """Phrase F1 on the last fifth of the training sentences."""
-    import pycrfsuite
-
-    warnings.simplefilter("ignore")
-    X, y = chunks(limit)[:2]
-    n = len(y) - len(y) // 5
-    if who == "ours":
-        features = ChunkingFeatures(min_count=1)
-        svm = StructuredSVM(ChainModel(start_end=False), surrogate="crf", C=1 / (2 * c2), tol=1e-3,
-                            max_iter=2000, random_state=0)  # fmt: skip
-        svm.fit(features.fit_transform(X[:n]), y[:n])
-        return 100 * phrase_f1_score(y[n:], svm.predict(features.transform(X[n:])))
-    trainer = pycrfsuite.Trainer(
-        algorithm=who, verbose=False,
-        params={"c2": c2, "feature.minfreq": 0, "feature.possible_states": 1,
-                "feature.possible_transitions": 1},
-    )  # fmt: skip
-    for sentence, tags in zip(X[:n], y[:n]):
-        trainer.append(crfsuite_chunking_attributes(sentence), tags.tolist())
-    with trained(trainer) as (tagger, _, _):
-        predicted = [tagger.tag(crfsuite_chunking_attributes(x)) for x in X[n:]]
-    return 100 * phrase_f1_score(y[n:], predicted)

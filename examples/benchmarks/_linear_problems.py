@@ -18,7 +18,6 @@ from sklearn.preprocessing import normalize
 
 from sklearn_fw.datasets._files import find_file
 
-DATA = ("generator", "20news", "a9a", "covtype", "covtype_raw")
 OBJECTIVES = {"l2": (0.0, 1.0), "elastic_net": (0.5, 1.0), "sparse": (0.5, 10.0)}
 TEXTS = {
     "generator": "made here: power-law columns, rows of norm 1, labels of a noisy linear model",

@@ -6,8 +6,6 @@ import textwrap
 from _clocks import PRODUCT_SIZE
 from _results import DOCS, names, outdated, read_result
 
-__all__ = ["block_lines", "number", "page", "table_lines", "tables", "write_figures", "write_page"]
-
 WIDTH = 100
 MANY = 12  # bars that are still told one by one
 GOALS = ["goal", "measured", "limit", ""]

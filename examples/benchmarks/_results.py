@@ -17,10 +17,6 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = [
-    "DOCS", "HERE", "names", "outdated", "programs_of", "provenance", "read_result", "write_part",
-]  # fmt: skip
-
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "docs" / "benchmarks"
 RESULTS = DOCS / "results"

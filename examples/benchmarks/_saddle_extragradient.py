@@ -1,22 +1,15 @@
 """Dual extragradient, and the cost of single steps: parts of the benchmark of saddle points."""
 
 import math
-import warnings
 
 import numpy as np
-from _report import Clock, Repeats, cpu_of, in_child, shown
-from _saddle_problems import N_PLANTED, clusters, digits, fit, planted_matchings, quietly
-from _saddle_problems import letters as ocr_letters
+from _report import Repeats, in_child, shown
+from _saddle_problems import N_PLANTED, digits, fit, planted_matchings
 
-from sklearn_fw._kernels.structured.block_rules import CALLS
-from sklearn_fw.inference import Assignment
-from sklearn_fw.projections import project_matching, sinkhorn_matching
 from sklearn_fw.structured import (
-    ChainModel,
     Extragradient,
     MatchingModel,
     MulticlassModel,
-    StructuredSVM,
 )
 from sklearn_fw.task_losses import LinkLoss
 
@@ -154,99 +147,3 @@ def extragradient(report, options):
 
 
 # ---- speed ---------------------------------------------------------------------------------------
-
-
-def measure_prox(kind, size, repeat, **settings):
-    """CPU seconds of extragradient iterations without certificate, and prox steps in one."""
-    if kind == "letters":
-        from sklearn_fw.datasets import load_ocr_letters
-
-        X, y = load_ocr_letters(split="half", return_X_y=True)[:2]
-        X, y, model = X[:size], y[:size], ChainModel("hamming")
-    else:
-        X, y = clusters(size)
-        model = MatchingModel(perfect=True)
-    svm = StructuredSVM(model, solver=Extragradient(gap_check=10**6, **settings), max_iter=2)
-    quietly(svm.fit, X[:20], y[:20])
-    blocks, lam = svm._make_blocks(X, y, None)
-    method = svm.solver_.start(blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
-    seconds = cpu_of(method.step, repeat)
-    return seconds, int(blocks.counts[CALLS]) / (repeat * len(y))
-
-
-def measure_long_steps(n_words):
-    """The same for letters and steps that make large scores within six iterations."""
-    seconds, calls = measure_prox("letters", n_words, 10, step_size=10.0)
-    return seconds[6:], calls
-
-
-def measure_matchings(n_matrices):
-    """Median and largest CPU milliseconds of calls on random matrices, and how many warned."""
-    rng = np.random.default_rng(0)
-    small, large = rng.normal(size=(n_matrices, 10, 10)), rng.normal(size=(n_matrices, 30, 30))
-    found = {}
-    for name, function, matrices in (
-        ("Euclidean projection, 10 x 10", project_matching, small),
-        ("Euclidean projection, 10 x 10, numbers of 100", project_matching, 100 * small),
-        ("Euclidean projection, 10 x 10, perfect",
-         lambda p: project_matching(p, perfect=True), small),
-        ("entropic projection, 10 x 10", sinkhorn_matching, small),
-        ("entropic projection, 10 x 10, numbers of 100", sinkhorn_matching, 100 * small),
-        ("assignment oracle, 30 x 30", Assignment().argmax, large),
-        ("assignment oracle, 30 x 30, perfect", Assignment(perfect=True).argmax, large),
-    ):  # fmt: skip
-        function(matrices[0])
-        seconds = []
-        with warnings.catch_warnings(record=True) as warned:
-            warnings.simplefilter("always")
-            for matrix in matrices:
-                with Clock() as clock:
-                    function(matrix)
-                seconds.append(clock.cpu)
-        found[name] = 1e3 * float(np.median(seconds)), 1e3 * max(seconds), len(warned)
-    return found
-
-
-def speed(report, options):
-    in_child(ocr_letters)  # skips at once when there are no data
-    quick = options.quick
-    report.section("Single steps")
-    rows = []
-    n_words, n_clusters = (300, 300) if quick else (3438, 10_000)
-    letters, calls = in_child(measure_prox, "letters", n_words, 5)
-    rows.append([f"{n_words} OCR words, chains of 26 states", *_milliseconds(letters), calls])
-    late, calls = in_child(measure_long_steps, n_words)
-    rows.append(["the same, scores of hundreds", *_milliseconds(late), calls])
-    small, calls = in_child(measure_prox, "clusters", n_clusters, 3)
-    rows.append([f"{n_clusters} matchings of 3 x 3", *_milliseconds(small), calls])
-    report.text(
-        """CPU milliseconds of one iteration of extragradient without a certificate (median and
-        largest of a few), and its prox steps per sample, rejected ones included. Scores
-        grow with the iterations; beyond about a hundred sums of exponentials are taken in
-        logarithms where they would vanish, which is what the second row measures (by steps that are
-        far too long)."""
-    )
-    report.table(["problem", "median", "largest", "prox steps"], rows)
-    n_matrices = 50 if quick else 500
-    found = in_child(measure_matchings, n_matrices)
-    report.text(
-        f"""CPU milliseconds of single calls on {n_matrices} Gaussian matrices (median and largest),
-        and how many warned that they did not converge:"""
-    )
-    report.table(
-        ["call", "median", "largest", "warned"],
-        [
-            [name, shown(median, ".3f"), shown(largest, ".3f"), warned]
-            for name, (median, largest, warned) in found.items()
-        ],
-    )
-    report.goals(
-        ("CPU s of an iteration over the OCR words", float(np.median(letters)), 0.5, "<="),
-        ("the same, scores of hundreds", max(late), 0.5, "<="),
-        ("CPU ms of a projection of 10 x 10", found["Euclidean projection, 10 x 10"][0], 1.0, "<="),
-        ("CPU ms of an assignment of 30 x 30", found["assignment oracle, 30 x 30"][0], 0.3, "<="),
-    )
-
-
-def _milliseconds(seconds):
-    return shown(Repeats(1e3 * s for s in seconds), ".0f"), shown(1e3 * max(seconds), ".0f")

@@ -5,7 +5,7 @@ from _report import Clock, quietly
 from _structured import load_scene
 from sklearn.datasets import load_digits
 
-from sklearn_fw.datasets import load_ocr_letters, make_digit_words
+from sklearn_fw.datasets import make_digit_words
 from sklearn_fw.inference import Assignment
 from sklearn_fw.structured import (
     ChainModel,
@@ -49,13 +49,6 @@ def digits():
 
 def words(n_train):
     return make_digit_words(n_train=n_train, return_X_y=True)
-
-
-def letters():
-    """The first 100 training words, pixels and a constant."""
-    X, y = load_ocr_letters(split="half", return_X_y=True)[:2]
-    X = [np.column_stack([x, np.ones(len(x))]) for x in X[:100]]
-    return X, list(y[:100])
 
 
 # ---- matchings and labels ------------------------------------------------------------------------
@@ -109,21 +102,6 @@ def word_alignment():
     frequency = 1.0 / np.arange(1, 201)
     vocabulary = source, target, frequency / frequency.sum()
     return *sentence_pairs(100, rng, vocabulary), *sentence_pairs(100, rng, vocabulary)
-
-
-def clusters(n_samples):
-    """Three points of the plane each, features of pairs, labels that do not depend on them."""
-    rng = np.random.default_rng(0)
-    means = np.array([[0, 0], [0, 3], [4, 0], [5, 5]])
-    covariances = np.array([np.eye(2), 3 * np.eye(2), [[8, 4], [4, 8]], [[3, 2], [2, 6]]])
-    roots = np.linalg.cholesky(covariances)
-    kinds = rng.integers(4, size=(n_samples, 2, 3))
-    noise = rng.normal(size=(n_samples, 2, 3, 2))
-    points = means[kinds] + np.einsum("nskab,nskb->nska", roots[kinds], noise)
-    X = (points[:, 0, :, None] - points[:, 1, None, :]) ** 2
-    orders = np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
-    chosen = rng.choice(6, size=n_samples, p=(0.3, 0.2, 0.1, 0.1, 0.25, 0.05))
-    return list(X), list(np.eye(3, dtype=int)[orders[chosen]])
 
 
 # ---- the comparison of all solvers ---------------------------------------------------------------

@@ -2,89 +2,13 @@
 
 import numpy as np
 from _report import in_child, medians, shown
-from _saddle_problems import PROBLEMS, fit, problem, word_alignment
-from _structured import load_scene
+from _saddle_problems import PROBLEMS, fit, problem
 from sklearn.base import clone
 
-from sklearn_fw.metrics import alignment_error_rate
 from sklearn_fw.structured import (
     Extragradient,
-    MatchingModel,
-    MultilabelModel,
     SaddlePointFrankWolfe,
 )
-
-LAM = 0.01
-SHARE = 1e-2
-# Two student reports of the method run BCFW with this lam on all pairs of labels, for 100 passes;
-# the number they draw starts and ends near these, and is negative in between: it is no gap.
-REPORTED_PASSES, REPORTED = 100, ("7e-3", "1e-3")
-RUNS = (("bcfw", "full"), ("bcfw", "tree"), ("bcpfw", "tree"), ("extragradient", "tree"))
-PASSES = 600  # budget; half as many iterations of extragradient, of two prox steps each
-
-
-def measure(solver, edges, repeat, quick):
-    """A fit to the scenes, and what it says of others."""
-    X, y, X_test, y_test = load_scene()
-    if quick:
-        X, y = X[:100], y[:100]
-    C = 1.0 / (LAM * len(y))
-    budget = PASSES // 20 if quick else PASSES
-    budget //= 1 + (solver == "extragradient")
-
-    def run(max_iter, tol, seed=0, n=None):
-        model = MultilabelModel(edges=edges, task_loss="hamming")
-        return fit(model, solver, X[:n], y[:n], max_iter, tol, seed=seed, C=C)
-
-    run(2, 0.0, n=30)  # compilation
-    found = []
-    for seed in range(repeat):
-        svm = run(budget, SHARE, seed)
-        wrong = svm.predict(X_test) != y_test
-        found.append({
-            "objective": svm.objective_, "calls": svm.n_oracle_calls_ / len(y), "cpu": svm.cpu,
-            "converged": svm.converged_, "hamming": 100 * float(np.mean(wrong)),
-            "subset": 100 * float(wrong.any(axis=1).mean()),
-        })  # fmt: skip
-        if solver != "extragradient":
-            found[-1]["early"] = run(min(budget, REPORTED_PASSES), 0.0, seed).dual_gap_
-    return medians(found) | {"converged": all(row["converged"] for row in found)}
-
-
-def scene(report, options):
-    in_child(load_scene)  # skips at once when there are no data
-    report.section("Scenes with several labels")
-    report.text(
-        f"""The 1,211 training and 1,196 test scenes of Boutell and others: 294 features, six
-        labels; normalised Hamming loss, lam = {LAM:g}, pairs of labels all or those of a tree.
-        Oracle calls per sample and CPU seconds until a solver stops by itself at a gap of
-        {100 * SHARE:g} % of the objective (">": its budget ended it); wrong labels and scenes with
-        any wrong label in the test, per cent; the certified gap after {REPORTED_PASSES} passes,
-        beside what the reports of others on this data set draw at the end of as many (they start at
-        {REPORTED[0]}; it is negative now and then, so it is no gap). Extragradient needs marginals
-        or projections, so it has no model with all pairs."""
-    )
-    rows, found = [], {}
-    for solver, edges in RUNS:
-        r = found[solver, edges] = in_child(measure, solver, edges, options.repeat, options.quick)
-        rows.append([
-            f"{edges}, {solver}", shown(r["objective"], ".5f"), at_least(r, "calls", ".0f"),
-            at_least(r, "cpu", ".2f"), shown(r["hamming"], ".2f"), shown(r["subset"], ".2f"),
-            shown(r.get("early"), ".1e"),
-            REPORTED[1] if (solver, edges) == ("bcfw", "full") else None,
-        ])  # fmt: skip
-    report.table(
-        ["pairs, solver", "objective", "calls", "CPU s", "labels", "scenes",
-         f"gap at {REPORTED_PASSES}", "reports"],
-        rows,
-    )  # fmt: skip
-    ours, rival = found["extragradient", "tree"], found["bcpfw", "tree"]
-    more = "" if ours["converged"] else "more than "
-    report.loses(
-        f"Scenes, tree: extragradient takes {more}{ours['calls'] / rival['calls']:.1f} times the "
-        f"calls and {ours['cpu'] / rival['cpu']:.1f} times the CPU seconds of bcpfw."
-    )
-
 
 RIDGE = ("bcfw", "bcpfw", "extragradient")
 BALL = ("sp_fw, ball", "sp_bcfw, ball", "extragradient, ball")
@@ -192,47 +116,3 @@ def _ratio(found, share):
 
 
 # ---- word alignment ------------------------------------------------------------------------------
-
-
-def measure_alignment(tol):
-    """Objective, gap and error rate of two solvers; error rate of the largest cosine."""
-    X, y, X_test, y_test = word_alignment()
-    found = {}
-    for solver in ("bcpfw", "extragradient"):
-        svm = fit(MatchingModel(), solver, X, y, 3000, tol, C=0.1)
-        error = alignment_error_rate(y_test, None, svm.predict(X_test))
-        found[solver] = svm.objective_, svm.dual_gap_, 100 * error
-    greedy = []
-    for x in X_test:
-        made = np.zeros(x.shape[:2], dtype=int)
-        if x.shape[1]:
-            made[np.arange(len(x)), x[:, :, 0].argmax(axis=1)] = 1
-        greedy.append(made)
-    return found, 100 * alignment_error_rate(y_test, None, greedy)
-
-
-def alignment(report, options):
-    report.section("Word alignment, made up")
-    tol = 0.01 if options.quick else 0.001
-    found, greedy = in_child(measure_alignment, tol)
-    report.text(
-        f"""100 training and 100 test pairs of sentences: 200 words with vectors in 20 dimensions,
-        translations with noise, local changes of order, 10 % of words left out and 10 % put in;
-        features cosine, distance of places, frequency of both words, constant. Alignment error rate
-        on test pairs, per cent; linking each word with that of the largest cosine has
-        {greedy:.2f} %. C = 0.1, tol = {tol}, of the objective."""
-    )
-    report.table(
-        ["solver", "objective", "gap", "error rate"],
-        [
-            [name, shown(value, ".5f"), shown(gap, ".1e"), shown(error, ".2f")]
-            for name, (value, gap, error) in found.items()
-        ],
-    )
-    (first, gap, error), (second, other_gap, other_error) = found.values()
-    report.goals(
-        ("distance of the objectives over the larger gap",
-         abs(first - second) / max(gap, other_gap), 1.0, "<="),
-        ("error rate of links over that of the largest cosine",
-         max(error, other_error) / greedy, 1.0, "<="),
-    )  # fmt: skip

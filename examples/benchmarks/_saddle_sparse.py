@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from _report import Repeats, in_child, shown
-from _saddle_problems import digits, fit, letters, words
+from _saddle_problems import digits, fit, words
 from scipy.optimize import linprog
 from sklearn.model_selection import KFold
 
@@ -359,51 +359,3 @@ def sparse_words(report, options):
 
 
 # ---- OCR letters ---------------------------------------------------------------------------------
-
-
-def measure_letters(radius, marks, subgradient, repeat):
-    """For every method primal and best dual value at the marks, non-zero weights and CPU."""
-    X, y = letters()
-    found = {}
-    for name in ("sp_fw", "sp_fw, fictitious", "sp_bcfw", "extragradient"):
-        solver = saddle_solver(name, radius, marks[0])
-        fit(ChainModel("hamming"), solver, X[:20], y[:20], 2)
-        here = marks[:-1] if name == "extragradient" else marks
-        runs = [fit(ChainModel("hamming"), solver, X, y, here[-1], seed=k) for k in range(repeat)]
-        values = [[after(svm, mark) for mark in here] for svm in runs]
-        svm = runs[0]
-        found[name] = {
-            "values": np.median(values, axis=0).tolist(),
-            "dual": max(svm.dual_objective_ for svm in runs), "gap": svm.dual_gap_,
-            "ms": Repeats(1e3 * svm.cpu / svm.n_iter_ for svm in runs), **counts(svm.coef_),
-        }  # fmt: skip
-    model = ChainModel("hamming")
-    difference, w = model_differences(model, X, y), np.zeros(model.size_joint_feature)
-    for c in (1.0, 0.1):
-        values = stochastic_subgradient(difference, len(y), w, radius, c, subgradient, 10)
-        found[f"SSG, c = {c:g}"] = {"values": [values[mark // 10 - 1] for mark in marks
-                                               if mark <= subgradient]}  # fmt: skip
-    return found
-
-
-def sparse_letters(report, options):
-    in_child(letters)  # skips at once when there are no data
-    marks, subgradient = ((10, 30), 10) if options.quick else ((50, 300, 1000, 3000), 50)
-    report.section("Sparse weights: OCR letters")
-    report.text(
-        f"""The first 100 training words of the half split, in place of those of fold 0, which the
-        compact file does not know; 26 letters, 128 pixels and a constant, {26 * 129 + 52 + 676}
-        weights, normalised Hamming loss. Smallest primal value met less the best dual value of all
-        methods, an upper bound on the suboptimality, after so many passes (or iterations). The
-        paper has no numbers; it finds sp_bcfw close to SSG for R = 0.01, and SSG with the right c
-        faster for R = 5."""
-    )
-    rows = []
-    for radius in (0.01, 5.0):
-        found = in_child(measure_letters, radius, marks, subgradient, options.repeat)
-        lower = max(r["dual"] for r in found.values() if "dual" in r)
-        for name, r in found.items():
-            values = [shown(value - lower, ".2e") for value in r["values"]]
-            values += [None] * (len(marks) - len(values))
-            rows.append([f"R = {radius:g}, {name}", *values, *sizes_of(r)])
-    report.table(["method", *map(str, marks), "gap", "weights", "large", "ms"], rows)

@@ -3,16 +3,13 @@
 import math
 
 import _casimir_boxes as box_problem
-import _casimir_classes as class_problem
 import _casimir_hinges as hinge_problem
 import _casimir_oracles as oracle_problem
 import _casimir_taggers as taggers
 import _casimir_words as tags_of_words
 from _report import Repeats, in_child, main, medians, shown
 
-C2_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)  # of CRFsuite's penalty
 WORDS = {"ewt": (95.0, "right tags"), "wnut17": (18.0, "phrase F1")}
-LETTER_CS = (0.03, 0.1, 0.3, 1.0)
 ABOUT = """
 Methods on weights, which need the maximum over outputs smoothed; losses that are smooth as they
 are, above all the likelihood of a conditional random field, with its duality gap; and scores that
@@ -81,22 +78,6 @@ def digits(report, options):
                  0.3, "<=")
                 for name in known
             ))  # fmt: skip
-    report.loses(*behind)
-
-
-def chains(report, options):
-    """E2: sequences of a synthetic hidden Markov model."""
-    report.section("Sequences of a hidden Markov model")
-    report.text(
-        "500 sequences of seven tags and 1,000 words, a tenth of the tags wrong; features are "
-        "words and pairs of tags. F* is the dual value of a long run of pairwise Frank-Wolfe "
-        "steps, a lower bound on the optimum. Budgets and grid as above."
-    )
-    behind = []
-    for c in hinge_problem.CS[1:2] if options.quick else hinge_problem.CS:
-        found, bounds = in_child(hinge_problem.race, "chains", c, options.quick)
-        _hinge_table(report, "Sequences", found, c, bounds["lower"])
-        behind += _ranking(found, c, bounds["lower"])
     report.loses(*behind)
 
 
@@ -331,89 +312,10 @@ def words(report, options):
                      )  # fmt: skip
 
 
-def chunking_tuned(report, options):
-    limit = 100 if options.quick else None
-    in_child(taggers.chunks, 1)
-    report.section("CoNLL-2000, both tuned")
-    report.text(
-        f"c2 of {', '.join(f'{c2:g}' for c2 in C2_GRID)}, chosen by phrase F1 on the last fifth of "
-        "the training sentences; then a fit to all of them."
-    )
-    rows = []
-    for who in ("ours", "lbfgs"):
-        grid = C2_GRID[::2] if limit else C2_GRID
-        c2, scores = in_child(taggers.best_penalty, limit, who, grid)
-        fit = (
-            in_child(taggers.chain_crf, limit, "auto", "crf", c2, 1e-3) if who == "ours"
-            else in_child(taggers.crfsuite, limit, who, c2)
-        )  # fmt: skip
-        rows.append([
-            "StructuredSVM" if who == "ours" else f"CRFsuite {who}", shown(c2, "g"),
-            shown(scores[str(c2)], ".2f"), shown(fit["f1"], ".2f"),
-            shown(fit["calibration"], ".2f"), shown(fit["cpu"], ".3g"),
-        ])  # fmt: skip
-    report.table(["trainer", "c2", "F1 held out", "F1", "calibration", "CPU s"], rows)
-
-
-def letters(report, options):
-    limit = 100 if options.quick else None
-    in_child(class_problem.letters, 1)
-    report.section("Letters of handwritten words")
-    report.text(
-        "Half of the words to learn from, half to judge: share of wrong letters in percent, "
-        "calibration error in points and mean log loss of letters. Rows differ in the loss, in "
-        'the solver, and in C; "auto" is that of the estimator.'
-    )
-    rows = []
-    for name, surrogate, solver in (
-        ("crf", "crf", "auto"), ("softmax margin", "softmax_margin", "auto"),
-        ("hinge, l2-smoothed by Casimir", "hinge", "casimir, l2"), ("hinge", "hinge", "auto"),
-    ):  # fmt: skip
-        for C in (None, *(LETTER_CS[:1] if options.quick else LETTER_CS)):
-            row = in_child(class_problem.train_letters, limit, surrogate, solver, C)
-            rows.append([
-                f"{name}, C={'auto' if C is None else format(C, 'g')}", shown(row["C"], ".3g"),
-                shown(row["cpu"], ".3g"), row["passes"], shown(row["gap"], ".1e"),
-                shown(row["wrong"], ".2f"), shown(row["calibration"], ".2f"),
-                shown(row["log loss"], ".3f"),
-            ])  # fmt: skip
-    report.table(["loss", "C", "CPU s", "passes", "gap", "wrong", "calibration", "log loss"], rows)
-
-
-def classes(report, options):
-    report.section("Digits beside scikit-learn")
-    report.text(
-        f"The same objective for both: ours to a certified gap of {class_problem.TOL:g}, the peers "
-        "by their own rules at several tolerances."
-    )
-    for loss, peer in (("crf", "LogisticRegression"), ("hinge", "LinearSVC")):
-        rows, behind = [], []
-        for C in class_problem.CS[1:2] if options.quick else class_problem.CS:
-            found = in_child(class_problem.race, loss, C, options.repeat, options.quick)
-            best = min(row["objective"] for row in found.values())
-            rows += [[f"C={C:g}, {who}", shown(r["cpu"], ".2g"),
-                      shown(r["objective"] / best - 1, ".1e"),
-                      shown(r["gap"], ".1e") if "gap" in r else None]
-                     for who, r in found.items()]  # fmt: skip
-            level = max(found["StructuredSVM"]["objective"], best * (1 + class_problem.TOL))
-            good = {who: r["cpu"] for who, r in found.items() if r["objective"] <= level}
-            first = min(good, key=good.get)
-            if first != "StructuredSVM":
-                behind.append(
-                    f"{loss}, C={C:g}: {first} is as low in {good[first]:.2g} s, ours takes "
-                    f"{found['StructuredSVM']['cpu']:.2g} s."
-                )
-        report.text(f'Loss "{loss}", beside {peer}:')
-        report.table(["contender", "CPU s", "objective above the best", "gap"], rows)
-        if behind:
-            report.loses(*behind)
-
-
 if __name__ == "__main__":
     parts = {
-        "digits": digits, "chains": chains, "boxes": boxes, "oracles": oracles,
-        "chunking": chunking, "chunking-defaults": chunking_defaults,
-        "chunking-tuned": chunking_tuned, "words": words, "letters": letters, "classes": classes,
+        "digits": digits, "boxes": boxes, "oracles": oracles, "chunking": chunking,
+        "chunking-defaults": chunking_defaults, "words": words,
     }  # fmt: skip
     raise SystemExit(
         main("casimir", "Smoothed and probabilistic training", ABOUT, parts,

@@ -375,7 +375,7 @@ def large(report, options):
 if __name__ == "__main__":
     parts = {
         "published": published, "correlated": correlated, "tails": tails, "bars": bars,
-        "seconds": seconds, "large": large, "classifiers": classifiers,
+        "large": large, "classifiers": classifiers,
         "bayes_points": bayes_points,
     }  # fmt: skip
     raise SystemExit(main(NAME, TITLE, ABOUT, parts))

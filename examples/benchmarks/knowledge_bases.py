@@ -493,7 +493,7 @@ def settings(report, options):
 
 
 if __name__ == "__main__":
-    parts = {"real": real, "sizes": sizes, "evidence": evidence, "settings": settings}
+    parts = {"real": real, "sizes": sizes, "evidence": evidence}
     raise SystemExit(main(
         "knowledge_bases", "The same entities in two knowledge bases", ABOUT, parts,
         peers=("recordlinkage",),

@@ -22,7 +22,7 @@ from _marginals_contenders import (
     measure,
     standard_error,
 )
-from _marginals_large import NAMES_10, NAMES_RBM, exact_inference, known_fields, learned, wide_grids
+from _marginals_large import NAMES_10, NAMES_RBM, exact_inference, known_fields, wide_grids
 from _report import in_child, main, shown
 
 ABOUT = """
@@ -333,6 +333,6 @@ def fields(report, options):
 
 
 if __name__ == "__main__":
-    parts = {"fields": fields, "wide": wide_grids, "exact": exact_inference, "learned": learned}
+    parts = {"fields": fields, "wide": wide_grids, "exact": exact_inference}
     raise SystemExit(main("marginals", "Marginals and bounds on log Z", ABOUT, parts,
                           peers=("pyagrum", "pgmpy")))  # fmt: skip

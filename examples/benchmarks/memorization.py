@@ -23,7 +23,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_fw.inspection import (
     corrupt_inputs,
     corrupt_labels,
-    critical_sample_ratio,
     example_difficulty,
     loss_sensitivity,
     memorization_curve,
@@ -192,44 +191,6 @@ def widths_part(report, options):
 # ---- speed ---------------------------------------------------------------------------------------
 
 
-def time_search(repeat):
-    """CPU seconds of critical samples of 1,000 digits, by width."""
-    X, y = digits()
-    found = {}
-    for hidden in ((100,), (512, 512)):
-        model = MLPClassifier(hidden, random_state=0, max_iter=30, tol=1.0).fit(X[:797], y[:797])
-        seconds, ratios = [], []
-        for seed in range(repeat):
-            with Clock() as clock:
-                answer = critical_sample_ratio(model, X[797:], radius=0.05, random_state=seed)
-            seconds.append(clock.cpu)
-            ratios.append(answer.ratio)
-        found[f"critical samples of 1,000 digits, {hidden}"] = (seconds, ratios)
-    seconds, ginis = [], []
-    network = MLPClassifier((16, 16), solver="sgd", learning_rate_init=0.05)
-    for seed in range(repeat):
-        with Clock() as clock:
-            answer = loss_sensitivity(network, X[:1000], y[:1000], random_state=seed)
-        seconds.append(clock.cpu)
-        ginis.append(answer.gini_mean)
-    found["loss sensitivity of 1,000 digits, 200 steps, (16, 16)"] = (seconds, ginis)
-    return found
-
-
-def speed_part(report, options):
-    found = in_child(time_search, 3)
-    report.section("Seconds")
-    report.table(
-        ["what", "CPU seconds", "ratio of critical samples, or Gini coefficient"],
-        [
-            [name, shown(Repeats(seconds), ".2f"), shown(Repeats(values), ".3f")]
-            for name, (seconds, values) in found.items()
-        ],
-    )
-    first = next(iter(found.values()))[0]
-    report.goals(("CPU seconds for critical samples of 1,000 digits", Repeats(first), 20.0, "<="))
-
-
 # ---- sensitivity ---------------------------------------------------------------------------------
 
 
@@ -375,7 +336,6 @@ PARTS = {
     "usps": usps_part,
     "widths": widths_part,
     "sensitivity": sensitivity_part,
-    "speed": speed_part,
     "labels": labels_part,
 }
 

@@ -1,5 +1,6 @@
 """Every public callable with every kind of corruption, and the tools that judge them."""
 
+import inspect
 import os
 import re
 import signal
@@ -7,6 +8,7 @@ import signal
 import numpy as np
 import pytest
 
+from _package import public_objects
 from fuzz import calls, cases, corruptions
 from fuzz.run import every_kind
 from fuzz.verdicts import judge
@@ -38,11 +40,25 @@ def test_no_reason_is_left_over():
         assert any(re.fullmatch(pattern, name) for name in wanted), pattern
 
 
-@pytest.mark.whole
+def faults_of(chosen, worker):
+    found = {name: worker.run({"kind": "usual", "name": name}) for name in chosen}
+    return {name: fault for name, fault in found.items() if fault}
+
+
+def test_valid_calls_of_names_without_an_example(names, worker):
+    """With the doctests of all others the quick tests use every public name."""
+    bare = [
+        name.removeprefix("sklearn_fw.") for name, obj in public_objects()
+        if ">>>" not in (inspect.getdoc(obj) or "")
+    ]  # fmt: skip
+    chosen = [n for n in names["names"] if any(f"{n}.".startswith(f"{name}.") for name in bare)]
+    assert not faults_of(chosen, worker)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(8))
 def test_valid_calls(part, names, worker):
-    found = {name: worker.run({"kind": "usual", "name": name}) for name in names["names"][part::8]}
-    assert not {name: fault for name, fault in found.items() if fault}
+    assert not faults_of(names["names"][part::8], worker)
 
 
 @pytest.mark.slow
