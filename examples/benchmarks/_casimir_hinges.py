@@ -12,13 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 
 from sklearn_fw import StructuredSVM
-from sklearn_fw.structured import (
-    BlockFrankWolfe,
-    Casimir,
-    ChainModel,
-    MulticlassModel,
-    Subgradient,
-)
+from sklearn_fw.structured import BlockFrankWolfe, Casimir, ChainModel, MulticlassModel, Subgradient
 
 CS = (0.01, 0.1, 1.0, 10.0)  # c = 1 / C: lam = c / n
 # log10(F - F*) of the specification's prototype on the digits, by c; settings tuned.

@@ -115,9 +115,7 @@ def marginal_candidates(limit, quick):
     from sklearn_fw.random_fields import BarrierFrankWolfe, TRWMarginals
 
     time_limit = {} if limit is None else {"time_limit": limit}
-    found = {
-        "default": lambda: TRWMarginals(**time_limit),
-    }
+    found = {"default": lambda: TRWMarginals(**time_limit)}
     grid = itertools.product(("elimination", "approx"), VARIANTS, RHO, TOLS, (None, "icm"))
     for oracle, variant, n_rho, tol, local in list(grid)[:: 5 if quick else 1]:
         name = f"{oracle}, {variant}, {n_rho} rho, tol {tol:g}" + (", icm" if local else "")

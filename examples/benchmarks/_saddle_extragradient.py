@@ -6,11 +6,7 @@ import numpy as np
 from _report import Repeats, in_child, shown
 from _saddle_problems import N_PLANTED, digits, fit, planted_matchings
 
-from sklearn_fw.structured import (
-    Extragradient,
-    MatchingModel,
-    MulticlassModel,
-)
+from sklearn_fw.structured import Extragradient, MatchingModel, MulticlassModel
 from sklearn_fw.task_losses import LinkLoss
 
 MARKS = (1, 10, 100, 500, 1000)

@@ -5,10 +5,7 @@ from _report import in_child, medians, shown
 from _saddle_problems import PROBLEMS, fit, problem
 from sklearn.base import clone
 
-from sklearn_fw.structured import (
-    Extragradient,
-    SaddlePointFrankWolfe,
-)
+from sklearn_fw.structured import Extragradient, SaddlePointFrankWolfe
 
 RIDGE = ("bcfw", "bcpfw", "extragradient")
 BALL = ("sp_fw, ball", "sp_bcfw, ball", "extragradient, ball")

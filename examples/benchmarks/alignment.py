@@ -76,10 +76,7 @@ def load(limit):
     n_train = len(data.source_train[:limit])
     source, target = (
         [[w.lower() for w in words] for part in parts for words in part[:limit]]
-        for parts in (
-            (data.source_train, data.source_test),
-            (data.target_train, data.target_test),
-        )
+        for parts in ((data.source_train, data.source_test), (data.target_train, data.target_test))
     )
     links = data.sure_train[:limit] + data.sure_test[:limit]
     corpus = Corpus(source, target)

@@ -5,16 +5,7 @@ import itertools
 import statistics
 
 import numpy as np
-from _report import (
-    Clock,
-    Repeats,
-    cpu_of,
-    in_child,
-    main,
-    medians,
-    peak_memory,
-    shown,
-)
+from _report import Clock, Repeats, cpu_of, in_child, main, medians, peak_memory, shown
 from _structured import METHODS, block_solver, fit
 
 from sklearn_fw.datasets import load_ocr_letters

@@ -39,10 +39,7 @@ SETTINGS = {
     "n_rho_iter=3": {"n_rho_iter": 3},
     "n_rho_iter=20": {"n_rho_iter": 20},
     "n_rho_iter=20, tol=0.1": {"n_rho_iter": 20, "tol": 0.1},
-    'contraction="fixed", delta=1e-4': {
-        "solver__contraction": "fixed",
-        "solver__delta": 1e-4,
-    },
+    'contraction="fixed", delta=1e-4': {"solver__contraction": "fixed", "solver__delta": 1e-4},
     'contraction="none"': {"solver__contraction": "none"},
     "variant=None": {"solver__variant": None},
     'local_search="icm"': {"solver__local_search": "icm"},

@@ -137,10 +137,7 @@ def diabetes(report, options):
     report.section("Diabetes")
     report.table(
         ["method", "negative log-likelihood of held-out targets"],
-        [
-            ["PACBayesModelSelector", shown(ours, ".4f")],
-            ["BayesianRidge", shown(other, ".4f")],
-        ],
+        [["PACBayesModelSelector", shown(ours, ".4f")], ["BayesianRidge", shown(other, ".4f")]],
     )
     report.goals(("negative log-likelihood over that of BayesianRidge", ours, other + 0.01, "<="))
     if ours > other:

@@ -49,11 +49,7 @@ def stored(name):
     return sp.csr_array(sp.load_npz(data_path("topics") / f"{name}.npz")).astype(float)
 
 
-CORPORA = {
-    "20 newsgroups": newsgroups,
-    "AP": lambda: stored("ap"),
-    "KOS": lambda: stored("kos"),
-}
+CORPORA = {"20 newsgroups": newsgroups, "AP": lambda: stored("ap"), "KOS": lambda: stored("kos")}
 
 
 def parted(X, n_documents=None):
@@ -363,8 +359,7 @@ def large(report, options):
         [[OURS, shown(seconds, ".1f"), shown(more, ".2f"), shown(peak, ".2f")]],
     )
     report.goals(
-        ("seconds of 50,000 documents", seconds, 30.0, "<="),
-        ("GB of the process", peak, 2.0, "<="),
+        ("seconds of 50,000 documents", seconds, 30.0, "<="), ("GB of the process", peak, 2.0, "<=")
     )
 
 
