@@ -1,12 +1,9 @@
 """Chains as conditional random fields: ours and python-crfsuite in one space of features."""
 
-import tempfile
 import warnings
-from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
-from _casimir_referee import calibration_error, likelihood_of_chains, numbers_of
+from _casimir_problems import calibration_error, likelihood_of_chains, numbers_of, tag, trained
 from _report import Clock
 from sklearn.base import clone
 
@@ -97,24 +94,6 @@ def calibrated(svm, X, y, Z, y_test):
     }  # fmt: skip
 
 
-# ---- CRFsuite ------------------------------------------------------------------------------------
-
-
-@contextmanager
-def trained(trainer):
-    """Tagger of a trainer that has its data, the clock of the training, and the model's path."""
-    import pycrfsuite
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "model")
-        with Clock() as clock:
-            trainer.train(path)
-        tagger = pycrfsuite.Tagger()
-        tagger.open(path)
-        yield tagger, clock, path
-        tagger.close()
-
-
 def crfsuite(limit, algorithm, c2=C2, max_iter=None):
     """One trainer of python-crfsuite with a weight for every attribute and tag."""
     import pycrfsuite
@@ -180,15 +159,3 @@ def weights_of(path, names, classes):
                 else:
                     emissions[rows[first], columns[second]] = float(value)
     return emissions, transitions
-
-
-def tag(tagger, sentences, classes):
-    """Best tags and marginals of sentences, which are lists of attributes."""
-    predicted, marginals = [], []
-    for sentence in sentences:
-        tagger.set(sentence)
-        predicted.append(np.array(tagger.tag()))
-        marginals.append(
-            np.array([[tagger.marginal(c, t) for c in classes] for t in range(len(sentence))])
-        )
-    return predicted, marginals

@@ -47,13 +47,9 @@ class Contender:
         return max(self.first * 10.0**-level, self.last)
 
     def takes(self, objective, n_columns):
-        """Whether the contender has this objective."""
         if self.max_columns is not None and n_columns > self.max_columns:
             return False
         return self.elastic_net if objective.l1 else self.l2
-
-
-# ---- scikit-learn --------------------------------------------------------------------------------
 
 
 def sklearn_solver(solver):
@@ -68,9 +64,6 @@ def sklearn_solver(solver):
         return quietly(model.fit, X, y).coef_.ravel()
 
     return solve
-
-
-# ---- liblinear -----------------------------------------------------------------------------------
 
 
 def liblinear_problem(X, y):
@@ -94,9 +87,6 @@ def liblinear_solver(code):
     return solve
 
 
-# ---- lightning -----------------------------------------------------------------------------------
-
-
 def lightning_saga(step_size):
     """``mean loss + alpha / 2 ||w||^2 + beta ||w||_1``: alpha and beta are our l2 and l1."""
 
@@ -111,9 +101,6 @@ def lightning_saga(step_size):
         return model.fit(X, y).coef_.ravel()
 
     return solve
-
-
-# ---- copt ----------------------------------------------------------------------------------------
 
 
 def copt_data(X, y):
@@ -161,9 +148,6 @@ def copt_saga(data, objective, budget):
     ).x  # fmt: skip
 
 
-# ---- skglm ---------------------------------------------------------------------------------------
-
-
 def by_columns(X, y):
     """CSC, or dense in Fortran order."""
     return (sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)), y
@@ -190,9 +174,6 @@ def skglm_solver(name):
     return solve
 
 
-# ---- cyanure -------------------------------------------------------------------------------------
-
-
 def cyanure_solver(name):
     """``mean loss + psi``: lambda_1 / 2 ||w||^2, or lambda_1 ||w||_1 + lambda_2 / 2 ||w||^2.
 
@@ -217,9 +198,6 @@ def cyanure_solver(name):
     return solve
 
 
-# ---- adelie --------------------------------------------------------------------------------------
-
-
 def adelie_grpnet(data, objective, budget):
     """Weighted mean loss for labels 0 and 1 plus ``lmda (alpha ||.|| + (1 - alpha) / 2 ||.||^2)``.
 
@@ -236,9 +214,6 @@ def adelie_grpnet(data, objective, budget):
         tol=1e-3 * budget, irls_tol=budget, early_exit=False, progress_bar=False, max_iters=10**7,
     )  # fmt: skip
     return state.betas.toarray().ravel()
-
-
-# ---- ours ----------------------------------------------------------------------------------------
 
 
 def asaga(n_jobs, solver="asaga"):
@@ -258,9 +233,6 @@ def asaga_model(data, objective, max_iter, n_jobs=1, solver="asaga", tol=0.0):
         random_state=0,
     )  # fmt: skip
     return quietly(model.fit, X, y)
-
-
-# ---- all of them ---------------------------------------------------------------------------------
 
 
 def _contenders():

@@ -63,9 +63,6 @@ def make_objective(name, n):
     return Objective(multiple / n, l1_ratio)
 
 
-# ---- data ----------------------------------------------------------------------------------------
-
-
 def make_data(name, quick):
     """``X`` (CSR or dense, float64) and ``y`` (-1 or 1, float64); ``quick`` makes them small."""
     maker = {"generator": generator, "20news": newsgroups, "a9a": a9a}.get(name, covtype)
@@ -108,7 +105,6 @@ def newsgroups(quick):
 
 
 def a9a(quick):
-    """Census records, one-hot."""
     X = sparse.load_npz(_find("a9a/X_train.npz", "a9a"))
     y = np.load(_find("a9a/y_train.npy", "a9a"))
     return (X[:2_000], y[:2_000]) if quick else (X, y)
@@ -129,9 +125,6 @@ def covtype(quick, standardise):
 
 def _find(name, what):
     return find_file(None, [name], what=what)
-
-
-# ---- handing data to the processes of the contenders ---------------------------------------------
 
 
 def save_data(name, quick, folder):
@@ -165,9 +158,6 @@ def load_data(folder):
     else:
         X = np.load(f"{folder}/X.npy")
     return X, np.load(f"{folder}/y.npy")
-
-
-# ---- the optimum ---------------------------------------------------------------------------------
 
 
 def reference(folder, name, max_iter=100, tol=1e-15):

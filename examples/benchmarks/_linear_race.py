@@ -30,8 +30,6 @@ class Failed(Exception):
 
 @dataclass
 class Result:
-    """All runs of one contender on one problem."""
-
     name: str
     runs: dict = field(default_factory=dict)  # level -> dict of cpu, wall, F, budget, nonzeros
     preparing: float = 0.0
@@ -48,9 +46,6 @@ class Result:
             return None, None
         failing = [k for k in self.runs if k < passing[0]]
         return passing[0], max(failing, default=None)
-
-
-# ---- the child -----------------------------------------------------------------------------------
 
 
 def _serve(connection, folder, problem, name):
@@ -116,9 +111,6 @@ def _run(contender, data, X, y, objective, budget, compiling):
     }
 
 
-# ---- the parent ----------------------------------------------------------------------------------
-
-
 class Child:
     """The process of a contender; ``ask`` ends it when an answer takes too long."""
 
@@ -130,7 +122,6 @@ class Child:
         theirs.close()
 
     def answer(self, seconds):
-        """The next answer, within so many seconds."""
         if not self._connection.poll(seconds):
             self.close()
             raise Failed(f"more than {seconds:.0f} s")

@@ -27,9 +27,6 @@ def graph(name):
     return make_ising(graph, size, coupling=coupling, random_state=0)
 
 
-# ---- contenders: each answers log Z, p(x_i = 1) and CPU seconds ----------------------------------
-
-
 def ours(mrf):
     with Clock() as clock:
         exact = ExactMarginals().fit(mrf)
@@ -64,7 +61,6 @@ def pyagrum(mrf):
 
 
 def pgmpy(mrf):
-    """Junction tree of Lauritzen and Spiegelhalter."""
     from pgmpy.factors.discrete import DiscreteFactor
     from pgmpy.inference import BeliefPropagation
     from pgmpy.models import DiscreteMarkovNetwork
@@ -109,9 +105,6 @@ def measure_exact(name, graph_names, repeat):
         runs = [quietly(solve, mrf) for _ in range(repeat)]
         found[graph_name] = *runs[0][:2], Repeats(seconds for *_, seconds in runs)
     return found
-
-
-# ---- the page ------------------------------------------------------------------------------------
 
 
 def exact_inference(report, options):
@@ -189,9 +182,6 @@ def known_fields(report, sets):
         report.table(HEAD, list(summaries(sets[set_name], published)))
 
 
-# ---- with a known truth --------------------------------------------------------------------------
-
-
 def summaries(results, published):
     """Rows of numbers, each followed by the figures of others."""
     for name, rows in results.items():
@@ -211,9 +201,6 @@ def summaries(results, published):
                 if "approximate" in name or name == "perturb and MAP":
                     bound, estimate = None, bound
                 yield [f"... {source}", error, bound, estimate, calls, None, None]
-
-
-# ---- without ------------------------------------------------------------------------------------
 
 
 def grid(side, kind):

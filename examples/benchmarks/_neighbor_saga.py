@@ -414,7 +414,6 @@ class HogwildRun(Run):
         self.gamma, self.epochs = engine.gamma, 0
 
     def step(self):
-        """An epoch and an exact certificate."""
         shrink = 1.0 + float(self.settings.decay) * self.epochs
         gamma = self.gamma[0] / shrink, self.gamma[1] / shrink
         self.engine.set_step(gamma, self.engine.metric, self.engine.center)

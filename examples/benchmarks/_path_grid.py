@@ -27,7 +27,6 @@ PAPER = {"path": "comparable", "warm": "faster"}
 
 
 def load(name, quick):
-    """Model, training inputs and outputs."""
     if name == "scene":
         from _structured import load_scene
 
@@ -51,8 +50,6 @@ def estimator_for(model, solver, max_iter=MAX_ITER):
 
 
 class Grid:
-    """The data of a grid, set up once."""
-
     def __init__(self, model, solver, X, y):
         self.svm = estimator_for(model, solver)
         self.blocks, _ = self.svm._make_blocks(X, y, None)
@@ -83,7 +80,6 @@ class Grid:
 
 
 def measure(name, quick, repeat):
-    """Both solvers on one data set."""
     return {solver: measure_solver(name, solver, quick, repeat) for solver in SOLVERS}
 
 
@@ -118,7 +114,6 @@ def measure_solver(name, solver, quick, repeat):
 
 
 def path_grid(key, report, options):
-    """Section on one data set."""
     name, what = SETS[key]
     report.section(f"The grid of the paper: {name}")
     report.text(

@@ -24,9 +24,6 @@ RESULTS = DOCS / "results"
 PRESENTATION = ("_report.py", "_results.py", "_pages.py", "_figures.py")
 
 
-# ---- programs ------------------------------------------------------------------------------------
-
-
 def programs_of(*roots):
     """Names of the files of this folder behind some of them, imports of imports included."""
     found, waiting = set(), list(roots)
@@ -59,9 +56,6 @@ def digest(name):
 def outdated(measured):
     """Programs that are not what they were when they measured this."""
     return [name for name, known in measured["programs"].items() if digest(name) != known]
-
-
-# ---- where numbers come from ---------------------------------------------------------------------
 
 
 def provenance(roots, repeat, product, peers=()):
@@ -117,11 +111,7 @@ def _commit():
     return f"{commit or 'unknown'}{'-dirty' if changed.strip() else ''}"
 
 
-# ---- files ---------------------------------------------------------------------------------------
-
-
 def names():
-    """Names of all results."""
     return sorted(path.stem for path in RESULTS.glob("*.json"))
 
 

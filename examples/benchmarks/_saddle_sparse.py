@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from _report import Repeats, in_child, shown
-from _saddle_problems import digits, fit, words
+from _saddle_solvers import CUT, counts, digits, fit, words
 from scipy.optimize import linprog
 from sklearn.model_selection import KFold
 
@@ -69,7 +69,6 @@ PUBLISHED = {
 N_WORDS, N_FOLDS = 100, 3
 C_GRID = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 RADIUS_GRID = (5.0, 10.0, 20.0, 40.0)
-CUT = 1e-3  # of the largest weight: what counts as large, as entropic steps make no zeros
 N_RUNS = 4  # random orders of sp_bcfw; the others know no order, and only their time differs
 GAP_CHECK = 50  # passes between certificates that are not free
 RIDGE_TOL = 0.01  # of the objective
@@ -90,15 +89,6 @@ def saddle_solver(name, radius, gap_check=GAP_CHECK):
 def after(svm, n_passes, what="objective"):
     """A number of the history at the last certificate within so many passes."""
     return float(svm.history_[what][svm.history_["n_iter"] <= n_passes][-1])
-
-
-def counts(w):
-    """Numbers of weights that are not zero and of large ones."""
-    size = np.abs(w)
-    return {"weights": int(np.sum(size > 0.0)), "large": int(np.sum(size > CUT * size.max()))}
-
-
-# ---- digits --------------------------------------------------------------------------------------
 
 
 def linear_program(X, y, radius):
@@ -208,9 +198,6 @@ def sizes_of(r):
     return shown(r.get("gap"), ".2g"), r.get("weights"), r.get("large"), shown(r.get("ms"), ".2g")
 
 
-# ---- digit words ---------------------------------------------------------------------------------
-
-
 def unseen_error(svm, X_train, X, y):
     """Share of wrong digits among those whose image is in no training word."""
     seen = {row.tobytes() for x in X_train for row in x}
@@ -235,7 +222,6 @@ def contenders(n_passes, quick):
 
 
 def measure_words(name, n_passes, quick, repeat):
-    """Choose by cross-validation, then fit and test."""
     X, y, X_test, y_test = words(N_WORDS)
     make, budget, grid = contenders(n_passes, quick)[name]
     errors = []
@@ -356,6 +342,3 @@ def sparse_words(report, options):
     )  # fmt: skip
     behind = [f"{name} {100 * r['test']:.1f} % (gap {r['gap']:.2g})" for name, r in found.items()]
     report.loses(f"Test loss on digit words, and how far from the optimum: {', '.join(behind)}.")
-
-
-# ---- OCR letters ---------------------------------------------------------------------------------

@@ -199,7 +199,6 @@ def cells(values, style=".1f"):
 
 
 def fitted(sides, truth, **settings):
-    """Measures of a fit and its CPU seconds."""
     tiny = [KnowledgeBase([("m", "actor", "p")], [("m", "year", 1)], {"m": "a b"})] * 2
     KnowledgeBaseAligner(**settings).fit(*tiny)
     start = time.process_time()

@@ -45,9 +45,6 @@ default chooses; it is the one that goals are about.
 """
 
 
-# ---- ours, looked at more closely; each in its own process ---------------------------------------
-
-
 def rates(folder, problem, n_epochs=5, repeats=9):
     """Updates per second of one thread and of two, and what two threads could do at most.
 
@@ -109,11 +106,7 @@ def recording(folder, problem, n_epochs=10):
     return sum(spent) / clock.cpu
 
 
-# ---- the page ------------------------------------------------------------------------------------
-
-
 def with_data(data, measure, report, options):
-    """Call ``measure(report, folder, facts, options)`` with the data in a folder."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             facts = in_child(save_data, data, options.quick, folder)
@@ -127,7 +120,6 @@ def race_part(data, problem, report, options):
 
 
 def inside_part(data, report, options):
-    """Threads, memory and recording."""
     with_data(data, functools.partial(report_ours, data), report, options)
 
 

@@ -41,9 +41,6 @@ WITHIN = 1.1  # of the reference, for errors
 CALLS_WITHIN = 1.2
 
 
-# ---- cliques -------------------------------------------------------------------------------------
-
-
 def cliques(report, results, generated):
     rows = results[TUNED]
     per_coupling = f"{len(generated) // len(COUPLINGS)} generated for each t"
@@ -148,9 +145,6 @@ def compare_with_reference(report, name, title, rows):
     return goals
 
 
-# ---- grids ---------------------------------------------------------------------------------------
-
-
 def grids(report, results):
     rows = results[TUNED]
     report.section("Grids, 5 x 5")
@@ -189,7 +183,6 @@ def grids(report, results):
 
 
 def summary(name, rows):
-    """One row of numbers of a contender."""
     return [
         name,
         shown(mean(rows, "error"), "z.3f"),
@@ -230,9 +223,6 @@ def calls_to_one(report, grids, cliques):
     report.goals(*goals)
 
 
-# ---- certification -------------------------------------------------------------------------------
-
-
 def certification(report, results):
     report.section("Certification")
     report.text(
@@ -268,9 +258,6 @@ def truth(report, results):
         {max(row["largest error"] for row in exact):.1e} in a marginal and
         {max(row["estimate"] for row in exact):.1e} in log Z; the files have six digits."""
     )
-
-
-# ---- the page ------------------------------------------------------------------------------------
 
 
 def loses(report, sets):

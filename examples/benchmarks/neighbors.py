@@ -65,9 +65,6 @@ SMALLEST, ENOUGH, FAR, HUGE = 1e-14, 1e-10, 1.0, 1e6
 N_ROWS, N_RULES, RULE_EPOCHS = 8000, 2500, 5
 
 
-# ---- problems ------------------------------------------------------------------------------------
-
-
 def clusters(loss, n):
     """Unit rows in 250 tight clusters, labels or targets of a linear model."""
     rng = np.random.default_rng(0)
@@ -106,7 +103,6 @@ def solver_of(method, step_size, **settings):
 
 
 def bound_of(X, y, loss, alpha):
-    """Certified lower bound on the optimum."""
     best = minimize_saga(X, y, loss=loss, alpha=alpha, solver="newton_cg", tol=1e-12, max_iter=500)
     return best.fun - best.dual_gap
 
@@ -145,9 +141,6 @@ def measure(name, alpha, loss, step_size, methods, repeat, quick):
     return found
 
 
-# ---- tables --------------------------------------------------------------------------------------
-
-
 def sizes(found, place):
     """The sub-optimalities at one mark, as a cell."""
     values = [curve[place] for curve in found["curve"]]
@@ -170,7 +163,6 @@ def rows_for(found, independent=None):
 
 
 def median_curve(run):
-    """Median sub-optimality after every epoch."""
     return [statistics.median(values) for values in zip(*run["all"], strict=True)]
 
 

@@ -33,9 +33,6 @@ RIVALS = [
 SHORT = ("ours", "median scale", "KDE", "1-NN", "5-NN", "SVM", "LOF", "mixture")
 
 
-# ---- novelty sets --------------------------------------------------------------------------------
-
-
 def detectors():
     """Name: (estimator, function from fitted estimator and rows to scores, high for normal)."""
     from sklearn_fw import KernelStudentTDensity
@@ -131,9 +128,6 @@ def novelty_sets(report, options):
         the time for that is part of the fit. :doc:`defaults` compares it with the best length scale
         that labelled novelties could find."""
     )
-
-
-# ---- USPS: mislabelled digits and missing labels -------------------------------------------------
 
 
 class Joint:
@@ -334,9 +328,6 @@ def usps(report, options):
         is {kst[0] - both[0]:.2f} points, and in label error {both[2] - kst[2]:.2f} points. The
         paper does not say how it split the digits or which bandwidths it tried."""
     )
-
-
-# ---- cost ----------------------------------------------------------------------------------------
 
 
 if __name__ == "__main__":

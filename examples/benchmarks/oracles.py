@@ -46,9 +46,6 @@ SETTINGS = {
 }
 
 
-# ---- single calls --------------------------------------------------------------------------------
-
-
 def problem(name):
     if name == "spin glass":
         return make_ising("grid", (10, 10), coupling=4.0, random_state=0).scores()
@@ -112,11 +109,7 @@ def calls(report, options):
 
 
 def rounded(difference):
-    """Without the rounding errors of sums."""
     return 0.0 if abs(difference) < 1e-6 else difference
-
-
-# ---- TRWMarginals and its rivals -----------------------------------------------------------------
 
 
 def measure_fits(make, shape, coupling, n_grids):
@@ -176,7 +169,6 @@ def above(rows):
 
 
 def below(rows):
-    """Mean distance of the lower bound."""
     return statistics.fmean(row["lower slack"] for row in rows)
 
 

@@ -6,10 +6,8 @@ Needs the folders ``ocr`` and ``scene`` in the folder that SKLEARN_FW_DATA names
 """
 
 from _report import main
-from _saddle_extragradient import extragradient
 from _saddle_functions import cubes
-from _saddle_games import cuts
-from _saddle_solvers import solvers_compared
+from _saddle_solvers import cuts, extragradient, solvers_compared
 from _saddle_sparse import sparse_digits, sparse_words
 
 ABOUT = """

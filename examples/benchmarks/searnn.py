@@ -96,7 +96,6 @@ def judged(loss, setting, seed, quick, load, *where):
 
 
 def runs(options, losses, setting, load, *where, seeds=SEEDS):
-    """Lists of such results, by loss."""
     seeds = seeds[:1] if options.quick else seeds
     return {
         loss: [
@@ -212,7 +211,6 @@ def defaults(report, options):
 
 
 def updates(attention, search, quick):
-    """Seconds of updates on two cores."""
     import torch
 
     torch.set_num_threads(2)

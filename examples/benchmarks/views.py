@@ -225,9 +225,6 @@ def mixed(report, options):
     synthetic("mixed")(report, options)
 
 
-# ---- text ----------------------------------------------------------------------------------------
-
-
 if __name__ == "__main__":
     parts = {
         "counts": counts, "numbers": numbers, "mixed": mixed,
