@@ -87,9 +87,13 @@ def call(*command, **env):
 
 
 def pytest(python, args, **variables):
-    # One BLAS thread per worker: more would compete with the other workers.
-    env = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
-    return call(python, "-m", "pytest", "-rs", *(args or ["-n", "auto"]), **{**env, **variables})
+    env = {
+        # One BLAS thread per worker: more would compete with the other workers.
+        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
+        # pytest rewrites assertions, which takes longer than all imports, unless it may keep them.
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
+    return call(python, "-m", "pytest", "-rs", *(args or ["-n", "auto"]), **env, **variables)
 
 
 def demo(args):

@@ -60,9 +60,6 @@ class Corpus:
         return list(zip(*np.unravel_index(best, self.both.shape)))
 
 
-# ---- features ------------------------------------------------------------------------------------
-
-
 def pair_features(source, target):
     """One array of shape (J, K, n_features) for each pair of sentences, and the names.
 
@@ -144,8 +141,6 @@ def _frequency(corpus, j, k):
 
 
 class Spelling:
-    """What two words have in common, as strings."""
-
     N_LETTERS = 6
 
     def __init__(self, source, target):
@@ -179,9 +174,6 @@ class Spelling:
             "most letters": np.maximum(alike - 0.5, 0.0),
             "lengths differ": np.abs(source.length[j] - target.length[k]) / 10.0,
         }
-
-
-# ---- aligners that count -------------------------------------------------------------------------
 
 
 def greedy_links(dice, threshold):
@@ -242,9 +234,6 @@ def intersected_links(corpus):
             ]
         )
     return links
-
-
-# ---- links of one partner ------------------------------------------------------------------------
 
 
 def one_partner(links, corpus, i):

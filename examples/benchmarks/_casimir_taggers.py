@@ -1,12 +1,9 @@
 """Chains as conditional random fields: ours and python-crfsuite in one space of features."""
 
-import tempfile
 import warnings
-from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
-from _casimir_referee import calibration_error, likelihood_of_chains, numbers_of
+from _casimir_problems import calibration_error, likelihood_of_chains, numbers_of, tag, trained
 from _report import Clock
 from sklearn.base import clone
 
@@ -97,24 +94,6 @@ def calibrated(svm, X, y, Z, y_test):
     }  # fmt: skip
 
 
-# ---- CRFsuite ------------------------------------------------------------------------------------
-
-
-@contextmanager
-def trained(trainer):
-    """Tagger of a trainer that has its data, the clock of the training, and the model's path."""
-    import pycrfsuite
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "model")
-        with Clock() as clock:
-            trainer.train(path)
-        tagger = pycrfsuite.Tagger()
-        tagger.open(path)
-        yield tagger, clock, path
-        tagger.close()
-
-
 def crfsuite(limit, algorithm, c2=C2, max_iter=None):
     """One trainer of python-crfsuite with a weight for every attribute and tag."""
     import pycrfsuite
@@ -180,48 +159,3 @@ def weights_of(path, names, classes):
                 else:
                     emissions[rows[first], columns[second]] = float(value)
     return emissions, transitions
-
-
-def tag(tagger, sentences, classes):
-    """Best tags and marginals of sentences, which are lists of attributes."""
-    predicted, marginals = [], []
-    for sentence in sentences:
-        tagger.set(sentence)
-        predicted.append(np.array(tagger.tag()))
-        marginals.append(
-            np.array([[tagger.marginal(c, t) for c in classes] for t in range(len(sentence))])
-        )
-    return predicted, marginals
-
-
-def best_penalty(limit, who, grid):
-    """The penalty of a grid with the best phrase F1 on the last fifth of the training part."""
-    scores = {}
-    for c2 in grid:
-        scores[c2] = held_out(limit, who, c2)
-    return max(scores, key=scores.get), {str(k): float(np.round(v, 6)) for k, v in scores.items()}
-
-
-def held_out(limit, who, c2):
-    """Phrase F1 on the last fifth of the training sentences."""
-    import pycrfsuite
-
-    warnings.simplefilter("ignore")
-    X, y = chunks(limit)[:2]
-    n = len(y) - len(y) // 5
-    if who == "ours":
-        features = ChunkingFeatures(min_count=1)
-        svm = StructuredSVM(ChainModel(start_end=False), surrogate="crf", C=1 / (2 * c2), tol=1e-3,
-                            max_iter=2000, random_state=0)  # fmt: skip
-        svm.fit(features.fit_transform(X[:n]), y[:n])
-        return 100 * phrase_f1_score(y[n:], svm.predict(features.transform(X[n:])))
-    trainer = pycrfsuite.Trainer(
-        algorithm=who, verbose=False,
-        params={"c2": c2, "feature.minfreq": 0, "feature.possible_states": 1,
-                "feature.possible_transitions": 1},
-    )  # fmt: skip
-    for sentence, tags in zip(X[:n], y[:n]):
-        trainer.append(crfsuite_chunking_attributes(sentence), tags.tolist())
-    with trained(trainer) as (tagger, _, _):
-        predicted = [tagger.tag(crfsuite_chunking_attributes(x)) for x in X[n:]]
-    return 100 * phrase_f1_score(y[n:], predicted)

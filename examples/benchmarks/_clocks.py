@@ -56,9 +56,6 @@ class Repeats(float):
     __rmul__ = __mul__
 
 
-# ---- clocks and memory ---------------------------------------------------------------------------
-
-
 class Clock:
     """Seconds of this process between entry and exit: ``cpu`` (all its threads) and ``wall``."""
 

@@ -39,7 +39,6 @@ SETS = (
 
 
 def rows(quick):
-    """Rows of the table, one per data set."""
     KernelStudentTDensity().fit([[float(i % 7), i**0.5] for i in range(30)])  # libraries are loaded
     jobs = [(name, True) for name in SETS] + [(name, False) for name in RAW]
     for name, scaled in jobs[1:4:2] if quick else jobs:

@@ -53,7 +53,6 @@ HIDDEN = 0.25  # share of the entries of test rows
 
 
 def rows(quick):
-    """One dict per data set."""
     yield from marginal_rows(quick)
     yield from map_rows(quick)
     yield from table_rows(quick)
@@ -67,11 +66,7 @@ def timed(function, *args):
     return result, clock.cpu
 
 
-# ---- marginals -----------------------------------------------------------------------------------
-
-
 def marginal_rows(quick):
-    """Sets of fields with exact marginals."""
     for name, fields, limit in marginal_sets(quick):
         truths = [exact_marginals(mrf) for mrf in fields]
 
@@ -110,13 +105,10 @@ PEERS = {"loopy BP": loopy_bp, "TRBP": trbp}
 
 
 def marginal_candidates(limit, quick):
-    """Makers of estimators by name."""
     from sklearn_fw.random_fields import BarrierFrankWolfe, TRWMarginals
 
     time_limit = {} if limit is None else {"time_limit": limit}
-    found = {
-        "default": lambda: TRWMarginals(**time_limit),
-    }
+    found = {"default": lambda: TRWMarginals(**time_limit)}
     grid = itertools.product(("elimination", "approx"), VARIANTS, RHO, TOLS, (None, "icm"))
     for oracle, variant, n_rho, tol, local in list(grid)[:: 5 if quick else 1]:
         name = f"{oracle}, {variant}, {n_rho} rho, tol {tol:g}" + (", icm" if local else "")
@@ -130,7 +122,6 @@ def marginal_candidates(limit, quick):
 
 
 def marginal_sets(quick):
-    """Name, fields and time limit."""
     n = 2 if quick else 6
     for kind in ("grids_5x5", "cliques"):
         data = published(kind)
@@ -178,11 +169,7 @@ def accuracy(found, truth):
     return 100.0 * (1.0 - np.abs(found - truth)[truth >= 0].mean())
 
 
-# ---- labellings ----------------------------------------------------------------------------------
-
-
 def map_rows(quick):
-    """Fields and the best values that are known."""
     candidates = {
         "icm": ICM(), "trws": TRWS(), "approx": BestOf(),
         "branch_and_bound, 2 s": BranchAndBound(time_limit=2.0),
@@ -228,11 +215,7 @@ def map_sets(quick):
             yield f"UAI {name}", mrf, [float(mrf.score(labels[None])[0])]
 
 
-# ---- tables --------------------------------------------------------------------------------------
-
-
 def table_rows(quick):
-    """Tables of states with entries to complete."""
     for name, splits, n_states in tables(quick):
         found = [table_split(train, test, n_states) for train, test in splits]
         mean = {key: float(np.mean([row[key] for row in found])) for key in (
@@ -303,15 +286,11 @@ def tables(quick):
 
 
 def label_sets(name):
-    """Training and test labels."""
     if name == "scene":
         paths = [data_path(f"scene/scene_{part}_Y.npz") for part in ("train", "test")]
         return [load_npz(path).toarray().astype(int) for path in paths]
     with np.load(data_path(f"multilabel/{name}.npz")) as data:
         return [data[f"Y_{part}"].astype(int) for part in ("train", "test")]
-
-
-# ---- files ---------------------------------------------------------------------------------------
 
 
 def published(kind):

@@ -35,7 +35,6 @@ SMALL, SPLITS = 3000, 10
 
 
 def rows(quick):
-    """Rows of the table, one per data set."""
     for name, make in (CLASSES | NUMBERS).items():
         try:
             data = make(quick)
@@ -43,9 +42,6 @@ def rows(quick):
             print(f"{name} left out: {error}")
             continue
         yield _row(name, name in NUMBERS, *data, quick=quick)
-
-
-# ---- data: X, y, and rows of the test part or None -----------------------------------------------
 
 
 def _bundled(loader, scaled=False):
@@ -172,9 +168,6 @@ NUMBERS = {
 
 def _thinned(X, y, test, step):
     return X[::step], y[::step], test[::step]
-
-
-# ---- fits ----------------------------------------------------------------------------------------
 
 
 def _row(name, numbers, X, y, test, quick):

@@ -87,9 +87,6 @@ def _row(name, model, metric, X, y, X_test, y_test, *, quick):
     }
 
 
-# ---- the grid ------------------------------------------------------------------------------------
-
-
 def _best_setting(model, score, X, y, quick):
     """The parameters that win on validation data, with C for all training data, and their score."""
     n = len(y)
@@ -150,9 +147,6 @@ def _take(items, places):
     return _safe_indexing(items, places)
 
 
-# ---- metrics -------------------------------------------------------------------------------------
-
-
 def _f1(y_true, y_pred):
     return 100.0 * phrase_f1_score(y_true, y_pred)
 
@@ -181,9 +175,6 @@ METRICS = {
     "right labels": _equal,
     "100 - AER": _aer,
 }
-
-
-# ---- data: X, y, X_test, y_test ------------------------------------------------------------------
 
 
 def _conll2000():

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-__all__ = ["draw"]
-
 GREY = "#808080"  # text and axes: far enough from white and from black
 COLOURS = (
     "#3d85c6", "#e07b1a", "#2f9e6e", "#c75596", "#8a73c9", "#a08a1d", "#d4504a", "#3aa3b0",

@@ -30,7 +30,6 @@ def image_function(side):
 
 
 def measure_image(side, repeat):
-    """Both programs on a picture."""
     picture, edges = noisy_image(side, side), grid_edges(side, side)
     function = image_function(side)
     table = np.array([[0.0, -SMOOTHNESS], [-SMOOTHNESS, 0.0]])
@@ -214,9 +213,6 @@ def objective(X, y, alpha, w):
     return 0.5 * alpha * float(w @ w) + float(np.maximum(0.0, 1.0 - y * (X @ w)).mean())
 
 
-# ---- schemes -------------------------------------------------------------------------------------
-
-
 def small_data(name):
     """Standardised columns, one column of ones, and labels of -1 and 1."""
     if name == "breast cancer":
@@ -277,8 +273,6 @@ def averages_part(report, options):
         ]  # fmt: skip
     report.goals(*goals)
 
-
-# ---- race ----------------------------------------------------------------------------------------
 
 BUDGETS = (1, 2, 5, 10, 20, 50)  # passes
 CONTENDERS = ("AveragedSubgradientClassifier", "SGDClassifier, average", "LinearSVC")

@@ -1,16 +1,10 @@
 """Experiments of the papers on Frank-Wolfe: Lasso, paths through videos, the triangle."""
 
-import math
-import os
-import statistics
 import warnings
-from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 from _report import Clock, Repeats, in_child, shown
-from scipy.io import loadmat
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives
@@ -29,7 +23,6 @@ def minimise(objective, domain, **options):
 
 
 def true_gap(objective, domain, x):
-    """The certificate at a point of any origin."""
     _, gradient = objective(x)
     return float(gradient @ (x - domain.lmo(gradient).to_array()))
 
@@ -85,42 +78,6 @@ def video(seed=0):
             steps.append(step)
         videos.append(steps)
     return Q, b, videos
-
-
-class Frames:
-    """A path through the frames of each video, as a domain of one's own: a one for each box.
-
-    The shortest path is found frame by frame. Nothing but `lmo` and `start` is written here.
-    """
-
-    def __init__(self, videos):
-        # Costs of the edges: zero where there is one.
-        self.videos = [[np.where(step, 0.0, np.inf) for step in steps] for steps in videos]
-        self.size = sum(
-            sum(len(step) for step in steps) + steps[-1].shape[1] for steps in self.videos
-        )
-
-    def start(self):
-        return self.lmo(-np.ones(self.size))
-
-    def lmo(self, gradient):
-        """A shortest path of every video."""
-        x, begin = np.zeros(self.size), 0
-        for steps in self.videos:
-            places, back = [begin], []
-            best = gradient[begin : begin + len(steps[0])]
-            for step in steps:
-                places.append(places[-1] + len(step))
-                through = best[:, None] + step
-                back.append(through.argmin(0))
-                best = through.min(0) + gradient[places[-1] : places[-1] + step.shape[1]]
-            box = int(best.argmin())
-            x[places[-1] + box] = 1.0
-            for place, parents in zip(places[-2::-1], back[::-1]):
-                box = int(parents[box])
-                x[place + box] = 1.0
-            begin = places[-1] + steps[-1].shape[1]
-        return x
 
 
 # ---- matrices ------------------------------------------------------------------------------------
@@ -187,7 +144,6 @@ STEPS_PER_SECOND, OVERHEAD = 15_000, 15.0
 
 
 def measure_lasso(seed, variant, repeat, max_iter):
-    """Counts and CPU seconds of a variant."""
     objective, domain = lasso(seed)
     minimise(objective, domain, variant=variant, max_iter=3)  # compiles
     options = {"variant": variant, "tol": TOL, "max_iter": max_iter}
@@ -321,27 +277,6 @@ def _driver(report, options, found, seeds):
 
 # ---- paths through videos ------------------------------------------------------------------------
 
-VIDEO_SPEC = {  # iterations to 1e-8, and the gap after 2000, of an independent implementation
-    "generator": {"pairwise": (102, None), "away": (195, None), "fw": (None, 1.2e-7)},
-    "aeroplanes": {"pairwise": (None, 8.2e-8), "away": (None, 6.9e-7), "fw": (None, 3.8e-5)},
-}
-FILE = "video/aeroplane_data_small.mat"
-
-
-def aeroplanes():
-    """The public problem; None where its file is not in the folder of the data."""
-    path = Path(os.environ.get("SKLEARN_FW_DATA", ".")) / FILE
-    if not path.is_file():
-        return None
-    data = loadmat(path)
-    videos = []
-    for adjacency in data["edge_index"].ravel():
-        # Boxes of a video in the order of its frames, N_BOXES each: blocks above the diagonal.
-        n_frames = adjacency.shape[0] // N_BOXES
-        blocks = [slice(k * N_BOXES, (k + 1) * N_BOXES) for k in range(n_frames)]
-        videos.append([adjacency[here, there].toarray() != 0 for here, there in pairwise(blocks)])
-    return data["A"], data["b"].ravel(), videos
-
 
 def flows(videos):
     """The domain of the package for paths of each video: a product of paths of graphs."""
@@ -360,140 +295,4 @@ def flows(videos):
     return domains.Product(*factors)
 
 
-def measure_video(name, variant, repeat, max_iter):
-    """Iterations and CPU seconds, or None without the file."""
-    problem = video() if name == "generator" else aeroplanes()
-    if problem is None:
-        return None
-    Q, b, videos = problem
-    objective, domain, own = objectives.Quadratic(Q, b), flows(videos), Frames(videos)
-    start = own.start()
-    options = {"variant": variant, "start": start, "tol": TOL}
-    minimise(objective, domain, **options, max_iter=3)
-    runs = [minimise(objective, domain, **options, max_iter=max_iter) for _ in range(repeat)]
-    own_run = minimise(objective, own, **options, max_iter=max_iter)
-    last = runs[-1]
-    return {
-        "nit": last.nit, "gap": last.dual_gap, "own_nit": own_run.nit,
-        "n_atoms": None if last.atoms is None else len(last.atoms),
-        "seconds": [run.cpu for run in runs], "own_seconds": own_run.cpu,
-        "gaps": last.history["dual_gap"].tolist(), "eigenvalues": _ends(Q),
-        "oracle": _seconds_of(lambda: domain.lmo(b), 50),
-        "own": _seconds_of(lambda: own.lmo(b), 50),
-    }  # fmt: skip
-
-
-def _ends(Q):
-    values = np.linalg.eigvalsh(Q)
-    return float(values[0]), float(values[-1])
-
-
-def video_part(report, options):
-    max_iter = 150 if options.quick else 2000
-    report.section("Co-localization in videos")
-    report.text(
-        f"""One box of {N_BOXES} in every frame of five videos, such that boxes of frames that
-        follow each other are joined: a convex quadratic over the polytope of these paths, 660
-        variables. The oracle is a shortest path. Iterations to a gap of {TOL:g}, or the gap that is
-        left after {max_iter}; "spec" is an independent implementation on the same data. "Own" is
-        the same domain in a class of thirty lines of NumPy, whose only method of note is
-        ``lmo``."""
-    )
-    for name, spec in VIDEO_SPEC.items():
-        found = {
-            v: in_child(measure_video, name, v, options.repeat, max_iter)
-            for v in ("fw", "away", "pairwise", "fully_corrective", "min_norm_point")
-        }
-        if found["fw"] is None:
-            report.text(f"The public problem of aeroplanes is not here: {FILE} is missing.")
-            continue
-        low, high = found["fw"]["eigenvalues"]
-        report.text(f"""The {name}: eigenvalues from {low:.2e} to {high:.2e}. A call of the oracle
-                    takes {1e6 * found["fw"]["oracle"]:.0f} microseconds, one's own
-                    {1e6 * found["fw"]["own"]:.0f}.""")
-        rows = []
-        for variant, run in found.items():
-            nit, gap = spec.get(variant, (None, None))
-            rows.append([
-                variant, run["nit"], nit, shown(run["gap"], ".1e"), shown(gap, ".1e"),
-                run["n_atoms"], shown(1e3 * Repeats(run["seconds"]), ".1f"), run["own_nit"],
-                shown(1e3 * run["own_seconds"], ".1f"),
-            ])  # fmt: skip
-        report.table(
-            [name, "iterations", "spec", "gap", "spec gap", "atoms", "ms", "own, iterations",
-             "own, ms"], rows,
-        )  # fmt: skip
-        report.lines(f"Videos: {name}", "iteration", "gap",
-                     {v: _thinned(run["gaps"]) for v, run in found.items()}, log="xy")  # fmt: skip
-        report.goals(*(
-            (f"{name}, {variant}: iterations", found[variant]["nit"], 1.1 * nit, "<=")
-            for variant, (nit, _) in spec.items() if nit is not None
-        ))  # fmt: skip
-
-
 # ---- triangle ------------------------------------------------------------------------------------
-
-ANGLES = (4, 10, 20, 50, 100, 200, 500, 1000, 1500, 2000)
-N_STARTS, FIRST = 20, 10
-TRIANGLE_SPEC = {"pairwise": (10.4, 10.8), "away": (28.0, 50.0)}
-
-
-def measure_triangle(variant, divisor, n_starts, max_iter):
-    """Median of the measured rate over the proved one, and how many starts were left out."""
-    theta = math.pi / divisor
-    corners = np.array([[0.0, 0.0], [-1.0, 0.0], [math.cos(theta), math.sin(theta)]])
-    objective = objectives.LeastSquares(np.eye(2), [-0.5, 0.0])
-    proved = math.tan(theta / 2) ** 2 / 4 / (1 if variant == "pairwise" else 4)
-    rng, ratios, n_cut, rates = np.random.default_rng(0), [], 0, []
-    while len(ratios) < n_starts:
-        weights = rng.random(3)
-        run = minimise(
-            objective, domains.ConvexHull(corners), variant=variant, step_size="exact",
-            start=(list(corners), weights / weights.sum()), tol=1e-10, max_iter=max_iter,
-        )  # fmt: skip
-        if run.n_drop or run.n_swap:
-            n_cut += 1
-            continue
-        values = run.history["objective"][FIRST:]
-        values = values[values > 1e-13]
-        slope = -np.polyfit(np.arange(len(values)), np.log(values), 1)[0]
-        ratios.append(float(slope) / proved)
-        rates.append(float(slope))
-    return statistics.median(ratios), statistics.median(rates), n_cut
-
-
-def triangle_part(report, options):
-    angles, n_starts = (ANGLES[:3], 3) if options.quick else (ANGLES, N_STARTS)
-    found = {
-        (v, divisor): in_child(measure_triangle, v, divisor, n_starts, 2000)
-        for divisor in angles
-        for v in ("pairwise", "away")
-    }
-    report.section("Triangle")
-    report.text(
-        f"""Distance to the middle of an edge of a triangle, whose third corner comes near the edge:
-        its pyramidal width is sin(theta / 2), and the proved rate of the pairwise variant is
-        tan(theta / 2)^2 / 4, that of away steps a quarter of it. Medians over {n_starts} starts
-        with weights on all corners, fitted from iteration {FIRST}
-        on: the measured rate over the proved
-        one. Starts that dropped a corner, after which the end is near, were drawn again ("redrawn",
-        both variants). An independent implementation found
-        {TRIANGLE_SPEC["pairwise"][0]} to {TRIANGLE_SPEC["pairwise"][1]} for pairwise steps at every
-        angle, and {TRIANGLE_SPEC["away"][0]:g} rising to {TRIANGLE_SPEC["away"][1]:g} for away
-        steps. After an exact pairwise step two corners are equally good, and rounding decides which
-        is taken: programs differ, and the larger the ratio the better."""
-    )
-    rows = []
-    for divisor in angles:
-        pair, away = found["pairwise", divisor], found["away", divisor]
-        rows.append([
-            f"pi / {divisor}", shown(pair[0], ".2f"), shown(away[0], ".1f"),
-            shown(pair[1] / away[1], ".2f"), pair[2] + away[2],
-        ])  # fmt: skip
-    report.table(["theta", "pairwise", "away", "pairwise over away", "redrawn"], rows)
-    ratios = [found["pairwise", divisor][0] for divisor in angles]
-    away = [found["away", divisor][0] for divisor in angles]
-    report.goals(
-        ("pairwise: smallest ratio", min(ratios), 0.9 * TRIANGLE_SPEC["pairwise"][0], ">="),
-        ("away: smallest ratio", min(away), 0.9 * TRIANGLE_SPEC["away"][0], ">="),
-    )

@@ -24,8 +24,6 @@ from sklearn_fw.optim import domains, objectives
 from sklearn_fw.optim.domains import _spectral
 from sklearn_fw.projections import project_l1_ball
 
-# ---- l1 balls ------------------------------------------------------------------------------------
-
 SHARES = (1e-3, 1e-6)  # of the first gap
 SECONDS = 30.0  # after which a run is stopped
 L1 = {  # rows, columns, radius
@@ -106,7 +104,6 @@ class L1Problem:
         self.penalty = float(np.abs(self.objective(x)[1]).max())
 
     def lasso_gap(self, x):
-        """Gap of the problem with the penalty."""
         residual = self.b - self.A @ x
         value = 0.5 * residual @ residual + self.penalty * np.abs(x).sum()
         scale = min(1.0, self.penalty / np.abs(self.A.T @ residual).max())
@@ -115,7 +112,6 @@ class L1Problem:
 
 
 def measure_l1(name, who, share, repeat):
-    """CPU seconds and the gap that was reached."""
     problem = L1Problem(name)
     gap = share * problem.first
     problem.equivalent()  # compiles, too
@@ -139,7 +135,6 @@ def measure_l1(name, who, share, repeat):
 
 
 def require_copt():
-    """Skip without copt."""
     try:
         import copt  # noqa: F401
     except ImportError as error:
@@ -195,9 +190,6 @@ def _arrived(run, share):
     return 1e3 * Repeats(run["seconds"])
 
 
-# ---- a wide dense matrix -------------------------------------------------------------------------
-
-
 def measure_dense(n, d, variant, repeat):
     """Seconds of a step and of a product with the transposed matrix, side by side."""
     A, b = wide_data(n, d)
@@ -236,9 +228,6 @@ def dense_part(report, options):
     report.goals(*(
         (f"{v}: products per step", ratio, 1.5, "<=") for v, ratio in ratios.items()
     ))  # fmt: skip
-
-
-# ---- matrix completion ---------------------------------------------------------------------------
 
 
 class Completion:

@@ -1,21 +1,19 @@
 """Contenders of the benchmark of linear models: one function each, and what their objective is.
 
 A contender is ``solve(data, objective, budget) -> w``; ``data`` is what its ``prepare`` made of
-``(X, y)``, off the clock. Every mapping of the objective is written where it is done. Nothing is
-imported at the top: the processes set their threads first.
+``(X, y)``, off the clock. Every mapping of the objective is written where it is done.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from _comparators import COMPARATORS
 from _linear_problems import Objective
 from _report import quietly
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from sklearn_fw.optim import Svrg
+from sklearn_fw import AsagaClassifier
 
 NEVER = 1e-30  # a tolerance that no run reaches, where zero is refused
 EPOCHS, TOL = "max_iter", "tol"
@@ -41,7 +39,6 @@ class Contender:
     max_columns: int | None = None
     threads: int = 1
     compiles: bool = False  # in every call
-    study: bool = False  # a method of the package that races those of the papers, not the peers
 
     def budget(self, level):
         """What ``solve`` gets at a level of the ladder."""
@@ -50,13 +47,9 @@ class Contender:
         return max(self.first * 10.0**-level, self.last)
 
     def takes(self, objective, n_columns):
-        """Whether the contender has this objective."""
         if self.max_columns is not None and n_columns > self.max_columns:
             return False
         return self.elastic_net if objective.l1 else self.l2
-
-
-# ---- scikit-learn --------------------------------------------------------------------------------
 
 
 def sklearn_solver(solver):
@@ -71,9 +64,6 @@ def sklearn_solver(solver):
         return quietly(model.fit, X, y).coef_.ravel()
 
     return solve
-
-
-# ---- liblinear -----------------------------------------------------------------------------------
 
 
 def liblinear_problem(X, y):
@@ -97,9 +87,6 @@ def liblinear_solver(code):
     return solve
 
 
-# ---- lightning -----------------------------------------------------------------------------------
-
-
 def lightning_saga(step_size):
     """``mean loss + alpha / 2 ||w||^2 + beta ||w||_1``: alpha and beta are our l2 and l1."""
 
@@ -114,9 +101,6 @@ def lightning_saga(step_size):
         return model.fit(X, y).coef_.ravel()
 
     return solve
-
-
-# ---- copt ----------------------------------------------------------------------------------------
 
 
 def copt_data(X, y):
@@ -164,9 +148,6 @@ def copt_saga(data, objective, budget):
     ).x  # fmt: skip
 
 
-# ---- skglm ---------------------------------------------------------------------------------------
-
-
 def by_columns(X, y):
     """CSC, or dense in Fortran order."""
     return (sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)), y
@@ -193,9 +174,6 @@ def skglm_solver(name):
     return solve
 
 
-# ---- cyanure -------------------------------------------------------------------------------------
-
-
 def cyanure_solver(name):
     """``mean loss + psi``: lambda_1 / 2 ||w||^2, or lambda_1 ||w||_1 + lambda_2 / 2 ||w||^2.
 
@@ -220,9 +198,6 @@ def cyanure_solver(name):
     return solve
 
 
-# ---- adelie --------------------------------------------------------------------------------------
-
-
 def adelie_grpnet(data, objective, budget):
     """Weighted mean loss for labels 0 and 1 plus ``lmda (alpha ||.|| + (1 - alpha) / 2 ||.||^2)``.
 
@@ -241,9 +216,6 @@ def adelie_grpnet(data, objective, budget):
     return state.betas.toarray().ravel()
 
 
-# ---- ours ----------------------------------------------------------------------------------------
-
-
 def asaga(n_jobs, solver="asaga"):
     """``AsagaClassifier``: C = 1 / (alpha n)."""
 
@@ -253,23 +225,8 @@ def asaga(n_jobs, solver="asaga"):
     return solve
 
 
-STUDY = ("asyspcd", "fista", "hogwild", "kromagnon")
-
-
-def study_solver(name):
-    """A solver that is there for comparison only."""
-    return Svrg(parallel=True) if name == "kromagnon" else COMPARATORS[name]()
-
-
 def asaga_model(data, objective, max_iter, n_jobs=1, solver="asaga", tol=0.0):
-    try:
-        from sklearn_fw import AsagaClassifier
-    except ImportError:
-        raise Unavailable("AsagaClassifier is not there yet") from None
-
     X, y = data
-    if solver in STUDY:
-        solver = study_solver(solver)
     model = AsagaClassifier(
         loss="log_loss", C=1 / (objective.alpha * len(y)), l1_ratio=objective.l1_ratio,
         solver=solver, fit_intercept=False, max_iter=max_iter, tol=tol, n_jobs=n_jobs,
@@ -278,25 +235,12 @@ def asaga_model(data, objective, max_iter, n_jobs=1, solver="asaga", tol=0.0):
     return quietly(model.fit, X, y)
 
 
-# ---- all of them ---------------------------------------------------------------------------------
-
-
 def _contenders():
     yield Contender("AsagaClassifier", "", asaga(1, "auto"))
     yield Contender("AsagaClassifier, asaga", "", asaga(1))
     yield Contender("AsagaClassifier, asaga, 2 threads", "", asaga(2), threads=2)
     yield Contender("AsagaClassifier, sdca", "", asaga(1, "sdca"))
     yield Contender("AsagaClassifier, sdca, 2 threads", "", asaga(2, "sdca"), threads=2)
-    for name, solver, threads in (
-        ("sparse SAGA", "sparse_saga", (1,)), ("lagged SAGA", "lagged_saga", (1,)),
-        ("ASAGA", "asaga", (1, 2)), ("KROMAGNON", "kromagnon", (1, 2)),
-        ("Hogwild", "hogwild", (1, 2)), ("AsySPCD", "asyspcd", (1, 2)), ("FISTA", "fista", (1,)),
-    ):  # fmt: skip
-        for n in threads:
-            yield Contender(
-                f"{name}, {n} threads" if n > 1 else name, "", asaga(n, solver), threads=n,
-                study=True,
-            )  # fmt: skip
     for solver in ("saga", "lbfgs", "newton-cg", "newton-cholesky", "liblinear"):
         yield Contender(
             f"scikit-learn {solver}", "scikit-learn", sklearn_solver(solver),

@@ -18,7 +18,6 @@ from sklearn.preprocessing import normalize
 
 from sklearn_fw.datasets._files import find_file
 
-DATA = ("generator", "20news", "a9a", "covtype", "covtype_raw")
 OBJECTIVES = {"l2": (0.0, 1.0), "elastic_net": (0.5, 1.0), "sparse": (0.5, 10.0)}
 TEXTS = {
     "generator": "made here: power-law columns, rows of norm 1, labels of a noisy linear model",
@@ -64,9 +63,6 @@ def make_objective(name, n):
     return Objective(multiple / n, l1_ratio)
 
 
-# ---- data ----------------------------------------------------------------------------------------
-
-
 def make_data(name, quick):
     """``X`` (CSR or dense, float64) and ``y`` (-1 or 1, float64); ``quick`` makes them small."""
     maker = {"generator": generator, "20news": newsgroups, "a9a": a9a}.get(name, covtype)
@@ -109,7 +105,6 @@ def newsgroups(quick):
 
 
 def a9a(quick):
-    """Census records, one-hot."""
     X = sparse.load_npz(_find("a9a/X_train.npz", "a9a"))
     y = np.load(_find("a9a/y_train.npy", "a9a"))
     return (X[:2_000], y[:2_000]) if quick else (X, y)
@@ -130,9 +125,6 @@ def covtype(quick, standardise):
 
 def _find(name, what):
     return find_file(None, [name], what=what)
-
-
-# ---- handing data to the processes of the contenders ---------------------------------------------
 
 
 def save_data(name, quick, folder):
@@ -166,9 +158,6 @@ def load_data(folder):
     else:
         X = np.load(f"{folder}/X.npy")
     return X, np.load(f"{folder}/y.npy")
-
-
-# ---- the optimum ---------------------------------------------------------------------------------
 
 
 def reference(folder, name, max_iter=100, tol=1e-15):

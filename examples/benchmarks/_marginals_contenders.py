@@ -19,7 +19,6 @@ COUPLINGS = (0.5, 1, 2, 3, 4, 5, 6, 7, 8)
 FRESH = 200  # generated cliques for each coupling
 MANY = 10  # instances that are measured once each
 
-# ---- figures of others ---------------------------------------------------------------------------
 
 PAPER = "paper"  # read from the curves of its figures, means of 100 cliques per coupling
 OTHER = "independent"  # another implementation of the same method, run on the same 100 cliques
@@ -79,8 +78,6 @@ CALLS_TO_ONE = {
     "local polytope": {PAPER: (None, None), OTHER: (15.0, 3.0)},
 }
 
-# ---- contenders ----------------------------------------------------------------------------------
-
 
 def contender(name):
     def to_one(**parameters):
@@ -118,9 +115,6 @@ UNCERTIFIED = (
     "TRW, tuned rho, ICM as oracle", "no contraction", "no contraction, no correction", "loopy BP",
     "mean field", "perturb and MAP",
 )  # fmt: skip
-
-
-# ---- instances -----------------------------------------------------------------------------------
 
 
 def instances(name, quick):
@@ -187,9 +181,6 @@ def measure_one(estimator, coupling, mrf, log_partition, marginals, repeat):
         "converged": bool(getattr(estimator, "converged_", True)),
         "cpu": statistics.median(seconds),
     }
-
-
-# ---- summaries -----------------------------------------------------------------------------------
 
 
 def mean(rows, what, coupling=None):

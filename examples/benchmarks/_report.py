@@ -73,15 +73,12 @@ class Report:
             print(*lines, sep="\n", end="\n\n", flush=True)
 
     def section(self, title):
-        """Start a section."""
         self._put("section", title)
 
     def text(self, paragraph):
-        """Add a paragraph."""
         self._put("text", " ".join(paragraph.split()))
 
     def bullets(self, *items):
-        """Add a list."""
         self._put("bullets", [" ".join(item.split()) for item in items])
 
     def loses(self, *items):
@@ -98,7 +95,6 @@ class Report:
         self._put("goals", [[what, _cell(v), _cell(lim), sense] for what, v, lim, sense in goals])
 
     def image(self, target, alternative):
-        """Add a picture of the documentation."""
         self._put("image", {"target": target, "alternative": alternative})
 
     def bars(self, title, unit, series, *, log=False):

@@ -17,18 +17,11 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = [
-    "DOCS", "HERE", "names", "outdated", "programs_of", "provenance", "read_result", "write_part",
-]  # fmt: skip
-
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "docs" / "benchmarks"
 RESULTS = DOCS / "results"
 # They show and store what was measured and change none of it.
 PRESENTATION = ("_report.py", "_results.py", "_pages.py", "_figures.py")
-
-
-# ---- programs ------------------------------------------------------------------------------------
 
 
 def programs_of(*roots):
@@ -63,9 +56,6 @@ def digest(name):
 def outdated(measured):
     """Programs that are not what they were when they measured this."""
     return [name for name, known in measured["programs"].items() if digest(name) != known]
-
-
-# ---- where numbers come from ---------------------------------------------------------------------
 
 
 def provenance(roots, repeat, product, peers=()):
@@ -121,11 +111,7 @@ def _commit():
     return f"{commit or 'unknown'}{'-dirty' if changed.strip() else ''}"
 
 
-# ---- files ---------------------------------------------------------------------------------------
-
-
 def names():
-    """Names of all results."""
     return sorted(path.stem for path in RESULTS.glob("*.json"))
 
 

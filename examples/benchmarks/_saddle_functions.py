@@ -4,21 +4,10 @@ import math
 
 import numpy as np
 from _report import in_child, shown
-from _saddle_problems import quietly
+from _saddle_solvers import quietly
 
 from sklearn_fw.optim import SaddleConstants, domains, solve_saddle_point
 
-PAPER_SEED, PAPER_SIZE = 2, 30  # of the authors' program
-PAPER_MU = {"inside": (11, 12, 21, 40), "face": (50, 60, 100, 300)}
-# Balance nu of these problems by the theorem, and as the authors' program computes it.
-BALANCE = {
-    "inside": ((-0.71, -0.57, 0.10, 0.53), (0.02, 0.14, 0.63, 0.86)),
-    "face": ((-0.02, 0.07, 0.24, 0.41), (0.10, 0.19, 0.36, 0.47)),
-}
-# Iterations to a gap of 1e-6 with heuristic steps.
-HEURISTIC = {(10, "away"): 13_358, (10, "pairwise"): 2_756,
-             (2, "away"): 8_548, (2, "pairwise"): 2_512}  # fmt: skip
-UNIVERSAL_GAPS = {10: 3.5e-3, 2: 6.3e-4}  # after 20,000 iterations
 METHODS = {"inside": "fw", "face": "away"}
 
 
@@ -65,7 +54,6 @@ class Quadratic:
         return self(x, best_y)[0] - self(best_x, y)[0]
 
     def solve(self, **options):
-        """Run from where the paper starts."""
         options = {"variant": self.variant, "start": self.start, "tol": 0.0, **options}
         return quietly(
             solve_saddle_point, self, self.cube, self.cube, constants=self.constants, **options
@@ -90,7 +78,6 @@ class Quadratic:
 
 
 def measure_contraction(case, d, balance, max_iter):
-    """Adaptive steps beside the theorem."""
     problem = Quadratic(0, d, case, balance=balance)
     w, good, _, pairwise, faults = problem.follow(max_iter, step_size="adaptive")
     kept = w > 1e-12 * w[0]  # below, rounding decides
@@ -123,44 +110,6 @@ def measure_universal(case, balance, max_iter):
         "good": float(np.min(good[1:] / np.arange(1, len(w)))),
         "faults": faults,
     }
-
-
-def measure_paper(case, mu, marks):
-    """Balance of a problem of the paper, and gaps with adaptive and universal steps."""
-    problem = Quadratic(PAPER_SEED, PAPER_SIZE, case, mu=mu)
-    balance = problem.constants.progress(away=problem.away)
-    rows = {}
-    for step_size in ("adaptive", "universal"):
-        if step_size == "adaptive" and balance <= 0.0:
-            rows[step_size] = [None] * len(marks)
-            continue
-        gaps = problem.solve(step_size=step_size, max_iter=marks[-1] + 1).history["dual_gap"]
-        rows[step_size] = [float(gaps[: mark + 1].min()) for mark in marks]
-    return float(balance), rows
-
-
-def _paper_problems(marks):
-    return {
-        (case, mu): measure_paper(case, mu, marks) for case, mus in PAPER_MU.items() for mu in mus
-    }
-
-
-def measure_heuristic(mu, seeds, max_iter):
-    """For both variants iterations to 1e-6, or None, and the gap after the run, of each seed.
-
-    Besides the gap after universal steps, on the first of the problems.
-    """
-    found = {}
-    for variant in ("away", "pairwise"):
-        results = [
-            Quadratic(seed, PAPER_SIZE, "face", mu=mu).solve(
-                variant=variant, step_size="heuristic", tol=1e-6, max_iter=max_iter
-            )
-            for seed in seeds
-        ]
-        found[variant] = [(r.nit if r.success else None, float(r.dual_gap)) for r in results]
-    slow = Quadratic(seeds[0], PAPER_SIZE, "face", mu=mu).solve(max_iter=max_iter)
-    return found, float(slow.dual_gap)
 
 
 def _all_rates(n_rate, n_universal):
@@ -219,54 +168,4 @@ def cubes(report, options):
         ("ratio of a gap or of w to its bound",
          max(max(r["gap over bound"] for r in contraction.values()),
              *(max(r["w"], r["gap"]) for r in universal.values())), 1.0, "<="),
-    )  # fmt: skip
-    paper_problems(report, quick)
-    heuristic_steps(report, quick)
-
-
-def paper_problems(report, quick):
-    marks = (100, 1000) if quick else (100, 1000, 10_000)
-    report.text(
-        """The eight problems of the paper (d = 30, the same random numbers as its program): their
-        balance nu here, and as an independent implementation and the authors' program have it, of
-        which the last differs from the theorem; and the smallest gap after so many adaptive and
-        universal steps. Without a positive nu there are no adaptive steps. The paper reports a
-        linear rate, and that universal steps are faster where nu is small."""
-    )
-    rows = []
-    for (case, mu), (balance, gaps) in in_child(_paper_problems, marks).items():
-        place = PAPER_MU[case].index(mu)
-        rows.append([
-            case, mu, shown(balance, ".3f"), *(published[place] for published in BALANCE[case]),
-            *(shown(gap, ".1e") for name in ("adaptive", "universal") for gap in gaps[name]),
-        ])  # fmt: skip
-    report.table(
-        ["saddle point", "mu", "nu", "independent", "authors",
-         *(f"{name}, {mark}" for name in ("adaptive", "universal") for mark in marks)],
-        rows,
-    )  # fmt: skip
-
-
-def heuristic_steps(report, quick):
-    budget, seeds = (1000, (PAPER_SEED,)) if quick else (20_000, (PAPER_SEED, 3, 4))
-    report.text(
-        f"""Heuristic steps on faces, d = 30, where nu < 0 and nothing is proved: iterations to a
-        gap of 1e-6 for {len(seeds)} random problems, the first of them that of the paper ("> n"
-        where the budget of {budget} ended it), beside one problem of an independent
-        implementation; and the gap after {budget} universal steps with away steps. The paper
-        reports a linear rate for all four mu."""
-    )
-    rows = []
-    for mu in (10, 2, 0.5, 0.1):
-        here = seeds if mu >= 2 else seeds[:1]
-        results, slow = in_child(measure_heuristic, mu, here, budget)
-        for variant, found in results.items():
-            cells = [f"> {budget} ({gap:.0e})" if n is None else n for n, gap in found]
-            cells += [None] * (len(seeds) - len(here))
-            cells += [HEURISTIC.get((mu, variant)), shown(slow, ".1e"), UNIVERSAL_GAPS.get(mu)]
-            rows.append([f"{mu}, {variant}", *cells])
-    report.table(
-        ["mu, variant", *(f"problem {seed}" for seed in seeds), "independent", "universal",
-         "independent"],
-        rows,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from _report import Repeats, in_child, shown
-from _saddle_problems import digits, fit, letters, words
+from _saddle_solvers import CUT, counts, digits, fit, words
 from scipy.optimize import linprog
 from sklearn.model_selection import KFold
 
@@ -69,7 +69,6 @@ PUBLISHED = {
 N_WORDS, N_FOLDS = 100, 3
 C_GRID = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 RADIUS_GRID = (5.0, 10.0, 20.0, 40.0)
-CUT = 1e-3  # of the largest weight: what counts as large, as entropic steps make no zeros
 N_RUNS = 4  # random orders of sp_bcfw; the others know no order, and only their time differs
 GAP_CHECK = 50  # passes between certificates that are not free
 RIDGE_TOL = 0.01  # of the objective
@@ -90,15 +89,6 @@ def saddle_solver(name, radius, gap_check=GAP_CHECK):
 def after(svm, n_passes, what="objective"):
     """A number of the history at the last certificate within so many passes."""
     return float(svm.history_[what][svm.history_["n_iter"] <= n_passes][-1])
-
-
-def counts(w):
-    """Numbers of weights that are not zero and of large ones."""
-    size = np.abs(w)
-    return {"weights": int(np.sum(size > 0.0)), "large": int(np.sum(size > CUT * size.max()))}
-
-
-# ---- digits --------------------------------------------------------------------------------------
 
 
 def linear_program(X, y, radius):
@@ -208,9 +198,6 @@ def sizes_of(r):
     return shown(r.get("gap"), ".2g"), r.get("weights"), r.get("large"), shown(r.get("ms"), ".2g")
 
 
-# ---- digit words ---------------------------------------------------------------------------------
-
-
 def unseen_error(svm, X_train, X, y):
     """Share of wrong digits among those whose image is in no training word."""
     seen = {row.tobytes() for x in X_train for row in x}
@@ -235,7 +222,6 @@ def contenders(n_passes, quick):
 
 
 def measure_words(name, n_passes, quick, repeat):
-    """Choose by cross-validation, then fit and test."""
     X, y, X_test, y_test = words(N_WORDS)
     make, budget, grid = contenders(n_passes, quick)[name]
     errors = []
@@ -356,54 +342,3 @@ def sparse_words(report, options):
     )  # fmt: skip
     behind = [f"{name} {100 * r['test']:.1f} % (gap {r['gap']:.2g})" for name, r in found.items()]
     report.loses(f"Test loss on digit words, and how far from the optimum: {', '.join(behind)}.")
-
-
-# ---- OCR letters ---------------------------------------------------------------------------------
-
-
-def measure_letters(radius, marks, subgradient, repeat):
-    """For every method primal and best dual value at the marks, non-zero weights and CPU."""
-    X, y = letters()
-    found = {}
-    for name in ("sp_fw", "sp_fw, fictitious", "sp_bcfw", "extragradient"):
-        solver = saddle_solver(name, radius, marks[0])
-        fit(ChainModel("hamming"), solver, X[:20], y[:20], 2)
-        here = marks[:-1] if name == "extragradient" else marks
-        runs = [fit(ChainModel("hamming"), solver, X, y, here[-1], seed=k) for k in range(repeat)]
-        values = [[after(svm, mark) for mark in here] for svm in runs]
-        svm = runs[0]
-        found[name] = {
-            "values": np.median(values, axis=0).tolist(),
-            "dual": max(svm.dual_objective_ for svm in runs), "gap": svm.dual_gap_,
-            "ms": Repeats(1e3 * svm.cpu / svm.n_iter_ for svm in runs), **counts(svm.coef_),
-        }  # fmt: skip
-    model = ChainModel("hamming")
-    difference, w = model_differences(model, X, y), np.zeros(model.size_joint_feature)
-    for c in (1.0, 0.1):
-        values = stochastic_subgradient(difference, len(y), w, radius, c, subgradient, 10)
-        found[f"SSG, c = {c:g}"] = {"values": [values[mark // 10 - 1] for mark in marks
-                                               if mark <= subgradient]}  # fmt: skip
-    return found
-
-
-def sparse_letters(report, options):
-    in_child(letters)  # skips at once when there are no data
-    marks, subgradient = ((10, 30), 10) if options.quick else ((50, 300, 1000, 3000), 50)
-    report.section("Sparse weights: OCR letters")
-    report.text(
-        f"""The first 100 training words of the half split, in place of those of fold 0, which the
-        compact file does not know; 26 letters, 128 pixels and a constant, {26 * 129 + 52 + 676}
-        weights, normalised Hamming loss. Smallest primal value met less the best dual value of all
-        methods, an upper bound on the suboptimality, after so many passes (or iterations). The
-        paper has no numbers; it finds sp_bcfw close to SSG for R = 0.01, and SSG with the right c
-        faster for R = 5."""
-    )
-    rows = []
-    for radius in (0.01, 5.0):
-        found = in_child(measure_letters, radius, marks, subgradient, options.repeat)
-        lower = max(r["dual"] for r in found.values() if "dual" in r)
-        for name, r in found.items():
-            values = [shown(value - lower, ".2e") for value in r["values"]]
-            values += [None] * (len(marks) - len(values))
-            rows.append([f"R = {radius:g}, {name}", *values, *sizes_of(r)])
-    report.table(["method", *map(str, marks), "gap", "weights", "large", "ms"], rows)

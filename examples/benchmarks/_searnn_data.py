@@ -20,7 +20,6 @@ OTHER = re.compile(f"[^{re.escape(SYMBOLS)}]")
 
 
 def need_torch():
-    """Skip where PyTorch is not installed."""
     if find_spec("torch") is None:
         raise Skip("needs PyTorch: the extra torch")
 

@@ -78,7 +78,6 @@ def words_of_pixels(seed):
 
 
 def chunked(seed):
-    """Short sentences with tags of speech, and chunks."""
     X, y = chunks(False)[:2]
     short = [i for i, x in enumerate(X) if len(x) <= MOST_WORDS]
     order = np.random.RandomState(seed).permutation(short)[: N_TRAIN + N_TEST]

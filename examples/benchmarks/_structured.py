@@ -39,7 +39,6 @@ class Certificates(logging.Handler):
 
 
 def fit(estimator, X, y):
-    """Fit, and return CPU seconds until each certificate."""
     logger, handler = logging.getLogger("sklearn_fw"), Certificates()
     logger.addHandler(handler)
     logger.propagate = False

@@ -3,7 +3,7 @@
 import warnings
 
 import numpy as np
-from _report import Clock, Repeats, in_child, shown
+from _report import Clock, in_child, shown
 
 from sklearn_fw.datasets import make_topic_corpus
 from sklearn_fw.decomposition import DiscreteICA
@@ -38,20 +38,11 @@ EXPECTED = {
     "LDA, spectral": (0.337, 0.163, 0.102, 0.045),
     "LDA, tpm": (0.234, 0.136, 0.063, 0.033),
 }
-MANY_EXPECTED = {
-    "cumulants, jd": 0.049, "cumulants, spectral": 0.161, "cumulants, tpm": 0.065,
-    "LDA, jd": 0.093, "LDA, spectral": 0.290,
-}  # fmt: skip
 # Length of half of the documents, of the others, and what the prototype had: cumulants and LDA
 # moments, for 1,000 and 20,000 documents.
 LENGTHS = {
     "all of 200": (200, 200, (0.205, 0.208), (0.059, 0.013)),
     "half 20, half 200": (20, 200, (0.071, 0.026), (0.136, 0.033)),
-}
-GIVEN_C0 = 0.01, 0.1, 0.5, 1.0, 2.0, 10.0
-C0_EXPECTED = {
-    "all of 200": (0.202, 0.181, 0.094, 0.013, 0.037, 0.089),
-    "lengths that vary": (0.204, 0.182, 0.097, 0.032, 0.042, 0.091),
 }
 
 
@@ -132,82 +123,3 @@ def moments(report, options):
          1.0, "<=")
         for other in EXPECTED if not other.endswith("jd") or other == "LDA, jd"
     ))  # fmt: skip
-
-
-def many(report, options):
-    report.section("Fifty topics")
-    n_seeds, n = n_seeds_of(options), 1000 if options.quick else 20_000
-    methods = {name: METHODS[name] for name in (*MANY_EXPECTED, "LDA, tpm", "default")}
-    report.text(f"{n} documents of about 200 tokens, 500 words; means of {n_seeds} draws.")
-    found = in_child(errors_of, "gp", n, 50, methods, n_seeds)
-    report.table(
-        ["method", "error", "CPU seconds"],
-        [[name, shown(mean(errors), ".3f"), shown(Repeats(seconds), ".2f")]
-         for name, (errors, seconds) in found.items()],
-    )  # fmt: skip
-    errors = {name: mean(values) for name, (values, _) in found.items()}
-    report.goals(
-        *cell_goals("", ((f"{name}, 50 topics", errors[name], MANY_EXPECTED[name])
-                         for name in MANY_EXPECTED)),
-        *((f"{kind}, 50 topics: cumulants over LDA moments",
-           errors[f"cumulants, {kind}"] / errors[f"LDA, {kind}"], 1.0, "<=")
-          for kind in ("jd", "spectral", "tpm")),
-    )  # fmt: skip
-
-
-def lengths(report, options):
-    report.section("Lengths of documents")
-    n_seeds, sizes = n_seeds_of(options), (500,) if options.quick else (1000, 20_000)
-    report.text(
-        f"""Latent Dirichlet allocation with given lengths, else as before; means of {n_seeds}
-        draws. Cumulants take lengths to vary as sums of intensities do; they and LDA moments weigh
-        documents equally. "Default" chooses moments, weights and the sum of concentrations."""
-    )
-    methods = {"cumulants": METHODS["cumulants, jd"], "LDA moments": METHODS["LDA, jd"],
-               "default": METHODS["default"]}  # fmt: skip
-    for kind, (*_, of_cumulants, of_lda) in LENGTHS.items():
-        found = {n: in_child(errors_of, kind, n, 10, methods, n_seeds) for n in sizes}
-        report.text(f"{kind[0].upper()}{kind[1:]}:")
-        errors = {name: [mean(found[n][name][0]) for n in sizes] for name in methods}
-        report.table(
-            ["method", *(f"{n} documents" for n in sizes)],
-            [[name, *(shown(value, ".3f") for value in errors[name])] for name in methods],
-        )
-        expected = {"cumulants": of_cumulants, "LDA moments": of_lda}
-        report.goals(*cell_goals(f"{kind}: ", (
-            (f"{name}, {n} documents", errors[name][i], expected[name][i])
-            for name in expected for i, n in enumerate(sizes)
-        )))  # fmt: skip
-        best = min(errors["cumulants"][-1], errors["LDA moments"][-1])
-        report.goals((f"{kind}: default over the better moments", errors["default"][-1] / best,
-                      1.0 + TOLERANCE, "<="))  # fmt: skip
-
-
-def concentrations(report, options):
-    report.section("A wrong sum of concentrations")
-    n_seeds, n = n_seeds_of(options), 1000 if options.quick else 20_000
-    methods = {f"c0={c0:g}": {"moments": "lda", "c0": c0, "weighting": "equal"} for c0 in GIVEN_C0}
-    methods |= {"c0=None": {"moments": "lda", "c0": None, "weighting": "equal"}}
-    methods |= {name: METHODS[name] for name in ("cumulants", "LDA moments")}
-    report.text(
-        f"""LDA moments need the sum of concentrations, which is 1 here: errors where another is
-        given, where it is found from the corpus (None), and of cumulants, which need none. {n}
-        documents, means of {n_seeds} draws."""
-    )
-    kinds = {"all of 200": "all of 200", "lengths that vary": "gp"}
-    errors = {
-        label: {name: mean(values) for name, (values, _) in in_child(
-            errors_of, kind, n, 10, methods, n_seeds).items()}
-        for label, kind in kinds.items()
-    }  # fmt: skip
-    report.table(
-        ["moments", *kinds],
-        [[name, *(shown(errors[label][name], ".3f") for label in kinds)] for name in methods],
-    )
-    for label in kinds:
-        report.goals(*cell_goals(f"{label}: ", (
-            (name, errors[label][name], expected)
-            for name, expected in zip(methods, C0_EXPECTED[label])
-        )))  # fmt: skip
-        report.goals((f"{label}: c0 found over c0 given", errors[label]["c0=None"]
-                      / errors[label]["c0=1"], 1.0 + TOLERANCE, "<="))  # fmt: skip

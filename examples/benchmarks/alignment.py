@@ -59,8 +59,6 @@ the same folds. CPU seconds count from the call of ``fit``, features and compila
 
 
 class Pairs(NamedTuple):
-    """All sentence pairs, those of the test last."""
-
     corpus: object
     X: list
     y: list  # matchings
@@ -76,10 +74,7 @@ def load(limit):
     n_train = len(data.source_train[:limit])
     source, target = (
         [[w.lower() for w in words] for part in parts for words in part[:limit]]
-        for parts in (
-            (data.source_train, data.source_test),
-            (data.target_train, data.target_test),
-        )
+        for parts in ((data.source_train, data.source_test), (data.target_train, data.target_test))
     )
     links = data.sure_train[:limit] + data.sure_test[:limit]
     corpus = Corpus(source, target)
@@ -126,11 +121,7 @@ def links_of(matching):
     return list(zip(*(k.tolist() for k in np.nonzero(matching))))
 
 
-# ---- contenders, each in its own process ---------------------------------------------------------
-
-
 def solver_of(name, radius):
-    """Solver object of a contender."""
     if name.startswith("extragradient"):
         if name.endswith("l1"):
             return Extragradient(radius=radius, norm="l1")
@@ -142,7 +133,6 @@ def solver_of(name, radius):
 
 
 def estimator(name, C=None, radius=1.0, tol=TOL, max_iter=500):
-    """The structured SVM of this page."""
     return StructuredSVM(
         MatchingModel(), solver=solver_of(name, radius), tol=tol, max_iter=max_iter,
         random_state=0, **({} if C is None else {"C": C}),
@@ -254,9 +244,6 @@ def counted(limit):
     return results, facts
 
 
-# ---- the page ------------------------------------------------------------------------------------
-
-
 def rate(rows):
     """Error rate of rows of right, predicted and true links."""
     right, made, true = (sum(column) for column in zip(*rows))
@@ -264,7 +251,6 @@ def rate(rows):
 
 
 def over_folds(results):
-    """All counts of the folds of a contender."""
     return [row for result in results[1:] for row in result["counts"]]
 
 
@@ -357,7 +343,6 @@ def report_errors(report, baselines, results, facts, chosen):
 
 
 def names_of(problem):
-    """Contenders that solve a problem."""
     return [name for name, (of, _) in CONTENDERS.items() if of == problem]
 
 

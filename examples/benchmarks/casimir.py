@@ -2,17 +2,11 @@
 
 import math
 
-import _casimir_boxes as box_problem
-import _casimir_classes as class_problem
-import _casimir_hinges as hinge_problem
-import _casimir_oracles as oracle_problem
+import _casimir_problems as problems
 import _casimir_taggers as taggers
-import _casimir_words as tags_of_words
-from _report import Repeats, in_child, main, medians, shown
+from _report import in_child, main, medians, shown
 
-C2_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)  # of CRFsuite's penalty
 WORDS = {"ewt": (95.0, "right tags"), "wnut17": (18.0, "phrase F1")}
-LETTER_CS = (0.03, 0.1, 0.3, 1.0)
 ABOUT = """
 Methods on weights, which need the maximum over outputs smoothed; losses that are smooth as they
 are, above all the likelihood of a conditional random field, with its duality gap; and scores that
@@ -48,7 +42,6 @@ def _hinge_table(report, problem, found, c, optimum, prototype=None):
 
 
 def digits(report, options):
-    """E1: the table of the specification, its figures beside ours."""
     report.section("Multiclass hinge on digits")
     report.text(
         "Decimal logarithms of F - F*, lam = c / n, for 30 passes of the methods with a full "
@@ -58,12 +51,12 @@ def digits(report, options):
         "the defaults. F* is the smaller one of liblinear's at a tolerance of 1e-7 and ours."
     )
     behind = []
-    for k, c in enumerate(hinge_problem.CS[1:2] if options.quick else hinge_problem.CS):
-        found, bounds = in_child(hinge_problem.race, "digits", c, options.quick)
-        peer = in_child(hinge_problem.reference_of_digits, c, options.quick)
+    for k, c in enumerate(problems.CS[1:2] if options.quick else problems.CS):
+        found, bounds = in_child(problems.race, "digits", c, options.quick)
+        peer = in_child(problems.reference_of_digits, c, options.quick)
         optimum = min(peer, bounds["upper"])
         k = 1 if options.quick else k
-        known = {name: of[k] for name, of in hinge_problem.PROTOTYPE.items()}
+        known = {name: of[k] for name, of in problems.PROTOTYPE.items()}
         _hinge_table(report, "Digits", found, c, optimum, known)
         behind += _ranking(found, c, optimum)
         report.lines(
@@ -84,22 +77,6 @@ def digits(report, options):
     report.loses(*behind)
 
 
-def chains(report, options):
-    """E2: sequences of a synthetic hidden Markov model."""
-    report.section("Sequences of a hidden Markov model")
-    report.text(
-        "500 sequences of seven tags and 1,000 words, a tenth of the tags wrong; features are "
-        "words and pairs of tags. F* is the dual value of a long run of pairwise Frank-Wolfe "
-        "steps, a lower bound on the optimum. Budgets and grid as above."
-    )
-    behind = []
-    for c in hinge_problem.CS[1:2] if options.quick else hinge_problem.CS:
-        found, bounds = in_child(hinge_problem.race, "chains", c, options.quick)
-        _hinge_table(report, "Sequences", found, c, bounds["lower"])
-        behind += _ranking(found, c, bounds["lower"])
-    report.loses(*behind)
-
-
 def _ranking(found, c, optimum):
     """A sentence on who is ahead among the contenders, and by how much."""
     order = sorted(found, key=lambda name: found[name]["objective"])
@@ -115,95 +92,6 @@ def _ranking(found, c, optimum):
         f"c = {c:g}: {order[0]} ends at {first:.2g} above the optimum, the runner-up ({order[1]}) "
         f"at {second:.2g}."
     ]  # fmt: skip
-
-
-def boxes(report, options):
-    """E3: a network over candidate boxes."""
-    n_samples, n_models = (20, 5) if options.quick else (100, 15)
-    report.section("A network that scores boxes")
-    report.text(
-        f"{n_samples} inputs with 40 candidate boxes, 36 weights, lam = 1 / n. F after 3 and "
-        f"{n_models} convex models, the figure of the reference prototype, the largest rise of F "
-        "between models, the bound on the norm of the prox-gradient, oracle calls per input, and "
-        "CPU seconds; medians over first weights. Below them stochastic subgradients, 60 passes."
-    )
-    seeds = range(options.repeat)
-    rows, ends = [], {}
-    for eta in (*box_problem.ETAS, "auto"):
-        runs, short = ([in_child(box_problem.train, eta, n, n_samples, s) for s in seeds]
-                       for n in (n_models, 3))  # fmt: skip
-        row, three = medians(runs), medians(short)
-        ends[eta] = row["objective"]
-        rows.append([
-            f"prox-linear, eta={eta}", shown(three["objective"], ".2g"),
-            shown(row["objective"], ".2g"), shown(box_problem.PROTOTYPE.get(eta), ".2g"),
-            shown(row["rise"], ".1g"), shown(row["stationary"], ".1g"), shown(row["calls"], ".0f"),
-            shown(row["seconds"], ".2g"),
-        ])  # fmt: skip
-    for name, figure in box_problem.SUBGRADIENT.items():
-        values = Repeats(
-            in_child(box_problem.network_of_gradients, name, 60, n_samples, s) for s in seeds
-        )
-        ends[f"subgradient, {name}"] = values
-        rows.append([f"subgradient, {name}", None, shown(values, ".2g"), shown(figure, ".2g"),
-                     None, None, shown(60, ".0f"), None])  # fmt: skip
-    report.table(["method", "F, 3 models", "F", "prototype", "rise", "prox-gradient", "calls / n",
-                  "CPU s"], rows)  # fmt: skip
-    longer = [in_child(box_problem.train, 1.0, 4 * n_models, n_samples, s)["objective"]
-              for s in seeds]  # fmt: skip
-    firsts = [in_child(box_problem.first_value, n_samples, s) for s in seeds]
-    near = min(seeds, key=lambda s: abs(firsts[s] - box_problem.START))
-    report.text(
-        f"The prototype's figures are those of one start, with F = {box_problem.START:g}. Ours "
-        f"have F = {_listed(firsts)}; at eta = 1 they are at {_listed(ends[1.0].values)} after "
-        f"{n_models} models and at {_listed(longer)} after {4 * n_models}: such steps are short, "
-        f"and some starts are far. So the goals, half above its figures at most, are those of the "
-        f"start that is nearest to its own, with F = {firsts[near]:.2g}."
-    )
-    order = sorted(ends, key=ends.get)
-    report.loses(f"Lowest F: {order[0]}, {float(ends[order[0]]):.2g}; then {order[1]}, "
-                 f"{float(ends[order[1]]):.2g}.")  # fmt: skip
-    if not options.quick:
-        report.goals(*((f"F at eta = {eta:g}, from F = {firsts[near]:.2g}",
-                        ends[eta].values[near], 1.5 * figure, "<=")
-                       for eta, figure in box_problem.PROTOTYPE.items()))  # fmt: skip
-
-
-def _listed(values):
-    return ", ".join(f"{value:.2g}" for value in values)
-
-
-def oracles(report, options):
-    """E4: oracles against enumeration, and the price of smoothing."""
-    report.section("What smoothing costs an oracle")
-    report.text(
-        "CPU milliseconds of all calls, one after the other on the same scores: the best "
-        "labelling, the five best ones, node and edge marginals; and the latter over the first."
-    )
-    rows, worst = [], {"five best": 0.0, "marginals": 0.0}
-    for name, shape in oracle_problem.LENGTHS.items():
-        ms = in_child(oracle_problem.costs, shape, options.repeat)
-        ratios = {way: ms[way] / ms["best"] for way in worst}
-        worst = {way: max(worst[way], ratios[way]) for way in worst}
-        rows.append([f"{name}, {shape[0]} x {shape[1]}, {shape[2]} states",
-                     *(shown(ms[way], ".2f") for way in ("best", *worst)),
-                     *(shown(ratios[way], ".2f") for way in worst)])  # fmt: skip
-    report.table(
-        ["chains", "best", "five best", "marginals", "five / one", "marginals / one"], rows
-    )
-    report.goals(("five best over best", worst["five best"], 3.0, "<="),
-                 ("marginals over best", worst["marginals"], 2.5, "<="))  # fmt: skip
-    report.text("The five best outputs against the enumeration of all, of rows one after the other "
-                "where cells are many: largest difference of a score, and CPU milliseconds of a "
-                "call.")  # fmt: skip
-    found = in_child(oracle_problem.answers, options.quick)
-    report.table(["structure", "outputs", "largest difference", "ms"], [
-        [row["what"], shown(row["outputs"], ".3g"), shown(row["off"], ".1g"),
-         shown(row["ms"], ".2f")]
-        for row in found
-    ])  # fmt: skip
-    off = max(row["off"] for row in found)
-    report.goals(("largest difference from enumeration", off, 1e-9, "<="))
 
 
 def chunking(report, options):
@@ -313,10 +201,10 @@ def words(report, options):
     )
     for name, (least, unit) in WORDS.items():
         rows = {
-            f"StructuredSVM, {surrogate}": in_child(tags_of_words.ours, name, limit, surrogate)
+            f"StructuredSVM, {surrogate}": in_child(problems.ours, name, limit, surrogate)
             for surrogate in ("crf", "softmax_margin", "hinge")
         }
-        rows["CRFsuite lbfgs"] = in_child(tags_of_words.crfsuite, name, limit)
+        rows["CRFsuite lbfgs"] = in_child(problems.crfsuite, name, limit)
         report.table(
             [name, "CPU s", unit, "calibration"],
             [[who, shown(r["cpu"], ".3g"), shown(r["score"], ".2f"), shown(r["calibration"], ".2f")]
@@ -331,89 +219,10 @@ def words(report, options):
                      )  # fmt: skip
 
 
-def chunking_tuned(report, options):
-    limit = 100 if options.quick else None
-    in_child(taggers.chunks, 1)
-    report.section("CoNLL-2000, both tuned")
-    report.text(
-        f"c2 of {', '.join(f'{c2:g}' for c2 in C2_GRID)}, chosen by phrase F1 on the last fifth of "
-        "the training sentences; then a fit to all of them."
-    )
-    rows = []
-    for who in ("ours", "lbfgs"):
-        grid = C2_GRID[::2] if limit else C2_GRID
-        c2, scores = in_child(taggers.best_penalty, limit, who, grid)
-        fit = (
-            in_child(taggers.chain_crf, limit, "auto", "crf", c2, 1e-3) if who == "ours"
-            else in_child(taggers.crfsuite, limit, who, c2)
-        )  # fmt: skip
-        rows.append([
-            "StructuredSVM" if who == "ours" else f"CRFsuite {who}", shown(c2, "g"),
-            shown(scores[str(c2)], ".2f"), shown(fit["f1"], ".2f"),
-            shown(fit["calibration"], ".2f"), shown(fit["cpu"], ".3g"),
-        ])  # fmt: skip
-    report.table(["trainer", "c2", "F1 held out", "F1", "calibration", "CPU s"], rows)
-
-
-def letters(report, options):
-    limit = 100 if options.quick else None
-    in_child(class_problem.letters, 1)
-    report.section("Letters of handwritten words")
-    report.text(
-        "Half of the words to learn from, half to judge: share of wrong letters in percent, "
-        "calibration error in points and mean log loss of letters. Rows differ in the loss, in "
-        'the solver, and in C; "auto" is that of the estimator.'
-    )
-    rows = []
-    for name, surrogate, solver in (
-        ("crf", "crf", "auto"), ("softmax margin", "softmax_margin", "auto"),
-        ("hinge, l2-smoothed by Casimir", "hinge", "casimir, l2"), ("hinge", "hinge", "auto"),
-    ):  # fmt: skip
-        for C in (None, *(LETTER_CS[:1] if options.quick else LETTER_CS)):
-            row = in_child(class_problem.train_letters, limit, surrogate, solver, C)
-            rows.append([
-                f"{name}, C={'auto' if C is None else format(C, 'g')}", shown(row["C"], ".3g"),
-                shown(row["cpu"], ".3g"), row["passes"], shown(row["gap"], ".1e"),
-                shown(row["wrong"], ".2f"), shown(row["calibration"], ".2f"),
-                shown(row["log loss"], ".3f"),
-            ])  # fmt: skip
-    report.table(["loss", "C", "CPU s", "passes", "gap", "wrong", "calibration", "log loss"], rows)
-
-
-def classes(report, options):
-    report.section("Digits beside scikit-learn")
-    report.text(
-        f"The same objective for both: ours to a certified gap of {class_problem.TOL:g}, the peers "
-        "by their own rules at several tolerances."
-    )
-    for loss, peer in (("crf", "LogisticRegression"), ("hinge", "LinearSVC")):
-        rows, behind = [], []
-        for C in class_problem.CS[1:2] if options.quick else class_problem.CS:
-            found = in_child(class_problem.race, loss, C, options.repeat, options.quick)
-            best = min(row["objective"] for row in found.values())
-            rows += [[f"C={C:g}, {who}", shown(r["cpu"], ".2g"),
-                      shown(r["objective"] / best - 1, ".1e"),
-                      shown(r["gap"], ".1e") if "gap" in r else None]
-                     for who, r in found.items()]  # fmt: skip
-            level = max(found["StructuredSVM"]["objective"], best * (1 + class_problem.TOL))
-            good = {who: r["cpu"] for who, r in found.items() if r["objective"] <= level}
-            first = min(good, key=good.get)
-            if first != "StructuredSVM":
-                behind.append(
-                    f"{loss}, C={C:g}: {first} is as low in {good[first]:.2g} s, ours takes "
-                    f"{found['StructuredSVM']['cpu']:.2g} s."
-                )
-        report.text(f'Loss "{loss}", beside {peer}:')
-        report.table(["contender", "CPU s", "objective above the best", "gap"], rows)
-        if behind:
-            report.loses(*behind)
-
-
 if __name__ == "__main__":
     parts = {
-        "digits": digits, "chains": chains, "boxes": boxes, "oracles": oracles,
-        "chunking": chunking, "chunking-defaults": chunking_defaults,
-        "chunking-tuned": chunking_tuned, "words": words, "letters": letters, "classes": classes,
+        "digits": digits, "chunking": chunking, "chunking-defaults": chunking_defaults,
+        "words": words,
     }  # fmt: skip
     raise SystemExit(
         main("casimir", "Smoothed and probabilistic training", ABOUT, parts,

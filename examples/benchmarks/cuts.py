@@ -25,11 +25,7 @@ POTTS = {"equal": (0.5, 1.0, 2.0), "random": (0.5, 1.0), "mixed": (0.5, 1.0)}
 FEW, PASSES = 1, 21
 
 
-# ---- problems ------------------------------------------------------------------------------------
-
-
 def edges_of(side):
-    """Edges of a square grid."""
     number = np.arange(side**2).reshape(side, side)
     across, down = (number[:, :-1], number[:, 1:]), (number[:-1], number[1:])
     return np.concatenate([np.column_stack([a.ravel(), b.ravel()]) for a, b in (across, down)])
@@ -60,9 +56,6 @@ def timed(call):
             call()
         seconds.append(clock.cpu)
     return Repeats(seconds), answer
-
-
-# ---- parts ---------------------------------------------------------------------------------------
 
 
 def measure_cuts(side):
@@ -136,7 +129,6 @@ def measure_passes(side):
 
 
 def measure_pass(scores):
-    """Milliseconds of an iteration of TRWS."""
     few, _ = timed(functools.partial(TRWS(max_iter=FEW, tol=0.0).argmax, scores))
     many, _ = timed(functools.partial(TRWS(max_iter=PASSES, tol=0.0).argmax, scores))
     return Repeats(

@@ -33,7 +33,6 @@ def measure(family, quick):
 
 
 def family_part(family, report, options):
-    """Measure a family, and say so."""
     add_family(report, in_child(measure, family, options.quick))
 
 

@@ -5,7 +5,6 @@ import statistics
 import tempfile
 
 import numpy as np
-from _digit_methods import DIGIT_METHODS
 from _report import DOCS, Repeats, in_child, main, shown
 from sklearn.linear_model import LogisticRegression
 
@@ -200,5 +199,5 @@ def report_sets(report, result):
 
 
 if __name__ == "__main__":
-    parts = {"sets": sets} | DIGIT_METHODS
+    parts = {"sets": sets}
     raise SystemExit(main(NAME, TITLE, ABOUT, parts, peers=("python-crfsuite",)))

@@ -3,12 +3,12 @@
     python3 dev.py bench frank_wolfe [--quick] [--write]
 
 The races of averaged subgradients need the folders ``a9a`` and ``20news`` in the folder that
-SKLEARN_FW_DATA names; a public problem of videos is measured where the file is there.
+SKLEARN_FW_DATA names.
 """
 
 from _frank_wolfe_averages import averages_part, subgradient_part, submodular_part
 from _frank_wolfe_defaults import defaults_part
-from _frank_wolfe_experiments import lasso_part, triangle_part, video_part
+from _frank_wolfe_experiments import lasso_part
 from _frank_wolfe_races import completion_part, dense_part, l1_part
 from _report import main
 
@@ -20,9 +20,9 @@ they do what the papers say? All problems but two data sets are made here.
 averages of subgradient steps; "spec" is an independent plain implementation of the same methods.
 """
 PARTS = {
-    "lasso": lasso_part, "video": video_part, "triangle": triangle_part,
-    "averages": averages_part, "l1": l1_part, "dense": dense_part, "completion": completion_part,
-    "subgradient": subgradient_part, "submodular": submodular_part, "defaults": defaults_part,
+    "lasso": lasso_part, "averages": averages_part, "l1": l1_part, "dense": dense_part,
+    "completion": completion_part, "subgradient": subgradient_part,
+    "submodular": submodular_part, "defaults": defaults_part,
 }  # fmt: skip
 
 if __name__ == "__main__":

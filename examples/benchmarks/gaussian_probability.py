@@ -5,12 +5,18 @@ from collections import Counter
 
 import numpy as np
 from _gaussian_classifiers import bayes_points, classifiers
-from _gaussian_problems import equal, many_kinds, random_box, random_polyhedron
-from _gaussian_referees import by_lattice, by_separation, lattice_in_time
+from _gaussian_problems import (
+    by_lattice,
+    by_separation,
+    equal,
+    lattice_in_time,
+    many_kinds,
+    random_box,
+    random_polyhedron,
+)
 from _report import Repeats, in_child, main, shown
 
 from sklearn_fw.gaussian_probability import (
-    log_box_probabilities,
     log_gaussian_probability,
     truncated_normal_moments,
 )
@@ -37,7 +43,6 @@ WITHIN = 3.0  # times these numbers: they were found on 60 cases each
 
 
 def warm_up():
-    """Compile what others are not to wait for."""
     log_gaussian_probability(-1.0, 1.0, cov=np.eye(2) + 0.1, method="sampled")
 
 
@@ -100,8 +105,6 @@ def published(report, options):
     report.table(["slabs", *HEAD], [[shown(p, "d"), *error_row(rows)] for p, rows in found.items()])
 
 
-# ---- cases with an integral ----------------------------------------------------------------------
-
 CASES = (
     ("orthant", 0.0, "inf", 0.5), ("orthant", 0.0, "inf", 0.9), ("box", -1.0, 1.0, 0.9),
     ("tail", 3.0, "inf", 0.5),
@@ -109,7 +112,6 @@ CASES = (
 
 
 def judge_equal(n, low, high, rho, repeat):
-    """EP and the default against quadrature."""
     warm_up()
     cov, high = equal(n, rho), float(high)
     truth = log_gaussian_probability(low, high, cov=cov, method="exact").log_prob
@@ -125,7 +127,6 @@ def judge_equal(n, low, high, rho, repeat):
 
 
 def judge_lattice(n, low, high, rho, cap):
-    """scipy with its defaults on the same problem."""
     return lattice_in_time(np.full(n, low), np.full(n, float(high)), equal(n, rho), cap)
 
 
@@ -216,9 +217,6 @@ def tails(report, options):
     )  # fmt: skip
 
 
-# ---- error bars ----------------------------------------------------------------------------------
-
-
 def judge_bars(n_problems, largest, points, n_draws):
     """Per problem: kind, whether the interval holds the referee, errors of both, seconds."""
     warm_up()
@@ -268,9 +266,6 @@ def bars(report, options):
     report.goals(*((f"share held, {name}", share, 0.93, ">=") for name, share in shares.items()))
 
 
-# ---- seconds -------------------------------------------------------------------------------------
-
-
 def judge_default(n, repeat):
     """Seconds and errors of the default on a box, and on an orthant."""
     warm_up()
@@ -307,74 +302,10 @@ def seconds(report, options):
     report.goals(("most seconds of the default, n to 300", longest, 0.2, "<="))
 
 
-def judge_many(repeat):
-    """Seconds for 10,000 boxes in ten dimensions, and largest distance from single answers."""
-    rng = np.random.default_rng(0)
-    low, high, cov = random_box(rng, 10)
-    low = low + rng.normal(size=(10_000, 10))
-    high = low + rng.uniform(0.01, 10.0, size=(10_000, 10))
-    log_box_probabilities(low[:2], high[:2], cov=cov)
-    times = []
-    for _ in range(repeat):
-        started = time.process_time()
-        found, _ = log_box_probabilities(low, high, cov=cov)
-        times.append(time.process_time() - started)
-    single = [
-        log_gaussian_probability(low[i], high[i], cov=cov, method="ep", n_draws=16).log_prob
-        for i in range(100)
-    ]
-    return tuple(times), float(np.abs(np.array(single) / found[:100] - 1.0).max())
-
-
-def judge_large(repeat):
-    """Seconds and sweeps of EP with a thousand variables."""
-    warm_up()
-    rng, rows = np.random.default_rng(0), []
-    A = rng.normal(size=(1000, 1001))
-    problems = {
-        "box": random_box(rng, 1000),
-        "orthant": (0.0, np.inf, A @ A.T + 100.0 * np.eye(1000)),
-    }
-    for name, (low, high, cov) in problems.items():
-        times = []
-        for _ in range(repeat):
-            started = time.process_time()
-            result = log_gaussian_probability(low, high, cov=cov, method="ep", n_draws=16)
-            times.append(time.process_time() - started)
-        rows.append((name, tuple(times), result.n_iter, result.converged))
-    return rows
-
-
-def large(report, options):
-    times, distance = in_child(judge_many, options.repeat)
-    report.section("Ten thousand boxes in ten dimensions under one covariance")
-    report.table(
-        ["function", "seconds", "largest relative distance from single answers"],
-        [["log_box_probabilities", shown(Repeats(times), ".2g"), shown(distance, ".1e")]],
-    )
-    rows = in_child(judge_large, options.repeat)
-    report.section("A thousand variables")
-    report.table(
-        ["region", "seconds", "sweeps", "seconds a sweep", "converged"],
-        [
-            [
-                name, shown(Repeats(run), ".2g"), shown(sweeps, "d"),
-                shown(Repeats(run) * (1.0 / sweeps), ".2g"), "yes" if converged else "no",
-            ]
-            for name, run, sweeps, converged in rows
-        ],
-    )  # fmt: skip
-    slowest = max(float(Repeats(run)) / sweeps for _, run, sweeps, _ in rows)
-    report.goals(
-        ("10,000 boxes: seconds", Repeats(times), 2.0, "<="),
-        ("n = 1,000: seconds a sweep, all else included", slowest, 2.0, "<="),
-    )
-
-
 if __name__ == "__main__":
     parts = {
         "published": published, "correlated": correlated, "tails": tails, "bars": bars,
-        "seconds": seconds, "large": large, "classifiers": classifiers,
+        "classifiers": classifiers,
         "bayes_points": bayes_points,
     }  # fmt: skip
     raise SystemExit(main(NAME, TITLE, ABOUT, parts))

@@ -20,7 +20,6 @@ def kept(name, part):
 
 
 def digit_words():
-    """Both sides tuned by the same grid."""
     result = kept("digit_words", "sets")
     if not result:
         return None
@@ -37,7 +36,6 @@ def digit_words():
 
 
 def chunking():
-    """Time and quality beside CRFsuite."""
     result = kept("chunking", "contenders")
     if not result:
         return None

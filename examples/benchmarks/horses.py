@@ -36,7 +36,6 @@ def to_lab(image):
 
 
 def superpixels(lab, n_segments=250, compactness=12.0, n_rounds=8):
-    """Number of the segment of each pixel."""
     height, width = lab.shape[:2]
     side = np.sqrt(height * width / n_segments)
     rows, columns = np.mgrid[:height, :width]
@@ -53,7 +52,6 @@ def superpixels(lab, n_segments=250, compactness=12.0, n_rounds=8):
 
 
 def _pairs(labels):
-    """Pixels beside and above each other."""
     number = np.arange(labels.size).reshape(labels.shape)
     beside = np.stack([number[:, :-1].ravel(), number[:, 1:].ravel()], axis=1)
     above = np.stack([number[:-1].ravel(), number[1:].ravel()], axis=1)
@@ -155,7 +153,6 @@ class View:
         return self.histograms(codes.ravel(), PLACES**2)
 
     def averages(self, rows):
-        """Mean over the neighbours of each segment."""
         a, b = self.edges.T
         ones, shape = np.ones(2 * len(a)), (self.n_nodes, self.n_nodes)
         matrix = csr_array((ones, (np.r_[a, b], np.r_[b, a])), shape=shape)
@@ -253,7 +250,6 @@ training images, on the same grid for both; "default" is a fit without arguments
 
 
 def load(n_images=None):
-    """Views of images and their masks."""
     from matplotlib.image import imread
 
     views, masks = [], []
@@ -273,7 +269,6 @@ def split(n, seed):
 
 
 def graphs(views, masks, learned_from, with_edges=True):
-    """Inputs and outputs of a model."""
     words = Words([views[i] for i in learned_from])
     X = [words.graph(view, with_edges) for view in views]
     return X, [(view.share(mask) > 0.5).astype(int) for view, mask in zip(views, masks)]
@@ -297,11 +292,7 @@ def quality(svm, X, views, masks):
     return 100 * float(np.mean(overlap)), 100 * float(np.mean(right))
 
 
-# ---- with and without edges ----------------------------------------------------------------------
-
-
 def measure_split(seed, n_images, grid):
-    """Quality of everyone on one split."""
     views, masks = load(n_images)
     train, held, test = split(len(views), seed)
     found = {}
@@ -363,9 +354,6 @@ def edges(report, options):
         ("points that the default loses to the tuned", Repeats(regret), 1.5, "<="),
     )
     report.keep(splits=splits)
-
-
-# ---- oracle calls --------------------------------------------------------------------------------
 
 
 def measure_solver(name, n_jobs, n_images):

@@ -33,9 +33,6 @@ def milliseconds(ask, *args):
     return 1e3 * Repeats(found)
 
 
-# ---- oracles -------------------------------------------------------------------------------------
-
-
 def measure_poses():
     """Milliseconds by numbers of joints, of pixels of a side and of types."""
     found = {}
@@ -105,9 +102,6 @@ def oracles(report, options):
         [[name, f"{side} x {side}", shown(row["ms"], ".2g"), row["sets"], row["boxes"]]
          for (name, side), row in boxes.items()],
     )  # fmt: skip
-
-
-# ---- learning ------------------------------------------------------------------------------------
 
 
 def pose_data():

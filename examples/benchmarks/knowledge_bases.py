@@ -199,7 +199,6 @@ def cells(values, style=".1f"):
 
 
 def fitted(sides, truth, **settings):
-    """Measures of a fit and its CPU seconds."""
     tiny = [KnowledgeBase([("m", "actor", "p")], [("m", "year", 1)], {"m": "a b"})] * 2
     KnowledgeBaseAligner(**settings).fit(*tiny)
     start = time.process_time()
@@ -493,7 +492,7 @@ def settings(report, options):
 
 
 if __name__ == "__main__":
-    parts = {"real": real, "sizes": sizes, "evidence": evidence, "settings": settings}
+    parts = {"real": real, "sizes": sizes, "evidence": evidence}
     raise SystemExit(main(
         "knowledge_bases", "The same entities in two knowledge bases", ABOUT, parts,
         peers=("recordlinkage",),

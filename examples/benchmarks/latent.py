@@ -53,8 +53,6 @@ def images(source):
 
 
 class Task:
-    """Images with labels of one kind."""
-
     def __init__(self, source, parity, quick):
         X, digits, X_test, digits_test = images(source)
         n = 200 if quick else None
@@ -79,7 +77,6 @@ class Task:
             return svm.fit(self.X[rows], digits if n_states is None else self.labels(digits))
 
     def wrong(self, svm, X, digits):
-        """Images with a wrong label, in percent."""
         return 100 * float((self.labels(svm.predict(X)) != self.labels(digits)).mean())
 
 

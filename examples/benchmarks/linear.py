@@ -6,15 +6,11 @@ import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from _delayed_saga import simulate_async
-from _linear_contenders import CONTENDERS, asaga_model, quietly
+from _linear_contenders import CONTENDERS, asaga_model
 from _linear_problems import TEXTS, load_data, make_objective, reference, save_data
-from _linear_race import NOT_RUN, STUDIES, TARGETS, linear_methods, race
+from _linear_race import NOT_RUN, TARGETS, race
 from _report import Clock, Repeats, Skip, in_child, main, shown
-from sklearn.linear_model import LogisticRegression
 
-from sklearn_fw import AsagaClassifier
-from sklearn_fw.optim import Asaga
 from sklearn_fw.optim._incremental import _saga
 
 CAP = 10.0  # wall seconds of all runs of a contender
@@ -25,7 +21,6 @@ RACES = [
 ]
 INSIDE = ("generator", "20news", "a9a")
 GOAL = 1e-6  # relative error at which contenders are compared
-DELAYS = (0, 5, 20, 50, 100)
 OURS = "AsagaClassifier"
 OBJECTIVE_TEXTS = {
     "l2": "ridge, alpha = 1/n",
@@ -48,9 +43,6 @@ which is measured on two rows and taken off. A contender has 10 wall seconds for
 the repeated ones; ``--`` was not reached in them. "AsagaClassifier" alone takes the solver that its
 default chooses; it is the one that goals are about.
 """
-
-
-# ---- ours, looked at more closely; each in its own process ---------------------------------------
 
 
 def rates(folder, problem, n_epochs=5, repeats=9):
@@ -114,69 +106,7 @@ def recording(folder, problem, n_epochs=10):
     return sum(spent) / clock.cpu
 
 
-def badly_scaled(folder, repeat, epochs=(5, 10, 20, 40)):
-    """Excess of the objective of raw dense columns with an intercept, ours and saga's."""
-    X, y = load_data(folder)
-
-    def objective(model):
-        w, c = model.coef_.ravel(), model.intercept_[0]
-        return np.logaddexp(0.0, -y * (X @ w + c)).mean() + 0.5 * w @ w / len(y)
-
-    def ours(conditioning, n):
-        solver = Asaga(conditioning=conditioning, parallel=False)
-        return AsagaClassifier(tol=0, max_iter=n, solver=solver, random_state=0)
-
-    def saga(n):
-        return LogisticRegression(solver="saga", tol=1e-12, max_iter=n, random_state=0)
-
-    best = quietly(AsagaClassifier(tol=0, max_iter=120, random_state=0).fit, X, y)
-    rows = []
-    for n in epochs:
-        row = [n]
-        for model in (ours("diagonal", n), ours(None, n), saga(n)):
-            seconds = []
-            for _ in range(repeat):
-                with Clock() as clock:
-                    quietly(model.fit, X, y)
-                seconds.append(clock.cpu)
-            row += [objective(model) - objective(best), Repeats(seconds)]
-        rows.append(row)
-    return {"rows": rows, "gap": best.dual_gap_, "optimum": float(objective(best))}
-
-
-def delayed_epochs(folder, problem, delays=DELAYS, target=1e-6, max_epochs=200):
-    """Epochs until (F - F*)/F* <= target in the emulator of asynchrony, for every delay.
-
-    ``_delayed_saga.simulate_async`` does the updates of ``AsagaClassifier(solver="asaga")`` in one
-    thread, where every write becomes visible after a delay drawn from 1, ..., ``delay`` updates; 0
-    is the sequential method. It is called with growing ``max_iter``, each time from zero.
-    The iterations
-    of delay 0 over those of another delay are the speed-up per iteration: 1 means that as many
-    workers as the delay allows divide the time by their number.
-    """
-    X, y = load_data(folder)
-    objective = make_objective(problem, len(y))
-    optimum = reference(folder, problem)["F"]
-    epochs = {}
-    for delay in delays:
-        n_epochs, epochs[delay] = 1, None
-        while n_epochs <= max_epochs:
-            w = simulate_async(
-                X, y, alpha=objective.alpha, l1_ratio=objective.l1_ratio, delay=delay,
-                max_iter=n_epochs, tol=0.0, random_state=0,
-            ).x  # fmt: skip
-            if objective.value(X, y, w) - optimum <= target * optimum:
-                epochs[delay] = n_epochs
-                break
-            n_epochs = max(n_epochs + 1, round(1.2 * n_epochs))
-    return epochs
-
-
-# ---- the page ------------------------------------------------------------------------------------
-
-
 def with_data(data, measure, report, options):
-    """Call ``measure(report, folder, facts, options)`` with the data in a folder."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             facts = in_child(save_data, data, options.quick, folder)
@@ -190,16 +120,7 @@ def race_part(data, problem, report, options):
 
 
 def inside_part(data, report, options):
-    """Threads, memory, recording and the price of delays."""
     with_data(data, functools.partial(report_ours, data), report, options)
-
-
-def methods_part(data, problem, report, options):
-    with_data(data, functools.partial(linear_methods, data, problem), report, options)
-
-
-def scaling_part(report, options):
-    with_data("covtype_raw", report_scaling, report, options)
 
 
 def described(data, facts):
@@ -218,7 +139,7 @@ def report_race(data, problem, report, folder, facts, options):
     results = [
         race(folder, problem, name, best["F"], cap, cap)
         for name, contender in CONTENDERS.items()
-        if contender.takes(objective, facts["d"]) and not contender.study
+        if contender.takes(objective, facts["d"])
     ]
     found = [run["F"] for result in results for run in result.runs.values()]
     optimum = min([best["F"], *found])
@@ -318,22 +239,6 @@ def goals_of(problem, results, optimum):
     return [*goals, goal("CPU s, ours over the fastest of the others", one, "", 1.0)]
 
 
-def report_scaling(report, folder, facts, options):
-    found = in_child(badly_scaled, folder, options.repeat)
-    report.section("covtype, raw columns, ridge, with an intercept")
-    report.text(described("covtype_raw", facts))
-    report.text(
-        f"Columns of one to seven thousand units beside columns of zeros and ones. Objective minus "
-        f"its optimum {found['optimum']:.12f} (certified gap {found['gap']:.0e}), and CPU seconds: "
-        'AsagaClassifier with conditioning="diagonal" (the default for dense X) and without, '
-        'and LogisticRegression(solver="saga").'
-    )
-    report.table(
-        ["epochs", "diagonal", "CPU s", "None", "CPU s", "saga", "CPU s"],
-        [[n, *(shown(v, ".2g") for v in values)] for n, *values in found["rows"]],
-    )
-
-
 def report_ours(data, report, folder, facts, options):
     speed = in_child(rates, folder, "elastic_net")
     numbers, allowed = in_child(memory, folder, "l2")
@@ -354,18 +259,6 @@ def report_ours(data, report, folder, facts, options):
     report.loses(
         f"{data}: two threads make {speed['two']:.2f} times as many updates as one, and a fit "
         f"holds {numbers / allowed:.2f} times 3 n + 6 d numbers beside X."
-    )
-    epochs = in_child(delayed_epochs, folder, "l2")
-    report.text(
-        "Epochs to 1e-6 when every write becomes visible only after up to so many updates, and "
-        "the epochs without delay over them:"
-    )
-    report.table(
-        ["delay", "epochs", "ratio"],
-        [
-            [delay, count, count and shown(epochs[0] / count, ".2f")]
-            for delay, count in epochs.items()
-        ],
     )
 
 
@@ -390,13 +283,6 @@ if __name__ == "__main__":
         for data, problem in RACES
     }
     parts |= {f"{data}-inside": functools.partial(inside_part, data) for data in INSIDE}
-    parts["covtype-raw"] = scaling_part
-    parts |= {
-        f"methods-{data}-{problem}".replace("_", "-"): functools.partial(
-            methods_part, data, problem
-        )
-        for data, problem in STUDIES
-    }
     peers = dict.fromkeys(c.package for c in CONTENDERS.values() if c.package)
     peers.pop("scikit-learn")
     raise SystemExit(main("linear", "Linear models", ABOUT, parts, peers=list(peers)))

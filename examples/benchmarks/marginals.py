@@ -22,7 +22,7 @@ from _marginals_contenders import (
     measure,
     standard_error,
 )
-from _marginals_large import NAMES_10, NAMES_RBM, exact_inference, known_fields, learned, wide_grids
+from _marginals_large import NAMES_10, NAMES_RBM, exact_inference, known_fields, wide_grids
 from _report import in_child, main, shown
 
 ABOUT = """
@@ -39,9 +39,6 @@ TUNED, FIRST, LONGER = "TRW, tuned rho", "TRW, first rho", "TRW, rho tuned longe
 LOOPY = "loopy BP"
 WITHIN = 1.1  # of the reference, for errors
 CALLS_WITHIN = 1.2
-
-
-# ---- cliques -------------------------------------------------------------------------------------
 
 
 def cliques(report, results, generated):
@@ -148,9 +145,6 @@ def compare_with_reference(report, name, title, rows):
     return goals
 
 
-# ---- grids ---------------------------------------------------------------------------------------
-
-
 def grids(report, results):
     rows = results[TUNED]
     report.section("Grids, 5 x 5")
@@ -189,7 +183,6 @@ def grids(report, results):
 
 
 def summary(name, rows):
-    """One row of numbers of a contender."""
     return [
         name,
         shown(mean(rows, "error"), "z.3f"),
@@ -230,9 +223,6 @@ def calls_to_one(report, grids, cliques):
     report.goals(*goals)
 
 
-# ---- certification -------------------------------------------------------------------------------
-
-
 def certification(report, results):
     report.section("Certification")
     report.text(
@@ -268,9 +258,6 @@ def truth(report, results):
         {max(row["largest error"] for row in exact):.1e} in a marginal and
         {max(row["estimate"] for row in exact):.1e} in log Z; the files have six digits."""
     )
-
-
-# ---- the page ------------------------------------------------------------------------------------
 
 
 def loses(report, sets):
@@ -333,6 +320,6 @@ def fields(report, options):
 
 
 if __name__ == "__main__":
-    parts = {"fields": fields, "wide": wide_grids, "exact": exact_inference, "learned": learned}
+    parts = {"fields": fields, "wide": wide_grids, "exact": exact_inference}
     raise SystemExit(main("marginals", "Marginals and bounds on log Z", ABOUT, parts,
                           peers=("pyagrum", "pgmpy")))  # fmt: skip

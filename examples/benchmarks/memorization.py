@@ -23,7 +23,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_fw.inspection import (
     corrupt_inputs,
     corrupt_labels,
-    critical_sample_ratio,
     example_difficulty,
     loss_sensitivity,
     memorization_curve,
@@ -57,9 +56,6 @@ def usps_rows(n):
         )  # fmt: skip
     low, high = X.min(), X.max()
     return (X[:n] - low) / (high - low), y[:n], (X_test[:1000] - low) / (high - low), y_test[:1000]
-
-
-# ---- real and random labels ----------------------------------------------------------------------
 
 
 def measure_noise(X, y, X_valid, y_valid, radius, seeds, max_epochs):
@@ -141,95 +137,6 @@ def usps_part(report, options):
     noise_table(report, f"USPS: {n:,} training rows, 256 hidden units", found, most)
 
 
-# ---- widths --------------------------------------------------------------------------------------
-
-
-def measure_widths(X, y, X_valid, y_valid, widths, shares, seeds, max_epochs):
-    runs = [
-        memorization_curve(
-            MLPClassifier(learning_rate_init=0.003), X, y, X_valid, y_valid, fractions=shares,
-            param_name="hidden_layer_sizes", param_range=[(w,) for w in widths],
-            max_epochs=max_epochs, random_state=seed,
-        )
-        for seed in range(seeds)
-    ]  # fmt: skip
-    return [[r.best_valid_accuracy.tolist(), r.epochs_to_fit.tolist()] for r in runs]
-
-
-def widths_part(report, options):
-    X, y = digits()
-    widths = (8, 32, 128) if options.quick else (8, 16, 32, 64, 128, 256, 512)
-    shares = (0.0, 0.4, 1.0)
-    seeds, most = (1, 40) if options.quick else (3, 300)
-    n = 400 if options.quick else 800
-    found = in_child(measure_widths, X[:n], y[:n], X[1000:], y[1000:], widths, shares, seeds, most)
-    report.section(f"Widths of one hidden layer: {n} rows of digits")
-    rows = []
-    for j, width in enumerate(widths):
-        row = [f"{width} units"]
-        row += [shown(Repeats(run[0][k][j] for run in found), ".3f") for k in (0, 1)]
-        for k in range(3):
-            epochs = [run[1][k][j] for run in found]
-            row.append(shown(Repeats(epochs), ".0f") if np.all(np.isfinite(epochs)) else None)
-        rows.append(row)
-    report.table(
-        [
-            "width", "best validation accuracy, real", "40 % random", "epochs to fit, real",
-            "40 % random", "random",
-        ],
-        rows,
-    )  # fmt: skip
-    best = np.median([run[0] for run in found], axis=0)
-    need = [widths[int(np.argmax(best[k] >= best[k].max() - 0.01))] for k in (0, 1)]
-    report.text(
-        f"A best validation accuracy within 0.01 of the largest needs {need[0]} units with real "
-        f"labels and {need[1]} with 40 % random ones."
-    )
-    report.goals(("units needed with 40 % random labels over those with real", need[1] / need[0],
-                  1.0, ">="))  # fmt: skip
-
-
-# ---- speed ---------------------------------------------------------------------------------------
-
-
-def time_search(repeat):
-    """CPU seconds of critical samples of 1,000 digits, by width."""
-    X, y = digits()
-    found = {}
-    for hidden in ((100,), (512, 512)):
-        model = MLPClassifier(hidden, random_state=0, max_iter=30, tol=1.0).fit(X[:797], y[:797])
-        seconds, ratios = [], []
-        for seed in range(repeat):
-            with Clock() as clock:
-                answer = critical_sample_ratio(model, X[797:], radius=0.05, random_state=seed)
-            seconds.append(clock.cpu)
-            ratios.append(answer.ratio)
-        found[f"critical samples of 1,000 digits, {hidden}"] = (seconds, ratios)
-    seconds, ginis = [], []
-    network = MLPClassifier((16, 16), solver="sgd", learning_rate_init=0.05)
-    for seed in range(repeat):
-        with Clock() as clock:
-            answer = loss_sensitivity(network, X[:1000], y[:1000], random_state=seed)
-        seconds.append(clock.cpu)
-        ginis.append(answer.gini_mean)
-    found["loss sensitivity of 1,000 digits, 200 steps, (16, 16)"] = (seconds, ginis)
-    return found
-
-
-def speed_part(report, options):
-    found = in_child(time_search, 3)
-    report.section("Seconds")
-    report.table(
-        ["what", "CPU seconds", "ratio of critical samples, or Gini coefficient"],
-        [
-            [name, shown(Repeats(seconds), ".2f"), shown(Repeats(values), ".3f")]
-            for name, (seconds, values) in found.items()
-        ],
-    )
-    first = next(iter(found.values()))[0]
-    report.goals(("CPU seconds for critical samples of 1,000 digits", Repeats(first), 20.0, "<="))
-
-
 # ---- sensitivity ---------------------------------------------------------------------------------
 
 
@@ -282,9 +189,6 @@ def sensitivity_part(report, options):
         ("Gini coefficient of real data over that of random inputs",
          middle["real"] / middle["random inputs"], 1.0, ">="),
     )  # fmt: skip
-
-
-# ---- wrong labels --------------------------------------------------------------------------------
 
 
 def classifiers():
@@ -373,9 +277,7 @@ def labels_part(report, options):
 PARTS = {
     "digits": digits_part,
     "usps": usps_part,
-    "widths": widths_part,
     "sensitivity": sensitivity_part,
-    "speed": speed_part,
     "labels": labels_part,
 }
 

@@ -29,7 +29,6 @@ for the same number of passes.
 
 
 def tables(quick):
-    """Names, features and classes."""
     X, y = load_digits(return_X_y=True)
     keep = slice(400 if quick else None)
     yield "digits / 16", X[keep] / 16.0, y[keep]

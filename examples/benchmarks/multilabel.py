@@ -91,7 +91,6 @@ def _fit(estimator, X, y):
 
 
 def measure(name, quick):
-    """Rows of the table of one data set."""
     X, y, X_test, y_test = data(name)
     if quick:
         X, y = X[::8], y[::8]
@@ -113,8 +112,6 @@ def measure(name, quick):
 
 
 def part_of(name):
-    """The part that measures one data set."""
-
     def part(report, options):
         found = in_child(measure, name, options.quick)
         report.section(name.capitalize())

@@ -9,9 +9,8 @@ import statistics
 import warnings
 
 import numpy as np
-from _comparators import Hogwild
 from _linear_problems import make_data
-from _neighbor_saga import NeighborSaga, nearest_rows
+from _neighbor_saga import Hogwild, NeighborSaga
 from _report import Clock, Repeats, Skip, in_child, main, shown
 from scipy import sparse
 
@@ -66,9 +65,6 @@ SMALLEST, ENOUGH, FAR, HUGE = 1e-14, 1e-10, 1.0, 1e6
 N_ROWS, N_RULES, RULE_EPOCHS = 8000, 2500, 5
 
 
-# ---- problems ------------------------------------------------------------------------------------
-
-
 def clusters(loss, n):
     """Unit rows in 250 tight clusters, labels or targets of a linear model."""
     rng = np.random.default_rng(0)
@@ -107,7 +103,6 @@ def solver_of(method, step_size, **settings):
 
 
 def bound_of(X, y, loss, alpha):
-    """Certified lower bound on the optimum."""
     best = minimize_saga(X, y, loss=loss, alpha=alpha, solver="newton_cg", tol=1e-12, max_iter=500)
     return best.fun - best.dual_gap
 
@@ -146,36 +141,6 @@ def measure(name, alpha, loss, step_size, methods, repeat, quick):
     return found
 
 
-def measure_rules(name, alpha, loss, method, names, repeat, quick):
-    """For each rule sub-optimalities after five epochs; neighbours are searched once."""
-    warnings.simplefilter("ignore")
-    X, y = rows_of(name, loss, quick)
-    X, y = X[:N_RULES], y[:N_RULES]
-    bound = bound_of(X, y, loss, alpha)
-    settings = {}
-    if method != "q-SAGA":
-        labels = y if loss == "log_loss" else None
-        settings["neighbors"] = nearest_rows(X, labels, Q)
-    found = {}
-    for rule in names:
-        found[rule] = []
-        for seed in range(repeat):
-            solver = solver_of(method, rule, **settings)
-            try:
-                result = minimize_saga(
-                    X, y, loss=loss, alpha=alpha, solver=solver, tol=0.0, random_state=seed,
-                    max_iter=RULE_EPOCHS,
-                )  # fmt: skip
-                last = float(result.history["objective"][-1])
-            except FloatingPointError:  # left for infinity
-                last = float("inf")
-            found[rule].append(max(last - bound, SMALLEST))
-    return found
-
-
-# ---- tables --------------------------------------------------------------------------------------
-
-
 def sizes(found, place):
     """The sub-optimalities at one mark, as a cell."""
     values = [curve[place] for curve in found["curve"]]
@@ -198,7 +163,6 @@ def rows_for(found, independent=None):
 
 
 def median_curve(run):
-    """Median sub-optimality after every epoch."""
     return [statistics.median(values) for values in zip(*run["all"], strict=True)]
 
 
@@ -302,42 +266,6 @@ def real(report, options):
     report.goals(*goals)
 
 
-def rules(report, options):
-    report.section("Step rules")
-    report.text(
-        f"""The rules of ``NeighborSaga(step_size=...)``: sub-optimality after {RULE_EPOCHS} epochs
-        of epsilon-N-SAGA and of q-SAGA with q = {Q}, on {N_RULES:,} rows. "paper" is q / (mu n),
-        which is too long for a weak ridge unless most rows are much shorter than the longest."""
-    )
-    names = ["auto", "theory", "paper", "optimal", "universal", "capped"]
-    rows, near, away = [], dict.fromkeys(names, 0), dict.fromkeys(names, 0)
-    cases = [("clusters", 0.1, "log_loss"), ("clusters", 0.001, "log_loss"),
-             *((name, alpha, loss) for (name, alpha), loss in SETS.items())]  # fmt: skip
-    for name, alpha, loss in cases:
-        for method in ("q-SAGA", "epsilon-N-SAGA"):
-            found = in_child(
-                measure_rules, name, alpha, loss, method, names, options.repeat, options.quick
-            )
-            medians = {rule: statistics.median(values) for rule, values in found.items()}
-            least = max(min(medians.values()), ENOUGH)
-            for rule, value in medians.items():
-                near[rule] += value <= 10.0 * least
-                away[rule] += value > FAR
-            cells = ["diverges" if medians[rule] > HUGE else shown(Repeats(found[rule]), ".1e")
-                     for rule in names]  # fmt: skip
-            rows.append([f"{name}, alpha = {alpha:g}, {method}", *cells])
-    report.table(["run", *names], rows)
-    report.text(
-        """Runs in which a rule is within a factor of ten of the best one (sub-optimalities below
-        1e-10 count as that), and in which it leaves for infinity or ends above zero weights."""
-    )
-    report.table(
-        ["count", *names],
-        [[f"near the best, of {len(rows)}", *(near[n] for n in names)],
-         ["diverges", *(away[n] for n in names)]],
-    )  # fmt: skip
-
-
 if __name__ == "__main__":
-    parts = {"clusters": clustered, "paper": real, "rules": rules}
+    parts = {"clusters": clustered, "paper": real}
     raise SystemExit(main("neighbors", "SAGA with neighbours", ABOUT, parts))

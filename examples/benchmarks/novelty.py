@@ -10,9 +10,7 @@ import itertools
 
 import numpy as np
 from _report import Clock, Repeats, data_path, in_child, main
-from scipy.linalg import cholesky, solve_triangular
 from sklearn.metrics import average_precision_score, roc_auc_score
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
 from sklearn.preprocessing import StandardScaler
@@ -33,9 +31,6 @@ RIVALS = [
     "5-nearest neighbour distance", "OneClassSVM()",
 ]  # fmt: skip
 SHORT = ("ours", "median scale", "KDE", "1-NN", "5-NN", "SVM", "LOF", "mixture")
-
-
-# ---- novelty sets --------------------------------------------------------------------------------
 
 
 def detectors():
@@ -133,9 +128,6 @@ def novelty_sets(report, options):
         the time for that is part of the fit. :doc:`defaults` compares it with the best length scale
         that labelled novelties could find."""
     )
-
-
-# ---- USPS: mislabelled digits and missing labels -------------------------------------------------
 
 
 class Joint:
@@ -338,58 +330,6 @@ def usps(report, options):
     )
 
 
-# ---- cost ----------------------------------------------------------------------------------------
-
-
-def measure_cost(n, d, repeat):
-    """Seconds of kernel matrix, Cholesky, solve, fit, fit with default scale, scoring."""
-    from sklearn_fw import KernelStudentTDensity
-
-    rng = np.random.default_rng(0)
-    X, new = rng.normal(size=(n, d)), rng.normal(size=(n, d))
-
-    def timed(function):
-        seconds = []
-        for _ in range(repeat):
-            with Clock() as clock:
-                result = function()
-            seconds.append(clock.cpu)
-        return Repeats(seconds), result
-
-    kernel, K = timed(lambda: rbf_kernel(X, gamma=0.5 / d))
-    K[np.diag_indices(n)] += 0.01
-    factor, L = timed(lambda: cholesky(K, lower=True))
-    solve, _ = timed(lambda: solve_triangular(L, K, lower=True))
-    fit, density = timed(lambda: KernelStudentTDensity(length_scale=d**0.5).fit(X))
-    auto, _ = timed(lambda: KernelStudentTDensity().fit(X))
-    score, _ = timed(lambda: density.score_samples(new))
-    return kernel, factor, solve, fit, auto, score
-
-
-def cost(report, options):
-    n, d = (1000, 64) if options.quick else (5000, 256)
-    report.section("Cost")
-    kernel, factor, solve, fit, auto, score = in_child(measure_cost, n, d, options.repeat)
-    report.text(
-        f"{n} rows of {d} features, CPU seconds on one thread, medians of {options.repeat}:"
-    )
-    report.table(
-        ["step", "seconds"],
-        [
-            ["kernel matrix (scikit-learn)", kernel],
-            ["Cholesky factorization (SciPy)", factor],
-            [f"triangular solve for {n} rows (SciPy)", solve],
-            ["fit, length scale given", fit],
-            ["fit, length scale chosen", auto],
-            [f"score {n} rows", score],
-        ],
-    )
-    report.goals(
-        ("default fit / (kernel matrix + Cholesky)", auto / (kernel + factor), 2.5, "<="),
-        ("score / triangular solve", score / solve, 2.5, "<="),
-    )
-
-
 if __name__ == "__main__":
-    parts = {"sets": novelty_sets, "usps": usps, "cost": cost}
+    parts = {"sets": novelty_sets, "usps": usps}
     raise SystemExit(main("novelty", "Novelty and labels", ABOUT, parts))

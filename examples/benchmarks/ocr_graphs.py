@@ -56,7 +56,6 @@ def fitted(model, X, y, **settings):
 
 
 def wrong(svm, X, y):
-    """Wrong letters in percent."""
     return 100 * float(np.mean(np.concatenate(svm.predict(X)) != np.concatenate(y)))
 
 

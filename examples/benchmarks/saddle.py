@@ -6,11 +6,9 @@ Needs the folders ``ocr`` and ``scene`` in the folder that SKLEARN_FW_DATA names
 """
 
 from _report import main
-from _saddle_extragradient import extragradient, speed
 from _saddle_functions import cubes
-from _saddle_games import cuts, gaussian_games, leaving, university_games
-from _saddle_solvers import alignment, scene, solvers_compared
-from _saddle_sparse import sparse_digits, sparse_letters, sparse_words
+from _saddle_solvers import cuts, extragradient, solvers_compared
+from _saddle_sparse import sparse_digits, sparse_words
 
 ABOUT = """
 How fast are the saddle point methods, on problems where the truth or the figures of others are
@@ -22,10 +20,8 @@ block-coordinate Frank-Wolfe?
 (JMLR 2006) for extragradient; "independent" is another implementation of the same method.
 """
 PARTS = {
-    "cubes": cubes, "games": gaussian_games, "matchings": university_games,
-    "sparse-digits": sparse_digits, "sparse-words": sparse_words, "sparse-letters": sparse_letters,
-    "leaving": leaving, "cuts": cuts, "extragradient": extragradient, "scenes": scene,
-    "solvers": solvers_compared, "alignment": alignment, "speed": speed,
+    "cubes": cubes, "sparse-digits": sparse_digits, "sparse-words": sparse_words, "cuts": cuts,
+    "extragradient": extragradient, "solvers": solvers_compared,
 }  # fmt: skip
 
 if __name__ == "__main__":

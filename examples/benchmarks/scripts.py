@@ -83,7 +83,6 @@ def alignment(report, options):
 
 
 def lcs(a, b):
-    """Pairs of places of a longest common subsequence."""
     best = np.zeros((len(a) + 1, len(b) + 1), int)
     for i in range(len(a) - 1, -1, -1):
         for j in range(len(b) - 1, -1, -1):

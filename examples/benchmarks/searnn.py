@@ -5,15 +5,13 @@ import warnings
 from statistics import median
 
 import numpy as np
-import scipy.sparse as sp
 from _report import Repeats, in_child, main, shown
-from _searnn_data import SYMBOLS, chunks, letters, need_torch, spelling
+from _searnn_data import SYMBOLS, letters, need_torch, spelling
 from _searnn_defaults import VARIANTS, fitted
 from _searnn_tasks import TASKS
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw.seq2seq import LearningToSearch, Minibatches, RecurrentNetwork, SeaRNNTransducer
-from sklearn_fw.structured import StructuredSVM
 
 NAME = "searnn"
 TITLE = "Learning to search"
@@ -32,7 +30,6 @@ are a comparison of orders, not of digits. CPU seconds are those of one core.
 """
 SEEDS = (6, 7, 8)  # budgets were settled on others
 LOSSES = ("mle", "ll", "llcas", "shl", "kl")
-SAMPLINGS = ("uniform", "unigram", "policy", "biased_policy", "top_k")
 # Test errors of table 1 of the paper, in percent: maximum likelihood, and the log-loss and that
 # with costs in the softmax, by learned roll-in and mixed roll-out.
 PAPER = {
@@ -47,7 +44,6 @@ LETTERS = {
     "search": {"n_tokens": 5},
     "max_iter": 1500,
 }
-LIGHT = ("mle", "ll")  # where three of ten characters are wrong
 MENDED_TEST = 2000  # texts of the test set
 SPELLING = {
     "network": {"hidden_size": 100},
@@ -56,13 +52,6 @@ SPELLING = {
     "task_loss": "edit",
     "max_iter": 2000,
 }
-CHUNKS = {
-    "network": {"hidden_size": 100, "embedding_dim": 50, "dropout": 0.3, "input_feed": True},
-    "training": {"optimizer": "adadelta", "learning_rate": 1.0, "batch_size": 64},
-    "search": {"n_cells": 10, "n_tokens": 5},
-    "max_iter": 600,
-}
-SVM_PAIRS = 2000
 QUICK = 40  # updates
 GOOD, SPELLED = 0.8, 0.9  # of the error of maximum likelihood
 
@@ -107,7 +96,6 @@ def judged(loss, setting, seed, quick, load, *where):
 
 
 def runs(options, losses, setting, load, *where, seeds=SEEDS):
-    """Lists of such results, by loss."""
     seeds = seeds[:1] if options.quick else seeds
     return {
         loss: [
@@ -135,59 +123,6 @@ def ratio(found, losses=("ll", "llcas")):
     """Best median error of some losses over that of maximum likelihood."""
     medians = {loss: median(r["error"] for r in own) for loss, own in found.items()}
     return min(medians[loss] for loss in losses) / medians["mle"]
-
-
-def svm_error(load, where, scale):
-    """Test error of the structured SVM with a chain, on the same pairs."""
-    X, y, X_test, y_test = load(*where)
-    X, y = X[:SVM_PAIRS], y[:SVM_PAIRS]
-    if isinstance(X[0], list | str):
-        X, X_test = one_hot(X, X_test)
-    model = StructuredSVM("chain", random_state=0)
-    began = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(X, [list(own) for own in y])
-    seconds = time.process_time() - began
-    weight = [len(own) for own in y_test]
-    if scale == "edit":
-        from sklearn_fw.task_losses import EditLoss
-
-        losses = EditLoss().losses([list(own) for own in y_test], list(model.predict(X_test)))
-    else:
-        losses = [np.mean(np.asarray(a) != b) for a, b in zip(y_test, model.predict(X_test))]
-    return {
-        "error": 100 * float(np.average(losses, weights=weight)), "seconds": seconds,
-        "updates": 0, "rollouts": 0.0,
-    }  # fmt: skip
-
-
-def one_hot(X, X_test):
-    """Tokens of a place, and of the places beside it, as columns of zeros and ones."""
-    known = {}
-
-    def attributes(x, t):
-        for shift in (-2, -1, 0, 1, 2):
-            if 0 <= t + shift < len(x):
-                place = x[t + shift]
-                for c, token in enumerate(place if isinstance(place, tuple) else (place,)):
-                    yield shift, c, token
-
-    def rows(samples, grow):
-        for x in samples:
-            found = []
-            for t in range(len(x)):
-                for name in attributes(x, t):
-                    k = known.setdefault(name, len(known)) if grow else known.get(name)
-                    if k is not None:
-                        found.append((t, k))
-            yield len(x), np.array(found).T
-
-    def matrices(samples, grow):
-        parts = list(rows(samples, grow))
-        return [sp.csr_array((np.ones(at.shape[1]), at), shape=(n, len(known))) for n, at in parts]
-
-    return matrices(X, True), matrices(X_test, False)
 
 
 def letters_part(report, options):
@@ -221,10 +156,6 @@ def spelling_part(report, options):
     )  # fmt: skip
 
 
-def light_part(report, options):
-    mended(report, options, 0.3, LIGHT)
-
-
 def mended(report, options, p, losses):
     need_torch()
     found = runs(options, losses, SPELLING, spelling, p)
@@ -239,58 +170,6 @@ def mended(report, options, p, losses):
     )
     report.table(HEADER, [row(name, found[name], PAPER[p].get(name)) for name in losses])
     return found
-
-
-def chunking_part(report, options):
-    need_torch()
-    found = runs(options, ("mle", "ll"), CHUNKS, chunks_of)
-    report.section("Chunks")
-    report.text(
-        f"Vectors of 50 numbers for words that occur twice and for tags of speech, learned from "
-        f"scratch; {CHUNKS['max_iter']} updates, with ten cells per sentence and five tokens per "
-        f"cell."
-    )
-    report.table(HEADER, [row(name, found[name]) for name in found])
-
-
-def samplings_part(report, options):
-    need_torch()
-    rows = []
-    for sampling in SAMPLINGS:
-        errors = []
-        for loss, sampled in (("ll", False), ("ll", True), ("llcas", True)):
-            search = {"n_tokens": 5, "token_sampling": sampling, "sampled_softmax": sampled}
-            setting = LETTERS | {"search": search}
-            found = runs(options, [loss], setting, letters, seeds=SEEDS[:1])
-            errors.append(found[loss][0]["error"])
-        rows.append([sampling, *(shown(error, ".2f") for error in errors)])
-    report.section("Samples of tokens")
-    report.text(
-        "Test error in percent on the letters, as above, with five tokens per cell beside the true "
-        "one, by the way of drawing them, from one start: the log-loss over all tokens, over those "
-        "that are tried, and with costs in the softmax of these."
-    )
-    report.table(["tokens", "ll", "ll, sampled softmax", "llcas, sampled softmax"], rows)
-
-
-def svm_part(report, options):
-    data = {
-        "letters": (letters, (0, options.quick), "hamming"),
-        "spelling, p = 0.5": (spelling, (0.5, 0, options.quick), "edit"),
-        "chunks": (chunks_of, (0, options.quick), "hamming"),
-    }
-    found = {name: [in_child(svm_error, *own)] for name, own in data.items()}
-    report.section("Structured SVM")
-    report.text(
-        f"`StructuredSVM` with a chain on the same data, of which it gets the first {SVM_PAIRS} "
-        f"pairs: pixels of letters, characters of five places, words and tags of five places."
-    )
-    report.table(HEADER, [row(name, own) for name, own in found.items()])
-
-
-def chunks_of(seed, quick):
-    """The same sentences for every seed."""
-    return chunks(quick)
 
 
 def defaults(report, options):
@@ -332,7 +211,6 @@ def defaults(report, options):
 
 
 def updates(attention, search, quick):
-    """Seconds of updates on two cores."""
     import torch
 
     torch.set_num_threads(2)
@@ -378,8 +256,6 @@ def speed(report, options):
 
 if __name__ == "__main__":
     parts = {
-        "spelling": spelling_part, "light": light_part, "letters": letters_part,
-        "chunking": chunking_part, "svm": svm_part, "speed": speed, "defaults": defaults,
-        "samplings": samplings_part,
+        "spelling": spelling_part, "letters": letters_part, "speed": speed, "defaults": defaults,
     }  # fmt: skip
     raise SystemExit(main(NAME, TITLE, ABOUT, parts))

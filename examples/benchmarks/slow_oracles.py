@@ -24,7 +24,6 @@ WAIT, THREADS = 0.005, 8
 
 
 def words(limit):
-    """The first training words."""
     X, y, _, _ = load_ocr_letters(split="half", return_X_y=True)
     return X[:limit], y[:limit]
 
@@ -77,8 +76,6 @@ def of_words(report, options):
 
 
 def measure_waiting(n_jobs, n_words):
-    """Calls a second with an oracle that waits."""
-
     class Waiting:
         exact = True
 

@@ -97,7 +97,6 @@ def choose(make, X, y, loss):
 
 
 def measure(name, quick):
-    """Rows of the table of one task."""
     load, task = TASKS[name]
     X, y, X_test, y_test, loss = load(task)
     if quick:
@@ -116,8 +115,6 @@ def measure(name, quick):
 
 
 def part_of(name):
-    """The part that measures one task."""
-
     def part(report, options):
         rows = in_child(measure, name, options.quick)
         report.section(name.capitalize())

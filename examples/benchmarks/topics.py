@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from _report import Clock, Repeats, data_path, in_child, main, peak_memory, shown
-from _topic_tables import concentrations, lengths, many, moments
+from _topic_tables import moments
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -31,9 +31,6 @@ FIRST_WORDS = 10
 OURS, REFINED = "DiscreteICA", "DiscreteICA, refined"
 
 
-# ---- corpora -------------------------------------------------------------------------------------
-
-
 def newsgroups():
     """Counts of the words of 20 newsgroups, but for rare, very frequent and stop words."""
     with gzip.open(data_path("20news") / "train.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -45,15 +42,10 @@ def newsgroups():
 
 
 def stored(name):
-    """Counts as they are stored."""
     return sp.csr_array(sp.load_npz(data_path("topics") / f"{name}.npz")).astype(float)
 
 
-CORPORA = {
-    "20 newsgroups": newsgroups,
-    "AP": lambda: stored("ap"),
-    "KOS": lambda: stored("kos"),
-}
+CORPORA = {"20 newsgroups": newsgroups, "AP": lambda: stored("ap"), "KOS": lambda: stored("kos")}
 
 
 def parted(X, n_documents=None):
@@ -62,12 +54,7 @@ def parted(X, n_documents=None):
     return X[order[N_HELD_OUT:]], X[order[:N_HELD_OUT]]
 
 
-# ---- contenders ----------------------------------------------------------------------------------
-
-
 class GensimLDA:
-    """Online variational inference of gensim, one pass."""
-
     def __init__(self, n_components):
         self.n_components = n_components
 
@@ -154,9 +141,6 @@ def reset_peak():
     return peak_memory()
 
 
-# ---- judges --------------------------------------------------------------------------------------
-
-
 def coherence(X, topics, n_words=FIRST_WORDS):
     """Mean normalised pointwise mutual information of pairs of first words."""
     present = (X > 0).astype(float).tocsc()
@@ -206,9 +190,6 @@ what the fit adds to the process.
 """
 SIZES = 10, 50
 GOAL_PEERS = "LDA, batch", "LDA, online", "KL-NMF"
-
-
-# ---- real documents ------------------------------------------------------------------------------
 
 
 def measure(corpus, n_topics, name, n_documents):
@@ -261,9 +242,6 @@ def judge_corpus(report, corpus, n_topics, found):
             report.loses(f"{corpus}, {n_topics} topics, {of}: {', '.join(ahead)} ahead.")
 
 
-# ---- where to start ------------------------------------------------------------------------------
-
-
 def measure_start(corpus, n_topics, seed, n_documents):
     """Bits and seconds of variational inference from moments (no seed) or from random topics."""
     X, held_out = parted(CORPORA[corpus](), n_documents)
@@ -306,9 +284,6 @@ def starts(report, options):
                  0.0, ">="),
                 (f"{where}: seconds over one random start", ours[2] / float(seconds), 1.0, "<="),
             )  # fmt: skip
-
-
-# ---- drawn documents -----------------------------------------------------------------------------
 
 
 def measure_drawn(name, seed, n_documents):
@@ -363,15 +338,13 @@ def large(report, options):
         [[OURS, shown(seconds, ".1f"), shown(more, ".2f"), shown(peak, ".2f")]],
     )
     report.goals(
-        ("seconds of 50,000 documents", seconds, 30.0, "<="),
-        ("GB of the process", peak, 2.0, "<="),
+        ("seconds of 50,000 documents", seconds, 30.0, "<="), ("GB of the process", peak, 2.0, "<=")
     )
 
 
 if __name__ == "__main__":
     parts = {
         "corpora": corpora, "starts": starts, "drawn": drawn, "large": large, "moments": moments,
-        "many": many, "lengths": lengths, "concentrations": concentrations,
     }  # fmt: skip
     peers = "gensim", "tomotopy"
     raise SystemExit(main("topics", "Topics of documents", ABOUT, parts, peers=peers))

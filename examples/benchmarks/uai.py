@@ -44,13 +44,9 @@ def name_of(path):
 
 
 def read(path):
-    """The field of a model given its evidence."""
     observed = load_uai(f"{path}.evid", "evidence")
     field = load_uai(f"{path}.gz")
     return field.condition(observed) if observed else field
-
-
-# ---- sums ----------------------------------------------------------------------------------------
 
 
 def sums(path):
@@ -166,9 +162,6 @@ def part_sums(report, options):
     if peers:
         report.text("The junction tree of pyAgrum, on the same machine, one thread:")
         report.table(["model", "CPU s here", "CPU s of pyAgrum", "its marginals"], peers)
-
-
-# ---- labellings ----------------------------------------------------------------------------------
 
 
 def labelling(path):

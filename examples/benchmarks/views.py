@@ -6,86 +6,17 @@ The sentence pairs are those of the folder ``word_alignment`` in the folder that
 names; the code corpus is made of the Python packages that are installed.
 """
 
-import ast
-import importlib.util
-import re
-import sysconfig
 import warnings
 from functools import partial
-from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 from _report import Clock, Repeats, in_child, main, shown
 from sklearn.cross_decomposition import CCA, PLSCanonical
 from sklearn.decomposition import NMF
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
-from sklearn_fw.datasets import load_word_alignment, make_two_views
+from sklearn_fw.datasets import make_two_views
 from sklearn_fw.decomposition import DiscreteICA, MultiViewCCA, joint_diagonalize
 from sklearn_fw.metrics import multiview_l1_error
-
-PACKAGES = ("numpy", "scipy", "sklearn")
-LEAST_LETTERS, LEAST_IDENTIFIERS = 80, 5
-
-
-def docstring_views(limit=None):
-    """Words of docstrings and identifiers of code of the standard library and three packages.
-
-    Returns counts X, y and their words.
-    """
-    folders = [Path(sysconfig.get_paths()["stdlib"])]
-    folders += [Path(importlib.util.find_spec(name).origin).parent for name in PACKAGES]
-    texts = []
-    for folder in folders:
-        for path in sorted(folder.rglob("*.py")):
-            parts = path.relative_to(folder).parts
-            if "site-packages" in parts or "tests" in parts or "test" in parts:
-                continue
-            texts += _pairs_of(path)
-    texts = texts[:limit]
-    return *_counts([words for words, _ in texts]), *_counts([names for _, names in texts])
-
-
-def _pairs_of(path):
-    try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (SyntaxError, UnicodeDecodeError, ValueError):  # files that show bad input
-        return []
-    found = []
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module | ast.AsyncFunctionDef):
-            continue
-        text = ast.get_docstring(node) or ""
-        names = [
-            part.id if isinstance(part, ast.Name) else part.attr
-            for part in ast.walk(node)
-            if isinstance(part, ast.Name | ast.Attribute)
-        ]
-        if len(text) > LEAST_LETTERS and len(names) >= LEAST_IDENTIFIERS:
-            found.append((re.findall(r"[a-z_]{2,}", text.lower()), names))
-    return found
-
-
-def sentence_views(data_home=None):
-    """English and French sentence pairs as counts, all files of word alignment."""
-    data = load_word_alignment(data_home)
-    views = []
-    for side in ("source", "target"):
-        sentences = [*data[f"{side}_train"], *data[f"{side}_test"]]
-        words = [[w.lower() for w in s if len(w) > 3 and w.isalpha()] for s in sentences]
-        views += _counts(words, min_df=4)
-    return tuple(views)
-
-
-def _counts(documents, min_df=10, max_df=0.2):
-    stop = [*ENGLISH_STOP_WORDS, "self"]
-    vectorizer = CountVectorizer(
-        analyzer=lambda words: [w for w in words if w not in stop], min_df=min_df, max_df=max_df
-    )
-    counts = vectorizer.fit_transform(documents)
-    return sp.csr_array(counts.astype(np.float64)), vectorizer.get_feature_names_out()
-
 
 ABOUT = """
 How well do moment estimators find the loadings of factors that two views share, and what do they
@@ -294,108 +225,8 @@ def mixed(report, options):
     synthetic("mixed")(report, options)
 
 
-# ---- text ----------------------------------------------------------------------------------------
-
-
-def rank_of_partners(x_scores, y_scores):
-    """Mean reciprocal rank of the true partner by the cosine of scaled scores."""
-    views = []
-    for scores in (x_scores, y_scores):
-        scores = scores - scores.mean(axis=0)
-        scores = scores / np.maximum(scores.std(axis=0), 1e-12)
-        views.append(scores / np.maximum(np.linalg.norm(scores, axis=1, keepdims=True), 1e-12))
-    similar = views[0] @ views[1].T
-    own = np.diag(similar)[:, None]
-    # Ties, above all rows of zeros, count half.
-    ranks = 1.0 + np.sum(similar > own, axis=1) + 0.5 * (np.sum(similar == own, axis=1) - 1)
-    return float(np.mean(1.0 / ranks))
-
-
-def frequent(counts, n_words):
-    total = np.asarray(counts.sum(axis=0)).ravel()
-    return np.argsort(-total, kind="stable")[:n_words]
-
-
-def corpus_results(views, n_components, n_words, names):
-    """{method: (rank of partners, held-out R^2, seconds, tops)} on the most frequent words."""
-    warnings.simplefilter("ignore")
-    X, x_words, y, y_words = views
-    keep = [frequent(view, n_words) if n_words else np.arange(view.shape[1]) for view in (X, y)]
-    X, y = X[:, keep[0]], y[:, keep[1]]
-    order = np.random.RandomState(0).permutation(X.shape[0])
-    test, train = order[: X.shape[0] // 5], order[X.shape[0] // 5 :]
-    makers = {
-        OURS: lambda: MultiViewCCA(n_components, kind="discrete", transform_method="lmmse"),
-        "CCA": lambda: CCA(n_components),
-        "PLSCanonical": lambda: PLSCanonical(n_components),
-    }
-    MultiViewCCA(1, kind="discrete").fit(X[train[:500]], y[train[:500]])  # compiles
-    found = {}
-    for name in names:
-        model = makers[name]()
-        data = [X[train], y[train], X[test], y[test]]
-        if name != OURS:  # they take no sparse matrices
-            data = [part.toarray() for part in data]
-        with Clock() as clock:
-            model.fit(*data[:2])
-        rank = rank_of_partners(*model.transform(*data[2:]))
-        words = [own[kept] for own, kept in zip((x_words, y_words), keep)]
-        tops = top_words(model, words, n_components)
-        found[name] = (rank, float(model.score(*data[2:])), clock.cpu, tops)
-    return found
-
-
-def top_words(model, words, n_components):
-    """The five words of largest loadings of both views, for each component."""
-    return [
-        [" ".join(own[np.argsort(-D[:, k], kind="stable")[:5]]) for own, D in zip(words, (
-            model.x_loadings_, model.y_loadings_))]
-        for k in range(n_components)
-    ]  # fmt: skip
-
-
-def report_corpus(report, views, n_components, n_words):
-    n, sizes = views[0].shape[0], (views[0].shape[1], views[2].shape[1])
-    report.text(
-        f"""{n} pairs, {sizes[0]} and {sizes[1]} words, {n_components} factors; a fifth of the pairs
-        is held out. The rank is the mean reciprocal rank of the true partner of a held-out row
-        among all by the cosine of scores; R² is the mean of all words of the second view. Peers
-        take dense matrices, so they get the {n_words} most frequent words of each view."""
-    )
-    rows = []
-    full = in_child(corpus_results, views, n_components, None, [OURS])
-    few = in_child(corpus_results, views, n_components, n_words, [OURS, "CCA", "PLSCanonical"])
-    for label, found in (("all words", full), (f"{n_words} words", few)):
-        for name, (rank, r2, seconds, _) in found.items():
-            rows.append([f"{name}, {label}", shown(rank, ".3f"), shown(r2, ".3f"),
-                         shown(seconds, ".2f")])  # fmt: skip
-    report.table(["method", "rank", "R²", "CPU seconds"], rows)
-    ahead = [c for c in few if few[c][0] > few[OURS][0]]
-    if ahead:
-        report.loses(f"Ranks of partners, {n_words} words: {', '.join(ahead)} are ahead.")
-    report.text("Words of the factors with the largest covariance:")
-    report.table(["first view", "second view"], full[OURS][3])
-
-
-def docstrings(report, options):
-    report.section("Docstrings and identifiers")
-    report.text(
-        """Functions, classes and modules of the standard library, NumPy, SciPy and scikit-learn as
-        installed: words of the docstring, and names and attributes in the code."""
-    )
-    report_corpus(report, docstring_views(1500 if options.quick else None), 10, 300)
-
-
-def sentences(report, options):
-    views = sentence_views()
-    report.section("English and French sentences")
-    report.text("Words of more than three letters; few sentences for moments of third order.")
-    report_corpus(report, views, 5, 100)
-
-
 if __name__ == "__main__":
     parts = {
-        "counts": counts, "numbers": numbers, "mixed": mixed, "docstrings": docstrings,
-        "sentences": sentences,
+        "counts": counts, "numbers": numbers, "mixed": mixed,
     }  # fmt: skip
     raise SystemExit(main("views", "Two views", ABOUT, parts))

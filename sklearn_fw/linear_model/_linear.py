@@ -327,7 +327,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         y : ndarray of shape (n_samples,)
             Labels of highest score.
         """
-        scores = self.decision_function(X)
+        scores = check_array_of_numbers(self.decision_function(X), "decision_function(X)")
         best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[best]
 

@@ -94,8 +94,8 @@ class StepPolicy(ABC):
             The state of these.
         """
         if isinstance(state, tuple):
-            return tuple(part[rows] for part in state)
-        return state[rows]
+            return tuple(part[rows] for part in map(_rows_of, state))
+        return _rows_of(state)[rows]
 
     def join(self, states):
         """States one below the other.
@@ -112,7 +112,7 @@ class StepPolicy(ABC):
         """
         if isinstance(states[0], tuple):
             return tuple(np.concatenate(parts) for parts in zip(*states, strict=True))
-        return np.concatenate(states)
+        return np.concatenate([_rows_of(state) for state in states])
 
     def choose(self, scores):
         """The token with the highest score.
@@ -414,6 +414,15 @@ def priced(policy, X, targets, n_cells, costs, draws, end):
         found.n_rollouts,
         found.n_steps,
     )
+
+
+def _rows_of(state):
+    if not hasattr(state, "__getitem__"):
+        raise TypeError(
+            f"a state of the policy must be an array or a tuple of arrays, got {state!r:.60}: "
+            "override take and join for states of another kind"
+        )
+    return state
 
 
 class _Checked(StepPolicy):

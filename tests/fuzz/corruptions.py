@@ -464,9 +464,7 @@ def class_of(value, rng):
     return type(value)
 
 
-OBJECTS = [
-    *table("invalid", its_class=class_of, number=lambda v, rng: 3.5),
-]
+OBJECTS = [*table("invalid", its_class=class_of, number=lambda v, rng: 3.5)]
 USER_CODE, FILES = ways("user", corrupted_code), ways("file", corrupted_files)
 RANDOM = [
     *table("invalid", number_text=lambda v, rng: "seed", half=lambda v, rng: 0.5),

@@ -1,5 +1,6 @@
 """Every public callable with every kind of corruption, and the tools that judge them."""
 
+import inspect
 import os
 import re
 import signal
@@ -7,18 +8,13 @@ import signal
 import numpy as np
 import pytest
 
+from _package import public_objects
 from fuzz import calls, cases, corruptions
 from fuzz.run import every_kind
 from fuzz.verdicts import judge
 from fuzz.workers import Worker
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="children are watched by signals")
-# Violations that are not fixed yet; one that is fixed has to leave the list.
-KNOWN = {
-    "seq2seq.roll_out_costs(policy=user_returns_corrupted)": "TypeError for a None",
-    "model_selection.cross_validate_path(estimator=user_returns_corrupted)": "AttributeError",
-    "inspection.loss_sensitivity.influence(estimator.C=pair)": "the truth value of an array",
-}
 N_PARTS = 40  # of the table, which is made by children: tests that fail name the callables
 
 
@@ -44,24 +40,35 @@ def test_no_reason_is_left_over():
         assert any(re.fullmatch(pattern, name) for name in wanted), pattern
 
 
-@pytest.mark.whole
+def faults_of(chosen, worker):
+    found = {name: worker.run({"kind": "usual", "name": name}) for name in chosen}
+    return {name: fault for name, fault in found.items() if fault}
+
+
+def test_valid_calls_of_names_without_an_example(names, worker):
+    """With the doctests of all others the quick tests use every public name."""
+    bare = [
+        name.removeprefix("sklearn_fw.") for name, obj in public_objects()
+        if ">>>" not in (inspect.getdoc(obj) or "")
+    ]  # fmt: skip
+    chosen = [n for n in names["names"] if any(f"{n}.".startswith(f"{name}.") for name in bare)]
+    assert not faults_of(chosen, worker)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(8))
 def test_valid_calls(part, names, worker):
-    found = {name: worker.run({"kind": "usual", "name": name}) for name in names["names"][part::8]}
-    assert not {name: fault for name, fault in found.items() if fault}
+    assert not faults_of(names["names"][part::8], worker)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(N_PARTS))
 def test_corruptions(part, names, worker):
-    violations = []
-    for name in names["names"][part::N_PARTS]:
-        found = {
-            case: f"{word}: {case}: {why}" for _, case, word, why in every_kind(name, worker)[1]
-        }
-        violations += [text for case, text in found.items() if case not in KNOWN]
-        fixed = {case for case in KNOWN if case.startswith(f"{name}(")} - set(found)
-        violations += [f"fixed: {case}, take it out of KNOWN" for case in fixed]
+    violations = [
+        f"{word}: {case}: {why}"
+        for name in names["names"][part::N_PARTS]
+        for _, case, word, why in every_kind(name, worker)[1]
+    ]
     assert not violations, "\n".join(["", *violations])
 
 

@@ -1,24 +1,129 @@
-"""Problems E1 and E2: digits and synthetic chains, methods on weights beside dual ones."""
+"""Tags of words and hinges of classes, judged by one referee."""
 
 import functools
 import itertools
+import tempfile
 import warnings
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
-from _casimir_referee import hinge_of_classes
-from _report import Clock
+import scipy.sparse as sp
+from _defaults_structured import METRICS, SETS
+from _report import Clock, Skip
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 
 from sklearn_fw import StructuredSVM
-from sklearn_fw.structured import (
-    BlockFrankWolfe,
-    Casimir,
-    ChainModel,
-    MulticlassModel,
-    Subgradient,
-)
+from sklearn_fw.structured import BlockFrankWolfe, Casimir, ChainModel, MulticlassModel, Subgradient
+
+N_BINS = 15
+
+
+def hinge_of_classes(coef, X, y, C):
+    """``|w|^2 / (2 C n) + mean hinge`` of class weights (n_classes, n_features)."""
+    scores = X @ coef.T
+    rows = np.arange(len(y))
+    worst = (scores + (np.arange(len(coef)) != y[:, None])).max(axis=1)
+    return float((coef**2).sum() / (2 * C * len(y)) + (worst - scores[rows, y]).mean())
+
+
+def likelihood_of_chains(emissions, transitions, X, y, C):
+    """``|w|^2 / (2 C n) + mean log loss`` of a chain without weights for its ends.
+
+    ``emissions`` is (n_features, n_states), ``transitions`` (n_states, n_states) from row to
+    column, and y holds numbers of states. Sums over paths go forward, one position at a time.
+    """
+    total = 0.0
+    for x, labels in zip(X, y):
+        unary = x @ emissions
+        forward = unary[0]
+        for scores in unary[1:]:
+            top = forward.max()
+            forward = scores + top + _log(np.exp(forward - top) @ np.exp(transitions))
+        truth = unary[np.arange(len(labels)), labels].sum()
+        truth += transitions[labels[:-1], labels[1:]].sum()
+        total += np.logaddexp.reduce(forward) - truth
+    square = (emissions**2).sum() + (transitions**2).sum()
+    return float(square / (2 * C * len(y)) + total / len(y))
+
+
+def _log(values):
+    with np.errstate(divide="ignore"):
+        return np.log(values)
+
+
+def calibration_error(chances, truth):
+    """Expected calibration error in points of the best state of each node, and its bins.
+
+    ``chances`` is (n_nodes, n_states), ``truth`` numbers of states, -1 for those nobody knows.
+    """
+    sure, right = chances.max(axis=1), chances.argmax(axis=1) == truth
+    bins = np.minimum((sure * N_BINS).astype(int), N_BINS - 1)
+    sums = [np.bincount(bins, values, N_BINS) for values in (sure, right, np.ones(len(sure)))]
+    return float(100 * np.abs(sums[0] - sums[1]).sum() / len(sure)), sums
+
+
+def numbers_of(labels, classes):
+    """Numbers of labels in the sorted ``classes``, -1 where they are not there."""
+    places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    return np.where(classes[places] == labels, places, -1)
+
+
+CORPORA = {"ewt": "ewt tags", "wnut17": "wnut17"}  # names of the page on defaults
+
+
+def corpus(name, limit):
+    """Features and tags to learn from and to judge by, and the score of predictions."""
+    _, metric, load = SETS[CORPORA[name]]
+    try:
+        data = load()
+    except FileNotFoundError as error:
+        raise Skip(str(error)) from None
+    return [part[:limit] for part in data], METRICS[metric]
+
+
+def judged(y, predicted, chances, classes, score):
+    """What everybody is told: the score, and the calibration error of tag probabilities."""
+    error, _ = calibration_error(
+        np.concatenate(list(chances)), numbers_of(np.concatenate(list(y)), classes)
+    )
+    return {"score": score(y, predicted), "calibration": error}
+
+
+def ours(name, limit, surrogate):
+    """`StructuredSVM` with nothing but its surrogate."""
+    warnings.simplefilter("ignore")
+    (X, y, Z, y_test), score = corpus(name, limit)
+    svm = StructuredSVM("chain", surrogate=surrogate, random_state=0)
+    svm.fit(X[:20], y[:20])  # compiles
+    with Clock() as clock:
+        svm.fit(X, y)
+    return {"cpu": clock.cpu} | judged(
+        y_test, svm.predict(Z), svm.predict_marginals(Z), svm.classes_, score
+    )
+
+
+def attributes(x):
+    """Names of the features of each token of a sentence, for CRFsuite."""
+    return [[str(j) for j in x.indices[a:b]] for a, b in zip(x.indptr[:-1], x.indptr[1:])]
+
+
+def crfsuite(name, limit, algorithm="lbfgs"):
+    """A trainer of python-crfsuite with its defaults, on the same features."""
+    import pycrfsuite
+
+    (X, y, Z, y_test), score = corpus(name, limit)
+    X, Z = ([attributes(sp.csr_array(x)) for x in part] for part in (X, Z))
+    trainer = pycrfsuite.Trainer(algorithm=algorithm, verbose=False)
+    for x, tags in zip(X, y):
+        trainer.append(x, tags.tolist())
+    classes = np.unique(np.concatenate(list(y)))
+    with trained(trainer) as (tagger, clock, _):
+        predicted, chances = tag(tagger, Z, classes.tolist())
+    return {"cpu": clock.cpu} | judged(y_test, predicted, chances, classes, score)
+
 
 CS = (0.01, 0.1, 1.0, 10.0)  # c = 1 / C: lam = c / n
 # log10(F - F*) of the specification's prototype on the digits, by c; settings tuned.
@@ -127,9 +232,35 @@ def race(problem, c, quick, tuned=True):
 
 
 def reference_of_digits(c, quick):
-    """The optimum by liblinear, judged by the referee."""
     warnings.simplefilter("ignore")
     X, y = digits(quick)
     svc = LinearSVC(multi_class="crammer_singer", C=1 / c, fit_intercept=False, random_state=0,
                     tol=REFERENCE_TOL, max_iter=REFERENCE_ITER).fit(X, y)  # fmt: skip
     return hinge_of_classes(svc.coef_, X, y, 1 / c)
+
+
+@contextmanager
+def trained(trainer):
+    """Tagger of a trainer that has its data, the clock of the training, and the model's path."""
+    import pycrfsuite
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model")
+        with Clock() as clock:
+            trainer.train(path)
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+        yield tagger, clock, path
+        tagger.close()
+
+
+def tag(tagger, sentences, classes):
+    """Best tags and marginals of sentences, which are lists of attributes."""
+    predicted, marginals = [], []
+    for sentence in sentences:
+        tagger.set(sentence)
+        predicted.append(np.array(tagger.tag()))
+        marginals.append(
+            np.array([[tagger.marginal(c, t) for c in classes] for t in range(len(sentence))])
+        )
+    return predicted, marginals
