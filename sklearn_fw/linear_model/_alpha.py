@@ -6,10 +6,9 @@ import scipy.sparse as sp
 from .._core.budget import budget_now, time_budget
 from .._core.validation import check_random_state
 from .._core.warnings import warn
+from ..optim import Start, solve
 from ..optim._incremental._curvature import JITTER, Curvature
-from ..optim._incremental._minimize_saga import solve
 from ..optim._incremental._newton_cg import is_ridge
-from ..optim._incremental._run import Start
 from ..optim._incremental._solvers import DENSE, SPARSE, Auto
 from ._path import has_strength, zero_strength
 

@@ -19,11 +19,7 @@ from .._core.validation import (
 )
 from .._core.warnings import warn
 from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
-from ..losses._border import ask_probability
-from ..optim import Asaga
-from ..optim._incremental._finite_sum import FiniteSum
-from ..optim._incremental._minimize_saga import convergence_advice, solve
-from ..optim._incremental._run import Seen, Start
+from ..optim import Asaga, FiniteSum, Seen, Start, convergence_advice, solve
 from ..optim._incremental._solvers import Auto, choose_solver, resolve_incremental_solver
 from ..penalties import resolve_penalty
 from ._alpha import automatic_strength
@@ -529,8 +525,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
             return MultinomialLogLoss().probability(scores)
         # Of the two scores of a softmax the difference counts.
         loss = LogLoss() if isinstance(loss, MultinomialLogLoss) else loss
-        positive = ask_probability(loss, scores)
-        return self._shares(positive)
+        return self._shares(loss._probability(scores))
 
 
 def _check_alpha(value, name):

@@ -22,7 +22,6 @@ from .._core.validation import (
     is_auto,
 )
 from ..losses import Hinge, resolve_loss
-from ..losses._border import ask
 from ..optim import RunningAverage
 from ..optim._subgradient import (
     SAMPLINGS,
@@ -207,7 +206,7 @@ class AveragedModel(LinearEstimator):
             standardizes = is_free and not sp.issparse(X)
         loss = resolve_loss(self.loss, self._task, names=NAMES)
         loss._check_on(targets[0])
-        far = ask(loss, "derivative", np.array([1.0, 1.0]), np.array([-FAR, FAR]))
+        far = loss._ask("derivative", np.array([1.0, 1.0]), np.array([-FAR, FAR]))
         if np.abs(far).max() > STEEPEST:
             raise ValueError(
                 f"loss={self.loss!r} has slopes without a bound, on which subgradient steps "

@@ -22,11 +22,8 @@ from .._core.validation import (
     check_strength,
 )
 from ..losses import resolve_loss
-from ..optim import minimize_frank_wolfe
-from ..optim._incremental._finite_sum import FiniteSum
-from ..optim.domains import DenseAtom, RankOneAtom, UnitAtom
-from ..optim.domains._base import is_domain
-from ..optim.domains._sets import domain_of
+from ..optim import FiniteSum, minimize_frank_wolfe
+from ..optim.domains import DenseAtom, RankOneAtom, UnitAtom, domain_of, is_domain
 from ..penalties import L1
 from ._alpha import radii_by_folds
 from ._constrained_objective import MeanLoss

@@ -20,7 +20,7 @@ from .._core.validation import (
 )
 from .._core.warnings import warn
 from ..model_selection import RegularizationPath
-from ..optim._incremental._run import Start
+from ..optim import Start
 
 # Strengths 1 / C or alpha where none makes all coefficients zero, strongest first.
 WIDE = 1e4, 1e-4

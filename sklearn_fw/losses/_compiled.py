@@ -19,7 +19,6 @@ from .._core.validation import (
 )
 from .._kernels import lazy
 from ._base import Loss
-from ._border import check_declared
 
 losses = lazy("common.losses")
 sums = lazy("common.sums")
@@ -31,6 +30,7 @@ NAMES = {"value": "z", "derivative": "z", "conjugate": "s"}
 class CompiledLoss(Loss):
     """A loss that kernels know by a code and a parameter."""
 
+    _is_compiled = True
     _parameter_name = None
 
     @property
@@ -414,7 +414,7 @@ def resolve_loss(loss, task, *, smooth=False, names=tuple(NAMED)):
             f"directly from sklearn_fw.losses.Loss; got {loss!r}"
         )
     resolved.check()
-    check_declared(resolved)
+    resolved._check_declared()
     if task not in (None, resolved.task):
         raise ValueError(
             f"loss={loss!r} is for {resolved.task}; "

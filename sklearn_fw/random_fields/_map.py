@@ -12,10 +12,16 @@ from .._core.checked_oracle import checked
 from .._core.loop import get_logger
 from .._core.scores import is_forest
 from .._core.validation import check_time_limit, is_auto
-from ..inference import TRWS, BestOf, IteratedLocalSearch, resolve_oracle
-from ..inference._oracles._elimination import FactorElimination
-from ..inference._oracles._linear_programs import INFEASIBLE, scaled_costs
-from ..inference._oracles._settle import NEGLIGIBLE
+from ..inference import (
+    INFEASIBLE,
+    NEGLIGIBLE,
+    TRWS,
+    BestOf,
+    FactorElimination,
+    IteratedLocalSearch,
+    resolve_oracle,
+    scaled_costs,
+)
 from ._choice import EXACT_SHARE, NOTHING_ALLOWED, choose
 from ._reduced import Reduced, soften
 

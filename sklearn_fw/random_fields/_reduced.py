@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..inference._oracles._elimination import FactorElimination
+from ..inference import FactorElimination
 from ._choice import NOTHING_ALLOWED
 
 # Nats below the best entry of its table, for what -inf forbids, where a method needs numbers.

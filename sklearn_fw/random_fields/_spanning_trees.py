@@ -16,8 +16,7 @@ from .._kernels import lazy
 from .._kernels.common.step_rules import open_loop_step
 from ..optim._frank_wolfe._core import FrankWolfe
 from ..optim._frank_wolfe._iterate import Iterate
-from ..optim.domains import SpanningTrees
-from ..optim.domains._matchings import adjacency
+from ..optim.domains import SpanningTrees, adjacency
 from ._objective import edge_mutual_information
 from ._reduced import SOFT
 

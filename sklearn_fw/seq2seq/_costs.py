@@ -8,8 +8,7 @@ from .._core.costs import costs_of
 from .._core.packed import starts_of
 from .._core.validation import check_choice
 from .._kernels import lazy
-from ..task_losses import EditLoss, Truth
-from ..task_losses._sequences import SequenceLoss
+from ..task_losses import EditLoss, SequenceLoss, Truth
 
 edit_distance = lazy("graphs.edit_distance")
 

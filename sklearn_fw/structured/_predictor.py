@@ -16,7 +16,7 @@ from .._core.validation import (
     is_auto,
 )
 from .._core.warnings import warn, warn_of_scorer
-from ..inference._oracles._resolve import ORACLES
+from ..inference import ORACLES
 from ._models._ragged import check_counts
 from ._models._resolve import MODELS
 from ._solvers import SOLVERS

@@ -34,16 +34,14 @@ Where several vertices are lowest the answer is the same in every call: the firs
 equals if nothing else is said.
 """
 
-from ._atoms import Atom, RankOneAtom, SparseAtom
-from ._atoms import DenseAtom as DenseAtom  # of domains, not of users
-from ._atoms import UnitAtom as UnitAtom
-from ._base import Domain
+from ._atoms import Atom, DenseAtom, RankOneAtom, SparseAtom, UnitAtom
+from ._base import Domain, is_domain
 from ._base_polytopes import BasePolytope, Permutahedron
 from ._flows import DagPaths, Flows
 from ._marginals import LocalPolytope, MarginalPolytope
-from ._matchings import BipartiteMatchings, Matchings, SpanningTrees
+from ._matchings import BipartiteMatchings, Matchings, SpanningTrees, adjacency
 from ._orders import OrderedPlacements, StateChoices
-from ._sets import Box, ConvexHull, L1Ball, L2Ball, LpBall, Product, Simplex
+from ._sets import Box, ConvexHull, L1Ball, L2Ball, LpBall, Product, Simplex, domain_of
 from ._spectral import NuclearNormBall, Spectrahedron
 
 __all__ = [

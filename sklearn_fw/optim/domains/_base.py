@@ -4,8 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ..._core.validation import check_array_of_numbers, check_not_negative
-from ...projections._vectors import BEYOND
+from ..._core.validation import BEYOND, check_array_of_numbers, check_not_negative
 from ._atoms import Atom, as_atom, is_ours
 
 

@@ -8,10 +8,9 @@ from scipy.sparse import csc_array
 from scipy.sparse.csgraph import connected_components
 
 from ..._core.layout import check_edges
-from ..._core.validation import check_flag, check_integer
+from ..._core.validation import BEYOND, check_flag, check_integer
 from ..._kernels import lazy
-from ...inference._oracles._assignment import best_pairs
-from ...projections._vectors import BEYOND
+from ...inference import best_pairs
 from ._atoms import SparseAtom
 from ._base import Described
 

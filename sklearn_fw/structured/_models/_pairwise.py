@@ -19,8 +19,13 @@ from ..._core.checked_oracle import checked
 from ..._core.costs import MISSING, costs_of
 from ..._core.validation import check_array_of_numbers, check_magnitude, is_auto
 from ..._kernels import lazy
-from ...inference import PairwiseScores, TreeMaxProduct, resolve_oracle
-from ...inference._oracles._resolve import FEW_LABELINGS, natural_oracle
+from ...inference import (
+    FEW_LABELINGS,
+    PairwiseScores,
+    TreeMaxProduct,
+    natural_oracle,
+    resolve_oracle,
+)
 from ...task_losses import HammingLoss, Truth
 from ._base import REQUIRED, StructuredModel, loss_of_nodes
 from ._part_scores import COMPILED, PartScores, augmented_argmax

@@ -18,8 +18,7 @@ from ..._kernels.structured.parts import (
     StepScratch,
     Weights,
 )
-from ...inference import CallableOracle, Enumeration, PairwiseScores
-from ...inference._oracles._resolve import FEW_LABELINGS, quick_oracle
+from ...inference import FEW_LABELINGS, CallableOracle, Enumeration, PairwiseScores, quick_oracle
 from .._models._part_scores import COMPILED, Graph, augmented_argmax
 from ._base import Answer, Direction, Mixture, Problem, SmoothedSweep, Sweep, means_of
 from ._part_sets import mean_square, n_costly, seconds_of_pass
