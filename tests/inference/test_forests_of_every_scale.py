@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 from _random_scores import CHAIN_KINDS, FOREST_KINDS, random_scores, size_of
-from sklearn_fw._kernels.common.exponential import FLOOR, exponentials
+from sklearn_fw._kernels.common.vectors import FLOOR, exponentials
 from sklearn_fw.inference import (
     BoxScores,
     Elimination,

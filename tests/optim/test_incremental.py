@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from _linear_referees import LOSSES, SlowSaga, minimize_linear
 from sklearn_fw._kernels._jit import njit
-from sklearn_fw._kernels.incremental.lagged import repeat
+from sklearn_fw._kernels.incremental.incremental import repeat
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim import Svrg
 from sklearn_fw.optim._incremental._engines import (

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from ..._kernels import lazy
 from ...losses import MultinomialLogLoss
 
-quadratic = lazy("common.quadratic")
 sums = lazy("common.sums")
 
 # Bytes of the dense rows of which outer products are summed at a time.
@@ -87,7 +86,7 @@ class Curvature:
         center = problem.column_means if problem.centers else None
         if sp.issparse(problem.X):
             total, mass, X = np.zeros((size, size)), np.zeros(size), problem.X
-            quadratic.add_outer_products(X.data, X.indices, X.indptr, h, total, mass)
+            sums.add_outer_products(X.data, X.indices, X.indptr, h, total, mass)
         else:
             total, mass = _dense_products(problem.X, h, center)
         if problem.fit_intercept:

@@ -12,7 +12,7 @@ from ._curvature import Curvature, solve_positive, solve_scores
 from ._newton_cg import is_ridge, start_from_sample
 from ._run import PlainRun, Point, Solver, Start
 
-quadratic = lazy("common.quadratic")
+sums = lazy("common.sums")
 
 # Sweeps of coordinate descent between attempts to solve for the free coefficients at once, which
 # cost as much as many of them.
@@ -115,7 +115,7 @@ def minimize_model(matrix, slopes, coef, penalty, free):
     lower, upper = bounds.T
     w, gradient = coef.copy(), slopes.copy()
     for sweeps in SWEEPS:
-        if quadratic.descend(matrix, gradient, w, l1, l2, bounds, sweeps, ROUNDING):
+        if sums.descend(matrix, gradient, w, l1, l2, bounds, sweeps, ROUNDING):
             return w
         exact = _with_free_solved(matrix, gradient, w, l1, l2, lower, upper)
         if exact is not None:

@@ -32,7 +32,7 @@ from ._part_scores import COMPILED, PartScores, augmented_argmax
 from ._rows import PLAIN, Columns, dense_part, plain, product, size_of_rows, with_markers, writable
 
 parts_kernels = lazy("structured.parts")
-sparse = lazy("common.sparse")
+rows_kernels = lazy("common.rows")
 
 ALL_LABELINGS = 1_000_000  # what `Enumeration` lists at most
 
@@ -248,7 +248,7 @@ class PairwiseModel(StructuredModel):
         states, costs = self._targets(y, rows, n_own)
         matrix = with_markers(rows._replace(matrix=plain(rows.matrix)), self._units)
         indptr = matrix.indptr.astype(np.int64)
-        local, attribute_start, attributes = sparse.number_locally(
+        local, attribute_start, attributes = rows_kernels.number_locally(
             rows.row_start, indptr, writable(matrix.indices), self._n_attributes
         )
         graph = self._graph_of(rows)
