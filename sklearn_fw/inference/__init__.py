@@ -9,8 +9,7 @@ for a `PairwiseScores`; `Oracle` says what it must answer and what it may. A fun
 """
 
 from .._core.budget import time_left
-from .._core.checked_oracle import CheckedOracle
-from .._core.oracle import Oracle
+from .._core.oracle import CheckedOracle, Oracle
 from .._core.scores import PairwiseScores
 from ._oracles._assignment import Assignment, best_pairs
 from ._oracles._branch_and_bound import BranchAndBound

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.checked_oracle import checked
+from .._core.oracle import checked
 from .._core.validation import check_array_of_numbers, is_auto
 from ..inference import BestOf, TreeMaxProduct, exact_oracle, resolve_oracle
 

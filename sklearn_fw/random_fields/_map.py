@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.budget import part_of_time, time_budget, time_left
-from .._core.checked_oracle import checked
 from .._core.loop import get_logger
+from .._core.oracle import checked
 from .._core.scores import is_forest
 from .._core.validation import check_time_limit, is_auto
 from ..inference import (

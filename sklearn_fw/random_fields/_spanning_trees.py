@@ -5,7 +5,7 @@ from scipy.sparse import diags_array
 from scipy.sparse.linalg import splu
 from sklearn.utils import gen_batches
 
-from .._core.layout import check_edges
+from .._core.scores import check_edges
 from .._core.validation import (
     check_array_of_numbers,
     check_choice,

@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from .._core.budget import part_of_time, time_left
-from .._core.checked_oracle import checked
 from .._core.loop import get_logger
+from .._core.oracle import checked
 from .._core.parameters import at_least, auto_or, optional, options
 from .._core.result import Outcome, Status
 from .._core.scores import is_forest

@@ -5,7 +5,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 
-from .._core.checked_oracle import name_of
+from .._core.oracle import name_of
 from .._core.packed import length_of
 from .._core.parameters import at_least, auto_or, options
 from .._core.validation import (

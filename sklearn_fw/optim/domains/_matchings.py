@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.csgraph import connected_components
 
-from ..._core.layout import check_edges
+from ..._core.scores import check_edges
 from ..._core.validation import BEYOND, check_flag, check_integer
 from ..._kernels import lazy
 from ...inference import best_pairs

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..._core.costs import costs_of, truth_of_pairs
-from ..._core.links import common_shape, links_of, pairs_of
+from ..._core.labels import common_shape, links_of, pairs_of
 from ..._core.packed import length_of
 from ..._core.validation import (
     check_array_of_numbers,

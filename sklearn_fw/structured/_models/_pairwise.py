@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
-from ..._core.checked_oracle import checked
 from ..._core.costs import MISSING, costs_of
+from ..._core.oracle import checked
 from ..._core.validation import check_array_of_numbers, check_magnitude, is_auto
 from ..._kernels import lazy
 from ...inference import (

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.parallel import delayed
 
-from ..._core.checked_oracle import name_of
+from ..._core.oracle import name_of
 from ..._core.packed import starts_of
 from ..._core.threads import chunks, n_threads, parallel
 from ..._kernels import lazy

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from ..._core.checked_oracle import checked, name_of
 from ..._core.costs import costs_of
+from ..._core.oracle import checked, name_of
 from ..._core.validation import is_auto
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
