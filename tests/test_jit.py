@@ -11,7 +11,6 @@ import threading
 import numba
 import numpy as np
 import pytest
-from numba.experimental import jitclass
 
 from _package import PACKAGE
 from sklearn_fw._kernels import _cache
@@ -32,33 +31,6 @@ def triple(x):
     return 3 * x
 """
 CALLS = "from sklearn_fw._kernels.small import double, triple; print(double(21), triple(14))"
-
-# ---- other users of numba ------------------------------------------------------------------------
-
-
-def test_functions_without_a_module_compile():
-    space = {}
-    exec("def triple(x):\n    return 3 * x", space)
-    assert space["triple"].__module__ in (None, "builtins")
-    space["triple"].__module__ = None
-    assert numba.njit(space["triple"])(14) == 42
-
-
-def test_jitclasses_and_object_mode_compile():
-    @jitclass([("x", numba.float64)])
-    class Box:
-        def __init__(self, x):
-            self.x = x
-
-    @numba.njit
-    def length(box):
-        with numba.objmode(n="int64"):
-            n = len(str(box))
-        return n
-
-    assert Box(2.0).x == 2.0
-    assert length("four") == 4
-
 
 # ---- where compiled code is kept -----------------------------------------------------------------
 

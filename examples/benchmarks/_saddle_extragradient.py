@@ -10,7 +10,7 @@ from _saddle_problems import letters as ocr_letters
 
 from sklearn_fw._kernels.structured.block_rules import CALLS
 from sklearn_fw.inference import Assignment
-from sklearn_fw.projections import project_matching, sinkhorn_matching
+from sklearn_fw.projections import project_matching
 from sklearn_fw.structured import (
     ChainModel,
     Extragradient,
@@ -190,8 +190,9 @@ def measure_matchings(n_matrices):
         ("Euclidean projection, 10 x 10, numbers of 100", project_matching, 100 * small),
         ("Euclidean projection, 10 x 10, perfect",
          lambda p: project_matching(p, perfect=True), small),
-        ("entropic projection, 10 x 10", sinkhorn_matching, small),
-        ("entropic projection, 10 x 10, numbers of 100", sinkhorn_matching, 100 * small),
+        ("entropic projection, 10 x 10", lambda p: project_matching(p, entropic=True), small),
+        ("entropic projection, 10 x 10, numbers of 100",
+         lambda p: project_matching(p, entropic=True), 100 * small),
         ("assignment oracle, 30 x 30", Assignment().argmax, large),
         ("assignment oracle, 30 x 30, perfect", Assignment(perfect=True).argmax, large),
     ):  # fmt: skip

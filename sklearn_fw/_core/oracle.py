@@ -128,42 +128,11 @@ def _has(*methods):
 class CheckedOracle(Oracle):
     """An oracle of a user, each answer of which is checked before compiled code sees it.
 
-    Estimators put it around oracles that are not of this package. It has those of the methods below
-    that the oracle has, and with ``max_marginals`` also `top_k`, for which the oracle is asked
-    about scores with states forbidden. It gets copies of the scores, which it may change.
-
-    Parameters
-    ----------
-    oracle : object
-        Has ``argmax(scores, start=None) -> (labels, value, upper_bound)``, where None stands for an
-        unknown value or bound, and maybe the methods ``top_k``, ``marginals``, ``max_marginals``
-        and ``sample`` of `TreeMaxProduct`.
-
-    Attributes
-    ----------
-    exact : bool
-        What the oracle says of itself, False if it says nothing.
-
-    See Also
-    --------
-    CallableOracle : The same for a function.
-
-    Notes
-    -----
-    Wrong shapes, labels that are no integers or out of range, NaN and bounds below the score of the
-    labels raise ValueError or TypeError with the name of the oracle's class. A value of `argmax`
-    that the labels do not have is replaced by theirs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn_fw.inference import CheckedOracle, PairwiseScores
-    >>> class IgnoreEdges:
-    ...     def argmax(self, scores, start=None):
-    ...         return scores.unary.argmax(axis=1), None, None
-    >>> scores = PairwiseScores.from_arrays([[2.0, 0.0], [0.0, 0.5]], np.eye(2), [(0, 1)])
-    >>> CheckedOracle(IgnoreEdges()).argmax(scores)
-    (array([0, 1], dtype=int32), 2.5, inf)
+    It has those of the methods below that ``oracle`` has, and with ``max_marginals`` also `top_k`,
+    for which the oracle is asked about scores with states forbidden. It gets copies of the scores,
+    which it may change. None stands for an unknown value or bound; a value of `argmax` that the
+    labels do not have is replaced by theirs. All else that is wrong raises ValueError or TypeError
+    with the name of the oracle's class.
     """
 
     def __init__(self, oracle):
@@ -196,22 +165,7 @@ class CheckedOracle(Oracle):
 
     @available_if(_has("top_k", "max_marginals"))
     def top_k(self, scores, k):
-        """The best labellings, by max-marginals if the oracle does not say them itself.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores.
-        k : int
-            How many are wanted.
-
-        Returns
-        -------
-        values : ndarray of shape (m,)
-            Scores in descending order.
-        labels : ndarray of shape (m, n_nodes), int32
-            The labellings, all different.
-        """
+        """The best labellings, by max-marginals if the oracle does not say them itself."""
         name, k = f"top_k of {self._name}", check_integer(k, "k", 1)
         if not callable(getattr(self.oracle, "top_k", None)):
             return k_best_labelings(self, scores, k)
@@ -237,22 +191,6 @@ class CheckedOracle(Oracle):
 
     @available_if(_has("marginals"))
     def marginals(self, scores):
-        """Marginals of the Gibbs distribution.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores.
-
-        Returns
-        -------
-        node : ndarray of shape (n_nodes, n_states)
-            Probabilities of the states of nodes.
-        edge : ndarray of shape (n_edges, n_states, n_states)
-            Probabilities of the pairs of states of edges.
-        log_partition : float
-            Logarithm of the sum over all labellings.
-        """
         name = f"marginals of {self._name}"
         answer = self._parts(self.oracle.marginals(copy_of(scores)), 3, name)
         n_states = scores.n_states
@@ -268,18 +206,6 @@ class CheckedOracle(Oracle):
 
     @available_if(_has("max_marginals"))
     def max_marginals(self, scores):
-        """Best scores with every state of every node.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores.
-
-        Returns
-        -------
-        best : ndarray of shape (n_nodes, n_states)
-            The scores.
-        """
         name = f"max_marginals of {self._name}"
         best = check_array_of_numbers(self.oracle.max_marginals(copy_of(scores)), name, False)
         if best.shape != scores.unary.shape or np.any(best == np.inf):
@@ -291,22 +217,6 @@ class CheckedOracle(Oracle):
 
     @available_if(_has("sample"))
     def sample(self, scores, n_samples=1, random_state=None):
-        """Draws from the Gibbs distribution.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores.
-        n_samples : int, default=1
-            Number of draws.
-        random_state : int, RandomState instance or None, default=None
-            Random numbers.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, n_nodes), int32
-            The draws.
-        """
         name = f"sample of {self._name}"
         draws = np.asarray(self.oracle.sample(copy_of(scores), n_samples, random_state))
         if draws.shape != (n_samples, scores.n_nodes):

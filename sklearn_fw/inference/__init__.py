@@ -52,7 +52,6 @@ __all__ = [
     "BoxScores",
     "BranchAndBound",
     "CallableOracle",
-    "CheckedOracle",
     "CutMoves",
     "DistanceTransform",
     "Elimination",

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._core.parameters import check_parameters
 from .._core.validation import LARGEST, check_array_of_numbers, check_choice, check_positive
 from .._kernels import lazy
 
@@ -95,6 +96,7 @@ class Loss(BaseEstimator, ABC):
 
     def check(self):
         """Raise an error that names a bad parameter of the loss; done by `resolve_loss`."""
+        check_parameters(self)
 
     @abstractmethod
     def value(self, y, z):

@@ -8,7 +8,6 @@ from scipy.special import expit, softmax
 
 from .._core.packed import writable
 from .._core.validation import (
-    LARGEST,
     check_array_of_numbers,
     check_choice,
     check_flag,
@@ -16,6 +15,7 @@ from .._core.validation import (
     check_magnitude,
     check_not_negative,
     check_positive,
+    check_strength,
 )
 from .._kernels import lazy
 from ._base import Loss
@@ -245,6 +245,7 @@ class SmoothHinge(CompiledLoss):
     task = "classification"
     _code_name = "SMOOTH_HINGE"
     _parameter_name = "gamma"
+    parameters = {"gamma": check_strength}
 
     def __init__(self, gamma=1.0):
         self.gamma = gamma
@@ -254,11 +255,6 @@ class SmoothHinge(CompiledLoss):
         """Largest second derivative in the score."""
         self.check()
         return 1.0 / float(self.gamma)
-
-    def check(self):
-        """Raise unless gamma is positive."""
-        if check_positive(self.gamma, "gamma") < 1.0 / LARGEST:
-            raise ValueError(f"gamma must be at least {1.0 / LARGEST:g}, got {self.gamma}")
 
     def _curvature(self, s):
         return ((s != 0.0) & (np.abs(s) < 1.0)) / float(self.gamma)
@@ -319,13 +315,10 @@ class Huber(CompiledLoss):
     smoothness = 1.0
     _code_name = "HUBER"
     _parameter_name = "delta"
+    parameters = {"delta": check_positive}
 
     def __init__(self, delta=1.35):
         self.delta = delta
-
-    def check(self):
-        """Raise unless delta is positive."""
-        check_positive(self.delta, "delta")
 
     def _curvature(self, s):
         return (np.abs(s) < self.delta).astype(np.float64)
@@ -335,13 +328,10 @@ class WithMargin(CompiledLoss):
     """Base of losses that forgive residuals up to a margin."""
 
     _parameter_name = "epsilon"
+    parameters = {"epsilon": check_not_negative}
 
     def __init__(self, epsilon=0.1):
         self.epsilon = epsilon
-
-    def check(self):
-        """Raise unless epsilon is zero or positive."""
-        check_not_negative(self.epsilon, "epsilon")
 
 
 class SquaredEpsilonInsensitive(WithMargin):

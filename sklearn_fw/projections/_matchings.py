@@ -1,7 +1,5 @@
 """Projections onto the polytope of fractional matchings."""
 
-import functools
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
@@ -13,6 +11,9 @@ from .._core.validation import (
     check_positive,
 )
 from .._core.warnings import warn
+from .._kernels import lazy
+
+matching = lazy("graphs.matching")
 
 # Newton's method starts where values are at most this large; it then doubles them, and the duals.
 EASY = 4.0
@@ -23,24 +24,23 @@ GUESS_STEPS = 30
 TURN_STEPS = 20
 
 
-@functools.cache
-def _kernel():
-    from .._kernels.graphs.matching import project
+def project_matching(
+    p, *, entropic=False, perfect=False, tol=1e-9, max_iter=500, duals=None, return_duals=False
+):
+    """Nearest fractional matching to a matrix, in Euclidean distance or in relative entropy.
 
-    return project
-
-
-def project_matching(p, *, perfect=False, tol=1e-9, max_iter=500, duals=None, return_duals=False):
-    """Nearest fractional matching to a matrix, in Euclidean distance.
-
-    Minimises ``||z - p||^2 / 2`` over the polytope of matchings: ``z >= 0`` with row and column
-    sums at most one, or exactly one with ``perfect=True`` (doubly stochastic matrices). The
-    solution is ``z = max(p - u[:, None] - v, 0)`` with a dual number for each row and column.
+    Minimizes ``||z - p||^2 / 2``, or ``sum(z * (log(z) - p - 1))`` if ``entropic``, over the
+    polytope of matchings: ``z >= 0`` with row and column sums at most one, or exactly one with
+    ``perfect=True`` (doubly stochastic matrices; Sinkhorn's scaling of ``exp(p)``). With a dual
+    number for each row and column, z is ``max(p - u[:, None] - v, 0)``, or
+    ``exp(p - u[:, None] - v)``, where all entries stay positive.
 
     Parameters
     ----------
     p : array-like of shape (n_rows, n_columns)
-        Finite numbers.
+        Finite numbers; logarithms, of any size, if ``entropic``.
+    entropic : bool, default=False
+        Whether distance is relative entropy, as for entropic proximal steps.
     perfect : bool, default=False
         Whether all sums are one, which takes as many rows as columns.
     tol : float, default=1e-9
@@ -62,18 +62,18 @@ def project_matching(p, *, perfect=False, tol=1e-9, max_iter=500, duals=None, re
 
     See Also
     --------
-    sinkhorn_matching : The nearest in relative entropy.
     project_simplex : One row alone, of sum exactly one.
 
     Notes
     -----
-    u is eliminated: it is a simplex threshold of every row. The dual, then a piecewise quadratic
-    function of v, is minimised by semismooth Newton steps with a line search, each followed by the
-    exact thresholds of all columns. Alternating thresholds alone take hundreds of sweeps, and tens
-    of thousands when values are large; a minimum cost flow with quadratic costs [1]_ is exact, too.
-    Large values are halved until they are small, and doubled again with the solution as the next
-    guess; this also replaces ``duals`` that do not lead to ``tol`` in 30 steps. A step costs
-    ``n m^2 + m^3 / 3`` for sides ``n >= m``. The same p gives the same z in every call.
+    u is eliminated: rows are projected, or scaled, exactly. The dual, then a function of v, is
+    minimized by semismooth Newton steps with a line search, each followed by the exact duals of all
+    columns; every 20 steps rows and columns change places. Alternating steps alone, such as those
+    of Sinkhorn [2]_, take up to tens of thousands of sweeps when values are large; a minimum cost
+    flow with quadratic costs [1]_ is exact, too. Large values are halved until they are small, and
+    doubled again with the solution as the next guess; this also replaces ``duals`` that do not lead
+    to ``tol`` in 30 steps. The Hessian is the Laplacian of a graph of columns and is factorized
+    without subtractions. A step costs ``n m^2 + m^3 / 3`` for sides ``n >= m``.
 
     The bound: z is the exact projection for column sums that are off by ``r``. Changing them to one
     moves mass along paths of at most ``n_rows + n_columns`` entries, so z is off by at most
@@ -83,80 +83,30 @@ def project_matching(p, *, perfect=False, tol=1e-9, max_iter=500, duals=None, re
     ----------
     .. [1] B. Taskar, S. Lacoste-Julien, M. I. Jordan, "Structured prediction, dual extragradient
        and Bregman projections", JMLR 7, 2006.
-
-    Examples
-    --------
-    >>> from sklearn_fw.projections import project_matching
-    >>> project_matching([[2.0, 1.0], [1.5, -1.0]])
-    array([[0.5, 0.5],
-           [0.5, 0. ]])
-    """
-    return _project(p, False, perfect, tol, max_iter, duals, return_duals, "p")
-
-
-def sinkhorn_matching(
-    log_p, *, perfect=False, tol=1e-9, max_iter=500, duals=None, return_duals=False
-):
-    """Nearest fractional matching to a positive matrix, in relative entropy.
-
-    Minimises ``sum(z * (log(z) - log_p - 1))`` over the polytope of matchings: ``z >= 0`` with row
-    and column sums at most one, or exactly one with ``perfect=True``, where this is Sinkhorn's
-    scaling. The solution is ``z = exp(log_p - u[:, None] - v)`` with a dual number for each row and
-    column. Choose it for entropic proximal steps; all entries stay positive.
-
-    Parameters
-    ----------
-    log_p : array-like of shape (n_rows, n_columns)
-        Logarithm of the matrix; finite numbers, of any size.
-    perfect, tol, max_iter, duals, return_duals : object
-        As for `project_matching`.
-
-    Returns
-    -------
-    z, duals : object
-        As of `project_matching`.
-
-    See Also
-    --------
-    project_matching : The nearest in Euclidean distance.
-
-    Notes
-    -----
-    Everything stays in the log domain. Rows are scaled exactly, columns by Newton steps with a line
-    search, each followed by an exact scaling of the columns; every 20 steps rows and columns change
-    places. Alternating scalings alone [1]_ slow down without bound as log_p grows. The Hessian is
-    the Laplacian of a graph of columns and is factorised without subtractions, because its entries
-    differ by hundreds of orders of magnitude. Cost, and the bound behind ``tol``, as in
-    `project_matching`.
-
-    References
-    ----------
-    .. [1] R. Sinkhorn, P. Knopp, "Concerning nonnegative matrices and doubly stochastic matrices",
+    .. [2] R. Sinkhorn, P. Knopp, "Concerning nonnegative matrices and doubly stochastic matrices",
        Pacific Journal of Mathematics 21, 1967.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_fw.projections import sinkhorn_matching
-    >>> sinkhorn_matching(np.log([[4.0, 1.0], [1.0, 0.25]])).round(2)
+    >>> from sklearn_fw.projections import project_matching
+    >>> project_matching([[2.0, 1.0], [1.5, -1.0]])
+    array([[0.5, 0.5],
+           [0.5, 0. ]])
+    >>> project_matching(np.log([[4.0, 1.0], [1.0, 0.25]]), entropic=True).round(2)
     array([[0.61, 0.39],
            [0.39, 0.25]])
     """
-    return _project(log_p, True, perfect, tol, max_iter, duals, return_duals, "log_p")
-
-
-def _project(p, entropic, perfect, tol, max_iter, duals, return_duals, name):
-    perfect, return_duals = (
-        check_flag(perfect, "perfect"), check_flag(return_duals, "return_duals")
-    )  # fmt: skip
-    p = np.array(check_array_of_numbers(p, name), order="C")
+    entropic, perfect = check_flag(entropic, "entropic"), check_flag(perfect, "perfect")
+    return_duals = check_flag(return_duals, "return_duals")
+    p = np.array(check_array_of_numbers(p, "p"), order="C")
     if p.ndim != 2:
-        raise ValueError(f"{name} must have shape (n_rows, n_columns), got {p.shape}")
-    check_magnitude(p, name)
+        raise ValueError(f"p must have shape (n_rows, n_columns), got {p.shape}")
+    check_magnitude(p, "p")
     n_rows, n_columns = p.shape
     if perfect and n_rows != n_columns:
         raise ValueError(
-            f"perfect=True needs as many rows as columns, got {name} of shape {p.shape}: set "
+            f"perfect=True needs as many rows as columns, got p of shape {p.shape}: set "
             f"perfect=False, or add rows or columns for partners that do not exist"
         )
     tol, max_iter = check_positive(tol, "tol"), check_integer(max_iter, "max_iter", 1)
@@ -187,7 +137,7 @@ def _check_duals(duals, shape, perfect):
 
 def _solve(p, v, entropic, perfect, tol, max_iter):
     """(z, u, v) for a matrix that is not wider than high."""
-    project, largest, length = _kernel(), np.abs(p).max(), sum(p.shape)
+    project, largest, length = matching.project, np.abs(p).max(), sum(p.shape)
     goal = max(tol / length, 4 * np.finfo(np.float64).eps * largest * p.size)
     if v is not None:
         z, u, v, _, violation = project(p, v, perfect, entropic, goal, min(max_iter, GUESS_STEPS))

@@ -19,8 +19,6 @@ from sklearn_fw.optim._incremental._minimize_saga import solve
 from sklearn_fw.optim._incremental._run import Start
 from sklearn_fw.optim._incremental._solvers import resolve_incremental_solver
 from sklearn_fw.penalties import (
-    L1,
-    L2,
     Box,
     ElasticNet,
     GroupLasso,
@@ -99,12 +97,12 @@ def step_of(problem, fraction=3.0):
 # ---- the step ------------------------------------------------------------------------------------
 
 STEPS = {
-    "l2": ("log_loss", L2(), {}),
+    "l2": ("log_loss", ElasticNet(0.0), {}),
     "elastic net, intercept": ("squared_error", ElasticNet(), {"intercept": True}),
     "weights": ("squared_hinge", ElasticNet(), {"weighted": True, "intercept": True}),
     "box": ("huber", Box(-0.2, 0.3, l1=0.2), {"intercept": True}),
     "nothing": ("modified_huber", resolve_penalty(None), {}),
-    "dense": ("smooth_hinge", L1(), {"dense": True, "intercept": True}),
+    "dense": ("smooth_hinge", ElasticNet(1.0), {"dense": True, "intercept": True}),
     "groups": ("log_loss", GroupLasso(GROUPS, l1=0.1), {"intercept": True}),
     "dense groups": ("squared_error", GroupLasso(GROUPS, l2=0.2), {"dense": True}),
     "simplex": ("squared_error", Simplex(groups=GROUPS), {"weighted": True}),
@@ -210,7 +208,13 @@ def test_mean_step_is_a_gradient_step():
 
 def test_fenchel_of_the_fast_layout_is_that_of_the_penalty():
     rng = np.random.default_rng(4)
-    for penalty in (L2(), L1(), ElasticNet(), Box(-1, 1, l1=0.1), Box(0, np.inf, l1=0.1)):
+    for penalty in (
+        ElasticNet(0.0),
+        ElasticNet(1.0),
+        ElasticNet(),
+        Box(-1, 1, l1=0.1),
+        Box(0, np.inf, l1=0.1),
+    ):
         problem = make_problem("log_loss", penalty, intercept=True)
         fast, slow = SeparableEngine(problem, 1), GroupEngine(problem, 1)
         coef = problem.penalty.prox(rng.standard_normal(D), 0.1)

@@ -92,16 +92,7 @@ def softmax_curvature(p, weight, moves, out):
 def add_outer_products(data, indices, indptr, curvature, total, mass):
     """Add ``sum_i h_i x_i x_i^T`` of CSR rows to ``total`` and ``sum_i h_i x_i`` to ``mass``.
 
-    Parameters
-    ----------
-    data, indices, indptr : arrays
-        The rows.
-    curvature : (n_rows,) float64 array
-        The h_i; rows where it is zero are left out.
-    total : (n_columns, n_columns) float64 array
-        Changed in place.
-    mass : (n_columns,) float64 array
-        Changed in place.
+    ``curvature`` (n_rows,) holds the h_i; rows where it is zero are left out.
     """
     for i in range(curvature.size):
         if curvature[i] == 0.0:
@@ -116,30 +107,11 @@ def add_outer_products(data, indices, indptr, curvature, total, mass):
 
 @njit
 def descend(hessian, slopes, w, l1, l2, bounds, n_sweeps, rounding):
-    """Coordinate descent on ``<slopes, w> + w H w / 2 + l1 |w|_1 + l2 |w|^2 / 2``.
+    """Coordinate descent on ``<slopes, w> + w H w / 2 + l1 |w|_1 + l2 |w|^2 / 2`` on a box.
 
-    Parameters
-    ----------
-    hessian : (n, n) float64 array
-        Symmetric, not negative definite.
-    slopes : (n,) float64 array
-        Gradient of the quadratic part at ``w``; changed in place with it.
-    w : (n,) float64 array
-        Changed in place.
-    l1, l2 : float
-        Weights of the penalty.
-    bounds : (n, 2) float64 array
-        Lower and upper bounds, infinite for none.
-    n_sweeps : int
-        Most sweeps over the coordinates.
-    rounding : float
-        A sweep is the last one if no move, in the unit of the curvature, is above this share of
-        the longest coefficient.
-
-    Returns
-    -------
-    bool
-        Whether there was such a sweep.
+    ``slopes`` is the gradient of the quadratic part at ``w``, and both change in place; ``bounds``
+    (n, 2) are infinite for none. A sweep is the last one if no move, in the unit of the curvature,
+    is above ``rounding`` times the longest coefficient; returns whether one of ``n_sweeps`` was.
     """
     for _ in range(n_sweeps):
         longest, furthest = 0.0, 0.0

@@ -79,34 +79,12 @@ def score(rows, curved, v, me, team, start, stop, shift):
 def epoch(rows, target, curved, scale, order, v, memory, norms, last, me, team):
     """Make a step on each row of ``order``, as worker ``me`` of a team or alone (team None).
 
-    Parameters
-    ----------
-    rows, target : Rows, Target
-        The problem.
-    curved : Curved or None
-        What makes w out of v; None if they are the same.
-    scale : tuple of two floats
-        1 / l2, and the r of the intercept, 0 without one.
-    order : (n_steps,) int array
-        Row numbers.
-    v : (n_columns + 1 + n_workers * n_hot,) float64 array
-        Changed in place.
-    memory : (n_rows,) float64 array
-        Changed in place.
-    norms : (n_rows,) float64 array
-        Squared norms of the rows.
-    last : int
-        Number of the intercept.
-    me : int
-        Number of the worker.
-    team : Team or None
-        The others; ``seen`` and ``published`` are (n_workers, n_hot), of v.
-
-    Returns
-    -------
-    concave, losses : float
-        Sum over the steps of minus the conjugate of the loss at the new slope, and of the weighted
-        losses before the step.
+    ``curved`` makes w out of v, None if they are the same; ``scale`` holds 1 / l2 and the r of the
+    intercept, 0 without one, which has the number ``last``. ``v`` (n_columns + 1 + n_workers *
+    n_hot,) and ``memory`` (n_rows,) change in place; ``norms`` are the squared norms of the rows.
+    Of a team, ``seen`` and ``published`` are (n_workers, n_hot), of v. Returns the sum over the
+    steps of minus the conjugate of the loss at the new slope, and of the weighted losses before the
+    step.
     """
     at = place_of(last, me, team)
     concave, losses = 0.0, 0.0

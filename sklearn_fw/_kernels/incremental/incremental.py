@@ -110,33 +110,11 @@ def proximal(u, step, penalty, bounds, j):
 def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, last, me, team):
     """Make a step on each row of ``order``, as worker ``me`` of a team or alone (team None).
 
-    Parameters
-    ----------
-    rows, target, penalty : Rows, Target, Separable
-        The problem.
-    order : (n_steps,) int array
-        Row numbers.
-    state : (n_columns + 1 + n_workers * n_hot, 2 + n_workers) float64 array
-        Changed in place.
-    memory : (n_rows,) float64 array
-        Changed in place if ``refresh``.
-    gamma : tuple of two floats
-        Step sizes of the columns and of the intercept.
-    metric : (n_columns,) float64 array or None
-        Factors of the step size of the columns.
-    refresh : bool
-        Whether the memory follows (SAGA) or stays (SVRG, SGD).
-    last : int
-        Number of the intercept; ``state[last, STEP] == 0`` leaves it out.
-    me : int
-        Number of the worker.
-    team : Team or None
-        The others.
-
-    Returns
-    -------
-    concave : float
-        Sum over the steps of ``s_i loss_i - g_i z_i``, minus the conjugate of the loss at g_i.
+    ``state`` (n_columns + 1 + n_workers * n_hot, 2 + n_workers) changes in place, and ``memory``
+    (n_rows,) if ``refresh`` (SAGA; it stays for SVRG and SGD). ``gamma`` are the step sizes of the
+    columns, times ``metric`` (n_columns,) unless it is None, and of the intercept, which has the
+    number ``last``; ``state[last, STEP] == 0`` leaves it out. Returns the sum over the steps of
+    ``s_i loss_i - g_i z_i``, minus the conjugate of the loss at g_i.
     """
     at = row_of(last, me, team)
     fit_intercept = state[at, STEP] > 0.0
@@ -211,19 +189,11 @@ def meet(state, me, team):
 
 @njit
 def fenchel(state, n_columns, n_workers, penalty, step):
-    """The penalty at x and at -A, in one sweep.
+    """The penalty at x and at -A, in one sweep, and the gradient mapping of ``step``, if above 0.
 
-    ``step`` is that of the gradient mapping; 0 leaves it out.
-
-    Returns
-    -------
-    value, product, conjugate : float
-        ``penalty(x)``, ``<A, x>`` (with the intercept) and ``penalty*(-A)``, which has 0 for the
-        entries where it is infinite.
-    steepest : float
-        Largest |A_v| of those entries.
-    mapping : float
-        Largest entry of ``(x - prox(x - step A)) / step``.
+    Returns ``penalty(x)``, ``<A, x>`` (with the intercept), ``penalty*(-A)``, which has 0 for the
+    entries where it is infinite, the largest |A_v| of those entries, and the largest entry of
+    ``(x - prox(x - step A)) / step``.
     """
     value, product, conjugate, steepest, mapping = 0.0, 0.0, 0.0, 0.0, 0.0
     curved = penalty.bounds is None and penalty.l2 > 0.0
@@ -323,33 +293,13 @@ def _whole(x):
 
 @njit
 def lagged_epoch(rows, target, penalty, order, x, total, memory, n, gamma, pull, metric, last):
-    """Make a dense step on each row of ``order``.
+    """Make a dense step on each row of ``order``, at sparse cost; returns what `epoch` does.
 
-    Parameters
-    ----------
-    rows, target, penalty : Rows, Target, Separable
-        The problem, without bounds.
-    order : (n_steps,) int array
-        Row numbers.
-    x, total : (n_columns + 1,) float64 arrays
-        Iterate and A, changed in place; the last entry is the intercept.
-    memory : (n_rows,) float64 array
-        Changed in place.
-    n : int
-        Number of rows with weight: a step takes a share 1 / n of A.
-    gamma : tuple of two floats
-        Step sizes of the columns and of the intercept; 0 leaves the intercept out.
-    pull : float
-        1 for SAGA, 1 / n for SAG: the factor of the difference of gradients.
-    metric : (n_columns,) float64 array or None
-        Factors of the step size of the columns.
-    last : (n_columns,) int64 array
-        Scratch.
-
-    Returns
-    -------
-    concave : float
-        As `incremental.epoch`.
+    The penalty has no bounds. ``x`` and ``total``, the iterate and A, of shape (n_columns + 1,)
+    with the intercept last, and ``memory`` (n_rows,) change in place. A step takes 1 / n of A, for
+    n rows with weight, and ``pull``, 1 for SAGA and 1 / n for SAG, times the difference of
+    gradients. ``gamma`` and ``metric`` are as for `epoch`, a second step of 0 leaves the intercept
+    out. ``last`` (n_columns,) is scratch.
     """
     d = x.size - 1
     concave = 0.0
