@@ -333,7 +333,7 @@ class TestCompactLetters:
             ),
             (
                 {"word": np.array([1, None, 2], dtype=object)},
-                "'word': holds Python objects, which a",
+                "'word': is no array in NumPy's format .*Object arrays",
             ),
         ],
     )
@@ -371,7 +371,7 @@ class TestCompactLetters:
         header = header[: -excess - 1] + b"\n" if excess > 0 else header[:-1].ljust(127) + b"\n"
         members["pixels.npy"] = header + old[128:]
         (tmp_path / "letters.npz").write_bytes(archive(members))
-        with pytest.raises(ValueError, match=r"array 'pixels': (has 48 bytes, but|is no array in)"):
+        with pytest.raises(ValueError, match=r"array 'pixels': (has shape|is no array in)"):
             load_ocr_letters(tmp_path)
 
 

@@ -4,9 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import clone
 
@@ -157,20 +154,6 @@ def test_prox_satisfies_the_optimality_condition(penalty, rng):
             np.testing.assert_array_equal(x[form.labels < 0], u[form.labels < 0])
         equality = form.value(x) + form.conjugate(g * (1 - 1e-15)) - x @ g
         assert equality == pytest.approx(0.0, rel=0, abs=1e-10)
-
-
-@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
-@settings(derandomize=True, deadline=None, max_examples=40)
-@given(
-    u=arrays(np.float64, N_FEATURES, elements=st.floats(-10, 10)),
-    v=arrays(np.float64, N_FEATURES, elements=st.floats(-10, 10)),
-    step=st.floats(0.0, 10),
-)
-def test_prox_is_firmly_nonexpansive(penalty, u, v, step):
-    form = bound(penalty)
-    p, q = form.prox(u, step), form.prox(v, step)
-    assert (p - q) @ (u - v) >= (p - q) @ (p - q) - 1e-11
-    assert form.value(p) < np.inf
 
 
 def test_simplex_of_ties_equals_sorting(rng):

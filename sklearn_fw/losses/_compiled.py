@@ -66,7 +66,9 @@ class CompiledLoss(Loss):
 
     def _curvature(self, s):
         """Second derivatives where the slopes are s; zero of what is straight but for kinks."""
-        return np.zeros(np.shape(s))
+        s, out = writable(np.asarray(s, np.float64)), np.empty(np.shape(s))
+        losses.bends(self._formula(), s.reshape(-1), out.reshape(-1))
+        return out[()]
 
     def _apply(self, quantity, y, x):
         self.check()
@@ -124,10 +126,6 @@ class LogLoss(CompiledLoss):
     smoothness = 0.25
     _code_name = "LOG"
 
-    def _curvature(self, s):
-        slope = np.abs(s)
-        return slope * (1.0 - slope)
-
     def probability(self, z):
         """Probability of y = +1.
 
@@ -160,10 +158,6 @@ class MultinomialLogLoss(CompiledLoss):
     task = "classification"
     smoothness = 0.5
     _code_name = "SOFTMAX"
-
-    def _curvature(self, s):
-        slope = np.abs(s)
-        return slope * (1.0 - slope)
 
     def _apply(self, quantity, y, x):
         name = NAMES[quantity]
@@ -219,9 +213,6 @@ class SquaredHinge(CompiledLoss):
     smoothness = 2.0
     _code_name = "SQUARED_HINGE"
 
-    def _curvature(self, s):
-        return 2.0 * (s != 0.0)
-
 
 class Hinge(CompiledLoss):
     """Hinge loss ``max(0, 1 - m)``, the loss of the SVM; it is not smooth."""
@@ -256,9 +247,6 @@ class SmoothHinge(CompiledLoss):
         self.check()
         return 1.0 / float(self.gamma)
 
-    def _curvature(self, s):
-        return ((s != 0.0) & (np.abs(s) < 1.0)) / float(self.gamma)
-
 
 class ModifiedHuber(CompiledLoss):
     """Squared hinge loss ``max(0, 1 - m)^2`` for m >= -1, and its tangent ``-4 m`` below.
@@ -269,9 +257,6 @@ class ModifiedHuber(CompiledLoss):
     task = "classification"
     smoothness = 2.0
     _code_name = "MODIFIED_HUBER"
-
-    def _curvature(self, s):
-        return 2.0 * ((s != 0.0) & (np.abs(s) < 4.0))
 
     def probability(self, z):
         """Probability of y = +1.
@@ -296,9 +281,6 @@ class SquaredError(CompiledLoss):
     smoothness = 1.0
     _code_name = "SQUARED_ERROR"
 
-    def _curvature(self, s):
-        return np.ones(np.shape(s))
-
 
 class Huber(CompiledLoss):
     """Squared error near zero and linear beyond, hence robust to outliers.
@@ -319,9 +301,6 @@ class Huber(CompiledLoss):
 
     def __init__(self, delta=1.35):
         self.delta = delta
-
-    def _curvature(self, s):
-        return (np.abs(s) < self.delta).astype(np.float64)
 
 
 class WithMargin(CompiledLoss):
@@ -346,9 +325,6 @@ class SquaredEpsilonInsensitive(WithMargin):
     task = "regression"
     smoothness = 2.0
     _code_name = "SQUARED_EPSILON_INSENSITIVE"
-
-    def _curvature(self, s):
-        return 2.0 * (s != 0.0)
 
 
 class EpsilonInsensitive(WithMargin):

@@ -109,7 +109,7 @@ def value(loss, y, z):
 def bend(loss, slope):
     """Second derivative of the loss where the derivative is ``slope``; not of a user's loss."""
     code, size = loss.code, abs(slope)
-    if code == LOG:
+    if code == LOG or code == SOFTMAX:
         return size * (1.0 - size)
     if code == SQUARED_ERROR:
         return 1.0
@@ -345,6 +345,13 @@ def conjugates(code, param, y, s, out):
     """`conjugate` of n samples into ``out`` (n,)."""
     for i in range(s.size):
         out[i] = conjugate(code, param, y[i], s[i])
+
+
+@njit
+def bends(loss, slopes, out):
+    """`bend` at slopes (n,) into ``out`` (n,)."""
+    for i in range(slopes.size):
+        out[i] = bend(loss, slopes[i])
 
 
 @inner
