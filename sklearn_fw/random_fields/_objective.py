@@ -35,11 +35,7 @@ class Products:
 
     def __init__(self, field):
         self._field = field
-        pairs, kernels = field._pairs, belief_propagation
-        self._layout = make_layout(field) if pairs else _factor_layout(field)
-        # On pairs the pass of their own is 1.8 to 3 times as fast as that over any factors.
-        self._pass = kernels.mean_field if pairs else kernels.factor_mean_field
-        self._bound = kernels.product_bound if pairs else kernels.factor_product_bound
+        self._layout = _factor_layout(field)
         self._work = np.ones(field.n_variables)
         for scope in field.scopes:
             size = len(scope) * math.prod(field.n_states[i] for i in scope)
@@ -53,7 +49,7 @@ class Products:
         """
         change, n_done = 0.0, 0
         for part in parts_in_time(order, self._work):
-            found = self._pass(self._layout, self._field.theta, part, q)
+            found = belief_propagation.mean_field(self._layout, self._field.theta, part, q)
             change, n_done = max(change, found), n_done + len(part)
         return change if n_done == len(order) else math.inf
 
@@ -67,7 +63,9 @@ class Products:
 
     def bound(self, q):
         """Mean score and entropy: a lower bound on log Z."""
-        return self._field.constant + self._bound(self._layout, self._field.theta, q)
+        return self._field.constant + belief_propagation.product_bound(
+            self._layout, self._field.theta, q
+        )
 
     def marginals(self, q):
         """Products of the distributions of variables for every factor, in the order of theta."""
