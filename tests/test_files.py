@@ -303,37 +303,6 @@ class TestColumnFiles:
         with pytest.raises(ValueError, match="line 1: holds a carriage return before its end"):
             load_conll(io.BytesIO(b"He PRP\rruns VBZ\r"))
 
-    @pytest.mark.parametrize(
-        "options, error, message",
-        [
-            ({"encoding": None}, TypeError, "encoding must be the name of an encoding, got None"),
-            ({"separator": ""}, ValueError, "separator must be text that is not empty, got ''"),
-            ({"separator": 3}, ValueError, "separator must be text that is not empty, got 3"),
-            ({"separator": b"\t"}, ValueError, "separator must be text that is not empty"),
-            ({"comment": ""}, ValueError, "comment must be text that is not empty, got ''"),
-            (
-                {"comment": ("#", None)},
-                ValueError,
-                "comment must be text that is not empty, got No",
-            ),
-            ({"comment": 3}, ValueError, "comment must be text, a tuple of texts, or None, got 3"),
-            (
-                {"comment": ()},
-                ValueError,
-                r"comment must be text, a tuple of texts, or None, got \(",
-            ),
-            ({"columns": 1}, ValueError, "columns must name some columns by integers, got 1"),
-            ({"columns": "0"}, ValueError, "columns must name some columns by integers, got '0'"),
-            ({"columns": (True,)}, ValueError, "columns must name some columns by integers"),
-            ({"columns": (10**30,)}, ValueError, "columns must name some of the 3 columns"),
-            ({"columns": (0.0,)}, ValueError, "columns must name some columns by integers"),
-            ({"member": 3}, TypeError, "member must be the name of a file in a zip archive, got"),
-        ],
-    )
-    def test_options(self, options, error, message):
-        with pytest.raises(error, match=message):
-            load_conll(io.BytesIO(TOKENS), **options)
-
 
 class TestCompactLetters:
     @pytest.mark.parametrize(
@@ -364,7 +333,7 @@ class TestCompactLetters:
             ),
             (
                 {"word": np.array([1, None, 2], dtype=object)},
-                "'word': holds Python objects, which a",
+                "'word': is no array in NumPy's format .*Object arrays",
             ),
         ],
     )
@@ -402,19 +371,8 @@ class TestCompactLetters:
         header = header[: -excess - 1] + b"\n" if excess > 0 else header[:-1].ljust(127) + b"\n"
         members["pixels.npy"] = header + old[128:]
         (tmp_path / "letters.npz").write_bytes(archive(members))
-        with pytest.raises(ValueError, match=r"array 'pixels': (has 48 bytes, but|is no array in)"):
+        with pytest.raises(ValueError, match=r"array 'pixels': (has shape|is no array in)"):
             load_ocr_letters(tmp_path)
-
-
-@pytest.mark.parametrize(
-    "dtype, message",
-    [("hello", "dtype must be a kind of numbers"), (str, "dtype must be a kind of real numbers"),
-     (complex, "dtype must be a kind of real"), (object, "dtype must be a kind of real numbers")],
-)  # fmt: skip
-def test_dtypes_of_pixels(dtype, message, tmp_path):
-    (tmp_path / "letter.data").write_bytes(LETTERS)
-    with pytest.raises(ValueError, match=message):
-        load_ocr_letters(tmp_path, dtype=dtype)
 
 
 @pytest.mark.parametrize(

@@ -1,36 +1,74 @@
 """Penalties against brute-force minimisation, duality, and the compiled proximal operators."""
 
+import re
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import clone
 
-from _penalties import (
-    BUILT_IN_GROUPS,
-    GROUPED,
-    N_FEATURES,
-    PENALTIES,
-    SEPARABLE,
-    LargestEntry,
-    bound,
-)
 from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.common import prox as kernels
 from sklearn_fw.penalties import (
-    L1,
-    L2,
     Box,
     ElasticNet,
     GroupLasso,
+    GroupSeparable,
     L2Ball,
+    Penalty,
     Simplex,
+    resolve_penalty,
 )
 from sklearn_fw.projections import project_box, project_l2_ball, project_simplex
 
 pytestmark = pytest.mark.plain
+
+
+class LargestEntry(GroupSeparable):
+    """Largest absolute value of a group; its conjugate is the indicator of an l1 ball."""
+
+    def group_value(self, u, group):
+        return np.abs(u).max()
+
+    def group_prox(self, u, step_size, group):
+        if np.abs(u).sum() <= step_size:
+            return np.zeros_like(u)
+        if step_size == 0:
+            return u.copy()
+        return u - np.sign(u) * project_simplex(np.abs(u), radius=step_size)
+
+    def group_conjugate(self, v, group):
+        return 0.0 if np.abs(v).sum() <= 1 + 1e-12 else np.inf
+
+
+N_FEATURES = 5
+SEPARABLE = [
+    ElasticNet(),
+    ElasticNet(0.0),
+    ElasticNet(1.0),
+    Box(-1, [1, 0, 2, np.inf, 0.5]),
+    Box(0.2, 1, l1=0.3, l2=0.5),
+    Box(-np.inf, 1, l1=0.5),
+    Box(),
+    Box(l1=0.3),
+]
+GROUPED = [
+    GroupLasso([[0, 3], [2]]),
+    GroupLasso([1, 0, 1, 0, 0], group_weights=[0.5, 2.0], l1=0.2, l2=0.3),
+    GroupLasso([[4, 2], [0, 1]], group_weights="ones", l1=0.4),
+    GroupLasso([0] * 5, group_weights=[0.0], l1=0.4),
+    L2Ball(1.5),
+    L2Ball(groups=[[0, 3], [1]]),
+    Simplex(2.0),
+    Simplex(groups=[7, 7, 3, 3, -1]),
+    LargestEntry(),
+    LargestEntry(groups=[[1, 0], [2, 3]]),
+]
+PENALTIES = SEPARABLE + GROUPED
+
+
+def bound(penalty):
+    return penalty.bind(N_FEATURES)
 
 
 def steps_of_groups(form, rng):
@@ -118,53 +156,14 @@ def test_prox_satisfies_the_optimality_condition(penalty, rng):
         assert equality == pytest.approx(0.0, rel=0, abs=1e-10)
 
 
-@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
-@settings(derandomize=True, deadline=None, max_examples=40)
-@given(
-    u=arrays(np.float64, N_FEATURES, elements=st.floats(-10, 10)),
-    v=arrays(np.float64, N_FEATURES, elements=st.floats(-10, 10)),
-    step=st.floats(0.0, 10),
-)
-def test_prox_is_firmly_nonexpansive(penalty, u, v, step):
-    form = bound(penalty)
-    p, q = form.prox(u, step), form.prox(v, step)
-    assert (p - q) @ (u - v) >= (p - q) @ (p - q) - 1e-11
-    assert form.value(p) < np.inf
-
-
-@njit
-def compiled_group(code, step, weight, params, u):
-    x = u.copy()
-    kernels.prox_group(code, 0, step, weight, params, x, np.empty(x.size))
-    return x
-
-
-@pytest.mark.parametrize("penalty", BUILT_IN_GROUPS, ids=repr)
-@pytest.mark.parametrize("n_outputs", [1, 3])
-def test_compiled_groups_equal_numpy(penalty, n_outputs, rng):
-    form = bound(penalty).scaled(0.6)
-    for scale in (0.2, 1.0, 4.0):
-        w = scale * rng.normal(size=(N_FEATURES, n_outputs))
-        step = steps_of_groups(form, rng)
-        x = form.prox(w if n_outputs > 1 else w[:, 0], step).reshape(w.shape)
-        for members, weight in zip(np.split(form.members, form.start[1:-1]), form.weights):
-            u, s = w[members].ravel(), step[members[0]]
-            found = compiled_group(form.code, s, weight, form.params, u)
-            np.testing.assert_allclose(found, x[members].ravel(), rtol=1e-13, atol=1e-15)
-
-
-def test_compiled_simplex_equals_sorting(rng):
+def test_simplex_of_ties_equals_sorting(rng):
     for n in (1, 2, 3, 17, 200):
-        v = np.round(rng.choice([1e-3, 1.0, 100.0]) * rng.normal(size=(20, n)), 1)  # ties
-        found = [compiled_group(kernels.SIMPLEX, 1.0, 1.0, np.array([0.7]), u) for u in v]
-        np.testing.assert_allclose(found, project_simplex(v, radius=0.7), rtol=1e-12, atol=1e-14)
-
-
-def test_compiled_groups_without_penalty_stay():
-    u, params = np.array([1.0, -2.0]), np.ones(3)
-    np.testing.assert_array_equal(compiled_group(kernels.FREE, 1.0, 1.0, params, u), u)
-    np.testing.assert_array_equal(compiled_group(kernels.GROUP, 1.0, -1.0, params, u), u)
-    np.testing.assert_array_equal(compiled_group(kernels.GROUP, 1.0, 0.0, 0 * params, 0 * u), 0 * u)
+        form = Simplex(0.7).bind(n)
+        for v in np.round(rng.choice([1e-3, 1.0, 100.0]) * rng.normal(size=(20, n)), 1):
+            found = form.prox(v, 1.0)
+            np.testing.assert_allclose(
+                found, project_simplex(v, radius=0.7), rtol=1e-12, atol=1e-14
+            )
 
 
 @njit
@@ -192,8 +191,8 @@ def test_values():
     group = np.sqrt(2) * 5 + 0.5
     for penalty, expected in [
         (ElasticNet(0.25), 0.25 * 9.5 + 0.75 * 29.25 / 2),
-        (L1(), 9.5),
-        (L2(), 29.25 / 2),
+        (ElasticNet(1.0), 9.5),
+        (ElasticNet(0.0), 29.25 / 2),
         (Box(-4, 3), 0.0),
         (Box(-4, [3, 1, 1, 1, 1.9]), np.inf),
         (Box(), np.inf),
@@ -345,3 +344,145 @@ def test_groups_hold_all_outputs_of_their_features(penalty, rng):
     t = form.dual_scale(w)
     assert t == pytest.approx(flat.dual_scale(w.ravel()), rel=1e-13)
     assert form.conjugate(t * w) == pytest.approx(flat.conjugate(t * w.ravel()), rel=1e-13)
+
+
+# --- refusals -------------------------------------------------------------------------
+
+
+def test_groups_in_every_form():
+    expected = [0, -1, 0, 1, 1]
+    for groups in (
+        [[2, 0], [3, 4]],
+        [np.array([0, 2]), range(3, 5)],
+        np.array([[0, 2], [3, 4]]),
+        [0, -1, 0, 1, 1],
+        np.array([3, -5, 3, 8, 8]),
+    ):
+        form = bound(GroupLasso(groups, group_weights=[1.0, 2.0]))
+        np.testing.assert_array_equal(form.labels, expected)
+        np.testing.assert_array_equal(form.weights, [1.0, 2.0])
+        np.testing.assert_array_equal(form.start, [0, 2, 4])
+        np.testing.assert_array_equal(form.members, [0, 2, 3, 4])
+    np.testing.assert_array_equal(bound(LargestEntry()).labels, np.arange(5))
+    np.testing.assert_array_equal(bound(L2Ball()).labels, np.zeros(5))
+
+
+GROUP_ERRORS = [
+    ([[0, 1], [1, 2]], "groups overlap: feature 1 is in groups[0] and groups[1]; keep it in one"),
+    ([[0], []], "groups[1] is empty: leave it out"),
+    ([[0, 5]], "groups[0] holds feature 5: features are 0 to 4"),
+    ([[-1]], "groups[0] holds feature -1: features are 0 to 4"),
+    ([[0, 0]], "groups[0] holds a feature twice: name each once"),
+    ([[0.5]], "groups[0] must be a list of feature numbers, got [0.5]"),
+    ([[True, False]], "groups[0] must be a list of feature numbers"),
+    ([[[0]]], "groups[0] must be a list of feature numbers"),
+    ([0, 1, 1], "groups has 3 labels, expected one for each of the 5 features; use negative"),
+    ([0.0, 1, 1, 0, 0], "groups must hold integer labels, got float64"),
+    ("sqrt", "groups must be a list of lists of feature numbers"),
+    ([-1] * 5, "groups has no group: leave out the penalty, or name some features"),
+    ([], "groups has no group"),
+    (3, "groups must be a list of lists of feature numbers, or one label per feature; got 3"),
+]
+
+
+@pytest.mark.parametrize(("groups", "message"), GROUP_ERRORS)
+@pytest.mark.parametrize("cls", [GroupLasso, L2Ball, Simplex, LargestEntry])
+def test_errors_of_groups(cls, groups, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        bound(cls(groups=groups))
+
+
+class Misshapen(LargestEntry):
+    def group_prox(self, u, step_size, group):
+        return u[:1]
+
+
+class WithoutConjugate(LargestEntry):
+    group_conjugate = GroupSeparable.group_conjugate
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: ElasticNet(1.0).bind(0), ValueError, "n_features == 0, must be >= 1"),
+        (lambda: bound(ElasticNet(1.5)), ValueError, "l1_ratio == 1.5, must be <= 1"),
+        (lambda: bound(ElasticNet(-1)), ValueError, "l1_ratio == -1, must be >= 0"),
+        (lambda: bound(ElasticNet(np.nan)), ValueError, "l1_ratio must be finite"),
+        (lambda: bound(ElasticNet("auto")), TypeError, "l1_ratio must be an instance of float"),
+        (lambda: bound(Box(1, 0)), ValueError, "lower must not be above upper anywhere"),
+        (lambda: bound(Box(np.inf, np.inf)), ValueError, "lower must not be above upper"),
+        (lambda: bound(Box([0, 0], 1)), ValueError, "lower has shape (2,), expected () or (5,)"),
+        (lambda: bound(Box(0, [1] * 6)), ValueError, "upper has shape (6,), expected () or (5,)"),
+        (lambda: bound(Box(np.nan, 1)), ValueError, "lower must not be NaN; for no bound use"),
+        (lambda: bound(Box(0, 1, l1=-1)), ValueError, "l1 == -1, must be >= 0"),
+        (lambda: bound(Box(l2=-1)), ValueError, "l2 == -1, must be >= 0"),
+        (lambda: bound(Box(l1=np.inf)), ValueError, "l1 must be finite"),
+        (lambda: bound(GroupLasso([[0]], l2=-1)), ValueError, "l2 == -1, must be >= 0"),
+        (
+            lambda: bound(GroupLasso([[0]], "cubic")),
+            ValueError,
+            "group_weights must be one of 'ones', 'sqrt' or an array; got 'cubic'",
+        ),
+        (
+            lambda: bound(GroupLasso([[0]], [1.0, 2.0])),
+            ValueError,
+            "group_weights has shape (2,), expected one weight for each of the 1 groups",
+        ),
+        (
+            lambda: bound(GroupLasso([[0]], [-1.0])),
+            ValueError,
+            "group_weights must be finite and not negative",
+        ),
+        (lambda: bound(L2Ball(0)), ValueError, "radius == 0, must be > 0"),
+        (lambda: bound(Simplex(-1)), ValueError, "radius == -1, must be > 0"),
+        (
+            lambda: bound(Misshapen([[0, 1]])).prox(np.zeros(5), 1.0),
+            ValueError,
+            "group_prox of Misshapen returned shape (1,) for group 0, expected (2,)",
+        ),
+        (
+            lambda: bound(WithoutConjugate()).conjugate(np.zeros(5)),
+            NotImplementedError,
+            "no duality gap can be computed: override group_conjugate",
+        ),
+        (lambda: resolve_penalty("l2", 0.5), ValueError, "penalty must be 'elasticnet', None or"),
+        (
+            lambda: resolve_penalty(Box, 0.5),
+            ValueError,
+            "such as ElasticNet() or GroupLasso(groups); got",
+        ),
+        (lambda: resolve_penalty("elasticnet", 2), ValueError, "l1_ratio == 2, must be <= 1"),
+    ],
+)
+def test_errors_name_parameter_and_remedy(call, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        call()
+
+
+def test_resolve_penalty():
+    penalty = GroupLasso([[0]])
+    assert resolve_penalty(penalty, 0.5) is penalty
+    assert resolve_penalty("elasticnet", 0.25).get_params() == {"l1_ratio": 0.25}
+    none = bound(resolve_penalty(None, 0.5))
+    assert none.separable
+    assert (none.l1, none.l2, none.lower, none.upper) == (0.0, 0.0, -np.inf, np.inf)
+
+
+def test_a_penalty_of_your_own_may_store_other_parameters():
+    class Scaled(LargestEntry):
+        def __init__(self, factor):
+            self.factor = factor
+
+        def group_value(self, u, group):
+            return self.factor * super().group_value(u, group)
+
+    assert Scaled(3.0).bind(2).value([1.0, -2.0]) == 9.0
+
+
+def test_a_penalty_of_its_own_kind_names_the_base_class():
+    class Own(Penalty):
+        def value(self, w):
+            return 0.0
+
+    with pytest.raises(TypeError, match=r"Own is no penalty.*GroupSeparable and write group_value"):
+        Own().bind(3)

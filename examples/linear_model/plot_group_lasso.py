@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.preprocessing import OneHotEncoder
 
 from sklearn_fw import AsagaClassifier, regularization_path
-from sklearn_fw.penalties import L1, GroupLasso
+from sklearn_fw.penalties import ElasticNet, GroupLasso
 
 n_rows, n_questions, n_answers = 2000, 24, 6
 n_train = 1000
@@ -45,7 +45,7 @@ print(f"{X.shape[1]} columns, {X.nnz // n_rows} per row, {np.count_nonzero(effec
 # penalty whose held-out loss is at most 3 % above that.
 
 penalties = {
-    "lasso": L1(),
+    "lasso": ElasticNet(1.0),
     "group lasso": GroupLasso(groups),
     "sparse group lasso": GroupLasso(groups, l1=1.0),
 }

@@ -14,31 +14,12 @@ class Progress(NamedTuple):
 
 
 def conjugate_gradients(times, B, *, tol, max_iter, size=None, scale=1.0):
-    """Solve ``H a = b`` for each row b of B together, with a symmetric H.
+    """Solve ``H a = b`` for each row b of B together, with a symmetric H: (solutions, `Progress`).
 
-    A system stops where the residual is small, or where a direction has no positive curvature.
-
-    Parameters
-    ----------
-    times : callable
-        Gives the product of H with each row of an array.
-    B : ndarray of shape (n_systems, n)
-        Right hand sides.
-    tol : float
-        Norm of a residual, relative to ``size``, that is small.
-    max_iter : int
-        Most products.
-    size : ndarray of shape (n_systems,), default=None
-        What norms of residuals are compared with; None is those of B.
-    scale : float or ndarray of shape (n,), default=1.0
-        Diagonal that is about the inverse of H. Norms of residuals are ``sqrt(r @ (scale * r))``.
-
-    Returns
-    -------
-    A : ndarray of shape (n_systems, n)
-        Solutions.
-    progress : Progress
-        How they were found.
+    ``times`` gives the product of H with each row of an array. A system stops where the norm
+    ``sqrt(r @ (scale * r))`` of its residual is at most ``tol * size``, or where a direction has no
+    positive curvature. ``scale`` is a diagonal that is about the inverse of H, and ``size``
+    (n_systems,) what norms are compared with; None is those of B.
     """
     A, R, P = np.zeros_like(B), B.copy(), scale * B
     squares = (R * P).sum(axis=1)

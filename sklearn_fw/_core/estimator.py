@@ -3,9 +3,10 @@
 import functools
 import inspect
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from .parameters import check_parameters
+from .validation import check_array_of_numbers, check_magnitude, check_sample_weight
 
 FITS = "fit", "fit_predict", "fit_transform", "partial_fit"
 
@@ -39,3 +40,30 @@ def _all_or_nothing(method):
             raise
 
     return fit
+
+
+class ScoreMixin(RegressorMixin):
+    """Score of a regressor, which looks at the targets first."""
+
+    def score(self, X, y, sample_weight=None):
+        """Coefficient of determination R^2, by `sklearn.metrics.r2_score`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            At most 1; larger is better.
+        """
+        y = check_array_of_numbers(y, "y")
+        check_magnitude(y, "y")
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, len(y) if y.ndim else 1)
+        return super().score(X, y, sample_weight)

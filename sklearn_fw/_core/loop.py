@@ -53,38 +53,12 @@ def drive(
 ):
     """Call ``method.step()`` until its certificate, a budget or a callback ends the loop.
 
-    The time that there is comes from `time_budget` around the call.
-
-    Parameters
-    ----------
-    method : object
-        As `IterativeMethod` describes.
-    tol : float or None
-        Stop when the certificate is at most this; None takes ``method.tol``, which may be known
-        after the first step only.
-    relative_to : str, default=None
-        Column of the rows, such as "objective", whose absolute value times ``tol`` is the limit;
-        None makes ``tol`` an absolute number.
-    max_iter : int
-        Budget in iterations.
-    history : History, default=None
-        Where rows are written; a fit of several loops gives all of them the same, and reads it at
-        the end. None makes one.
-    begin, end : callable, default=None
-        Called around every step; ``end()`` returning True ends the loop.
-    verbose : int, default=0
-        Log one line per certificate.
-
-    Returns
-    -------
-    outcome : Outcome
-        How the loop ended, the iterations that it made, and the columns of the history that it
-        made.
-
-    Raises
-    ------
-    FloatingPointError
-        When a reported number is not finite.
+    The time that there is comes from `time_budget` around the call. ``tol`` None takes
+    ``method.tol``, which may be known after the first step only; ``relative_to`` names a column of
+    the rows, such as "objective", whose absolute value times ``tol`` is the limit. Rows go to
+    ``history``, which several loops of one fit share, or to a new one, whose columns are in the
+    outcome. ``begin`` and ``end`` are called around every step; ``end()`` returning True ends the
+    loop. A number that is not finite raises FloatingPointError.
     """
     budget = budget_now()
     is_own = history is None

@@ -1,8 +1,25 @@
-"""What all oracles are."""
+"""What oracles are, the border between those of users and compiled code, and the k best outputs.
 
+Every answer of an oracle of a user is checked once, which costs time linear in the size of the
+question or of the answer. Our own oracles are trusted, those that a user derived from them are not.
+"""
+
+import math
+import sys
 from abc import ABC, abstractmethod
+from numbers import Real
 
+import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
+
+from .scores import PairwiseScores, expect_scores
+from .validation import check_array_of_numbers, check_integer
+
+# By how much sums of user code may differ from ours, relative to their size.
+ROUNDING = 1e-8
+# The same for probabilities.
+PROBABILITY = 1e-6
 
 
 class Oracle(BaseEstimator, ABC):
@@ -73,3 +90,416 @@ class Oracle(BaseEstimator, ABC):
         upper_bound : float
             No labelling has a larger score; inf if there is no bound.
         """
+
+
+def is_foreign(oracle):
+    """Whether an oracle was written outside of this package."""
+    cls = type(oracle)
+    if cls.__module__.split(".")[0] != __name__.split(".")[0]:
+        return True
+    # A class made from ours elsewhere, or a method put into one of our objects.
+    ours = getattr(sys.modules.get(cls.__module__), cls.__name__, None)
+    return ours is not cls or "argmax" in vars(oracle)
+
+
+def checked(oracle):
+    """An oracle whose answers can be trusted: ours as it is, another one in a `CheckedOracle`."""
+    return CheckedOracle(oracle) if is_foreign(oracle) else oracle
+
+
+def can_be_asked(oracle):
+    """Whether an object has the method of an oracle; arrays and classes have one of its name."""
+    is_other = isinstance(oracle, type) or hasattr(oracle, "dtype")
+    return callable(getattr(oracle, "argmax", None)) and not is_other
+
+
+def function_of(oracle):
+    """The function of a user that an oracle asks, None if it is another kind of oracle."""
+    asked = getattr(oracle, "oracle", None)
+    is_function = isinstance(oracle, CheckedOracle) and not can_be_asked(asked)
+    return asked if is_function and callable(asked) and not isinstance(asked, type) else None
+
+
+def name_of(oracle):
+    """The class of an oracle, or the name of a function, for messages."""
+    asked = getattr(oracle, "oracle", oracle)
+    return getattr(asked, "__name__", type(asked).__name__)
+
+
+def _has(*methods):
+    def check(wrapper):
+        return any(callable(getattr(wrapper.oracle, method, None)) for method in methods)
+
+    return check
+
+
+class CheckedOracle(Oracle):
+    """An oracle or a function of a user, each answer of which is checked.
+
+    Estimators put it around oracles that are not of this package, so that a mistake shows at the
+    first call and not as a wrong certificate. It has those of the methods below that the oracle
+    has, and with ``max_marginals`` also `top_k`, for which the oracle is asked about scores with
+    states forbidden. It gets copies of the scores, which it may change.
+
+    Parameters
+    ----------
+    oracle : object or callable
+        Has ``argmax(scores, start=None) -> (labels, value, upper_bound)``, where None stands for an
+        unknown value or bound, and maybe the methods ``top_k``, ``marginals``, ``max_marginals``
+        and ``sample`` of `TreeMaxProduct`. Or a function of scores, which returns such a tuple or
+        the labels alone.
+
+    Attributes
+    ----------
+    exact : bool
+        What the oracle says of itself, False if it says nothing.
+
+    See Also
+    --------
+    resolve_oracle : Wraps a function where an oracle is expected.
+
+    Notes
+    -----
+    Wrong shapes, labels that are no integers or out of range, NaN and bounds below the score of the
+    labels raise ValueError or TypeError with the name of the oracle. A value that the labels do not
+    have is replaced by theirs, and refused if a function returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import CheckedOracle, PairwiseScores
+    >>> def ignore_edges(scores):
+    ...     return scores.unary.argmax(axis=1)
+    >>> scores = PairwiseScores.from_arrays([[2.0, 0.0], [0.0, 0.5]], np.eye(2), [(0, 1)])
+    >>> CheckedOracle(ignore_edges).argmax(scores)
+    (array([0, 1], dtype=int32), 2.5, inf)
+    """
+
+    def __init__(self, oracle):
+        self.oracle = oracle
+
+    @property
+    def exact(self):
+        """What the oracle says of itself."""
+        return bool(getattr(self.oracle, "exact", False))
+
+    @property
+    def releases_gil(self):
+        """What the oracle says of itself."""
+        return bool(getattr(self.oracle, "releases_gil", False))
+
+    def argmax(self, scores, start=None):
+        question, function = copy_of(scores), function_of(self)
+        if function is not None:
+            answer, name = function(question), f"the oracle function {name_of(self)}"
+            # Three labels may come as a tuple, too: then the first entry is a number.
+            if not (isinstance(answer, tuple) and len(answer) == 3 and np.ndim(answer[0])):
+                answer = answer, None, None
+            return check_argmax(*answer, scores, name, strict=True)
+        if not can_be_asked(self.oracle):
+            raise TypeError(
+                f"oracle must be an object with a method argmax(scores, start=None) or a function "
+                f"of scores, got {_kind(self.oracle)}"
+            )
+        answer = self.oracle.argmax(question, *(() if start is None else (start,)))
+        if not (isinstance(answer, tuple | list) and len(answer) == 3):
+            raise TypeError(
+                f"argmax of {self._name} must return a tuple (labels, value, upper_bound), where "
+                f"None stands for an unknown value or bound; got {_kind(answer)}"
+            )
+        return check_argmax(*answer, scores, f"argmax of {self._name}", strict=False)
+
+    @available_if(_has("top_k", "max_marginals"))
+    def top_k(self, scores, k):
+        """The best labellings, by max-marginals if the oracle does not say them itself.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores.
+        k : int
+            How many are wanted.
+
+        Returns
+        -------
+        values : ndarray of shape (m,)
+            Scores in descending order.
+        labels : ndarray of shape (m, n_nodes), int32
+            The labellings, all different.
+        """
+        name, k = f"top_k of {self._name}", check_integer(k, "k", 1)
+        if not callable(getattr(self.oracle, "top_k", None)):
+            return k_best_labelings(self, scores, k)
+        values, labels = self._parts(self.oracle.top_k(copy_of(scores), k), 2, name)
+        labels = np.asarray(labels)
+        if labels.ndim != 2 or labels.shape[1] != scores.n_nodes or len(labels) > k:
+            raise ValueError(
+                f"{name} must return labels of shape (m, {scores.n_nodes}) with m <= {k}, got "
+                f"{labels.shape}"
+            )
+        values = check_array_of_numbers(values, f"values that {name} returned")
+        if values.shape != (len(labels),):
+            raise ValueError(f"{name} returned {values.shape} values for {len(labels)} labellings")
+        if not len(labels):
+            raise ValueError(f"{name} must return at least one labelling")
+        labels = np.stack([check_labels(row, scores, name) for row in labels])
+        for row, value in zip(labels, values.tolist(), strict=True):
+            _check_value(value, scores.value(row), name)
+        tolerance = ROUNDING * max(1.0, float(np.abs(values).max()))
+        if np.any(np.diff(values) > tolerance) or len(np.unique(labels, axis=0)) < len(labels):
+            raise ValueError(f"{name} must return different labellings in descending order")
+        return values, labels
+
+    @available_if(_has("marginals"))
+    def marginals(self, scores):
+        """Marginals of the Gibbs distribution.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores.
+
+        Returns
+        -------
+        node : ndarray of shape (n_nodes, n_states)
+            Probabilities of the states of nodes.
+        edge : ndarray of shape (n_edges, n_states, n_states)
+            Probabilities of the pairs of states of edges.
+        log_partition : float
+            Logarithm of the sum over all labellings.
+        """
+        name = f"marginals of {self._name}"
+        answer = self._parts(self.oracle.marginals(copy_of(scores)), 3, name)
+        n_states = scores.n_states
+        node = _probabilities(answer[0], (scores.n_nodes, n_states), f"node {name}")
+        edge = _probabilities(answer[1], (scores.n_edges, n_states, n_states), f"edge {name}")
+        ends = node[scores.edges]
+        if not (
+            np.allclose(edge.sum(axis=2), ends[:, 0], rtol=0, atol=PROBABILITY)
+            and np.allclose(edge.sum(axis=1), ends[:, 1], rtol=0, atol=PROBABILITY)
+        ):
+            raise ValueError(f"{name}: rows and columns of edges must sum to those of their nodes")
+        return node, edge, _number(answer[2], f"log_partition of {name}")
+
+    @available_if(_has("max_marginals"))
+    def max_marginals(self, scores):
+        """Best scores with every state of every node.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores.
+
+        Returns
+        -------
+        best : ndarray of shape (n_nodes, n_states)
+            The scores.
+        """
+        name = f"max_marginals of {self._name}"
+        best = check_array_of_numbers(self.oracle.max_marginals(copy_of(scores)), name, False)
+        if best.shape != scores.unary.shape or np.any(best == np.inf):
+            raise ValueError(
+                f"{name} must return finite numbers or -inf of shape {scores.unary.shape}, got "
+                f"shape {best.shape}"
+            )
+        return best
+
+    @available_if(_has("sample"))
+    def sample(self, scores, n_samples=1, random_state=None):
+        """Draws from the Gibbs distribution.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores.
+        n_samples : int, default=1
+            Number of draws.
+        random_state : int, RandomState instance or None, default=None
+            Random numbers.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, n_nodes), int32
+            The draws.
+        """
+        name = f"sample of {self._name}"
+        draws = np.asarray(self.oracle.sample(copy_of(scores), n_samples, random_state))
+        if draws.shape != (n_samples, scores.n_nodes):
+            raise ValueError(
+                f"{name} must return shape {(n_samples, scores.n_nodes)}, got {draws.shape}"
+            )
+        return check_labels(draws, scores, name)
+
+    @property
+    def _name(self):
+        return f"the oracle {type(self.oracle).__name__}"
+
+    def _parts(self, answer, n_parts, name):
+        if not (isinstance(answer, tuple | list) and len(answer) == n_parts):
+            raise TypeError(f"{name} must return a tuple of {n_parts}, got {_kind(answer)}")
+        return answer
+
+
+def copy_of(scores):
+    """Scores that user code may change: ours are views of what training goes on with."""
+    expect_scores(scores)
+    return PairwiseScores._view(scores.unary.copy(), scores.pairwise, scores.edges.copy())
+
+
+def check_argmax(labels, value, upper_bound, scores, name, *, strict):
+    """The answer ``(labels, value, upper_bound)`` of user code, checked and completed.
+
+    A value that the labels do not have is refused if ``strict``, else replaced by theirs.
+    """
+    labels = np.asarray(labels)
+    if labels.shape != (scores.n_nodes,):
+        raise ValueError(
+            f"{name} must return {scores.n_nodes} labels, one per node, or a tuple "
+            f"(labels, value, upper_bound); got an answer of shape {labels.shape}"
+        )
+    labels = check_labels(labels, scores, name)
+    found = scores.value(labels)
+    value = found if value is None else _number(value, f"the value that {name} returned")
+    if strict or math.isnan(value):
+        _check_value(value, found, name)
+    elif not _agree(value, found):
+        value = found  # the labels say what they are worth
+    if upper_bound is None:
+        upper_bound = math.inf
+    upper_bound = _number(upper_bound, f"the upper_bound that {name} returned")
+    if not (upper_bound >= value or _agree(upper_bound, value)):
+        raise ValueError(
+            f"{name} returned upper_bound {upper_bound!r} for labels that score {found!r}; a "
+            f"bound is never below a score, and inf stands for no bound, as None does"
+        )
+    # A bound that is short by rounding alone means the same as an equal one.
+    return labels, value, max(value, upper_bound)
+
+
+def check_labels(labels, scores, name):
+    """Labels of user code as int32, of any shape."""
+    labels = np.asarray(labels)
+    if labels.dtype.kind not in "iu":
+        raise TypeError(
+            f"{name} must return integer labels, got dtype {labels.dtype}; convert them with "
+            f"labels.astype(int)"
+        )
+    if labels.size and (labels.min() < 0 or labels.max() >= scores.n_states):
+        raise ValueError(
+            f"{name} must return labels from 0 to {scores.n_states - 1}, got {labels.min()} to "
+            f"{labels.max()}"
+        )
+    return labels.astype(np.int32)
+
+
+def _agree(value, found):
+    """Whether two numbers are equal up to rounding."""
+    tolerance = ROUNDING * max(1.0, abs(found)) if math.isfinite(found) else 0.0
+    return value == found or abs(value - found) <= tolerance
+
+
+def _check_value(value, found, name):
+    if not _agree(value, found):
+        raise ValueError(
+            f"{name} returned value {value!r} for labels that score {found!r}; return None to have "
+            f"it computed"
+        )
+
+
+def _number(value, name):
+    """A float; None is no answer here."""
+    value = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    if not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number or None, got {value!r}")
+    return float(value)
+
+
+def _probabilities(array, shape, name):
+    array = check_array_of_numbers(array, name)
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+    sums = array.sum(axis=tuple(range(1, len(shape))))
+    if np.any(array < -PROBABILITY) or np.any(np.abs(sums - 1.0) > PROBABILITY):
+        raise ValueError(f"{name} must hold probabilities that sum to one")
+    return array
+
+
+def _kind(answer):
+    size = f" of {len(answer)}" if isinstance(answer, tuple | list) else ""
+    return f"{type(answer).__name__}{size}"
+
+
+class _Part:
+    """Outputs with some states left to each node, and the best of them."""
+
+    def __init__(self, left, labels):
+        self.left, self.labels = left, labels
+        self._others = None
+
+    def others(self, max_marginals):
+        """Max-marginals of all states but those of the best output."""
+        if self._others is None:
+            table = np.where(self.left, max_marginals(self.left), -np.inf)
+            table[np.arange(len(table)), self.labels] = -np.inf
+            self._others = table
+        return self._others
+
+    def divide(self, node, state):
+        """Leave out a state, and return what is left where it is the only one of its node."""
+        rest = self.left.copy()
+        rest[node] = False
+        rest[node, state] = True
+        self.left[node, state] = False
+        self._others = None
+        return rest
+
+
+def k_best(argmax, max_marginals, left, k):
+    """Values (m,) and labels (m, n_nodes) of the k best outputs, best first.
+
+    ``argmax(left) -> (labels, value)`` and ``max_marginals(left) -> (n_nodes, n_states)`` answer
+    for outputs whose states are left, where ``left`` is a boolean array of that shape.
+
+    All outputs are divided into parts, each with its best one known. The next best output is in
+    the part, and has there the state of a node, of which the max-marginals say that it loses
+    least; that state makes a part of its own. So every part costs one table and one call of the
+    oracle: C. Yanover, Y. Weiss, NIPS 2003, and E. L. Lawler, Management Science 18, 1972. The best
+    output of a part comes from one call of the oracle here, not from the states of largest
+    max-marginals, which need not fit together where several are equal.
+    """
+    found, parts, n_nodes = [], [], len(left)
+    while left is not None:
+        labels, value = argmax(left)
+        if value > -np.inf:
+            found.append((value, labels))
+            parts.append(_Part(left, labels))
+        left = _next_part(parts, max_marginals) if len(found) < k else None
+    values = np.array([value for value, _ in found])
+    order = np.argsort(-values, kind="stable")  # rounding may differ from part to part
+    outputs = np.array([labels for _, labels in found], np.int32).reshape(len(found), n_nodes)
+    return values[order], outputs[order]
+
+
+def _next_part(parts, max_marginals):
+    """What is left in the part that holds the best output not found so far; None if none does."""
+    tables = [part.others(max_marginals) for part in parts]
+    tops = [table.max(initial=-np.inf) for table in tables]
+    if max(tops, default=-np.inf) == -np.inf:
+        return None
+    p = int(np.argmax(tops))
+    return parts[p].divide(*np.unravel_index(tables[p].argmax(), tables[p].shape))
+
+
+def k_best_labelings(oracle, scores, k):
+    """`k_best` for an oracle on graphs, which is asked about scores with states forbidden."""
+
+    def with_states(left):
+        unary = np.where(left, scores.unary, -np.inf)
+        return PairwiseScores._view(unary, scores.pairwise, scores.edges)
+
+    return k_best(
+        lambda left: oracle.argmax(with_states(left))[:2],
+        lambda left: oracle.max_marginals(with_states(left)),
+        scores.unary > -np.inf,
+        k,
+    )

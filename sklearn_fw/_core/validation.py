@@ -18,6 +18,8 @@ from sklearn.utils.validation import validate_data
 # Largest number of which squares can be summed, and multiplied with weights; one over it is the
 # smallest share that a weight may have.
 LARGEST = 1e100
+# Sums of the largest numbers may be infinite on the way: comparisons come out right.
+BEYOND = {"over": "ignore", "invalid": "ignore"}
 
 
 # ---- numbers and names ---------------------------------------------------------------------------

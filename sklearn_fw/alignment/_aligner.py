@@ -8,7 +8,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
-from .._core.links import as_mapping, mapping_counts, precision_recall_f1
+from .._core.labels import as_mapping, mapping_counts, precision_recall_f1
 from .._core.parameters import at_least, auto_or, check_parameters, optional, options
 from .._core.validation import (
     check_choice,

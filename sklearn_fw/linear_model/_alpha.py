@@ -6,10 +6,10 @@ import scipy.sparse as sp
 from .._core.budget import budget_now, time_budget
 from .._core.validation import check_random_state
 from .._core.warnings import warn
+from ..optim import Start, solve
 from ..optim._incremental._finite_sum import JITTER, Curvature
-from ..optim._incremental._minimize_saga import DENSE, SPARSE, Auto, solve
+from ..optim._incremental._minimize_saga import DENSE, SPARSE, Auto
 from ..optim._incremental._newton import is_ridge
-from ..optim._incremental._run import Start
 from ._path import has_strength, zero_strength
 
 # Candidates per decade, from this share of the smallest variance of a column to so many times the

@@ -17,11 +17,8 @@ from .._core.validation import (
 )
 from .._core.warnings import warn
 from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
-from ..losses._border import ask_probability
-from ..optim import Asaga
+from ..optim import Asaga, FiniteSum, Seen, Start
 from ..optim._incremental import _minimize_saga as incremental
-from ..optim._incremental._finite_sum import FiniteSum
-from ..optim._incremental._run import Seen, Start
 from ..penalties import resolve_penalty
 from ._alpha import automatic_strength
 from ._linear import LinearClassifier, LinearRegressor, only
@@ -524,8 +521,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
             return MultinomialLogLoss().probability(scores)
         # Of the two scores of a softmax the difference counts.
         loss = LogLoss() if isinstance(loss, MultinomialLogLoss) else loss
-        positive = ask_probability(loss, scores)
-        return self._shares(positive)
+        return self._shares(loss._probability(scores))
 
 
 def _check_alpha(value, name):

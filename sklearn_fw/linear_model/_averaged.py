@@ -19,7 +19,6 @@ from .._core.validation import (
     is_auto,
 )
 from ..losses import Hinge, resolve_loss
-from ..losses._border import ask
 from ..optim import RunningAverage
 from ..optim._subgradient import (
     SAMPLINGS,
@@ -182,7 +181,7 @@ class AveragedModel(LinearEstimator):
     def _check_loss(self, targets):
         loss = resolve_loss(self.loss, self._task, names=NAMES)
         loss._check_on(targets)
-        far = ask(loss, "derivative", np.array([1.0, 1.0]), np.array([-FAR, FAR]))
+        far = loss._ask("derivative", np.array([1.0, 1.0]), np.array([-FAR, FAR]))
         if np.abs(far).max() > STEEPEST:
             raise ValueError(
                 f"loss={self.loss!r} has slopes without a bound, on which subgradient steps "

@@ -16,12 +16,9 @@ from .._core.validation import (
     check_strength,
 )
 from ..losses import resolve_loss
-from ..optim import minimize_frank_wolfe
-from ..optim._incremental._finite_sum import FiniteSum
-from ..optim.domains import DenseAtom, RankOneAtom, UnitAtom
-from ..optim.domains._base import is_domain
-from ..optim.domains._sets import domain_of
-from ..penalties import L1
+from ..optim import FiniteSum, minimize_frank_wolfe
+from ..optim.domains import DenseAtom, RankOneAtom, UnitAtom, domain_of, is_domain
+from ..penalties import ElasticNet
 from ._alpha import radii_by_folds
 from ._constrained_objective import MeanLoss
 from ._linear import LinearClassifier, LinearRegressor, Units, only
@@ -158,7 +155,7 @@ class ConstrainedModel(PathModel):
             # An l1 penalty has the same optima, which cost less by Newton's method.
             o = objectives[0]
             problem = FiniteSum(
-                o.X, o.truth, o.loss, L1().bind(o.X.shape[1]), weight=o.weight,
+                o.X, o.truth, o.loss, ElasticNet(1.0).bind(o.X.shape[1]), weight=o.weight,
                 fit_intercept=o.fit_intercept,
             )  # fmt: skip
             radii = radii_by_folds(problem, [objective.truth for objective in objectives])

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from .._kernels import lazy
-from ..optim._incremental._finite_sum import FiniteSum
+from ..optim import FiniteSum
 from ..optim.objectives import Composite
 
 score_lines = lazy("frank_wolfe.score_lines")

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from .._core.estimator import Estimator
+from .._core.estimator import Estimator, ScoreMixin
 from .._core.validation import (
     LARGEST,
     check_array_of_numbers,
@@ -25,8 +25,7 @@ from .._core.validation import (
     is_named,
 )
 from ..losses import resolve_loss
-from ..losses._border import ask_probability
-from ..optim._incremental._minimize_saga import ROWS, check_rows
+from ..optim import ROWS, check_rows
 
 # Columns that vary by less than this share of their size are constant but for rounding.
 CONSTANT = 1e-12
@@ -369,7 +368,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
 
     def _probabilities(self, scores):
         """Of each class against the rest."""
-        return self._shares(ask_probability(resolve_loss(self.loss, self._task), scores))
+        return self._shares(resolve_loss(self.loss, self._task)._probability(scores))
 
     @staticmethod
     def _shares(positive):
@@ -379,17 +378,6 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         total = positive.sum(axis=1, keepdims=True)
         # All scores at most -1 (modified_huber): nothing speaks for any class.
         return np.where(total > 0, positive, 1.0) / np.where(total > 0, total, positive.shape[1])
-
-
-class ScoreMixin(RegressorMixin):
-    """Score of a regressor, which looks at the targets first."""
-
-    def score(self, X, y, sample_weight=None):
-        y = check_array_of_numbers(y, "y")
-        check_magnitude(y, "y")
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, len(y) if y.ndim else 1)
-        return super().score(X, y, sample_weight)
 
 
 class LinearRegressor(ScoreMixin, LinearEstimator):

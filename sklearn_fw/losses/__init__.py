@@ -16,8 +16,8 @@ from ._compiled import (
     SquaredEpsilonInsensitive,
     SquaredError,
     SquaredHinge,
+    resolve_loss,
 )
-from ._compiled import resolve_loss as resolve_loss  # of models, not of users
 
 __all__ = [
     "EpsilonInsensitive",

@@ -1,12 +1,18 @@
-"""The base class of losses, and all that a loss needs which is known by its values and slopes."""
+"""The base class of losses, what solvers ask of it, and the checks of a loss of a user.
 
+A solver cannot notice that a derivative is wrong or that a loss is not convex: it would stop early
+or never, with a certificate that is none. Both show at a few hundred scores before a fit.
+"""
+
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._core.parameters import check_parameters
+from .._core.validation import LARGEST, check_array_of_numbers, check_choice, check_positive
 from .._kernels import lazy
-from ._border import ask, check_on, one_by_one
 
 losses_kernels = lazy("common.losses")
 
@@ -16,6 +22,12 @@ TOLERANCE = 1e-12
 DOUBLINGS = 40
 # Width of the interval, relative to its place, at which the search ends.
 NARROW = 1e-14
+# Truths that a loss is tried on, at most.
+TRUTHS = 8
+# By how much numbers of a user may differ, relative to their size.
+ROUNDING, CLOSE = 1e-9, 1e-6
+# Steps of differences, relative to the score.
+STEP = 1e-4
 
 
 class Loss(BaseEstimator, ABC):
@@ -84,6 +96,7 @@ class Loss(BaseEstimator, ABC):
 
     def check(self):
         """Raise an error that names a bad parameter of the loss; done by `resolve_loss`."""
+        check_parameters(self)
 
     @abstractmethod
     def value(self, y, z):
@@ -166,42 +179,175 @@ class Loss(BaseEstimator, ABC):
 
     # ---- what solvers ask for ------------------------------------------------------------------
 
+    _is_compiled = False
+
+    def _check_declared(self):
+        name = type(self).__name__
+        check_choice(self.task, f"task of {name}", {"classification", "regression"})
+        if self.smoothness != np.inf:
+            check_positive(self.smoothness, f"smoothness of {name}")
+
     def _check_on(self, y):
-        """Refuse a loss that is not what it says, by its values near the truths."""
-        check_on(self, y)
+        """Refuse a loss whose values, slopes, smoothness and conjugates contradict each other."""
+        known = np.unique(np.asarray(y, np.float64))
+        size = float(np.abs(known).max(initial=0.0))
+        some = np.linspace(0, known.size - 1, min(known.size, TRUTHS)).astype(int)
+        for truth in known[some]:
+            z = _scores(truth, size)
+            _check_slopes(self, np.full(z.shape, truth), z)
+
+    def _ask(self, method, y, x):
+        """As many numbers as samples from a method, finite but for conjugates.
+
+        The arrays that go out cannot be written to.
+        """
+        y, x = (_read_only(a) for a in (y, x))
+        name = f"{method} of {type(self).__name__}"
+        found = check_array_of_numbers(getattr(self, method)(y, x), f"what {name} returned", None)
+        if found.shape != x.shape:
+            raise ValueError(
+                f"{name} must return one number per sample, shape {x.shape}, got shape "
+                f"{found.shape}"
+            )
+        bad = ~(found > -np.inf) if method == "conjugate" else ~np.isfinite(found)
+        bad &= np.abs(x) <= LARGEST  # a run that diverges is not the fault of the loss
+        if bad.any():
+            i, at = np.flatnonzero(bad)[0], "s" if method == "conjugate" else "z"
+            raise ValueError(
+                f"{name} must return finite numbers, got {found[i]} for y = {y[i]:g}, "
+                f"{at} = {x[i]:g}: write it so that it cannot overflow, for instance with "
+                f"np.logaddexp"
+            )
+        return found
+
+    def _probability(self, z):
+        """What the ``probability`` of the loss says of every score, checked."""
+        name = f"probability of {type(self).__name__}"
+        found = check_array_of_numbers(self.probability(z.copy()), f"what {name} returned")
+        if found.shape != z.shape or np.any((found < 0.0) | (found > 1.0)):
+            raise ValueError(f"{name} must return a number from 0 to 1 per score")
+        return found
+
+    def _one_by_one(self, method):
+        """A method as a function of two numbers, checked."""
+        function = getattr(self, method)
+
+        def call(y, z):
+            y, z = np.array([y]), np.array([z])
+            found = function(y, z)
+            if type(found) is np.ndarray and found.shape == (1,) and math.isfinite(found[0]):
+                return float(found[0])
+            return float(self._ask(method, y, z)[0])  # says what is wrong
+
+        return call
 
     def _formula(self):
         """The loss as kernels take it."""
-        call = losses_kernels.PythonLoss(one_by_one(self, "value"), one_by_one(self, "derivative"))
-        return losses_kernels.Formula(-1, 0.0, call)
+        methods = self._one_by_one("value"), self._one_by_one("derivative")
+        return losses_kernels.Formula(-1, 0.0, losses_kernels.PythonLoss(*methods))
 
     def _total(self, y, z, shift, weight):
         """Sum of the weighted losses at the scores ``z + shift``."""
-        losses = ask(self, "value", y, z + shift)
+        losses = self._ask("value", y, z + shift)
         return float(losses.sum() if weight is None else weight @ losses)
 
     def _total_and_slopes(self, y, z, weight, slopes):
         """Sum of the weighted losses; weighted slopes go to ``slopes``, which may be ``z``."""
         total = self._total(y, z, 0.0, weight)
-        slopes[:] = ask(self, "derivative", y, z)
+        slopes[:] = self._ask("derivative", y, z)
         if weight is not None:
             slopes *= weight
         return total
 
     def _slope_total(self, y, z, shift, weight):
         """Sum of the weighted slopes at the scores ``z + shift``, and of their absolute values."""
-        slopes = ask(self, "derivative", y, z + shift)
+        slopes = self._ask("derivative", y, z + shift)
         if weight is not None:
             slopes = slopes * weight
         return float(slopes.sum()), float(np.abs(slopes).sum())
 
     def _conjugates(self, y, s):
         """`conjugate`, checked."""
-        return ask(self, "conjugate", y, s)
+        return self._ask("conjugate", y, s)
 
     def _curvatures(self, y, z, s):
         """`curvature` at scores z, where the slopes are s."""
-        return np.clip(ask(self, "curvature", y, z), 0.0, self.smoothness)
+        return np.clip(self._ask("curvature", y, z), 0.0, self.smoothness)
+
+
+def _read_only(a):
+    view = np.asarray(a, np.float64).view()
+    view.flags.writeable = False
+    return view
+
+
+def _scores(truth, size):
+    """Scores near the truth and near zero, in the unit of the truths and in units of one; sorted.
+
+    Beside every score stands one that is very near.
+    """
+    steps = np.concatenate([np.geomspace(1e-3, 10.0, 14), size * np.geomspace(1e-3, 2.0, 12)])
+    steps = np.concatenate([-steps, [0.0], steps])
+    z = np.concatenate([steps, truth + steps])
+    return np.unique(np.concatenate([z, z + STEP * (1.0 + np.abs(z))]))
+
+
+def _check_slopes(loss, y, z):
+    name, truth = type(loss).__name__, y[0]
+    value, slope = loss._ask("value", y, z), loss._ask("derivative", y, z)
+    is_smooth = loss.smoothness < np.inf
+    size = float(loss.smoothness) if is_smooth else 0.0
+
+    def refuse(where, sentence):
+        if where.any():
+            i = np.flatnonzero(where)[0]
+            raise ValueError(f"{name} at y = {truth:g}, z = {z[i]:g}: {sentence}")
+
+    refuse(
+        value < -ROUNDING * (1.0 + np.abs(value).max()),
+        "its value is negative, but certificates count on losses that are not; add a constant",
+    )
+    alone = [loss._ask(method, y[:1], z[:1])[0] for method in ("value", "derivative")]
+    if not np.allclose(alone, [value[0], slope[0]], rtol=ROUNDING, atol=1e-12):
+        raise ValueError(
+            f"{name} gives a sample another loss when it is alone: value and derivative must "
+            f"treat every sample by itself and not divide by their number"
+        )
+    step, rise = np.diff(z), np.diff(slope)
+    rounding = 1e-15 * (np.abs(value[1:]) + np.abs(value[:-1])) / step
+    rounding += ROUNDING * (np.abs(slope[1:]) + np.abs(slope[:-1])) + 1e-15 * size * np.abs(z[1:])
+    # Between two scores that are near the slope is on average that of the secant.
+    near = step <= 2.0 * STEP * (1.0 + np.abs(z[1:]))
+    off = np.abs(np.diff(value) / step - 0.5 * (slope[1:] + slope[:-1]))
+    off = off > 0.5 * np.abs(rise) + CLOSE * size * step + rounding
+    refuse(
+        near & off, "its derivative is not that of its value; compare with differences of the value"
+    )
+    refuse(
+        rise < -rounding,
+        "its derivative falls, so that it is not convex and nothing can be certified",
+    )
+    refuse(
+        is_smooth & (rise > size * step * (1.0 + CLOSE) + rounding),
+        f"its derivative grows faster than smoothness = {size:g} allows; smoothness must be the "
+        f"largest second derivative",
+    )
+    loss._ask("curvature", y, z)
+    _check_conjugates(loss, y, z, value, slope)
+
+
+def _check_conjugates(loss, y, z, value, slope):
+    found = loss._ask("conjugate", y, slope)
+    known = slope * z - value
+    slack = CLOSE * (1.0 + np.abs(known) + value)
+    some = slice(None, None, 9)
+    half = loss._ask("conjugate", y[some], 0.5 * slope[some])
+    best = np.max(0.5 * slope[some, None] * z - value, axis=1)
+    if np.any(np.abs(found - known) > slack) or np.any(half < best - slack[some]):
+        raise ValueError(
+            f"conjugate of {type(loss).__name__} is not that of its value at y = {y[0]:g}: it is "
+            f"sup_z s z - value(y, z); leave it out and it will be computed"
+        )
 
 
 def _conjugate_by_slopes(loss, y, s):

@@ -8,7 +8,6 @@ from scipy.special import expit, softmax
 
 from .._core.packed import writable
 from .._core.validation import (
-    LARGEST,
     check_array_of_numbers,
     check_choice,
     check_flag,
@@ -16,10 +15,10 @@ from .._core.validation import (
     check_magnitude,
     check_not_negative,
     check_positive,
+    check_strength,
 )
 from .._kernels import lazy
 from ._base import Loss
-from ._border import check_declared
 
 losses = lazy("common.losses")
 sums = lazy("common.sums")
@@ -31,6 +30,7 @@ NAMES = {"value": "z", "derivative": "z", "conjugate": "s"}
 class CompiledLoss(Loss):
     """A loss that kernels know by a code and a parameter."""
 
+    _is_compiled = True
     _parameter_name = None
 
     @property
@@ -66,7 +66,9 @@ class CompiledLoss(Loss):
 
     def _curvature(self, s):
         """Second derivatives where the slopes are s; zero of what is straight but for kinks."""
-        return np.zeros(np.shape(s))
+        s, out = writable(np.asarray(s, np.float64)), np.empty(np.shape(s))
+        losses.bends(self._formula(), s.reshape(-1), out.reshape(-1))
+        return out[()]
 
     def _apply(self, quantity, y, x):
         self.check()
@@ -124,10 +126,6 @@ class LogLoss(CompiledLoss):
     smoothness = 0.25
     _code_name = "LOG"
 
-    def _curvature(self, s):
-        slope = np.abs(s)
-        return slope * (1.0 - slope)
-
     def probability(self, z):
         """Probability of y = +1.
 
@@ -160,10 +158,6 @@ class MultinomialLogLoss(CompiledLoss):
     task = "classification"
     smoothness = 0.5
     _code_name = "SOFTMAX"
-
-    def _curvature(self, s):
-        slope = np.abs(s)
-        return slope * (1.0 - slope)
 
     def _apply(self, quantity, y, x):
         name = NAMES[quantity]
@@ -219,9 +213,6 @@ class SquaredHinge(CompiledLoss):
     smoothness = 2.0
     _code_name = "SQUARED_HINGE"
 
-    def _curvature(self, s):
-        return 2.0 * (s != 0.0)
-
 
 class Hinge(CompiledLoss):
     """Hinge loss ``max(0, 1 - m)``, the loss of the SVM; it is not smooth."""
@@ -245,6 +236,7 @@ class SmoothHinge(CompiledLoss):
     task = "classification"
     _code_name = "SMOOTH_HINGE"
     _parameter_name = "gamma"
+    parameters = {"gamma": check_strength}
 
     def __init__(self, gamma=1.0):
         self.gamma = gamma
@@ -254,14 +246,6 @@ class SmoothHinge(CompiledLoss):
         """Largest second derivative in the score."""
         self.check()
         return 1.0 / float(self.gamma)
-
-    def check(self):
-        """Raise unless gamma is positive."""
-        if check_positive(self.gamma, "gamma") < 1.0 / LARGEST:
-            raise ValueError(f"gamma must be at least {1.0 / LARGEST:g}, got {self.gamma}")
-
-    def _curvature(self, s):
-        return ((s != 0.0) & (np.abs(s) < 1.0)) / float(self.gamma)
 
 
 class ModifiedHuber(CompiledLoss):
@@ -273,9 +257,6 @@ class ModifiedHuber(CompiledLoss):
     task = "classification"
     smoothness = 2.0
     _code_name = "MODIFIED_HUBER"
-
-    def _curvature(self, s):
-        return 2.0 * ((s != 0.0) & (np.abs(s) < 4.0))
 
     def probability(self, z):
         """Probability of y = +1.
@@ -300,9 +281,6 @@ class SquaredError(CompiledLoss):
     smoothness = 1.0
     _code_name = "SQUARED_ERROR"
 
-    def _curvature(self, s):
-        return np.ones(np.shape(s))
-
 
 class Huber(CompiledLoss):
     """Squared error near zero and linear beyond, hence robust to outliers.
@@ -319,29 +297,20 @@ class Huber(CompiledLoss):
     smoothness = 1.0
     _code_name = "HUBER"
     _parameter_name = "delta"
+    parameters = {"delta": check_positive}
 
     def __init__(self, delta=1.35):
         self.delta = delta
-
-    def check(self):
-        """Raise unless delta is positive."""
-        check_positive(self.delta, "delta")
-
-    def _curvature(self, s):
-        return (np.abs(s) < self.delta).astype(np.float64)
 
 
 class WithMargin(CompiledLoss):
     """Base of losses that forgive residuals up to a margin."""
 
     _parameter_name = "epsilon"
+    parameters = {"epsilon": check_not_negative}
 
     def __init__(self, epsilon=0.1):
         self.epsilon = epsilon
-
-    def check(self):
-        """Raise unless epsilon is zero or positive."""
-        check_not_negative(self.epsilon, "epsilon")
 
 
 class SquaredEpsilonInsensitive(WithMargin):
@@ -356,9 +325,6 @@ class SquaredEpsilonInsensitive(WithMargin):
     task = "regression"
     smoothness = 2.0
     _code_name = "SQUARED_EPSILON_INSENSITIVE"
-
-    def _curvature(self, s):
-        return 2.0 * (s != 0.0)
 
 
 class EpsilonInsensitive(WithMargin):
@@ -414,7 +380,7 @@ def resolve_loss(loss, task, *, smooth=False, names=tuple(NAMED)):
             f"directly from sklearn_fw.losses.Loss; got {loss!r}"
         )
     resolved.check()
-    check_declared(resolved)
+    resolved._check_declared()
     if task not in (None, resolved.task):
         raise ValueError(
             f"loss={loss!r} is for {resolved.task}; "

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import Bunch
 
-from .._core.links import (
+from .._core.labels import (
     as_mapping,
     common_shape,
     links_of,

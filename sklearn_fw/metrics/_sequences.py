@@ -12,9 +12,15 @@ from sklearn.metrics import make_scorer
 
 from .._core.labels import check_pairs, locate
 from .._core.validation import check_integer, check_number, check_sample_weight, is_named
-from ..task_losses import HammingLoss, ZeroOneLoss, resolve_task_loss
-from ..task_losses._base import read_mistakes
-from ..task_losses._sequences import NO_TAG, phrases, split_tag
+from ..task_losses import (
+    NO_TAG,
+    HammingLoss,
+    ZeroOneLoss,
+    phrases,
+    read_mistakes,
+    resolve_task_loss,
+    split_tag,
+)
 
 MOST_DIGITS = 50  # decimals of a ratio
 

@@ -3,8 +3,10 @@
 from ._frank_wolfe._minimize import minimize_frank_wolfe
 from ._frank_wolfe._minimize_block import minimize_block_frank_wolfe
 from ._frank_wolfe._minimize_submodular import minimize_submodular
-from ._incremental._minimize_saga import minimize_saga
+from ._incremental._finite_sum import FiniteSum
+from ._incremental._minimize_saga import ROWS, check_rows, convergence_advice, minimize_saga, solve
 from ._incremental._newton import Newton, NewtonCG
+from ._incremental._run import Seen, Start
 from ._incremental._saga import Asaga, Saga, Sdca, Svrg
 from ._matrix_game import solve_matrix_game
 from ._saddle_point import SaddleConstants, solve_saddle_point

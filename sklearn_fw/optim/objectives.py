@@ -24,7 +24,6 @@ from .._core.validation import (
 )
 from .._kernels import lazy
 from ..losses import Loss, MultinomialLogLoss, SquaredError, resolve_loss
-from ..losses._compiled import CompiledLoss
 from .domains._base import RankOneAtom, is_ours
 
 __all__ = ["Composite", "LeastSquares", "Objective", "Quadratic"]
@@ -273,7 +272,7 @@ class Composite(Objective):
                 raise ValueError(f"linear.shape == {self.linear.shape}, expected ({self.size},)")
             check_magnitude(self.linear, "linear")
         # Kernels know the second derivatives of our losses of one score.
-        is_known = isinstance(self.loss, CompiledLoss) and not classes
+        is_known = getattr(self.loss, "_is_compiled", False) and not classes
         self._knows_lines = is_known and not self.is_quadratic and self.linear is None
 
     def _check_truth(self, y):

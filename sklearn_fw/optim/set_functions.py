@@ -13,7 +13,7 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 
-from .._core.layout import check_edges
+from .._core.scores import check_edges
 from .._core.validation import (
     check_array_of_numbers,
     check_flag,

@@ -7,7 +7,7 @@ from scipy.special import ndtr
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.estimator import Estimator
+from .._core.estimator import Estimator, ScoreMixin
 from .._core.parameters import options
 from .._core.validation import (
     check_array_of_numbers,
@@ -20,7 +20,6 @@ from .._core.validation import (
     check_sample_weight,
     check_strength,
 )
-from ..linear_model._linear import ScoreMixin
 from ._bounds import (
     LOSSES,
     alquier_bound,

@@ -10,11 +10,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.estimator import Estimator
+from .._core.estimator import Estimator, ScoreMixin
 from .._core.parameters import options
 from .._core.threads import parallel
 from .._core.validation import check_array_of_numbers, check_flag, check_number
-from ..linear_model._linear import ScoreMixin
 from ._bounds import check_delta, check_models, model_selection_bounds
 from ._regression import PACBayesLinearRegression
 

@@ -1,12 +1,9 @@
 """Penalties and constraints that split over the features or over groups of features."""
 
 from ._groups import GroupLasso, GroupSeparable, L2Ball, Simplex
-from ._single import L1, L2, Box, ElasticNet, Penalty
-from ._single import resolve_penalty as resolve_penalty  # of models, not of users
+from ._single import Box, ElasticNet, Penalty, resolve_penalty
 
 __all__ = [
-    "L1",
-    "L2",
     "Box",
     "ElasticNet",
     "GroupLasso",

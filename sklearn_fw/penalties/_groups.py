@@ -17,7 +17,7 @@ from .._core.validation import (
     check_positive,
 )
 from .._kernels import lazy
-from ._single import TOLERANCE, Form, Penalty, per_feature, point_of, soft, step_sizes
+from ._single import TOLERANCE, Form, Penalty, point_of, soft, step_sizes
 
 prox_kernels = lazy("common.prox")
 
@@ -73,14 +73,6 @@ class GroupForm(Form):
         with np.errstate(over="ignore"):
             return np.sqrt(self._sums(u * u))
 
-    def _largest(self, u):
-        u = u.max(axis=1) if u.ndim == 2 else u
-        return np.maximum.reduceat(u[self.members], self.start[:-1])
-
-    def _spread(self, per_group, free, w):
-        """Give every entry of w the number of its group, or ``free``, at index -1."""
-        return per_feature(np.append(per_group, free)[self.labels], w)
-
     def _steps(self, step_size):
         step = step_sizes(step_size, self.labels.size)
         if not step.ndim:
@@ -93,11 +85,15 @@ class GroupForm(Form):
     def _point(self, w, name="w"):
         return point_of(w, name, self.labels.size)
 
-    def _moved(self, w):
-        """A point for a prox, which divides by norms."""
-        w = self._point(w)
-        check_magnitude(w, "w")
-        return w
+    def prox(self, w, step_size):
+        x = self._point(w).copy()
+        check_magnitude(x, "w")  # norms are divisors
+        steps = np.broadcast_to(self._steps(step_size), self.weights.shape).copy()
+        rows = x.reshape(len(x), -1)
+        prox_kernels.prox_groups(
+            self.code, self.params, self.weights, self.start, self.members, steps, rows
+        )
+        return x
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +123,6 @@ class GroupLassoForm(GroupForm):
             value = self.lg * self.weights @ np.sqrt(squares) + 0.5 * self.l2 * squares.sum()
             value += self.l1 * self._sums(np.abs(w)).sum()
         return np.inf if np.isnan(value) else float(value)  # zero times what overflowed
-
-    def prox(self, w, step_size):
-        w, steps = self._moved(w), self._steps(step_size)
-        x = soft(w, self._spread(np.broadcast_to(steps * self.l1, self.weights.shape), 0.0, w))
-        norm, threshold = self._norms(x), steps * self.lg * self.weights
-        shrink = np.zeros_like(norm)
-        np.divide(norm - threshold, norm, out=shrink, where=norm > threshold)
-        return x * self._spread(shrink / (1.0 + steps * self.l2), 1.0, w)
 
     def _conjugate(self, v):
         excess = self._excess(self._norms(soft(v, self.l1)))
@@ -182,10 +170,6 @@ class L2BallForm(ConstraintForm):
         norm = self._norms(self._point(w))
         return 0.0 if np.all(norm <= self.radius * (1.0 + FEASIBILITY)) else np.inf
 
-    def prox(self, w, step_size):
-        w, _ = self._moved(w), self._steps(step_size)
-        return w * self._spread(self.radius / np.maximum(self._norms(w), self.radius), 1.0, w)
-
     def _conjugate(self, v):
         return self.radius * self._norms(v).sum()
 
@@ -198,25 +182,9 @@ class SimplexForm(ConstraintForm):
         far = np.abs(self._sums(w) - self.radius) > FEASIBILITY * self.radius
         return np.inf if np.any(far) or np.any(w[self.labels >= 0] < 0.0) else 0.0
 
-    def prox(self, w, step_size):
-        # Michelot's method, all groups at once: what lies below the threshold of a set can not be
-        # in the support, so the sets shrink until nothing lies below.
-        w, _ = self._moved(w), self._steps(step_size)
-        x = w - self._spread(self._largest(w), 0.0, w)
-        support, size = np.ones(w.shape, bool), 0
-        while size != np.count_nonzero(support):
-            size = np.count_nonzero(support)
-            total = self._sums(np.where(support, x, 0.0)) - self.radius
-            threshold = total / self._sums(support.astype(np.float64))
-            support &= x > self._spread(threshold, -np.inf, w)
-        return np.where(
-            per_feature(self.labels >= 0, w),
-            np.maximum(x - self._spread(threshold, 0.0, w), 0.0),
-            w,
-        )
-
     def _conjugate(self, v):
-        return self.radius * self._largest(v).sum()
+        v = v.max(axis=1) if v.ndim == 2 else v
+        return self.radius * np.maximum.reduceat(v[self.members], self.start[:-1]).sum()
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,7 +135,7 @@ class ElasticNet(Penalty):
     Parameters
     ----------
     l1_ratio : float, default=0.5
-        Share of the first term, between 0 and 1.
+        Share of the first term, between 0 (ridge) and 1 (lasso).
 
     Examples
     --------
@@ -151,20 +151,6 @@ class ElasticNet(Penalty):
         check_scalar(self.l1_ratio, "l1_ratio", Real, max_val=1)
         ratio = check_not_negative(self.l1_ratio, "l1_ratio")
         return SeparableForm(ratio, 1.0 - ratio, n_features=n_features)
-
-
-class L1(Penalty):
-    """Lasso penalty ``||w||_1``."""
-
-    def _bind(self, n_features):
-        return SeparableForm(l1=1.0, n_features=n_features)
-
-
-class L2(Penalty):
-    """Ridge penalty ``||w||^2 / 2``."""
-
-    def _bind(self, n_features):
-        return SeparableForm(l2=1.0, n_features=n_features)
 
 
 class Box(Penalty):
@@ -212,7 +198,7 @@ def resolve_penalty(penalty, l1_ratio=0.5):
         return elastic_net
     raise ValueError(
         "penalty must be 'elasticnet', None or an object of sklearn_fw.penalties such as "
-        f"L1() or GroupLasso(groups); got {penalty!r}"
+        f"ElasticNet() or GroupLasso(groups); got {penalty!r}"
     )
 
 

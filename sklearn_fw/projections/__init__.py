@@ -1,7 +1,12 @@
 """Projections onto convex sets: Euclidean ones, and one in relative entropy."""
 
-from ._matchings import project_matching, sinkhorn_matching
-from ._vectors import project_box, project_l1_ball, project_l2_ball, project_simplex
+from ._projections import (
+    project_box,
+    project_l1_ball,
+    project_l2_ball,
+    project_matching,
+    project_simplex,
+)
 
 __all__ = [
     "project_box",
@@ -9,5 +14,4 @@ __all__ = [
     "project_l2_ball",
     "project_matching",
     "project_simplex",
-    "sinkhorn_matching",
 ]

@@ -22,7 +22,7 @@ from .._core.validation import (
 from .._kernels import lazy
 from ._choice import NOTHING_ALLOWED, Inference, Request
 from ._estimator import MarginalsEstimator
-from ._objective import make_layout, parts_in_time, uniform_marginals
+from ._objective import Products, make_layout, parts_in_time, uniform_marginals
 from ._spanning_trees import TreeChoice, spanning_tree_probabilities, starting_rho
 
 belief_propagation = lazy("graphs.belief_propagation")
@@ -276,7 +276,7 @@ class Propagation(IterativeMethod):
         if upper == -math.inf:
             raise ValueError(NOTHING_ALLOWED)
         if not self.is_forest:
-            lower = belief_propagation.product_bound(self.layout, self.mrf.theta, mu)
+            lower = Products(self.mrf).bound(mu) - self.mrf.constant
         if not self.bounds:
             upper = math.inf
         constant = self.mrf.constant

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.checked_oracle import checked
+from .._core.oracle import checked
 from .._core.validation import check_array_of_numbers, is_auto
-from ..inference import BestOf, TreeMaxProduct, resolve_oracle
-from ..inference._oracles._resolve import exact_oracle
+from ..inference import BestOf, TreeMaxProduct, exact_oracle, resolve_oracle
 
 ROUNDING = 1e-6  # by which probabilities may exceed one
 EXACT_SHARE = 0.6  # of the time that is left that elimination may take where more may follow

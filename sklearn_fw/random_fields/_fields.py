@@ -4,9 +4,8 @@ from itertools import pairwise as neighbours
 
 import numpy as np
 
-from .._core.layout import FlatParts, check_edges
 from .._core.packed import starts_of
-from .._core.scores import as_array, floats, integers
+from .._core.scores import FlatParts, as_array, check_edges, floats, integers
 from .._core.validation import check_array_of_numbers, check_list, check_number
 from .._kernels import lazy
 from ._conditioning import Conditioning, Naming, collect

@@ -8,10 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from .._core.layout import check_edges
 from .._core.loop import IterativeMethod, drive
 from .._core.result import Status
-from .._core.scores import as_array, integers, is_forest
+from .._core.scores import as_array, check_edges, integers, is_forest
 from .._core.validation import (
     check_array_of_numbers,
     check_not_negative,

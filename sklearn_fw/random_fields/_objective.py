@@ -12,7 +12,6 @@ from .._kernels import lazy
 from ._fields import PairwiseMRF
 
 belief_propagation = lazy("graphs.belief_propagation")
-factors = lazy("graphs.factors")
 trw = lazy("graphs.trw")
 
 WORK = 2**23  # numbers between two looks at the clock, some tenths of a second
@@ -36,12 +35,7 @@ class Products:
 
     def __init__(self, field):
         self._field = field
-        if isinstance(field, PairwiseMRF):
-            self._layout = make_layout(field)
-        else:
-            self._layout = _factor_layout(field)
-        # On pairs the pass of their own is 1.8 to 3 times as fast as that over any factors.
-        self._kernels = belief_propagation if field._pairs else factors
+        self._layout = _factor_layout(field)
         self._work = np.ones(field.n_variables)
         for scope in field.scopes:
             size = len(scope) * math.prod(field.n_states[i] for i in scope)
@@ -55,7 +49,7 @@ class Products:
         """
         change, n_done = 0.0, 0
         for part in parts_in_time(order, self._work):
-            found = self._kernels.mean_field(self._layout, self._field.theta, part, q)
+            found = belief_propagation.mean_field(self._layout, self._field.theta, part, q)
             change, n_done = max(change, found), n_done + len(part)
         return change if n_done == len(order) else math.inf
 
@@ -68,7 +62,7 @@ class Products:
         return q, self.bound(q)
 
     def bound(self, q):
-        return self._field.constant + self._kernels.product_bound(
+        return self._field.constant + belief_propagation.product_bound(
             self._layout, self._field.theta, q
         )
 
@@ -97,7 +91,7 @@ def make_layout(mrf):
 def _factor_layout(graph):
     lengths = np.array([len(scope) for scope in graph.scopes], np.int64)
     scope = np.array([i for scope in graph.scopes for i in scope], np.int64)
-    return factors.FactorLayout(
+    return belief_propagation.FactorLayout(
         n_states=graph.n_states,
         node_start=graph.node_start,
         factor_start=graph.factor_start,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..inference._oracles._elimination import FactorElimination
+from ..inference import FactorElimination
 from ._choice import NOTHING_ALLOWED
 from ._conditioning import collect, given
 

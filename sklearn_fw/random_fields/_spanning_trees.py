@@ -5,7 +5,7 @@ from scipy.sparse import diags_array
 from scipy.sparse.linalg import splu
 from sklearn.utils import gen_batches
 
-from .._core.layout import check_edges
+from .._core.scores import check_edges
 from .._core.validation import (
     check_array_of_numbers,
     check_choice,
@@ -16,8 +16,7 @@ from .._kernels import lazy
 from .._kernels.common.step_rules import open_loop_step
 from ..optim._frank_wolfe._core import FrankWolfe
 from ..optim._frank_wolfe._iterate import Iterate
-from ..optim.domains import SpanningTrees
-from ..optim.domains._matchings import adjacency
+from ..optim.domains import SpanningTrees, adjacency
 from ._reduced import SOFT
 
 spanning_trees = lazy("graphs.spanning_trees")

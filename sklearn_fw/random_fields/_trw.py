@@ -7,16 +7,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from .._core.budget import part_of_time, time_left
-from .._core.checked_oracle import checked
 from .._core.loop import get_logger
+from .._core.oracle import checked
 from .._core.parameters import at_least, auto_or, optional, options
 from .._core.result import Outcome, Status
 from .._core.scores import is_forest
 from .._core.validation import check_positive, is_auto
-from .._kernels import lazy
 from ..inference import BestOf, resolve_oracle
 from ..optim.domains import LocalPolytope, MarginalPolytope
-from ._belief_propagation import make_layout
 from ._choice import (
     EXACT_SHARE,
     Choice,
@@ -29,10 +27,9 @@ from ._choice import (
 )
 from ._estimator import MarginalsEstimator
 from ._frank_wolfe import BarrierFrankWolfe, TRWRun, tighten
+from ._objective import Products
 from ._reduced import soften
 from ._spanning_trees import starting_rho, tree_gap
-
-belief_propagation = lazy("graphs.belief_propagation")
 
 RHO_ITERATIONS = 10  # problems solved for a given random field, as in the paper
 
@@ -301,8 +298,7 @@ class TRWMarginals(MarginalsEstimator):
             **Outcome(status, run.history.n_iter, history).attributes(),
         }
         # On weakly coupled fields independent variables say more than a few hundred labellings do.
-        product = belief_propagation.product_bound(make_layout(mrf), mrf.theta, run.mu)
-        lower = max(run.lower, mrf.constant + product)
+        lower = max(run.lower, Products(mrf).bound(run.mu))
         failure = None if run.gap <= self.tol else _advice(run, status, self.tol)
         failure = failure or _forbidden(run, lower > -math.inf or has_allowed, self.tol)
         attributes["converged_"] = failure is None

@@ -8,10 +8,9 @@ from .._core.costs import costs_of
 from .._core.packed import starts_of
 from .._core.validation import check_choice
 from .._kernels import lazy
-from ..task_losses import EditLoss, Truth
-from ..task_losses._sequences import SequenceLoss
+from ..task_losses import EditLoss, SequenceLoss, Truth
 
-edit_distance = lazy("graphs.edit_distance")
+sequences = lazy("graphs.sequences")
 
 COPIED, BEST = 1, 2  # endings, as the kernel numbers them; 0 is none
 REFERENCES = {"best_suffix": BEST, "copy": COPIED}
@@ -103,13 +102,13 @@ class EditCosts:
         n, n_cells, width = len(texts), texts.shape[1], self.targets.shape[1] + 1
         self._prefix = np.zeros((n, n_cells + 1, width), np.int64)
         self._suffix = np.zeros((n, width, width), np.int64)
-        edit_distance.edit_tables(texts, self.targets, self.lengths, self._prefix, self._suffix)
+        sequences.edit_tables(texts, self.targets, self.lengths, self._prefix, self._suffix)
 
     def of(self, sample, time, token, rest, n_rest, goes_on):
         """Costs of outputs; a negative token is none."""
         out, row = np.empty(len(sample), np.int64), np.empty(self.targets.shape[1] + 1, np.int64)
         ending = self._reference * goes_on.astype(np.int64)
-        edit_distance.continued_distances(
+        sequences.continued_distances(
             self._prefix, self._suffix, self.targets, self.lengths, sample, time, token, rest,
             n_rest, ending, row, out,
         )  # fmt: skip

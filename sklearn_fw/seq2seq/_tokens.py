@@ -12,7 +12,7 @@ from .._core.validation import (
     is_auto,
     is_named,
 )
-from ..task_losses._sequences import tokens_of
+from ..task_losses import tokens_of
 
 LONGER = 1.5  # than the longest output of fit: where outputs without an end are cut
 ADVICE = "name all tokens in fit, or in the first partial_fit, by classes and input_tokens"

@@ -5,7 +5,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 
-from .._core.checked_oracle import name_of
+from .._core.oracle import name_of
 from .._core.packed import length_of
 from .._core.parameters import at_least, auto_or, options
 from .._core.validation import (
@@ -16,7 +16,7 @@ from .._core.validation import (
     is_auto,
 )
 from .._core.warnings import warn, warn_of_scorer
-from ..inference._oracles._resolve import ORACLES
+from ..inference import ORACLES
 from ._models._ragged import check_counts
 from ._models._resolve import MODELS
 from ._solvers import SOLVERS

@@ -1,6 +1,6 @@
 """Choice of C by cross-validation along the regularization path."""
 
-from ..model_selection._cross_validate import PathSearch
+from ..model_selection import PathSearch
 from ._solvers import has_radius, resolve_solver
 from ._svm import StructuredSVM
 

@@ -1,11 +1,20 @@
 """What a wrong output costs: losses that models train with and metrics judge by."""
 
 from .._core.costs import NodeCosts, Truth
-from ._base import FunctionLoss, TaskLoss
+from ._base import FunctionLoss, TaskLoss, read_mistakes
 from ._nodes import BlockLoss, HammingLoss, MatrixLoss, OverlapLoss, ZeroOneLoss
-from ._places import BoxLoss, DistanceLoss, LinkLoss
+from ._places import BoxLoss, DistanceLoss, LinkLoss, as_box
 from ._resolve import resolve_task_loss
-from ._sequences import BleuLoss, EditLoss, PhraseLoss
+from ._sequences import (
+    NO_TAG,
+    BleuLoss,
+    EditLoss,
+    PhraseLoss,
+    SequenceLoss,
+    phrases,
+    split_tag,
+    tokens_of,
+)
 
 __all__ = [
     "BleuLoss",

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._core.costs import NodeCosts
-from .._core.links import common_shape, links_of, pairs_of
+from .._core.labels import common_shape, links_of, pairs_of
 from .._core.validation import (
     check_array_of_numbers,
     check_flag,

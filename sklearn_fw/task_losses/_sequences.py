@@ -7,8 +7,7 @@ from .._core.validation import check_flag, check_integer, is_missing
 from .._kernels import lazy
 from ._base import TaskLoss, as_list
 
-edit_distance = lazy("graphs.edit_distance")
-ngrams = lazy("graphs.ngrams")
+sequences = lazy("graphs.sequences")
 
 PREFIXES = ("O", "B", "I", "E", "S")
 NO_TAG = "is neither 'O' nor starts with 'B-', 'I-', 'E-' or 'S-' (or 'L-', 'U-')"
@@ -87,7 +86,7 @@ class EditLoss(TaskLoss):
             np.array([code.setdefault(token, len(code)) for token in tokens], dtype=np.int64)
             for tokens in (tokens_of(y_true, "y_true"), tokens_of(y_pred, "y_pred"))
         )
-        distance = edit_distance.edit_distance(made, true, np.empty(len(true) + 1, np.int64))
+        distance = sequences.edit_distance(made, true, np.empty(len(true) + 1, np.int64))
         return distance / max(len(true), 1) if normalize else float(distance)
 
 
@@ -205,7 +204,7 @@ class BleuLoss(SequenceLoss):
 
         def price(sample, made, n_made):
             out = np.empty(len(sample))
-            ngrams.ngram_losses(true, n_true, sample, made, n_made, max_n, out)
+            sequences.ngram_losses(true, n_true, sample, made, n_made, max_n, out)
             return out
 
         return price

@@ -45,22 +45,6 @@ def test_axes_and_other_models(data):
     assert named.ax_[0].texts[1].get_text().startswith("word")
 
 
-def test_refusals_of_loadings(data):
-    model = MultiViewCCA(2, kind="discrete").fit(data.X, data.y)
-    with pytest.raises(TypeError, match="no x_loadings_"):
-        LoadingDisplay.from_estimator(DiscreteICA(1, moments="gp").fit(data.X))
-    for wrong, message in (
-        ({"components": [2]}, "numbers below 2"),
-        ({"x_names": ["a"]}, "x_names must hold 10 names"),
-        ({"n_top": 0}, "n_top"),
-        ({"ax": plt.subplots()[1]}, "must hold 2 Axes, one per panel, got 1"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            LoadingDisplay.from_estimator(model, **wrong)
-    with pytest.raises(ValueError, match="same number of columns"):
-        LoadingDisplay(np.ones((3, 2)), np.ones((3, 1))).plot()
-
-
 def test_the_choice_of_auto_is_drawn():
     X = make_topic_corpus(1000, 30, 3, random_state=0).X
     model = DiscreteICA("auto", moments="gp", random_state=0).fit(X)
@@ -90,21 +74,6 @@ def test_values_are_sorted_and_those_below_zero_left_out():
     np.testing.assert_array_equal(display.line_.get_ydata(), [3.0, 1.0])
 
 
-def test_refusals_of_values():
-    with pytest.raises(TypeError, match="has no spectrum_ or eigenvalues_ or"):
-        ScreeDisplay.from_estimator(KMeans(1).fit(np.eye(3)))
-    for wrong, message in (
-        ({"values": [[1.0]]}, "values must have shape"),
-        ({"values": [-1.0]}, "numbers above zero"),
-        ({"values": [1.0], "noise_floor": -1.0}, "noise_floor"),
-        ({"values": [1.0], "n_components": -1}, "n_components"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            ScreeDisplay(**wrong).plot()
-    with pytest.raises(TypeError, match="value_name"):
-        ScreeDisplay([1.0], value_name=3).plot()
-
-
 @pytest.fixture(scope="module")
 def model():
     return DiscreteICA(3, moments="gp").fit(make_topic_corpus(1000, 12, 3, random_state=0).X)
@@ -127,17 +96,35 @@ def test_rows_need_not_sum_to_one_and_axes_may_be_given():
     assert [[b.get_width() for b in bars] for bars in display.bars_] == [[0.75, 0.25], [0.0, 0.0]]
 
 
-def test_refusals_of_topics(model):
-    X = np.random.RandomState(0).randn(20, 4)
-    with pytest.raises(TypeError, match="no components_"):
-        TopicDisplay.from_estimator(CCA(1).fit(X, X))
-    with pytest.raises(ValueError, match="must not be negative"):
-        TopicDisplay.from_estimator(PCA(2).fit(X))
-    for wrong, message in (
-        ({"components": [3]}, "numbers below 3"),
-        ({"names": ["a"]}, "names must hold 12 names"),
-        ({"n_top": 0}, "n_top"),
-        ({"ax": plt.subplots()[1]}, "must hold 3 Axes, one per panel, got 1"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            TopicDisplay.from_estimator(model, **wrong)
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda m: LoadingDisplay.from_estimator(m), "no x_loadings_"),
+        (
+            lambda m: ScreeDisplay.from_estimator(KMeans(1).fit(np.eye(3))),
+            "no spectrum_ or eig",
+        ),
+        (lambda m: TopicDisplay.from_estimator(KMeans(1).fit(np.eye(3))), "no components_"),
+        (lambda m: TopicDisplay.from_estimator(PCA(2).fit(np.eye(3))), "must not be negative"),
+        (lambda m: TopicDisplay.from_estimator(m, components=[3]), "numbers below 3"),
+        (lambda m: TopicDisplay.from_estimator(m, names=["a"]), "names must hold 12 names"),
+        (lambda m: TopicDisplay.from_estimator(m, n_top=0), "n_top"),
+        (
+            lambda m: TopicDisplay.from_estimator(m, ax=plt.subplots()[1]),
+            "must hold 3 Axes, one per panel, got 1",
+        ),
+        (lambda m: LoadingDisplay(np.ones((3, 2)), np.ones((3, 1))).plot(), "same number of col"),
+        (
+            lambda m: LoadingDisplay(np.eye(2), np.eye(2), x_names=["a"]).plot(),
+            "x_names must hold 2 names",
+        ),
+        (lambda m: ScreeDisplay([[1.0]]).plot(), "values must have shape"),
+        (lambda m: ScreeDisplay([-1.0]).plot(), "numbers above zero"),
+        (lambda m: ScreeDisplay([1.0], noise_floor=-1.0).plot(), "noise_floor"),
+        (lambda m: ScreeDisplay([1.0], n_components=-1).plot(), "n_components"),
+        (lambda m: ScreeDisplay([1.0], value_name=3).plot(), "value_name"),
+    ],
+)
+def test_refusals(model, call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call(model)

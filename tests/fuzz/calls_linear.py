@@ -219,8 +219,6 @@ def of_penalties():
     tried = {"n_features": 3, "w": np.array([1.0, -0.5, 0.25]), "step_size": 0.5}
     groups, found = [[0, 1], [2]], []
     for cls, params in {
-        penalties.L1: {},
-        penalties.L2: {},
         penalties.Box: {"lower": -2.0, "upper": 2.0, "l1": 0.1, "l2": 0.2},
         penalties.ElasticNet: {},
         penalties.GroupLasso: {"groups": groups, "l1": 0.1, "l2": 0.1},

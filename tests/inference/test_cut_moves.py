@@ -128,7 +128,7 @@ class TestContract:
 
 
 def test_compiled_and_plain_kernels_agree(rng):
-    from sklearn_fw._kernels.graphs import moves
+    from sklearn_fw._kernels.graphs import max_flow
     from sklearn_fw.inference._oracles._moves import Arcs
 
     for _ in range(30):
@@ -141,10 +141,10 @@ def test_compiled_and_plain_kernels_agree(rng):
         for turn in (lambda kernel: kernel, plain):
             residual, excess = np.empty(len(plan.head)), np.empty(scores.n_nodes)
             crossed = np.empty(len(plan.arc), bool)
-            n_crossed = turn(moves.fusion)(
+            n_crossed = turn(max_flow.fusion)(
                 *problem, zero, one, 1e-14, plan.arc, plan.sister, residual, excess, crossed
             )
-            value = turn(moves.score_of)(*problem, zero)
+            value = turn(max_flow.score_of)(*problem, zero)
             assert n_crossed == crossed.sum()
             assert value == pytest.approx(scores.value(zero), rel=1e-12)
             found.append([residual, excess, crossed])

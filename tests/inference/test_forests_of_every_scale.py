@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from sklearn_fw._kernels.common.exponential import FLOOR, exponentials
+from sklearn_fw._kernels.common.vectors import FLOOR, exponentials
 from sklearn_fw.inference import (
     BoxScores,
     Elimination,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from _random_scores import FOREST_KINDS, best_value, grid, random_scores, size_of
-from sklearn_fw._kernels.graphs import max_product, message_passing
+from sklearn_fw._kernels.graphs import message_passing
 from sklearn_fw.inference import TRWS, Elimination, MaxProduct, PairwiseScores
 from sklearn_fw.inference._oracles._adjacency import adjacency, prepare
 
@@ -40,7 +40,7 @@ def test_potts_messages_are_those_of_their_tables(forbidden, rng):
         for two in (potts, np.full_like(potts, np.nan)):
             messages, labels = np.zeros((2, len(edges), k)), np.zeros(n, np.int32)
             sweeps = [
-                max_product.max_product_sweep(*problem, two, messages, labels, 0.3, upwards)
+                message_passing.max_product_sweep(*problem, two, messages, labels, 0.3, upwards)
                 for upwards in (True, False, True)
             ]
             found.append((messages, labels, np.array(sweeps)))

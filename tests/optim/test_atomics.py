@@ -39,21 +39,6 @@ def exchange_many(memory, start, n, step):
 
 
 @njit
-def store_many(array, value, n):
-    for _ in range(n):
-        atomics.store(array, (0,), value)
-
-
-@njit
-def strange_loads(array, first, second, n):
-    strange = 0
-    for _ in range(n):
-        value = atomics.load(array, (0,))
-        strange += value != first and value != second
-    return strange
-
-
-@njit
 def add_to(array, index):
     atomics.add(array, index, 1.0)
 
@@ -61,7 +46,7 @@ def add_to(array, index):
 @njit
 def fetch(array, index):
     atomics.prefetch(array, index)
-    return atomics.load(array, index)
+    return array[index]
 
 
 def together(work, n=N_THREADS):
@@ -90,18 +75,6 @@ def test_exchanges_telescope():
     before = memory.sum()
     parts = together(lambda worker: exchange_many(memory, 17 * worker, 500_000, 3 + worker))
     assert sum(parts) == memory.sum() - before
-
-
-def test_loads_see_whole_numbers():
-    first, second = 1.2345678901234567, -9.876543210987654e300
-    array = np.array([first])
-
-    def work(worker):
-        if worker == 2:
-            return strange_loads(array, first, second, 300_000)
-        return store_many(array, (first, second)[worker], 300_000)
-
-    assert together(work, 3)[2] == 0
 
 
 def test_indices_of_all_kinds():

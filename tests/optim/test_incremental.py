@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from _linear_referees import SlowSaga, minimize_linear
 from sklearn_fw._kernels._jit import njit
-from sklearn_fw._kernels.incremental.lagged import repeat
+from sklearn_fw._kernels.incremental.incremental import repeat
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim import Svrg
 from sklearn_fw.optim._incremental._engines import (
@@ -18,8 +18,6 @@ from sklearn_fw.optim._incremental._finite_sum import FiniteSum
 from sklearn_fw.optim._incremental._minimize_saga import resolve_incremental_solver, solve
 from sklearn_fw.optim._incremental._run import Start
 from sklearn_fw.penalties import (
-    L1,
-    L2,
     Box,
     ElasticNet,
     GroupLasso,
@@ -98,12 +96,12 @@ def step_of(problem, fraction=3.0):
 # ---- the step ------------------------------------------------------------------------------------
 
 STEPS = {
-    "l2": ("log_loss", L2(), {}),
+    "l2": ("log_loss", ElasticNet(0.0), {}),
     "elastic net, intercept": ("squared_error", ElasticNet(), {"intercept": True}),
     "weights": ("squared_hinge", ElasticNet(), {"weighted": True, "intercept": True}),
     "box": ("huber", Box(-0.2, 0.3, l1=0.2), {"intercept": True}),
     "nothing": ("modified_huber", resolve_penalty(None), {}),
-    "dense": ("smooth_hinge", L1(), {"dense": True, "intercept": True}),
+    "dense": ("smooth_hinge", ElasticNet(1.0), {"dense": True, "intercept": True}),
     "groups": ("log_loss", GroupLasso(GROUPS, l1=0.1), {"intercept": True}),
     "dense groups": ("squared_error", GroupLasso(GROUPS, l2=0.2), {"dense": True}),
     "simplex": ("squared_error", Simplex(groups=GROUPS), {"weighted": True}),

@@ -16,8 +16,6 @@ from sklearn_fw.optim._incremental._finite_sum import FiniteSum
 from sklearn_fw.optim._incremental._minimize_saga import SOLVERS, resolve_incremental_solver, solve
 from sklearn_fw.optim._incremental._newton import is_ridge
 from sklearn_fw.penalties import (
-    L1,
-    L2,
     Box,
     ElasticNet,
     GroupLasso,
@@ -90,15 +88,16 @@ class Problem:
         )  # fmt: skip
 
 
+RIDGE, LASSO = ElasticNet(0.0), ElasticNet(1.0)
 PROBLEMS = {
-    "ridge": Problem("squared_error", L2()),
-    "ridge, dense, intercept": Problem("squared_error", L2(), kind="dense", intercept=True),
-    "log, ridge": Problem("log_loss", L2(), index=np.int64, weighted=True),
-    "log, ridge, float32": Problem("log_loss", L2(), dtype=np.float32, intercept=True),
+    "ridge": Problem("squared_error", RIDGE),
+    "ridge, dense, intercept": Problem("squared_error", RIDGE, kind="dense", intercept=True),
+    "log, ridge": Problem("log_loss", RIDGE, index=np.int64, weighted=True),
+    "log, ridge, float32": Problem("log_loss", RIDGE, dtype=np.float32, intercept=True),
     "log, elastic net": Problem("log_loss", ElasticNet(), intercept=True),
     "hinge, elastic net": Problem("squared_hinge", ElasticNet(0.8), kind="dense", weighted=True),
-    "huber, lasso": Problem("huber", L1(), index=np.int64, intercept=True, weighted=True),
-    "lasso, dense float32": Problem("squared_error", L1(), kind="dense", dtype=np.float32),
+    "huber, lasso": Problem("huber", LASSO, index=np.int64, intercept=True, weighted=True),
+    "lasso, dense float32": Problem("squared_error", LASSO, kind="dense", dtype=np.float32),
     "log, box": Problem("log_loss", Box(-0.2, 0.4, l2=0.5), kind="dense", intercept=True),
     "hinge, box": Problem("squared_hinge", Box(0.1, 0.6, l1=0.1)),
     "nothing": Problem("squared_epsilon_insensitive", resolve_penalty(None), intercept=True),
@@ -111,7 +110,7 @@ PROBLEMS = {
     "log, simplex": Problem("log_loss", Simplex(), kind="dense", dtype=np.float32),
     "user": Problem("log_loss", Quantile([[0, 1], [2], [6, 3, 5]]), intercept=True),
     "user, dense": Problem("modified_huber", Quantile(), kind="dense"),
-    "multinomial, ridge": Problem("multinomial", L2(), kind="dense", intercept=True),
+    "multinomial, ridge": Problem("multinomial", RIDGE, kind="dense", intercept=True),
     "multinomial, elastic net": Problem("multinomial", ElasticNet(), weighted=True),
     "multinomial, groups": Problem("multinomial", GroupLasso(GROUPS), intercept=True),
     "multinomial, user": Problem("multinomial", Quantile([0, 0, 1, 1, -1, 2, 2, 2]),

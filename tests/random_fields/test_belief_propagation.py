@@ -21,8 +21,9 @@ from sklearn_fw.random_fields import (
     TRBPMarginals,
     trw_objective,
 )
-from sklearn_fw.random_fields._belief_propagation import away_from_zero, make_layout
+from sklearn_fw.random_fields._belief_propagation import away_from_zero
 from sklearn_fw.random_fields._choice import Request
+from sklearn_fw.random_fields._objective import make_layout
 from sklearn_fw.random_fields._spanning_trees import check_edge_probabilities
 
 LOOPY = functools.partial(TRBPMarginals, "ones")
@@ -434,9 +435,6 @@ def test_compiled_and_plain_kernels_agree(forbidden, rng):
                 layout, theta, rho, order, 0.3, messages, messages, beliefs, slack
             )
         numbers = use(kernels.conclude)(layout, theta, rho, messages, mu)
-        q = beliefs.copy()
-        change = use(kernels.mean_field)(layout, mrf.theta, order, q)
-        bound = use(kernels.product_bound)(layout, mrf.theta, q)
-        answers.append((messages, beliefs, slack, mu, np.array(numbers), q, change, bound))
+        answers.append((messages, beliefs, slack, mu, np.array(numbers)))
     for one, other in zip(*answers):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)

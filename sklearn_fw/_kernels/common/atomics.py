@@ -87,43 +87,6 @@ def exchange(typingctx, array, index, value):
     return None if signature is None else (signature, codegen)
 
 
-def plain_load(array, index):
-    """What `load` does."""
-    return array[index]
-
-
-@intrinsic(plain_load)
-def load(typingctx, array, index):
-    """``array[index]``, read anew and in one piece."""
-    signature = _typed(array, index, None, getattr(array, "dtype", types.void))
-
-    def codegen(context, builder, signature, args):
-        dtype = signature.args[0].dtype
-        pointer = _pointer(context, builder, signature, args)
-        return builder.load_atomic(pointer, ORDERING, dtype.bitwidth // 8)
-
-    return None if signature is None else (signature, codegen)
-
-
-def plain_store(array, index, value):
-    """What `store` does."""
-    array[index] = value
-
-
-@intrinsic(plain_store)
-def store(typingctx, array, index, value):
-    """``array[index] = value`` in one piece."""
-    signature = _typed(array, index, value, types.void)
-
-    def codegen(context, builder, signature, args):
-        dtype = signature.args[0].dtype
-        pointer = _pointer(context, builder, signature, args)
-        builder.store_atomic(args[2], pointer, ORDERING, dtype.bitwidth // 8)
-        return context.get_dummy_value()
-
-    return None if signature is None else (signature, codegen)
-
-
 def plain_prefetch(array, index):
     """Nothing, which is what is seen of `prefetch`."""
 

@@ -16,7 +16,6 @@ import numpy as np
 from numba import types
 
 from .._jit import inner, njit
-from .python_calls import PythonCall
 
 LOG = 0  # log(1 + exp(-m))
 SQUARED_HINGE = 1  # max(0, 1 - m)^2
@@ -42,6 +41,42 @@ class Formula(NamedTuple):
     code: int
     param: float
     call: object = None
+
+
+class PythonCall(types.WrapperAddressProtocol):
+    """A function of a user; subclasses say what it returns and takes.
+
+    An exception cannot pass through compiled code: it is kept in ``error``, and from then on the
+    function answers with ``failed`` at once. Who runs the kernel asks `check` afterwards.
+    """
+
+    kinds = ()  # of what comes back and goes in, for ctypes
+
+    def __init__(self, function, failed=None):
+        self.error = None
+
+        def call(*arguments):
+            if self.error is None:
+                try:
+                    return function(*arguments)
+                except BaseException as error:
+                    self.error = error
+            return failed
+
+        self._function = ctypes.CFUNCTYPE(*self.kinds)(call)
+
+    def __call__(self, *arguments):
+        """What compiled code does with the function, where nothing is compiled."""
+        return self._function(*arguments)
+
+    def __wrapper_address__(self):
+        """Where the function is."""
+        return ctypes.cast(self._function, ctypes.c_void_p).value
+
+    def check(self):
+        """Raise the exception that was kept, if there is one."""
+        if self.error is not None:
+            raise self.error
 
 
 class PythonLoss(PythonCall):
@@ -74,7 +109,7 @@ def value(loss, y, z):
 def bend(loss, slope):
     """Second derivative of the loss where the derivative is ``slope``; not of a user's loss."""
     code, size = loss.code, abs(slope)
-    if code == LOG:
+    if code == LOG or code == SOFTMAX:
         return size * (1.0 - size)
     if code == SQUARED_ERROR:
         return 1.0
@@ -310,6 +345,13 @@ def conjugates(code, param, y, s, out):
     """`conjugate` of n samples into ``out`` (n,)."""
     for i in range(s.size):
         out[i] = conjugate(code, param, y[i], s[i])
+
+
+@njit
+def bends(loss, slopes, out):
+    """`bend` at slopes (n,) into ``out`` (n,)."""
+    for i in range(slopes.size):
+        out[i] = bend(loss, slopes[i])
 
 
 @inner

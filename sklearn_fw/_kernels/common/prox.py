@@ -5,7 +5,9 @@
 
 import math
 
-from .._jit import inner
+import numpy as np
+
+from .._jit import inner, njit
 
 FREE = 0  # no penalty
 GROUP = 1  # weight * lg ||x|| + l1 ||x||_1 + l2/2 ||x||^2; params = (l1, l2, lg)
@@ -44,6 +46,20 @@ def prox_group(code, group, step, weight, params, u, work):
             _scale(u, params[0] / norm)
     elif code == SIMPLEX:
         project_simplex(u, params[0], work)
+
+
+@njit
+def prox_groups(code, params, weights, start, members, steps, x):
+    """`prox_group` of every group of the rows of x (n_features, n_outputs), in place."""
+    n_outputs = x.shape[1]
+    u, work = np.empty(x.size), np.empty(x.size)
+    for group in range(weights.size):
+        first, size = start[group], (start[group + 1] - start[group]) * n_outputs
+        for q in range(size):
+            u[q] = x[members[first + q // n_outputs], q % n_outputs]
+        prox_group(code, group, steps[group], weights[group], params, u[:size], work)
+        for q in range(size):
+            x[members[first + q // n_outputs], q % n_outputs] = u[q]
 
 
 @inner

@@ -11,13 +11,16 @@ With edge weights rho, messages m and one normalised table for each node,
     t_ij = theta_ij / rho_ij - m_ij - m_ji
 
 the score of every labelling is ``sum_i t_i + sum_ij rho_ij t_ij`` for any messages at all.
+
+Mean field is for factors on any number of nodes, with a block for each factor instead of each edge;
+the last node of a scope turns fastest in its table.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import njit
+from .._jit import inner, njit
 
 
 class Layout(NamedTuple):
@@ -179,36 +182,52 @@ def conclude(layout, theta, rho, messages, mu):
     return estimate, upper, lower
 
 
+class FactorLayout(NamedTuple):
+    """Where the blocks of a factor graph begin, and who is in which factors."""
+
+    n_states: np.ndarray  # (n_nodes,)
+    node_start: np.ndarray  # (n_nodes + 1,)
+    factor_start: np.ndarray  # (n_factors + 1,)
+    scope_start: np.ndarray  # (n_factors + 1,) the nodes of factor f are scope[scope_start[f]: ...]
+    scope: np.ndarray  # nodes
+    factor: np.ndarray  # factor of each place in ``scope``
+    place_start: np.ndarray  # (n_nodes + 1,)
+    place: np.ndarray  # places in ``scope`` of each node
+
+
 @njit
 def mean_field(layout, theta, order, q):
     """Best distribution of each node in ``order``, given the others; returns the largest change.
 
     This is the limit of ever lower finite potentials instead of ``-inf``: first the probability
-    of what is forbidden is least, then the free energy.
+    of what is forbidden is least, then the free energy. Cost: the size of all tables of each node.
     """
     width = layout.n_states.max()
     mean, forbidden = np.empty(width), np.empty(width)
-    change = 0.0
+    largest = 1
+    for f in range(layout.factor_start.size - 1):
+        largest = max(largest, layout.factor_start[f + 1] - layout.factor_start[f])
+    joint, change = np.empty(largest), 0.0
     for i in order:
-        n, first = layout.n_states[i], layout.node_start[i]
+        n, begin = layout.n_states[i], layout.node_start[i]
         for a in range(n):
-            possible = theta[first + a] > -np.inf
-            mean[a] = theta[first + a] if possible else 0.0
+            possible = theta[begin + a] > -np.inf
+            mean[a] = theta[begin + a] if possible else 0.0
             forbidden[a] = 0.0 if possible else 1.0
-        for p in range(layout.half_start[i], layout.half_start[i + 1]):
-            h = layout.half[p]
-            j = layout.end[h ^ 1]
-            m = layout.n_states[j]
-            by_own, by_other = (m, 1) if h % 2 == 0 else (1, n)
-            for b in range(m):
-                share = q[layout.node_start[j] + b]
-                place = layout.edge_start[h // 2] + b * by_other
-                for a in range(n):
-                    t = theta[place + a * by_own]
-                    if share > 0.0 and t > -np.inf:
-                        mean[a] += share * t
-                    elif share > 0.0:
-                        forbidden[a] += share
+        for p in range(layout.place_start[i], layout.place_start[i + 1]):
+            f = layout.factor[layout.place[p]]
+            size, inside = _fill_joint(layout, q, f, layout.place[p], joint)
+            at = layout.factor_start[f]
+            for start in range(0, size, inside):
+                for c in range(inside):
+                    share = joint[start + c]
+                    for a in range(n):
+                        t = theta[at + c + a * inside]
+                        if share > 0.0 and t > -np.inf:
+                            mean[a] += share * t
+                        elif share > 0.0:
+                            forbidden[a] += share
+                at += n * inside
         least = forbidden[:n].min()
         for a in range(n):
             if forbidden[a] > least:
@@ -216,26 +235,65 @@ def mean_field(layout, theta, order, q):
         log_mass = log_sum(mean[:n])
         for a in range(n):
             share = np.exp(mean[a] - log_mass)
-            change = max(change, abs(share - q[first + a]))
-            q[first + a] = share
+            change = max(change, abs(share - q[begin + a]))
+            q[begin + a] = share
     return change
+
+
+@inner
+def _fill_joint(layout, q, f, without, joint):
+    """Joint probabilities of all nodes of a factor but the one at a place, in the order of tables.
+
+    Returns their number, and that of the joint states of the nodes behind this place.
+    """
+    size, inside = 1, 1
+    joint[0] = 1.0
+    for place in range(layout.scope_start[f], layout.scope_start[f + 1]):
+        if place == without:
+            inside = 1
+            continue
+        j = layout.scope[place]
+        first, m = layout.node_start[j], layout.n_states[j]
+        for c in range(size - 1, -1, -1):
+            share = joint[c]
+            for b in range(m - 1, -1, -1):
+                joint[c * m + b] = share * q[first + b]
+        size *= m
+        inside *= m
+    return size, inside
+
+
+@inner
+def _next(turn, layout, first):
+    """The next joint state of a scope that begins at ``first``."""
+    for axis in range(turn.size - 1, -1, -1):
+        turn[axis] += 1
+        if turn[axis] < layout.n_states[layout.scope[first + axis]]:
+            return
+        turn[axis] = 0
 
 
 @njit
 def product_bound(layout, theta, q):
     """Mean score plus entropy of independent nodes: log Z from below, for any distributions."""
+    states = np.zeros(layout.scope.size + 1, np.int64)
     total = 0.0
     for c in range(layout.node_start[-1]):
         if q[c] > 0.0:
             total += q[c] * (theta[c] - np.log(q[c]))
-    for e in range(layout.edge_start.size - 1):
-        i, j = layout.end[2 * e], layout.end[2 * e + 1]
-        m = layout.n_states[j]
-        for a in range(layout.n_states[i]):
-            share = q[layout.node_start[i] + a]
-            for b in range(m):
-                other = q[layout.node_start[j] + b]
-                if share > 0.0 and other > 0.0:
-                    # Not share * other first: it may underflow, and 0 * -inf is no number.
-                    total += share * (other * theta[layout.edge_start[e] + a * m + b])
+    for f in range(layout.factor_start.size - 1):
+        first = layout.scope_start[f]
+        turn = states[: layout.scope_start[f + 1] - first]
+        turn[:] = 0
+        for c in range(layout.factor_start[f], layout.factor_start[f + 1]):
+            share, positive = 1.0, True
+            for b in range(turn.size):
+                other = q[layout.node_start[layout.scope[first + b]] + turn[b]]
+                share *= other
+                positive = positive and other > 0.0
+            if positive and theta[c] == -np.inf:  # also where the product underflows
+                return -np.inf
+            if positive:
+                total += share * theta[c]
+            _next(turn, layout, first)
     return total

@@ -1,4 +1,4 @@
-"""Maximisation over labellings of any graph: reweighted messages and coordinate moves.
+"""Maximisation over labellings of any graph: messages and coordinate moves.
 
 Shared conventions: edges are sorted by their lower node, and edge ``e`` scores
 ``tables[0, edge_table[e], state of lower node, state of higher node]``; ``tables[1]`` holds the
@@ -248,3 +248,70 @@ def icm_sweep(
             for h in range(a, c):
                 waiting[other[h]] = True
     return n_changes
+
+
+@njit
+def max_product_sweep(
+    unary, tables, edge_table, n_states, start, edge, other, potts,
+    messages, labels, damping, upwards,
+):  # fmt: skip
+    """One pass of messages through all nodes; returns (value, largest change of a message).
+
+    ``potts`` holds the `equal_and_other` of the tables.
+    ``messages[0, e]`` (2, n_edges, width) goes to the lower node of edge e and ``messages[1, e]``
+    to the higher one; their maximum is 0. Each node sends along edges that lead ahead, from what it
+    has received by then, mixed with ``damping`` of what it sent before. ``labels`` receives the
+    best state of each node given those of the nodes before it and messages from those ahead;
+    ``value`` is their score.
+    """
+    n_nodes, width = unary.shape
+    belief, guess, sent = np.empty(width), np.empty(width), np.empty((1, width))
+    back, ahead = (1, 0) if upwards else (0, 1)  # sides of messages into this node, by their origin
+    rows = tables[0] if upwards else tables[1]
+    value, largest = 0.0, 0.0
+    for step in range(n_nodes):
+        i = step if upwards else n_nodes - 1 - step
+        n = n_states[i]
+        a, b, c = start[2 * i], start[2 * i + 1], start[2 * i + 2]
+        in_a, in_b, out_a, out_b = (a, b, b, c) if upwards else (b, c, a, b)
+        for k in range(n):
+            belief[k] = guess[k] = unary[i, k]
+        for h in range(in_a, in_b):
+            row = rows[edge_table[edge[h]], labels[other[h]]]
+            for k in range(n):
+                belief[k] += messages[back, edge[h], k]
+                guess[k] += row[k]
+        own = guess[:n].copy()
+        for h in range(out_a, out_b):
+            for k in range(n):
+                belief[k] += messages[ahead, edge[h], k]
+                guess[k] += messages[ahead, edge[h], k]
+        state = 0
+        for k in range(n):
+            if guess[k] > guess[state]:
+                state = k
+        labels[i] = state
+        value += own[state] if n > 0 else -np.inf
+
+        for h in range(out_a, out_b):
+            e, m = edge[h], n_states[other[h]]
+            received, out, which = messages[ahead, e], messages[back, e], edge_table[e]
+            for j in range(n):
+                # What is forbidden stays so; the difference would not be a number.
+                guess[j] = belief[j] - received[j] if belief[j] > -np.inf else -np.inf
+            top = -np.inf
+            if n > 0:
+                _send(guess, n, m, rows, which, potts[which, 0], potts[which, 1], sent, 0)
+                for k in range(m):
+                    top = max(top, sent[0, k])
+            if top == -np.inf:  # forbidden as a whole: whatever it says helps nobody
+                continue
+            for k in range(m):
+                message = sent[0, k] - top
+                if message > -np.inf and out[k] > -np.inf:
+                    message += damping * (out[k] - message)
+                    largest = max(largest, abs(message - out[k]))
+                elif message != out[k]:
+                    largest = np.inf
+                out[k] = message
+    return value, largest

@@ -7,6 +7,7 @@ number, the first to be looked at first. A graph that is not connected has spann
 import numpy as np
 
 from .._jit import inner, njit
+from .elimination_plan import scopes_of
 
 
 @njit
@@ -75,61 +76,15 @@ def _fill_in(edges, n_nodes):
     Returns (start, later, edge_place): node v has ``later[start[v]:start[v + 1]]``, ascending, and
     edge e is entry ``edge_place[e]`` of its earlier node.
     """
-    n_edges = edges.shape[0]
-    of_node = np.zeros(n_nodes + 1, np.int64)
-    for e in range(n_edges):
-        of_node[min(edges[e, 0], edges[e, 1]) + 1] += 1
+    sizes = np.ones(n_nodes, np.int64)
+    _, start, later, _ = scopes_of(edges, sizes, np.arange(n_nodes), np.inf)
     for v in range(n_nodes):
-        of_node[v + 1] += of_node[v]
-    free = of_node[:-1].copy()
-    own = np.empty(n_edges, np.int64)
-    for e in range(n_edges):
-        v = min(edges[e, 0], edges[e, 1])
-        own[free[v]] = e
-        free[v] += 1
-
-    start = np.zeros(n_nodes + 1, np.int64)
-    later = np.empty(4 * n_edges + 16, np.int64)
-    edge_place = np.empty(n_edges, np.int64)
-    place = np.full(n_nodes, -1, np.int64)  # below start[v]: not yet a neighbour of v
-    first_child = np.full(n_nodes, -1, np.int64)
-    sibling = np.full(n_nodes, -1, np.int64)
-    for v in range(n_nodes):
-        n = start[v]
-        if n + n_nodes > later.size:
-            larger = np.empty(2 * later.size + n_nodes, np.int64)
-            for p in range(n):
-                larger[p] = later[p]
-            later = larger
-        for p in range(of_node[v], of_node[v + 1]):
-            e = own[p]
-            u = max(edges[e, 0], edges[e, 1])
-            if place[u] < start[v]:
-                place[u] = n
-                later[n] = u
-                n += 1
-        # Neighbours of earlier nodes are inherited from those whose first later neighbour is v:
-        # others have handed theirs on already.
-        child = first_child[v]
-        while child >= 0:
-            for p in range(start[child], start[child + 1]):
-                u = later[p]
-                if u > v and place[u] < start[v]:
-                    place[u] = n
-                    later[n] = u
-                    n += 1
-            child = sibling[child]
-        start[v + 1] = n
-        later[start[v] : n].sort()
-        for p in range(start[v], n):
-            place[later[p]] = p
-        for p in range(of_node[v], of_node[v + 1]):
-            edge_place[own[p]] = place[max(edges[own[p], 0], edges[own[p], 1])]
-        if n > start[v]:
-            parent = later[start[v]]
-            sibling[v] = first_child[parent]
-            first_child[parent] = v
-    return start, later[: start[n_nodes]], edge_place
+        later[start[v] : start[v + 1]].sort()
+    edge_place = np.empty(edges.shape[0], np.int64)
+    for e in range(edges.shape[0]):
+        v, u = min(edges[e, 0], edges[e, 1]), max(edges[e, 0], edges[e, 1])
+        edge_place[e] = start[v] + np.searchsorted(later[start[v] : start[v + 1]], u)
+    return start, later, edge_place
 
 
 @inner

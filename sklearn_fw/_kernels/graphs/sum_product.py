@@ -5,10 +5,13 @@ Graph and scores are given as in `tree.py`: edges are (child, parent), leaves fi
 it, for each state of the parent, minus the largest of these, and a *belief* (n_nodes, n_states) a
 score plus all messages to the node: so numbers stay small on long chains.
 
-For marginals this is the way where `scaled_sums` could lose something. Here too
-sums of exponentials are taken in ordinary numbers relative to the largest belief and the largest
-entry of the table, so an edge costs n_states exponentials, not their square. What that loses is
-below 1e-308, a fraction of 1e-208 of a sum above ``TINY``; smaller ones are repeated in logarithms.
+Marginals are found in ordinary numbers, which are made sums of 1 at every node: an edge costs no
+logarithm and no exponential but those of its table. A labelling with a number that is lost, since
+it is too small for float64, has at most the weight ``exp(-faint)``, where the best scores of all
+nodes and tables have weight 1. Where that could matter (`is_sure`), all is repeated in logarithms;
+there too sums of exponentials are taken relative to the largest belief and entry of the table, so
+an edge costs n_states exponentials. What that loses is below 1e-308, a fraction of 1e-208 of a sum
+above ``TINY``; smaller ones are repeated term by term.
 """
 
 from typing import NamedTuple
@@ -16,10 +19,140 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import any_order, inner, njit
-from . import scaled_sums
+from ..common.vectors import FAINT, exponentials
 
 TINY = 1e-100
 NOTHING = -100.0  # exponents below it change no digit of a sum that has a 1
+DIGITS = 70.0  # e^-70 of a sum is nothing
+LEAST = np.exp(1.5 * FAINT)  # of a belief that can be multiplied by two numbers that are not faint
+PRODUCT = 1e-100  # products of sums above it need no logarithm yet
+
+
+@inner
+def exponents(numbers):
+    """Replace numbers by the exponentials of their differences to the largest.
+
+    Returns the largest, 0 if it is -inf, and what `exponentials` returns.
+    """
+    high = -np.inf
+    for k in range(numbers.size):
+        high = numbers[k] if numbers[k] > high else high
+    if high == -np.inf:
+        high = 0.0
+    for k in range(numbers.size):
+        numbers[k] -= high
+    return high, exponentials(numbers)
+
+
+@inner
+def fill_beliefs(scores, belief):
+    """Exponentials of the scores of each node; returns the sum of the largest and what is faint."""
+    n_nodes, n_states = scores.shape
+    value = 0.0
+    for t in range(n_nodes):
+        high = scores[t, 0]
+        for k in range(1, n_states):
+            high = scores[t, k] if scores[t, k] > high else high
+        if high == -np.inf:
+            return high, np.inf
+        value += high
+        for k in range(n_states):
+            belief[t, k] = scores[t, k] - high
+    return value, exponentials(belief[:n_nodes].ravel())
+
+
+@inner
+def scaled_upward(edges, row, table, high, belief, message, is_root):
+    """Beliefs of nodes from the leaves to the roots, those of the scores before; see `is_sure`.
+
+    Edge e has the exponentials ``table[row[e]]``, to which ``high[row[e]]`` is to be added in
+    logarithms. Returns the logarithm of the sum of all labellings without these, the sum of these,
+    and what is faint. Cost: a multiplication per entry of a table of each edge.
+    """
+    n_nodes, n_states = belief.shape
+    value, highs, product, faint = 0.0, 0.0, 1.0, np.inf
+    for t in range(n_nodes):
+        is_root[t] = True
+    for e in range(edges.shape[0]):
+        child, parent, r = edges[e, 0], edges[e, 1], row[e]
+        is_root[child] = False
+        sums, own = message[e], belief[parent]
+        for k in range(n_states):
+            sums[k] = 0.0
+        j = 0
+        while j + 4 <= n_states:  # four rows at once keep the sums in registers for longer
+            x, y = belief[child, j], belief[child, j + 1]
+            z, u = belief[child, j + 2], belief[child, j + 3]
+            for k in range(n_states):
+                sums[k] += (x * table[r, j, k] + y * table[r, j + 1, k]) + (
+                    z * table[r, j + 2, k] + u * table[r, j + 3, k]
+                )
+            j += 4
+        while j < n_states:
+            x = belief[child, j]
+            for k in range(n_states):
+                sums[k] += x * table[r, j, k]
+            j += 1
+        highs += high[r]
+        norm = 0.0
+        for k in range(n_states):
+            own[k] *= sums[k]
+            norm += own[k]
+        value, product, faint = _normalise(own, norm, value, product, faint)
+    for t in range(n_nodes):
+        if is_root[t]:
+            norm = belief[t].sum()
+            value, product, faint = _normalise(belief[t], norm, value, product, faint)
+    return value + np.log(product), highs, faint
+
+
+@any_order
+def _normalise(own, norm, value, product, faint):
+    """Divide by the sum and count it, by its logarithm where products could become too small."""
+    if not norm > 0.0:
+        return -np.inf, 1.0, faint
+    scale, least = 1.0 / norm, 1.0
+    for k in range(own.size):
+        own[k] *= scale
+        least = min(least, own[k] if own[k] > 0.0 else 1.0)
+    if least < LEAST:
+        faint = min(faint, -1.5 * FAINT)
+    if norm < PRODUCT:
+        value += np.log(norm)
+    else:
+        product *= norm
+    if product < PRODUCT or product > 1.0 / PRODUCT:
+        value += np.log(product)
+        product = 1.0
+    return value, product, faint
+
+
+@inner
+def is_sure(rest, faint, n_nodes, n_states):
+    """Whether all labellings with faint numbers are nothing beside a sum of ``exp(rest)``."""
+    return faint == np.inf or faint + rest > n_nodes * np.log(n_states) + DIGITS
+
+
+@any_order
+def scaled_downward(edges, row, table, belief, message, is_root, gain, node, edge):
+    """Marginals of nodes and edges from the roots to the leaves, after `scaled_upward`."""
+    n_states = node.shape[1]
+    for t in range(node.shape[0]):
+        if is_root[t]:
+            for k in range(n_states):
+                node[t, k] = belief[t, k]
+    for e in range(edges.shape[0] - 1, -1, -1):
+        child, parent, r = edges[e, 0], edges[e, 1], row[e]
+        for k in range(n_states):
+            sums = message[e, k]
+            gain[k] = node[parent, k] / sums if sums > 0.0 else 0.0
+        for j in range(n_states):
+            x, total = belief[child, j], 0.0
+            for k in range(n_states):
+                pair = x * (table[r, j, k] * gain[k])
+                edge[e, j, k] = pair
+                total += pair
+            node[child, j] = total
 
 
 class Weights(NamedTuple):
@@ -97,11 +230,11 @@ def draw(weights, uniform):
 
 @inner
 def _fill_weights(tables, which, weights):
-    """Weights of some tables; returns what is faint, see `scaled_sums`."""
+    """Weights of some tables; returns what is faint, see `scaled_upward`."""
     faint = np.inf
     for r in range(which.size):
         weights.table[r] = tables[which[r]]
-        weights.high[r], faint_here = scaled_sums.exponents(weights.table[r].ravel())
+        weights.high[r], faint_here = exponents(weights.table[r].ravel())
         faint = min(faint, faint_here)
     return faint
 
@@ -230,17 +363,17 @@ def forest_sums(scores, graph, weights, faint, beliefs, node, edge):
     n_nodes, n_states = scores.shape
     belief, message = beliefs.belief[:n_nodes], beliefs.message
     row, table, is_root = weights.row, weights.table, beliefs.is_root
-    value, faint_node = scaled_sums.fill_beliefs(scores, belief)
+    value, faint_node = fill_beliefs(scores, belief)
     if value == -np.inf:
         return value
-    rest, highs, faint_belief = scaled_sums.upward(
+    rest, highs, faint_belief = scaled_upward(
         edges, row, table, weights.high, belief, message, is_root
     )
     faint = min(faint, min(faint_node, faint_belief))
-    if scaled_sums.is_sure(rest, faint, n_nodes, n_states):
+    if is_sure(rest, faint, n_nodes, n_states):
         if rest > -np.inf and len(node) > 0:
             gain = beliefs.scratch[0]
-            scaled_sums.downward(edges, row, table, belief, message, is_root, gain, node, edge)
+            scaled_downward(edges, row, table, belief, message, is_root, gain, node, edge)
         return value + rest + highs
     value = _upward(scores, edges, edge_table, tables, weights, beliefs)
     if value > -np.inf and len(node) > 0:

@@ -34,26 +34,12 @@ class Curved(NamedTuple):
     bounds: np.ndarray | None
 
 
-class Crowd(NamedTuple):
-    """What workers share besides v: the columns that most rows touch are published in turns.
-
-    As in `incremental.Team`: every worker has a copy of v at these columns, in ``v`` behind the
-    others, and every ``period`` steps it tells what it added and reads what the others did.
-    """
-
-    first: int  # place in v where the copies of worker 0 begin
-    base: np.ndarray  # (n_hot,) v of the hot columns when the epoch began
-    seen: np.ndarray  # (n_workers, n_hot) the copies after the last exchange
-    published: np.ndarray  # (n_workers, n_hot) what each worker has added
-    period: int
-
-
 @inner
-def place_of(j, me, crowd):
+def place_of(j, me, team):
     """Where worker ``me`` keeps the column with number j; unsigned: not counted from behind."""
-    if crowd is None:
+    if team is None:
         return np.uint64(j)
-    return np.uint64(j) + np.uint64((j >= crowd.first) * me * crowd.base.size)
+    return np.uint64(j) + np.uint64((j >= team.first) * me * team.base.size)
 
 
 @inner
@@ -65,73 +51,51 @@ def coefficient(u, curved, bounds, j):
 
 
 @inner
-def term(rows, curved, v, me, crowd, p, shift):
+def term(rows, curved, v, me, team, p, shift):
     """Part of the score that the entry at position p has."""
     j = rows.indices[p - shift]
-    u = v[place_of(j, me, crowd)]
+    u = v[place_of(j, me, team)]
     if curved is not None:
         u = coefficient(u, curved, curved.bounds, j)
     return entry(rows.data, p, rows.center, j) * u
 
 
 @inner
-def score(rows, curved, v, me, crowd, start, stop, shift):
+def score(rows, curved, v, me, team, start, stop, shift):
     """``<a_i, w>`` in four sums: a single one would wait for every addition."""
     z0, z1, z2, z3 = 0.0, 0.0, 0.0, 0.0
     whole = stop - (stop - start) % 4
     for p in range(start, whole, 4):
-        z0 += term(rows, curved, v, me, crowd, p, shift)
-        z1 += term(rows, curved, v, me, crowd, p + 1, shift)
-        z2 += term(rows, curved, v, me, crowd, p + 2, shift)
-        z3 += term(rows, curved, v, me, crowd, p + 3, shift)
+        z0 += term(rows, curved, v, me, team, p, shift)
+        z1 += term(rows, curved, v, me, team, p + 1, shift)
+        z2 += term(rows, curved, v, me, team, p + 2, shift)
+        z3 += term(rows, curved, v, me, team, p + 3, shift)
     for p in range(whole, stop):
-        z0 += term(rows, curved, v, me, crowd, p, shift)
+        z0 += term(rows, curved, v, me, team, p, shift)
     return (z0 + z1) + (z2 + z3)
 
 
 @njit
-def epoch(rows, target, curved, scale, order, v, memory, norms, last, me, crowd):
-    """Make a step on each row of ``order``, as worker ``me`` of a crowd or alone (crowd None).
+def epoch(rows, target, curved, scale, order, v, memory, norms, last, me, team):
+    """Make a step on each row of ``order``, as worker ``me`` of a team or alone (team None).
 
-    Parameters
-    ----------
-    rows, target : Rows, Target
-        The problem.
-    curved : Curved or None
-        What makes w out of v; None if they are the same.
-    scale : tuple of two floats
-        1 / l2, and the r of the intercept, 0 without one.
-    order : (n_steps,) int array
-        Row numbers.
-    v : (n_columns + 1 + n_workers * n_hot,) float64 array
-        Changed in place.
-    memory : (n_rows,) float64 array
-        Changed in place.
-    norms : (n_rows,) float64 array
-        Squared norms of the rows.
-    last : int
-        Number of the intercept.
-    me : int
-        Number of the worker.
-    crowd : Crowd or None
-        The others.
-
-    Returns
-    -------
-    concave, losses : float
-        Sum over the steps of minus the conjugate of the loss at the new slope, and of the weighted
-        losses before the step.
+    ``curved`` makes w out of v, None if they are the same; ``scale`` holds 1 / l2 and the r of the
+    intercept, 0 without one, which has the number ``last``. ``v`` (n_columns + 1 + n_workers *
+    n_hot,) and ``memory`` (n_rows,) change in place; ``norms`` are the squared norms of the rows.
+    Of a team, ``seen`` and ``published`` are (n_workers, n_hot), of v. Returns the sum over the
+    steps of minus the conjugate of the loss at the new slope, and of the weighted losses before the
+    step.
     """
-    at = place_of(last, me, crowd)
+    at = place_of(last, me, team)
     concave, losses = 0.0, 0.0
     product, product_before = 1.0, 1.0
     for t in range(order.size):
         fetch_ahead(rows, order, t, target.y, memory)
-        if crowd is not None and t % crowd.period == 0:
-            meet(v, me, crowd)
+        if team is not None and t % team.period == 0:
+            meet(v, me, team)
         i = order[t]
         start, stop, shift = extent(rows, i)
-        z = v[at] + score(rows, curved, v, me, crowd, start, stop, shift)
+        z = v[at] + score(rows, curved, v, me, team, start, stop, shift)
         s, y = weight_of(target.weight, i), target.y[i]
         _, plain, factor = loss_parts(target.loss, y, z)
         losses += s * plain
@@ -159,25 +123,25 @@ def epoch(rows, target, curved, scale, order, v, memory, norms, last, me, crowd)
         step = scale[0] * change
         for p in range(start, stop):
             j = rows.indices[p - shift]
-            v[place_of(j, me, crowd)] -= step * entry(rows.data, p, rows.center, j)
-    if crowd is not None:
-        meet(v, me, crowd)
+            v[place_of(j, me, team)] -= step * entry(rows.data, p, rows.center, j)
+    if team is not None:
+        meet(v, me, team)
     return concave + math.log(product), losses + math.log(product_before)
 
 
 @inner
-def meet(v, me, crowd):
+def meet(v, me, team):
     """Publish what this worker added to the hot columns and read what the others did."""
-    n_workers, n_hot = crowd.published.shape
-    first = crowd.first + me * n_hot
+    n_workers, n_hot = team.published.shape
+    first = team.first + me * n_hot
     for h in range(n_hot):
-        crowd.published[me, h] += v[first + h] - crowd.seen[me, h]
+        team.published[me, h] += v[first + h] - team.seen[me, h]
     for h in range(n_hot):
-        u = crowd.base[h]
+        u = team.base[h]
         for worker in range(n_workers):
-            u += crowd.published[worker, h]
+            u += team.published[worker, h]
         v[first + h] = u
-        crowd.seen[me, h] = u
+        team.seen[me, h] = u
 
 
 @njit

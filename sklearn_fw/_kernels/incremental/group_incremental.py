@@ -16,9 +16,15 @@ from numba import types
 
 from .._jit import inner, njit
 from ..common.atomics import add, exchange
-from ..common.losses import SOFTMAX, derivative, softmax_derivative, softmax_value, value
+from ..common.losses import (
+    SOFTMAX,
+    PythonCall,
+    derivative,
+    softmax_derivative,
+    softmax_value,
+    value,
+)
 from ..common.prox import PYTHON, prox_group
-from ..common.python_calls import PythonCall
 from ..common.rows import entry, extent, fetch_ahead
 from .incremental import gamma_of, proximal, weight_of
 

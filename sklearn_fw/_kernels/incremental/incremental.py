@@ -110,33 +110,11 @@ def proximal(u, step, penalty, bounds, j):
 def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, last, me, team):
     """Make a step on each row of ``order``, as worker ``me`` of a team or alone (team None).
 
-    Parameters
-    ----------
-    rows, target, penalty : Rows, Target, Separable
-        The problem.
-    order : (n_steps,) int array
-        Row numbers.
-    state : (n_columns + 1 + n_workers * n_hot, 2 + n_workers) float64 array
-        Changed in place.
-    memory : (n_rows,) float64 array
-        Changed in place if ``refresh``.
-    gamma : tuple of two floats
-        Step sizes of the columns and of the intercept.
-    metric : (n_columns,) float64 array or None
-        Factors of the step size of the columns.
-    refresh : bool
-        Whether the memory follows (SAGA) or stays (SVRG, SGD).
-    last : int
-        Number of the intercept; ``state[last, STEP] == 0`` leaves it out.
-    me : int
-        Number of the worker.
-    team : Team or None
-        The others.
-
-    Returns
-    -------
-    concave : float
-        Sum over the steps of ``s_i loss_i - g_i z_i``, minus the conjugate of the loss at g_i.
+    ``state`` (n_columns + 1 + n_workers * n_hot, 2 + n_workers) changes in place, and ``memory``
+    (n_rows,) if ``refresh`` (SAGA; it stays for SVRG and SGD). ``gamma`` are the step sizes of the
+    columns, times ``metric`` (n_columns,) unless it is None, and of the intercept, which has the
+    number ``last``; ``state[last, STEP] == 0`` leaves it out. Returns the sum over the steps of
+    ``s_i loss_i - g_i z_i``, minus the conjugate of the loss at g_i.
     """
     at = row_of(last, me, team)
     fit_intercept = state[at, STEP] > 0.0
@@ -211,19 +189,11 @@ def meet(state, me, team):
 
 @njit
 def fenchel(state, n_columns, n_workers, penalty, step):
-    """The penalty at x and at -A, in one sweep.
+    """The penalty at x and at -A, in one sweep, and the gradient mapping of ``step``, if above 0.
 
-    ``step`` is that of the gradient mapping; 0 leaves it out.
-
-    Returns
-    -------
-    value, product, conjugate : float
-        ``penalty(x)``, ``<A, x>`` (with the intercept) and ``penalty*(-A)``, which has 0 for the
-        entries where it is infinite.
-    steepest : float
-        Largest |A_v| of those entries.
-    mapping : float
-        Largest entry of ``(x - prox(x - step A)) / step``.
+    Returns ``penalty(x)``, ``<A, x>`` (with the intercept), ``penalty*(-A)``, which has 0 for the
+    entries where it is infinite, the largest |A_v| of those entries, and the largest entry of
+    ``(x - prox(x - step A)) / step``.
     """
     value, product, conjugate, steepest, mapping = 0.0, 0.0, 0.0, 0.0, 0.0
     curved = penalty.bounds is None and penalty.l2 > 0.0
@@ -266,3 +236,104 @@ def best_response(v, penalty, bounds, j):
     if bounds is not None:
         best = min(max(best, bounds[j, 0]), bounds[j, 1])
     return best, abs(best) == np.inf
+
+
+SHORT = 6  # so many repetitions cost less than the logarithms of the closed form
+
+
+@inner
+def repeat(x, m, shift, threshold, shrink):
+    """Apply ``x <- shrink * soft(x - shift, threshold)`` m times.
+
+    On each side of zero the map is affine; once the point crosses zero or lands on it, the rest
+    happens on the other side or there.
+    """
+    if m <= SHORT:
+        for _ in range(m):
+            y = x - shift
+            x = shrink * (max(y - threshold, 0.0) - max(-y - threshold, 0.0))
+        return x
+    for _ in range(3):
+        if m <= 0:
+            break
+        if x > shift + threshold:
+            x, m = _descend(x, m, shift + threshold, shrink)
+        elif x < shift - threshold:
+            y, m = _descend(-x, m, threshold - shift, shrink)
+            x = -y
+        else:
+            x = 0.0
+            m -= 1
+            if shift - threshold <= 0.0 <= shift + threshold:
+                break
+    return x
+
+
+@inner
+def _descend(x, m, c, shrink):
+    """Apply ``x <- shrink * (x - c)`` while x > c, at most m times; also how many are left."""
+    k = m
+    if shrink < 1.0:
+        rate = math.log(shrink)
+        fixed = -shrink * c / (1.0 - shrink)
+        end = x + math.expm1(m * rate) * (x - fixed)
+        if c > 0.0 and end <= 0.0:  # the last step does not begin above c
+            k = min(m, max(1, _whole(math.log((c - fixed) / (x - fixed)) / rate) + 1))
+            end = x + math.expm1(k * rate) * (x - fixed)
+        return end, m - k
+    if c > 0.0:
+        k = min(m, max(1, math.ceil((x - c) / c)))
+    return x - k * c, m - k
+
+
+@inner
+def _whole(x):
+    return np.int64(math.floor(x))
+
+
+@njit
+def lagged_epoch(rows, target, penalty, order, x, total, memory, n, gamma, pull, metric, last):
+    """Make a dense step on each row of ``order``, at sparse cost; returns what `epoch` does.
+
+    The penalty has no bounds. ``x`` and ``total``, the iterate and A, of shape (n_columns + 1,)
+    with the intercept last, and ``memory`` (n_rows,) change in place. A step takes 1 / n of A, for
+    n rows with weight, and ``pull``, 1 for SAGA and 1 / n for SAG, times the difference of
+    gradients. ``gamma`` and ``metric`` are as for `epoch`, a second step of 0 leaves the intercept
+    out. ``last`` (n_columns,) is scratch.
+    """
+    d = x.size - 1
+    concave = 0.0
+    last[:] = 0
+    for t in range(order.size):
+        fetch_ahead(rows, order, t, target.y, memory)
+        i = order[t]
+        start, stop, shift = extent(rows, i)
+        z = x[d] if gamma[1] > 0.0 else 0.0
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            x[j] = catch_up(x[j], t - last[j], gamma_of(gamma, metric, j) / n, total[j], penalty)
+            z += entry(rows.data, k, rows.center, j) * x[j]
+        g, plain, factor = loss_parts(target.loss, target.y[i], z)
+        s = weight_of(target.weight, i)
+        g *= s
+        concave += s * (plain + math.log(factor)) - g * z
+        change = g - memory[i]
+        memory[i] = g
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            a = entry(rows.data, k, rows.center, j)
+            step = gamma_of(gamma, metric, j)
+            x[j] = catch_up(x[j] - step * pull * change * a, 1, step / n, total[j], penalty)
+            total[j] += change * a
+            last[j] = t + 1
+        x[d] -= gamma[1] * (pull * change + total[d] / n)
+        total[d] += change
+    for j in range(d):
+        step = gamma_of(gamma, metric, j) / n
+        x[j] = catch_up(x[j], order.size - last[j], step, total[j], penalty)
+    return concave
+
+
+@inner
+def catch_up(x, m, step, total, penalty):
+    return repeat(x, m, step * total, step * penalty.l1, 1.0 / (1.0 + step * penalty.l2))

@@ -39,24 +39,10 @@ def fold(state, v, u, shrink):
 def averaged_pass(rows, target, order, shares, rates, mu, bias, radius, state, v, u):
     """Step on each row of ``order`` for ``mu / 2 |w|^2 + loss``.
 
-    Parameters
-    ----------
-    rows, target : Rows, Target
-        The data.
-    order : (n_steps,) int array
-        Row numbers.
-    shares : (n_steps,) float64 array
-        Step sizes in units of 1 / mu, at most one.
-    rates : (n_steps,) float64 array
-        Share of the new iterate in the average.
-    mu : float
-        Weight of the ridge.
-    bias : float
-        Value of the constant feature; zero for none.
-    radius : float
-        Of the ball that w, with the constant feature, is projected on; infinite for none.
-    state, v, u : (4,), (n_columns + 1,), (n_columns + 1,) float64 arrays
-        Changed in place.
+    ``shares`` (n_steps,) are step sizes in units of 1 / mu, at most one, ``rates`` (n_steps,) the
+    share of the new iterate in the average, ``bias`` the value of the constant feature, zero for
+    none, and ``radius`` that of the ball that w, with the constant feature, is projected on,
+    infinite for none. ``state``, ``v`` and ``u`` change in place.
     """
     last = v.size - 1
     bounded = radius < np.inf

@@ -8,7 +8,8 @@ import math
 
 import numpy as np
 
-from .._jit import any_order, inner, njit
+from .._jit import inner, njit
+from ..common.vectors import dot
 
 SMALLEST = 1e-300  # instead of a word that no topic has
 
@@ -23,14 +24,6 @@ def digamma(x):
     f = 1.0 / (x * x)
     series = f * (1 / 12 - f * (1 / 120 - f * (1 / 252 - f * (1 / 240 - f / 132))))
     return shift + math.log(x) - 0.5 / x - series
-
-
-@any_order
-def _dot(a, b):
-    total = 0.0
-    for k in range(a.size):
-        total += a[k] * b[k]
-    return total
 
 
 @njit
@@ -51,7 +44,7 @@ def infer_proportions(data, indices, indptr, topics, prior, gamma, tol, max_iter
                 sums[k] = 0.0
             for j in range(start, stop):
                 word = topics[indices[j]]
-                share = data[j] / (_dot(word, weights) + SMALLEST)
+                share = data[j] / (dot(word, weights) + SMALLEST)
                 for k in range(n_topics):
                     sums[k] += share * word[k]
             change = 0.0
@@ -100,7 +93,7 @@ def document_bounds(data, indices, indptr, topics, prior, gamma, counts, bounds,
         bound -= math.lgamma(total)
         for j in range(indptr[i], indptr[i + 1]):
             word = topics[indices[j]]
-            norm = _dot(word, weights) + SMALLEST
+            norm = dot(word, weights) + SMALLEST
             bound += data[j] * math.log(norm)
             if wants_counts:
                 share = row_weight[i] * data[j] / norm

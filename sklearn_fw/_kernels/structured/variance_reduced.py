@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inner, njit
-from ..common.smoothing import smoothed_max
-from ..common.vectors import dot
+from ..common.vectors import dot, smoothed_max
 from ..graphs.tree import tree_argmax, tree_departures
 from .parts import (
     Weights,

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from ..._core.k_best import k_best_labelings
-from ..._core.oracle import Oracle
+from ..._core.oracle import Oracle, k_best_labelings
 from ..._core.packed import writable
 from ..._core.scores import allowed, arrays_of, count_labelings, expect_scores
 from ..._core.validation import check_integer, check_random_state

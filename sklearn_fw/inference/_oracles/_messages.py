@@ -12,7 +12,6 @@ from ._local_search import climb
 from ._settle import settled
 
 message_passing = lazy("graphs.message_passing")
-max_product = lazy("graphs.max_product")
 
 
 class TRWS(GraphOracle):
@@ -261,7 +260,7 @@ class MaxProduct(GraphOracle):
         for _ in range(self.max_iter):
             changes = []
             for upwards in (True, False):
-                value, change = max_product.max_product_sweep(
+                value, change = message_passing.max_product_sweep(
                     *problem, incumbent.potts, messages, labels, damping, upwards
                 )
                 incumbent.offer(labels, value)

@@ -13,7 +13,6 @@ from ._cuts import SwitchForm, roof_dual
 from ._settle import ROUNDING
 
 max_flow = lazy("graphs.max_flow")
-moves_kernels = lazy("graphs.moves")
 
 
 class Arcs(NamedTuple):
@@ -139,7 +138,7 @@ class Fusions:
         self._scores = np.maximum(unary, worst), np.maximum(tables, worst), edge_table, plan.edges
         self._plan = plan
         self.labels = labels
-        self.value = moves_kernels.score_of(*self._scores, labels)
+        self.value = max_flow.score_of(*self._scores, labels)
 
     def fuse(self, zero, one):
         """Take the best mixture of two labellings if it is better; returns whether it is.
@@ -154,7 +153,7 @@ class Fusions:
         _, first, head, sister, arc = self._plan
         residual, excess = np.empty(len(head)), np.empty(len(zero))
         crossed = np.empty(len(arc), bool)
-        n_crossed = moves_kernels.fusion(
+        n_crossed = max_flow.fusion(
             *self._scores, zero, one, ROUNDING, arc, sister, residual, excess, crossed
         )
         if n_crossed:
@@ -165,7 +164,7 @@ class Fusions:
             max_flow.max_flow(arcs)
             side = max_flow.reaches_sink(arcs)
         labels = np.where(side, one, zero)
-        value = moves_kernels.score_of(*self._scores, labels)
+        value = max_flow.score_of(*self._scores, labels)
         better = value > self.value and not np.array_equal(labels, self.labels)
         if better:
             self.labels, self.value = labels, value

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from ..._core.checked_oracle import CheckedOracle, can_be_asked, checked
-from ..._core.oracle import Oracle
+from ..._core.oracle import CheckedOracle, Oracle, can_be_asked, checked
 from ..._core.scores import expect_scores, is_forest
 from ..._core.validation import check_not_negative, is_auto
 from ._branch_and_bound import BranchAndBound

@@ -18,7 +18,6 @@ from ._finite_sum import Pair
 
 group_incremental = lazy("incremental.group_incremental")
 incremental = lazy("incremental.incremental")
-lagged = lazy("incremental.lagged")
 rows_kernels = lazy("common.rows")
 
 # Bytes of the state of a column.
@@ -372,7 +371,7 @@ class LaggedEngine(Engine):
         self.last = np.zeros(problem.n_columns, dtype=np.int64)
 
     def run(self, order, refresh=True):
-        return lagged.lagged_epoch(
+        return incremental.lagged_epoch(
             self.rows, self.target, self.penalty, order, self.x.ravel(), self.sum.ravel(),
             self.memory, self.problem.active.size, self.gamma, self.pull, self.metric, self.last,
         )  # fmt: skip
@@ -447,8 +446,6 @@ class Crew:
             self._pool.shutdown()
             self._pool = None
 
-
-rows_kernels = lazy("common.rows")
 
 # Bytes of the state from which on its columns are put in the order of the rows: more than stays in
 # the cache of one processor.

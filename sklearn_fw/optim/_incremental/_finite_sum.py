@@ -11,7 +11,6 @@ from ..._kernels import lazy
 from ...losses import MultinomialLogLoss
 
 incremental = lazy("incremental.incremental")
-quadratic = lazy("common.quadratic")
 rows_kernels = lazy("common.rows")
 sums = lazy("common.sums")
 
@@ -475,7 +474,7 @@ class Curvature:
         center = problem.column_means if problem.centers else None
         if sp.issparse(problem.X):
             total, mass, X = np.zeros((size, size)), np.zeros(size), problem.X
-            quadratic.add_outer_products(X.data, X.indices, X.indptr, h, total, mass)
+            sums.add_outer_products(X.data, X.indices, X.indptr, h, total, mass)
         else:
             total, mass = _dense_products(problem.X, h, center)
         if problem.fit_intercept:

@@ -25,7 +25,6 @@ from ..._core.validation import (
 from ..._core.warnings import warn
 from ..._kernels import lazy
 from ...losses import MultinomialLogLoss, resolve_loss
-from ...losses._compiled import CompiledLoss
 from ...penalties import resolve_penalty
 from ._finite_sum import FiniteSum
 from ._newton import Newton, NewtonCG, is_dense, is_ridge, is_wide
@@ -255,7 +254,7 @@ def choose_solver(problem):
         return NewtonCG(), f"{d} columns, many times the rows: second order by products of rows"
     if problem.n_outputs is None and d <= most:
         return Newton(), f"{d} {kind} columns, at most {most}, and one output: second order"
-    if ridge and not isinstance(problem.loss, CompiledLoss):
+    if ridge and not problem.loss._is_compiled:
         return NewtonCG(), "a loss of your own, a smooth objective: second order, all rows at once"
     by_rows = problem.n_outputs is None and penalty.l2 > 0.0 and not dense
     if ridge and not (by_rows and _rows_differ(problem)):

@@ -13,7 +13,7 @@ from ...losses import SquaredError
 from ._finite_sum import Curvature, FiniteSum, solve_positive, solve_scores
 from ._run import PlainRun, Point, Solver, Start
 
-quadratic = lazy("common.quadratic")
+sums = lazy("common.sums")
 
 # Multiplications up to which the exact matrix of all outputs preconditions, and columns up to which
 # a matrix that all outputs share does.
@@ -527,7 +527,7 @@ def minimize_model(matrix, slopes, coef, penalty, free):
     lower, upper = bounds.T
     w, gradient = coef.copy(), slopes.copy()
     for sweeps in SWEEPS:
-        if quadratic.descend(matrix, gradient, w, l1, l2, bounds, sweeps, SMALL):
+        if sums.descend(matrix, gradient, w, l1, l2, bounds, sweeps, SMALL):
             return w
         exact = _with_free_solved(matrix, gradient, w, l1, l2, lower, upper)
         if exact is not None:

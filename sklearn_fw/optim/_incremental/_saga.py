@@ -12,6 +12,7 @@ from ._newton import has_support, minimize_on_support
 from ._run import IncrementalSolver, Run, Solver
 
 dual_coordinate = lazy("incremental.dual_coordinate")
+incremental = lazy("incremental.incremental")
 
 # Epoch from which on, at powers of two, the optimum on the support of an l1 norm is tried, and how
 # often the support may grow.
@@ -394,14 +395,14 @@ class DualEngine:
         self.scale = (1.0 / l2, typical / l2 if problem.fit_intercept else 0.0)
         self.v = np.zeros(self.columns.size)
         self.origin = 0.0  # of the penalty on the intercept
-        self.crowd = self._gather_crowd() if n_workers > 1 else None
+        self.team = self._gather_team() if n_workers > 1 else None
 
-    def _gather_crowd(self):
+    def _gather_team(self):
         n_hot, n_workers = self.columns.hot.size, self.crew.size
         loss = self.problem.loss.smoothness
         # A step moves v by at most this times the row.
         travel = loss / (self.penalty.l2 + loss * self.norms.sum() / self.problem.n_rows)
-        return dual_coordinate.Crowd(
+        return incremental.Team(
             self.columns.first, np.zeros(n_hot), np.zeros((n_workers, n_hot)),
             np.zeros((n_workers, n_hot)), self.columns.period(travel, None, None),
         )  # fmt: skip
@@ -426,24 +427,24 @@ class DualEngine:
 
         Minus the conjugates at the new slopes, and the losses before each step.
         """
-        crowd, columns = self.crowd, self.columns
-        if crowd is not None:
-            crowd.base[:] = self.v[columns.hot_place]
-            crowd.seen[:] = crowd.base
-            crowd.published[:] = 0.0
-            self.v[columns.first :].reshape(self.crew.size, -1)[:] = crowd.base
+        team, columns = self.team, self.columns
+        if team is not None:
+            team.base[:] = self.v[columns.hot_place]
+            team.seen[:] = team.base
+            team.published[:] = 0.0
+            self.v[columns.first :].reshape(self.crew.size, -1)[:] = team.base
 
         def work(part, worker):
             return np.array(
                 dual_coordinate.epoch(
                     self.rows, self.target, self.curved, self.scale, part, self.v, self.memory,
-                    self.norms, columns.last, worker, crowd,
+                    self.norms, columns.last, worker, team,
                 )
             )  # fmt: skip
 
         done = self.crew.run(work, order)
-        if crowd is not None:
-            self.v[columns.hot_place] = crowd.base + crowd.published.sum(axis=0)
+        if team is not None:
+            self.v[columns.hot_place] = team.base + team.published.sum(axis=0)
         return done
 
     def recentre(self):

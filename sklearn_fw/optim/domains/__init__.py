@@ -34,14 +34,12 @@ Where several vertices are lowest the answer is the same in every call: the firs
 equals if nothing else is said.
 """
 
-from ._base import Atom, Domain, RankOneAtom, SparseAtom
-from ._base import DenseAtom as DenseAtom  # of domains, not of users
-from ._base import UnitAtom as UnitAtom
+from ._base import Atom, DenseAtom, Domain, RankOneAtom, SparseAtom, UnitAtom, is_domain
 from ._flows import DagPaths, Flows
 from ._marginals import LocalPolytope, MarginalPolytope
-from ._matchings import BipartiteMatchings, Matchings, SpanningTrees
+from ._matchings import BipartiteMatchings, Matchings, SpanningTrees, adjacency
 from ._orders import BasePolytope, OrderedPlacements, Permutahedron, StateChoices
-from ._sets import Box, ConvexHull, L1Ball, L2Ball, LpBall, Product, Simplex
+from ._sets import Box, ConvexHull, L1Ball, L2Ball, LpBall, Product, Simplex, domain_of
 from ._spectral import NuclearNormBall, Spectrahedron
 
 __all__ = [

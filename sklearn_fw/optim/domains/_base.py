@@ -9,12 +9,12 @@ from itertools import pairwise
 import numpy as np
 
 from ..._core.validation import (
+    BEYOND,
     check_array_of_numbers,
     check_integer,
     check_not_negative,
     check_number,
 )
-from ...projections._vectors import BEYOND
 
 FEW = 0.25  # share of nonzero entries up to which a plain array is kept by its places
 PACKAGE = __name__.partition(".")[0]

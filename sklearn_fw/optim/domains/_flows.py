@@ -10,7 +10,7 @@ from ..._core.validation import check_choice, check_not_negative, check_number
 from ..._kernels import lazy
 from ._base import Described, SparseAtom
 
-shortest_path = lazy("graphs.shortest_path")
+orderings = lazy("graphs.orderings")
 
 LARGE = 2.0**600  # numbers from which on sums may overflow
 FINE = 2.0**-40  # of the largest number of a network: where its flows are rounded to
@@ -127,7 +127,7 @@ class DagPaths(_Network):
             edge_cost = cost
         else:
             node_cost = cost[self._order]
-        return shortest_path.lightest_path(
+        return orderings.lightest_path(
             self._first, self._tail, self._edge, edge_cost, node_cost, self._is_source,
             self._is_target,
         )  # fmt: skip

@@ -5,9 +5,8 @@ This is the one place where the sign turns: scores are the negative gradient.
 
 import numpy as np
 
-from ..._core.checked_oracle import can_be_asked, checked
-from ..._core.layout import FlatParts, check_edges
-from ..._core.scores import is_forest
+from ..._core.oracle import can_be_asked, checked
+from ..._core.scores import FlatParts, check_edges, is_forest
 from ..._core.validation import check_array_of_numbers, check_magnitude, is_auto
 from ...inference import BestOf, Elimination, LPRelaxation, TreeMaxProduct, resolve_oracle
 from ._base import Domain, SparseAtom

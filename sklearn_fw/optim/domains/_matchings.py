@@ -7,11 +7,10 @@ import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.csgraph import connected_components
 
-from ..._core.layout import check_edges
-from ..._core.validation import check_flag, check_integer
+from ..._core.scores import check_edges
+from ..._core.validation import BEYOND, check_flag, check_integer
 from ..._kernels import lazy
-from ...inference._oracles._assignment import best_pairs
-from ...projections._vectors import BEYOND
+from ...inference import best_pairs
 from ._base import Described, SparseAtom, check_shape
 
 

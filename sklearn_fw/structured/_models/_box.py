@@ -3,8 +3,7 @@
 import numpy as np
 
 from ...inference import BoxScores, SubwindowSearch
-from ...task_losses import BoxLoss
-from ...task_losses._places import as_box
+from ...task_losses import BoxLoss, as_box
 from ._base import ScoredModel, check_weights
 from ._tree_pose import as_image, as_lists
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..._core.costs import costs_of, truth_of_pairs
-from ..._core.links import common_shape, links_of, pairs_of
+from ..._core.labels import common_shape, links_of, pairs_of
 from ..._core.packed import length_of
 from ..._core.validation import (
     check_array_of_numbers,
@@ -14,7 +14,7 @@ from ..._core.validation import (
 )
 from ..._kernels import lazy
 from ...inference import Assignment
-from ...projections import project_matching, sinkhorn_matching
+from ...projections import project_matching
 from ...task_losses import LinkLoss
 from ._base import ScoredModel, check_weights, kept_loss, loss_of_nodes
 from ._ragged import check_counts
@@ -386,7 +386,7 @@ class MatchingModel(ScoredModel):
         return np.zeros(self.z_size(x))
 
     def marginals(self, x, theta, tol=1e-9):
-        """Entropic projection: the z of largest ``<theta, z> - h(z)``; see `sinkhorn_matching`.
+        """Entropic projection: the z of largest ``<theta, z> - h(z)``; see `project_matching`.
 
         Here ``h(z) = sum(z log z - z)``, so these are not probabilities of pairs under a
         distribution over matchings, which cannot be computed fast.
@@ -405,9 +405,8 @@ class MatchingModel(ScoredModel):
         z : ndarray of shape (J * K,)
             A fractional matching without zeros but for underflow.
         """
-        return sinkhorn_matching(
-            self._matrix(x, theta, "theta"), perfect=self.perfect, tol=tol
-        ).ravel()
+        theta = self._matrix(x, theta, "theta")
+        return project_matching(theta, entropic=True, perfect=self.perfect, tol=tol).ravel()
 
     def log_partition(self, x, theta, tol=1e-9):
         """The maximum of ``<theta, z> - h(z)`` over fractional matchings; `marginals` is its slope.
@@ -426,8 +425,9 @@ class MatchingModel(ScoredModel):
         value : float
             The maximum.
         """
-        z, (u, v) = sinkhorn_matching(
-            self._matrix(x, theta, "theta"), perfect=self.perfect, tol=tol, return_duals=True
+        theta = self._matrix(x, theta, "theta")
+        z, (u, v) = project_matching(
+            theta, entropic=True, perfect=self.perfect, tol=tol, return_duals=True
         )
         return float(z.sum() + u.sum() + v.sum())  # the dual value, which errs in second order
 

@@ -15,19 +15,24 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
-from ..._core.checked_oracle import checked
 from ..._core.costs import MISSING, costs_of
+from ..._core.oracle import checked
 from ..._core.validation import check_array_of_numbers, check_magnitude, is_auto
 from ..._kernels import lazy
-from ...inference import PairwiseScores, TreeMaxProduct, resolve_oracle
-from ...inference._oracles._resolve import FEW_LABELINGS, natural_oracle
+from ...inference import (
+    FEW_LABELINGS,
+    PairwiseScores,
+    TreeMaxProduct,
+    natural_oracle,
+    resolve_oracle,
+)
 from ...task_losses import HammingLoss, Truth
 from ._base import REQUIRED, StructuredModel, loss_of_nodes
 from ._part_scores import COMPILED, PartScores, augmented_argmax
 from ._rows import PLAIN, Columns, dense_part, plain, product, size_of_rows, with_markers, writable
 
 parts_kernels = lazy("structured.parts")
-sparse = lazy("common.sparse")
+rows_kernels = lazy("common.rows")
 
 ALL_LABELINGS = 1_000_000  # what `Enumeration` lists at most
 
@@ -243,7 +248,7 @@ class PairwiseModel(StructuredModel):
         states, costs = self._targets(y, rows, n_own)
         matrix = with_markers(rows._replace(matrix=plain(rows.matrix)), self._units)
         indptr = matrix.indptr.astype(np.int64)
-        local, attribute_start, attributes = sparse.number_locally(
+        local, attribute_start, attributes = rows_kernels.number_locally(
             rows.row_start, indptr, writable(matrix.indices), self._n_attributes
         )
         graph = self._graph_of(rows)

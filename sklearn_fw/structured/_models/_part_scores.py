@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core.checked_oracle import name_of
+from ..._core.oracle import name_of
 from ..._core.scores import is_forest
 from ..._kernels import lazy
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi

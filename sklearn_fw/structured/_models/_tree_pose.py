@@ -11,8 +11,7 @@ from ..._core.validation import (
     is_auto,
     is_moderate,
 )
-from ...inference import DistanceTransform, PoseScores
-from ...inference._oracles._distance_transform import check_positions, check_tree, parents
+from ...inference import DistanceTransform, PoseScores, check_positions, check_tree, parents
 from ...task_losses import resolve_task_loss
 from ._base import ScoredModel, check_weights, kept_loss
 from ._ragged import check_counts

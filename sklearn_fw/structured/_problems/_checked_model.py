@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._core.checked_oracle import function_of, name_of
+from ..._core.oracle import function_of, name_of
 from ..._core.validation import check_array_of_numbers, check_magnitude, check_sparse, is_moderate
 from .._models._base import missing_methods
 

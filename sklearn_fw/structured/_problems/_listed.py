@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core.checked_oracle import name_of
+from ..._core.oracle import name_of
 from ..._kernels.structured import block_rules
 from ..._kernels.structured.block_rules import FW
 from ._base import Answer, Direction, Mixture, Problem, Sweep, means_of

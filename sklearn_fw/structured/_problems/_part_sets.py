@@ -10,7 +10,7 @@ from ...inference import ICM, QPBO, TRWS, BestOf, Elimination, GraphCut, Iterate
 
 block_rules = lazy("structured.block_rules")
 kernels = lazy("structured.blocks")
-sparse = lazy("common.sparse")
+rows_kernels = lazy("common.rows")
 
 # Approximate oracles, and those by cuts: seconds of a call, and for each pair of states of an edge.
 QUICK = (BestOf, GraphCut, ICM, IteratedLocalSearch, QPBO, TRWS)
@@ -117,7 +117,7 @@ def regrouped(parts, group):
     samples = _sample_of_nodes(parts)
     weight = parts.weight[samples[nodes[node_start[:-1]]]]
     rows = _rows(parts, samples)[nodes]
-    local, attribute_start, attributes = sparse.number_locally(
+    local, attribute_start, attributes = rows_kernels.number_locally(
         node_start, rows.indptr.astype(np.int64), rows.indices, parts.n_attributes
     )
     return parts._replace(

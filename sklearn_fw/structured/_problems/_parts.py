@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.parallel import delayed
 
-from ..._core.checked_oracle import function_of, name_of
+from ..._core.oracle import function_of, name_of
 from ..._core.packed import starts_of
 from ..._core.threads import chunks, n_threads, parallel
 from ..._kernels import lazy
@@ -18,8 +18,7 @@ from ..._kernels.structured.parts import (
     StepScratch,
     Weights,
 )
-from ...inference import Enumeration, PairwiseScores
-from ...inference._oracles._resolve import FEW_LABELINGS, quick_oracle
+from ...inference import FEW_LABELINGS, Enumeration, PairwiseScores, quick_oracle
 from .._models._part_scores import COMPILED, Graph, augmented_argmax
 from ._base import Answer, Direction, Mixture, Problem, SmoothedSweep, Sweep, means_of
 from ._part_sets import mean_square, n_costly, seconds_of_pass

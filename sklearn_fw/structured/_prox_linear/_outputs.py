@@ -3,11 +3,10 @@
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from ..._core.checked_oracle import checked, name_of
 from ..._core.costs import costs_of
+from ..._core.oracle import checked, name_of
 from ..._core.validation import is_auto
-from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, resolve_oracle
-from ...inference._oracles._resolve import natural_oracle
+from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
 from .._models import EnumeratedModel
 from .._models._base import loss_of_nodes

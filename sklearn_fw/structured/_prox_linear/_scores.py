@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..._core.layout import check_edges
+from ..._core.scores import check_edges
 from ..._core.torch import import_torch, is_torch_module
 from ..._core.validation import check_array_of_numbers, check_magnitude
 

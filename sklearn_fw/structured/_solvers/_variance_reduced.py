@@ -13,7 +13,7 @@ from ._compiled import (
     svrg_walk_of_parts,
 )
 
-smoothing = lazy("common.smoothing")
+vectors = lazy("common.vectors")
 
 
 class Smoothing(NamedTuple):
@@ -103,7 +103,7 @@ def smoothed_max(scores, mu):
     scores = np.asarray(scores, np.float64)
     order = np.argsort(-scores, kind="stable")
     few, weights = np.empty(len(order)), np.empty(len(order))
-    value = smoothing.smoothed_max_of(scores[order], float(mu), few)
+    value = vectors.smoothed_max_of(scores[order], float(mu), few)
     weights[order] = few
     return value, weights
 
