@@ -35,7 +35,7 @@ from sklearn.base import clone
 from .._core.validation import check_positive, check_strength, is_auto
 from .._kernels import lazy
 from ._solvers import BlockFrankWolfe, DualAscent, resolve_solver
-from ._solvers._base import Breakpoint
+from ._solvers._base import Breakpoint, dual_norm
 from ._solvers._visits import visit_blocks
 from ._surrogates import resolve_surrogate
 
@@ -351,7 +351,7 @@ class OverRadius:
         # Exact at radius 0: the worst answers of all samples.
         self.hinge_at_zero, sweep = blocks.ask(np.zeros(blocks.n_weights))
         direction, loss = blocks.corner_of(sweep.answers)
-        loss, norm = float(loss), method.dual_norm(direction)
+        loss, norm = float(loss), dual_norm(direction, method.settings.norm)
         self.lines.add([(loss, norm)])
         if norm <= 0.0:
             raise ValueError("all outputs have the same features: there is nothing to learn")

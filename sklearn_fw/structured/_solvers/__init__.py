@@ -2,13 +2,11 @@
 
 from ..._core.validation import resolve_named
 from ._base import Solver, begin, has_radius, with_bounds_of
-from ._block_frank_wolfe import BlockFrankWolfe
+from ._block_frank_wolfe import BlockFrankWolfe, FrankWolfe, MinibatchFrankWolfe
 from ._casimir import Casimir
 from ._cutting_planes import NSlack, OneSlack
 from ._dual_ascent import DualAscent
 from ._extragradient import Extragradient
-from ._frank_wolfe import FrankWolfe
-from ._minibatch import MinibatchFrankWolfe
 from ._saddle_point import SaddlePointFrankWolfe
 from ._subgradient import Subgradient
 

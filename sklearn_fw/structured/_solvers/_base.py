@@ -1,6 +1,7 @@
 """What every solver of the structured SVM has in common."""
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from numbers import Real
 from typing import NamedTuple
 
@@ -8,14 +9,22 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from ..._core.loop import IterativeMethod
-from ..._core.parameters import check_parameters
-from ..._core.validation import check_array_of_numbers, is_auto
+from ..._core.parameters import at_least, check_parameters
+from ..._core.validation import (
+    check_array_of_numbers,
+    check_not_negative,
+    check_positive,
+    is_auto,
+)
 from ..._kernels import lazy
 
 block_rules = lazy("structured.block_rules")
 
 STEP_SIZES = ("line_search", "universal")
 NEEDED = ("step", "certify", "weights")
+
+# Solvers of this package are data classes, whose fields are the parameters.
+settings = dataclass(eq=False, kw_only=True, repr=False)
 
 
 class Solution(NamedTuple):
@@ -154,8 +163,7 @@ class Solver(BaseEstimator):
         lam : float
             Regularisation, ``1 / (C n)``.
         tol : float
-            Gap to reach, relative to the objective where ``blocks.relative_tol``. The loop that
-            calls the method compares with it, too.
+            Gap to reach, relative to the objective where ``blocks.relative_tol``.
         rng : RandomState
             Source of all random numbers.
         warm : dict or None, default=None
@@ -196,18 +204,15 @@ class _UserMethod:
         return getattr(self._method, name)
 
     def step(self):
-        """One pass; a row or None."""
         return self._checked(self._method.step(), "step")
 
     def certify(self):
-        """A row."""
         row = self._checked(self._method.certify(), "certify")
         if row is None:
             raise TypeError(f"certify of the solver {self._name} must return a dict, got None")
         return row
 
     def weights(self):
-        """The present point."""
         name = f"weights() of the solver {self._name}"
         w = check_array_of_numbers(self._method.weights(), name)
         if w.shape != (self._blocks.n_weights,):
@@ -215,7 +220,6 @@ class _UserMethod:
         return w
 
     def solution(self):
-        """The present point, with what its last row says."""
         values = (self._row.get(name) for name in ("objective", "dual_objective", "dual_gap"))
         return Solution(self.weights().copy(), *values, None)
 
@@ -258,7 +262,6 @@ class DualMethod(IterativeMethod):
     last = None  # certificate of the point of the moment
 
     def step(self):
-        """One pass; a row when it ended with a certificate."""
         if self.check_first:
             self.check_first = False
             return self.certify()
@@ -277,7 +280,6 @@ class DualMethod(IterativeMethod):
         return float(self.settings.early_exit) * self.blocks.gap_limit(self.tol)
 
     def certify(self):
-        """Exact gap pass at the iterate, and the numbers that it gives."""
         blocks, estimate = self.blocks, float(self.blocks.gaps.value.sum())
         self.passes_since_check = 0
         blocks.refresh()
@@ -286,11 +288,9 @@ class DualMethod(IterativeMethod):
         return numbers(self.last, blocks, estimate)
 
     def weights(self):
-        """The point of the moment."""
         return self.blocks.w
 
     def solution(self):
-        """The point last certified."""
         if self.last is None:
             self.certify()
         point, gaps = self.last, self.blocks.gaps.value
@@ -322,6 +322,50 @@ class DualMethod(IterativeMethod):
     def _scale(self, share):
         """Mass off the truth times ``share``."""
         self.blocks.scale(share)
+
+
+class SweepMethod(DualMethod):
+    """Sweeps and, between them, what ``advance()`` makes of the answers of the last one."""
+
+    def step(self):
+        if self.last is not None:
+            self.advance()
+        return self.certify()
+
+    def certify(self):
+        self.last = self.blocks.certify()
+        self.blocks.set_gaps(self.last.sweep)
+        return numbers(self.last, self.blocks, np.inf)
+
+
+class BestPointMethod(IterativeMethod):
+    """A run whose point is the best one met, ``best_w``, with the best bound from below."""
+
+    primal, dual = np.inf, -np.inf
+
+    @property
+    def gap(self):
+        """Certified gap."""
+        return self.primal - self.dual
+
+    def weights(self):
+        return self.best_w
+
+    def solution(self):
+        return Solution(self.best_w.copy(), self.primal, self.dual, self.gap, None)
+
+    def row(self):
+        """The numbers of what is known."""
+        return numbers(self, self.blocks, self.gap)
+
+    def breakpoint(self):
+        """The best point in the ball of the moment, with what it proves at other radii."""
+        return Breakpoint(self.radius, self.best_w.copy(), self.primal, self.gap)
+
+
+def dual_norm(v, norm):
+    """The largest ``<w, v>`` over the unit ball of a norm, "l1" or "l2"."""
+    return float(np.linalg.norm(v) if norm == "l2" else np.abs(v).max(initial=0.0))
 
 
 def check_switch(value, name):
@@ -394,6 +438,17 @@ def _check_within(solver, lower, upper, model):
             f"{j} may be from {box[0][j]} to {box[1][j]}, not from {own[0][j]} to {own[1][j]}; "
             f"leave both None to take the bounds of the model"
         )
+
+
+# Parameters that mean the same in several solvers.
+PASSES = {
+    "gap_check": at_least(1),
+    "gap_degree": check_positive,
+    "early_exit": check_not_negative,
+    "cache": check_switch,
+    "cache_f": check_not_negative,
+    "cache_nu": check_not_negative,
+}
 
 
 def numbers(certificate, blocks, estimate):

@@ -1,25 +1,41 @@
-"""Block-coordinate Frank-Wolfe: BCFW and its pairwise, away and hybrid variants."""
+"""Frank-Wolfe on the distributions of samples: one at a time, a batch, or all by a common step."""
+
+from dataclasses import field
 
 import numpy as np
 
-from ..._core.parameters import at_least, options
-from ..._core.validation import check_flag, check_not_negative, check_positive, is_auto
+from ..._core.parameters import at_least, auto_or, options
+from ..._core.validation import check_flag, is_auto
 from ..._core.warnings import warn
 from ..._kernels import lazy
-from ._base import STEP_SIZES, Breakpoint, DualMethod, Solver, check_switch, numbers
-from ._visits import batch_step, visit_blocks
+from ..._kernels.common.step_rules import open_loop_step
+from ._base import (
+    PASSES,
+    STEP_SIZES,
+    Breakpoint,
+    DualMethod,
+    Solver,
+    SweepMethod,
+    check_switch,
+    numbers,
+    settings,
+)
+from ._visits import batch_step, revisit_rules, take_in, visit_blocks
 
 block_rules = lazy("structured.block_rules")
 
 # In the order of the codes of block_rules.
 VARIANTS = ("fw", "pairwise", "away", "hybrid", "exact")
-SAMPLINGS = ("uniform", "shuffle", "gap", "max_gap", "active")
 # "active" asks for a certificate when the known gaps are this share of the last certified ones.
 ACTIVE_SHARE = 0.1
 ACTIVE_REPEATS = 10
 EAGER = 0.8  # of the passes that a gap of one over passes would take
+# Samples of a batch for each worker, and the share of all samples that a batch is at most.
+PER_WORKER, LARGEST_SHARE = 8, 0.1
+REPEATS = 2  # steps for each sample of a batch
 
 
+@settings
 class BlockFrankWolfe(Solver):
     """Block-coordinate Frank-Wolfe on the dual of the structured SVM, with a certified gap.
 
@@ -110,51 +126,26 @@ class BlockFrankWolfe(Solver):
     'gap'
     """
 
-    def __init__(
-        self,
-        variant="fw",
-        *,
-        sampling="gap",
-        gap_degree=1.0,
-        cache="auto",
-        cache_f=0.25,
-        cache_nu=0.01,
-        cache_size=50,
-        gap_check=10,
-        early_exit=0.8,
-        averaging=False,
-        step_size="line_search",
-        batch_step=False,
-        lower_bounds=None,
-        upper_bounds=None,
-        warm_start_type="keep_primal",
-    ):
-        self.variant = variant
-        self.sampling = sampling
-        self.gap_degree = gap_degree
-        self.cache = cache
-        self.cache_f = cache_f
-        self.cache_nu = cache_nu
-        self.cache_size = cache_size
-        self.gap_check = gap_check
-        self.early_exit = early_exit
-        self.averaging = averaging
-        self.step_size = step_size
-        self.batch_step = batch_step
-        self.lower_bounds = lower_bounds
-        self.upper_bounds = upper_bounds
-        self.warm_start_type = warm_start_type
+    variant: str = field(default="fw", kw_only=False)
+    sampling: str = "gap"
+    gap_degree: float = 1.0
+    cache: bool | str = "auto"
+    cache_f: float = 0.25
+    cache_nu: float = 0.01
+    cache_size: int = 50
+    gap_check: int = 10
+    early_exit: float = 0.8
+    averaging: bool | str = False
+    step_size: str = "line_search"
+    batch_step: bool = False
+    lower_bounds: object = None
+    upper_bounds: object = None
+    warm_start_type: str = "keep_primal"
 
-    parameters = {
+    parameters = PASSES | {
         "variant": options(*VARIANTS),
-        "sampling": options(*SAMPLINGS),
-        "gap_degree": check_positive,
-        "cache": check_switch,
-        "cache_f": check_not_negative,
-        "cache_nu": check_not_negative,
+        "sampling": options("uniform", "shuffle", "gap", "max_gap", "active"),
         "cache_size": at_least(1),
-        "gap_check": at_least(1),
-        "early_exit": check_not_negative,
         "averaging": check_switch,
         "step_size": options(*STEP_SIZES),
         "batch_step": check_flag,
@@ -162,14 +153,13 @@ class BlockFrankWolfe(Solver):
     }
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
+        name = f"variant={self.variant!r}"
         if self.step_size != "line_search" and self.variant != "fw":
-            raise ValueError(
-                f"step_size='universal' is defined for variant='fw' only, got {self.variant!r}"
-            )
+            raise ValueError(f"step_size='universal' is defined for variant='fw' only, got {name}")
         if is_auto(self.averaging) and self.variant != "fw":
             raise ValueError(
-                f"averaging='auto' is defined for variant='fw' only, got {self.variant!r}: set "
-                f"averaging to True or False"
+                f"averaging='auto' is defined for variant='fw' only, got {name}: set averaging to "
+                f"True or False"
             )
         if self.cache is True and self.cache_size < 2:
             raise ValueError("cache_size must be at least 2: the truth and one other corner")
@@ -177,14 +167,14 @@ class BlockFrankWolfe(Solver):
             raise ValueError("variant='exact' has no use for a cache: set cache=False")
         if self.sampling == "active" and self.variant != "exact":
             raise ValueError(
-                f"sampling='active' is defined for variant='exact' only, got {self.variant!r}: "
-                f"visits with other steps leave a gap, take sampling='gap'"
+                f"sampling='active' is defined for variant='exact' only, got {name}: visits with "
+                f"other steps leave a gap, take sampling='gap'"
             )
         return _BlockMethod(self, blocks, lam, tol, rng, warm)
 
 
 class _BlockMethod(DualMethod):
-    """The state of one run; `_loop.drive` calls `step` for every pass."""
+    """The state of one run."""
 
     def __init__(self, settings, blocks, lam, tol, rng, warm):
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
@@ -250,7 +240,6 @@ class _BlockMethod(DualMethod):
         self.corners = None
 
     def breakpoint(self):
-        """The point last certified, with what it proves at other lams."""
         blocks, point = self.blocks, self.last
         if not blocks.certified:
             raise ValueError(
@@ -263,7 +252,6 @@ class _BlockMethod(DualMethod):
         )
 
     def weights(self):
-        """The point of the moment."""
         v = self.blocks.averaged()[0] if self.averages else self.blocks.v
         return self.blocks.clip(v)
 
@@ -361,3 +349,188 @@ class _BlockMethod(DualMethod):
         self.averages = average.primal < iterate.primal
         better, dual = (average if self.averages else iterate), max(average.dual, iterate.dual)
         return better._replace(dual=dual, gap=better.primal - dual)
+
+
+# ---- batches -------------------------------------------------------------------------------------
+
+
+@settings
+class MinibatchFrankWolfe(Solver):
+    """Block-coordinate Frank-Wolfe whose oracles run in workers, with a certified gap.
+
+    The oracle is asked for a batch of samples at the same weights, by ``n_jobs`` workers of
+    `StructuredSVM`. Then their blocks of dual variables move together: pairwise steps with exact
+    line searches, among the answers and all outputs that these samples met before, each at the
+    weights that the last one left. Choose it where a call of the oracle takes more than some 50
+    microseconds and there is more than one processor, or machine, to make it.
+
+    Parameters
+    ----------
+    batch_size : int or "auto", default="auto"
+        Samples asked at the same weights. "auto" is one for one worker, else 8 for each, as long as
+        these are not more than a tenth of all samples.
+    sampling : {"gap", "shuffle"}, default="gap"
+        The samples of a batch, all different: with probability proportional to their last known
+        gaps, or the next ones of a fresh permutation for each pass.
+    cache_size : int, default=50
+        Outputs per sample. When full, the worst one without a dual variable makes room; if all are
+        in use the table grows.
+    gap_check : int, default=10
+        Passes between exact gap passes, which refresh all gaps and give the certificate.
+    early_exit : float, default=0.8
+        Certify early when the last known gaps sum to at most ``early_exit * tol``.
+    lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
+        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+
+    See Also
+    --------
+    BlockFrankWolfe : One sample at a time, with compiled passes where oracles are.
+    NSlack : All samples at a time.
+
+    Notes
+    -----
+    Workers are threads where the attribute ``releases_gil`` of the oracle, or of a model that
+    brings its own inference, is true, and processes otherwise; `joblib.parallel_config` decides
+    where it was called, for clusters as well: ``with parallel_config(backend="dask")``. A process
+    gets the model and each sample once. Oracles that run inside compiled passes are called one
+    after the other. Runs with the same ``batch_size`` and ``random_state`` are the same bit by
+    bit, whatever the number of workers.
+
+    Exact steps one after the other are the coordinate ascent of the quadratic in all step sizes of
+    the batch, where [1]_ takes one common step size; and there nobody waits for a batch.
+
+    References
+    ----------
+    .. [1] Y.-X. Wang, V. Sadhanala, W. Dai, W. Neiswanger, S. Sra, E. Xing, "Parallel and
+       distributed block-coordinate Frank-Wolfe algorithms", ICML 2016.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. Dokania, S. Lacoste-Julien, "Minding the gaps
+       for block Frank-Wolfe optimization of structured SVMs", ICML 2016: gap sampling, pairwise
+       steps, caching.
+
+    Examples
+    --------
+    >>> from sklearn_fw.structured import MinibatchFrankWolfe, StructuredSVM
+    >>> svm = StructuredSVM(solver=MinibatchFrankWolfe(batch_size=2), C=1.0, tol=1e-6)
+    >>> svm.fit([[0.0], [1.0], [0.1], [0.9]], [0, 1, 0, 1]).converged_
+    True
+    """
+
+    batch_size: int | str = field(default="auto", kw_only=False)
+    sampling: str = "gap"
+    cache_size: int = 50
+    gap_check: int = 10
+    early_exit: float = 0.8
+    lower_bounds: object = None
+    upper_bounds: object = None
+
+    parameters = PASSES | {
+        "batch_size": auto_or(at_least(1)),
+        "sampling": options("gap", "shuffle"),
+        "cache_size": at_least(2),
+    }
+
+    def start(self, blocks, *, lam, tol, rng, warm=None):
+        self._reset(blocks, lam, warm, capacity=int(self.cache_size))
+        return _BatchMethod(self, blocks, tol, rng, warm is not None)
+
+    def _size_for(self, blocks):
+        if not is_auto(self.batch_size):
+            return min(int(self.batch_size), blocks.n_blocks)
+        n_workers = 1 if blocks.is_compiled else blocks.workers.size
+        if n_workers == 1:
+            return 1
+        most = max(n_workers, int(LARGEST_SHARE * blocks.n_blocks))
+        return min(PER_WORKER * n_workers, most, blocks.n_blocks)
+
+
+class _BatchMethod(DualMethod):
+    def __init__(self, settings, blocks, tol, rng, check_first):
+        self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
+        self.rules, self.size = revisit_rules(blocks.lam), settings._size_for(blocks)
+        self.check_first = check_first
+
+    def run_pass(self):
+        """n oracle calls, batch after batch; True when no sample has a gap left."""
+        self.passes_since_check += 1
+        n, n_asked = self.blocks.n_blocks, 0
+        queue = self.rng.permutation(n) if self.settings.sampling == "shuffle" else None
+        while n_asked < n:
+            size = min(self.size, n - n_asked)
+            batch = self._draw(size) if queue is None else queue[n_asked : n_asked + size]
+            if not len(batch):
+                return True
+            self._visit(batch)
+            n_asked += len(batch)
+        return False
+
+    def _draw(self, size):
+        """Different samples in proportion to their last known gaps, those without one first."""
+        gaps = self.blocks.gaps.value
+        unseen = np.flatnonzero(np.isinf(gaps))
+        if len(unseen):
+            return self.rng.permutation(unseen)[:size]
+        size, total = min(size, np.count_nonzero(gaps)), gaps.sum()
+        return self.rng.choice(len(gaps), size, replace=False, p=gaps / total) if size else []
+
+    def _visit(self, batch):
+        """Answers of a batch at the same weights, and the steps of its samples."""
+        blocks = self.blocks
+        for i, answer in zip(batch, blocks.answers(batch, blocks.w), strict=True):
+            take_in(blocks, i, answer, self.rules)
+        order = np.concatenate([self.rng.permutation(batch) for _ in range(REPEATS)])
+        visit_blocks(blocks, order, np.zeros(len(order)), self.rules)
+
+
+# ---- all samples ---------------------------------------------------------------------------------
+
+
+@settings
+class FrankWolfe(Solver):
+    """Frank-Wolfe on the whole dual: n oracle calls and one line search per iteration.
+
+    The gap is free in every iteration; convergence is n times slower than block-coordinate
+    Frank-Wolfe in oracle calls. Choose it as a reference, or when oracle calls run in parallel on
+    many machines.
+
+    Parameters
+    ----------
+    step_size : {"line_search", "universal"}, default="line_search"
+        "universal" takes steps of 2 / (k + 2).
+    lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
+        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+
+    See Also
+    --------
+    BlockFrankWolfe : One sample at a time.
+
+    References
+    ----------
+    .. [1] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher, "Block-coordinate Frank-Wolfe
+       optimization for structural SVMs", ICML 2013: Algorithm 2.
+
+    Examples
+    --------
+    >>> from sklearn_fw.structured import FrankWolfe, StructuredSVM
+    >>> StructuredSVM(solver=FrankWolfe(step_size="universal")).get_params()["solver__step_size"]
+    'universal'
+    """
+
+    step_size: str = "line_search"
+    lower_bounds: object = None
+    upper_bounds: object = None
+
+    parameters = {"step_size": options(*STEP_SIZES)}
+
+    def start(self, blocks, *, lam, tol, rng, warm=None):
+        self._reset(blocks, lam, warm)
+        return _FrankWolfeMethod(blocks, self.step_size == "line_search")
+
+
+class _FrankWolfeMethod(SweepMethod):
+    def __init__(self, blocks, line_search):
+        self.blocks, self.line_search, self.n_steps = blocks, line_search, 0
+
+    def advance(self):
+        gamma = None if self.line_search else open_loop_step(self.n_steps, 1.0, 1.0)
+        batch_step(self.blocks, self.last, gamma)
+        self.n_steps += 1

@@ -1,8 +1,9 @@
 """Casimir: accelerated variance-reduced steps on smoothed maxima; with kappa = 0 SVRG."""
 
+from dataclasses import field
+
 import numpy as np
 
-from ..._core.loop import IterativeMethod
 from ..._core.parameters import at_least, auto_or, optional, options
 from ..._core.validation import (
     check_integer,
@@ -12,7 +13,7 @@ from ..._core.validation import (
     is_named,
 )
 from ..._kernels import lazy
-from ._base import Solution, Solver
+from ._base import BestPointMethod, Solution, Solver, settings
 from ._variance_reduced import Smoothing, smooth_pass, svrg_walk
 
 block_rules = lazy("structured.block_rules")
@@ -35,6 +36,7 @@ MOST_OUTPUTS = 64
 ADDED, LOOSE = 0.1, 0.1
 
 
+@settings
 class Casimir(Solver):
     """Accelerated variance-reduced gradient steps on smoothed maxima (Casimir-SVRG).
 
@@ -120,30 +122,16 @@ class Casimir(Solver):
 
     trains = ("hinge", "crf", "softmax_margin")
 
-    def __init__(
-        self,
-        schedule="adapt",
-        *,
-        smoother="l2",
-        n_best=5,
-        mu="auto",
-        kappa="auto",
-        lipschitz="auto",
-        inner_start="prox_center",
-        inner_budget=None,
-        lower_bounds=None,
-        upper_bounds=None,
-    ):
-        self.schedule = schedule
-        self.smoother = smoother
-        self.n_best = n_best
-        self.mu = mu
-        self.kappa = kappa
-        self.lipschitz = lipschitz
-        self.inner_start = inner_start
-        self.inner_budget = inner_budget
-        self.lower_bounds = lower_bounds
-        self.upper_bounds = upper_bounds
+    schedule: str = field(default="adapt", kw_only=False)
+    smoother: str | None = "l2"
+    n_best: int | str = 5
+    mu: float | str = "auto"
+    kappa: float | str = "auto"
+    lipschitz: float | str = "auto"
+    inner_start: str = "prox_center"
+    inner_budget: int | None = None
+    lower_bounds: object = None
+    upper_bounds: object = None
 
     parameters = {
         "schedule": options(*SCHEDULES),
@@ -157,7 +145,7 @@ class Casimir(Solver):
     }
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        if lam == 0.0 and is_strong(self.schedule):
+        if lam == 0.0 and not self.schedule.endswith("nonstrong"):
             raise ValueError(
                 f"schedule={self.schedule!r} needs lam > 0: for lam = 0 take 'const_nonstrong' or "
                 f"'adapt_nonstrong'"
@@ -166,41 +154,15 @@ class Casimir(Solver):
         return _CasimirMethod(self, blocks, lam, rng, warm)
 
 
-def is_strong(name):
-    """Whether a schedule needs lam > 0."""
-    return not name.endswith("nonstrong")
-
-
-def next_alpha(alpha, r, r_next, lam):
-    """The positive root of ``a^2 r_next = (1 - a) alpha^2 r + a lam``, without cancellation.
-
-    With ``r = kappa + lam``, of this iteration and of the next, equation 27 of Pillutla et al.
-    """
-    square = alpha * alpha * r
-    s = square - lam
-    return 2.0 * square / (s + np.sqrt(s * s + 4.0 * square * r_next))
-
-
-def momentum(alpha, alpha_next, r, r_next):
-    """The coefficient beta of equation 29."""
-    square = alpha * alpha * r
-    return (1.0 - alpha) * alpha * r / (square + alpha_next * r_next)
-
-
 class Schedule:
     """mu_k and kappa_k for k = 1, 2, ..., alpha_0 and the steps of alpha.
 
-    Parameters
-    ----------
-    name : str
-        One of ``SCHEDULES``; those without "nonstrong" need lam > 0.
-    mu, kappa, lam : float
-        First smoothing, first proximal weight (0: no momentum), regularisation.
+    ``mu`` and ``kappa`` are those to begin with; without ``kappa`` there is no momentum.
     """
 
     def __init__(self, name, mu, kappa, lam):
         self.mu, self.kappa, self.lam = mu, kappa, lam
-        self.strong, self.adapts = is_strong(name), name.startswith("adapt")
+        self.strong, self.adapts = not name.endswith("nonstrong"), name.startswith("adapt")
         root = np.sqrt(lam / (lam + kappa)) if lam > 0.0 else 0.0
         self.decay = np.sqrt(1.0 - 0.5 * root)
         self.alpha = root if self.strong else max(0.5 * (np.sqrt(5.0) - 1.0), root)
@@ -216,35 +178,37 @@ class Schedule:
         return self.kappa * k if self.adapts and not self.strong else self.kappa
 
     def momentum_of(self, k):
-        """beta_k, after which alpha is alpha_k; to be asked for k = 1, 2, ... in turn."""
+        """beta_k, after which alpha is alpha_k; to be asked for k = 1, 2, ... in turn.
+
+        With ``r = kappa + lam``, alpha_k is the positive root of equation 27 of Pillutla et al.,
+        ``a^2 r_next = (1 - a) alpha^2 r + a lam``, without cancellation; beta is equation 29.
+        """
         if self.kappa == 0.0:
             return 0.0
         r, r_next = self.kappa_of(k) + self.lam, self.kappa_of(k + 1) + self.lam
-        alpha = next_alpha(self.alpha, r, r_next, self.lam)
-        beta = momentum(self.alpha, alpha, r, r_next)
-        self.alpha = alpha
-        return beta
+        last, square = self.alpha, self.alpha * self.alpha * r
+        s = square - self.lam
+        self.alpha = 2.0 * square / (s + np.sqrt(s * s + 4.0 * square * r_next))
+        return (1.0 - last) * last * r / (square + self.alpha * r_next)
 
 
-class _CasimirMethod(IterativeMethod):
+class _CasimirMethod(BestPointMethod):
     """The state of one run."""
 
     def __init__(self, settings, blocks, lam, rng, warm):
         self.settings, self.blocks, self.lam, self.rng = settings, blocks, lam, rng
         self.chances = np.cumsum(blocks.weight)
-        self.k, self.best, self.dual = 1, None, None
+        self.k, self.dual_point = 1, None  # l and v of the best dual value
+        # The largest loss of one part of an output; one where nothing costs anything.
+        self.unit = blocks.unit_loss or 1.0
         w = self._warm_start(warm)
         self._first_smoothing()
         if warm is not None and warm.get("mu") and self.smoothing.kind in SMOOTHERS:
             self.smoothing = self.smoothing._replace(mu=min(self.mu, warm["mu"]))
         self._look(w)
         self.measures = is_auto(settings.lipschitz)
-        if self.measures:
-            self.lipschitz = self._probed()
-        else:
-            self.lipschitz = float(settings.lipschitz)
-        own = is_auto(settings.kappa)
-        kappa = self._own_kappa() if own else float(settings.kappa)
+        self.lipschitz = self._probed() if self.measures else float(settings.lipschitz)
+        kappa = self._own_kappa() if is_auto(settings.kappa) else float(settings.kappa)
         self.schedule = Schedule(settings.schedule, self.mu, kappa, lam)
         self.w = self.center = w
 
@@ -254,36 +218,33 @@ class _CasimirMethod(IterativeMethod):
             return blocks.w.copy()
         blocks.restore(warm)
         if self.lam > 0.0 and not blocks.surrogate.smooth:
-            self.dual = float(blocks.loss.sum()), blocks.v.copy()
-        return warm["w"].copy() if "w" in warm else blocks.w.copy()
-
-    def _unit(self):
-        """The largest loss of one part of an output; one where nothing costs anything."""
-        return self.blocks.unit_loss or 1.0
+            self.dual_point = float(blocks.loss.sum()), blocks.v.copy()
+        return warm.get("w", blocks.w).copy()
 
     def _first_smoothing(self):
-        settings, blocks = self.settings, self.blocks
-        if blocks.surrogate.smooth:
-            self.mu = blocks.surrogate.temperature
-            self.smoothing = Smoothing("loss", self.mu)
+        settings, surrogate = self.settings, self.blocks.surrogate
+        if surrogate.smooth:
+            self.mu, self.smoothing = (
+                surrogate.temperature,
+                Smoothing("loss", surrogate.temperature),
+            )
             return
         self.mu = settings.mu
         if is_auto(self.mu):
             falls = settings.schedule.startswith("adapt")
-            self.mu = (FALLING if falls else FIXED) * self._unit()
-        few = is_named(settings.n_best, "adaptive")
-        n_best, limit = (5, MOST_OUTPUTS) if few else (settings.n_best, settings.n_best)
-        if settings.smoother is None:
-            self.smoothing = Smoothing(None)
-        else:
-            self.smoothing = Smoothing(settings.smoother, float(self.mu), n_best, limit)
+            self.mu = (FALLING if falls else FIXED) * self.unit
+        self.smoothing = Smoothing(None)
+        if settings.smoother is not None:
+            few = is_named(settings.n_best, "adaptive")
+            sizes = (5, MOST_OUTPUTS) if few else (settings.n_best, settings.n_best)
+            self.smoothing = Smoothing(settings.smoother, float(self.mu), *sizes)
 
     def _own_kappa(self):
-        lam, n = self.lam, self.blocks.n_blocks
+        lam, n, schedule = self.lam, self.blocks.n_blocks, self.settings.schedule
         share = self.lipschitz / n
-        if not is_strong(self.settings.schedule):
+        if schedule.endswith("nonstrong"):
             return self.lipschitz / (n + 1)
-        if self.settings.schedule == "const" or self.smoothing.kind == "loss":
+        if schedule == "const" or self.smoothing.kind == "loss":
             return share - lam if share > 4.0 * lam else lam
         return max(lam, 0.5 * share)
 
@@ -297,15 +258,14 @@ class _CasimirMethod(IterativeMethod):
         self.x = blocks.clip(x)
         self.snapshot = found = smooth_pass(blocks, self.x, self.smoothing)
         before, blocks.n_unbounded = blocks.n_unbounded, 0
-        last = np.inf if self.best is None else self.best[0]
         primal = blocks.mean_hinge(Sweep(found.hinge, None, None, found.slack))
         primal += 0.5 * lam * float(self.x @ self.x)
-        if self.best is None or primal < self.best[0]:
-            self.best = primal, self.x
+        self.improved = primal < self.primal
+        if self.improved:
+            self.primal, self.best_w = primal, self.x
         else:
             blocks.n_unbounded = before
-        blocks.objective = self.best[0]
-        self.improved = self.best[0] < last
+        blocks.objective = self.primal
         self.gradient = -blocks.lam * blocks.v  # of the smoothed losses
         if lam > 0.0:
             tau, rho = blocks.surrogate.temperature, blocks.surrogate.loss_weight
@@ -314,20 +274,20 @@ class _CasimirMethod(IterativeMethod):
 
     def _take_dual(self, loss, v):
         """Keep the best of the line from the best dual point to a new one."""
-        if self.dual is None:
-            self.dual = loss, v
+        if self.dual_point is None:
+            self.dual_point = loss, v
             return
-        own_loss, own = self.dual
+        own_loss, own = self.dual_point
         if self.blocks.bounded:  # not a parabola
             if self.blocks.dual_value(v, loss) > self.blocks.dual_value(own, own_loss):
-                self.dual = loss, v
+                self.dual_point = loss, v
             return
         way = v - own
         slope, square = loss - own_loss - self.lam * float(own @ way), self.lam * float(way @ way)
         if slope <= 0.0:
             return
         t = min(slope / square, 1.0) if square > 0.0 else 1.0
-        self.dual = own_loss + t * (loss - own_loss), own + t * way
+        self.dual_point = own_loss + t * (loss - own_loss), own + t * way
 
     def certify(self):
         """The best points seen; they were certified when they were seen."""
@@ -342,22 +302,17 @@ class _CasimirMethod(IterativeMethod):
             "saturated": float(np.mean(self.snapshot.cut)),
         }
 
-    def weights(self):
-        """The best point seen."""
-        return self.best[1]
-
     def solution(self):
-        """The same, with the best dual value; None where lam = 0."""
-        primal, w = self.best
-        if self.dual is None:
-            return Solution(w.copy(), primal, None, None, None)
-        loss, v = self.dual
-        dual = self.blocks.dual_value(v, loss)
-        return Solution(w.copy(), primal, dual, primal - dual, None)
+        """The best point seen, with the best dual value; None where lam = 0."""
+        if self.dual_point is None:
+            return Solution(self.best_w.copy(), self.primal, None, None, None)
+        loss, v = self.dual_point
+        self.dual = self.blocks.dual_value(v, loss)
+        return super().solution()
 
     def export(self):
         """The distributions of the last full pass, the best point, and how smooth it was then."""
-        return self.blocks.export() | {"w": self.best[1].copy(), "mu": self.smoothing.mu}
+        return self.blocks.export() | {"w": self.best_w.copy(), "mu": self.smoothing.mu}
 
     # ---- steps -----------------------------------------------------------------------------------
 
@@ -435,9 +390,9 @@ class _CasimirMethod(IterativeMethod):
             rise += 0.5 * kappa * (to @ to - before @ before)
         noise = np.sqrt(change_square) / n_steps
         # No smooth loss is steeper; where none is smooth, steps shrink like 1 / k.
-        mu = max(self.smoothing.mu, self._unit() / self.k)
+        mu = max(self.smoothing.mu, self.unit / self.k)
         steepest = STEEPEST * self.blocks.mean_square / mu
-        is_wild = rise > 2.0 * abs(self.best[0]) and self.lipschitz < steepest
+        is_wild = rise > 2.0 * abs(self.primal) and self.lipschitz < steepest
         if is_wild or not np.isfinite(rise):
             self.lipschitz = REJECTED * max(self.lipschitz, FLATTEST * (self.lam + kappa))
             return False
@@ -452,7 +407,7 @@ class _CasimirMethod(IterativeMethod):
     def _probed(self):
         """A first Lipschitz constant, from the curvature that a few steps meet."""
         blocks = self.blocks
-        self.lipschitz = (blocks.mean_square or 1.0) / (self.smoothing.mu or self._unit())
+        self.lipschitz = (blocks.mean_square or 1.0) / (self.smoothing.mu or self.unit)
         n_steps = max(1, min(self.blocks.n_blocks, int(PROBED * self.blocks.n_blocks) + 10))
         for _ in range(PROBES):
             step = self._step_size(self.lam)

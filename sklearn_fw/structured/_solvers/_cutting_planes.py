@@ -4,11 +4,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ..._core.budget import budget_now
-from ..._core.loop import IterativeMethod
 from ..._core.parameters import at_least, within
-from ..._core.validation import check_not_negative, is_auto
+from ..._core.validation import is_auto
 from ...optim._frank_wolfe._corrective import maximise_on_simplex
-from ._base import DualMethod, Solution, Solver, check_switch, numbers
+from ._base import PASSES, BestPointMethod, Solver, SweepMethod, settings
 from ._visits import revisit_rules, visit_blocks
 
 # The quadratic program is solved to this share of the gap, in so many Newton steps at most where
@@ -20,6 +19,7 @@ MOST_CACHED = 20  # cutting planes from the cache in a row
 SHARE, MOST_ROUNDS, REPEATS, MOST_OF_GAP = 0.3, 100, 2, 0.9
 
 
+@settings
 class OneSlack(Solver):
     """Cutting planes with one slack variable for all samples, and a certified gap.
 
@@ -77,29 +77,16 @@ class OneSlack(Solver):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        step_size=0.3,
-        cache="auto",
-        cache_f=0.1,
-        cache_size=50,
-        max_idle=20,
-        lower_bounds=None,
-        upper_bounds=None,
-    ):
-        self.step_size = step_size
-        self.cache = cache
-        self.cache_f = cache_f
-        self.cache_size = cache_size
-        self.max_idle = max_idle
-        self.lower_bounds = lower_bounds
-        self.upper_bounds = upper_bounds
+    step_size: float = 0.3
+    cache: bool | str = "auto"
+    cache_f: float = 0.1
+    cache_size: int = 50
+    max_idle: int = 20
+    lower_bounds: object = None
+    upper_bounds: object = None
 
-    parameters = {
+    parameters = PASSES | {
         "step_size": within(0, 1, "right"),
-        "cache": check_switch,
-        "cache_f": check_not_negative,
         "cache_size": at_least(1),
         "max_idle": at_least(1),
     }
@@ -210,20 +197,15 @@ class _Planes:
         blocks.refresh()
 
 
-class _OneSlackMethod(IterativeMethod):
-    """The state of one run; `_loop.drive` calls `step` for every round of oracle calls."""
+class _OneSlackMethod(BestPointMethod):
+    """The state of one run."""
+
+    answers = None  # of the last calls, whose plane is not used yet
 
     def __init__(self, settings, blocks, cache):
         self.settings, self.blocks, self.cache = settings, blocks, cache
-        self.planes = _Planes(blocks)
+        self.planes, self.n_unbounded = _Planes(blocks), 0
         self.w = self.best_w = blocks.w.copy()
-        self.primal, self.dual, self.n_unbounded = np.inf, -np.inf, 0
-        self.answers = None  # of the last calls, whose plane is not used yet
-
-    @property
-    def gap(self):
-        """Certified gap."""
-        return self.primal - self.dual
 
     def step(self):
         """A new plane, the quadratic program, and n oracle calls."""
@@ -267,21 +249,18 @@ class _OneSlackMethod(IterativeMethod):
         if self.cache:
             blocks.w[:] = w
             blocks.keep(self.answers)
-        return numbers(self, blocks, self.gap) | {"n_planes": self.planes.size}
-
-    def weights(self):
-        """The best point so far."""
-        return self.best_w
+        return self.row() | {"n_planes": self.planes.size}
 
     def solution(self):
         """The best point so far; the blocks get the dual variables."""
         self.planes.hand_over()
-        return Solution(self.best_w.copy(), self.primal, self.dual, self.gap, None)
+        return super().solution()
 
 
 # ---- one slack variable for each sample ----------------------------------------------------------
 
 
+@settings
 class NSlack(Solver):
     """Cutting planes with a slack variable for every sample, and a certified gap.
 
@@ -325,10 +304,9 @@ class NSlack(Solver):
     True
     """
 
-    def __init__(self, *, cache_size=50, lower_bounds=None, upper_bounds=None):
-        self.cache_size = cache_size
-        self.lower_bounds = lower_bounds
-        self.upper_bounds = upper_bounds
+    cache_size: int = 50
+    lower_bounds: object = None
+    upper_bounds: object = None
 
     parameters = {"cache_size": at_least(2)}
 
@@ -337,18 +315,14 @@ class NSlack(Solver):
         return _NSlackMethod(blocks, rng)
 
 
-class _NSlackMethod(DualMethod):
-    """The state of one run; `_loop.drive` calls `step` for every round of oracle calls."""
-
+class _NSlackMethod(SweepMethod):
     def __init__(self, blocks, rng):
         self.blocks, self.rng, self.rules = blocks, rng, revisit_rules(blocks.lam)
 
-    def step(self):
-        """The quadratic program over what is kept, and n oracle calls."""
-        if self.last is not None:
-            self.blocks.keep(self.last.sweep.answers)
-            self._solve(SHARE * self.last.gap)
-        return self.certify()
+    def advance(self):
+        """The quadratic program over what is kept."""
+        self.blocks.keep(self.last.sweep.answers)
+        self._solve(SHARE * self.last.gap)
 
     def _solve(self, enough):
         """Pairwise steps among outputs that are kept, until they have no more to gain."""
@@ -365,9 +339,3 @@ class _NSlackMethod(DualMethod):
             )
             visit_blocks(blocks, order, np.zeros(len(order)), self.rules)
         blocks.refresh()
-
-    def certify(self):
-        """n oracle calls at the point of the moment."""
-        self.last = self.blocks.certify()
-        self.blocks.set_gaps(self.last.sweep)
-        return numbers(self.last, self.blocks, np.inf)

@@ -2,10 +2,19 @@
 
 import numpy as np
 
-from ..._core.parameters import at_least, options
-from ..._core.validation import check_positive, is_auto
+from ..._core.parameters import options
+from ..._core.validation import is_auto
 from ..._kernels import lazy
-from ._base import Breakpoint, DualMethod, Solution, Solver, check_switch, numbers
+from ._base import (
+    PASSES,
+    Breakpoint,
+    DualMethod,
+    Solution,
+    Solver,
+    check_switch,
+    numbers,
+    settings,
+)
 from ._compiled import accelerated, ascend_parts, sums_are_compiled
 from ._variance_reduced import Smoothing, smooth_pass
 
@@ -29,23 +38,8 @@ def ascend_blocks(blocks, order, uniforms, rules, entropy):
     entropy) and ``p_i^2 |E[psi_i] changes|^2 / lam``: the step is the best one of this parabola, at
     which the dual objective with h, ``(1 - gamma) h + gamma H`` after the step, never falls.
 
-    Parameters
-    ----------
-    blocks : Problem
-        The dual problem.
-    order : ndarray of int
-        Numbers of blocks, or codes that leave the choice to the gaps.
-    uniforms : ndarray of shape (len(order),)
-        Random numbers of those choices.
-    rules : block_rules.Rules
-        Settings.
-    entropy : ndarray of shape (n_blocks,)
-        The bounds h; changed in place.
-
-    Returns
-    -------
-    n_visits : int
-        Fewer than asked for when no block has a gap left.
+    ``entropy`` holds the bounds h and is changed in place; ``order`` and ``uniforms`` are those of
+    `visit_blocks`, which returns what this does.
     """
     tau, rho = blocks.surrogate.temperature, blocks.surrogate.loss_weight
     for k in range(len(order)):
@@ -68,6 +62,7 @@ def ascend_blocks(blocks, order, uniforms, rules, entropy):
     return len(order)
 
 
+@settings
 class DualAscent(Solver):
     """Dual coordinate ascent with gap sampling, for ``surrogate="crf"`` and ``"softmax_margin"``.
 
@@ -121,20 +116,14 @@ class DualAscent(Solver):
 
     trains = ("crf", "softmax_margin")
 
-    def __init__(
-        self, *, sampling="gap", gap_degree=1.0, gap_check=10, early_exit=0.8, quasi_newton="auto"
-    ):
-        self.sampling = sampling
-        self.gap_degree = gap_degree
-        self.gap_check = gap_check
-        self.early_exit = early_exit
-        self.quasi_newton = quasi_newton
+    sampling: str = "gap"
+    gap_degree: float = 1.0
+    gap_check: int = 10
+    early_exit: float = 0.8
+    quasi_newton: bool | str = "auto"
 
-    parameters = {
+    parameters = PASSES | {
         "sampling": options("gap", "shuffle", "uniform"),
-        "gap_degree": check_positive,
-        "gap_check": at_least(1),
-        "early_exit": check_positive,
         "quasi_newton": check_switch,
     }
 
@@ -186,7 +175,6 @@ class _AscentMethod(DualMethod):
         self.bound, self.checked, self.passes_to_go = -np.inf, None, 0.0
 
     def breakpoint(self):
-        """The point last certified, with what it proves at other lams."""
         blocks = self.blocks
         if not blocks.certified:
             raise ValueError("a path with a guarantee needs an oracle whose sums are exact")
@@ -206,12 +194,10 @@ class _AscentMethod(DualMethod):
         self.entropy *= share
 
     def export(self):
-        """Dual variables for a warm start."""
         end = None if self.end is None else self.end.point.w
         return self.blocks.export() | {"entropy": self.entropy.copy(), "end": end}
 
     def weights(self):
-        """The present point."""
         return self.blocks.w if self.end is None else self.end.point.w
 
     def run_pass(self):
@@ -285,16 +271,9 @@ class _AscentMethod(DualMethod):
 
 
 class QuasiNewton:
-    """A point of an objective with a smooth surrogate, and steps from it to lower ones.
+    """A point of an objective with a smooth surrogate, and steps of L-BFGS to lower ones.
 
     The objective is strongly convex, so that changes of gradients are never against the steps.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        The training set, after `reset`.
-    w : ndarray of shape (n_weights,)
-        Where to start.
     """
 
     def __init__(self, blocks, w):

@@ -5,12 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core.loop import IterativeMethod
 from ..._core.parameters import at_least, optional, options, within
 from ..._core.validation import check_flag, check_positive, check_strength, is_auto
 from ..._kernels import lazy
 from ...projections import project_l2_ball
-from ._base import Breakpoint, Solution, Solver, check_bounds, numbers
+from ._base import PASSES, BestPointMethod, Solver, dual_norm, settings
 from ._visits import visit_blocks
 
 block_rules = lazy("structured.block_rules")
@@ -38,6 +37,7 @@ def _word_or_positive(*words):
     return check
 
 
+@settings
 class Extragradient(Solver):
     """Structured SVM by dual extragradient, which needs projections or marginals, no line search.
 
@@ -138,36 +138,20 @@ class Extragradient(Solver):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        radius=None,
-        norm="l2",
-        z_geometry="auto",
-        step_size="backtrack",
-        balance="auto",
-        first_passes=10,
-        cut=0.0,
-        restart=True,
-        memory_efficient=True,
-        gap_check=10,
-        lower_bounds=None,
-        upper_bounds=None,
-    ):
-        self.radius = radius
-        self.norm = norm
-        self.z_geometry = z_geometry
-        self.step_size = step_size
-        self.balance = balance
-        self.first_passes = first_passes
-        self.cut = cut
-        self.restart = restart
-        self.memory_efficient = memory_efficient
-        self.gap_check = gap_check
-        self.lower_bounds = lower_bounds
-        self.upper_bounds = upper_bounds
+    radius: float | None = None
+    norm: str = "l2"
+    z_geometry: str = "auto"
+    step_size: float | str = "backtrack"
+    balance: float | str = "auto"
+    first_passes: int = 10
+    cut: float = 0.0
+    restart: bool = True
+    memory_efficient: bool = True
+    gap_check: int = 10
+    lower_bounds: object = None
+    upper_bounds: object = None
 
-    parameters = {
+    parameters = PASSES | {
         "radius": optional(check_strength),
         "norm": options("l1", "l2"),
         "z_geometry": options("auto", "entropy", "euclidean"),
@@ -177,7 +161,6 @@ class Extragradient(Solver):
         "cut": within(0, 1, "left"),
         "restart": check_flag,
         "memory_efficient": check_flag,
-        "gap_check": at_least(1),
     }
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
@@ -191,27 +174,21 @@ class Extragradient(Solver):
             )
         if self.radius is None and self.norm == "l1":
             raise ValueError("norm='l1' needs a radius: set it, or norm='l2'")
-        bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
-        lam = lam if self.radius is None else 1.0
-        blocks.reset(lam, bounds=bounds)
-        if warm is not None and self.radius is None:
-            blocks.restore(warm)
-        start = None
-        if self.radius is None and self.first_passes and not np.any(blocks.v):
+        is_ridge, start = self.radius is None, None
+        lam, warm = (lam, warm) if is_ridge else (1.0, None)
+        bounds = self._reset(blocks, lam, warm)
+        if is_ridge and self.first_passes and not np.any(blocks.v):
             start = _make_first_passes(blocks, lam, bounds, int(self.first_passes))
         polytopes = polytopes_of(blocks)
         name = polytopes.resolve(self.z_geometry)
         geometry = Entropy if name == "entropy" else Euclidean
         outputs = geometry(polytopes, stored=not self.memory_efficient)
-        if self.radius is None:
-            weights = Ridge(blocks)
-            if start is not None:
-                weights.center = Weights(start.w)
-        elif self.norm == "l2":
-            weights = Ball(blocks.n_weights, float(self.radius))
+        if is_ridge:
+            weights = Ridge(blocks, start)
         else:
-            weights = CrossPolytope(blocks.n_weights, float(self.radius))
-        return _Method(self, blocks, weights, outputs, tol, start)
+            ball = Ball if self.norm == "l2" else CrossPolytope
+            weights = ball(blocks.n_weights, float(self.radius))
+        return _ExtragradientMethod(self, blocks, weights, outputs, tol, start)
 
 
 def _make_first_passes(blocks, lam, bounds, n_passes):
@@ -273,9 +250,9 @@ class Flat:
 class Ridge(Flat):
     """All weights, or those in a box, with a ridge penalty."""
 
-    def __init__(self, blocks):
+    def __init__(self, blocks, start=None):
         self.blocks, self.lam, self.project = blocks, blocks.lam, blocks.clip
-        self.center = Weights(blocks.w.copy())
+        self.center = Weights(blocks.w.copy() if start is None else start.w)
 
     def set_out(self, center, gap):
         """Start at a point with such a gap; returns D_w."""
@@ -299,10 +276,12 @@ class Ridge(Flat):
 
 
 class Ball(Flat):
-    """The l2 ball."""
+    """The l2 ball, and what holds for all balls."""
+
+    norm = "l2"
 
     def __init__(self, n_weights, radius):
-        self.radius, self.center = radius, Weights(np.zeros(n_weights))
+        self.radius, self.center = radius, Weights(np.zeros(n_weights), np.zeros(n_weights))
 
     def project(self, w):
         """Nearest point of the ball."""
@@ -314,27 +293,24 @@ class Ball(Flat):
 
     def dual(self, psi, loss):
         """Minimum over w of the saddle function."""
-        return float(loss - self.radius * self.dual_norm(psi))
-
-    def dual_norm(self, psi):
-        """The largest ``<w, psi>`` over the unit ball."""
-        return float(np.linalg.norm(psi))
+        return float(loss - self.radius * dual_norm(psi, self.norm))
 
     restricted_dual = dual
 
 
-class CrossPolytope:
+class CrossPolytope(Ball):
     """The l1 ball as means of its corners and zero, measured by the entropy of their weights.
 
     Point ``w = radius (p+ - p-)`` has parameters theta: the weights p are proportional to
     ``(exp(theta), exp(-theta), 1)``.
     """
 
-    lam = 0.0
+    norm = "l1"
 
-    def __init__(self, n_weights, radius):
-        self.radius = self.scale = radius
-        self.center = Weights(np.zeros(n_weights), np.zeros(n_weights))
+    @property
+    def scale(self):
+        """Of the steps."""
+        return self.radius
 
     def _weights(self, theta):
         high = np.abs(theta).max(initial=0.0)
@@ -357,16 +333,6 @@ class CrossPolytope:
         """Start at zero; returns D_w."""
         return float(np.log(2 * len(self.center.w) + 1))
 
-    def dual(self, psi, loss):
-        """Minimum over w of the saddle function."""
-        return float(loss - self.radius * self.dual_norm(psi))
-
-    def dual_norm(self, psi):
-        """The largest ``<w, psi>`` over the unit ball."""
-        return float(np.abs(psi).max(initial=0.0))
-
-    restricted_dual = dual
-
 
 # ---- the method ----------------------------------------------------------------------------------
 
@@ -385,11 +351,8 @@ class _Average:
         self.values = [a + rho * (b - a) for a, b in zip(old, values)]
 
 
-class _Method(IterativeMethod):
-    """The state of one run; `_loop.drive` calls `step` for every iteration.
-
-    Names are those of the literature: v is the prox point of all steps so far, u of one more.
-    """
+class _ExtragradientMethod(BestPointMethod):
+    """The state of one run: v is the prox point of all steps so far, u of one more."""
 
     def __init__(self, settings, blocks, weights, outputs, tol, start=None):
         self.settings, self.blocks, self.tol = settings, blocks, tol
@@ -401,18 +364,17 @@ class _Method(IterativeMethod):
         self.origin = outputs.at(outputs.zero())
         if start is None and np.any(weights.center.w):
             start = blocks.certify()
-        if start is not None:
-            self.best_w, self.primal, self.dual = start.w.copy(), start.primal, start.dual
-        else:
-            self.best_w, self.primal, self.dual = weights.center.w.copy(), blocks.max_loss, 0.0
+        if start is None:
+            start = _Start(weights.center.w, blocks.max_loss, 0.0)
+        self.best_w, self.primal, self.dual = start.w.copy(), start.primal, start.dual
         self.best_z = None
         blocks.objective = self.primal
         self._set_out(weights.center)
 
     @property
-    def gap(self):
-        """Certified gap."""
-        return self.primal - self.dual
+    def radius(self):
+        """Of the ball of the moment."""
+        return self.space.radius
 
     @property
     def limit(self):
@@ -446,7 +408,7 @@ class _Method(IterativeMethod):
     def step(self):
         """One iteration; a dict of numbers when it ended with a certificate."""
         if self.n_iter == 0 and self.gap <= self.limit:
-            return numbers(self, self.blocks, self.gap)  # a warm start that is good enough
+            return self.row()  # a warm start that is good enough
         self.n_iter += 1
         while not self._try_step():
             pass
@@ -514,10 +476,6 @@ class _Method(IterativeMethod):
 
     # ---- other balls -----------------------------------------------------------------------------
 
-    def dual_norm(self, psi):
-        """The largest ``<w, psi>`` over the unit ball."""
-        return self.space.dual_norm(psi)
-
     def move_to(self, radius, dual):
         """Start again in another ball, from weights that are known to be good there.
 
@@ -533,21 +491,13 @@ class _Method(IterativeMethod):
         self.blocks.objective = self.primal
         self._set_out(self.space.center)
 
-    def breakpoint(self):
-        """The best average, with what it proves at other radii."""
-        return Breakpoint(self.space.radius, self.best_w.copy(), self.primal, self.gap)
-
     # ---- certificates ----------------------------------------------------------------------------
-
-    def weights(self):
-        """The best average so far."""
-        return self.best_w
 
     def certify(self):
         """Exact values at the averages: n oracle calls."""
         space, blocks = self.space, self.blocks
         if self.average.values is None:
-            return numbers(self, blocks, self.gap)
+            return self.row()
         w, psi, loss, *z = self.average.values
         if self.settings.cut:
             w = np.where(np.abs(w) < float(self.settings.cut) * np.abs(w).max(initial=0.0), 0.0, w)
@@ -555,14 +505,14 @@ class _Method(IterativeMethod):
         primal = float(0.5 * space.lam * (w @ w) + hinge)
         dual = space.dual(psi, loss)
         if self.settings.radius is not None:
-            self.lines.append((float(loss), space.dual_norm(psi)))
+            self.lines.append((float(loss), dual_norm(psi, space.norm)))
         if primal < self.primal:
             self.primal, self.best_w = primal, w
             blocks.objective = primal
             self._set_accuracy()
         if dual > self.dual:
             self.dual, self.best_z = dual, z[0] if z else None
-        row = numbers(self, blocks, self.gap) | {"step_size": self.last_step}
+        row = self.row() | {"step_size": self.last_step}
         restricted = space.restricted_dual(psi, loss)
         if restricted is not None:
             way = self.d_w / self.eta_w + self.outputs.diameter / self.eta_z
@@ -573,4 +523,4 @@ class _Method(IterativeMethod):
         """The best average; the blocks get the averages of z where these are stored."""
         if self.best_z is not None:
             self.outputs.polytopes.hand_over(self.blocks, self.best_z)
-        return Solution(self.best_w.copy(), self.primal, self.dual, self.gap, None)
+        return super().solution()

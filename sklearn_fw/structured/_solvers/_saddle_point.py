@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from ..._core.loop import IterativeMethod
-from ..._core.parameters import at_least, options
+from ..._core.parameters import options
 from ..._core.validation import check_choice, check_flag, check_strength
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import open_loop_step
-from ._base import Breakpoint, Solution, Solver, numbers
+from ._base import PASSES, BestPointMethod, Solver, dual_norm, settings
 from ._compiled import accelerated, is_compiled, saddle_visits_of_parts
 
 block_saddle = lazy("structured.block_saddle")
@@ -30,6 +29,7 @@ def _check_step_size(value, name):
     check_choice(value, name, {"universal", "fictitious"})
 
 
+@settings
 class SaddlePointFrankWolfe(Solver):
     """Structured SVM with a bound on the norm of the weights instead of a ridge: sparse models.
 
@@ -67,10 +67,8 @@ class SaddlePointFrankWolfe(Solver):
     Notes
     -----
     A pass costs n_samples oracle calls. The certificate is the primal value of the best weights met
-    less the best dual value met, both exact: every w gives an upper and every mixture a lower bound
-    on the saddle value. There is no ridge term: the steps of the general method that need one on
-    both sides ("adaptive", "heuristic") do not exist here, and line search fails on every bilinear
-    saddle point, where it cycles.
+    less the best dual value met, both exact. There is no ridge term, which the steps "adaptive" and
+    "heuristic" of the general method need, and line search cycles on bilinear saddle points.
 
     "sp_bcfw" starts from the answers at w = 0 and reports the average of the weights, weighted by
     their number, or the last ones if these are better; it has no proof of convergence, but its
@@ -92,19 +90,17 @@ class SaddlePointFrankWolfe(Solver):
     True
     """
 
-    def __init__(self, *, radius=1.0, norm="l1", block=False, step_size="universal", gap_check=5):
-        self.radius = radius
-        self.norm = norm
-        self.block = block
-        self.step_size = step_size
-        self.gap_check = gap_check
+    radius: float = 1.0
+    norm: str = "l1"
+    block: bool = False
+    step_size: str = "universal"
+    gap_check: int = 5
 
-    parameters = {
+    parameters = PASSES | {
         "radius": check_strength,
         "norm": options("l1", "l2"),
         "block": check_flag,
         "step_size": _check_step_size,
-        "gap_check": at_least(1),
     }
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
@@ -122,20 +118,8 @@ class SaddlePointFrankWolfe(Solver):
 def saddle_visits(blocks, order, visits, radius, euclidean, w, mean):
     """Joint steps of one block and of w in a norm ball; lam must be 1.
 
-    Parameters
-    ----------
-    blocks : Problem
-        The training set.
-    order : ndarray of int
-        Numbers of blocks.
-    visits : int
-        How many were made before.
-    radius : float
-        Of the ball.
-    euclidean : bool
-        Whether its norm is l2, and not l1.
-    w, mean : ndarray of shape (n_weights,)
-        The weights and their average, weighted by their number; changed in place.
+    ``visits`` were made before; ``w`` and ``mean``, the average of the weights weighted by their
+    number, are changed in place.
     """
     n = blocks.n_blocks
     for k, i in enumerate(order, visits):
@@ -146,8 +130,8 @@ def saddle_visits(blocks, order, visits, radius, euclidean, w, mean):
         mean += open_loop_step(k, 1.0, 1.0) * (w - mean)
 
 
-class _Method(IterativeMethod):
-    """Weights, the best bounds from both sides, and what the loop wants to know."""
+class _SaddleMethod(BestPointMethod):
+    """Weights, their average, and the best bounds from both sides."""
 
     def __init__(self, settings, blocks, warm):
         self.settings, self.blocks = settings, blocks
@@ -156,16 +140,14 @@ class _Method(IterativeMethod):
         self.n_passes = warm.get("n_passes", 0)
         self.w = self._start_of(warm.get("w"))
         self.mean = self._start_of(warm.get("mean"))
-        self.best_w, self.primal, self.dual = self.w.copy(), np.inf, -np.inf
+        self.best_w = self.w.copy()
 
     def _start_of(self, w):
         """Weights in multiples of the radius, moved into the ball if its norm was another one."""
         if w is None:
             return np.zeros(self.blocks.n_weights)
-        return w * (self.radius / max(1.0, self._norm(w)))
-
-    def _norm(self, w):
-        return np.linalg.norm(w) if self.euclidean else np.abs(w).sum()
+        norm = np.linalg.norm(w) if self.euclidean else np.abs(w).sum()
+        return w * (self.radius / max(1.0, norm))
 
     def export(self):
         """For a warm start: the mixture, weights in multiples of the radius, and passes made."""
@@ -176,26 +158,18 @@ class _Method(IterativeMethod):
             "n_passes": self.n_passes,
         }
 
-    def weights(self):
-        """The best point so far."""
-        return self.best_w
-
     def _ask(self, w):
         """n oracle calls at w, which bound the value from above."""
         value, sweep = self.blocks.ask(w)
         if value < self.primal:
             self.primal, self.best_w = value, w.copy()
-        return sweep
+        return sweep.answers
 
     def _bound(self):
         """The mixture's bound from below; its minimum over the ball has a closed form."""
-        loss, norm = float(self.blocks.loss.sum()), self.dual_norm(self.blocks.v)
+        loss, norm = float(self.blocks.loss.sum()), dual_norm(self.blocks.v, self.settings.norm)
         self.lines.append((loss, norm))
         self.dual = max(self.dual, loss - self.radius * norm)
-
-    def dual_norm(self, v):
-        """The largest ``<w, v>`` over the unit ball."""
-        return float(np.linalg.norm(v) if self.euclidean else np.abs(v).max(initial=0.0))
 
     def move_to(self, radius, dual):
         """Go on in another ball, with weights in proportion and the same mixture.
@@ -211,32 +185,15 @@ class _Method(IterativeMethod):
         self.radius, self.dual = radius, dual
         self.n_passes = round(KEPT * self.n_passes)
 
-    def breakpoint(self):
-        """The best weights met, with what they prove at other radii."""
-        return Breakpoint(self.radius, self.best_w.copy(), self.primal, self.gap)
 
-    @property
-    def gap(self):
-        """Certified gap."""
-        return self.primal - self.dual
-
-    def solution(self):
-        """The best weights; block gaps are not kept."""
-        return Solution(self.best_w, self.primal, self.dual, self.gap, None)
-
-
-class _BatchMethod(_Method):
-    def __init__(self, settings, blocks, warm):
-        super().__init__(settings, blocks, warm)
-        self.answers = None
+class _BatchMethod(_SaddleMethod):
+    answers = None  # at the weights of the moment
 
     def move_to(self, radius, dual):
-        """Go on in another ball; the answers were those of other weights."""
         super().move_to(radius, dual)
         self.answers = None
 
     def step(self):
-        """A step towards the answers at hand, then the certificate of where it led."""
         if self.answers is not None:
             t = self.n_passes
             is_fictitious = self.settings.step_size == "fictitious"
@@ -248,23 +205,21 @@ class _BatchMethod(_Method):
         return self.certify()
 
     def certify(self):
-        """Exact bounds at the current point, and the answers for the next step."""
-        self.answers = self._ask(self.w).answers
+        self.answers = self._ask(self.w)
         self._bound()
-        return numbers(self, self.blocks, self.gap)
+        return self.row()
 
 
-class _BlockMethod(_Method):
+class _BlockMethod(_SaddleMethod):
     def __init__(self, settings, blocks, warm, rng):
         super().__init__(settings, blocks, warm)
         self.rng = rng
         self._bound()
         if self.n_passes == 0:
-            blocks.step_towards(self._ask(self.w).answers, 1.0)
+            blocks.step_towards(self._ask(self.w), 1.0)
             blocks.refresh()
 
     def step(self):
-        """One pass over samples drawn at random."""
         n = self.blocks.n_blocks
         saddle_visits(
             self.blocks, self.rng.randint(n, size=n), self.n_passes * n, self.radius,
@@ -279,4 +234,4 @@ class _BlockMethod(_Method):
         self._ask(self.mean)
         self._ask(self.w)
         self._bound()
-        return numbers(self, self.blocks, self.gap)
+        return self.row()

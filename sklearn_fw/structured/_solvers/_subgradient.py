@@ -4,7 +4,7 @@ import numpy as np
 
 from ..._core.loop import IterativeMethod
 from ..._core.validation import check_flag
-from ._base import Solution, Solver
+from ._base import Solution, Solver, settings
 from ._compiled import accelerated, is_compiled, subgradient_visits_of_parts
 
 
@@ -16,18 +16,7 @@ def subgradient_visits(blocks, order, visits, lam, target, moments):
     after k steps of size 1/k, so its oracle is the argmax of ``z + lam k L``; perceptron: ``w = z``
     and no loss. ``moments`` gets ``sum_j j (z_j - z_{j-1})``.
 
-    Parameters
-    ----------
-    blocks : Problem
-        The training set.
-    order : ndarray of int
-        Numbers of blocks.
-    visits : int
-        How many were made before.
-    lam : float
-        Regularisation, or zero.
-    target, moments : ndarray of shape (n_weights,)
-        Changed in place.
+    ``visits`` were made before.
     """
     for visit, i in enumerate(order, visits + 1):
         # At w = 0 any positive multiple of the loss has the same argmax.
@@ -41,22 +30,19 @@ def subgradient_visits(blocks, order, visits, lam, target, moments):
 class _PrimalMethod(IterativeMethod):
     """Passes of steps on a single weight vector; no dual variables, hence no certificate."""
 
-    def __init__(self, blocks, lam, rng, *, subgradient, averaging):
+    def __init__(self, settings, blocks, lam, rng):
         blocks.reset(lam)
         self.blocks, self.lam, self.rng = blocks, lam, rng
-        self.subgradient, self.averaging = subgradient, averaging
-        self.target = np.zeros(blocks.n_weights)  # sum of feature differences
-        self.moments = np.zeros(blocks.n_weights)
-        self.visits = 0
-        self.primal = None
+        self.subgradient, self.averaging = not settings.perceptron, settings.averaging
+        # The sum of feature differences z, and sum_j j (z_j - z_{j-1}).
+        self.target, self.moments = np.zeros((2, blocks.n_weights))
+        self.visits, self.primal = 0, None
 
     def step(self):
-        """One pass in random order."""
         order = self.rng.permutation(self.blocks.n_blocks)
         lam = self.lam if self.subgradient else 0.0
         subgradient_visits(self.blocks, order, self.visits, lam, self.target, self.moments)
         self.visits += len(order)
-        return None
 
     def weights(self):
         """Last iterate, or the average.
@@ -82,10 +68,10 @@ class _PrimalMethod(IterativeMethod):
         }
 
     def solution(self):
-        """The weights; duals and gap unknown."""
         return Solution(self.weights(), self.primal, None, None, None)
 
 
+@settings
 class Subgradient(Solver):
     """Stochastic subgradient on the primal, with steps 1/k: the baseline without a certificate.
 
@@ -122,11 +108,8 @@ class Subgradient(Solver):
     certified = False
     parameters = {"averaging": check_flag, "perceptron": check_flag}
 
-    def __init__(self, *, averaging=True, perceptron=False):
-        self.averaging = averaging
-        self.perceptron = perceptron
+    averaging: bool | str = True
+    perceptron: bool = False
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        return _PrimalMethod(
-            blocks, lam, rng, subgradient=not self.perceptron, averaging=self.averaging
-        )
+        return _PrimalMethod(self, blocks, lam, rng)

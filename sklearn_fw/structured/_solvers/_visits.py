@@ -198,21 +198,17 @@ def revisit_rules(lam):
 # ---- steps of all blocks at once -----------------------------------------------------------------
 
 
-def batch_line_search(blocks, answers):
-    """The best step towards the corner that all answers of a sweep form together."""
-    lam, v, w = blocks.lam, blocks.v, blocks.w
-    v_s, l_s = blocks.corner_of(answers)
-    slope = lam * ((v - v_s) @ w) - blocks.loss.sum() + l_s
-    return short_step(slope, lam * ((v - v_s) @ (v - v_s)), 1.0)
-
-
-def batch_step(blocks, certificate):
-    """A step of all blocks by `batch_line_search`."""
-    gamma = batch_line_search(blocks, certificate.sweep.answers)
+def batch_step(blocks, certificate, gamma=None):
+    """A step of all blocks towards the answers of a certificate, by the best length if None."""
+    answers, v, w = certificate.sweep.answers, blocks.v, blocks.w
+    before, loss_before = v.copy(), blocks.loss.sum()
+    if gamma is None:
+        v_s, l_s = blocks.corner_of(answers)
+        slope = blocks.lam * ((v - v_s) @ w) - loss_before + l_s
+        gamma = short_step(slope, blocks.lam * ((v - v_s) @ (v - v_s)), 1.0)
     if gamma == 0.0:
         return 0.0
-    before, loss_before = blocks.v.copy(), blocks.loss.sum()
-    blocks.step_towards(certificate.sweep.answers, gamma)
+    blocks.step_towards(answers, gamma)
     blocks.refresh()
     if blocks.moments.size:
         # The step counts as one more iterate of the average.
