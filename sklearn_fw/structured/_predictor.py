@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 
 from .._core.checked_oracle import name_of
@@ -294,14 +293,6 @@ def best_temperature(chances, spread, weight, what="nodes"):
             UserWarning,
         )
     return temperature
-
-
-def tag_as_classifier(tags, multi_label):
-    """Tags of a drop-in classifier."""
-    tags.estimator_type = "classifier"
-    tags.classifier_tags = ClassifierTags(multi_label=multi_label)
-    tags.target_tags.single_output = not multi_label
-    tags.target_tags.multi_output = multi_label
 
 
 def _made(part, name, values):

@@ -1,10 +1,9 @@
 """The structured support vector machine."""
 
-from functools import partial
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,7 +30,7 @@ from ._models._ragged import weighted_samples
 from ._models._resolve import resolve_model
 from ._models._rows import PLAIN
 from ._path import kind_of_path, structured_path
-from ._predictor import StructuredPredictor, tag_as_classifier
+from ._predictor import StructuredPredictor
 from ._solvers import begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
 from ._suboptimality import suboptimality
 from ._surrogates import check_trains, resolve_surrogate
@@ -378,10 +377,10 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         is_natural = is_auto(self.C) and not has_radius(self.solver_)
         scales = self.feature_scale, self.edge_feature_scale
         if not (self.warm_start and hasattr(self, "_warm")):
-            self._units = units_of(self.model_, X, weight, *scales, is_natural)
+            self._units = units_of(self._view, X, weight, *scales, is_natural)
             self.feature_scale_, self.edge_feature_scale_ = self._units[0], self._units[2]
         if not is_auto(self.C) and all(map(is_auto, scales)):
-            warn_of_scale(self.model_, X)
+            warn_of_scale(self._view, X)
         self.model_ = self._model_in(self._units)
 
     def _model_in(self, units):
@@ -407,12 +406,12 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         if self.warm_start and hasattr(self, "_warm"):
             return self.C_  # that of the fit to go on from
         if getattr(self.solver_, "perceptron", False) or has_radius(self.solver_):
-            return cautious_C(self.model_, blocks)
+            return cautious_C(blocks)
         blocks = blocks.quick() if is_auto(self.oracle) else blocks
-        make_blocks = partial(blocks.of_samples, self.model_)
-        return choose_C(
-            self.model_, make_blocks, blocks.oracle, blocks, X, y, weight, self.random_state
-        )
+        return choose_C(self._view, self._suitable_solver, blocks, X, y, weight, self.random_state)
+
+    def _suitable_solver(self, blocks):
+        return with_bounds_of(suitable_solver(blocks), self.model_)
 
     def _blocks_of(self, X, y, weight):
         blocks, self.oracle_ = self._view._problem(X, y, weight, self.oracle, self.n_jobs)
@@ -665,7 +664,11 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         tags.target_tags.required = tags.input_tags.sparse = True
         kind = kind_of(getattr(self, "model_", self.model))
         if kind in TABULAR:
-            tag_as_classifier(tags, multi_label=kind == "multilabel")
+            multi_label = kind == "multilabel"
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_label=multi_label)
+            tags.target_tags.single_output = not multi_label
+            tags.target_tags.multi_output = multi_label
         else:
             # Never a classifier for scikit-learn: it would stratify by whole sequences.
             tags.input_tags.two_d_array = tags.target_tags.single_output = False

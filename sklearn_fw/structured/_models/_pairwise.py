@@ -35,9 +35,11 @@ ALL_LABELINGS = 1_000_000  # what `Enumeration` lists at most
 class PairwiseModel(StructuredModel):
     """Linear scores on the states of nodes and the pairs of states of edges (base class).
 
-    Subclasses say how inputs are stacked (`_stack`), which edges there are (`_graph`) and how
-    outputs are encoded (`_encode`, `_decode`), and in ``initialize`` they call `_set_losses` and
-    set ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``. Weights
+    Subclasses say how inputs are checked and stacked as `Rows` (``_stack(X)``), which `Graph`
+    samples of so many nodes have (``_graph(n_nodes)``), what the int32 states of outputs are
+    (``_encode(y, node_start, allow_unseen)``, -1 for unseen labels) and the container of outputs
+    with some states (``_decode(states, node_start, X)``). In ``initialize`` they call `_set_losses`
+    and set ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``. Weights
     count in ``_units`` of features, which are those as given but within a fit.
     """
 
@@ -48,27 +50,9 @@ class PairwiseModel(StructuredModel):
     _natural = TreeMaxProduct()  # the default oracle, of graphs without cycles
     _has_batches = True  # whether compiled trees answer for many samples at once
 
-    # ---- hooks ---------------------------------------------------------------------------------
-
     def _stacked(self, X, y):
         """Samples in a form that other methods need not check again."""
         return X, y
-
-    def _stack(self, X):
-        """Check inputs and stack them as `Rows`."""
-        raise NotImplementedError
-
-    def _encode(self, y, node_start, allow_unseen=False):
-        """States of all nodes, int32; -1 for unseen labels."""
-        raise NotImplementedError
-
-    def _decode(self, states, node_start, X=None):
-        """The container of outputs for the states of all nodes of inputs."""
-        raise NotImplementedError
-
-    def _graph(self, n_nodes):
-        """The `Graph` of samples with so many nodes each."""
-        raise NotImplementedError
 
     @property
     def _state_labels(self):

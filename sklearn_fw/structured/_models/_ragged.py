@@ -336,3 +336,11 @@ def collect(outputs):
 def is_graph(x):
     """Whether an object is a networkx graph, or looks like one."""
     return all(hasattr(x, name) for name in ("nodes", "edges", "adj", "is_directed"))
+
+
+def n_dims(item, ragged=1):
+    """Number of dimensions; ``ragged`` for nested lists of unequal lengths."""
+    try:
+        return item.ndim if hasattr(item, "ndim") else np.ndim(item)
+    except ValueError:
+        return ragged

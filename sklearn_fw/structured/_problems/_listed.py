@@ -301,7 +301,7 @@ class BlackBoxProblem(ListedProblem):
         self.mean_square = float(weight @ [0.5 * a.psi.values @ a.psi.values for a in worst])
 
     def of_samples(self, model, X, y, weight):
-        other = type(self)(model, X, y, weight, self.workers.n_jobs, self.oracle)
+        other = type(self)(self._model.model, X, y, weight, self.workers.n_jobs, self.oracle)
         other.surrogate = self.surrogate
         return other
 

@@ -170,7 +170,6 @@ class PartProblem(Problem):
         return len(self._parts.truth)
 
     def seconds_of_pass(self):
-        """About the time of a pass with an oracle that is called from Python; inf if unknown."""
         return seconds_of_pass(
             self.oracle, self._graph, self._parts, self._n_states, self.surrogate.smooth
         )
