@@ -44,11 +44,7 @@ def polytopes_of(blocks):
             "kind, or two states and bounds on weights that reward no difference: take another "
             "solver, such as 'bcfw'"
         )
-    own = type(blocks.marginals)(*map(np.zeros_like, blocks.marginals))
-    return make(
-        blocks._parts, own, blocks._graph, blocks.oracle.argmax, view=blocks._view,
-        make_scratch=blocks._make_scratch, share=blocks._share,
-    )  # fmt: skip
+    return make(blocks)
 
 
 @cache
@@ -67,10 +63,12 @@ class PartPolytopes:
     Node marginals and counts of pairs determine features and loss, so nothing is lost by summing.
     """
 
-    def __init__(self, parts, marginals, graph, argmax, *, view, make_scratch, share):
-        self._parts, self._marginals = parts, marginals
-        self._graph, self._argmax = graph, argmax
-        self._view, self._make_scratch, self._share = view, make_scratch, share
+    def __init__(self, blocks):
+        self._parts, self._graph, self._argmax = blocks._parts, blocks._graph, blocks.oracle.argmax
+        self._view, self._make_scratch = blocks._view, blocks._make_scratch
+        self._share = blocks._share
+        self._marginals = type(blocks.marginals)(*map(np.zeros_like, blocks.marginals))
+        parts, marginals = self._parts, self._marginals
         n_pairs = parts.n_tables * parts.cost.shape[1] ** 2
         self.weight, self.n_weights = parts.weight, parts.n_attributes * parts.n_columns + n_pairs
         self.size = marginals.nodes.size + marginals.tables.size
@@ -291,8 +289,9 @@ class CutPolytopes(PartPolytopes):
        cost.
     """
 
-    def __init__(self, parts, *args, **options):
-        super().__init__(parts, *args, **options)
+    def __init__(self, blocks):
+        super().__init__(blocks)
+        parts = self._parts
         n_edges = parts.edge_stop - parts.edge_start
         self._edge_start = starts_of(n_edges)
         self.size = len(parts.truth) + int(self._edge_start[-1])
