@@ -70,7 +70,6 @@ def _looser(svm):
 
 
 def _other_help(svm, blocks, share):
-    """Yield what would make this fit faster."""
     solver = svm.solver_
     if isinstance(solver, BlockFrankWolfe) and solver.variant == "fw" and share < FAR:
         yield "solver='bcpfw', which needs fewer passes for a small gap"

@@ -60,7 +60,6 @@ def factors_of(blocks):
 
 
 def cautious_C(blocks):
-    """The C where nothing is held out."""
     return usual_factor(blocks) * natural_C(blocks)
 
 
@@ -163,7 +162,6 @@ def _of_samples(model, blocks, X, y, weight, rng):
 
 
 def _fold(model, blocks, X, y, weight, held_out, rest, n_passes, smooth):
-    """A fold of whole samples."""
     total, X_held_out, y_held_out = weight[rest].sum(), take(X, held_out), take(y, held_out)
     if smooth:
         n = len(held_out)
@@ -177,7 +175,6 @@ def _fold(model, blocks, X, y, weight, held_out, rest, n_passes, smooth):
 
 
 def _log_losses(judge):
-    """Minus the logarithms of the probabilities of outputs."""
     return lambda w: judge.smoothed_sweep(w, judge.surrogate.temperature, 0.0).value
 
 
@@ -300,7 +297,6 @@ SECONDS_OF_FIT, SLOW_PASSES = 10.0, (10, 1000)
 
 
 def most_passes(blocks):
-    """The passes that a person waits for."""
     if not blocks.is_compiled:
         if np.isinf(blocks.seconds_of_pass()):
             return USUAL_PASSES

@@ -377,7 +377,6 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     # ---- answers ---------------------------------------------------------------------------------
 
     def _embedding(self, X):
-        """The functions g (n, r) of new rows."""
         check_is_fitted(self)
         X = check_data(self, X, reset=False, **TABLE)
         check_magnitude(X.data if sp.issparse(X) else X, "X")

@@ -210,7 +210,6 @@ class GraphModel(LabelledParts):
         return nodes_in_order(graph) if self._keyed else list(graph.nodes)
 
     def _kinds_of_nodes(self, features):
-        """One array or CSR for each kind of node."""
         if isinstance(features, dict):
             unknown = set(features) - set(self._node_kinds or [])
             if unknown:

@@ -136,7 +136,6 @@ class HiddenStates(PairwiseModel):
         return labels if several else labels[0]
 
     def _labels(self, states, kind=None):
-        """Numbers of the labels of states."""
         return self.label_[0 if kind is None else kind, states].astype(np.int32)
 
     def allowed(self, codes, kind=None):

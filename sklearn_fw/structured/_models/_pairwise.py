@@ -56,13 +56,11 @@ class PairwiseModel(StructuredModel):
 
     @property
     def _state_labels(self):
-        """Labels of the states."""
         return self.classes_
 
     # ---- losses --------------------------------------------------------------------------------
 
     def _set_losses(self):
-        """Resolve ``task_loss``, which has to know costs of nodes."""
         by_itself = is_auto(self.task_loss)
         self.task_loss_ = "hamming_sum" if by_itself else self.task_loss
         self._training_loss = loss_of_nodes(self, self.task_loss_, self._loss_names)
@@ -195,7 +193,6 @@ class PairwiseModel(StructuredModel):
         return is_single or callable(getattr(checked(oracle), ability, None))
 
     def _problem(self, X, y, weight, oracle, n_jobs):
-        """The dual problem, and the oracle used."""
         from .._problems._relaxed import part_problem
 
         oracle = resolve_oracle(oracle, default=self.default_oracle())
@@ -297,7 +294,6 @@ class PairwiseModel(StructuredModel):
         return self._scores_of(self._stack(X), w, temperature)
 
     def _scores_of(self, rows, w, temperature=1.0):
-        """The same of rows."""
         scores = self._node_scores(rows, w)
         tables = dense_part(w, self._cut, self.size_joint_feature)
         tables = np.array(tables, dtype=np.float64).reshape(-1, self.n_states_, self.n_states_)
@@ -320,7 +316,6 @@ class PairwiseModel(StructuredModel):
         return np.where(np.arange(self.n_states_) < n_own[:, None], scores, -np.inf)
 
     def _predict(self, X, w, oracle):
-        """Best outputs and their scores."""
         parts = self._part_scores(X, w)
         states, values = self._best_states(parts, oracle)
         return self._decode(states, parts.node_start, X), values
@@ -342,7 +337,6 @@ class PairwiseModel(StructuredModel):
         return self._arrange(self._marginals_of(parts, oracle), parts.node_start, X)
 
     def _marginals_of(self, parts, oracle):
-        """Marginals of all nodes."""
         if _is_compiled(oracle) or self._kind == "multiclass":
             oracle = None if self._has_batches else TreeMaxProduct()
         return self._of_labels(parts.marginals(oracle and checked(oracle)))
@@ -403,7 +397,6 @@ class PairwiseModel(StructuredModel):
         return outputs, values
 
     def _listed(self, outputs):
-        """Outputs of one sample as an array."""
         return np.array(list(outputs))
 
     def _losses(self, y_true, y, training=False, X=None):

@@ -36,7 +36,6 @@ class Mixture(NamedTuple):
 
 
 def means_of(answers, weights):
-    """Expected loss and value of some answers."""
     return tuple(
         float(np.dot(weights, [getattr(answer, name) for answer in answers]))
         for name in ("loss", "value")

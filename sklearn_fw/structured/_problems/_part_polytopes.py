@@ -247,7 +247,6 @@ class _Corners:
         self.polytopes, self.i = polytopes, i
 
     def lmo(self, gradient):
-        """The corner of smallest inner product."""
         return self.polytopes.best_corner(self.i, -gradient)
 
 
@@ -311,7 +310,6 @@ class CutPolytopes(PartPolytopes):
         self._sample = sample
 
     def resolve(self, geometry):
-        """Always "euclidean"."""
         if geometry == "entropy":
             raise ValueError(
                 "z_geometry='entropy' needs marginals, which cuts do not have: use "
@@ -333,7 +331,6 @@ class CutPolytopes(PartPolytopes):
     # ---- features and losses ---------------------------------------------------------------------
 
     def scores(self, w, s):
-        """``F_i' w + s c_i`` as a flat vector."""
         nodes = np.empty_like(self._marginals.nodes)
         view = self._score_nodes(w, s, nodes)
         tables = np.empty((len(self._ends), 2, 2))
@@ -362,7 +359,6 @@ class CutPolytopes(PartPolytopes):
         return np.concatenate([np.stack([1.0 - nodes, nodes], axis=1).ravel(), *tables])
 
     def describe(self, z):
-        """Psi and l of a flat vector."""
         return super().describe(self._marginals_of(z))
 
     def hand_over(self, blocks, z):
@@ -382,12 +378,10 @@ class CutPolytopes(PartPolytopes):
         return 0.5 * (self._lengths + np.diff(self._edge_start))
 
     def center(self):
-        """The truth."""
         nodes = self._parts.truth.astype(np.float64)
         return self._joined(nodes, np.abs(nodes[self._ends[:, 0]] - nodes[self._ends[:, 1]]))
 
     def weight_of_entries(self):
-        """p_i of every entry of a flat vector."""
         return self.weight[self._sample]
 
     def project(self, p, accuracy):

@@ -57,12 +57,10 @@ class Geometry:
         self.diameter = float(polytopes.weight @ polytopes.diameters(self.name))
 
     def zero(self):
-        """The potentials of the center."""
         size, n_weights = self.polytopes.size, self.polytopes.n_weights
         return Potentials(np.zeros(n_weights), 0.0, np.zeros(size) if self.stored else None)
 
     def plus(self, potentials, w, s):
-        """Potentials with ``F_i' w + s c_i`` added."""
         array = potentials.array
         if array is not None:
             array = array + self.polytopes.scores(w, s)
@@ -75,7 +73,6 @@ class Entropy(Geometry):
     name = "entropy"
 
     def at(self, potentials):
-        """Marginals of the potentials."""
         return self.polytopes.gibbs(potentials, self.stored)
 
     def prox(self, point, w, s):
@@ -89,7 +86,6 @@ class Entropy(Geometry):
         return float(linear - a.log_partition + b.log_partition)
 
     def lipschitz(self, norm):
-        """From the radii of the sets of features."""
         return float(np.sqrt(self.polytopes.weight @ self.polytopes.radii(norm) ** 2))
 
 
@@ -107,7 +103,6 @@ class Euclidean(Geometry):
         self.center, self.accuracy = polytopes.center(), 1e-9
 
     def at(self, potentials):
-        """Projection of the center plus the potentials."""
         if potentials.s == 0.0:  # no step yet
             return Point(*self.polytopes.describe(self.center), self.center)
         step = potentials.array
@@ -116,7 +111,6 @@ class Euclidean(Geometry):
         return self._project(self.center + step)
 
     def prox(self, point, w, s):
-        """Projection of the point plus the step."""
         return self._project(point.z + self.polytopes.scores(w, s))
 
     def _project(self, p):
@@ -124,7 +118,6 @@ class Euclidean(Geometry):
         return Point(*self.polytopes.describe(z), z)
 
     def divergence(self, a, b):
-        """Half the weighted squared distance."""
         # Threads of a product of vectors would cost more than they save.
         return 0.5 * float(np.sum(self.polytopes.weight_of_entries() * (a.z - b.z) ** 2))
 
@@ -210,16 +203,13 @@ class ModelPolytopes:
     # ---- features and losses ---------------------------------------------------------------------
 
     def scores(self, w, s):
-        """``F_i' w + s c_i`` as a flat vector."""
         adjoint = [self._model.vector("adjoint", x, read_only(w)) for x in self._samples]
         return np.concatenate(adjoint) + s * self._costs
 
     def hand_over(self, blocks, z):
-        """Make a point the distributions of blocks."""
         blocks.set_points(*self.describe_each(z))
 
     def describe(self, z):
-        """Psi and l of a flat vector."""
         points, losses = self.describe_each(z)
         return self.weight @ points, float(self.weight @ losses)
 
@@ -234,7 +224,6 @@ class ModelPolytopes:
     # ---- entropy ---------------------------------------------------------------------------------
 
     def gibbs(self, potentials, stored):
-        """The point of marginals of potentials."""
         model, array = self._model, potentials.array
         if array is None:
             array = self.scores(potentials.w, potentials.s)
@@ -271,19 +260,15 @@ class ModelPolytopes:
     # ---- Euclidean -------------------------------------------------------------------------------
 
     def diameters(self, geometry):
-        """Those of the model."""
         return np.array([self._model.z_diameter(sample, geometry) for sample in self._samples])
 
     def center(self):
-        """The projection of zero."""
         return self.project(np.zeros(self.size), 1e-9)
 
     def weight_of_entries(self):
-        """p_i of every entry of a flat vector."""
         return np.repeat(self.weight, np.diff(self._start))
 
     def project(self, p, accuracy):
-        """Projections by the model."""
         self.n_calls += len(self.weight)
         tol = min(accuracy, 1e-9)
         pairs = zip(self._samples, self._of_each(p))

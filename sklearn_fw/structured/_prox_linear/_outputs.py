@@ -49,7 +49,6 @@ class Candidates:
             self.truths.append(self.vector(self._model.output_key(truth), layout))
 
     def forget(self):
-        """Keep nothing of the training set."""
         self.truths = self.costs = None
 
     def check(self, layout, i):
@@ -58,7 +57,6 @@ class Candidates:
             raise ValueError(f"value for sample {i} must have shape (n_candidates,) as in fit")
 
     def vector(self, output, layout):
-        """The vector of an output."""
         z = np.zeros(layout.n_nodes)
         z[output] = 1.0
         return z
@@ -83,7 +81,6 @@ class Candidates:
         return ability == "marginals" or callable(getattr(self.oracle, ability, None))
 
     def marginals(self, flat, layout, temperature):
-        """Probabilities of the candidates."""
         return self.mean(flat, layout, temperature)[0]
 
     def k_best(self, flat, layout, k):
@@ -102,11 +99,9 @@ class Candidates:
         return [np.array([number]) for number in numbers]
 
     def collect(self, outputs):
-        """The container of predictions."""
         return collect(outputs)
 
     def losses(self, y_true, y):
-        """Loss of every prediction."""
         return np.array([self._model.loss(a, int(b)) for a, b in zip(y_true, y, strict=True)])
 
 
@@ -153,7 +148,6 @@ class Labellings:
         return PairwiseScores._view(unary, table, edges)
 
     def forget(self):
-        """Keep nothing of the training set."""
         self.truths = self.costs = None
 
     def check(self, layout, i):
@@ -165,7 +159,6 @@ class Labellings:
             )
 
     def vector(self, output, layout):
-        """The vector of the states of all nodes."""
         z = np.zeros(sum(layout.sizes))
         unary, *tables = layout.split(z)
         unary[np.arange(len(output)), output] = 1.0
@@ -202,13 +195,11 @@ class Labellings:
         return callable(getattr(self.oracle, ability, None))
 
     def marginals(self, flat, layout, temperature):
-        """Probabilities of the states of the nodes."""
         if not layout.n_nodes:
             return np.empty(layout.shapes[0])
         return self.oracle.marginals(self._scores(flat / temperature, layout))[0]
 
     def k_best(self, flat, layout, k):
-        """The k best labellings, and their scores."""
         if not layout.n_nodes:
             return np.empty((1, 0), self.classes_.dtype), np.zeros(1)
         values, states = self.oracle.top_k(self._scores(flat, layout), k)
@@ -221,14 +212,12 @@ class Labellings:
         return np.split(encode_labels(flat, self.classes_, allow_unseen=True), starts[1:-1])
 
     def collect(self, outputs):
-        """The container of predictions, object arrays of labels."""
         out = np.empty(len(outputs), dtype=object)
         for i, states in enumerate(outputs):
             out[i] = self.classes_[states]
         return out
 
     def losses(self, y_true, y):
-        """Loss of every prediction."""
         stack_labels(y_true, np.cumsum([0] + [len(labels) for labels in y]))  # lengths agree
         return self._judge.losses(y_true, y)
 
