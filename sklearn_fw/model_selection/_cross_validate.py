@@ -266,7 +266,6 @@ def _is_number(value):
 
 
 def _score_between(estimator, X, y, weight, train, test, scorer, path, values):
-    """Scores on the test part of a fold."""
     return _scores(path, X, y, weight, test, scorer, values)
 
 
@@ -290,7 +289,6 @@ def _best(scores, values):
 
 
 def _check_groups(groups, n_samples):
-    """One label per sample, of which none is missing."""
     if groups is None:
         return None
     groups = np.asarray(groups)

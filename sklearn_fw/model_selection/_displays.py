@@ -145,7 +145,6 @@ class RegularizationPathDisplay(Display):
         return self
 
     def _data(self):
-        """Numbers of each curve; None where they are missing."""
         data = dict.fromkeys(CURVES)
         for curve in ("score", "norm", "gap"):
             name = SOURCES[curve]

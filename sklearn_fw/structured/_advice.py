@@ -7,7 +7,6 @@ from .._core.result import Status
 from .._core.warnings import warn
 from .._kernels import lazy
 from ._choice_of_c import factors_of, natural_C
-from ._models._pairwise import has_parts
 from ._solvers import BlockFrankWolfe
 
 block_rules = lazy("structured.block_rules")
@@ -71,7 +70,6 @@ def _looser(svm):
 
 
 def _other_help(svm, blocks, share):
-    """Yield what would make this fit faster."""
     solver = svm.solver_
     if isinstance(solver, BlockFrankWolfe) and solver.variant == "fw" and share < FAR:
         yield "solver='bcpfw', which needs fewer passes for a small gap"
@@ -83,7 +81,7 @@ def _other_help(svm, blocks, share):
             f"some that count)"
         )
     natural = natural_C(blocks)
-    factors = factors_of(svm.model_, blocks)
+    factors = factors_of(blocks)
     low, high = factors[0] * natural, factors[-1] * natural
     if getattr(solver, "radius", None) is None and LARGE_C * natural < svm.C_:
         yield f"a smaller C (C='auto' considers {low:.2g} to {high:.2g})"
@@ -97,11 +95,9 @@ def _other_help(svm, blocks, share):
 
 def _inequality(svm, blocks):
     """Largest root mean square of a column of X over the median; 1 where no columns are known."""
-    if not has_parts(svm.model_):
+    if blocks.n_nodes is None or np.ndim(svm.feature_scale_) == 1:
         return 1.0
     parts = blocks._parts
-    if np.ndim(svm.feature_scale_) == 1:
-        return 1.0
     indicator = 1.0 / svm.feature_scale_
     # Indicators are rare or frequent, not large or small.
     if np.all((parts.data == 1.0) | (parts.data == indicator)):

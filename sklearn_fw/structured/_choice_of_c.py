@@ -15,11 +15,8 @@ from .._core.loop import drive
 from .._core.packed import length_of, take
 from .._core.validation import check_random_state
 from .._kernels import lazy
-from ._models._pairwise import has_parts
-from ._problems._checked_model import CheckedModel
 from ._problems._part_sets import can_be_cut, cells, is_costly, regrouped
 from ._problems._part_sets import n_costly as n_costly_of
-from ._solvers import suitable_solver, with_bounds_of
 
 blocks_kernels = lazy("structured.blocks")
 
@@ -50,44 +47,43 @@ def natural_C(blocks):
     return largest / blocks.mean_square
 
 
-def usual_factor(model, blocks):
+def usual_factor(blocks):
     """The value in natural units where nothing is held out."""
     if blocks.surrogate.smooth:
         return USUAL_OF_SMOOTH
-    return USUAL if has_parts(model) else USUAL_OF_BLACK_BOX
+    return USUAL_OF_BLACK_BOX if blocks.n_nodes is None else USUAL
 
 
-def factors_of(model, blocks):
+def factors_of(blocks):
     """Values to try in natural units."""
-    return usual_factor(model, blocks) * RATIO ** np.arange(-1.0, 4.0)
+    return usual_factor(blocks) * RATIO ** np.arange(-1.0, 4.0)
 
 
-def cautious_C(model, blocks):
-    """The C where nothing is held out."""
-    return usual_factor(model, blocks) * natural_C(blocks)
+def cautious_C(blocks):
+    return usual_factor(blocks) * natural_C(blocks)
 
 
-def choose_C(model, make_blocks, oracle, blocks, X, y, weight, random_state):
+def choose_C(model, make_solver, blocks, X, y, weight, random_state):
     """The C that predicts best among samples held out, or a cautious one.
 
-    Values grow until two in a row are worse than the best one. ``make_blocks(X, y, weight)`` gives
-    blocks; ``oracle`` predicts, None means the compiled trees, or the inference of a black box.
+    Values grow until two in a row are worse than the best one. ``make_solver(blocks)`` gives what
+    trains on a part of the samples.
     """
     with time_budget(budget_now().share(0.5)):
         rng = check_random_state(random_state)
-        folds = list(_folds_of(model, make_blocks, oracle, blocks, X, y, weight, rng))
+        folds = list(_folds_of(model, blocks, X, y, weight, rng))
         if not folds:
-            return cautious_C(model, blocks)
-        return _best_factor(model, folds, natural_C(blocks), rng) * natural_C(blocks)
+            return cautious_C(blocks)
+        return _best_factor(make_solver, folds, natural_C(blocks), rng) * natural_C(blocks)
 
 
-def _best_factor(model, folds, unit, rng):
+def _best_factor(make_solver, folds, unit, rng):
     """Of the values about as good as the best one, that nearest to the usual one."""
-    usual = choice = usual_factor(model, folds[0].blocks)
+    usual = choice = usual_factor(folds[0].blocks)
     weight = np.concatenate([fold.weight for fold in folds])
-    losses, n_worse, factors = [], 0, factors_of(model, folds[0].blocks)
+    losses, n_worse, factors = [], 0, factors_of(folds[0].blocks)
     for factor in factors:
-        fits = [_fit_without(model, fold, factor * unit, rng) for fold in folds]
+        fits = [_fit_without(make_solver, fold, factor * unit, rng) for fold in folds]
         is_open = np.mean([gap for _, gap in fits]) > 0.5
         if budget_now().is_spent or (losses and is_open):
             break  # what so few passes make of a larger C says little about it
@@ -101,11 +97,12 @@ def _best_factor(model, folds, unit, rng):
     return choice
 
 
-def _fit_without(model, fold, C, rng):
+def _fit_without(make_solver, fold, C, rng):
     """Losses of what is held out, and the gap of the fit as a share of its objective."""
     fold.blocks.relative_tol = True
-    solver = with_bounds_of(suitable_solver(fold.blocks), model)
-    method = solver.start(fold.blocks, lam=1.0 / (C * fold.total), tol=0.05, rng=rng)
+    method = make_solver(fold.blocks).start(
+        fold.blocks, lam=1.0 / (C * fold.total), tol=0.05, rng=rng
+    )
     outcome = drive(method, tol=0.05, max_iter=fold.n_passes, relative_to="objective")
     gap, objective = outcome.history["dual_gap"][-1], outcome.history["objective"][-1]
     return fold.losses(method.weights()), gap / objective if objective > 0.0 else 0.0
@@ -133,23 +130,23 @@ class _Fold(NamedTuple):
     weight: np.ndarray  # of what is held out
 
 
-def _folds_of(model, make_blocks, oracle, blocks, X, y, weight, rng):
+def _folds_of(model, blocks, X, y, weight, rng):
     """Folds; none where nothing can be held out, or where that is no news or takes long.
 
     What is learnt from has at most as many nodes as there are visits for the fewest passes. Where
     this is a tenth of all only, it would choose too large a C, and C matters little.
     """
     few = length_of(X, "X") < FEWEST
-    if not has_parts(model):
-        return () if few else _of_black_box(model, make_blocks, oracle, X, y, weight, rng)
+    if blocks.n_nodes is None:
+        return () if few else _of_black_box(model, blocks, X, y, weight, rng)
     if blocks.n_nodes > 10 * VISITS / PASSES[0]:
         return ()
     if few:
         return _of_pieces(blocks, weight.sum(), rng)
-    return _of_samples(model, make_blocks, oracle, blocks, X, y, weight, rng)
+    return _of_samples(model, blocks, X, y, weight, rng)
 
 
-def _of_samples(model, make_blocks, oracle, blocks, X, y, weight, rng):
+def _of_samples(model, blocks, X, y, weight, rng):
     """Folds until enough is held out."""
     rows = model._stack(X)
     codes, starts, n_nodes = _codes(rows.matrix, rng), rows.row_start, np.diff(rows.node_start)
@@ -161,30 +158,23 @@ def _of_samples(model, make_blocks, oracle, blocks, X, y, weight, rng):
         n_passes = _n_passes(blocks, n_nodes[rest].sum())
         if not n_passes or _copies(codes, starts, held_out, rest) > 0.3:
             return
-        total = weight[rest].sum()
-        yield _Fold(
-            blocks=make_blocks(take(X, rest), take(y, rest), weight[rest] / total),
-            total=total,
-            n_passes=n_passes,
-            losses=_judged_by(
-                blocks, model, oracle, take(X, held_out), take(y, held_out), make_blocks
-            ),
-            weight=weight[held_out],
-        )
+        yield _fold(model, blocks, X, y, weight, held_out, rest, n_passes, blocks.surrogate.smooth)
 
 
-def _judged_by(blocks, model, oracle, X, y, make_blocks):
-    """Losses of samples that are held out, as functions of weights."""
-    if not blocks.surrogate.smooth:
-        return _losses_of_samples(model, oracle, X, y)
-    n = length_of(y, "y")
-    judge = make_blocks(X, y, np.full(n, 1.0 / n))
-    judge.reset(1.0)
-    return _log_losses(judge)
+def _fold(model, blocks, X, y, weight, held_out, rest, n_passes, smooth):
+    total, X_held_out, y_held_out = weight[rest].sum(), take(X, held_out), take(y, held_out)
+    if smooth:
+        n = len(held_out)
+        judge = blocks.of_samples(model, X_held_out, y_held_out, np.full(n, 1.0 / n))
+        judge.reset(1.0)
+        losses = _log_losses(judge)
+    else:
+        losses = _losses_of_samples(model, blocks.oracle, X_held_out, y_held_out)
+    learnt = blocks.of_samples(model, take(X, rest), take(y, rest), weight[rest] / total)
+    return _Fold(learnt, total, n_passes, losses, weight[held_out])
 
 
 def _log_losses(judge):
-    """Minus the logarithms of the probabilities of outputs."""
     return lambda w: judge.smoothed_sweep(w, judge.surrogate.temperature, 0.0).value
 
 
@@ -227,7 +217,7 @@ def _of_pieces(blocks, total, rng):
         )
 
 
-def _of_black_box(model, make_blocks, oracle, X, y, weight, rng):
+def _of_black_box(model, blocks, X, y, weight, rng):
     """Two folds of few samples and passes: nothing is known of what the oracle costs."""
     number = rng.permutation(len(weight)) % N_FOLDS
     for k in range(2):
@@ -235,20 +225,7 @@ def _of_black_box(model, make_blocks, oracle, X, y, weight, rng):
             rng.permutation(np.flatnonzero(chosen))[: ENOUGH // N_FOLDS]
             for chosen in (number == k, number != k)
         )
-        total = weight[rest].sum()
-        yield _Fold(
-            blocks=make_blocks(take(X, rest), take(y, rest), weight[rest] / total),
-            total=total,
-            n_passes=PASSES[0],
-            losses=_losses_of_box(CheckedModel(model, oracle), X, y, held_out),
-            weight=weight[held_out],
-        )
-
-
-def _losses_of_box(model, X, y, samples):
-    return lambda w: np.array(
-        [model.loss_between(i, y[i], model.predict(i, X[i], w)) for i in samples]
-    )
+        yield _fold(model, blocks, X, y, weight, held_out, rest, PASSES[0], False)
 
 
 def _splits(number, n_nodes, n_costly, rng):
@@ -320,9 +297,8 @@ SECONDS_OF_FIT, SLOW_PASSES = 10.0, (10, 1000)
 
 
 def most_passes(blocks):
-    """The passes that a person waits for."""
     if not blocks.is_compiled:
-        if not hasattr(blocks, "seconds_of_pass") or np.isinf(blocks.seconds_of_pass()):
+        if np.isinf(blocks.seconds_of_pass()):
             return USUAL_PASSES
         return int(np.clip(SECONDS_OF_FIT / blocks.seconds_of_pass(), *SLOW_PASSES))
     return int(np.clip(ALL_VISITS / blocks.n_nodes, USUAL_PASSES, 10 * USUAL_PASSES))

@@ -91,7 +91,6 @@ class ConcaveConvex(IterativeMethod):
         return dual is not None and point.primal - dual <= self.tol * abs(point.primal)
 
     def _moved(self, found, objective, states, n_changed):
-        """A new point, whose states the blocks take over."""
         dual = found.dual
         if n_changed:
             retarget(self.blocks, states)
@@ -106,11 +105,9 @@ class ConcaveConvex(IterativeMethod):
 
     @property
     def n_oracle_calls(self):
-        """Calls of all convex problems and for all states."""
         return int(self.counts[block_rules.CALLS]) + self.n_imputed
 
     def weights(self):
-        """The present point."""
         return self.point.w
 
     def solution(self):
@@ -122,7 +119,6 @@ class ConcaveConvex(IterativeMethod):
         return self.point
 
     def export(self):
-        """States and dual variables, for a warm start."""
         return {"states": truth_of(self.blocks), "duals": self.warm}
 
 

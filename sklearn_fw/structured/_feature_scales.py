@@ -4,7 +4,6 @@ import numpy as np
 
 from .._core.validation import check_array_of_numbers, check_positive, is_auto
 from .._core.warnings import warn
-from ._models._pairwise import has_parts
 from ._models._rows import Units
 
 # Root mean square norm of the features of a node beside which tables and constants are learnt as
@@ -16,14 +15,14 @@ UNLIKE = 30.0
 
 def units_of(model, X, weight, scale, edge_scale, is_natural):
     """`Units` for the parameters of an estimator; ``is_natural`` says what "auto" stands for."""
-    if not has_parts(model):
+    columns = model._columns_of_features(X, weight)
+    if columns is None:
         if not all(value is None or is_auto(value) for value in (scale, edge_scale)):
             raise ValueError(
                 f"feature_scale and edge_feature_scale need a model of nodes and edges, "
-                f"which {type(model).__name__} is not: scale its features yourself"
+                f"which {type(model.model).__name__} is not: scale its features yourself"
             )
         return Units()
-    columns = model._columns_of_features(X, weight)
     scale = _natural(model, X, columns) if is_auto(scale) and is_natural else _given(scale, columns)
     if is_auto(edge_scale) and is_natural:
         edge_scale = _power_of_two(_size(model, model._size_of_edge_features(X)))
@@ -66,8 +65,6 @@ def _power_of_two(size):
 
 def warn_of_scale(model, X):
     """Say so where features as they come are far from `SIZE`."""
-    if not has_parts(model):
-        return
     sizes = model._size_of_features(X), model._size_of_edge_features(X)
     for place, size in zip(("node", "edge"), sizes):
         if not SIZE / FAR_OFF <= _size(model, size) <= SIZE * FAR_OFF:

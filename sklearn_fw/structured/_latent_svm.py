@@ -59,19 +59,16 @@ class LatentStructuredSVM(StructuredSVM):
     solver : str or solver object, default="auto"
         What solves the convex problems, see `StructuredSVM`.
     C : float or "auto", default="auto"
-        Weight of the sum of losses against the regulariser. "auto" chooses on samples held out,
-        with the first states; where more than a third of the labels is missing, it is three times
-        the natural one, see the notes.
+        Weight of the sum of losses. "auto" chooses on samples held out, with the first states;
+        where more than a third of the labels is missing, it is three times the natural one.
     feature_scale : "auto", float, array-like of shape (n_features,) or None, default="auto"
         What the fit divides features by, see `StructuredSVM`.
     edge_feature_scale : "auto", float or None, default="auto"
         The same for the features of edges.
     tol : float or "auto", default="auto"
-        ``dual_gap_ <= tol * abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and 0.1
-        for everything else.
+        ``dual_gap_ <= tol * abs(objective_)`` ends the fit; "auto" as for `StructuredSVM`.
     max_iter : int or "auto", default="auto"
-        Most convex problems of a start; "auto" is 50. The passes over each are those that
-        ``max_iter="auto"`` of `StructuredSVM` means.
+        Most convex problems of a start; "auto" is 50.
     time_limit : float or None, default=None
         Seconds after which no new pass starts.
     n_jobs : int or None, default=None
@@ -87,33 +84,21 @@ class LatentStructuredSVM(StructuredSVM):
     ----------
     state_labels_ : ndarray of shape (n_states,), or list of these
         Label of each state; of each kind of node where there are several.
-    coef_ : ndarray of shape (n_weights,), or CSR of shape (1, n_weights) after `sparsify`
+    coef_ : ndarray of shape (n_weights,), or CSR of shape (1, n_weights)
         Weights, with a column for each state where `StructuredSVM` has one for each label.
     dual_gap_ : float
         What the convex problem at ``coef_`` may still gain: zero where ``coef_`` is stationary.
-        Other states may have a smaller objective.
     objective_, dual_objective_ : float
-        The objective, which is not convex, at ``coef_``, and the lower bound on the convex problem
-        there.
-    n_iter_ : int
-        Convex problems solved, from the start that was kept.
-    n_oracle_calls_ : int
-        Oracle calls from the start that was kept, those for states included.
+        The objective at ``coef_``, and the lower bound on the convex problem there.
+    n_iter_, n_oracle_calls_ : int
+        Convex problems solved and oracle calls, from the start that was kept.
     history_ : dict of str to ndarray
-        One entry per convex problem: "n_iter", "time", "n_oracle_calls", "objective" (which never
-        rises), "dual_objective", "dual_gap", "n_changed" (nodes whose states changed) and
-        "n_passes" (over the convex problem). Of several starts it is that of the one that was kept.
+        One entry per convex problem of the start that was kept, as those of `StructuredSVM`, with
+        "n_changed" (nodes whose states changed) and "n_passes" (over the convex problem).
     temperature_, model_, oracle_, solver_, classes_, n_features_in_, feature_names_in_, C_, tol_, \
             feature_scale_, edge_feature_scale_, task_loss_, lam_, block_gaps_, dual_coef_, \
             step_counts_, cache_stats_, converged_, status_ : object
         As those of `StructuredSVM`, of the model of states.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When the budget ends first.
-    RuntimeWarning
-        When the oracle turns out not to be exact.
 
     See Also
     --------

@@ -52,12 +52,10 @@ def _is_masked_array(part):
 
 
 def is_incomplete(output):
-    """Whether labels are missing in an output."""
     return any(map(np.ma.is_masked, _leaves(output)))
 
 
 def is_unlabelled(output):
-    """Whether all labels are missing in an output."""
     found = list(_leaves(output))
     return bool(found) and all(
         np.ma.is_masked(part) and not observed(np.ma.ravel(part)).size for part in found

@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 
 from .._core.oracle import name_of
@@ -131,9 +130,6 @@ class StructuredPredictor:
     def n_best(self, X, k):
         """The k outputs of highest score, best first.
 
-        Choose it for a second opinion: a parser that reads several taggings, a person who corrects
-        them, or the difference of the first two scores as a measure of doubt.
-
         Parameters
         ----------
         X : array-like, list, object array or Packed of n_samples inputs
@@ -144,10 +140,7 @@ class StructuredPredictor:
         Returns
         -------
         outputs : list of n_samples ndarrays of shape (m, ...)
-            The outputs of each sample, all different; the first is that of `predict`, or another
-            one of the same score. Arrays of shape (m, T) for sequences, (m, n_labels) for sets of
-            labels, (m,) for classes and candidates, (m, n_rows, n_columns) for matchings, (m, 4)
-            for boxes, with m < k where fewer outputs exist.
+            The outputs of each sample, all different, with m < k where fewer outputs exist.
         scores : list of n_samples ndarrays of shape (m,)
             Their scores, in descending order.
         """
@@ -161,9 +154,8 @@ class StructuredPredictor:
     def predict_marginals(self, X):
         """Probabilities if ``p(y) ~ exp(score of y / temperature_)``.
 
-        With ``surrogate="crf"`` these are the probabilities that training fits. The hinge does not
-        fit them: they rank the states of a node by what the whole sample says about them, and need
-        `calibrate` where their size matters.
+        With ``surrogate="crf"`` these are the probabilities that training fits. Those of the hinge
+        rank states, and need `calibrate` where their size matters.
 
         Parameters
         ----------
@@ -201,17 +193,9 @@ class StructuredPredictor:
         self : object
             The estimator, with ``temperature_`` set.
 
-        Warns
-        -----
-        UserWarning
-            When the smallest or largest temperature looked at is the best one.
-
         Notes
         -----
-        A structured SVM asks that the true output wins by a margin, and then stops: its scores are
-        on no scale that would make them logarithms of probabilities. One number, fitted to a few
-        hundred held-out sequences, corrects most of it [1]_. Costs about forty times
-        `predict_marginals` at most.
+        Costs about forty times `predict_marginals` at most; see [1]_.
 
         References
         ----------
@@ -296,16 +280,7 @@ def best_temperature(chances, spread, weight, what="nodes"):
     return temperature
 
 
-def tag_as_classifier(tags, multi_label):
-    """Tags of a drop-in classifier."""
-    tags.estimator_type = "classifier"
-    tags.classifier_tags = ClassifierTags(multi_label=multi_label)
-    tags.target_tags.single_output = not multi_label
-    tags.target_tags.multi_output = multi_label
-
-
 def _made(part, name, values):
-    """The object of a name, with these parameters."""
     makers = MAKERS[part]
     if is_auto(name):
         raise ValueError(_advice(part, next(iter(values))))

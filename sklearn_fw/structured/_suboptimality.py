@@ -16,7 +16,6 @@ ACCURACY = 0.1
 
 
 def suboptimality(svm, X, y, sample_weight, max_iter):
-    """See `StructuredSVM.duality_gap`."""
     if getattr(svm.solver_, "perceptron", False):
         raise ValueError(
             "solver='perceptron' minimises no objective, so there is no gap: fit with another one"
@@ -79,15 +78,12 @@ class _Watch:
 
     @property
     def gap(self):
-        """What the weights lack at most."""
         return max(float(self.primal - self.dual), 0.0)
 
     def step(self):
-        """A pass; what it proves."""
         return self._judge(self.method.step())
 
     def certify(self):
-        """What the present point proves."""
         return self._judge(self.method.certify())
 
     def _judge(self, row):

@@ -31,7 +31,6 @@ SURROGATES = {
 
 
 def resolve_surrogate(surrogate):
-    """The `Surrogate` of a name."""
     check_choice(surrogate, "surrogate", SURROGATES)
     return SURROGATES[surrogate]
 

@@ -1,10 +1,9 @@
 """The structured support vector machine."""
 
-from functools import partial
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,7 +30,7 @@ from ._models._ragged import weighted_samples
 from ._models._resolve import resolve_model
 from ._models._rows import PLAIN
 from ._path import kind_of_path, structured_path
-from ._predictor import StructuredPredictor, tag_as_classifier
+from ._predictor import StructuredPredictor
 from ._solvers import begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
 from ._suboptimality import suboptimality
 from ._surrogates import check_trains, resolve_surrogate
@@ -64,19 +63,16 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         models with their defaults. Any object with the four methods of `StructuredModel` will do.
     task_loss : "auto", str, array-like of shape (n_classes, n_classes), callable or TaskLoss, \
             default="auto"
-        Loss in place of the model's own, which "auto" leaves: "hamming", "hamming_sum",
-        "zero_one", a matrix of costs, or an object of `sklearn_fw.task_losses`; see the model.
-        Sequences and sets of labels are trained by the number of wrong labels and judged by their
-        share, if nothing else is said.
+        Loss in place of the model's own, which "auto" leaves, see the model: "hamming",
+        "hamming_sum", "zero_one", a matrix of costs, or an object of `sklearn_fw.task_losses`.
     surrogate : {"hinge", "crf", "softmax_margin"}, default="hinge"
         What training minimises. "hinge" is the maximum over outputs of their task loss and margin.
         "crf" is minus the logarithm of the probability of the true output, ``p(y) ~ exp(<w,
         phi(x, y)>)``, which does not look at the task loss; "softmax_margin" adds the task loss
         to the scores of that sum. Both need an oracle with marginals.
     oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
-        Inference on the scores of the model, see `sklearn_fw.inference`. "auto" takes the model's
-        own. A model that is neither a `PartModel` nor a `ScoredModel` nor built in brings its own
-        inference and needs "auto".
+        Inference on the scores of the model, see `sklearn_fw.inference`. "auto" is the model's
+        own, which a model without scores needs.
     solver : str or solver object, default="auto"
         "auto" makes exact steps ("sdm") where an output is one class, else steps of "bcfw" in a
         fresh permutation per pass, with ``averaging="auto"``; for other losses than the hinge it
@@ -90,26 +86,23 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`. "auto"
         chooses on samples held out, see the notes. Solvers with a ``radius`` do not use it.
     feature_scale : "auto", float, array-like of shape (n_features,) or None, default="auto"
-        What the fit divides features by, which ``C`` and the objective refer to; `coef_` is for X
-        as given. With one number per column, columns that are zero in less than half of the rows
-        are centered, too, where there is an intercept. None leaves features as they are. "auto"
-        does so if ``C`` is given, else it chooses by the data, see the notes. To repeat a fit,
-        pass ``C=svm.C_, feature_scale=svm.feature_scale_``.
+        What the fit divides features by, which ``C`` refers to; `coef_` is for X as given. With one
+        number per column, columns that are zero in less than half of the rows are centered, too,
+        where there is an intercept. "auto" is None if ``C`` is given, else chosen by the data, see
+        the notes. To repeat a fit, pass ``C=svm.C_, feature_scale=svm.feature_scale_``.
     edge_feature_scale : "auto", float or None, default="auto"
         The same for the features of edges.
     tol : float or "auto", default="auto"
-        Certified duality gap to reach, relative to the objective: ``dual_gap_ <= tol *
-        abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and smooth surrogates, and
-        0.1 for everything else, where predictions stop changing before.
+        ``dual_gap_ <= tol * abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and
+        smooth surrogates, 0.1 for everything else.
     max_iter : int or "auto", default="auto"
-        Passes over the data, each of n_samples visits. "auto" is 200, more where passes are
-        compiled and short, and for graphs with cycles what takes about ten seconds, 10 at least.
+        Passes over the data. "auto" is 200, more where passes are compiled and short, and for
+        graphs with cycles what takes about ten seconds, 10 at least.
     time_limit : float or None, default=None
         Seconds after which no new pass starts; the choice of C takes half of them at most.
     n_jobs : int or None, default=None
-        Workers for gap passes, and for all calls of the oracle with the solvers "minibatch",
-        "one_slack" and "n_slack": threads where the oracle is compiled or has ``releases_gil``,
-        joblib workers otherwise.
+        Workers for gap passes, and for all oracle calls of "minibatch", "one_slack" and "n_slack":
+        threads where the oracle is compiled or has ``releases_gil``, joblib workers otherwise.
     warm_start : bool, default=False
         Start from the dual variables of the previous fit on the same outputs.
     random_state : int, RandomState instance or None, default=None
@@ -119,8 +112,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_weights,), or CSR of shape (1, n_weights) after `sparsify`
-        Weights of the joint feature; `feature_weights` names their parts.
+    coef_ : ndarray of shape (n_weights,), or CSR of shape (1, n_weights)
+        Weights of the joint feature, see `feature_weights`; CSR after `sparsify`.
     temperature_ : float
         What scores are divided by in `predict_marginals`: 1 until `calibrate` chooses it.
     model_, oracle_, solver_ : object
@@ -134,8 +127,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     C_, tol_ : float
         The values that were used.
     feature_scale_ : float or ndarray of shape (n_features,)
-        What the fit divided features by; ``C_``, ``objective_`` and the gaps are those of the
-        problem in these units.
+        What the fit divided features by; ``C_`` and the objective are in these units.
     edge_feature_scale_ : float
         The same for the features of edges.
     task_loss_ : str, array-like, callable or TaskLoss
@@ -143,11 +135,9 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     lam_ : float
         1 / (C n).
     dual_gap_ : float
-        Certified gap at ``coef_``; None for solvers without one, inf where the oracle is not exact
-        and gives no bounds.
+        Certified gap at ``coef_``; None for solvers without one, inf without bounds of the oracle.
     objective_, dual_objective_ : float
-        Primal and dual value at ``coef_``. With an oracle that is not exact the former is a bound
-        by those of the oracle, without which it is an estimate.
+        Primal and dual value at ``coef_``; the former is an estimate where the gap is inf.
     block_gaps_ : ndarray of shape (n_samples,)
         Part of each sample in the gap, when last measured; None without duals.
     dual_coef_ : list of dict or None
@@ -159,26 +149,21 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     step_counts_ : dict of str to int
         Steps by kind: "fw", "pairwise", "away" and, among them, "drop".
     cache_stats_ : dict of str to int
-        "hits" and "misses" of the cache, and how often each criterion failed ("local", "global").
+        "hits" and "misses" of the cache, and failures by criterion ("local", "global").
     converged_ : bool
         Whether ``dual_gap_ <= min(tol_, 0.1) * abs(objective_)``.
     status_ : str
         How the fit ended.
     history_ : dict of str to ndarray
-        One entry per certificate: "n_iter", "time" (seconds since the fit began),
-        "n_oracle_calls", "objective", "dual_objective", "dual_gap", "estimated_gap"; solvers may
-        have more. Where ``dual_gap_`` is inf, "objective" and
-        "dual_gap" are estimates.
+        One entry per certificate: "n_iter", "time" (seconds), "n_oracle_calls", "objective",
+        "dual_objective", "dual_gap", "estimated_gap"; solvers may have more.
 
     Warns
     -----
     ConvergenceWarning
-        When the budget ends before the gap is small enough, with what helps in the case at hand.
-        With ``tol=0`` the budget is what was asked for, and nothing is said.
-    UserWarning
-        When C is set although the solver has a radius.
+        When the budget ends first, with what helps in the case at hand; not with ``tol=0``.
     RuntimeWarning
-        When the oracle turns out not to be exact, with the number of answers that show it.
+        When the oracle turns out not to be exact.
 
     See Also
     --------
@@ -359,7 +344,6 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         return X, y, weight
 
     def _set_up(self, X, y, weight):
-        """The dual problem, and lam."""
         total = weight.sum()
         self._set_units(X, weight)
         blocks = self._blocks_of(X, y, weight / total)
@@ -378,10 +362,10 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         is_natural = is_auto(self.C) and not has_radius(self.solver_)
         scales = self.feature_scale, self.edge_feature_scale
         if not (self.warm_start and hasattr(self, "_warm")):
-            self._units = units_of(self.model_, X, weight, *scales, is_natural)
+            self._units = units_of(self._view, X, weight, *scales, is_natural)
             self.feature_scale_, self.edge_feature_scale_ = self._units[0], self._units[2]
         if not is_auto(self.C) and all(map(is_auto, scales)):
-            warn_of_scale(self.model_, X)
+            warn_of_scale(self._view, X)
         self.model_ = self._model_in(self._units)
 
     def _model_in(self, units):
@@ -407,12 +391,12 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         if self.warm_start and hasattr(self, "_warm"):
             return self.C_  # that of the fit to go on from
         if getattr(self.solver_, "perceptron", False) or has_radius(self.solver_):
-            return cautious_C(self.model_, blocks)
+            return cautious_C(blocks)
         blocks = blocks.quick() if is_auto(self.oracle) else blocks
-        make_blocks = partial(blocks.of_samples, self.model_)
-        return choose_C(
-            self.model_, make_blocks, blocks.oracle, blocks, X, y, weight, self.random_state
-        )
+        return choose_C(self._view, self._suitable_solver, blocks, X, y, weight, self.random_state)
+
+    def _suitable_solver(self, blocks):
+        return with_bounds_of(suitable_solver(blocks), self.model_)
 
     def _blocks_of(self, X, y, weight):
         blocks, self.oracle_ = self._view._problem(X, y, weight, self.oracle, self.n_jobs)
@@ -420,15 +404,12 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         return blocks
 
     def _path_class(self):
-        """What a path is here."""
         return kind_of_path(self)
 
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
-        """See `regularization_path`."""
         return structured_path(self, X, y, sample_weight=sample_weight, **options)
 
     def _resolved(self, X, y):
-        """The estimator with the model that fits the outputs."""
         return clone(self).set_params(model=resolve_model(self.model, X, y, self.task_loss))
 
     def _snapshot(self, method):
@@ -548,8 +529,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     def predict_relaxed(self, X):
         """States of nodes by the linear relaxation, fractions included.
 
-        Choose it to see where the relaxation leaves open what `predict` has to decide: rows with a
-        single one are settled, others are shares of states that no labelling has.
+        Choose it to see what the relaxation leaves open: rows with a single one are settled.
 
         Parameters
         ----------
@@ -609,23 +589,17 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     def sparsify(self):
         """Keep ``coef_`` as a sparse row.
 
-        Predictions stay the same. Choose it before a model with many features is stored or sent:
-        weights of features and labels that never met in training are zero.
+        Predictions stay the same. Choose it before a model with many features is stored or sent.
 
         Returns
         -------
         self : StructuredSVM
             The estimator.
 
-        See Also
-        --------
-        densify : The way back.
-
         Notes
         -----
-        A weight that is not zero takes 12 bytes in place of 8, so memory is saved when two thirds
-        of them are zero, at least ``(coef_ == 0).sum() / coef_.size``. Prediction makes only those
-        weights dense that an input uses. `fit` makes dense weights anew.
+        A weight that is not zero takes 12 bytes in place of 8. Prediction makes only those weights
+        dense that an input uses; `fit` and `densify` make all dense.
         """
         check_is_fitted(self)
         if not sp.issparse(self.coef_):
@@ -665,7 +639,11 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         tags.target_tags.required = tags.input_tags.sparse = True
         kind = kind_of(getattr(self, "model_", self.model))
         if kind in TABULAR:
-            tag_as_classifier(tags, multi_label=kind == "multilabel")
+            multi_label = kind == "multilabel"
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_label=multi_label)
+            tags.target_tags.single_output = not multi_label
+            tags.target_tags.multi_output = multi_label
         else:
             # Never a classifier for scikit-learn: it would stratify by whole sequences.
             tags.input_tags.two_d_array = tags.target_tags.single_output = False

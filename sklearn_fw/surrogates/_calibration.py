@@ -179,7 +179,6 @@ def _exact(space, eps, pairs):
 
 
 def _least(programs, pairs, eps):
-    """Value of the worst pair, and the pair."""
     space, among = programs.space, programs.among
     scale = space.costs.max()
     if eps == 0.0:

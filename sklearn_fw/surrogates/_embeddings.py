@@ -85,7 +85,6 @@ class ScoreSpace:
         return np.maximum(squares[:, None] + squares - 2.0 * rows @ rows.T, 0.0)
 
     def widest(self, among):
-        """The largest squared length of ``P_F (e_i - e_j)``."""
         return float(self.distances(among).max())
 
     def predictable(self):
@@ -124,7 +123,6 @@ class ListedOutputs:
         self.table = -self.costs @ self.space.basis / self.costs.shape[1]
 
     def embed(self, codes):
-        """Targets (n, rank) of outputs by their numbers."""
         return self.table[codes]
 
     def scores(self, g):
@@ -133,11 +131,9 @@ class ListedOutputs:
         return (g @ space.basis[space.first].T)[:, space.group]
 
     def states(self, g):
-        """Numbers (n,) of the outputs with the largest scores."""
         return self.scores(g).argmax(axis=1)
 
     def risks(self, g):
-        """Expected losses (n, k) of all outputs."""
         return -self.scores(g)
 
     def losses(self, targets, g):
@@ -146,7 +142,6 @@ class ListedOutputs:
         return -np.take_along_axis(self.scores(targets), predicted, axis=1)[:, 0]
 
     def largest(self, targets):
-        """The largest costs (n,) of the outputs in ``targets``."""
         return -self.scores(targets).min(axis=1)
 
     def widest(self):
@@ -228,7 +223,6 @@ class NodeOutputs:
         return found
 
     def largest(self, targets):
-        """The largest costs (n,) of the outputs in ``targets``."""
         return -targets[:, 0] - sum(s.min(axis=1) for s in self.scores(targets))
 
     def widest(self):

@@ -125,7 +125,6 @@ class _Descent(IterativeMethod):
         self.average = RunningAverage("uniform")
 
     def step(self):
-        """One pass."""
         n = len(self.targets)
         order = self.rng.choice(n, n, p=self.share)
         self._pass(order, self.average.rates(n))
@@ -133,12 +132,10 @@ class _Descent(IterativeMethod):
             raise FloatingPointError("coefficients overflow: scale X, or take a smaller step_size")
 
     def certify(self):
-        """The objective; nothing is certified."""
         gaps = np.sum((self.predictions() - self.targets) ** 2, axis=1)
         return {"objective": float(self.share @ gaps) / 2.0, "dual_gap": None}
 
     def solution(self):
-        """The average."""
         return self.mean
 
 
@@ -152,7 +149,6 @@ class FeatureDescent(_Descent):
         self.mean = np.zeros_like(self.point)
 
     def predictions(self):
-        """``W phi`` of all rows."""
         return self.X @ self.mean.T
 
     def _pass(self, order, rates):
@@ -183,7 +179,6 @@ class KernelDescent(_Descent):
         self.square = 0.0  # of the norm of the function
 
     def predictions(self):
-        """The functions at all rows."""
         return self.K @ self.mean
 
     def _pass(self, order, rates):

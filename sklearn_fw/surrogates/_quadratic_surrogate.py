@@ -48,18 +48,9 @@ def _check_kernel_params(value, name):
         raise TypeError(f"{name} must be a dict or None, got {value!r}")
 
 
-def _check_standardize(value, name):
-    if isinstance(value, str):
-        check_choice(value, name, {"auto"}, "True or False")
-    else:
-        check_flag(value, name)
-
-
 def _check_step_size(value, name):
-    if isinstance(value, str):
-        check_choice(value, name, {"auto", "theory"}, "a number")
-    else:
-        check_strength(value, name)
+    if value != "theory":
+        auto_or(check_strength, "'theory' or a number")(value, name)
 
 
 class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
@@ -249,7 +240,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         "degree": optional(check_strength),
         "coef0": check_number,
         "kernel_params": _check_kernel_params,
-        "standardize": _check_standardize,
+        "standardize": auto_or(check_flag, "True or False"),
         "solver": options("ridge", "asgd"),
         "alpha": auto_or(check_strength),
         "cost_weight": optional(options("auto", "root")),
@@ -386,7 +377,6 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     # ---- answers ---------------------------------------------------------------------------------
 
     def _embedding(self, X):
-        """The functions g (n, r) of new rows."""
         check_is_fitted(self)
         X = check_data(self, X, reset=False, **TABLE)
         check_magnitude(X.data if sp.issparse(X) else X, "X")

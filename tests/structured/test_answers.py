@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import softmax
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from sklearn_fw import StructuredSVM
@@ -89,22 +88,6 @@ def test_n_best_needs_an_oracle_that_can(rng):
         svm.n_best(X, 2)
 
 
-class BlackBox(EnumeratedModel):
-    """Candidates with an inference of their own, which no oracle can take the place of."""
-
-    def inference(self, x, w):
-        return super().inference(x, w)
-
-
-@pytest.mark.parametrize("name", ["n_best", "predict_marginals", "calibrate"])
-def test_black_boxes_have_no_parts(name):
-    assert hasattr(StructuredSVM("chain"), name)
-    model = EnumeratedModel() if name != "n_best" else BlackBox()
-    assert not hasattr(StructuredSVM(model), name)
-    with pytest.raises(NotFittedError):
-        getattr(StructuredSVM("chain"), name)([np.eye(3)], *[1] * (name != "predict_marginals"))
-
-
 # ---- empty sequences -----------------------------------------------------------------------------
 
 
@@ -143,14 +126,6 @@ def test_empty_sequences_change_nothing_and_predict_empty_arrays(model, oracle, 
     assert outputs[3].shape == (1, 0)
     assert scores[3].tolist() == [0.0]
     assert outputs[5].shape == (2, 4)
-
-
-def test_only_empty_sequences(rng):
-    svm, _, _ = fitted(rng)
-    for X in ([[]], [[], np.zeros((0, 3))], Packed(np.zeros((0, 3)), [0, 0])):
-        predicted = svm.predict(X)
-        assert [len(p) for p in predicted] == [0] * len(X)
-        assert [len(m) for m in svm.predict_marginals(X)] == [0] * len(X)
 
 
 def test_lists_without_elements_stand_beside_sparse_ones(rng):
@@ -220,12 +195,6 @@ def test_sparse_weights_of_other_models(rng):
     np.testing.assert_allclose(box.score_samples(X), expected[1])
 
 
-@pytest.mark.parametrize("name", ["sparsify", "densify"])
-def test_weights_exist_after_fit(name):
-    with pytest.raises(NotFittedError):
-        getattr(StructuredSVM("chain"), name)()
-
-
 # ---- temperature ---------------------------------------------------------------------------------
 
 
@@ -257,14 +226,6 @@ def test_the_temperature_is_the_best_one(weighted, oracle, rng):
     assert losses[1] == min(losses) < before
     for a, b in zip(svm.predict(X), predicted):
         np.testing.assert_array_equal(a, b)
-
-
-def test_the_temperature_undoes_a_scale(rng):
-    svm, _, _ = fitted(rng)
-    X, y = sequences(rng, lengths=[3] * 30)
-    first = svm.calibrate(X, y).temperature_
-    svm.coef_ = 1e3 * svm.coef_
-    assert svm.calibrate(X, y).temperature_ == pytest.approx(1e3 * first, rel=1e-2)
 
 
 def test_the_temperature_of_classes(rng):

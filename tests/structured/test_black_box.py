@@ -1,6 +1,5 @@
 """Black-box blocks against the compiled ones, against brute force and against closed forms."""
 
-import itertools
 import pickle
 
 import numpy as np
@@ -13,7 +12,6 @@ from sklearn_fw.inference import resolve_oracle
 from sklearn_fw.structured._models import ChainModel, EnumeratedModel
 from sklearn_fw.structured._problems._listed import BlackBoxProblem
 from sklearn_fw.structured._problems._parts import PartProblem
-from sklearn_fw.structured._solvers._subgradient import subgradient_visits
 from sklearn_fw.structured._solvers._visits import visit_blocks
 
 STEPS = {"fw": 0, "pairwise": 1, "away": 2, "hybrid": 3}
@@ -228,19 +226,6 @@ def test_answers_worse_than_the_truth(chains, rng, step):
     assert_same_state(parts, black, ties=True)
 
 
-def test_no_gap_left(chains):
-    parts, black = both(chains)
-    for blocks in (parts, black):
-        blocks.reset(0.05)
-        blocks.fill_gaps(np.zeros(blocks.n_blocks))
-        assert visit_blocks(blocks, np.full(3, BY_GAP), np.zeros(3), make_rules(0.05)) == 0
-        assert blocks.counts[block_rules.REASON] == block_rules.NO_GAP
-        assert (
-            visit_blocks(blocks, np.array([1, BY_MAX_GAP, 0]), np.zeros(3), make_rules(0.05)) >= 1
-        )
-    assert_same_state(parts, black)
-
-
 @pytest.mark.parametrize("step", ["fw", "pairwise"])
 def test_common_steps_scaling_and_warm_starts(chains, rng, step):
     parts, black = both(chains)
@@ -308,125 +293,7 @@ def test_warm_start_of_other_kinds(chains, rng):
             blocks.restore(old)
 
 
-@pytest.mark.parametrize("wrap", [FourMethods, SparseFeatures])
-def test_sweep_without_loss(chains, rng, wrap):
-    parts, black = both(chains, wrap)
-    w = rng.normal(size=parts.n_weights)
-    order = make_order(rng, parts.n_blocks, 2)
-    for blocks in (parts, black):
-        blocks.reset(0.05)
-        visit_blocks(blocks, *order, make_rules(0.05))
-    assert_close(black.currents(), parts.currents())
-    np.testing.assert_array_equal(black.currents(), black.sweep(black.w).current)
-    sweeps = [blocks.sweep(w, augmented=False) for blocks in (parts, black)]
-    for one, other in zip(sweeps[0][:2], sweeps[1][:2], strict=True):
-        assert_close(other, one)
-
-
-@pytest.mark.parametrize("lam", [0.05, 0.0], ids=["subgradient", "perceptron"])
-def test_primal_baselines(chains, rng, lam):
-    parts, black = both(chains)
-    results = []
-    orders = [rng.permutation(parts.n_blocks) for _ in range(4)]
-    for blocks in (parts, black):
-        blocks.reset(lam)
-        target, moments = np.zeros((2, blocks.n_weights))
-        for k, order in enumerate(orders):
-            subgradient_visits(blocks, order, k * len(order), lam, target, moments)
-        results.append((target, moments, blocks.counts))
-    for one, other in zip(*results, strict=True):
-        assert_close(other, one)
-
-
 # ---- invariants on enumerated models -------------------------------------------------------------
-
-
-@pytest.fixture
-def candidates(rng):
-    X = [rng.normal(size=(rng.integers(2, 6), 4)) for _ in range(8)]
-    y = [int(rng.integers(len(x))) for x in X]
-
-    def cost(a, b):
-        return abs(a - b) / 2.0
-
-    return EnumeratedModel(cost).initialize(X, y), X, y, np.full(8, 1 / 8)
-
-
-def enumerated(model, X, y):
-    """psi (m, d) and losses (m,) of all outputs of every sample."""
-    psi = [x[truth] - x for x, truth in zip(X, y)]
-    losses = [np.array([model.loss(t, c) for c in range(len(x))]) for x, t in zip(X, y)]
-    return psi, losses
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounds"])
-@pytest.mark.parametrize("cache", [False, True], ids=["oracle", "cache"])
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("wrap", [FourMethods, SparseFeatures])
-def test_invariants(candidates, rng, wrap, step, cache, bounded):
-    """Gap = sum of block gaps; the dual never falls; everything follows from the alphas."""
-    model, X, y, weight = candidates
-    lam, d = 0.1, 4
-    psi, losses = enumerated(model, X, y)
-    blocks = BlackBoxProblem(wrap(model), X, y, weight)
-    np.testing.assert_allclose(blocks.max_loss, np.mean([l.max() for l in losses]), rtol=1e-12)
-    rules = make_rules(lam, step, cache=cache, explicit=True)
-    bounds = random_bounds(rng, d) if bounded else None
-    blocks.reset(lam, capacity=10, bounds=bounds)
-    dual, first_gap = -np.inf, blocks.certify().gap
-    for i in rng.integers(8, size=120):
-        visit_blocks(blocks, np.array([i]), np.zeros(1), rules)
-        before, dual = dual, blocks.dual_value(blocks.v, blocks.loss.sum())
-        assert dual >= before - 1e-12
-        alphas = np.zeros((8, 5))
-        for k, table in enumerate(blocks.dual_coef()):
-            for (_, (output,)), alpha in table.items():
-                alphas[k, output] = alpha
-        assert alphas.min() >= 0.0
-        np.testing.assert_allclose(alphas.sum(axis=1), 1.0, rtol=1e-10)
-        points = [alphas[k, : len(psi[k])] @ psi[k] for k in range(8)]
-        expected = [alphas[k, : len(psi[k])] @ losses[k] for k in range(8)]
-        for k, own in enumerate(blocks._duals):
-            np.testing.assert_allclose(own.point, points[k][own.support], atol=1e-10)
-        v = weight @ points / lam
-        np.testing.assert_allclose(blocks.v, v, atol=1e-10)
-        np.testing.assert_allclose(blocks.w, np.clip(v, *bounds) if bounded else v, atol=1e-10)
-        np.testing.assert_allclose(blocks.loss, weight * expected, atol=1e-10)
-
-        point = blocks.certify()
-        hinge = [np.max(l - p @ blocks.w) for l, p in zip(losses, psi)]
-        np.testing.assert_allclose(point.sweep.hinge, hinge, atol=1e-12)
-        primal = 0.5 * lam * blocks.w @ blocks.w + weight @ hinge
-        np.testing.assert_allclose(point.primal, primal, rtol=1e-12)
-        gaps = weight * (point.sweep.hinge - point.sweep.current)
-        assert gaps.min() >= -1e-12
-        np.testing.assert_allclose(point.gap, gaps.sum(), rtol=1e-9, atol=1e-12)
-    assert point.gap < 0.3 * first_gap
-    if bounded:
-        assert np.all((bounds[0] <= blocks.w) & (blocks.w <= bounds[1]))
-    # After `refresh` nothing moves but rounding errors.
-    state = blocks.v.copy(), blocks.loss.copy()
-    blocks.refresh()
-    np.testing.assert_allclose(blocks.v, state[0], atol=1e-12)
-    np.testing.assert_allclose(blocks.loss, state[1], atol=1e-12)
-
-
-def test_all_rules_reach_the_same_optimum(candidates, rng):
-    model, X, y, weight = candidates
-    blocks = BlackBoxProblem(FourMethods(model), X, y, weight)
-    values = []
-    for step, cache in itertools.product(["pairwise", "away", "hybrid"], [False, True]):
-        rules = make_rules(0.1, step, cache=cache)
-        blocks.reset(0.1, capacity=10)
-        for _ in range(100):
-            visit_blocks(blocks, rng.permutation(8), np.zeros(8), rules)
-        values.append(blocks.certify())
-        assert values[-1].gap < 1e-7
-    # |w - w*|^2 <= 2 gap / lam
-    for point in values[1:]:
-        np.testing.assert_allclose(point.w, values[0].w, atol=2e-3)
-        np.testing.assert_allclose(point.primal, values[0].primal, atol=2e-7)
 
 
 # ---- closed forms --------------------------------------------------------------------------------

@@ -22,17 +22,6 @@ def images(rng, n_samples, shape=(14, 18)):
     return X, y
 
 
-def candidates(rng, x, truth, n=12):
-    """Boxes near the true one and elsewhere, and the true one."""
-    found = [truth]
-    while len(found) < n:
-        box = np.array(truth) + rng.integers(-3, 4, size=4)
-        box = np.clip(box, 0, [x.shape[0], x.shape[1]] * 2)
-        if box[0] < box[2] and box[1] < box[3]:
-            found.append(tuple(box.tolist()))
-    return [found[i] for i in rng.permutation(n)]
-
-
 def test_learned_boxes(rng):
     X, y = images(rng, 40)
     svm = StructuredSVM(BoxModel(), random_state=0).fit(X[:20], y[:20])
@@ -61,28 +50,6 @@ def test_same_optimum_as_a_list_of_all_boxes(rng):
     other = StructuredSVM(EnumeratedModel(), **settings).fit(lists, costs)
     assert svm.objective_ == pytest.approx(other.objective_, rel=2e-5)
     np.testing.assert_allclose(svm.coef_, other.coef_, rtol=0, atol=1e-2 * np.abs(svm.coef_).max())
-
-
-def test_candidates_with_costs(rng):
-    X, y = images(rng, 60)
-    boxes = [candidates(rng, x, truth) for x, truth in zip(X, y, strict=True)]
-    features = [
-        np.array([x[t:b, l:r].sum(axis=(0, 1)) / 50 for t, l, b, r in found])
-        for x, found in zip(X, boxes, strict=True)
-    ]
-    costs = [
-        [BoxLoss().value(truth, box) for box in found]
-        for truth, found in zip(y, boxes, strict=True)
-    ]
-    for solver in ("auto", "bcpfw", "cached", "fw"):
-        svm = StructuredSVM(EnumeratedModel(), solver=solver, random_state=0)
-        svm.fit(features[:40], costs[:40])
-        assert svm.converged_
-        assert svm.score(features[40:], costs[40:]) > 0.75
-    chosen = svm.predict(features[40:])
-    assert chosen.dtype.kind == "i"
-    expected = [cost[number] for cost, number in zip(costs[40:], chosen, strict=True)]
-    np.testing.assert_allclose(svm.loss(features[40:], costs[40:]), expected, rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -205,13 +205,6 @@ def test_few_samples_get_a_cautious_C(rng):
     np.testing.assert_allclose(svm.C_, USUAL_OF_BLACK_BOX / square)
 
 
-def test_a_given_C_is_used_as_it_is(rng):
-    X, y = sentences(rng)
-    svm = StructuredSVM(C=0.3, random_state=0).fit(X, y)
-    assert svm.C_ == 0.3
-    assert svm.lam_ == pytest.approx(1 / (0.3 * len(X)))
-
-
 def test_the_choice_follows_random_state_and_weights(rng):
     X, y = sentences(rng)
     one, two = (StructuredSVM(random_state=3).fit(X, y) for _ in range(2))
@@ -219,13 +212,6 @@ def test_the_choice_follows_random_state_and_weights(rng):
     weight = np.r_[np.ones(40), np.zeros(20)]
     kept = StructuredSVM(random_state=3).fit(X[:40], y[:40])
     assert StructuredSVM(random_state=3).fit(X, y, sample_weight=weight).C_ == kept.C_
-
-
-def test_a_warm_start_keeps_the_choice(rng):
-    X, y = sentences(rng)
-    svm = StructuredSVM("chain", warm_start=True).fit(X, y)
-    C = svm.C_
-    assert svm.fit(X, y).C_ == C
 
 
 # ---- losses --------------------------------------------------------------------------------------
@@ -325,13 +311,6 @@ def test_a_large_gap_is_never_called_convergence(tol):
     assert not svm.converged_
 
 
-@pytest.mark.parametrize(("name", "tol"), [("chain", 0.1), ("multiclass", 0.01)])
-def test_tol_auto(name, tol):
-    svm = fit(problem(name), "auto", tol="auto", relative=True)
-    assert svm.tol_ == tol
-    assert svm.converged_
-
-
 # ---- advice --------------------------------------------------------------------------------------
 
 
@@ -410,12 +389,6 @@ def test_what_auto_chose_repeats_the_fit(table, rng):
     ).fit(X, y)  # fmt: skip
     np.testing.assert_array_equal(again.coef_, svm.coef_)
     assert (again.objective_, again.dual_gap_) == (svm.objective_, svm.dual_gap_)
-
-
-def test_columns_of_like_units_stay_as_they_are(rng):
-    X, y = raw_table(rng)
-    X = (X[:, [1, 4]] + rng.normal(size=(240, 1)) * [1.0, 0.0]) * [5.0, 1.0]
-    assert StructuredSVM(random_state=0).fit(X, y).feature_scale_ == 1.0
 
 
 @pytest.mark.parametrize("scale", [-1.0, [1.0, 2.0], [1.0] * 5 + [0.0], "none", np.nan])

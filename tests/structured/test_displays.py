@@ -63,26 +63,10 @@ def test_end_of_the_last_piece(path):
     assert last == short.end_
 
 
-def test_default_curve(path):
-    assert list(RegularizationPathDisplay.from_path(path).lines_) == ["norm"]
-    assert list(RegularizationPathDisplay.from_path(path, X=X, y=Y).lines_) == ["score"]
-
-
 def test_eps_is_in_the_picture(path):
     display = RegularizationPathDisplay.from_path(path, curves="gap")
     assert display.ax_.get_ylim()[0] == 0.0
     assert display.ax_.get_ylim()[1] >= path.eps
-
-
-def test_paths_share_given_axes(path):
-    figure, axes = plt.subplots(1, 2)
-    for color in ("red", "blue"):
-        display = RegularizationPathDisplay.from_path(
-            path, curves=["norm", "gap"], ax=axes, color=color
-        )
-        assert display.figure_ is figure
-        assert display.lines_["gap"].get_color() == color
-    assert len(axes[0].lines) == 2
 
 
 @pytest.mark.parametrize(

@@ -176,12 +176,12 @@ def test_of_values_that_predict_alike_the_usual_one_is_taken(monkeypatch):
         losses = dict(zip(FACTORS, tables[name]))
         monkeypatch.setattr(
             _choice_of_c, "_fit_without",
-            lambda model, fold, C, rng, losses=losses: (np.full(4, losses[C]), 0.0),
+            lambda make_solver, fold, C, rng, losses=losses: (np.full(4, losses[C]), 0.0),
         )  # fmt: skip
         fold = SimpleNamespace(
-            weight=np.ones(4), blocks=SimpleNamespace(is_compiled=False, surrogate=HINGE)
+            weight=np.ones(4), blocks=SimpleNamespace(n_nodes=4, surrogate=HINGE)
         )
-        assert _choice_of_c._best_factor(GridModel(), [fold], 1.0, None) == wanted
+        assert _choice_of_c._best_factor(None, [fold], 1.0, None) == wanted
 
 
 def test_poses_are_held_out():

@@ -171,16 +171,6 @@ def test_class_weights_of_kinds_in_the_loss(rng):
         assert model.loss(labels, other) == pytest.approx(expected)
 
 
-def test_class_weight_multiplies_the_cost(rng):
-    X, y = make_graphs(rng)
-    model = GraphModel(class_weight={"cat": 5.0}).initialize(X, y)
-    assert model.loss(["cat", "dog"], ["dog", "bird"]) == 6.0
-    balanced = GraphModel(class_weight="balanced").initialize(X, y)
-    flat = np.concatenate(y)
-    counts = np.array([np.sum(flat == name) for name in NAMES])
-    np.testing.assert_allclose(balanced.class_weight_, len(flat) / (3 * counts))
-
-
 def test_kinds_of_edges_have_tables_of_their_own(rng):
     X, y = make_graphs(rng)
     several = [(x, {"near": pairs[:2], "far": pairs[2:]}) for x, pairs, _ in X]

@@ -1,7 +1,6 @@
 """Labels of the cells of grids."""
 
 import itertools
-import pickle
 
 import numpy as np
 import pytest
@@ -55,22 +54,6 @@ def test_grids_are_graphs(rng):
     for x, own, labels in zip(X, graphs, y):
         expected = graph.joint_feature(own, labels.ravel())
         np.testing.assert_allclose(grid.joint_feature(x, labels), expected, **CLOSE)
-
-
-@pytest.mark.slow
-def test_a_fit_without_arguments(rng):
-    X, y = make_grids(rng, 30)
-    svm = StructuredSVM(random_state=0).fit(X[:24], y[:24])
-    assert isinstance(svm.model_, GridModel)
-    assert svm.score(X[24:], y[24:]) > 0.6
-    predicted = svm.predict(X[24:])
-    assert predicted[0].shape == (3, 4)
-    assert set(predicted[0].ravel()) <= {"no", "yes"}
-    assert svm.predict_marginals(X[:1])[0].shape == (3, 4, 2)
-    assert svm.n_best(X[:1], 3)[0][0].shape == (3, 3, 4)
-    svm.calibrate(X, y)
-    again = pickle.loads(pickle.dumps(svm))
-    np.testing.assert_array_equal(again.predict(X[:1])[0], svm.predict(X[:1])[0])
 
 
 def test_forms_of_data(rng):
@@ -130,14 +113,6 @@ def test_contrast(rng):
     pairs, z = kinds[0]
     far = np.sum((cells[pairs[:, 0]] - cells[pairs[:, 1]]) ** 2, axis=1)
     np.testing.assert_allclose(z, np.stack([np.ones(len(far)), np.exp(-far / mean)], axis=1))
-
-
-def test_class_weight(rng):
-    X, y = make_grids(rng)
-    model = GridModel(class_weight={"yes": 4.0}).initialize(X, y)
-    other = np.where(y[0] == "yes", "no", "yes")
-    expected = 4.0 * np.sum(y[0] == "yes") + np.sum(y[0] == "no")
-    assert model.loss(y[0], other) == expected
 
 
 @pytest.mark.parametrize(

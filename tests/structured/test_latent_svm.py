@@ -3,9 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -176,19 +174,6 @@ def test_classes_of_two_shapes():
     assert np.mean((svm.decision_function(X) > 0) == svm.predict(X)) == 1.0
 
 
-def test_hidden_digits():
-    """Odd or even: states find the digits."""
-    X, digits = load_digits(return_X_y=True)
-    X, y = X / 16.0, digits % 2
-    plain = StructuredSVM(random_state=0).fit(X[:900], y[:900])
-    svm = LatentStructuredSVM(n_states_per_label=5, random_state=0).fit(X[:900], y[:900])
-    assert plain.score(X[900:], y[900:]) < 0.92
-    assert svm.score(X[900:], y[900:]) > 0.95
-    states = svm.predict_states(X)
-    pure = [np.bincount(digits[states == h]).max() for h in np.unique(states)]
-    assert sum(pure) / len(X) > 0.8
-
-
 def test_hidden_nodes():
     """Leaves that say the same through a node that nobody labelled."""
     X, y = stars()
@@ -230,14 +215,6 @@ def test_states_that_no_node_begins_in_stay_empty():
     assert one_each.score(X, y) == 1.0
 
 
-def test_sparse_features_start_as_dense_ones():
-    X, y = sequences(10, 3)
-    options = {"C": 1.0, "tol": 1e-3, "random_state": 0}
-    dense = LatentStructuredSVM(**options).fit(X, y)
-    sparse = LatentStructuredSVM(**options).fit([sp.csr_array(x) for x in X], y)
-    assert sparse.objective_ == pytest.approx(dense.objective_, rel=0.05)
-
-
 def test_warm_start_goes_on():
     X, y = sequences(20, 3)
     svm = LatentStructuredSVM(warm_start=True, C=1.0, tol=0.05, random_state=0).fit(X, y)
@@ -252,16 +229,6 @@ def test_warm_start_goes_on():
 
 
 # ---- together with the rest ----------------------------------------------------------------------
-
-
-def test_class_weights_count():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 2))
-    y = (np.abs(X).sum(axis=1) + 0.5 * rng.normal(size=300) > 2.6).astype(int)
-    even = LatentStructuredSVM(random_state=0, C=1.0).fit(X, y)
-    model = MulticlassModel(class_weight="balanced")
-    balanced = LatentStructuredSVM(model, random_state=0, C=1.0).fit(X, y)
-    assert balanced.predict(X).mean() > even.predict(X).mean()
 
 
 def test_weights_are_repeated_samples():

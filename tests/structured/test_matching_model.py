@@ -107,21 +107,6 @@ def test_loss_of_two_lists():
     assert MatchingModel(LinkLoss(normalize=False)).loss([(0, 1)], [(0, 0)]) == 4.0
 
 
-def test_worst_loss_is_one():
-    model, truth = MatchingModel(), np.eye(3)
-    assert model.loss(truth, np.roll(truth, 1, axis=1)) == 1.0
-    assert model.loss(truth, np.zeros((3, 3))) == 9 / 12
-
-
-def test_float32_and_integer_features(rng):
-    x = rng.integers(-3, 4, size=(3, 2, 4))
-    model = MatchingModel().initialize([x], [[(0, 0)]])
-    w = rng.normal(size=4)
-    for form in (x, x.astype(np.float32), x.tolist()):
-        np.testing.assert_allclose(model.scores(form, w), x @ w, rtol=1e-14, atol=1e-15)
-        assert model.joint_feature(form, [(2, 1)]).dtype == np.float64
-
-
 # ---- fractional matchings ------------------------------------------------------------------------
 
 
@@ -304,14 +289,6 @@ def test_errors_of_methods():
         model.joint_feature(GOOD, np.zeros((3, 2)))
     with pytest.raises(ValueError, match=r"y must have shape \(2, 3\), got \(2, 2\)"):
         model.loss(np.zeros((2, 3)), np.zeros((2, 2)))
-
-
-def test_truths_with_several_links_can_be_repaired():
-    links = np.array([[1, 1, 0], [0, 1, 0]])
-    kept = Assignment().argmax(links)[0]
-    assert kept.sum() == 2
-    assert np.all(kept <= links)
-    MatchingModel().initialize([GOOD], [kept])
 
 
 # ---- the error rate of alignments ----------------------------------------------------------------

@@ -122,12 +122,6 @@ def test_a_sample_without_labels_is_left_out():
         LatentStructuredSVM(missing_label=1).fit(np.eye(4), [1, 0, 1, 0])
 
 
-def test_minus_one_is_a_class_unless_said_otherwise():
-    X, y = xor(40)
-    svm = LatentStructuredSVM(C=1.0, random_state=0).fit(X, np.where(y, 1, -1))
-    assert svm.classes_.tolist() == [-1, 1]
-
-
 # ---- what it is for ------------------------------------------------------------------------------
 
 

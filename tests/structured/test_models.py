@@ -15,7 +15,6 @@ from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import Enumeration, TreeMaxProduct, Viterbi
 from sklearn_fw.structured import ChainModel, EnumeratedModel, MulticlassModel, MultilabelModel
 from sklearn_fw.structured._models._pairwise import has_parts
-from sklearn_fw.utils import Packed
 
 NAMES = np.array(["a", "b", "c", "d"])
 COSTS = [[0, 1, 3, 1], [0.5, 0, 1, 2], [2, 1, 0, 4], [1, 1, 1, 0]]
@@ -228,39 +227,6 @@ def test_sparse_inputs(name):
             np.testing.assert_array_equal(a.pairwise, b.pairwise)
 
 
-@given(
-    n_features=st.integers(1, 4),
-    n_states=st.integers(2, 4),
-    start_end=st.booleans(),
-    seed=seeds,
-)
-@few
-def test_chain_of_any_size(n_features, n_states, start_end, seed):
-    model, X, y = chain_problem(seed, n_features, n_states, start_end=start_end)
-    expected = (n_features + 2 * start_end) * n_states + n_states**2
-    assert model.size_joint_feature == expected
-    assert (model.n_features_in_, model.n_states_) == (n_features, n_states)
-    packed = Packed.from_list(X), Packed.from_list(y)
-    again = clone(model).initialize(*packed)
-    np.testing.assert_array_equal(again.classes_, model.classes_)
-    w = np.random.default_rng(seed).normal(size=expected)
-    one, other = model._predict(X, w, None), again._predict(packed[0], w, None)
-    np.testing.assert_array_equal(one[1], other[1])
-    assert all(np.array_equal(a, b) for a, b in zip(one[0], other[0]))
-
-
-@given(n_features=st.integers(1, 4), n_labels=st.integers(1, 5), seed=seeds)
-@few
-def test_sizes_without_edges(n_features, n_labels, seed):
-    model, *_ = multilabel_problem(seed, n_features, n_labels, "none")
-    assert model.size_joint_feature == 2 * n_labels * (n_features + 1)
-    model, *_ = multilabel_problem(seed, n_features, n_labels, "full")
-    n_pairs = n_labels * (n_labels - 1) // 2
-    assert model.size_joint_feature == 2 * n_labels * (n_features + 1) + 4 * n_pairs
-    model, *_ = multiclass_problem(seed, n_features, 3)
-    assert model.size_joint_feature == 3 * (n_features + 1)
-
-
 def test_zero_one_when_the_truth_is_best(rng):
     """The runner-up wins exactly when it is less than the loss behind the truth."""
     for name in ("chain, zero-one", "labels, zero-one"):
@@ -374,14 +340,6 @@ def test_bad_edges(edges, message):
 def test_bad_indicators(y, message):
     with pytest.raises(ValueError, match=message):
         MultilabelModel().initialize(np.ones((1, 1)), y)
-
-
-def test_sparse_indicators():
-    y = np.array([[0, 1, 1], [1, 0, 0]])
-    X = np.arange(4.0).reshape(2, 2)
-    a = MultilabelModel().initialize(X, y)
-    b = MultilabelModel().initialize(X, sp.csr_array(y))
-    np.testing.assert_array_equal(a.edges_, b.edges_)
 
 
 # ---- candidates ----------------------------------------------------------------------------------

@@ -3,10 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from sklearn_fw import StructuredSVM
 from sklearn_fw.structured import ChainModel, Extragradient
@@ -37,23 +33,6 @@ def test_a_new_name_comes_first():
     svm = StructuredSVM(solver="bcpfw").set_params(solver__gap_check=3, solver="extragradient")
     assert isinstance(svm.solver, Extragradient)
     assert svm.solver.gap_check == 3
-
-
-def test_grid_over_the_parts_of_names():
-    X, y = words()
-    grid = {"solver__averaging": [False, True], "model__task_loss": ["hamming", "zero_one"]}
-    svm = StructuredSVM("chain", solver="bcfw", C=1.0, tol=0.5)
-    search = GridSearchCV(svm, grid, cv=2).fit(X, y)
-    assert set(search.best_params_) == set(grid)
-    assert len(search.cv_results_["params"]) == 4
-    assert search.best_estimator_.model.task_loss == search.best_params_["model__task_loss"]
-
-
-def test_grid_through_a_pipeline():
-    X, y = load_iris(return_X_y=True)
-    pipe = make_pipeline(StandardScaler(), StructuredSVM(solver="bcfw", C=1.0, random_state=0))
-    grid = {"structuredsvm__solver__sampling": ["gap", "shuffle"]}
-    assert GridSearchCV(pipe, grid, cv=2).fit(X, y).best_score_ > 0.8
 
 
 @pytest.mark.parametrize(

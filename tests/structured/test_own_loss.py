@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV
 
 from _referees import all_labelings, solve_structured_svm
 from _task_losses import COSTS, NAMES, FirstMistake, Steps
 from sklearn_fw import StructuredSVM
-from sklearn_fw.metrics import make_loss_scorer
 from sklearn_fw.structured import (
     ChainModel,
     EnumeratedModel,
@@ -62,18 +60,6 @@ def test_a_loss_by_value_alone(rng):
         StructuredSVM("chain", task_loss=FirstMistake()).fit([np.eye(2)], [[0, 1]])
     with pytest.raises(TypeError, match="MatchingModel trains with costs of nodes"):
         StructuredSVM("matching", task_loss=max).fit([np.ones((1, 1, 1))], [[(0, 0)]])
-
-
-def test_parameters_of_a_loss_are_keys_of_a_grid(rng):
-    X = [rng.normal(size=(3, 2)) for _ in range(6)]
-    y = [NAMES] * 6
-    svm = StructuredSVM("chain", task_loss=Steps(), C=1.0, max_iter=5, tol=0.0)
-    search = GridSearchCV(
-        svm, {"task_loss__more": [1.0, 5.0]}, cv=2, scoring=make_loss_scorer(Steps(3.0))
-    ).fit(X, y)
-    losses = Steps(3.0).losses(y, search.predict(X))
-    assert search.score(X, y) == pytest.approx(-np.mean(losses))
-    assert search.best_estimator_.task_loss_.more == search.best_params_["task_loss__more"]
 
 
 def returns(change):

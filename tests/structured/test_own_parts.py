@@ -11,7 +11,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
 
 from _problems import ROUNDING
 from _referees import EnumeratedDual, solve_structured_svm
@@ -383,14 +382,6 @@ def test_tables_keep_their_symmetry():
             assert np.any(tables != 0.0)
             if sign is not None:
                 np.testing.assert_allclose(tables, sign * tables.transpose(0, 2, 1), atol=1e-12)
-
-
-@budget_may_end
-def test_grid_search_over_parameters_of_the_model():
-    model, X, y = make_grids(Grid, np.random.default_rng(1))
-    svm = StructuredSVM(model, C=1.0, max_iter=2)
-    search = GridSearchCV(svm, {"model__sharpness": [0.5, 2.0]}, cv=2).fit(X, y)
-    assert search.best_estimator_.predict(X)[0].shape == (2, 2)
 
 
 # ---- which oracle --------------------------------------------------------------------------------

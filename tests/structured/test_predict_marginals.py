@@ -17,7 +17,6 @@ from sklearn_fw.structured import (
     MultilabelModel,
     StructuredSVMCV,
 )
-from sklearn_fw.utils import Packed
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -60,17 +59,6 @@ def test_sequences(oracle, start_end, form, rng):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
-def test_sequences_of_one_length_and_packed_ones(rng):
-    X, y = sequences(rng)
-    svm = StructuredSVM("chain", max_iter=3, random_state=0).fit(Packed.from_list(X), y)
-    packed = svm.predict_marginals(Packed.from_list(X))
-    for one, other in zip(packed, svm.predict_marginals(X)):
-        np.testing.assert_array_equal(one, other)
-    alike = svm.predict_marginals([X[0], X[4]])
-    assert alike.shape == (2,)
-    assert alike[1].shape == (3, 3)
-
-
 @pytest.mark.parametrize(
     "edges, oracle",
     [
@@ -92,12 +80,6 @@ def test_label_sets(edges, oracle, n_labels, rng):
     for x, found in zip(X, marginals):
         expected = expected_marginals(svm, x, n_labels, (0, 1))
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-
-
-def test_a_single_label(rng):
-    X, y = label_sets(rng, 1)
-    svm = StructuredSVM("multilabel", max_iter=3, random_state=0).fit(X, y)
-    assert svm.predict_marginals(X).shape == (12, 1, 2)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

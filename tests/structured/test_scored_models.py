@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from _referees import solve_structured_svm
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import Assignment
-from sklearn_fw.structured import ChainModel, EnumeratedModel, MatchingModel, ScoredModel
+from sklearn_fw.structured import EnumeratedModel, ScoredModel
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
@@ -162,11 +162,6 @@ def test_functions_are_oracles(data):
     assert own.dual_gap_ == np.inf  # a function promises nothing
 
 
-def test_duality_gap_asks_the_same_oracle(data):
-    svm = StructuredSVM(Pair(), oracle=Best(), solver="bcfw", C=1.0, tol=0.01).fit(*data)
-    assert 0.0 <= svm.duality_gap(*data) <= 0.02 * svm.objective_
-
-
 @pytest.mark.parametrize(
     "answer, message",
     [
@@ -180,22 +175,3 @@ def test_duality_gap_asks_the_same_oracle(data):
 def test_wrong_answers(data, answer, message):
     with pytest.raises((TypeError, ValueError), match=message):
         StructuredSVM(Pair(), oracle=Best(answer=answer), C=1.0).fit(*data)
-
-
-def test_what_brings_its_own_inference(data):
-    class Own(Pair):
-        def inference(self, x, w):
-            return super().inference(x, w)
-
-    with pytest.raises(TypeError, match="Own brings its own inference: leave oracle='auto'"):
-        StructuredSVM(Own(), oracle=Best()).fit(*data)
-    assert StructuredSVM(Own(), C=1.0, tol=0.1).fit(*data).oracle_ is None
-
-
-def test_oracles_for_other_scores(rng):
-    X, y = [rng.normal(size=(2, 3, 2)) for _ in range(2)], [[(0, 1)], [(1, 2)]]
-    with pytest.raises(TypeError, match="scores must be PairwiseScores, got ndarray"):
-        StructuredSVM(MatchingModel(), oracle="viterbi").fit(X, y)
-    chain = StructuredSVM(ChainModel(), oracle=Assignment())
-    with pytest.raises((TypeError, ValueError), match=r"scores|matrix"):
-        chain.fit([np.eye(3)], [[0, 1, 2]])

@@ -1,13 +1,11 @@
 """Data are stacked once and checked once, and keep the kind of numbers that they have."""
 
 import tracemalloc
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from _problems import fit, problem
 from sklearn_fw import StructuredSVM
 from sklearn_fw.structured import ChainModel, EnumeratedModel, MatchingModel, PartModel
 from sklearn_fw.structured._models import _ragged
@@ -119,19 +117,6 @@ def test_chains_keep_float32(form, rng):
     np.testing.assert_allclose(svm.dual_gap_, other.dual_gap_, rtol=1e-9, atol=1e-14)
     for one, two in zip(svm.predict(given), other.predict(same), strict=True):
         np.testing.assert_array_equal(one, two)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["multiclass", "labels, tree"])
-def test_tables_keep_float32(name):
-    p = problem(name)
-    single, double = (
-        fit(replace(p, X=np.asarray(p.X, np.float32).astype(kind)), "bcpfw", tol=1e-3, C=1.0)
-        for kind in (np.float32, np.float64)
-    )
-    np.testing.assert_allclose(single.coef_, double.coef_, rtol=1e-9, atol=1e-12)
-    parts = p.model._build_parts(np.asarray(p.X, np.float32), p.y, p.weight)
-    assert parts.data.dtype == np.float32
 
 
 @pytest.mark.parametrize("model", [EnumeratedModel(), MatchingModel()])

@@ -25,7 +25,7 @@ from _referees import all_labelings
 from _registry import candidates, label_sets, sequences
 from sklearn_fw import StructuredSVM
 from sklearn_fw.datasets import make_digit_words
-from sklearn_fw.inference import Enumeration, TreeMaxProduct, Viterbi
+from sklearn_fw.inference import Viterbi
 from sklearn_fw.preprocessing import NodeTransformer
 from sklearn_fw.structured import (
     BlockFrankWolfe,
@@ -223,16 +223,6 @@ def test_auto_model(X, y, expected):
     assert len(svm.predict(X)) == svm.block_gaps_.size
 
 
-@pytest.mark.parametrize("name", ["multiclass", "multilabel", "chain"])
-def test_named_models(name, words):
-    X, y = {"multiclass": load_iris(return_X_y=True), "multilabel": label_sets(), "chain": words}[
-        name
-    ]
-    X, y = X[::2], y[::2]
-    named, auto = (StructuredSVM(m, max_iter=500, tol=0.1, random_state=0) for m in (name, "auto"))
-    np.testing.assert_array_equal(named.fit(X, y).coef_, auto.fit(X, y).coef_)
-
-
 def test_names_of_models_whose_form_is_not_looked_at(rng):
     maps = [rng.normal(size=(6, 7, 2)) for _ in range(4)]
     pair = np.array([[0, 1]])
@@ -275,14 +265,6 @@ def test_dtypes(words, dtype):
     svm.fit(X, words[1])
     same.fit([x.astype(np.float64) for x in X], words[1])
     np.testing.assert_allclose(svm.coef_, same.coef_, rtol=1e-9, atol=1e-12)
-
-
-def test_data_frame_names(iris):
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    svm = StructuredSVM(tol=0.1, max_iter=1000, random_state=0).fit(X, y)
-    assert svm.feature_names_in_.tolist() == X.columns.tolist()
-    with pytest.raises(ValueError, match="feature names should match"):
-        svm.predict(X.rename(columns=str.upper))
 
 
 # ---- weights of samples --------------------------------------------------------------------------
@@ -377,20 +359,6 @@ def test_grid_search(words):
     assert search.score(X, y) == best.score(X, y)
 
 
-def test_grid_search_over_objects(words):
-    X, y = words
-    grid = {
-        "oracle": [Viterbi(), TreeMaxProduct()],
-        "solver": ["bcpfw", BlockFrankWolfe("pairwise", cache=True)],
-        "model": ["chain", ChainModel(start_end=False)],
-    }
-    search = GridSearchCV(StructuredSVM(tol=0.1, random_state=0), grid, cv=2).fit(X, y)
-    oracle, score = (search.cv_results_[key] for key in ("param_oracle", "mean_test_score"))
-    first = np.array([isinstance(one, Viterbi) for one in oracle])
-    np.testing.assert_array_equal(score[first], score[~first])
-    assert len(score) == 8
-
-
 def test_pipelines():
     """Raw tokens to tags; pixels of digit words with every scaler where scikit-learn has it."""
     sentences = [["the", "cat"], ["a", "dog", "runs"], ["cat", "runs"], ["the", "dog"]] * 3
@@ -444,14 +412,3 @@ def test_skops(words):
     restored = skops.loads(dumped, trusted=types)
     np.testing.assert_array_equal(restored.coef_, svm.coef_)
     assert restored.dual_coef_ == svm.dual_coef_
-
-
-def test_clone_and_parameters():
-    svm = StructuredSVM(ChainModel(), oracle=Enumeration(7), solver=BlockFrankWolfe(cache=True))
-    params = clone(svm).get_params()
-    assert params["oracle__max_labelings"] == 7
-    assert params["solver__cache"] is True
-    assert params["model__task_loss"] == "auto"
-    svm.set_params(solver__cache_size=5, model__start_end=False, oracle="viterbi")
-    assert svm.solver.cache_size == 5
-    assert not svm.model.start_end

@@ -13,7 +13,6 @@ from sklearn_fw.structured import (
     BlockFrankWolfe,
     ChainModel,
     EnumeratedModel,
-    FrankWolfe,
     MultilabelModel,
     Subgradient,
 )
@@ -110,13 +109,6 @@ def test_bad_parameters(words, params, error, message):
 def test_bad_solver_settings(words, settings, message):
     with pytest.raises(ValueError, match=message):
         StructuredSVM(solver=BlockFrankWolfe(**settings)).fit(*words)
-
-
-def test_bounds_that_cross(words):
-    bounds = {"lower_bounds": np.arange(24.0), "upper_bounds": np.full(24, 5.5)}
-    for solver in (BlockFrankWolfe(**bounds), FrankWolfe(**bounds)):
-        with pytest.raises(ValueError, match=r"not exceed upper_bounds, got 6.0 > 5.5 at 6"):
-            StructuredSVM(solver=solver).fit(*words)
 
 
 # ---- bad oracles and models ----------------------------------------------------------------------
@@ -307,41 +299,17 @@ def test_bad_data(name, words):
         (np.ones((3, 2)), [0, 1], "inconsistent numbers of samples"),
         (np.ones((2, 2)), [[0, 2], [1, 1]], "y must hold only 0 and 1, one column per label"),
         (np.ones((2, 2)), [[0], [0, 1]], "y has a sequence of labels for every sample, so X must"),
+        (np.eye(2), [["a", "b"], ["b", "a"]], "for sequences of labels X must be a list with an"),
+        (
+            [np.ones((4, 3))] * 2,
+            [np.zeros((2, 2))] * 2,
+            "='matching'; if they are labels of",
+        ),
+        ([np.ones((2, 2, 3))] * 2, [np.eye(2)] * 2, "write model='matching'; .*, write model='gr"),
     ],
 )
 def test_bad_rows(X, y, message):
     with pytest.raises(ValueError, match=message):
-        StructuredSVM().fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("X", "kind"),
-    [([["the", "cat"], ["sat"]], "text"), ([[{"w": 1}, {"w": 2}], [{"w": 3}]], "dictionaries")],
-    ids=["words", "dictionaries"],
-)
-def test_sequences_that_are_not_numbers_yet(X, kind):
-    y = [["D", "N"], ["V"]]
-    message = rf"X\[0\] holds {kind}: sequences need .*make_pipeline\(ChunkingFeatures\(\), "
-    for model in ("auto", "chain"):
-        with pytest.raises(ValueError, match=message):
-            StructuredSVM(model).fit(X, y)
-
-
-def test_labels_of_sequences_beside_a_table():
-    message = "must hold only 0 and 1, .*for sequences of labels X must be a list with an array"
-    with pytest.raises(ValueError, match=message):
-        StructuredSVM().fit(np.eye(2), [["a", "b"], ["b", "a"]])
-
-
-def test_matrices_that_are_no_grids_of_labels():
-    X, y = [np.ones((4, 3))] * 2, [np.zeros((2, 2))] * 2
-    with pytest.raises(ValueError, match=r"write model='matching'; if they are labels of the cell"):
-        StructuredSVM().fit(X, y)
-
-
-def test_grids_that_may_be_matchings():
-    X, y = [np.ones((2, 2, 3))] * 2, [np.eye(2)] * 2
-    with pytest.raises(ValueError, match=r"write model='matching'; .*, write model='grid'"):
         StructuredSVM().fit(X, y)
 
 

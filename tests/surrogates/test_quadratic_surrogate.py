@@ -447,7 +447,7 @@ def test_weights_are_copies(digits, rng):
         ({"standardize": True, "kernel": "precomputed"}, "standardize must be 'auto' or False"),
         ({"kernel": "precomputed"}, "Precomputed matrix must be a square matrix"),
         ({"alpha": 0.0}, "alpha == 0"),
-        ({"step_size": "large"}, "step_size must be one of"),
+        ({"step_size": "large"}, "step_size must be .auto. or .theory. or a number"),
         ({"kernel": "sigmoid", "gamma": 1.0, "alpha": 1e-9}, "kernel matrix plus alpha"),
     ],
 )

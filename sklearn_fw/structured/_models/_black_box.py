@@ -39,6 +39,16 @@ class BlackBox:
     def _stacked(self, X, y):
         return X, y
 
+    n_tables_ = 0  # which units of features would matter beside
+
+    def _columns_of_features(self, X, weight):
+        return None
+
+    def _size_of_features(self, X):
+        return np.nan
+
+    _size_of_edge_features = _size_of_features
+
     def _in_units(self, units):
         return self.model
 

@@ -24,7 +24,6 @@ class Largest(BaseEstimator):
         return best, value, value
 
     def top_k(self, scores, k):
-        """The k largest scores, best first, and their numbers."""
         order = np.argsort(-scores, kind="stable")[:k]
         return scores[order], order
 
@@ -186,7 +185,6 @@ def _are_costs(y):
 
 
 def _costs(y, name):
-    """Costs of all candidates, one of them zero."""
     costs = check_array_of_numbers(y, name)
     check_magnitude(costs, name)
     if costs.ndim != 1 or np.any(costs < 0.0) or not np.any(costs == 0.0):
@@ -198,7 +196,6 @@ def _costs(y, name):
 
 
 def _matrix(x, name):
-    """An array of numbers, float32 or else float64."""
     is_kept = type(x) is np.ndarray and x.dtype == np.float32 and is_moderate(x)
     return x if is_kept else check_array_of_numbers(x, name)
 

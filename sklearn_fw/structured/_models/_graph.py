@@ -10,7 +10,7 @@ from ..._core.scores import as_array, integers
 from ..._core.validation import check_array_of_numbers, check_choice, check_list, is_auto
 from ._labelled import LabelledParts
 from ._parts import MIRRORS, Sample
-from ._ragged import is_graph, labels_in
+from ._ragged import is_graph, labels_in, n_dims
 
 
 class GraphModel(LabelledParts):
@@ -210,7 +210,6 @@ class GraphModel(LabelledParts):
         return nodes_in_order(graph) if self._keyed else list(graph.nodes)
 
     def _kinds_of_nodes(self, features):
-        """One array or CSR for each kind of node."""
         if isinstance(features, dict):
             unknown = set(features) - set(self._node_kinds or [])
             if unknown:
@@ -301,14 +300,6 @@ def nodes_in_order(nodes):
         return sorted(nodes)
     except TypeError:
         return sorted(nodes, key=lambda node: (type(node).__name__, repr(node)))
-
-
-def n_dims(item):
-    """Number of dimensions; one for nested lists of unequal lengths."""
-    try:
-        return item.ndim if hasattr(item, "ndim") else np.ndim(item)
-    except ValueError:
-        return 1
 
 
 def is_kinds(given):

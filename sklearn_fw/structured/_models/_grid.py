@@ -8,6 +8,7 @@ from ..._core.scores import as_array
 from ..._core.validation import check_array_of_numbers, check_flag, check_list, is_auto
 from ._labelled import LabelledParts
 from ._parts import Sample
+from ._ragged import n_dims
 
 # How far apart neighbours are, as the number of coordinates in which they differ.
 NEIGHBORHOODS = {2: {4: 1, 8: 2}, 3: {6: 1, 18: 2, 26: 3}}
@@ -117,7 +118,7 @@ class GridModel(LabelledParts):
             return
         check_flag(self.directional, "directional")
         check_flag(self.contrast, "contrast")
-        n_axes = n_dims_of(next(iter(y), None))
+        n_axes = n_dims(next(iter(y), None), -1)
         if n_axes not in NEIGHBORHOODS:
             raise ValueError(
                 f"y[0] must be an array of labels with two or three axes, got {n_axes}"
@@ -217,11 +218,3 @@ class GridModel(LabelledParts):
 
     def _join(self, rows, x):
         return rows[0].reshape(*self._shape(x), *rows[0].shape[1:])
-
-
-def n_dims_of(item):
-    """Number of dimensions of an array-like, -1 for what is none."""
-    try:
-        return np.ndim(item)
-    except ValueError:
-        return -1

@@ -1,9 +1,11 @@
 """Several hidden states behind each label of any model of nodes and edges."""
 
 from copy import copy
+from operator import attrgetter
 
 import numpy as np
 
+from ..._core.costs import costs_of
 from ..._core.validation import check_integer, check_list
 from ...inference import Viterbi
 from ._base import kind_of
@@ -67,13 +69,6 @@ class HiddenStates(PairwiseModel):
         self._totals = np.array(totals)
         self.is_plain = all(np.all(own == 1) for own in counts)
         self.n_columns_ = base.n_columns_ // base.n_states_ * self.n_states_
-        for name in (
-            "n_markers_", "n_tables_", "n_features_in_", "classes_", "class_weight_", "task_loss_",
-            "_training_loss", "_judging_loss",
-        ):  # fmt: skip
-            if hasattr(base, name):
-                setattr(self, name, getattr(base, name))
-        self.class_weight, self._has_batches = base.class_weight, base._has_batches
 
     def _set_natural(self, rows):
         own = self.base.default_oracle()
@@ -83,10 +78,6 @@ class HiddenStates(PairwiseModel):
         graph, lengths = self._graph_of(rows), np.diff(rows.node_start)
         graphs = [graph.edges[a:b] for a, b in zip(graph.start, graph.stop)]
         self._set_oracle(*max(zip(lengths.tolist(), graphs), key=difficulty))
-
-    @property
-    def _loss_is_a_sum(self):
-        return self.base._loss_is_a_sum
 
     def bounds(self):
         """Those of the model, whose weights must be those of its labels then."""
@@ -99,10 +90,6 @@ class HiddenStates(PairwiseModel):
         return own
 
     # ---- what is that of the model of labels -----------------------------------------------------
-
-    @property
-    def _units(self):
-        return self.base._units
 
     @property
     def _kind(self):
@@ -118,24 +105,6 @@ class HiddenStates(PairwiseModel):
 
     def _weights_in_units(self, w):
         return self._inside()._weights_in_units(w)
-
-    def _size_of_edge_features(self, X):
-        return self.base._size_of_edge_features(X)
-
-    def _stack(self, X):
-        return self.base._stack(X)
-
-    def _graph(self, n_nodes):
-        return self.base._graph(n_nodes)
-
-    def _about_nodes(self, X):
-        return self.base._about_nodes(X)
-
-    def _node_start_of(self, y):
-        return self.base._node_start_of(y)
-
-    def _arrange(self, marginals, node_start, X):
-        return self.base._arrange(marginals, node_start, X)
 
     def unpack(self, w):
         """The weights by name, see the model; what has columns for labels has them for states."""
@@ -167,7 +136,6 @@ class HiddenStates(PairwiseModel):
         return labels if several else labels[0]
 
     def _labels(self, states, kind=None):
-        """Numbers of the labels of states."""
         return self.label_[0 if kind is None else kind, states].astype(np.int32)
 
     def allowed(self, codes, kind=None):
@@ -214,8 +182,6 @@ class HiddenStates(PairwiseModel):
     def _losses(self, y_true, y, training=False, X=None):
         if not isinstance(y_true, Stacked):
             return self.base._losses(y_true, y, training, X)
-        from ..._core.costs import costs_of
-
         base, node_start = self.base, self._node_start_of(y)
         nodes = self._about_nodes(X)
         truth = base._truth_of(self._codes(y_true, node_start), node_start, *nodes)
@@ -247,6 +213,16 @@ class HiddenStates(PairwiseModel):
         """Scores of the best state of each class."""
         scores = self._node_scores(self._stack(X), self._check_weights(w))
         return np.maximum.reduceat(scores, self.first_[0, :-1], axis=1)
+
+
+OF_BASE = (
+    "_units", "_loss_is_a_sum", "_has_batches", "_stack", "_graph", "_about_nodes",
+    "_node_start_of", "_arrange", "_size_of_edge_features", "n_markers_", "n_tables_",
+    "n_features_in_", "classes_", "class_weight_", "task_loss_", "class_weight", "_training_loss",
+    "_judging_loss",
+)  # fmt: skip
+for _name in OF_BASE:
+    setattr(HiddenStates, _name, property(attrgetter(f"base.{_name}")))
 
 
 def _without_last_axis(output):

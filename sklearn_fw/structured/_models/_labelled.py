@@ -83,7 +83,6 @@ class LabelledParts(PartModel):
         return labels
 
     def _counts_in(self, y):
-        """Number of nodes of each kind of each output."""
         return np.array(
             [[len(own) for own in self._split(item, f"y[{i}]")] for i, item in enumerate(y)]
         ).reshape(len(y), self._n_kinds)
@@ -150,7 +149,6 @@ class LabelledParts(PartModel):
         return sample.nodes, sample.edges
 
     def _counts_of(self, x):
-        """Number of nodes of each kind of an input."""
         return np.array([[rows.shape[0] for rows in self._read(x, "X[0]").nodes]])
 
     def _node_start_of(self, y):

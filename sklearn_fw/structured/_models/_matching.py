@@ -476,7 +476,6 @@ class MatchingModel(ScoredModel):
         return self.default_oracle().argmax(2.0 * self._matrix(x, z, "z") - 1.0)[0]
 
     def _matrix(self, x, vector, name):
-        """A vector of parts as a matrix of pairs."""
         shape = self._check_input(x).shape[:2]
         vector = check_array_of_numbers(vector, name)
         if vector.shape != (shape[0] * shape[1],):

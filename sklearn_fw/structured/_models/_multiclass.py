@@ -8,11 +8,39 @@ from ..._core.costs import costs_of
 from ..._core.validation import check_array_of_numbers, check_flag, find_labels
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph
-from ._ragged import as_labels, check_counts, class_weights, encode_labels, find_classes, observed
-from ._rows import Rows, check_rows, one_row_each, stacked_rows
+from ._ragged import (
+    Stacked,
+    as_labels,
+    check_counts,
+    class_weights,
+    encode_labels,
+    find_classes,
+    observed,
+)
+from ._rows import Rows, check_rows
 
 
-class MulticlassModel(PairwiseModel):
+class RowsModel(PairwiseModel):
+    """Base of models whose samples are one row of features each."""
+
+    _n_nodes_of_row = 1
+
+    def _stacked(self, X, y):
+        X = check_rows(X)
+        return Stacked.of(X, np.arange(X.shape[0] + 1)), y
+
+    def _stack(self, X):
+        X = check_rows(X)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but the model expects {self.n_features_in_} features"
+            )
+        starts = np.arange(X.shape[0] + 1)
+        markers = (starts[:-1],) if self.fit_intercept else ()
+        return Rows(X, starts, starts * self._n_nodes_of_row, markers)
+
+
+class MulticlassModel(RowsModel):
     """One of K classes, each with its own weights (Crammer and Singer).
 
     The score of class k is ``<W[:, k], x> + intercept[k]``.
@@ -133,13 +161,6 @@ class MulticlassModel(PairwiseModel):
 
     def _arrange(self, marginals, node_start, X):
         return marginals
-
-    def _stacked(self, X, y):
-        return stacked_rows(X), y
-
-    def _stack(self, X):
-        X, starts = one_row_each(X, self.n_features_in_)
-        return Rows(X, starts, starts, (starts[:-1],) if self.fit_intercept else ())
 
     def _encode(self, y, node_start, allow_unseen=False):
         y = as_labels(y)

@@ -7,13 +7,13 @@ from sklearn.utils import check_array
 from ..._core.costs import MISSING
 from ..._core.validation import check_array_of_numbers, check_choice, check_flag, check_sparse
 from ...optim.domains import SpanningTrees
-from ._pairwise import PairwiseModel
+from ._multiclass import RowsModel
 from ._part_scores import Graph, oriented
 from ._ragged import check_counts
-from ._rows import Rows, check_rows, one_row_each, stacked_rows
+from ._rows import check_rows
 
 
-class MultilabelModel(PairwiseModel):
+class MultilabelModel(RowsModel):
     """Several binary labels of one input, with scored pairs of labels.
 
     The score of a 0/1 vector ``y`` is::
@@ -135,13 +135,9 @@ class MultilabelModel(PairwiseModel):
             weights["intercept"] = rows[-1]
         return weights
 
-    def _stacked(self, X, y):
-        return stacked_rows(X), y
-
-    def _stack(self, X):
-        X, starts = one_row_each(X, self.n_features_in_)
-        markers = (starts[:-1],) if self.fit_intercept else ()
-        return Rows(X, starts, starts * len(self.classes_), markers)
+    @property
+    def _n_nodes_of_row(self):
+        return len(self.classes_)
 
     def _encode(self, y, node_start, allow_unseen=False):
         y = _check_indicators(y)

@@ -40,9 +40,11 @@ ALL_LABELINGS = 1_000_000  # what `Enumeration` lists at most
 class PairwiseModel(StructuredModel):
     """Linear scores on the states of nodes and the pairs of states of edges (base class).
 
-    Subclasses say how inputs are stacked (`_stack`), which edges there are (`_graph`) and how
-    outputs are encoded (`_encode`, `_decode`), and in ``initialize`` they call `_set_losses` and
-    set ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``. Weights
+    Subclasses say how inputs are checked and stacked as `Rows` (``_stack(X)``), which `Graph`
+    samples of so many nodes have (``_graph(n_nodes)``), what the int32 states of outputs are
+    (``_encode(y, node_start, allow_unseen)``, -1 for unseen labels) and the container of outputs
+    with some states (``_decode(states, node_start, X)``). In ``initialize`` they call `_set_losses`
+    and set ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``. Weights
     count in ``_units`` of features, which are those as given but within a fit.
     """
 
@@ -53,37 +55,17 @@ class PairwiseModel(StructuredModel):
     _natural = TreeMaxProduct()  # the default oracle, of graphs without cycles
     _has_batches = True  # whether compiled trees answer for many samples at once
 
-    # ---- hooks ---------------------------------------------------------------------------------
-
     def _stacked(self, X, y):
         """Samples in a form that other methods need not check again."""
         return X, y
 
-    def _stack(self, X):
-        """Check inputs and stack them as `Rows`."""
-        raise NotImplementedError
-
-    def _encode(self, y, node_start, allow_unseen=False):
-        """States of all nodes, int32; -1 for unseen labels."""
-        raise NotImplementedError
-
-    def _decode(self, states, node_start, X=None):
-        """The container of outputs for the states of all nodes of inputs."""
-        raise NotImplementedError
-
-    def _graph(self, n_nodes):
-        """The `Graph` of samples with so many nodes each."""
-        raise NotImplementedError
-
     @property
     def _state_labels(self):
-        """Labels of the states."""
         return self.classes_
 
     # ---- losses --------------------------------------------------------------------------------
 
     def _set_losses(self):
-        """Resolve ``task_loss``, which has to know costs of nodes."""
         by_itself = is_auto(self.task_loss)
         self.task_loss_ = "hamming_sum" if by_itself else self.task_loss
         self._training_loss = loss_of_nodes(self, self.task_loss_, self._loss_names)
@@ -216,7 +198,6 @@ class PairwiseModel(StructuredModel):
         return is_single or callable(getattr(checked(oracle), ability, None))
 
     def _problem(self, X, y, weight, oracle, n_jobs):
-        """The dual problem, and the oracle used."""
         from .._problems._relaxed import part_problem
 
         oracle = resolve_oracle(oracle, default=self.default_oracle())
@@ -318,7 +299,6 @@ class PairwiseModel(StructuredModel):
         return self._scores_of(self._stack(X), w, temperature)
 
     def _scores_of(self, rows, w, temperature=1.0):
-        """The same of rows."""
         scores = self._node_scores(rows, w)
         tables = dense_part(w, self._cut, self.size_joint_feature)
         tables = np.array(tables, dtype=np.float64).reshape(-1, self.n_states_, self.n_states_)
@@ -341,7 +321,6 @@ class PairwiseModel(StructuredModel):
         return np.where(np.arange(self.n_states_) < n_own[:, None], scores, -np.inf)
 
     def _predict(self, X, w, oracle):
-        """Best outputs and their scores."""
         parts = self._part_scores(X, w)
         states, values = self._best_states(parts, oracle)
         return self._decode(states, parts.node_start, X), values
@@ -363,7 +342,6 @@ class PairwiseModel(StructuredModel):
         return self._arrange(self._marginals_of(parts, oracle), parts.node_start, X)
 
     def _marginals_of(self, parts, oracle):
-        """Marginals of all nodes."""
         if _is_compiled(oracle) or self._kind == "multiclass":
             oracle = None if self._has_batches else TreeMaxProduct()
         return self._of_labels(parts.marginals(oracle and checked(oracle)))
@@ -424,7 +402,6 @@ class PairwiseModel(StructuredModel):
         return outputs, values
 
     def _listed(self, outputs):
-        """Outputs of one sample as an array."""
         return np.array(list(outputs))
 
     def _losses(self, y_true, y, training=False, X=None):

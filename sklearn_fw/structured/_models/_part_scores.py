@@ -35,7 +35,6 @@ class Graph(NamedTuple):
 
     @property
     def n_edges(self):
-        """Number of edges of each sample."""
         return self.stop - self.start
 
     def is_forest(self, lengths):
@@ -87,7 +86,6 @@ class PartScores(NamedTuple):
 
     @property
     def lengths(self):
-        """Number of nodes of each sample."""
         return np.diff(self.node_start)
 
     def each(self):

@@ -50,13 +50,11 @@ class Sample(NamedTuple):
 
 
 def kinds(samples):
-    """Kind of every node of some samples."""
     counts = [[rows.shape[0] for rows in sample.nodes] for sample in samples]
     return np.repeat(np.tile(np.arange(len(counts[0])), len(counts)), np.ravel(counts))
 
 
 def graph_of(sample):
-    """Number of nodes, and edges of all kinds."""
     return sample.n_nodes, joined(pairs for pairs, _ in sample.edges)
 
 
@@ -288,21 +286,18 @@ class PartModel(PairwiseModel):
         return self
 
     def _said(self, x):
-        """What `parts` says of an input, not yet checked."""
         return self.parts(x)
 
     def _look_at(self, X, y):
         """What has to be known of a training set before one input can be read."""
 
     def _find_states(self, samples, y):
-        """Number of states of each kind of node."""
         states = self._states_of(y, [sample.n_nodes for sample in samples])
         found = np.zeros(len(self.node_features_), np.int64)
         np.maximum.at(found, kinds(samples), states + 1)
         return [max(2, n) if n else 1 for n in found.tolist()]
 
     def _names_of_symmetry(self):
-        """A name, or one for each kind of edge."""
         return self.edge_symmetry
 
     def _mirrors_of_tables(self):

@@ -33,7 +33,6 @@ class Stacked(Packed):
 
     @classmethod
     def of(cls, values, starts):
-        """Rows, and where each sample starts."""
         return cls._view(values, starts, np.arange(len(starts) - 1))
 
 
@@ -196,7 +195,6 @@ def labels_in(values):
 
 
 def observed(flat):
-    """The labels that are not missing."""
     return flat.compressed() if isinstance(flat, np.ma.MaskedArray) else flat
 
 
@@ -205,7 +203,6 @@ def _kind(array):
 
 
 def find_classes(flat):
-    """Sorted distinct labels."""
     flat = observed(flat)
     if flat.dtype.kind in "fiub":
         assert_all_finite(flat, input_name="y")
@@ -282,7 +279,6 @@ def class_weights(class_weight, classes, flat):
 
 
 def check_counts(n_inputs, n_outputs):
-    """Refuse outputs that are not as many as inputs."""
     if n_inputs != n_outputs:
         raise ValueError(f"X and y must have the same length, got {n_inputs} and {n_outputs}")
 
@@ -336,3 +332,11 @@ def collect(outputs):
 def is_graph(x):
     """Whether an object is a networkx graph, or looks like one."""
     return all(hasattr(x, name) for name in ("nodes", "edges", "adj", "is_directed"))
+
+
+def n_dims(item, ragged=1):
+    """Number of dimensions; ``ragged`` for nested lists of unequal lengths."""
+    try:
+        return item.ndim if hasattr(item, "ndim") else np.ndim(item)
+    except ValueError:
+        return ragged

@@ -16,7 +16,7 @@ from ._grid import NEIGHBORHOODS, GridModel
 from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
-from ._ragged import NEEDS_NUMBERS, is_graph
+from ._ragged import NEEDS_NUMBERS, is_graph, n_dims
 from ._tree_pose import TreePoseModel
 
 MODELS = {
@@ -86,7 +86,7 @@ def _model_for(X, y):
         if labels.ndim == 2 and labels.shape[1] > 1:
             return MultilabelModel()
         return MulticlassModel()
-    if _n_dims(next(iter(y), None)) in NEIGHBORHOODS:
+    if n_dims(next(iter(y), None), 2) in NEIGHBORHOODS:
         _refuse_matchings(X, y)
         return GridModel()
     return ChainModel()
@@ -103,7 +103,7 @@ def _are_graphs(X):
         return False
     nodes, edges = first[:2]
     several = isinstance(nodes, dict) or isinstance(edges, dict)
-    return several or sp.issparse(nodes) or _n_dims(nodes) >= 2
+    return several or sp.issparse(nodes) or n_dims(nodes, 2) >= 2
 
 
 def _refuse_loose_graphs(X, y):
@@ -114,7 +114,7 @@ def _refuse_loose_graphs(X, y):
         raise ValueError("X is a single graph: write a list of one, [X], and [y]")
     first = X[0] if isinstance(X, list | tuple) and X else None
     is_pair = isinstance(first, list) and _n_nodes_of_pair(first) > 0
-    if is_pair and n_labels and _n_dims(next(iter(y))) == 1:
+    if is_pair and n_labels and n_dims(next(iter(y)), 2) == 1:
         raise ValueError(
             "X[0] is a list of features and edges: write a tuple (features, edges) for each graph"
         )
@@ -122,7 +122,7 @@ def _refuse_loose_graphs(X, y):
 
 def _n_nodes_of_pair(item):
     """Number of nodes of what looks like features and edges, else 0."""
-    if len(item) not in (2, 3) or any(_n_dims(own) != 2 for own in item[:2]):
+    if len(item) not in (2, 3) or any(n_dims(own, 2) != 2 for own in item[:2]):
         return 0
     try:
         rows, edges = (own if sp.issparse(own) else np.asarray(own) for own in item[:2])
@@ -138,7 +138,7 @@ def _refuse_matchings(X, y):
         "labels of the cells of grids"
     )
     for i, (x, labels) in enumerate(zip(X, y)):
-        shape = np.shape(labels) if _n_dims(labels) in NEIGHBORHOODS else None
+        shape = np.shape(labels) if n_dims(labels, 2) in NEIGHBORHOODS else None
         if shape is None or np.shape(x)[: len(shape)] != shape:
             raise ValueError(
                 f"y[{i}] is a matrix or a list of pairs that has not the shape of the grid X[{i}]: "
@@ -177,7 +177,7 @@ def _is_structured(X, y):
     if getattr(getattr(X, "dtype", None), "kind", None) == "O" and X.ndim == 1:
         return True
     first = next(iter(X), None) if isinstance(X, list | tuple | np.ndarray) else None
-    return sp.issparse(first) or _n_dims(first) >= 2
+    return sp.issparse(first) or n_dims(first, 2) >= 2
 
 
 def _refuse_words(X, y):
@@ -191,11 +191,3 @@ def _refuse_words(X, y):
 
 def _kind_of(item):
     return "text" if isinstance(item, str) else "dictionaries"
-
-
-def _n_dims(item):
-    """Number of dimensions; two for nested lists of unequal lengths."""
-    try:
-        return item.ndim if hasattr(item, "ndim") else np.ndim(item)
-    except ValueError:
-        return 2

@@ -202,22 +202,6 @@ def check_rows(X):
     return X
 
 
-def stacked_rows(X):
-    """The checked rows as samples that are not checked again."""
-    X = check_rows(X)
-    return Stacked.of(X, np.arange(X.shape[0] + 1))
-
-
-def one_row_each(X, n_features):
-    """The checked rows, and their numbers as starts of samples."""
-    X = check_rows(X)
-    if X.shape[1] != n_features:
-        raise ValueError(
-            f"X has {X.shape[1]} features, but the model expects {n_features} features"
-        )
-    return X, np.arange(X.shape[0] + 1)
-
-
 def dense_part(w, start, stop):
     """Some neighbouring weights as an array, of an array (a view) or of a sorted CSR row."""
     if not sp.issparse(w):

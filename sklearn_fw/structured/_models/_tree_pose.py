@@ -175,7 +175,6 @@ class TreePoseModel(ScoredModel):
 
     @property
     def _cuts(self):
-        """Where the weights of filters, deformations and types end."""
         n_springs = len(self.edges_) * self._n_types
         n_filters = self.n_joints_ * self.n_features_in_
         n_bias = n_springs if self._n_types > 1 else 0
@@ -286,7 +285,6 @@ class TreePoseModel(ScoredModel):
 
 
 def as_lists(X, y):
-    """Images and outputs as lists of the same length."""
     X, y = check_list(X, "X", "images"), check_list(y, "y", "outputs")
     if len(X) == 0:
         raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
@@ -308,7 +306,6 @@ def as_image(x, name, n_features="n_features"):
 
 
 def _pose(y, name):
-    """A pose of two or three columns."""
     y = check_array_of_numbers(y, name)
     if y.ndim != 2 or y.shape[1] not in (2, 3) or len(y) == 0:
         raise ValueError(

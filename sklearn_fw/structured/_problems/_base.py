@@ -9,7 +9,6 @@ Solvers see only `Problem`, which know of no solver; `PartProblem` holds the mod
 with ``H_i(y; w) = L_i(y) - <w, phi(x_i, y_i) - phi(x_i, y)>`` and p_i = s_i / sum s.
 """
 
-from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +36,6 @@ class Mixture(NamedTuple):
 
 
 def means_of(answers, weights):
-    """Expected loss and value of some answers."""
     return tuple(
         float(np.dot(weights, [getattr(answer, name) for answer in answers]))
         for name in ("loss", "value")
@@ -92,7 +90,7 @@ class Certificate(NamedTuple):
     sweep: Sweep
 
 
-class Problem(ABC):
+class Problem:
     """Training set and dual variables: what solvers of the structured SVM are written on.
 
     Block i is a distribution over the outputs of sample i, all mass on the truth to begin with.
@@ -113,15 +111,42 @@ class Problem(ABC):
 
     Notes
     -----
-    A solver calls `reset`, then any of these: `answer` and `add_to` (for methods on weights),
-    `direction` and `move` (for methods on the distribution of one sample), `sweep` with
-    `corner_of`, `step_towards` and `refresh` (for all samples at once), `values`, `corners` and
-    `keep` (where outputs are kept with their probabilities), `answers` (for some samples, by all
-    workers), and `certify` for a gap.
+    A solver calls `reset`, then any of these. Each kind of problem provides them for its own form
+    of outputs; an *end* is an `Answer`, a `Mixture`, the slot of a corner, or None, which is the
+    distribution of the moment.
+
+    One block, on weights: ``answer(i, w, loss_weight)``, one oracle call, where the truth takes the
+    place of an output that is worse; ``answers(order, w)`` by all workers; ``smoothed_answer(i, w,
+    temperature, loss_weight)``, the `Mixture` in proportion to ``exp(H_i / temperature)``, whose
+    value is ``temperature log sum_y exp(H_i / temperature)``; ``top_answers(i, w, k)``, at most k,
+    best first; ``mix(i, answers, weights)``; ``add_to(i, end, factor, out)``, ``out += factor
+    psi_i``.
+
+    One block, on its distribution: ``values(i)``, H_i of the distribution at ``w`` and of its
+    corners (None if not kept); ``direction(i, head, tail)`` between two ends; ``move(i, direction,
+    gamma)``, which w, l and the average follow, but not the probabilities of corners.
+
+    Outputs that are kept: ``corners(i)``, an object with ``size``, arrays ``alpha`` and ``loss`` of
+    length capacity, ``find(answer)`` (its slot or -1), ``put(slot, answer)`` with probability zero,
+    and ``remove(slot)``, which the last corner then takes; ``grow()``, room for a fifth more;
+    ``keep(answers)`` of a sweep, with probability zero, where there is no room in place of the
+    worst of probability zero; ``kept(slots)``, corners in the form of the answers of a sweep.
+
+    All blocks: ``sweep(w, augmented)``, without the loss if not ``augmented``; ``currents()`` of a
+    sweep at the iterate, without oracle calls; ``refresh()``, v and l from the dual variables,
+    which removes the drift of many steps; ``corner_of(answers)``, (v_s, l_s) of the corner of the
+    whole domain; ``step_towards(answers, gamma)``, which v and w follow at the next `refresh`;
+    ``scale(factor)`` of the mass off the truth and of l, where v is kept: lam becomes ``factor *
+    lam`` with w unchanged.
+
+    Warm starts: ``export()``, ``restore(exported)`` with the present lam, and ``dual_coef()``, one
+    dict per block from output key to alpha, None when not kept. For the choice of C:
+    ``of_samples(model, X, y, weight)``, the same problem of other samples, and ``quick()``.
     """
 
     workers = None  # what asks oracles, where passes are not compiled
     n_labels = 1.0
+    n_nodes = None  # of all samples; None where outputs have none
     surrogate = HINGE  # what solvers minimise the mean of
     single = False  # whether every output is one class, and compiled code finds the best
 
@@ -278,98 +303,29 @@ class Problem(ABC):
             tree[half:size] = tree[size : 2 * size : 2] + tree[size + 1 : 2 * size : 2]
             size = half
 
-    # ---- for the choice of C ---------------------------------------------------------------------
-
-    @abstractmethod
-    def of_samples(self, model, X, y, weight):
-        """The same problem of other samples, with the same oracle."""
-
     def quick(self):
         """The same problem with a quicker oracle, if there is one that does for a comparison."""
         return self
 
-    # ---- what the two kinds provide: one block ---------------------------------------------------
-
-    @abstractmethod
-    def _reset(self, capacity):
-        """Make the dual variables of every block, all mass on the truth."""
-
-    @abstractmethod
-    def answer(self, i, w, loss_weight=1.0):
-        """One oracle call: the `Answer` that maximises ``loss_weight L_i(y) - <w, psi_i(y)>``.
-
-        An output that is worse than the truth, as an inexact oracle may find, is replaced by it.
-        """
+    def seconds_of_pass(self):
+        """About the time of a pass with an oracle that is called from Python; inf if unknown."""
+        return np.inf
 
     def answers(self, order, w):
         """The `Answer` of each block of an order at w; workers share them."""
         return [self.answer(i, w) for i in order]
 
     def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
-        """The `Mixture` of outputs in proportion to ``exp(H_i(y; w) / temperature)``.
-
-        Its value is ``temperature log sum_y exp(H_i(y; w) / temperature)``.
-        """
         raise TypeError(
             "smoothed answers need a model with part scores and an oracle with marginals: "
             "a model that is known by its four methods has neither"
         )
 
     def top_answers(self, i, w, k):
-        """At most k different `Answer`, those of largest H_i at w, best first: one oracle call."""
         raise TypeError(
             f"the best {k} outputs need an oracle with the method top_k, which a model that is "
             f"known by its four methods lacks: set smoother=None, or write it as a ScoredModel"
         )
-
-    def mix(self, i, answers, weights):
-        """The `Mixture` of some answers, with such probabilities; its value is the mean of H_i."""
-        raise TypeError(f"{type(self).__name__} mix no outputs: take another solver")
-
-    @abstractmethod
-    def add_to(self, i, end, factor, out):
-        """``out += factor psi_i``, of an `Answer`, a `Mixture`, or None: the present one."""
-
-    @abstractmethod
-    def values(self, i):
-        """H_i of the distribution of block i at ``w``, and of its corners (None if not kept)."""
-
-    @abstractmethod
-    def corners(self, i):
-        """The outputs that block i keeps, if it does.
-
-        An object with ``size``, arrays ``alpha`` (probabilities) and ``loss`` of length capacity,
-        ``find(answer)`` (its slot or -1), ``put(slot, answer)`` with probability zero, and
-        ``remove(slot)``, which the last corner then takes.
-        """
-
-    @abstractmethod
-    def grow(self):
-        """Room for a fifth more corners per block."""
-
-    @abstractmethod
-    def direction(self, i, head, tail=None):
-        """The `Direction` from ``tail`` to ``head`` in block i.
-
-        Both are an `Answer`, a `Mixture`, the slot of a corner, or None, which is the distribution
-        of the moment.
-        """
-
-    @abstractmethod
-    def move(self, i, direction, gamma):
-        """Move block i by ``gamma`` along a direction; w, l and the average follow.
-
-        Probabilities of corners are left to the caller.
-        """
-
-    # ---- outputs that are kept -------------------------------------------------------------------
-
-    @abstractmethod
-    def keep(self, answers):
-        """Make the answers of a sweep corners, with probability zero.
-
-        Where there is no room, one takes the place of the worst of probability zero at ``w``.
-        """
 
     def best_kept(self):
         """Slots (n,) of the best corners at ``w``, their H_i, and ``currents``."""
@@ -379,48 +335,3 @@ class Problem(ABC):
             slots[i] = of_corners[: self.corners(i).size].argmax()
             values[i] = of_corners[slots[i]]
         return slots, values, current
-
-    @abstractmethod
-    def kept(self, slots):
-        """The corners in such slots, in the form of the answers of a sweep."""
-
-    # ---- all blocks ------------------------------------------------------------------------------
-
-    @abstractmethod
-    def sweep(self, w, augmented=True):
-        """`Sweep` at any w; H_i is the score alone when not ``augmented``."""
-
-    @abstractmethod
-    def currents(self):
-        """``current`` of a sweep at the iterate, without oracle calls."""
-
-    @abstractmethod
-    def refresh(self):
-        """Recompute v and l from the dual variables, which removes the drift of many steps."""
-
-    @abstractmethod
-    def corner_of(self, answers):
-        """(v_s, l_s) of the corner of the whole domain that the answers of a sweep form."""
-
-    @abstractmethod
-    def step_towards(self, answers, gamma):
-        """Move the dual variables of all blocks; v and w follow at the next `refresh`."""
-
-    @abstractmethod
-    def scale(self, factor):
-        """Multiply the mass off the truth, and with it l, by ``factor`` in [0, 1]; v is kept.
-
-        This is how lam becomes ``factor * lam`` with w unchanged.
-        """
-
-    @abstractmethod
-    def export(self):
-        """The dual variables, for a warm start."""
-
-    @abstractmethod
-    def restore(self, exported):
-        """Take over exported dual variables and recompute v and l with the present lam."""
-
-    @abstractmethod
-    def dual_coef(self):
-        """List with one dict per block, from output key to alpha; None when not kept."""

@@ -22,7 +22,6 @@ class SparseVector(NamedTuple):
     values: np.ndarray
 
     def dot(self, w):
-        """Inner product with a dense vector."""
         return float(self.values @ w[self.indices])
 
 
@@ -33,7 +32,6 @@ def union(a, b):
 
 
 def are_same(a, b):
-    """Whether two index arrays are equal."""
     return a is b or (len(a) == len(b) and bool((a == b).all()))
 
 
@@ -89,14 +87,12 @@ class CheckedModel:
             self.n_weights = count(self.n_weights, self._name("size_joint_feature"), 1)
 
     def sample(self, i, x, y):
-        """A training sample."""
         sample = Sample(i, x, y, self.features(i, x, y))
         if self.loss(sample, y) != 0.0:
             raise ValueError(f"loss(y, y) of sample {i} must be 0: the truth costs nothing")
         return sample
 
     def features(self, i, x, y):
-        """Joint features of sample i with an output."""
         phi, name = self._call("joint_feature", i, x, y), f"joint_feature of sample {i}"
         if sp.issparse(phi):
             phi = check_sparse(phi, name).tocsr()
@@ -124,11 +120,9 @@ class CheckedModel:
         return SparseVector(indices, data)
 
     def loss(self, sample, y):
-        """Task loss of an output."""
         return self.loss_between(sample.i, sample.y, y)
 
     def loss_between(self, i, y_true, y):
-        """Task loss of an output of sample i."""
         loss = self._call("loss", i, y_true, y)
         if isinstance(loss, np.ndarray) and loss.size == 1:
             loss = loss.item()
@@ -137,12 +131,10 @@ class CheckedModel:
         return float(loss)
 
     def score(self, i, x, y, w):
-        """``<w, phi(x, y)>`` of sample i."""
         self.n_weights = len(w)
         return self.features(i, x, y).dot(w)
 
     def predict(self, i, x, w):
-        """The output of highest score of sample i."""
         return self._infer(i, x, w)[0]
 
     def _infer(self, i, x, w, y_true=None):
@@ -206,7 +198,6 @@ class CheckedModel:
         return flat if array.ndim == 1 else (array.shape, flat)
 
     def ask(self, sample, w, keyed, augmented=True):
-        """The `Output` of the oracle at w."""
         y, slack = self._infer(sample.i, sample.x, w, sample.y if augmented else None)
         return self._output(sample, y, keyed, slack)
 

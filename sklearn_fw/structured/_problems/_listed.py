@@ -57,7 +57,6 @@ class ListedProblem(Problem):
         ]
 
     def grow(self):
-        """Room for a fifth more corners per block."""
         extra = max(1, len(self._duals[0].alpha) // 5)
         for dual in self._duals:
             dual.alpha, dual.loss = np.pad(dual.alpha, (0, extra)), np.pad(dual.loss, (0, extra))
@@ -160,7 +159,6 @@ class ListedProblem(Problem):
     # ---- all blocks ------------------------------------------------------------------------------
 
     def sweep(self, w, augmented=True):
-        """`Sweep` at any w, with a list of `Output`."""
         hinge, slack = np.empty((2, self.n_blocks))
         answers = []
         for i, found in enumerate(self._find_many(range(self.n_blocks), w, augmented)):
@@ -237,7 +235,6 @@ class ListedProblem(Problem):
     # ---- warm starts -----------------------------------------------------------------------------
 
     def export(self):
-        """Points, corners and lam."""
         return {
             "duals": [dual.copy(self._complete) for dual in self._duals],
             "loss": self.loss / self.weight,  # weights may change from fit to fit
@@ -257,7 +254,6 @@ class ListedProblem(Problem):
         self.refresh()
 
     def dual_coef(self):
-        """One dict per block from output key to alpha."""
         if not self._complete:
             return None
         return [
@@ -301,7 +297,7 @@ class BlackBoxProblem(ListedProblem):
         self.mean_square = float(weight @ [0.5 * a.psi.values @ a.psi.values for a in worst])
 
     def of_samples(self, model, X, y, weight):
-        other = type(self)(model, X, y, weight, self.workers.n_jobs, self.oracle)
+        other = type(self)(self._model.model, X, y, weight, self.workers.n_jobs, self.oracle)
         other.surrogate = self.surrogate
         return other
 
@@ -332,7 +328,6 @@ class BlackBoxProblem(ListedProblem):
         ]
 
     def _ask(self, order, *args):
-        """Calls of the model in workers."""
         starts = range(len(order) + 1)
         parts = [list(order[first:last]) for first, last in self.workers.ranges(starts)]
         return self._shipment.ask(self.workers, parts, *args)
@@ -360,7 +355,6 @@ class BlackBoxProblem(ListedProblem):
     # ---- Gibbs distributions over outputs that the oracle can list -------------------------------
 
     def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
-        """A sum over all outputs, which are listed once."""
         if self._model.oracle is None:
             return super().smoothed_answer(i, w, temperature, loss_weight)
         self.counts[block_rules.CALLS] += 1
@@ -460,7 +454,6 @@ class Vertices:
 
     @property
     def size(self):
-        """Number of corners."""
         return len(self.keys)
 
     def copy(self, corners):
@@ -497,7 +490,6 @@ class Vertices:
         self.keep(slot, answer.corner)
 
     def keep(self, slot, output):
-        """Put an output into a slot."""
         row = self.on_support(output.psi)
         if slot == self.size:
             self.keys.append(output.key)
@@ -510,12 +502,10 @@ class Vertices:
         self.alpha[slot], self.loss[slot] = 0.0, output.loss
 
     def output(self, slot):
-        """The output in a slot."""
         psi = SparseVector(self.support, self.rows[slot].copy())
         return Output(psi, float(self.loss[slot]), self.keys[slot])
 
     def remove(self, slot):
-        """Forget a corner; the last one takes its slot."""
         del self.slots[self.keys[slot]]
         key, last = self.keys.pop(), self.size
         if slot < last:

@@ -44,11 +44,7 @@ def polytopes_of(blocks):
             "kind, or two states and bounds on weights that reward no difference: take another "
             "solver, such as 'bcfw'"
         )
-    own = type(blocks.marginals)(*map(np.zeros_like, blocks.marginals))
-    return make(
-        blocks._parts, own, blocks._graph, blocks.oracle.argmax, view=blocks._view,
-        make_scratch=blocks._make_scratch, share=blocks._share,
-    )  # fmt: skip
+    return make(blocks)
 
 
 @cache
@@ -67,10 +63,12 @@ class PartPolytopes:
     Node marginals and counts of pairs determine features and loss, so nothing is lost by summing.
     """
 
-    def __init__(self, parts, marginals, graph, argmax, *, view, make_scratch, share):
-        self._parts, self._marginals = parts, marginals
-        self._graph, self._argmax = graph, argmax
-        self._view, self._make_scratch, self._share = view, make_scratch, share
+    def __init__(self, blocks):
+        self._parts, self._graph, self._argmax = blocks._parts, blocks._graph, blocks.oracle.argmax
+        self._view, self._make_scratch = blocks._view, blocks._make_scratch
+        self._share = blocks._share
+        self._marginals = type(blocks.marginals)(*map(np.zeros_like, blocks.marginals))
+        parts, marginals = self._parts, self._marginals
         n_pairs = parts.n_tables * parts.cost.shape[1] ** 2
         self.weight, self.n_weights = parts.weight, parts.n_attributes * parts.n_columns + n_pairs
         self.size = marginals.nodes.size + marginals.tables.size
@@ -249,7 +247,6 @@ class _Corners:
         self.polytopes, self.i = polytopes, i
 
     def lmo(self, gradient):
-        """The corner of smallest inner product."""
         return self.polytopes.best_corner(self.i, -gradient)
 
 
@@ -291,8 +288,9 @@ class CutPolytopes(PartPolytopes):
        cost.
     """
 
-    def __init__(self, parts, *args, **options):
-        super().__init__(parts, *args, **options)
+    def __init__(self, blocks):
+        super().__init__(blocks)
+        parts = self._parts
         n_edges = parts.edge_stop - parts.edge_start
         self._edge_start = starts_of(n_edges)
         self.size = len(parts.truth) + int(self._edge_start[-1])
@@ -312,7 +310,6 @@ class CutPolytopes(PartPolytopes):
         self._sample = sample
 
     def resolve(self, geometry):
-        """Always "euclidean"."""
         if geometry == "entropy":
             raise ValueError(
                 "z_geometry='entropy' needs marginals, which cuts do not have: use "
@@ -334,7 +331,6 @@ class CutPolytopes(PartPolytopes):
     # ---- features and losses ---------------------------------------------------------------------
 
     def scores(self, w, s):
-        """``F_i' w + s c_i`` as a flat vector."""
         nodes = np.empty_like(self._marginals.nodes)
         view = self._score_nodes(w, s, nodes)
         tables = np.empty((len(self._ends), 2, 2))
@@ -363,7 +359,6 @@ class CutPolytopes(PartPolytopes):
         return np.concatenate([np.stack([1.0 - nodes, nodes], axis=1).ravel(), *tables])
 
     def describe(self, z):
-        """Psi and l of a flat vector."""
         return super().describe(self._marginals_of(z))
 
     def hand_over(self, blocks, z):
@@ -383,12 +378,10 @@ class CutPolytopes(PartPolytopes):
         return 0.5 * (self._lengths + np.diff(self._edge_start))
 
     def center(self):
-        """The truth."""
         nodes = self._parts.truth.astype(np.float64)
         return self._joined(nodes, np.abs(nodes[self._ends[:, 0]] - nodes[self._ends[:, 1]]))
 
     def weight_of_entries(self):
-        """p_i of every entry of a flat vector."""
         return self.weight[self._sample]
 
     def project(self, p, accuracy):

@@ -155,7 +155,6 @@ def _edges_of_samples(parts):
 
 
 def _rows(parts, samples):
-    """Features of all nodes, as CSR."""
     first = np.repeat(parts.attribute_start[samples], np.diff(parts.indptr))
     columns = parts.attributes[first + parts.local]
     shape = len(samples), parts.n_attributes
@@ -163,7 +162,6 @@ def _rows(parts, samples):
 
 
 def _mix_of(mix, edges):
-    """Of such edges."""
     rows = sp.csr_array(
         (mix.value, mix.table, mix.indptr), shape=(len(mix.turned), len(mix.mirror))
     )[edges]
@@ -180,7 +178,6 @@ def _mix_of(mix, edges):
 
 
 def truth_of(blocks):
-    """True states of all nodes."""
     return blocks._parts.truth
 
 

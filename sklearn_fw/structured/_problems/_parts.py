@@ -169,7 +169,6 @@ class PartProblem(Problem):
         return len(self._parts.truth)
 
     def seconds_of_pass(self):
-        """About the time of a pass with an oracle that is called from Python; inf if unknown."""
         return seconds_of_pass(
             self.oracle, self._graph, self._parts, self._n_states, self.surrogate.smooth
         )
@@ -199,7 +198,6 @@ class PartProblem(Problem):
         return Answer(found, self._loss_of(i, found), hinge[i], 0.0)
 
     def answers(self, order, w):
-        """Oracle calls in workers, unless they are compiled."""
         if self.is_compiled:
             return super().answers(order, w)
         self.counts[CALLS] += len(order)
@@ -261,7 +259,6 @@ class PartProblem(Problem):
         return self._parts._replace(whole_cost=loss_weight * self._parts.whole_cost)
 
     def _loss_of(self, i, labels):
-        """L_i of a labelling."""
         parts, truth = self._parts, self._parts.truth[self._nodes_of(i)]
         here = self._nodes_of(i)
         loss = parts.node_cost[here] @ parts.cost[parts.cost_row[here], labels]
@@ -393,7 +390,6 @@ class PartProblem(Problem):
     # ---- sweeps ----------------------------------------------------------------------------------
 
     def sweep(self, w, augmented=True):
-        """`Sweep` at any w; threads share the samples."""
         parts, view = self._parts, self._view(np.ascontiguousarray(w))
         loss_weight = float(augmented)
         if not self.is_compiled:
@@ -414,7 +410,6 @@ class PartProblem(Problem):
         return Sweep(hinge, current, labels)
 
     def _gathered(self, answers):
-        """Answers of all blocks, as `step_towards` takes them."""
         return np.concatenate([answer.corner for answer in answers]).astype(np.int32, copy=False)
 
     def _share(self, run):
@@ -635,7 +630,6 @@ class StoredCorners:
 
     @property
     def size(self):
-        """Number of corners."""
         return self._table.size[self._i]
 
     def find(self, answer):
@@ -651,7 +645,6 @@ class StoredCorners:
         self.alpha[slot], self.loss[slot] = 0.0, answer.loss
 
     def remove(self, slot):
-        """Forget a corner; the last one takes its slot."""
         last = self._table.size[self._i] = self.size - 1
         self._table.labels[self._nodes, slot] = self._table.labels[self._nodes, last]
         self.alpha[slot], self.loss[slot] = self.alpha[last], self.loss[last]

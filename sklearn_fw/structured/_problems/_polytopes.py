@@ -9,7 +9,6 @@ Distances are ``sum_i p_i d_i``: p_i then cancels in prox steps, and what these 
 samples alike, *potentials* ``F_i' w + s c_i``, which one pair (w, s) describes.
 """
 
-from abc import ABC, abstractmethod
 from numbers import Real
 from typing import NamedTuple
 
@@ -42,13 +41,15 @@ class Point(NamedTuple):
     log_partition: float = 0.0  # ... its mean over samples, less the potential of the truth
 
 
-class Geometry(ABC):
+class Geometry:
     """Prox steps on polytopes.
 
-    Attributes
-    ----------
-    diameter : float
-        Bound on the divergence of any point from the center, which has potentials zero.
+    Each geometry has ``at(potentials)``, the point z of largest ``<potentials, z> - divergence from
+    the center``; ``prox(point, w, s)``, that of largest ``<F_i' w + s c_i, z> - divergence from the
+    point``; ``divergence(a, b)`` of a from b; and ``lipschitz(norm)``, L with ``|Psi(a) - Psi(b)|
+    <= L |a - b|`` in the norm dual to that of the weights, where divergences are at least ``|a -
+    b|^2 / 2``. ``diameter`` bounds the divergence of any point from the center, which has
+    potentials zero.
     """
 
     def __init__(self, polytopes, stored):
@@ -56,35 +57,14 @@ class Geometry(ABC):
         self.diameter = float(polytopes.weight @ polytopes.diameters(self.name))
 
     def zero(self):
-        """The potentials of the center."""
         size, n_weights = self.polytopes.size, self.polytopes.n_weights
         return Potentials(np.zeros(n_weights), 0.0, np.zeros(size) if self.stored else None)
 
     def plus(self, potentials, w, s):
-        """Potentials with ``F_i' w + s c_i`` added."""
         array = potentials.array
         if array is not None:
             array = array + self.polytopes.scores(w, s)
         return Potentials(potentials.w + w, potentials.s + s, array)
-
-    @abstractmethod
-    def at(self, potentials):
-        """The point z of largest ``<potentials, z> - divergence from the center``."""
-
-    @abstractmethod
-    def prox(self, point, w, s):
-        """The z of largest ``<F_i' w + s c_i, z> - divergence from the point``."""
-
-    @abstractmethod
-    def divergence(self, a, b):
-        """Divergence of a from b."""
-
-    @abstractmethod
-    def lipschitz(self, norm):
-        """L with ``|Psi(a) - Psi(b)| <= L |a - b|`` in the norm dual to that of the weights.
-
-        In the norm of z, divergences are at least ``|a - b|^2 / 2``.
-        """
 
 
 class Entropy(Geometry):
@@ -93,7 +73,6 @@ class Entropy(Geometry):
     name = "entropy"
 
     def at(self, potentials):
-        """Marginals of the potentials."""
         return self.polytopes.gibbs(potentials, self.stored)
 
     def prox(self, point, w, s):
@@ -107,7 +86,6 @@ class Entropy(Geometry):
         return float(linear - a.log_partition + b.log_partition)
 
     def lipschitz(self, norm):
-        """From the radii of the sets of features."""
         return float(np.sqrt(self.polytopes.weight @ self.polytopes.radii(norm) ** 2))
 
 
@@ -125,7 +103,6 @@ class Euclidean(Geometry):
         self.center, self.accuracy = polytopes.center(), 1e-9
 
     def at(self, potentials):
-        """Projection of the center plus the potentials."""
         if potentials.s == 0.0:  # no step yet
             return Point(*self.polytopes.describe(self.center), self.center)
         step = potentials.array
@@ -134,7 +111,6 @@ class Euclidean(Geometry):
         return self._project(self.center + step)
 
     def prox(self, point, w, s):
-        """Projection of the point plus the step."""
         return self._project(point.z + self.polytopes.scores(w, s))
 
     def _project(self, p):
@@ -142,7 +118,6 @@ class Euclidean(Geometry):
         return Point(*self.polytopes.describe(z), z)
 
     def divergence(self, a, b):
-        """Half the weighted squared distance."""
         # Threads of a product of vectors would cost more than they save.
         return 0.5 * float(np.sum(self.polytopes.weight_of_entries() * (a.z - b.z) ** 2))
 
@@ -198,9 +173,9 @@ class ModelPolytopes:
         """F_i z(y_i), for which the model has two ways that must agree."""
         model, phi = self._model, np.zeros(self.n_weights)
         phi[sample.phi.indices] = sample.phi.values
-        z = model.label_vector(sample)
+        z = model.vector("label_vector", sample, sample.y)
         c, c0 = model.loss_vector(sample)
-        if not np.allclose(model.apply(sample, z), phi, rtol=1e-7, atol=1e-9):
+        if not np.allclose(model.vector("apply", sample, z), phi, rtol=1e-7, atol=1e-9):
             raise ValueError(
                 f"apply(x, label_vector(x, y)) must equal joint_feature(x, y) in sample {sample.i}"
             )
@@ -228,16 +203,13 @@ class ModelPolytopes:
     # ---- features and losses ---------------------------------------------------------------------
 
     def scores(self, w, s):
-        """``F_i' w + s c_i`` as a flat vector."""
-        adjoint = [self._model.adjoint(sample, w) for sample in self._samples]
+        adjoint = [self._model.vector("adjoint", x, read_only(w)) for x in self._samples]
         return np.concatenate(adjoint) + s * self._costs
 
     def hand_over(self, blocks, z):
-        """Make a point the distributions of blocks."""
         blocks.set_points(*self.describe_each(z))
 
     def describe(self, z):
-        """Psi and l of a flat vector."""
         points, losses = self.describe_each(z)
         return self.weight @ points, float(self.weight @ losses)
 
@@ -245,21 +217,20 @@ class ModelPolytopes:
         """``F_i (z(y_i) - z_i)`` and the loss of every sample."""
         points, losses = self._true_features.copy(), self._constants.copy()
         for i, (sample, part) in enumerate(zip(self._samples, self._of_each(z))):
-            points[i] -= self._model.apply(sample, part)
+            points[i] -= self._model.vector("apply", sample, part)
             losses[i] += self._costs[self._start[i] : self._start[i + 1]] @ part
         return points, losses
 
     # ---- entropy ---------------------------------------------------------------------------------
 
     def gibbs(self, potentials, stored):
-        """The point of marginals of potentials."""
         model, array = self._model, potentials.array
         if array is None:
             array = self.scores(potentials.w, potentials.s)
         z, values = np.empty(self.size), np.empty(len(self.weight))
         for i, (sample, theta) in enumerate(zip(self._samples, self._of_each(array))):
-            theta = theta + model.log_potentials0(sample)
-            part = model.marginals(sample, theta)
+            theta = theta + model.vector("log_potentials0", sample)
+            part = model.vector("marginals", sample, theta)
             z[self._start[i] : self._start[i + 1]] = part
             kept = part > 0.0  # the others are zero by underflow
             values[i] = part[kept] @ (theta[kept] - np.log(part[kept]) + 1.0)
@@ -279,33 +250,29 @@ class ModelPolytopes:
                 unit, largest = np.zeros(size), 0.0
                 for place in range(size):  # one column of F_i at a time: all are a huge matrix
                     unit[place] = 1.0
-                    column = model.apply(sample, unit.copy())
+                    column = model.vector("apply", sample, unit.copy())
                     unit[place] = 0.0
                     largest = max(largest, np.linalg.norm(column, order))
-                mass = np.sum(model.lmo(sample, np.ones(size)))
+                mass = np.sum(model.vector("lmo", sample, np.ones(size)))
                 radii[i] = np.sqrt(mass) * largest
         return radii
 
     # ---- Euclidean -------------------------------------------------------------------------------
 
     def diameters(self, geometry):
-        """Those of the model."""
         return np.array([self._model.z_diameter(sample, geometry) for sample in self._samples])
 
     def center(self):
-        """The projection of zero."""
         return self.project(np.zeros(self.size), 1e-9)
 
     def weight_of_entries(self):
-        """p_i of every entry of a flat vector."""
         return np.repeat(self.weight, np.diff(self._start))
 
     def project(self, p, accuracy):
-        """Projections by the model."""
         self.n_calls += len(self.weight)
         tol = min(accuracy, 1e-9)
         pairs = zip(self._samples, self._of_each(p))
-        return np.concatenate([self._model.project(sample, q, tol=tol) for sample, q in pairs])
+        return np.concatenate([self._model.vector("project", x, q, tol=tol) for x, q in pairs])
 
 
 class CheckedPolytopes:
@@ -318,71 +285,38 @@ class CheckedPolytopes:
         self.model, self.n_weights, self.sizes = model, n_weights, {}
 
     def z_size(self, sample):
-        """Length of the vectors of a sample."""
         size = count(self.model.z_size(sample.x), self._name("z_size", sample), 0)
         self.sizes[sample.i] = size
         return size
 
     def loss_vector(self, sample):
-        """Losses of the parts, and the constant."""
         answer, name = self.model.loss_vector(sample.x, sample.y), self._name("loss_vector", sample)
         if not (isinstance(answer, tuple | list) and len(answer) == 2):
             raise TypeError(f"{name} must be a pair (c, c0), got {type(answer).__name__}")
-        constant = check_array_of_numbers(answer[1], f"c0 of {name}")
-        if constant.ndim:
-            raise ValueError(f"c0 of {name} must be a number, got shape {constant.shape}")
-        return self._vector(answer[0], sample, "loss_vector"), float(constant)
+        constant = _of_shape((), answer[1], f"c0 of {name}")
+        return _of_shape((self.sizes[sample.i],), answer[0], name), float(constant)
 
-    def label_vector(self, sample):
-        """The vector of the truth."""
-        return self._vector(self.model.label_vector(sample.x, sample.y), sample, "label_vector")
-
-    def apply(self, sample, z):
-        """Features of a vector."""
-        phi = check_array_of_numbers(self.model.apply(sample.x, z), self._name("apply", sample))
-        if phi.shape != (self.n_weights,):
-            raise ValueError(
-                f"{self._name('apply', sample)} must have shape ({self.n_weights},), got "
-                f"{phi.shape}"
-            )
-        return phi
-
-    def adjoint(self, sample, w):
-        """Scores of the parts."""
-        return self._vector(self.model.adjoint(sample.x, read_only(w)), sample, "adjoint")
-
-    def lmo(self, sample, s):
-        """Best corner."""
-        return self._vector(self.model.lmo(sample.x, s), sample, "lmo")
-
-    def project(self, sample, p, tol):
-        """Projection."""
-        return self._vector(self.model.project(sample.x, p, tol=tol), sample, "project")
-
-    def log_potentials0(self, sample):
-        """Where entropic methods start."""
-        return self._vector(self.model.log_potentials0(sample.x), sample, "log_potentials0")
-
-    def marginals(self, sample, theta):
-        """Entropic projection, of numbers that are not negative."""
-        z = self._vector(self.model.marginals(sample.x, theta), sample, "marginals")
-        if np.any(z < 0.0):
-            raise ValueError(f"{self._name('marginals', sample)} must not be negative")
+    def vector(self, method, sample, *args, **options):
+        """What a method of the model gives, as long as z; features for "apply"."""
+        name = self._name(method, sample)
+        size = self.n_weights if method == "apply" else self.sizes[sample.i]
+        z = _of_shape((size,), getattr(self.model, method)(sample.x, *args, **options), name)
+        if method == "marginals" and np.any(z < 0.0):
+            raise ValueError(f"{name} must not be negative")
         return z
 
     def z_diameter(self, sample, geometry):
-        """Largest divergence from the start."""
         diameter, name = self.model.z_diameter(sample.x, geometry), self._name("z_diameter", sample)
         if not isinstance(diameter, Real) or not 0.0 <= diameter < np.inf:
             raise ValueError(f"{name} must be finite and >= 0, got {diameter!r}")
         return float(diameter)
 
-    def _vector(self, value, sample, method):
-        name, size = self._name(method, sample), self.sizes[sample.i]
-        value = check_array_of_numbers(value, name)
-        if value.shape != (size,):
-            raise ValueError(f"{name} must have shape ({size},), got {value.shape}")
-        return value
-
     def _name(self, method, sample):
         return f"{method} of {type(self.model).__name__} for sample {sample.i}"
+
+
+def _of_shape(shape, value, name):
+    value = check_array_of_numbers(value, name)
+    if value.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {value.shape}")
+    return value

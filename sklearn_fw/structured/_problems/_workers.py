@@ -24,12 +24,10 @@ class Workers:
 
     @property
     def size(self):
-        """Number of workers."""
         return n_workers(self.n_jobs)
 
     @property
     def share_memory(self):
-        """Whether they are threads, or this one alone."""
         return self.size == 1 or shares_memory(self.prefer)
 
     def run(self, function, calls):

@@ -48,7 +48,6 @@ class Candidates:
             self.truths.append(self.vector(self._model.output_key(truth), layout))
 
     def forget(self):
-        """Keep nothing of the training set."""
         self.truths = self.costs = None
 
     def check(self, layout, i):
@@ -57,7 +56,6 @@ class Candidates:
             raise ValueError(f"value for sample {i} must have shape (n_candidates,) as in fit")
 
     def vector(self, output, layout):
-        """The vector of an output."""
         z = np.zeros(layout.n_nodes)
         z[output] = 1.0
         return z
@@ -82,7 +80,6 @@ class Candidates:
         return ability == "marginals" or callable(getattr(self.oracle, ability, None))
 
     def marginals(self, flat, layout, temperature):
-        """Probabilities of the candidates."""
         return self.mean(flat, layout, temperature)[0]
 
     def k_best(self, flat, layout, k):
@@ -101,11 +98,9 @@ class Candidates:
         return [np.array([number]) for number in numbers]
 
     def collect(self, outputs):
-        """The container of predictions."""
         return collect(outputs)
 
     def losses(self, y_true, y):
-        """Loss of every prediction."""
         return np.array([self._model.loss(a, int(b)) for a, b in zip(y_true, y, strict=True)])
 
 
@@ -152,7 +147,6 @@ class Labellings:
         return PairwiseScores._view(unary, table, edges)
 
     def forget(self):
-        """Keep nothing of the training set."""
         self.truths = self.costs = None
 
     def check(self, layout, i):
@@ -164,7 +158,6 @@ class Labellings:
             )
 
     def vector(self, output, layout):
-        """The vector of the states of all nodes."""
         z = np.zeros(sum(layout.sizes))
         unary, *tables = layout.split(z)
         unary[np.arange(len(output)), output] = 1.0
@@ -201,13 +194,11 @@ class Labellings:
         return callable(getattr(self.oracle, ability, None))
 
     def marginals(self, flat, layout, temperature):
-        """Probabilities of the states of the nodes."""
         if not layout.n_nodes:
             return np.empty(layout.shapes[0])
         return self.oracle.marginals(self._scores(flat / temperature, layout))[0]
 
     def k_best(self, flat, layout, k):
-        """The k best labellings, and their scores."""
         if not layout.n_nodes:
             return np.empty((1, 0), self.classes_.dtype), np.zeros(1)
         values, states = self.oracle.top_k(self._scores(flat, layout), k)
@@ -220,14 +211,12 @@ class Labellings:
         return np.split(encode_labels(flat, self.classes_, allow_unseen=True), starts[1:-1])
 
     def collect(self, outputs):
-        """The container of predictions, object arrays of labels."""
         out = np.empty(len(outputs), dtype=object)
         for i, states in enumerate(outputs):
             out[i] = self.classes_[states]
         return out
 
     def losses(self, y_true, y):
-        """Loss of every prediction."""
         stack_labels(y_true, np.cumsum([0] + [len(labels) for labels in y]))  # lengths agree
         return self._judge.losses(y_true, y)
 
