@@ -28,7 +28,7 @@ from sklearn_fw import (
 )
 from sklearn_fw.inference import ICM, MILP, BranchAndBound, IteratedLocalSearch
 from sklearn_fw.model_selection import RegularizationPathDisplay, cross_validate_path
-from sklearn_fw.preprocessing import ChunkingFeatures, NodeTransformer, TokenFeatures
+from sklearn_fw.preprocessing import NodeTransformer, TokenFeatures
 from sklearn_fw.random_fields import ExactMarginals, MRFLearner, PairwiseMRF, trw_objective
 
 TAGS = [["B-NP", "O"], ["O"]]
@@ -79,7 +79,7 @@ MESSAGES = {
     ),
     "a class is no transformer": (lambda: nodes(WORDS, StandardScaler), "transformer must be"),
     "text is no list of samples": (lambda: TokenFeatures().fit("abc"), "X must be a list of"),
-    "a mapping is no list of samples": (lambda: ChunkingFeatures().fit({}), "X must be a list of"),
+    "a mapping is no list of samples": (lambda: TokenFeatures().fit({}), "X must be a list of"),
     "a sample that is none": (lambda: nodes([None]), "sample 0"),
     "nodes for another transformer": (
         lambda: nodes([[{"a": 1}, None]], DictVectorizer()),

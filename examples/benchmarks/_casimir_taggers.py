@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn_fw import StructuredSVM
 from sklearn_fw.datasets import load_conll2000
 from sklearn_fw.metrics import phrase_f1_score
-from sklearn_fw.preprocessing import ChunkingFeatures, crfsuite_chunking_attributes
+from sklearn_fw.preprocessing import TokenFeatures, crfsuite_chunking_attributes
 from sklearn_fw.structured import ChainModel
 
 C2 = 1.0  # the penalty of CRFsuite's chunking tutorial: sum of -log p + c2 |w|^2, so C = 1 / (2 c2)
@@ -45,7 +45,7 @@ def chain_crf(limit, solver="auto", surrogate="crf", c2=C2, tol=TOL, judge=True)
     """Our training at a penalty of CRFsuite; ``c2=None`` leaves everything to the defaults."""
     warnings.simplefilter("ignore")
     X_train, y_train, X_test, y_test = chunks(limit)
-    features = ChunkingFeatures(min_count=1)
+    features = TokenFeatures("chunking", fields=("w", "pos"), bias=False)
     X, Z = features.fit_transform(X_train), features.transform(X_test)
     settings = {"solver": solver, "surrogate": surrogate, "random_state": 0}
     if c2 is not None:
@@ -132,7 +132,7 @@ def crfsuite(limit, algorithm, c2=C2, max_iter=None):
     with trained(trainer) as (tagger, clock, path):
         tagger.dump(path + ".txt")
         classes = np.unique(np.concatenate(list(y_train)))
-        features = ChunkingFeatures(min_count=1)
+        features = TokenFeatures("chunking", fields=("w", "pos"), bias=False)
         X = features.fit_transform(X_train)
         emissions, transitions = weights_of(
             path + ".txt", list(features.get_feature_names_out()), classes.tolist()
@@ -210,7 +210,7 @@ def held_out(limit, who, c2):
     X, y = chunks(limit)[:2]
     n = len(y) - len(y) // 5
     if who == "ours":
-        features = ChunkingFeatures(min_count=1)
+        features = TokenFeatures("chunking", fields=("w", "pos"), bias=False)
         svm = StructuredSVM(ChainModel(start_end=False), surrogate="crf", C=1 / (2 * c2), tol=1e-3,
                             max_iter=2000, random_state=0)  # fmt: skip
         svm.fit(features.fit_transform(X[:n]), y[:n])

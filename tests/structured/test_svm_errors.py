@@ -210,7 +210,7 @@ BAD_DATA = {
     ),
     "text features": (
         lambda X, y: (replaced(X, 3, np.array([["a", "b", "c"]])), y),
-        r"X\[3\] holds text: sequences need an array of numbers .*\(ChunkingFeatures\(\)",
+        r"X\[3\] holds text: sequences need an array of numbers .*\(TokenFeatures\(\)",
     ),
     "mixed dtypes": (
         lambda X, y: (replaced(X, 3, np.array([[1, "b", None]], dtype=object)), y),
@@ -321,7 +321,7 @@ def test_bad_rows(X, y, message):
 )
 def test_sequences_that_are_not_numbers_yet(X, kind):
     y = [["D", "N"], ["V"]]
-    message = rf"X\[0\] holds {kind}: sequences need .*make_pipeline\(ChunkingFeatures\(\), "
+    message = rf"X\[0\] holds {kind}: sequences need .*make_pipeline\(TokenFeatures\(\), "
     for model in ("auto", "chain"):
         with pytest.raises(ValueError, match=message):
             StructuredSVM(model).fit(X, y)
