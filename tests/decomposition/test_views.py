@@ -16,7 +16,7 @@ from sklearn_fw.datasets import make_two_views
 from sklearn_fw.decomposition import DiscreteICA, MultiViewCCA, joint_diagonalize
 from sklearn_fw.decomposition._cross_moments import CrossMoments, Whitening
 from sklearn_fw.decomposition._multi_view import COUNTS, find_loadings
-from sklearn_fw.decomposition._rows import Pairs
+from sklearn_fw.decomposition._rows import Rows
 from sklearn_fw.metrics import multiview_l1_error
 
 KINDS = "discrete", "mixed", "nongaussian"
@@ -37,7 +37,7 @@ def moments_of(X, Y, counts, weight=None, n_batches=1):
     weight = np.ones(len(X)) if weight is None else weight
     parts = np.array_split(np.arange(len(X)), n_batches)
     pairs = [(X[p], Y[p]) for p in parts]
-    return CrossMoments(Pairs(pairs, [weight[p] for p in parts], (X.shape[1], Y.shape[1])), counts)
+    return CrossMoments(Rows(pairs, [weight[p] for p in parts], (X.shape[1], Y.shape[1])), counts)
 
 
 def whitened(moments, K=3):
@@ -230,7 +230,7 @@ def test_large_sparse_views_take_other_ways(rng):
         lanczos.coef_.T, np.linalg.solve(within, rank_two), atol=1e-4 * np.abs(lanczos.coef_).max()
     )
     np.testing.assert_allclose(streamed.x_loadings_, lanczos.x_loadings_, atol=1e-6)
-    moments = CrossMoments(Pairs([(X, Y)], None, (260, 230), lambda pair, _: pair), (True, True))
+    moments = CrossMoments(Rows([(X, Y)], None, (260, 230), lambda pair, _: pair), (True, True))
     np.testing.assert_allclose(moments._subspace(2)[1][:2], lanczos.singular_values_, rtol=1e-6)
 
 
