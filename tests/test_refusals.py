@@ -26,7 +26,7 @@ from sklearn_fw import (
 )
 from sklearn_fw.inference import MILP
 from sklearn_fw.model_selection import cross_validate_path
-from sklearn_fw.preprocessing import ChunkingFeatures, NodeTransformer
+from sklearn_fw.preprocessing import NodeTransformer, TokenFeatures
 from sklearn_fw.random_fields import ExactMarginals, MRFLearner, PairwiseMRF, trw_objective
 
 FIELD = PairwiseMRF([[0.0, 1.0], [0.5, 0.0]], [(0, 1)], np.eye(2))
@@ -65,7 +65,7 @@ MESSAGES = {
         "token 1 of sample 1 of y_tr",
     ),
     "a class is no transformer": (lambda: nodes(WORDS, StandardScaler), "transformer must be"),
-    "a mapping is no list of samples": (lambda: ChunkingFeatures().fit({}), "X must be a list of"),
+    "a mapping is no list of samples": (lambda: TokenFeatures().fit({}), "X must be a list of"),
     "a sample that is none": (lambda: nodes([None]), "sample 0"),
     "nodes for another transformer": (
         lambda: nodes([[{"a": 1}, None]], DictVectorizer()),

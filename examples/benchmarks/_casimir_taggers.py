@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn_fw import StructuredSVM
 from sklearn_fw.datasets import load_conll2000
 from sklearn_fw.metrics import phrase_f1_score
-from sklearn_fw.preprocessing import ChunkingFeatures, crfsuite_chunking_attributes
+from sklearn_fw.preprocessing import TokenFeatures, crfsuite_chunking_attributes
 from sklearn_fw.structured import ChainModel
 
 C2 = 1.0  # the penalty of CRFsuite's chunking tutorial: sum of -log p + c2 |w|^2, so C = 1 / (2 c2)
@@ -42,7 +42,7 @@ def chain_crf(limit, solver="auto", surrogate="crf", c2=C2, tol=TOL, judge=True)
     """Our training at a penalty of CRFsuite; ``c2=None`` leaves everything to the defaults."""
     warnings.simplefilter("ignore")
     X_train, y_train, X_test, y_test = chunks(limit)
-    features = ChunkingFeatures(min_count=1)
+    features = TokenFeatures("chunking", fields=("w", "pos"), bias=False)
     X, Z = features.fit_transform(X_train), features.transform(X_test)
     settings = {"solver": solver, "surrogate": surrogate, "random_state": 0}
     if c2 is not None:
@@ -111,7 +111,7 @@ def crfsuite(limit, algorithm, c2=C2, max_iter=None):
     with trained(trainer) as (tagger, clock, path):
         tagger.dump(path + ".txt")
         classes = np.unique(np.concatenate(list(y_train)))
-        features = ChunkingFeatures(min_count=1)
+        features = TokenFeatures("chunking", fields=("w", "pos"), bias=False)
         X = features.fit_transform(X_train)
         emissions, transitions = weights_of(
             path + ".txt", list(features.get_feature_names_out()), classes.tolist()

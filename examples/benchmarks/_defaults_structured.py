@@ -23,7 +23,7 @@ from sklearn_fw.datasets import (
     make_digit_words,
 )
 from sklearn_fw.metrics import alignment_error_rate, node_accuracy, phrase_f1_score
-from sklearn_fw.preprocessing import ChunkingFeatures, TokenFeatures
+from sklearn_fw.preprocessing import TokenFeatures
 from sklearn_fw.structured import BlockFrankWolfe
 from sklearn_fw.structured._choice_of_c import natural_C
 
@@ -38,7 +38,7 @@ iterates, or the last one), by ``BlockFrankWolfe`` with at most 200 passes, 20 o
 Metrics: phrase F1 of CoNLL-2000 chunks and of entities (wnut17), accuracy of tags, letters, digits
 and classes, share of right labels for sets of labels, and 100 - AER for word alignments (Hansards).
 ``ewt`` and ``wnut17`` have the attributes of ``TokenFeatures()``, CoNLL-2000 those of
-``ChunkingFeatures()``. Features are as they come unless the name says "standardised".
+``TokenFeatures("chunking")``. Features are as they come unless the name says "standardised".
 """
 FACTORS = tuple(4.0**k for k in range(-2, 6))
 FACTORS_LARGE = (0.25, 1.0, 4.0, 16.0)
@@ -179,7 +179,7 @@ METRICS = {
 
 def _conll2000():
     X, y, X_test, y_test = load_conll2000(return_X_y=True)
-    features = ChunkingFeatures()
+    features = TokenFeatures("chunking", fields=("w", "pos"), bias=False)
     return features.fit_transform(X), y, features.transform(X_test), y_test
 
 

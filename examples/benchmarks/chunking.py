@@ -10,7 +10,7 @@ from _report import Clock, cpu_of, in_child, main, medians, peak_memory, quietly
 
 from sklearn_fw.datasets import load_conll2000
 from sklearn_fw.metrics import phrase_f1_score
-from sklearn_fw.preprocessing import ChunkingFeatures, crfsuite_chunking_attributes
+from sklearn_fw.preprocessing import TokenFeatures, crfsuite_chunking_attributes
 from sklearn_fw.structured import BlockFrankWolfe, ChainModel, StructuredSVM
 
 LAM = 1e-2
@@ -34,7 +34,7 @@ objectives differ, as a CRF is another model, so quality is compared on the test
 the same function for everyone.
 
 Each contender runs in fresh processes. Kernels are compiled or loaded before the clock starts.
-"Features" is the time from sentences to what the trainer takes: ``ChunkingFeatures`` here; for
+"Features" is the time from sentences to what the trainer takes: ``TokenFeatures`` here; for
 CRFsuite the attribute strings, made by a Python function, and apart from it ``Trainer.append``.
 """
 
@@ -61,7 +61,7 @@ def test_f1(y_true, y_pred):
 def structured_svm(limit, settings, seed=0, tol=0.0, max_iter=N_PASSES):
     """Features, training and test of ours; ``settings`` are those of the solver."""
     X_train, y_train, X_test, y_test = load(limit)
-    features = ChunkingFeatures(min_count=1)
+    features = TokenFeatures("chunking", fields=("w", "pos"), bias=False)
     with Clock() as vectorizing:
         X = features.fit_transform(X_train)
     quietly(estimator(20, **settings).fit, X[:20], y_train[:20])
@@ -132,7 +132,7 @@ def crfsuite(limit, algorithm):
 def pass_times(limit, averaging, sampling):
     """CPU seconds of the parts of a fit, taken from the inside."""
     X_train, y_train = load(limit)[:2]
-    X = ChunkingFeatures(min_count=1).fit_transform(X_train)
+    X = TokenFeatures("chunking", fields=("w", "pos"), bias=False).fit_transform(X_train)
     model = estimator(len(y_train), averaging=averaging, sampling=sampling)
     quietly(estimator(20, averaging=averaging, sampling=sampling).fit, X[:20], y_train[:20])
     with Clock() as setting_up:

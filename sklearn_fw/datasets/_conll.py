@@ -189,7 +189,7 @@ def load_conll2000(data_home=None, *, download=False, return_X_y=False):
     See Also
     --------
     load_conll : Any other column file.
-    sklearn_fw.preprocessing.ChunkingFeatures : Features of such sentences.
+    sklearn_fw.preprocessing.TokenFeatures : Features of such sentences.
 
     Notes
     -----

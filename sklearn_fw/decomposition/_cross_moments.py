@@ -31,14 +31,9 @@ class Whitening(NamedTuple):
 
 
 class CrossMoments:
-    """Means of two views, their cross-covariance, and its relatives of higher order.
+    """Means of two views, their cross-covariance S12, and its relatives of higher order.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        Rows of both views.
-    counts : tuple of bool
-        Which views hold counts, whose noise is taken out.
+    ``pairs`` are `Rows` of both; the noise of those that hold ``counts`` is taken out.
     """
 
     def __init__(self, pairs, counts):
@@ -60,20 +55,39 @@ class CrossMoments:
                 for square, mean in zip(squares, self.means)
             ]
 
-    def apply(self, V, view=0):
-        """S12 @ V, or its transpose times V for ``view=1``; one pass over the rows."""
+    def apply(self, V, view=0, other=1):
+        """Covariance of a view with another, or with itself, times V; one pass over the rows."""
 
         def sums(pair, weight):
-            return (pair[view].T @ times(weight, pair[1 - view] @ V),)
+            return (pair[view].T @ times(weight, pair[other] @ V),)
 
         (out,) = self.pairs.sum(sums)
-        mean, other = self.means[view], self.means[1 - view]
-        return (out - self.n * np.multiply.outer(mean, other @ V)) / (self.n - 1.0)
+        outer = np.multiply.outer(self.means[view], self.means[other] @ V)
+        return (out - self.n * outer) / (self.n - 1.0)
 
-    def matrix(self):
-        """S12 itself, one pass over the rows."""
-        (out,) = self.pairs.sum(lambda pair, weight: (_product(*pair, weight),))
-        return (out - self.n * np.outer(*self.means)) / (self.n - 1.0)
+    def matrix(self, view=0, other=1):
+        """That covariance itself, one pass over the rows."""
+        (out,) = self.pairs.sum(lambda pair, w: (_product(pair[view], pair[other], w),))
+        return (out - self.n * np.outer(self.means[view], self.means[other])) / (self.n - 1.0)
+
+    def solve(self, view, ridge, B):
+        """Solve (cov(x) + ridge * mean variance * I) A = B for the covariance of one view.
+
+        The covariance of few features is formed; that of many acts on vectors, K at once (conjugate
+        gradients, scaled by variances).
+        """
+        variances = self.variances[view]
+        shift = ridge * variances.mean()
+        if len(variances) <= DENSE_UP_TO:
+            matrix = self.matrix(view, view)
+            matrix[np.diag_indices(len(matrix))] += shift
+            return np.linalg.solve(matrix, B) if shift else np.linalg.pinv(matrix) @ B
+        scale = 1.0 / np.maximum(variances + shift, 1e-12 * (variances.max() + shift))
+        A, _ = conjugate_gradients(
+            lambda rows: self.apply(rows.T, view, view).T + shift * rows, B.T, tol=CG_TOL,
+            max_iter=CG_ITERATIONS, scale=scale,
+        )  # fmt: skip
+        return A.T
 
     def svd(self, n_components):
         """Largest singular values of S12, descending, and vectors as columns: U, values, V.
@@ -91,7 +105,7 @@ class CrossMoments:
         if streams:
             return self._subspace(n_components)
         operator = LinearOperator(
-            self.sizes, matvec=self.apply, rmatvec=lambda v: self.apply(v, 1), dtype=np.float64
+            self.sizes, matvec=self.apply, rmatvec=lambda v: self.apply(v, 1, 0), dtype=np.float64
         )
         return _largest(operator, n_components)
 
@@ -101,7 +115,7 @@ class CrossMoments:
         basis = np.random.RandomState(0).normal(size=(self.sizes[1], width))
         for _ in range(N_POWERS):
             left = np.linalg.qr(self.apply(np.linalg.qr(basis)[0]))[0]
-            basis = self.apply(left, 1)
+            basis = self.apply(left, 1, 0)
         V, values, turn = np.linalg.svd(basis, full_matrices=False)
         return left @ turn.T, values, V
 
@@ -133,19 +147,8 @@ class CrossMoments:
     def generalized(self, whitening, delta, signs):
         """Covariances under exponential weights, whitened, less the identity, one pass for a sign.
 
-        Parameters
-        ----------
-        whitening : Whitening
-            Of the cross-covariance.
-        delta : float
-            Standard deviation of the exponents.
-        signs : tuple of int
-            Of points; targets come in this order.
-
-        Returns
-        -------
-        targets : ndarray of shape (len(signs), 2 K, K, K)
-            Those of points of the first view first.
+        ``delta`` is the standard deviation of the exponents. Targets have shape (len(signs), 2 K,
+        K, K), those of points of the first view first.
         """
         scales = self._scales(whitening, delta)
         targets, shares = [], []
@@ -200,37 +203,6 @@ class CrossMoments:
                     )
                 )  # fmt: skip
         return tuple(np.array(part) for part in zip(*sums))
-
-
-def generalized_points(targets):
-    """Odd and even parts of targets at the points t and -t."""
-    plus, minus = targets
-    return (plus - minus) / 2.0, (plus + minus) / 2.0
-
-
-def solve_within(moments, view, ridge, B):
-    """Solve (cov(x) + ridge * mean variance * I) A = B for the covariance of one view.
-
-    The covariance of few features is formed; that of many acts on vectors, K at once (conjugate
-    gradients, scaled by variances).
-    """
-    n, mean, variances = moments.n, moments.means[view], moments.variances[view]
-    shift = ridge * variances.mean()
-    if len(mean) <= DENSE_UP_TO:
-        (gram,) = moments.pairs.sum(lambda pair, w: (_product(pair[view], pair[view], w),))
-        matrix = (gram - n * np.outer(mean, mean)) / (n - 1.0)
-        matrix[np.diag_indices(len(mean))] += shift
-        return np.linalg.solve(matrix, B) if shift else np.linalg.pinv(matrix) @ B
-
-    def apply(V):
-        (out,) = moments.pairs.sum(lambda pair, w: (pair[view].T @ times(w, pair[view] @ V),))
-        return (out - n * np.outer(mean, mean @ V)) / (n - 1.0) + shift * V
-
-    scale = 1.0 / np.maximum(variances + shift, 1e-12 * (variances.max() + shift))
-    A, _ = conjugate_gradients(
-        lambda rows: apply(rows.T).T, B.T, tol=CG_TOL, max_iter=CG_ITERATIONS, scale=scale
-    )
-    return A.T
 
 
 def _product(X, Y, weight):

@@ -13,6 +13,7 @@ from .._core.parameters import at_least, auto_or, optional, options
 from .._core.validation import (
     check_array_of_numbers,
     check_between,
+    check_data,
     check_integer,
     check_not_negative,
     check_random_state,
@@ -22,7 +23,7 @@ from .._core.validation import (
 from .._core.warnings import warn
 from ._held_out import FEWEST, FIRST_SHARE, SHARES, HeldOut, smoothed
 from ._posterior import bounds, infer, refine_prior, refine_topics
-from ._rows import check_counts, rows_of
+from ._rows import as_counts, rows_of
 from ._solution import FIXED_LENGTHS, estimate_prior, length_ratio, solve
 
 # Topics of noise have more negative mass than this; one of them is common in documents of people,
@@ -266,7 +267,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         if self.moments == "generalized" and self.algorithm == "tpm":
             raise ValueError('algorithm="tpm" needs a tensor: take "jd" with moments="generalized"')
         rng = check_random_state(self.random_state)
-        rows = rows_of(self, X, sample_weight, self.batch_size, whole=True)
+        rows = rows_of(self, {"X": X}, (True,), sample_weight, self.batch_size)
         solution = solve(self, rows, rng)
         moments, found, cube, W = solution[:4]
         self.components_ = found.topics.T
@@ -375,7 +376,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _infer(self, X):
         check_is_fitted(self)
-        X = check_counts(self, X)
+        X = check_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = as_counts(X, "X", whole=False)
         topics = self._smoothed()
         return X, topics, infer(X, topics, self.doc_topic_prior_)
 

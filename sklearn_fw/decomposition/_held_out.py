@@ -32,16 +32,8 @@ class HeldOut:
     whole corpus, and here S is that of the other documents. A word that the documents share with no
     others thus has no say, and their likelihood is nearly that of new ones.
 
-    Parameters
-    ----------
-    plain : GPMoments
-        Unweighted moments of the corpus.
-    moments : GPMoments or LDAMoments
-        Those that the topics came from.
-    directions : ndarray of shape (n_features, K)
-        ``W' U``.
-    all_topics : ndarray of shape (n_features, K)
-        Topics from all documents.
+    ``plain`` are unweighted moments of the corpus, ``moments`` those that the topics came from,
+    ``directions`` (n_features, K) is ``W' U``, and ``all_topics`` are from all documents.
     """
 
     def __init__(self, plain, moments, directions, all_topics):

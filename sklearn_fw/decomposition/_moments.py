@@ -1,7 +1,7 @@
 """Moments of counts that are diagonal in the topics, whitened, as sums over batches of rows.
 
-A kind of moments says two things: a matrix S, by its product with a vector, of which the largest
-eigenvectors whiten; and targets of shape (K, K, P), which are diagonal in one orthonormal basis.
+A kind of moments says two things: a matrix S, of which the largest eigenvectors whiten, and targets
+of shape (K, K, P), which are diagonal in one orthonormal basis.
 Rows come in batches, so memory is O(batch K + M K + K^3).
 """
 
@@ -20,16 +20,45 @@ RANGE_OF_C0 = 0.02, 50.0
 CACHED = 100_000  # numbers of a piece of products
 
 
-class GPMoments:
+class Moments:
+    """A second moment ``S = sum_i w_i x_i x_i' / total - share c c' - diag(d)`` of rows.
+
+    A subclass has ``weigh``, which makes w of rows and their weights, and ``_second``, which gives
+    total, share, c and d.
+    """
+
+    def of(self, rows):
+        """The same kind of moments of other rows."""
+        return type(self)(rows)
+
+    def matrix(self):
+        """S itself, one pass over the rows."""
+        total, share, center, diagonal = self._second()
+        (out,) = self.rows.sum(lambda X, weight: (_gram(X, self.weigh(X, weight)),))
+        return out / total - share * np.outer(center, center) - np.diag(diagonal)
+
+    def apply(self, V):
+        """S @ V, one pass over the rows."""
+        total, share, center, diagonal = self._second()
+        out = self.rows.product(self.weigh, V) / total
+        return out - share * np.multiply.outer(center, center @ V) - times(diagonal, V)
+
+
+def _row_weights(X, weight):
+    return weight
+
+
+def _pair_weights(X, weight):
+    return _tuple_weights(X, weight)[2]
+
+
+class GPMoments(Moments):
     """Cumulants of the gamma-Poisson model, or of discrete ICA with any law of intensities.
 
-    Parameters
-    ----------
-    rows : Rows
-        Counts.
-    n : float or None
-        Sum that the weights of rows are brought to; None leaves them as they are.
+    Weights of rows are brought to the sum ``n``, if it is given.
     """
+
+    weigh = staticmethod(_row_weights)
 
     def __init__(self, rows, n=None):
         self.rows, self.n_features = rows, rows.n_features
@@ -43,21 +72,8 @@ class GPMoments:
         if self.n > 1.0:
             self.length_variance = (squares - lengths**2 / self.n) / (self.n - 1.0)
 
-    def of(self, rows):
-        """The same kind of moments of other rows."""
-        return GPMoments(rows)
-
-    def matrix(self):
-        """S itself, one pass over the rows."""
-        (out,) = self.rows.sum(lambda X, weight: (_gram(X, weight),))
-        out -= self.n * np.outer(self.mean, self.mean)
-        return out / (self.n - 1.0) - np.diag(self.mean)
-
-    def apply(self, V):
-        """S @ V, one pass over the rows."""
-        out = self.rows.product(_row_weights, V)
-        out = out - self.n * np.multiply.outer(self.mean, self.mean @ V)
-        return out / (self.n - 1.0) - times(self.mean, V)
+    def _second(self):
+        return self.n - 1.0, self.n / (self.n - 1.0), self.mean, self.mean
 
     def third(self, W):
         """Whitened third cumulant of shape (K, K, K), one pass."""
@@ -82,26 +98,14 @@ def _first_sums(X, weight):
     )  # fmt: skip
 
 
-def _row_weights(X, weight):
-    return weight
-
-
-def _pair_weights(X, weight):
-    return _tuple_weights(X, weight)[2]
-
-
-class LDAMoments:
+class LDAMoments(Moments):
     """Moments of latent Dirichlet allocation: U-statistics of distinct tokens of a document.
 
-    Documents of fewer than three tokens do not count.
-
-    Parameters
-    ----------
-    rows : Rows
-        Counts.
-    c0 : float or None
-        Sum of the concentrations of topics; None waits for `find_c0`.
+    Documents of fewer than three tokens do not count. ``c0`` is the sum of the concentrations of
+    topics; None waits for `find_c0`.
     """
+
+    weigh = staticmethod(_pair_weights)
 
     def __init__(self, rows, c0=None):
         self.rows, self.n_features, self.c0 = rows, rows.n_features, c0
@@ -121,23 +125,10 @@ class LDAMoments:
             self.mean_length = self.mean.sum()
 
     def of(self, rows):
-        """The same kind of moments of other rows."""
         return LDAMoments(rows, self.c0)
 
-    def matrix(self):
-        """S itself, one pass over the rows."""
-        (out,) = self.rows.sum(lambda X, weight: (_gram(X, _tuple_weights(X, weight)[2]),))
-        second = (out - np.diag(self.second_diagonal)) / self.n
-        return second - self.c0 / (self.c0 + 1.0) * np.outer(self.first, self.first)
-
-    def _second(self, V):
-        out = self.rows.product(_pair_weights, V)
-        return (out - times(self.second_diagonal, V)) / self.n
-
-    def apply(self, V):
-        """S @ V, one pass over the rows."""
-        share = self.c0 / (self.c0 + 1.0)
-        return self._second(V) - share * np.multiply.outer(self.first, self.first @ V)
+    def _second(self):
+        return self.n, self.c0 / (self.c0 + 1.0), self.first, self.second_diagonal / self.n
 
     def third(self, W):
         """Whitened third moment of shape (K, K, K), one pass."""

@@ -26,9 +26,9 @@ from .._core.validation import (
     is_named,
 )
 from .._core.warnings import warn
-from ._cross_moments import CrossMoments, Whitening, generalized_points, solve_within
+from ._cross_moments import CrossMoments, Whitening
 from ._diagonalization import SHEARS, JointDiagonalization, jacobi
-from ._rows import check_view, is_batches, pairs_of
+from ._rows import check_view, is_batches, rows_of
 
 # Which views of a kind hold counts.
 COUNTS = {"nongaussian": (False, False), "mixed": (False, True), "discrete": (True, True)}
@@ -263,9 +263,13 @@ class MultiViewCCA(
         self._counts, rng = COUNTS[self.kind], check_random_state(self.random_state)
         columns = getattr(y, "columns", None)
         self._y_names = None if columns is None else [str(column) for column in columns]
-        moments = self._checked(
-            CrossMoments(pairs_of(self, X, y, sample_weight, self.batch_size), self._counts)
-        )
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: y is "
+                "the second view of the same samples"
+            )
+        rows = rows_of(self, {"X": X, "y": y}, self._counts, sample_weight, self.batch_size)
+        moments = self._checked(CrossMoments(rows, self._counts))
         self._predict_1d = not (sp.issparse(y) or is_batches(y)) and np.asarray(y).ndim == 1
         U, values, V = self._checked_svd(moments)
         K = self.n_components
@@ -337,7 +341,8 @@ class MultiViewCCA(
             targets = moments.generalized(whitening, float(self.delta), signs)
             candidates = [np.concatenate(targets)]
             if points in ("auto", "symmetric"):
-                candidates = list(generalized_points(targets))[points == "symmetric" :]
+                plus, minus = targets
+                candidates = [(plus - minus) / 2.0, (plus + minus) / 2.0][points == "symmetric" :]
         if self.algorithm == "spectral":
             return _eigenvectors(candidates[-1], rng)
         found = [jacobi(targets, self.shear, self.tol, self.max_iter) for targets in candidates]
@@ -352,7 +357,7 @@ class MultiViewCCA(
                 if is_auto(ridge):
                     ridge = max(1e-3, moments.sizes[view] / moments.n)
                 sources = D * self.source_variance_
-                found.append(solve_within(moments, view, float(ridge), sources))
+                found.append(moments.solve(view, float(ridge), sources))
         return found
 
     @property

@@ -88,12 +88,7 @@ class TopicLaws:
     """Dirichlet laws of topics, for expected counts of words in them.
 
     Their prior is symmetric, and its concentration is learned with them: topics that few documents
-    speak of are not taken to be as sharp as their counts.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_features, K)
-        Expected counts.
+    speak of are not taken to be as sharp as their counts. ``counts`` has shape (n_features, K).
     """
 
     def __init__(self, counts):

@@ -9,20 +9,10 @@ from .._core.validation import check_data, check_sample_weight, check_samples, c
 
 
 class Rows:
-    """Batches of rows with weights.
+    """Batches of rows with weights; a batch of several views is a tuple, as is ``n_features``.
 
-    Parameters
-    ----------
-    batches : list
-        CSR arrays of float64, or ``load`` makes them of the items.
-    weights : list of ndarray
-        Weights of the rows of each batch; None for ones.
-    n_features : int
-        Number of columns.
-    load : callable, default=None
-        ``load(batch, number)`` returns a checked CSR array.
-    rule : callable, default=None
-        ``rule(lengths)`` returns factors of the weights of rows with these sums.
+    ``weights`` of batches are ones if None, ``load(batch, number)`` returns what is checked (CSR
+    arrays of float64 for counts), and ``rule(lengths)`` factors of the weights of rows of counts.
     """
 
     def __init__(self, batches, weights, n_features, load=None, rule=None):
@@ -42,7 +32,8 @@ class Rows:
         return batch if self.load is None else self.load(batch, i)
 
     def _weight(self, X, i):
-        weight = np.ones(X.shape[0]) if self.weights is None else self.weights[i]
+        n = (X[0] if isinstance(X, tuple) else X).shape[0]
+        weight = np.ones(n) if self.weights is None else self.weights[i]
         if self.rule is not None:
             weight = self.scale * weight * self.rule(np.asarray(X.sum(axis=1)).ravel())
         return weight
@@ -161,50 +152,79 @@ def list_of_batches(X, name):
     return list(np.ravel(delayed))
 
 
-def rows_of(estimator, X, sample_weight, batch_size, whole):
-    """`Rows` of a matrix, or of batches; sets what scikit-learn wants to know of X."""
-    if is_batches(X):
-        return _rows_of_batches(estimator, X, sample_weight, whole)
-    if hasattr(X, "__next__"):
+def rows_of(estimator, views, counts, sample_weight, batch_size):
+    """`Rows` of views by name, all matrices or all batches; ``counts`` says which hold counts.
+
+    The first view, X, sets what scikit-learn wants to know of it.
+    """
+    names, data = list(views), list(views.values())
+    if hasattr(data[0], "__next__"):
         raise TypeError(
             "X is an iterator, which gives its batches once, and moments need several passes: pass "
             "a list of batches, or a list of delayed ones that Dask loads again"
         )
-    X = check_counts(estimator, X, whole=whole, reset=True)
-    weight = check_sample_weight(sample_weight, X.shape[0])
-    starts = range(0, X.shape[0], batch_size)
-    if X.shape[0] <= batch_size:
-        return Rows([X], [weight], X.shape[1])
-    batches = [X[a : a + batch_size] for a in starts]
-    weights = [weight[a : a + batch_size] for a in starts]
-    return Rows(batches, weights, X.shape[1])
+    owners = [estimator, *[None] * (len(data) - 1)]
+    if any(map(is_batches, data)):
+        return _rows_of_batches(names, data, counts, owners, sample_weight)
+    data = [check_view(*view, reset=True) for view in zip(data, names, counts, owners)]
+    _check_lengths(data, names)
+    n = data[0].shape[0]
+    weight = check_sample_weight(sample_weight, n)
+    parts = [slice(a, a + batch_size) for a in range(0, n, batch_size)]
+    batches = [[view if n <= batch_size else view[part] for view in data] for part in parts]
+    sizes = [view.shape[1] for view in data]
+    return Rows([_joined(b) for b in batches], [weight[part] for part in parts], _joined(sizes))
 
 
-def _rows_of_batches(estimator, X, sample_weight, whole):
+def _rows_of_batches(names, data, counts, owners, sample_weight):
+    if not all(map(is_batches, data)):
+        raise TypeError(f"{' and '.join(names)} must both be batches of rows, or both be matrices")
     if sample_weight is not None:
         raise ValueError("sample_weight cannot be given with batches: repeat rows in place of it")
-    X = list_of_batches(X, "X")
-    first = check_counts(estimator, computed(X[0]), whole=whole, reset=True)
-    n_features = first.shape[1]
+    data = [list_of_batches(view, name) for view, name in zip(data, names)]
+    if len(data[0]) != len(data[-1]):
+        raise ValueError(
+            f"X and y must have the same batches of rows, got {len(data[0])} of X and "
+            f"{len(data[-1])} of y"
+        )
+    sizes = [
+        check_view(computed(view[0]), name, is_count, owner, reset=True).shape[1]
+        for view, name, is_count, owner in zip(data, names, counts, owners)
+    ]
 
     def load(batch, i):
-        name = f"X[{i}]"
-        batch = check_table(batch, input_name=name, accept_sparse="csr", dtype=np.float64)
-        batch = as_counts(batch, name, whole)
-        if batch.shape[1] != n_features:
-            raise ValueError(
-                f"X[{i}] has {batch.shape[1]} columns, X[0] has {n_features}: all batches need the "
-                "same vocabulary"
-            )
-        return batch
+        checked, places = [], [f"{name}[{i}]" for name in names]
+        batch = batch if len(names) > 1 else [batch]
+        for view, name, place, is_count, size in zip(batch, names, places, counts, sizes):
+            view = check_view(view, place, is_count)
+            if view.shape[1] != size:
+                raise ValueError(
+                    f"{place} has {view.shape[1]} columns, {name}[0] has {size}: all batches need "
+                    "the same features"
+                )
+            checked.append(view)
+        _check_lengths(checked, places)
+        return _joined(checked)
 
-    return Rows(X, None, n_features, load)
+    batches = [_joined(batch) for batch in zip(*data)]
+    if len(names) > 1 and hasattr(data[0][0], "dask"):
+        import dask
+
+        batches = [dask.delayed(tuple)(batch) for batch in batches]
+    return Rows(batches, None, _joined(sizes), load)
 
 
-def check_counts(estimator, X, *, whole=False, reset=False):
-    """A CSR array of float64 with numbers of words of each document."""
-    X = check_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset)
-    return as_counts(X, "X", whole)
+def _joined(items):
+    """The item of one view, a tuple of those of several."""
+    return items[0] if len(items) == 1 else tuple(items)
+
+
+def _check_lengths(views, names):
+    if views[0].shape[0] != views[-1].shape[0]:
+        raise ValueError(
+            f"{names[0]} and {names[-1]} are views of the same samples, row by row, but have "
+            f"inconsistent numbers of samples: {views[0].shape[0]} and {views[-1].shape[0]}"
+        )
 
 
 def as_counts(X, name, whole):
@@ -227,77 +247,6 @@ def as_counts(X, name, whole):
             "shares"
         )
     return X
-
-
-class Pairs(Rows):
-    """Batches of pairs (X, Y) of matrices with the same rows; ``n_features`` has two numbers."""
-
-    def _weight(self, pair, i):
-        return np.ones(pair[0].shape[0]) if self.weights is None else self.weights[i]
-
-
-def pairs_of(estimator, X, y, sample_weight, batch_size):
-    """`Pairs` of two views, matrices or batches; sets what scikit-learn wants to know of X."""
-    if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None: y is "
-            "the second view of the same samples"
-        )
-    x_counts, y_counts = estimator._counts
-    if is_batches(X) or is_batches(y):
-        return _pairs_of_batches(estimator, X, y, sample_weight)
-    X = check_view(X, "X", x_counts, estimator, reset=True)
-    y = check_view(y, "y", y_counts)
-    _check_lengths(X, y, "X", "y")
-    weight = check_sample_weight(sample_weight, X.shape[0])
-    parts = [slice(a, a + batch_size) for a in range(0, X.shape[0], batch_size)]
-    return Pairs(
-        [(X[part], y[part]) for part in parts], [weight[part] for part in parts],
-        (X.shape[1], y.shape[1]),
-    )  # fmt: skip
-
-
-def _pairs_of_batches(estimator, X, y, sample_weight):
-    if not (is_batches(X) and is_batches(y)):
-        raise TypeError("X and y must both be batches of rows, or both be matrices")
-    if sample_weight is not None:
-        raise ValueError("sample_weight cannot be given with batches: repeat rows in place of it")
-    X, y = list_of_batches(X, "X"), list_of_batches(y, "y")
-    if len(X) != len(y):
-        raise ValueError(
-            f"X and y must have the same batches of rows, got {len(X)} of X and {len(y)} of y"
-        )
-    counts = estimator._counts
-    first = check_view(computed(X[0]), "X", counts[0], estimator, reset=True)
-    sizes = first.shape[1], check_view(computed(y[0]), "y", counts[1]).shape[1]
-
-    def load(pair, i):
-        views = []
-        for view, name, is_count, size in zip(pair, "Xy", counts, sizes):
-            view = check_view(view, f"{name}[{i}]", is_count)
-            if view.shape[1] != size:
-                raise ValueError(
-                    f"{name}[{i}] has {view.shape[1]} columns, {name}[0] has {size}: all batches "
-                    "need the same features"
-                )
-            views.append(view)
-        _check_lengths(*views, f"X[{i}]", f"y[{i}]")
-        return tuple(views)
-
-    pairs = list(zip(X, y))
-    if hasattr(X[0], "dask"):
-        import dask
-
-        pairs = [dask.delayed(tuple)(pair) for pair in pairs]
-    return Pairs(pairs, None, sizes, load)
-
-
-def _check_lengths(X, y, x_name, y_name):
-    if X.shape[0] != y.shape[0]:
-        raise ValueError(
-            f"{x_name} and {y_name} are views of the same samples, row by row, but have "
-            f"inconsistent numbers of samples: {X.shape[0]} and {y.shape[0]}"
-        )
 
 
 def check_view(view, name, is_count, estimator=None, reset=False):

@@ -8,7 +8,6 @@ from scipy.optimize import nnls
 from .._core.validation import is_auto
 from ._diagonalization import jacobi, tensor_power_method
 from ._moments import GPMoments, LDAMoments, generalized_targets, largest_eigenpairs
-from ._rows import times
 
 MOST_COMPONENTS = 100  # that "auto" looks at
 FIXED_LENGTHS = 1.5  # variance of lengths over their mean; 1 for Poisson lengths
@@ -30,16 +29,10 @@ class NoiseMoments(GPMoments):
     def __init__(self, rows):
         super().__init__(rows)
         (squares,) = rows.sum(lambda X, weight: (X.multiply(X).T @ weight,))
-        variance = (squares - self.n * self.mean**2) / (self.n - 1.0)
-        self.diagonal = variance - self.mean
+        self.variance = (squares - self.n * self.mean**2) / (self.n - 1.0)
 
-    def matrix(self):
-        """S without its diagonal."""
-        return super().matrix() - np.diag(self.diagonal)
-
-    def apply(self, V):
-        """Product with the same."""
-        return super().apply(V) - times(self.diagonal, V)
+    def _second(self):
+        return *super()._second()[:3], self.variance
 
 
 class Spectrum(NamedTuple):

@@ -2,10 +2,9 @@
 
 from ._nodes import NodeTransformer
 from ._templates import tagging_templates
-from ._token_features import ChunkingFeatures, TokenFeatures, crfsuite_chunking_attributes
+from ._token_features import TokenFeatures, crfsuite_chunking_attributes
 
 __all__ = [
-    "ChunkingFeatures",
     "NodeTransformer",
     "TokenFeatures",
     "crfsuite_chunking_attributes",

@@ -57,7 +57,7 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
 
     See Also
     --------
-    ChunkingFeatures : Fast n-gram features for sequence tagging.
+    TokenFeatures : Fast n-gram features for sequence tagging.
     sklearn.compose.ColumnTransformer : Different transformers for columns of one table.
 
     Notes

@@ -141,7 +141,6 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
 
     See Also
     --------
-    ChunkingFeatures : The same with the templates of CRFsuite's chunking tutorial.
     NodeTransformer : Applies any transformer to the tokens of all sentences.
     sklearn.feature_extraction.DictVectorizer : Indicators from dicts.
 
@@ -154,7 +153,9 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
 
     *Templates.* "tagging" looks at the first field by words and their functions, in a window of
     two words to both sides, and at every further field by values, pairs and triples in the same
-    window. "chunking" means the nineteen templates of :func:`crfsuite_chunking_attributes`.
+    window. "chunking" means the nineteen templates of :func:`crfsuite_chunking_attributes`: with
+    ``fields=("w", "pos")`` and ``bias=False`` the columns are those of a ``CountVectorizer`` over
+    these attributes, up to their order, without ever making the strings.
 
     Functions are called once per distinct value in ``fit``, and once per new value afterwards.
     Time and memory are linear in the number of tokens times templates, apart from one sort of
@@ -528,7 +529,7 @@ def crfsuite_chunking_attributes(sentence):
     """Attributes of the chunking tutorial of CRFsuite, one list of strings per token.
 
     Choose it to look at the attributes or to feed other software;
-    :class:`ChunkingFeatures` makes the same features many times faster.
+    :class:`TokenFeatures` makes the same features many times faster.
 
     Parameters
     ----------
@@ -571,77 +572,3 @@ def crfsuite_chunking_attributes(sentence):
         attributes[0].append("__BOS__")
         attributes[-1].append("__EOS__")
     return attributes
-
-
-class ChunkingFeatures(TokenFeatures, auto_wrap_output_keys=None):
-    """One-hot n-grams of the fields of neighbouring tokens, as CSR rows.
-
-    It is :class:`TokenFeatures` with the templates and fields of chunking as defaults:
-    equal to a ``CountVectorizer`` over the attribute strings of each token, up to the
-    order of columns, without ever making those strings.  Choose it for chunking of
-    tokens that have parts of speech; choose :class:`TokenFeatures` for words without
-    columns.
-
-    Parameters
-    ----------
-    templates : "chunking", "tagging" or list of tuples, default="chunking"
-        Each template is a tuple of ``(field, offset)`` pairs, for example
-        ``(("w", -1), ("w", 0))`` for the pair of the previous and the current word.
-        It gives one feature to each token whose positions all lie in the sentence.
-        ``"chunking"`` means the nineteen templates of the chunking tutorial of CRFsuite
-        [1]_, listed by :func:`crfsuite_chunking_attributes`; ``"tagging"`` and functions
-        of fields are described with :class:`TokenFeatures`.
-    fields : tuple of str, default=("w", "pos")
-        Names of the first columns of a token; further columns are ignored.
-    boundaries : bool, default=True
-        Whether the first and last token of a sentence get the features ``__BOS__`` and ``__EOS__``.
-    min_count : int, default=1
-        Features seen at fewer tokens of the training sentences get no column.
-    dtype : numpy dtype, default=np.float64
-        Type of the ones in the result.
-
-    Attributes
-    ----------
-    n_features_out_ : int
-        Number of columns.
-    vocabularies_ : tuple of dict
-        For each field, the position of each training value in sorted order.
-
-    See Also
-    --------
-    TokenFeatures : Affixes, shapes and functions of your own, too.
-    NodeTransformer : Applies any transformer to the tokens of all sentences.
-    sklearn.feature_extraction.text.CountVectorizer : The same on lists of strings.
-
-    References
-    ----------
-    .. [1] Okazaki, CRFsuite: a fast implementation of conditional random fields, 2007:
-       tutorial on the CoNLL-2000 chunking task.
-
-    Examples
-    --------
-    >>> from sklearn_fw.preprocessing import ChunkingFeatures
-    >>> sentences = [[("He", "PRP"), ("runs", "VBZ")], [("Stop", "VB")]]
-    >>> features = ChunkingFeatures(templates=[(("w", 0),), (("pos", -1), ("pos", 0))])
-    >>> X = features.fit_transform(sentences)
-    >>> X[0].toarray()
-    array([[1., 0., 0., 0., 1., 0.],
-           [0., 0., 1., 1., 0., 1.]])
-    >>> features.get_feature_names_out()
-    array(['w[0]=He', 'w[0]=Stop', 'w[0]=runs', 'pos[-1]|pos[0]=PRP|VBZ', '__BOS__',
-           '__EOS__'], dtype=object)
-    """
-
-    def __init__(
-        self,
-        templates="chunking",
-        *,
-        fields=("w", "pos"),
-        boundaries=True,
-        min_count=1,
-        dtype=np.float64,
-    ):
-        super().__init__(
-            templates, fields=fields, boundaries=boundaries, bias=False, min_count=min_count,
-            dtype=dtype,
-        )  # fmt: skip

@@ -176,6 +176,15 @@ def films():
     return *sides, data.truth
 
 
+def test_sides_can_be_swapped(films):
+    kb1, kb2, truth = films
+    there, back = KnowledgeBaseAligner().fit(kb1, kb2), KnowledgeBaseAligner().fit(kb2, kb1)
+    same = sum(back.inverse_mapping_.get(a) == b for a, b in there.mapping_.items())
+    assert same >= 0.99 * there.n_matches_  # up to ties
+    swapped = {b: a for a, b in truth.items()}
+    assert there.score(truth) == pytest.approx(back.score(swapped), abs=0.01)
+
+
 def test_matches_are_one_to_one_and_a_threshold_gives_a_prefix(films):
     kb1, kb2, truth = films
     low = KnowledgeBaseAligner(threshold=0.1).fit(kb1, kb2)

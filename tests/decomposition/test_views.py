@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.linalg import subspace_angles
 from sklearn.base import clone
 from sklearn.cross_decomposition import CCA
 from sklearn.linear_model import LinearRegression
@@ -16,7 +17,7 @@ from sklearn_fw.datasets import make_two_views
 from sklearn_fw.decomposition import DiscreteICA, MultiViewCCA, joint_diagonalize
 from sklearn_fw.decomposition._cross_moments import CrossMoments, Whitening
 from sklearn_fw.decomposition._multi_view import COUNTS, find_loadings
-from sklearn_fw.decomposition._rows import Pairs
+from sklearn_fw.decomposition._rows import Rows
 from sklearn_fw.metrics import multiview_l1_error
 
 KINDS = "discrete", "mixed", "nongaussian"
@@ -37,7 +38,7 @@ def moments_of(X, Y, counts, weight=None, n_batches=1):
     weight = np.ones(len(X)) if weight is None else weight
     parts = np.array_split(np.arange(len(X)), n_batches)
     pairs = [(X[p], Y[p]) for p in parts]
-    return CrossMoments(Pairs(pairs, [weight[p] for p in parts], (X.shape[1], Y.shape[1])), counts)
+    return CrossMoments(Rows(pairs, [weight[p] for p in parts], (X.shape[1], Y.shape[1])), counts)
 
 
 def whitened(moments, K=3):
@@ -230,7 +231,7 @@ def test_large_sparse_views_take_other_ways(rng):
         lanczos.coef_.T, np.linalg.solve(within, rank_two), atol=1e-4 * np.abs(lanczos.coef_).max()
     )
     np.testing.assert_allclose(streamed.x_loadings_, lanczos.x_loadings_, atol=1e-6)
-    moments = CrossMoments(Pairs([(X, Y)], None, (260, 230), lambda pair, _: pair), (True, True))
+    moments = CrossMoments(Rows([(X, Y)], None, (260, 230), lambda pair, _: pair), (True, True))
     np.testing.assert_allclose(moments._subspace(2)[1][:2], lanczos.singular_values_, rtol=1e-6)
 
 
@@ -293,6 +294,28 @@ def test_estimates_of_sources_are_shrunk():
 def test_bad_views_are_refused_with_the_remedy(kind, change, message):
     with pytest.raises(ValueError, match=message):
         MultiViewCCA(2, kind=kind).fit(*change(*small(kind)))
+
+
+def test_gaussian_sources_leave_the_space_and_the_prediction(rng):
+    D1, D2 = rng.normal(size=(8, 3)), rng.normal(size=(7, 3))
+    sources = rng.normal(size=(6000, 3))
+    X, Y = (sources @ D.T + 0.3 * rng.normal(size=(6000, len(D))) for D in (D1, D2))
+    model = MultiViewCCA(3).fit(X[:5000], Y[:5000])
+    assert multiview_l1_error(D1, D2, model.x_loadings_, model.y_loadings_, signed=True) > 0.1
+    assert np.max(subspace_angles(D1, model.x_loadings_)) < 0.05
+    full = LinearRegression().fit(X[:5000], Y[:5000])
+    assert model.score(X[5000:], Y[5000:]) > full.score(X[5000:], Y[5000:]) - 0.01
+
+
+def test_views_that_share_nothing_and_swapped_views():
+    X = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]] * 5)
+    with pytest.raises(ValueError, match="singular value 1 of the cross-covariance .* 0 are above"):
+        MultiViewCCA(1).fit(X[:, :1], X[:, 1:])
+    data = make_two_views(2000, 8, 2, 2, kind="discrete", random_state=0)
+    X, Y = data.X, data.y
+    there, back = (MultiViewCCA(2, kind="discrete").fit(*views) for views in ((X, Y), (Y, X)))
+    np.testing.assert_allclose(there.x_loadings_, back.y_loadings_, atol=1e-6)
+    np.testing.assert_allclose(there.y_loadings_, back.x_loadings_, atol=1e-6)
 
 
 def test_misfits_are_said(rng):

@@ -337,13 +337,11 @@ def of_preprocessing():
         "StandardScaler takes what it can use of it",
         "part *": "used for samples that are tuples", "input_features *": "not used",
     }  # fmt: skip
-    said, found = {"X": ("token", "field")}, []
-    for cls in (preprocessing.TokenFeatures, preprocessing.ChunkingFeatures):
-        more = {"functions": tokens["functions"]} if "Token" in cls.__name__ else {}
-        found += estimator(
-            cls, {"fields": tokens["fields"], **more}, {"X": sentences()}, tokens,
-            allows=allows, aliases=said,
-        )  # fmt: skip
+    said = {"X": ("token", "field")}
+    own = {name: tokens[name] for name in ("fields", "functions")}
+    found = estimator(
+        preprocessing.TokenFeatures, own, {"X": sentences()}, tokens, allows=allows, aliases=said
+    )
     found += estimator(
         preprocessing.NodeTransformer, {"transformer": StandardScaler()}, {"X": nodes},
         {"X": nodes, "input_features": None}, aliases={"X": ("samples", "nodes")}, allows=inner,

@@ -202,7 +202,7 @@ BAD_DATA = {
     ),
     "text features": (
         lambda X, y: (replaced(X, 3, np.array([["a", "b", "c"]])), y),
-        r"X\[3\] holds text: sequences need an array of numbers .*\(ChunkingFeatures\(\)",
+        r"X\[3\] holds text: sequences need an array of numbers .*\(TokenFeatures\(\)",
     ),
     "mixed dtypes": (
         lambda X, y: (replaced(X, 3, np.array([[1, "b", None]], dtype=object)), y),

@@ -24,7 +24,7 @@ KEPT = (np.float64, np.float32)  # all other numbers become the former
 NEEDS_NUMBERS = (
     "sequences need an array of numbers of shape (n_nodes, n_features) for every sample; for "
     "tokens put a transformer of sklearn_fw.preprocessing first, as in "
-    "make_pipeline(ChunkingFeatures(), StructuredSVM('chain'))"
+    "make_pipeline(TokenFeatures(), StructuredSVM('chain'))"
 )
 
 
