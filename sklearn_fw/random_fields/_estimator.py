@@ -217,7 +217,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
     # ---- use -----------------------------------------------------------------------------------
 
     def named_marginals(self):
-        """Marginals by the names of variables and states, see `FactorGraph.name_marginals`.
+        """Marginals by the names of variables and states, by numbers where there are no names.
 
         Returns
         -------
@@ -225,7 +225,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             Of each state of each variable.
         """
         check_is_fitted(self)
-        return self.mrf_.name_marginals(self.marginals_)
+        return self.mrf_._name_marginals(self.marginals_)
 
     def predict(self, X=None):
         """Most probable state of each variable by itself, or completed rows.
@@ -404,7 +404,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         missing = np.isnan(X) | (X < 0)
         X = np.where(missing, 0, X)
         try:
-            return np.where(missing, -1, self.mrf_.check_labels(X))
+            return np.where(missing, -1, self.mrf_._check_labels(X))
         except ValueError as error:
             raise ValueError(f"{error}; set n_states for tables that lack a state") from None
 

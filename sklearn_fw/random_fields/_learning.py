@@ -72,7 +72,7 @@ def check_learned(learned, learner, n_variables):
     if (learned.rows is None) != (learned.weight is None):
         raise ValueError(f"{name} must return both rows and weight, or None for both")
     if learned.rows is not None:
-        mrf.check_labels(learned.rows)
+        mrf._check_labels(learned.rows)
         shapes["weight"] = (len(learned.rows) + 1,)
     for field, shape in shapes.items():
         values = check_array_of_numbers(getattr(learned, field), f"{field} of {name}")
