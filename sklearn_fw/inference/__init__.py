@@ -13,18 +13,15 @@ from .._core.checked_oracle import CheckedOracle
 from .._core.oracle import Oracle
 from .._core.scores import PairwiseScores
 from ._oracles._assignment import Assignment
-from ._oracles._branch_and_bound import BranchAndBound
-from ._oracles._cuts import QPBO, GraphCut
+from ._oracles._cuts import QPBO, CutMoves, GraphCut
 from ._oracles._distance_transform import DistanceTransform, PoseScores
 from ._oracles._elimination import Elimination
 from ._oracles._exact import Enumeration
-from ._oracles._linear_programs import MILP, LPRelaxation
+from ._oracles._linear_programs import MILP, LPRelaxation, Toulbar2
 from ._oracles._local_search import ICM, IteratedLocalSearch
-from ._oracles._messages import TRWS, MaxProduct
-from ._oracles._moves import CutMoves
+from ._oracles._messages import TRWS, BranchAndBound, MaxProduct
 from ._oracles._resolve import BestOf, resolve_oracle
 from ._oracles._subwindow_search import BoxScores, SubwindowSearch
-from ._oracles._toulbar2 import Toulbar2
 from ._oracles._tree import TreeMaxProduct, Viterbi
 
 __all__ = [

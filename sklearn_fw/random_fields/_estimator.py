@@ -17,8 +17,7 @@ from .._core.warnings import warn
 from ._choice import Inference, Request
 from ._fields import FactorGraph, PairwiseMRF
 from ._files import load_uai
-from ._forest_rows import ForestRows
-from ._learning import MRFLearner, check_learned, check_states
+from ._learning import ForestRows, MRFLearner, check_learned, check_states
 from ._map import allowed_labelling
 from ._objective import Products
 

@@ -13,9 +13,9 @@ from .._core.loop import get_logger
 from .._core.scores import is_forest
 from .._core.validation import check_time_limit, is_auto
 from ..inference import TRWS, BestOf, IteratedLocalSearch, resolve_oracle
+from ..inference._oracles._adjacency import NEGLIGIBLE
 from ..inference._oracles._elimination import FactorElimination
 from ..inference._oracles._linear_programs import INFEASIBLE, scaled_costs, solve_integers
-from ..inference._oracles._settle import NEGLIGIBLE
 from ._choice import EXACT_SHARE, NOTHING_ALLOWED, choose
 from ._conditioning import collect, given
 from ._reduced import Reduced, soften

@@ -136,7 +136,7 @@ class TestContract:
 
 def test_compiled_and_plain_kernels_agree(rng):
     from sklearn_fw._kernels.graphs import moves
-    from sklearn_fw.inference._oracles._moves import Arcs
+    from sklearn_fw.inference._oracles._cuts import Arcs
 
     for _ in range(30):
         scores = random_scores(rng, n_states=3)

@@ -17,8 +17,7 @@ from _random_scores import (
 )
 from sklearn_fw.inference import PairwiseScores, TreeMaxProduct
 from sklearn_fw.inference._oracles._cuts import QPBO, GraphCut
-from sklearn_fw.inference._oracles._linear_programs import MILP, LPRelaxation, agreeing
-from sklearn_fw.inference._oracles._toulbar2 import Toulbar2
+from sklearn_fw.inference._oracles._linear_programs import MILP, LPRelaxation, Toulbar2, agreeing
 
 N_INSTANCES = 10  # of each kind and number of states
 

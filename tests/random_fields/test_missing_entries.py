@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from _mrf_referees import brute_force, labellings
 from sklearn_fw import TRWMarginals
 from sklearn_fw.random_fields import ExactMarginals, MRFLearner, PairwiseMRF, TRBPMarginals
-from sklearn_fw.random_fields._forest_rows import ForestRows
+from sklearn_fw.random_fields._learning import ForestRows
 
 
 def table(rng, n_samples=3000):
