@@ -212,21 +212,6 @@ def test_flow_through_infinite_arcs(rng):
         assert max_flow(arcs) == flow_of_scipy(edges, large, backward, excess)
 
 
-def test_cut_has_the_smallest_sink_side(rng):
-    from sklearn_fw._kernels.graphs.max_flow import max_flow, reaches_sink
-
-    for _ in range(100):
-        edges, forward, backward, excess = random_network(rng, n_nodes=6)
-        arcs = fill_arcs(edges, forward, backward, excess.copy())
-        flow = max_flow(arcs)
-        sides = (np.arange(2**6)[:, None] >> np.arange(6)) & 1 == 1
-        a, b = sides[:, edges[:, 0]], sides[:, edges[:, 1]]
-        cuts = (~a & b) @ forward + (a & ~b) @ backward
-        cuts += sides @ np.maximum(excess, 0) + ~sides @ np.maximum(-excess, 0)
-        assert flow == cuts.min()
-        np.testing.assert_array_equal(reaches_sink(arcs), sides[cuts == flow].all(axis=0))
-
-
 def test_strong_components_equal_networkx_and_stand_in_order(rng):
     from sklearn_fw._kernels.graphs.max_flow import strong_components
 

@@ -127,13 +127,6 @@ class TestRelaxation:
             assert same(value, found, 1e-13 * size_of(scores))
             assert value <= upper_bound <= value + 1e-10 * size_of(scores)
 
-    def test_equals_roof_duality_for_two_states(self, kind, rng):
-        for _ in range(N_INSTANCES):
-            scores = random_scores(rng, kind, n_states=2)
-            if best_value(scores) > -math.inf:
-                *_, value, _ = LPRelaxation().vertex(scores)
-                assert same(QPBO().argmax(scores)[2], value, 1e-10 * size_of(scores))
-
 
 def test_relaxation_is_exact_without_cycles(rng):
     for _ in range(N_INSTANCES):

@@ -131,15 +131,6 @@ def test_other_graphs_learn_from_completions(edges, rng):
     assert searched.sample(3, random_state=0).shape == (3, 4)
 
 
-def test_weights_are_copies_with_holes_too(rng):
-    X, weight = with_holes(rng, table(rng, 60)), rng.integers(0, 3, 60)
-    weighted = TRWMarginals(learner=MRFLearner(n_states=[2, 2, 3, 2])).fit(X, sample_weight=weight)
-    copied = TRWMarginals(learner=MRFLearner(n_states=[2, 2, 3, 2])).fit(
-        np.repeat(X, weight, axis=0)
-    )
-    np.testing.assert_allclose(weighted.mrf_.theta, copied.mrf_.theta, rtol=0, atol=1e-8)
-
-
 def test_columns_and_rows_without_entries():
     with pytest.raises(ValueError, match="column 1 of X holds no entry at all"):
         TRWMarginals().fit([[0, np.nan], [1, np.nan]])

@@ -365,21 +365,6 @@ def test_reparametrisation_changes_nothing(rng):
     assert b.log_partition_upper_ == pytest.approx(a.log_partition_upper_ + 2.5, abs=1e-9)
 
 
-def test_padding_states_changes_nothing(rng):
-    """A variable with a forbidden state is one with a state less."""
-    mrf = random_mrf(rng, (2, 3, 2, 2), density=1.0)
-    unary = [np.append(b, [-np.inf] * (3 - len(b))) for b in mrf.unary]
-    pairwise = [np.pad(t, [(0, 3 - s) for s in t.shape]) for t in mrf.pairwise]
-    padded = PairwiseMRF(unary, mrf.edges, pairwise, constant=mrf.constant)
-    a, b = (ExactMarginals().fit(m) for m in (mrf, padded))
-    np.testing.assert_allclose(a.marginals_, b.marginals_, rtol=0, atol=1e-12)
-    with pytest.warns(UserWarning, match="3 of 66 potentials are -inf"):
-        soft = searched(tol=0.01).fit(padded)
-    hard = searched(tol=0.01).fit(mrf)
-    assert soft.log_partition_upper_ == pytest.approx(hard.log_partition_upper_, abs=0.5)
-    np.testing.assert_allclose(soft.marginals_[:, 2][[0, 2, 3]], 0.0, rtol=0, atol=0.02)
-
-
 def test_extreme_potentials_stay_finite():
     """Products of two marginals underflow here."""
     mrf = PairwiseMRF([[0.0, 500.0]] * 2, [(0, 1)], [[[700.0, 0.0], [0.0, 300.0]]])

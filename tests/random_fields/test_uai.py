@@ -148,11 +148,36 @@ HEAD = "MARKOV\n2\n2 2\n"
         (HEAD + "1\n0\n1\n0.0", "line 6: the factors on no variable are zero everywhere"),
     ],
 )
-def test_malformed_files_are_refused(text, message, write):
+def test_malformed_files_are_refused(text, message, write, kind="field"):
     path = write(text)
     with pytest.raises(ValueError, match=message) as error:
-        load_uai(path)
+        load_uai(path, kind)
     assert str(error.value).startswith(f"{path}, line ")
+
+
+@pytest.mark.parametrize(
+    "kind, text, message",
+    [
+        ("evidence", "", "line 1: the file ends too early"),
+        ("evidence", "2 0 1\n3", "line 2: the file ends too early"),
+        ("evidence", "1 0 1\n3", "line 2: the file should end here, but goes on with '3'"),
+        ("evidence", "1 0 x", "line 1: the state of variable 0 must be an integer >= 0, got 'x'"),
+        ("evidence", "1 -1 0", "line 1: an observed variable must be an integer >= 0, got '-1'"),
+        ("evidence", "2\n0 1\n0 2", "line 3: variable 0 is observed in states 1 and 2"),
+        ("solution", "BEL 1 0", "line 1: the file must start with MAR, PR, MAP or MPE, got 'BEL'"),
+        ("solution", "PR", "line 1: the file ends too early"),
+        ("solution", "PR\nhigh", "line 2: a decimal logarithm must be a number, got 'high'"),
+        ("solution", "PR 2.0 3.0", "line 1: the file should end here, but goes on with '3.0'"),
+        ("solution", "MAR 1 2\n0.5", "line 2: the file ends too early"),
+        (
+            "solution",
+            "MAR 1 2\n0.5 -0.1",
+            "line 2: a probability must be a number >= 0, got '-0.1'",
+        ),
+    ],
+)
+def test_malformed_answers_are_refused(kind, text, message, write):
+    test_malformed_files_are_refused(text, message, write, kind)
 
 
 def test_binary_files_are_refused(tmp_path):
@@ -215,21 +240,6 @@ class TestEvidence:
     def test_read(self, text, expected, write):
         assert load_uai(write(text), "evidence") == expected
 
-    @pytest.mark.parametrize(
-        "text, message",
-        [
-            ("", "line 1: the file ends too early"),
-            ("2 0 1\n3", "line 2: the file ends too early"),
-            ("1 0 1\n3", "line 2: the file should end here, but goes on with '3'"),
-            ("1 0 x", "line 1: the state of variable 0 must be an integer >= 0, got 'x'"),
-            ("1 -1 0", "line 1: an observed variable must be an integer >= 0, got '-1'"),
-            ("2\n0 1\n0 2", "line 3: variable 0 is observed in states 1 and 2"),
-        ],
-    )
-    def test_malformed(self, text, message, write):
-        with pytest.raises(ValueError, match=message):
-            load_uai(write(text), "evidence")
-
 
 class TestSolution:
     @pytest.mark.parametrize("kind", ["MAP", "MPE"])
@@ -251,21 +261,6 @@ class TestSolution:
     @pytest.mark.parametrize("text", ["PR\n-2.5", "PR -2.5\n", "PR\n1\n-2.5\n"])
     def test_partition_function(self, text, write):
         assert load_uai(write(text), "solution") == pytest.approx(math.log(10**-2.5), rel=1e-14)
-
-    @pytest.mark.parametrize(
-        "text, message",
-        [
-            ("BEL 1 0", "line 1: the file must start with MAR, PR, MAP or MPE, got 'BEL'"),
-            ("PR", "line 1: the file ends too early"),
-            ("PR\nhigh", "line 2: a decimal logarithm must be a number, got 'high'"),
-            ("PR 2.0 3.0", "line 1: the file should end here, but goes on with '3.0'"),
-            ("MAR 1 2\n0.5", "line 2: the file ends too early"),
-            ("MAR 1 2\n0.5 -0.1", "line 2: a probability must be a number >= 0, got '-0.1'"),
-        ],
-    )
-    def test_malformed(self, text, message, write):
-        with pytest.raises(ValueError, match=message):
-            load_uai(write(text), "solution")
 
 
 @pytest.mark.parametrize("number", ["1.2e308", "-9e307"])
