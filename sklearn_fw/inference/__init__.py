@@ -11,9 +11,9 @@ for a `PairwiseScores`; `Oracle` says what it must answer and what it may. A fun
 from .._core.budget import time_left
 from .._core.oracle import CheckedOracle, Oracle
 from .._core.scores import PairwiseScores
+from ._oracles._adjacency import NEGLIGIBLE
 from ._oracles._assignment import Assignment, best_pairs
-from ._oracles._branch_and_bound import BranchAndBound
-from ._oracles._cuts import QPBO, GraphCut
+from ._oracles._cuts import QPBO, CutMoves, GraphCut
 from ._oracles._distance_transform import (
     DistanceTransform,
     PoseScores,
@@ -23,10 +23,16 @@ from ._oracles._distance_transform import (
 )
 from ._oracles._elimination import Elimination, FactorElimination
 from ._oracles._exact import Enumeration
-from ._oracles._linear_programs import INFEASIBLE, MILP, LPRelaxation, scaled_costs, solve_integers
+from ._oracles._linear_programs import (
+    INFEASIBLE,
+    MILP,
+    LPRelaxation,
+    Toulbar2,
+    scaled_costs,
+    solve_integers,
+)
 from ._oracles._local_search import ICM, IteratedLocalSearch
-from ._oracles._messages import TRWS, MaxProduct
-from ._oracles._moves import CutMoves
+from ._oracles._messages import TRWS, BranchAndBound, MaxProduct
 from ._oracles._resolve import (
     FEW_LABELINGS,
     ORACLES,
@@ -36,9 +42,7 @@ from ._oracles._resolve import (
     quick_oracle,
     resolve_oracle,
 )
-from ._oracles._settle import NEGLIGIBLE
 from ._oracles._subwindow_search import BoxScores, SubwindowSearch
-from ._oracles._toulbar2 import Toulbar2
 from ._oracles._tree import TreeMaxProduct, Viterbi
 
 __all__ = [

@@ -106,12 +106,8 @@ class TRBPMarginals(MarginalsEstimator):
         How much lower the bound might be for other probabilities, to first order; NaN for "ones".
     mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
         As of every `MarginalsEstimator`.
-    n_iter_ : int
-        Passes in all.
-    converged_ : bool
-        Whether the last problem reached ``tol``.
-    status_ : str
-        How the last problem ended.
+    n_iter_, converged_, status_ : int, bool, str
+        Passes in all; whether the last problem reached ``tol``, and how it ended.
     history_ : dict of str to ndarray
         One entry per pass: "n_iter", "time", "rho_iter", "slack" (distance of the messages from
         rest); and at the end of each choice of rho, else NaN, "objective", "dual_objective" (the

@@ -107,27 +107,15 @@ class Naming:
         states : dict
             Name of the state of each variable, by its name; numbers where there are no names.
         """
-        labels = self.complete(self.check_labelling(labels, "labels"))
+        labels = self.complete(self._check_labelling(labels, "labels"))
         _, names, state_names = self._all
         return {
             key: int(state) if state_names is None else state_names[i][state]
             for i, (key, state) in enumerate(zip(_keys(names, len(labels)), labels))
         }
 
-    def name_marginals(self, marginals):
-        """Marginals of variables by names.
-
-        Parameters
-        ----------
-        marginals : array-like of shape (n_variables, n_states)
-            Such as ``marginals_`` of an estimator; what is beyond the states of a variable is left
-            out.
-
-        Returns
-        -------
-        probabilities : dict of dicts of float
-            Of each state of each variable, by names; by numbers where there are no names.
-        """
+    def _name_marginals(self, marginals):
+        """Padded marginals of variables by names."""
         blocks, answer = self._blocks_of(marginals), {}
         keys = self.variables.tolist() if self.names is None else self.names
         for i, (key, block) in enumerate(zip(keys, blocks)):
@@ -229,7 +217,7 @@ class Conditioning:
             The same with the states of ``evidence``, in the order of the first field.
         """
         X = as_array(X, "X")
-        labels = self.check_labels(np.atleast_2d(X))
+        labels = self._check_labels(np.atleast_2d(X))
         full = np.empty((len(labels), self.n_variables + len(self.evidence)), np.int64)
         full[:, self.variables] = labels
         for i, state in self.evidence.items():

@@ -17,8 +17,7 @@ from .._core.warnings import warn
 from ._choice import Inference, Request
 from ._fields import FactorGraph, PairwiseMRF
 from ._files import load_uai
-from ._forest_rows import ForestRows
-from ._learning import MRFLearner, check_learned, check_states
+from ._learning import ForestRows, MRFLearner, check_learned, check_states
 from ._map import allowed_labelling
 from ._objective import Products
 
@@ -217,7 +216,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
     # ---- use -----------------------------------------------------------------------------------
 
     def named_marginals(self):
-        """Marginals by the names of variables and states, see `FactorGraph.name_marginals`.
+        """Marginals by the names of variables and states, by numbers where there are no names.
 
         Returns
         -------
@@ -225,7 +224,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             Of each state of each variable.
         """
         check_is_fitted(self)
-        return self.mrf_.name_marginals(self.marginals_)
+        return self.mrf_._name_marginals(self.marginals_)
 
     def predict(self, X=None):
         """Most probable state of each variable by itself, or completed rows.
@@ -404,7 +403,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         missing = np.isnan(X) | (X < 0)
         X = np.where(missing, 0, X)
         try:
-            return np.where(missing, -1, self.mrf_.check_labels(X))
+            return np.where(missing, -1, self.mrf_._check_labels(X))
         except ValueError as error:
             raise ValueError(f"{error}; set n_states for tables that lack a state") from None
 

@@ -33,13 +33,11 @@ class ExactMarginals(MarginalsEstimator):
 
     Attributes
     ----------
-    marginals_ : ndarray of shape (n_variables, n_states)
-        Probability of each state; zero for states that a variable does not have.
-    edge_marginals_ : ndarray of shape (n_edges, n_states, n_states)
-        Probability of each pair of states, in the order of ``mrf_.edges``.
     log_partition_, log_partition_upper_, log_partition_lower_ : float
         Log Z, three times.
-    mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
+    mrf_, marginals_, edge_marginals_, factor_marginals_ : various
+        As of every `MarginalsEstimator`.
+    learning_history_, n_features_in_, feature_names_in_ : various
         As of every `MarginalsEstimator`.
 
     See Also

@@ -264,7 +264,7 @@ class FactorGraph(Conditioning, Naming, Networks):
         places : ndarray of shape (n_samples, n_variables + n_factors), int64
             One place for each variable and each factor.
         """
-        return self._places(self.check_labels(X))
+        return self._places(self._check_labels(X))
 
     def _places(self, X):
         """`parts` of labellings that were checked, int64."""
@@ -289,7 +289,7 @@ class FactorGraph(Conditioning, Naming, Networks):
             One at the parts of the labelling, else zero, in the order of ``theta``.
         """
         vertex = np.zeros(len(self.theta))
-        vertex[self.parts(self.check_labelling(labels, "labels")[None])[0]] = 1.0
+        vertex[self.parts(self._check_labelling(labels, "labels")[None])[0]] = 1.0
         return vertex
 
     def score(self, X):
@@ -307,19 +307,8 @@ class FactorGraph(Conditioning, Naming, Networks):
         """
         return self.constant + self.theta[self.parts(X)].sum(axis=1)
 
-    def check_labels(self, X):
-        """Labellings as integers, refused when a state does not exist.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_variables)
-            States as whole numbers.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_variables), int64
-            The same.
-        """
+    def _check_labels(self, X):
+        """Labellings (n_samples, n_variables) as int64, refused when a state does not exist."""
         X = as_array(X, "X")
         if X.dtype.kind not in "fiub" or np.ma.is_masked(X):
             X = check_array_of_numbers(X, "X", finite=None)
@@ -338,23 +327,10 @@ class FactorGraph(Conditioning, Naming, Networks):
             )
         return states
 
-    def check_labelling(self, labels, name):
-        """One labelling as integers, called by a name in errors; see `check_labels`.
-
-        Parameters
-        ----------
-        labels : array-like of shape (n_variables,)
-            States as whole numbers.
-        name : str
-            Name of the parameter.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_variables,), int64
-            The same.
-        """
+    def _check_labelling(self, labels, name):
+        """One labelling as int64, called by a name in errors."""
         try:
-            return self.check_labels(as_array(labels, name)[None])[0]
+            return self._check_labels(as_array(labels, name)[None])[0]
         except ValueError as error:
             raise ValueError(f"{name} must be one state for each variable: {error}") from None
 
@@ -488,26 +464,13 @@ class PairwiseMRF(OtherForms, FactorGraph):
 
     Attributes
     ----------
-    n_variables, n_edges : int
-        Sizes.
-    n_states : ndarray of shape (n_variables,), int64
-        Number of states of each variable.
+    n_edges : int
+        Number of edges.
     edges : ndarray of shape (n_edges, 2), int64
-        Edges with ``edges[e, 0] < edges[e, 1]``, each once, in the order of first appearance.
-    theta : ndarray of shape (size,), float64
-        All log-potentials: one block for each variable, then one for each edge, row by row.
-    node_start, edge_start : ndarray of shape (n_variables + 1,) and (n_edges + 1,), int64
-        Where the blocks begin.
-    constant : float
-        As given.
-    names, state_names : list or None
-        As given.
-    scopes : list of n_edges tuples of int
-        ``edges``, in the words of `FactorGraph`.
-    variables : ndarray of shape (n_variables,), int64
-        Number that each variable had before `condition`; without it 0, 1, ...
-    evidence : dict of int to int
-        States of the variables that are not here any more, by such numbers.
+        Edges with ``edges[e, 0] < edges[e, 1]``, each once, in the order of first appearance; also
+        as ``scopes``. What else there is as of every `FactorGraph`.
+    edge_start : ndarray of shape (n_edges + 1,), int64
+        Where the blocks of the edges begin in ``theta``, row by row.
 
     See Also
     --------

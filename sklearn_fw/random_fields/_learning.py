@@ -1,4 +1,4 @@
-"""Random fields learned from tables of states, in closed form."""
+"""Random fields learned from tables of states, and inference on forests for many rows."""
 
 import re
 from itertools import combinations
@@ -21,10 +21,13 @@ from .._core.validation import (
     is_named,
 )
 from .._core.warnings import warn
+from .._kernels import lazy
+from ..inference import TreeMaxProduct
 from ..optim.domains import SpanningTrees
 from ._fields import PairwiseMRF
-from ._forest_rows import ForestRows
 from ._spanning_trees import spanning_tree_probabilities
+
+sum_product = lazy("graphs.sum_product")
 
 WORDS = re.compile("could not convert string|must hold numbers")  # of tables without numbers
 # Expectation and maximisation: rounds at most, nats per row that another round must gain, and
@@ -71,7 +74,7 @@ def check_learned(learned, learner, n_variables):
     if (learned.rows is None) != (learned.weight is None):
         raise ValueError(f"{name} must return both rows and weight, or None for both")
     if learned.rows is not None:
-        mrf.check_labels(learned.rows)
+        mrf._check_labels(learned.rows)
         shapes["weight"] = (len(learned.rows) + 1,)
     for field, shape in shapes.items():
         values = check_array_of_numbers(getattr(learned, field), f"{field} of {name}")
@@ -419,3 +422,60 @@ def _pairs(edges, n_variables):
     pairs = np.sort(pairs, axis=1)
     first = np.unique(pairs, axis=0, return_index=True)[1]
     return pairs[np.sort(first)]
+
+
+ENTRIES_AT_ONCE = 2**22  # of the arrays for a batch of rows
+
+
+class ForestRows:
+    """Message passing on a random field without cycles, for batches of rows."""
+
+    def __init__(self, mrf: PairwiseMRF):
+        self._scores, self._oracle = mrf.scores(), TreeMaxProduct()
+        self.unary, *self._forest = self._oracle._forest(self._scores)
+
+    def batches(self, rows):
+        (n, k), n_edges = self.unary.shape, self._scores.n_edges
+        size = max(1, ENTRIES_AT_ONCE // (n * k + n_edges * k * k))
+        return [slice(a, a + size) for a in range(0, len(rows), size)]
+
+    def _given(self, rows):
+        """Scores of the states of variables, of those alone that rows allow."""
+        seen = (rows[:, :, None] == np.arange(self.unary.shape[1])) | (rows < 0)[:, :, None]
+        return np.where(seen, self.unary, -np.inf)
+
+    def _sums(self, rows, node, edge):
+        (n, k), n_edges = self.unary.shape, self._scores.n_edges
+        starts, none = n * np.arange(len(rows) + 1), np.zeros(len(rows), np.int64)
+        samples = self._given(rows).reshape(-1, k), starts, none, none + n_edges
+        return sum_product.tree_marginals_batch(*samples, *self._forest, node, edge)
+
+    def log_sums(self, rows):
+        k = self.unary.shape[1]
+        return self._sums(rows, np.empty((0, k)), np.empty((0, k, k)))
+
+    def marginals(self, rows, weight=None):
+        """Node marginals given the entries that are not negative, for each of many rows.
+
+        Returns probabilities (n_rows, n_variables, n_states); sums over rows, by ``weight``, of
+        those of pairs, (n_edges, n_states, n_states) with axes as in ``mrf.edges``, None without
+        weights; and the logarithm of the total potential of the completions of each row.
+        """
+        (n, k), n_edges = self.unary.shape, self._scores.n_edges
+        node, edge = np.empty((len(rows) * n, k)), np.empty((len(rows) * n_edges, k, k))
+        total = self._sums(rows, node, edge)
+        if np.any(total == -np.inf):
+            raise ValueError("observed is forbidden by a potential of -inf")
+        if weight is None:
+            return node.reshape(-1, n, k), None, total
+        edge = np.tensordot(weight, edge.reshape(len(rows), n_edges, k, k), axes=1)
+        return node.reshape(-1, n, k), self._oracle._undirected(edge, self._scores), total
+
+    def sample(self, rows, n_samples, rng):
+        """Random completions of each row, from its distribution given what is there."""
+        drawn = np.zeros((n_samples, *rows.shape), np.int32)
+        for i, unary in enumerate(self._given(rows)):
+            uniforms, labels = rng.random_sample(drawn[:, i].shape), np.zeros_like(drawn[:, i])
+            sum_product.tree_samples(unary, *self._forest, uniforms, labels)
+            drawn[:, i] = labels
+        return drawn.astype(np.int64)

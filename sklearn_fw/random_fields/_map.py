@@ -279,7 +279,7 @@ class MAPResult(NamedTuple):
 def find_map(field, oracle, start, time_limit):
     check_time_limit(time_limit)
     if start is not None:
-        start = field.check_labelling(start, "start")
+        start = field._check_labelling(start, "start")
     auto = is_auto(oracle)
     oracle = None if auto else checked(resolve_oracle(oracle))
     with time_budget(time_limit, ends_oracles=True):
@@ -290,7 +290,7 @@ def find_map(field, oracle, start, time_limit):
     get_logger().info("map: %s", reason)
     if bound == -np.inf:
         raise ValueError(NOTHING_ALLOWED)
-    labels = field.check_labels(np.asarray(labels)[None])[0]
+    labels = field._check_labels(np.asarray(labels)[None])[0]
     # The labels say what they are worth; oracles may sum up in another order.
     found = _score(field, labels)
     if start is not None and _score(field, start) > found:

@@ -56,12 +56,8 @@ class MeanFieldMarginals(MarginalsEstimator):
         inf: nothing is known.
     mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
         As of every `MarginalsEstimator`.
-    n_iter_ : int
-        Passes in all.
-    converged_ : bool
-        Whether the start that was kept reached ``tol``.
-    status_ : str
-        How that start ended.
+    n_iter_, converged_, status_ : int, bool, str
+        Passes in all; whether the start that was kept reached ``tol``, and how it ended.
     history_ : dict of str to ndarray
         One entry per pass: "n_iter", "time", "start", "change"; and "objective", the bound, at the
         end of each start, else NaN.

@@ -71,12 +71,9 @@ class MiniBucketMarginals(MarginalsEstimator):
         Variables whose buckets were split; with 0 all answers are exact.
     mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
         As of every `MarginalsEstimator`.
-    n_iter_ : int
-        Passes in all.
-    converged_ : bool
-        Whether the last pass lowered the bound by no more than ``tol``.
-    status_ : str
-        How the passes ended.
+    n_iter_, converged_, status_ : int, bool, str
+        Passes in all; whether the last one lowered the bound by no more than ``tol``; how they
+        ended.
     history_ : dict of str to ndarray
         One entry per pass: "n_iter", "time", "dual_objective" (the bound) and "change" (by how much
         it fell, NaN where it did not and the step is made shorter).

@@ -204,7 +204,7 @@ def _draw(field, oracle, noise, n_copies, conditioning):
     theta[: len(noise)] += noise
     scores = field._scores_of(theta)
     labels, value, _ = oracle.argmax(scores)
-    labels = field.check_labels(labels[None])[0]
+    labels = field._check_labels(labels[None])[0]
     if not conditioning or value == -np.inf:
         return Draw(labels, value, None, 1)
     if n_copies == 1 and hasattr(oracle, "max_marginals"):

@@ -88,10 +88,6 @@ class TRWMarginals(MarginalsEstimator):
 
     Attributes
     ----------
-    marginals_ : ndarray of shape (n_variables, n_states)
-        Probability of each state; zero for states that a variable does not have.
-    edge_marginals_ : ndarray of shape (n_edges, n_states, n_states)
-        Probability of each pair of states, in the order of ``mrf_.edges``.
     log_partition_ : float
         The objective at these marginals.
     log_partition_upper_, log_partition_lower_ : float
@@ -119,7 +115,9 @@ class TRWMarginals(MarginalsEstimator):
     weights_ : ndarray of shape (n_vertices + 1,) or None
         Weights of the uniform point and of each labelling, shrunk by ``delta_``: a distribution
         with exactly these marginals. None for exact sums.
-    mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
+    mrf_, marginals_, edge_marginals_, factor_marginals_ : various
+        As of every `MarginalsEstimator`.
+    learning_history_, n_features_in_, feature_names_in_ : various
         As of every `MarginalsEstimator`.
     n_iter_ : int
         Frank-Wolfe steps in all; 1 for exact sums and the closed form.

@@ -1,14 +1,14 @@
-"""The assignment oracle against all matchings."""
-
-import pickle
-from concurrent.futures import ThreadPoolExecutor
+"""Matchings against all matchings, and k best labellings by max-marginals."""
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from _matchings import KINDS, all_matchings, values_of
-from sklearn_fw.inference import Assignment, resolve_oracle
+from _random_scores import parts, random_scores
+from _referees import best_labelings
+from sklearn_fw import StructuredSVM
+from sklearn_fw.inference import Assignment, CheckedOracle, Enumeration
+from sklearn_fw.structured import MultilabelModel
 
 
 @pytest.mark.parametrize("perfect", [False, True], ids=["any", "perfect"])
@@ -44,21 +44,6 @@ def test_pairs_of_no_value_are_not_made():
     assert value == 2.0
 
 
-def test_same_answer_in_every_call(rng):
-    scores = rng.integers(2, size=(12, 9)).astype(float)
-    first = Assignment().argmax(scores)[0]
-    with ThreadPoolExecutor(4) as pool:
-        for matching, _, _ in pool.map(Assignment().argmax, [scores] * 8):
-            np.testing.assert_array_equal(matching, first)
-    np.testing.assert_array_equal(Assignment().argmax(scores, start=first)[0], first)
-
-
-def test_it_is_an_oracle_with_parameters():
-    oracle = pickle.loads(pickle.dumps(clone(Assignment(perfect=True))))
-    assert oracle.get_params() == {"perfect": True}
-    assert resolve_oracle(oracle).perfect
-
-
 @pytest.mark.parametrize(
     ("perfect", "scores", "message"),
     [
@@ -70,5 +55,96 @@ def test_it_is_an_oracle_with_parameters():
     ],
 )
 def test_errors(perfect, scores, message):
-    with pytest.raises(ValueError, match=message):
-        Assignment(perfect).argmax(scores)
+    oracle = Assignment(perfect)
+    for ask in (oracle.argmax, oracle.max_marginals, lambda scores: oracle.top_k(scores, 2)):
+        with pytest.raises(ValueError, match=message):
+            ask(scores)
+    with pytest.raises(ValueError, match="k == 0, must be >= 1"):
+        oracle.top_k([[1.0]], 0)
+
+
+class OnlyMaxMarginals:
+    """An oracle of a user, who did not write `top_k`."""
+
+    def argmax(self, scores, start=None):
+        return Enumeration().argmax(scores)
+
+    def max_marginals(self, scores):
+        return Enumeration().max_marginals(scores)
+
+
+def test_oracle_of_a_user_with_max_marginals(rng):
+    for _ in range(20):
+        scores = random_scores(rng, "ties")
+        values, labels = CheckedOracle(OnlyMaxMarginals()).top_k(scores, 4)
+        expected, _ = best_labelings(*parts(scores), 4)
+        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
+        assert len({tuple(row) for row in labels}) == len(labels)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("oracle", ["elimination", OnlyMaxMarginals()], ids=["own", "user"])
+def test_cycles_of_labels(oracle, rng):
+    X = rng.normal(size=(30, 3))
+    y = (X @ rng.normal(size=(3, 4)) + 0.3 * rng.normal(size=(30, 4)) > 0).astype(int)
+    fits = []
+    for name in ("enumeration", oracle):
+        model = MultilabelModel(edges="full", task_loss="zero_one")
+        svm = StructuredSVM(model, oracle=name, C=0.5, tol=1e-3, solver="bcpfw", random_state=0)
+        fits.append(svm.fit(X, y))
+        assert svm.converged_
+    objectives = [svm.history_["objective"][-1] for svm in fits]
+    assert objectives[0] == pytest.approx(objectives[1], rel=2e-3)
+    outputs, scores = svm.n_best(X, 5)
+    for i in range(3):
+        expected, labels = Enumeration().top_k(svm.model_.scores(X[i], svm.coef_), 5)
+        np.testing.assert_allclose(scores[i], expected, rtol=0, atol=1e-10)
+        np.testing.assert_array_equal(outputs[i], labels)
+
+
+# ---- matchings -----------------------------------------------------------------------------------
+
+
+def problems(kind, perfect, rng):
+    for _ in range(60):
+        n_rows, n_columns = rng.integers(0, 5, size=2)
+        shape = (n_rows, n_rows if perfect else n_columns)
+        matchings = all_matchings(*shape, perfect)
+        scores = KINDS[kind](rng, shape)
+        scores.flags.writeable = False
+        yield scores, matchings, values_of(matchings, scores)
+
+
+@pytest.mark.parametrize("perfect", [False, True], ids=["any", "perfect"])
+@pytest.mark.parametrize("kind", KINDS)
+class TestMatchings:
+    def test_max_marginals(self, kind, perfect, rng):
+        for scores, matchings, values in problems(kind, perfect, rng):
+            expected = np.full(scores.shape, -np.inf)
+            for matching, value in zip(matchings, values, strict=True):
+                made = matching == 1
+                expected[made] = np.maximum(expected[made], value)
+            best = Assignment(perfect).max_marginals(scores)
+            np.testing.assert_allclose(best, expected, rtol=0, atol=1e-12)
+
+    @pytest.mark.parametrize("k", [1, 2, 5, 1000])
+    def test_top_k(self, kind, perfect, k, rng):
+        for scores, _, values in problems(kind, perfect, rng):
+            expected = np.sort(values[values > -np.inf])[::-1][:k]
+            found, matchings = Assignment(perfect).top_k(scores, k)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+            assert matchings.shape == (len(expected), *scores.shape)
+            assert matchings.dtype == np.int8
+            assert len({matching.tobytes() for matching in matchings}) == len(matchings)
+            assert np.all(matchings.sum(axis=1) <= 1)
+            assert np.all(matchings.sum(axis=2) <= 1)
+            again = [scores[matching == 1].sum() for matching in matchings]
+            np.testing.assert_allclose(again, found, rtol=0, atol=1e-12)
+
+
+def test_nothing_to_match():
+    infeasible = [[-np.inf, 1.0]] * 2
+    values, matchings = Assignment(perfect=True).top_k(infeasible, 3)
+    assert values.shape == (0,)
+    assert matchings.shape == (0, 2, 2)
+    assert np.all(Assignment(perfect=True).max_marginals(infeasible) == -np.inf)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from _random_scores import parts, random_scores, read_only
+from _random_scores import parts, read_only
 from sklearn_fw.inference import (
     ICM,
     MILP,
@@ -102,14 +102,3 @@ class TestContract:
                 values, labels = oracle.top_k(scores, 3)
                 assert values.shape == (0,)
                 assert labels.shape == (0, 2)
-
-
-def test_cyclic_graphs_are_shared_by_threads(rng):
-    """One memory of the last graph for all threads."""
-    oracle, many = Elimination(), [random_scores(rng) for _ in range(60)]
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(oracle.marginals, many))
-    for scores, (node, _, log_partition) in zip(many, answers):
-        expected = Elimination().marginals(scores)
-        np.testing.assert_array_equal(node, expected[0])
-        assert log_partition == expected[2]

@@ -127,24 +127,6 @@ def test_orders_agree(rng, monkeypatch):
     assert value == pytest.approx(scores.value(labels), rel=1e-12)
 
 
-def test_width_eighteen_at_a_large_scale_and_in_any_numbering(rng):
-    scores = normal_scores(rng, clique(19), scale=1e3)
-    oracle = Elimination()
-    labels, value, _ = oracle.argmax(scores)
-    best = oracle.max_marginals(scores)
-    np.testing.assert_allclose(best.max(axis=1), value, rtol=1e-12)
-    assert scores.value(labels) == pytest.approx(value, rel=1e-12)
-    number = rng.permutation(19)
-    unary = np.empty_like(scores.unary)
-    unary[number] = scores.unary
-    other = PairwiseScores(unary, scores.pairwise, number[scores.edges])
-    np.testing.assert_array_equal(oracle.argmax(other)[0][number], labels)
-    one, another = oracle.marginals(scores), oracle.marginals(other)
-    assert one[2] == pytest.approx(another[2], rel=1e-13)
-    np.testing.assert_allclose(another[0][number], one[0], rtol=0, atol=1e-8)
-    np.testing.assert_allclose(another[1], one[1], rtol=0, atol=1e-8)
-
-
 def test_ties_go_to_low_states_from_the_last_node_to_the_first():
     zero = PairwiseScores.from_arrays(np.zeros((4, 3)), np.zeros((3, 3)), clique(4))
     assert Elimination().argmax(zero)[0].tolist() == [0, 0, 0, 0]

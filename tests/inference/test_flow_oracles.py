@@ -88,17 +88,6 @@ def test_differences_of_rounding_are_not_repulsive():
         assert same(value, best_value(scores), 1e-15)
 
 
-def test_scores_of_large_grids_are_exact_to_rounding(rng):
-    for coupling in (0.5, 4.0):
-        scores = ising_grid(rng, 40, coupling, attractive=True)
-        form = switch_form(scores, "GraphCut")
-        _, value, _ = GraphCut().argmax(scores)
-        _, flow = roof_dual(form, scores.edges)
-        bound = form.constant + np.maximum(form.gain, 0.0).sum() - flow / 2
-        assert abs(value - bound) <= form.rounding
-        assert form.rounding <= 1e-13 * np.abs(scores.pairwise).sum()
-
-
 # ---- roof duality ------------------------------------------------------------------------------
 
 
@@ -115,52 +104,6 @@ class TestQPBO:
             best = labelings[values >= values.max() - 1e-12 * size_of(scores)]
             at = np.flatnonzero(known >= 0)
             assert np.any(np.all(best[:, at] == form.merge(known)[at], axis=1))
-
-
-def test_known_labels_cost_nothing_on_larger_graphs(rng):
-    n_known = 0
-    for _ in range(300):
-        n_nodes = int(rng.integers(6, 15))
-        edges = np.array([rng.choice(n_nodes, 2, replace=False) for _ in range(2 * n_nodes)])
-        unary = rng.integers(-1, 2, (n_nodes, 2)) * 1.0
-        scores = PairwiseScores(unary, rng.integers(-2, 3, (2 * n_nodes, 2, 2)) * 1.0, edges)
-        form = switch_form(scores, "QPBO")
-        known, _ = roof_dual(form, edges)
-        at = np.flatnonzero(known >= 0)
-        fixed = unary.copy()
-        fixed[at, 1 - known[at]] = -np.inf
-        upper_bound = QPBO().argmax(scores)[2]
-        assert QPBO().argmax(PairwiseScores(fixed, scores.pairwise, edges))[2] == pytest.approx(
-            upper_bound, rel=0, abs=1e-11
-        )
-        if len(at) == n_nodes:
-            assert scores.value(known) == upper_bound
-        n_known += len(at) / n_nodes
-    assert 60 < n_known < 280  # of 300
-
-
-def test_switched_attractive_scores_are_solved_exactly(rng):
-    for _ in range(50):
-        scores = ising_grid(rng, 4, 1.0, attractive=True)
-        expected = GraphCut().argmax(scores)
-        flip = rng.integers(2, size=scores.n_nodes)
-        a, b = flip[scores.edges].T
-        unary, pairwise = scores.unary.copy(), scores.pairwise.copy()
-        unary[flip == 1] = unary[flip == 1, ::-1]
-        pairwise[a == 1] = pairwise[a == 1, ::-1]
-        pairwise[b == 1] = pairwise[b == 1, :, ::-1]
-        labels, value, upper_bound = QPBO().argmax(PairwiseScores(unary, pairwise, scores.edges))
-        np.testing.assert_array_equal(labels ^ flip, expected[0])
-        assert value == upper_bound == pytest.approx(expected[1], rel=1e-14)
-
-
-def test_ties_are_labelled_where_roof_duality_can():
-    zero = PairwiseScores.from_arrays(np.zeros((3, 2)), np.eye(2), [(0, 1), (1, 2)])
-    assert QPBO().argmax(zero)[1:] == (2.0, 2.0)
-    differ = PairwiseScores.from_arrays(np.zeros((2, 2)), 1 - np.eye(2), [(0, 1)])
-    labels, value, upper_bound = QPBO().argmax(differ)
-    assert labels[0] != labels[1]
-    assert value == upper_bound == 1.0
 
 
 def frustrated():
@@ -192,14 +135,6 @@ def test_forbidden_guess_has_value_minus_infinity():
 
 @pytest.mark.parametrize("oracle", [GraphCut(), QPBO()], ids=repr)
 class TestContract:
-    def test_direction_of_edges_does_not_matter(self, oracle, rng):
-        for _ in range(50):
-            scores = random_scores(rng, n_states=2, attractive=True)
-            turned = scores.pairwise.transpose(0, 2, 1), scores.edges[:, ::-1]
-            labels, value, _ = oracle.argmax(PairwiseScores(scores.unary, *turned))
-            np.testing.assert_array_equal(labels, oracle.argmax(scores)[0])
-            assert same(value, oracle.argmax(scores)[1], 1e-13)
-
     def test_more_states_are_refused_with_the_remedy(self, oracle):
         scores = PairwiseScores.from_arrays(np.zeros((2, 3)), np.eye(3), [(0, 1)])
         name = type(oracle).__name__
@@ -275,21 +210,6 @@ def test_flow_through_infinite_arcs(rng):
         large = np.where(endless, 100_000.0, forward)
         arcs = fill_arcs(edges, np.where(endless, np.inf, forward), backward, excess.copy())
         assert max_flow(arcs) == flow_of_scipy(edges, large, backward, excess)
-
-
-def test_cut_has_the_smallest_sink_side(rng):
-    from sklearn_fw._kernels.graphs.max_flow import max_flow, reaches_sink
-
-    for _ in range(100):
-        edges, forward, backward, excess = random_network(rng, n_nodes=6)
-        arcs = fill_arcs(edges, forward, backward, excess.copy())
-        flow = max_flow(arcs)
-        sides = (np.arange(2**6)[:, None] >> np.arange(6)) & 1 == 1
-        a, b = sides[:, edges[:, 0]], sides[:, edges[:, 1]]
-        cuts = (~a & b) @ forward + (a & ~b) @ backward
-        cuts += sides @ np.maximum(excess, 0) + ~sides @ np.maximum(-excess, 0)
-        assert flow == cuts.min()
-        np.testing.assert_array_equal(reaches_sink(arcs), sides[cuts == flow].all(axis=0))
 
 
 def test_strong_components_equal_networkx_and_stand_in_order(rng):

@@ -6,11 +6,9 @@ from scipy.special import logsumexp
 
 from sklearn_fw._kernels.common.vectors import FLOOR, exponentials
 from sklearn_fw.inference import (
-    BoxScores,
     Elimination,
     GraphCut,
     PairwiseScores,
-    SubwindowSearch,
     TreeMaxProduct,
     Viterbi,
 )
@@ -123,26 +121,3 @@ def test_cuts_of_8_x_8_grids(rng):
             GraphCut().max_marginals(scores), Elimination().max_marginals(scores),
             rtol=0, atol=1e-10,
         )  # fmt: skip
-
-
-@pytest.mark.slow
-def test_boxes_of_32_x_32_pixels(rng):
-    """All 278,784 boxes, by sums over a table of corners."""
-    for truth in (None, (4, 5, 20, 17)):
-        weights = rng.normal(size=(32, 32))
-        scores = BoxScores(weights, truth, cost=9.0)
-        table = np.zeros((33, 33))
-        table[1:, 1:] = weights.cumsum(axis=0).cumsum(axis=1)
-        low, high = np.triu_indices(33, 1)
-        a, b = (part[:, None] for part in (low, high))
-        sums = table[b, high] - table[a, high] - table[b, low] + table[a, low]
-        if truth is not None:
-            rows = np.clip(np.minimum(b, truth[2]) - np.maximum(a, truth[0]), 0, None)
-            columns = np.clip(np.minimum(high, truth[3]) - np.maximum(low, truth[1]), 0, None)
-            common = rows * columns
-            area = (b - a) * (high - low) + (truth[2] - truth[0]) * (truth[3] - truth[1])
-            sums = sums + 9.0 * (1 - common / (area - common))
-        values, boxes = SubwindowSearch().top_k(scores, 10)
-        np.testing.assert_allclose(values, -np.sort(-sums.ravel())[:10], rtol=0, atol=1e-9)
-        assert len({tuple(box) for box in boxes}) == 10
-        np.testing.assert_allclose([scores.value(box) for box in boxes], values, rtol=0, atol=1e-9)

@@ -1,4 +1,4 @@
-"""Oracles against enumeration in plain Python, and the contract that all oracles keep."""
+"""Oracles of chains and trees, functions, names, and the best of several oracles."""
 
 import math
 import pickle
@@ -7,13 +7,19 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, clone
 
-from _random_scores import parts, plain, random_edges, random_scores
+from _random_scores import (
+    grid,
+    parts,
+    plain,
+    random_edges,
+    random_scores,
+)
 from _referees import best_labeling, best_labelings, labeling_value
 from sklearn_fw.inference import (
+    ICM,
+    BestOf,
     CheckedOracle,
     Enumeration,
     PairwiseScores,
@@ -44,27 +50,6 @@ def test_enumeration_returns_the_first_of_the_best(rng):
         np.testing.assert_array_equal(Enumeration().argmax(scores)[0], labels)
         _, labels = best_labelings(*parts(scores), 5)
         np.testing.assert_array_equal(Enumeration().top_k(scores, 5)[1], labels)
-
-
-@settings(deadline=None, max_examples=60, derandomize=True)
-@given(st.data())
-def test_tree_does_not_depend_on_order_and_direction_of_edges(data):
-    n_nodes = data.draw(st.integers(2, 12))
-    n_states = data.draw(st.integers(1, 3))
-    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    edges = random_edges(rng, "forest", n_nodes)
-    pairwise = rng.normal(size=(len(edges), n_states, n_states))
-    unary = rng.normal(size=(n_nodes, n_states))
-    order = np.array(data.draw(st.permutations(range(len(edges)))), dtype=int)
-    turn = np.array(data.draw(st.lists(st.booleans(), min_size=len(edges), max_size=len(edges))))
-    other_edges, other_pairwise = edges[order], pairwise[order]
-    for e in np.flatnonzero(turn):
-        other_edges[e] = other_edges[e][::-1]
-        other_pairwise[e] = other_pairwise[e].T.copy()
-    labels, value, _ = TreeMaxProduct().argmax(PairwiseScores(unary, pairwise, edges))
-    other = TreeMaxProduct().argmax(PairwiseScores(unary, other_pairwise, other_edges))
-    np.testing.assert_array_equal(other[0], labels)
-    assert other[1] == pytest.approx(value, rel=0, abs=1e-12)
 
 
 def test_long_chain_equals_tree_and_independent_nodes(rng):
@@ -103,23 +88,6 @@ def test_orient_forest_puts_leaves_first(rng):
             assert parent not in children[:r]
 
 
-@pytest.mark.parametrize(
-    "edges",
-    [
-        [(0, 1), (1, 2), (2, 0)],
-        [(0, 1), (1, 0)],
-        [(0, 1), (0, 1)],
-        [(3, 3)],
-        [(0, 1), (1, 2), (2, 3), (3, 1)],
-    ],
-    ids=str,
-)
-def test_orient_forest_leaves_cycles_out(edges):
-    from sklearn_fw._kernels.graphs.tree import orient_forest
-
-    assert len(orient_forest(np.array(edges), 4)[0]) < len(edges)
-
-
 @pytest.mark.parametrize("kind", ["normal", "ties", "forbidden"])
 def test_compiled_and_plain_kernels_agree(kind, rng):
     from sklearn_fw._kernels.graphs import tree
@@ -150,28 +118,31 @@ def cycle():
     return PairwiseScores.from_arrays(np.zeros((3, 2)), np.eye(2), [(0, 1), (1, 2), (2, 0)])
 
 
-@pytest.mark.parametrize("method", ["argmax", "top_k"])
+@pytest.mark.parametrize(
+    "method", ["argmax", "top_k", "marginals", "log_partition", "max_marginals", "sample"]
+)
 def test_wrong_graphs_are_refused_with_the_remedy(method):
-    more = [2] if method == "top_k" else []
-    with pytest.raises(ValueError, match=r"Viterbi needs .* chain.*TreeMaxProduct\(\)"):
-        getattr(Viterbi(), method)(cycle(), *more)
-    with pytest.raises(ValueError, match=r"without a cycle.*Enumeration\(\)"):
-        getattr(TreeMaxProduct(), method)(cycle(), *more)
-    with pytest.raises(
-        ValueError, match=r"2 states on 3 nodes .* max_labelings=7 .*TreeMaxProduct"
-    ):
-        getattr(Enumeration(max_labelings=7), method)(cycle(), *more)
+    more = [2] if method in ("top_k", "sample") else []
+    chain = "Viterbi needs the edges of a chain.*TreeMaxProduct()"
+    huge = PairwiseScores.from_arrays(np.zeros((100_000, 2)))
+    calls = [
+        (Viterbi(), cycle(), chain),
+        (TreeMaxProduct(), cycle(), "without a cycle.*Elimination().*Enumeration()"),
+        (Enumeration(7), cycle(), "2 states on 3 nodes .* max_labelings=7 .*Elimination()"),
+        (Enumeration(), huge, "raise max_labelings"),
+        (Enumeration(0), cycle(), "max_labelings == 0, must be >= 1"),
+    ]
     for edges in ([(1, 0), (1, 2)], [(1, 2), (0, 1)], [(0, 1), (0, 2)]):
         scores = PairwiseScores.from_arrays(np.zeros((3, 2)), np.eye(2), edges)
-        with pytest.raises(ValueError, match="edges of a chain"):
-            getattr(Viterbi(), method)(scores, *more)
-    huge = PairwiseScores.from_arrays(np.zeros((100_000, 2)))
-    with pytest.raises(ValueError, match="raise max_labelings"):
-        getattr(Enumeration(), method)(huge, *more)
-    with pytest.raises(ValueError, match="max_labelings == 0, must be >= 1"):
-        getattr(Enumeration(max_labelings=0), method)(cycle(), *more)
+        calls.append((Viterbi(), scores, chain))
+    for oracle, scores, message in calls:
+        with pytest.raises(ValueError, match=message.replace("()", r"\(\)")):
+            getattr(oracle, method)(scores, *more)
+
+
+def test_k_is_checked():
     with pytest.raises(ValueError, match="k == 0, must be >= 1"):
-        TreeMaxProduct().top_k(huge, 0)
+        TreeMaxProduct().top_k(cycle(), 0)
 
 
 def test_import_does_not_load_numba():
@@ -286,3 +257,67 @@ def test_resolve_oracle():
 def test_resolve_oracle_names_what_is_wrong(oracle, default, error, message):
     with pytest.raises(error, match=message):
         resolve_oracle(oracle, default=default)
+
+
+class Fixed(BaseEstimator):
+    """An oracle with a prepared answer, which writes down that it was asked."""
+
+    def __init__(self, answer, asked):
+        self.answer = answer
+        self.asked = asked
+
+    def argmax(self, scores, start=None):
+        self.asked.append((self.answer, start))
+        return self.answer
+
+
+def four_states():
+    return PairwiseScores.from_arrays([[1.0, 3.0, 3.0, 2.0]])
+
+
+def test_best_of_takes_the_best_value_and_the_smallest_bound():
+    asked = []
+    answers = [([0], 1.0, 9.0), ([1], 3.0, np.inf), ([2], 3.0, 7.0), ([3], 2.0, 8.0)]
+    oracle = BestOf([Fixed(answer, asked) for answer in answers])
+    labels, value, upper_bound = oracle.argmax(four_states(), start=[3])
+    assert (labels.tolist(), value, upper_bound) == ([1], 3.0, 7.0)
+    # Each begins with the best labelling known.
+    assert asked == list(zip(answers, [[3], [0], [1], [1]]))
+
+
+def test_best_of_asks_nobody_after_an_exact_answer():
+    asked = []
+    answers = [([0], 1.0, 3.0), ([1], 3.0 + 1e-15, 4.0), ([2], 3.0, 3.0)]
+    oracle = BestOf([Fixed(answer, asked) for answer in answers])
+    # Rounding: the bound of the first is below the value of the second.
+    assert oracle.argmax(four_states()) == ([1], 3.0 + 1e-15, 3.0 + 1e-15)
+    assert len(asked) == 2
+
+
+def test_compare_lists_what_was_tried_in_order():
+    answers = [([0], 1.0, 9.0), ([1], 3.0, np.inf), ([2], 3.0, 3.0), ([3], 2.0, 8.0)]
+    oracles = ["icm", *(Fixed(answer, []) for answer in answers)]
+    attempts = BestOf(oracles[1:]).compare(four_states(), start=[3])
+    # Nobody asks the one behind an exact answer.
+    assert [tried.oracle for tried in attempts] == oracles[1:4]
+    assert [(tried.value, tried.upper_bound) for tried in attempts] == [
+        answer[1:] for answer in answers[:3]
+    ]
+    assert all(0.0 <= tried.seconds < 60.0 for tried in attempts)
+    assert BestOf(oracles).compare(four_states())[0].oracle == "icm"
+
+
+def test_best_of_takes_functions_and_says_what_it_cannot_take(rng):
+    scores = grid(rng, 3, 1.0, n_states=3)
+    labels, _, upper_bound = BestOf([lambda scores: np.zeros(9, int)]).argmax(scores)
+    assert (labels.tolist(), upper_bound) == ([0] * 9, np.inf)
+    with pytest.raises(TypeError, match="oracles must be 'auto' or a list of oracles, got 'trws'"):
+        BestOf("trws").argmax(scores)
+    with pytest.raises(ValueError, match="oracles must hold at least one oracle"):
+        BestOf([]).argmax(scores)
+    with pytest.raises(ValueError, match="oracle='nobody' is unknown"):
+        BestOf(["nobody"]).argmax(scores)
+    with pytest.raises(TypeError, match="is the class ICM, pass an object"):
+        BestOf([ICM]).argmax(scores)
+    with pytest.raises(ValueError, match="needs two states per node, got 3"):
+        BestOf(["icm", "qpbo"]).argmax(scores)

@@ -17,7 +17,7 @@ from sklearn_fw.inference import (
     PairwiseScores,
     TreeMaxProduct,
 )
-from sklearn_fw.inference._oracles._settle import is_negligible, settled, without_hopeless
+from sklearn_fw.inference._oracles._adjacency import is_negligible, settled, without_hopeless
 
 UNBOUNDED = "alpha-beta swap", "alpha-expansion", "icm", "local search"
 

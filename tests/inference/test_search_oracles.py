@@ -1,6 +1,7 @@
-"""ICM, TRWS and what all search oracles keep, against enumeration and linear programs."""
+"""ICM, TRWS, branch and bound, and what all search oracles keep."""
 
 import functools
+import logging
 
 import numpy as np
 import pytest
@@ -79,30 +80,6 @@ def test_larger_cliques_are_a_test_of_exactness(oracle, rng):
         # The search inside finds them all, and cannot know it.
         assert n_missed == 0 if repr(oracle) == "BestOf()" else n_missed > 0
         assert n_uncertain > 30
-
-
-@pytest.mark.parametrize("oracle", ORACLES, ids=repr)
-def test_large_constants_hide_no_better_labelling(oracle):
-    for scores, _ in instances("normal"):
-        moved = PairwiseScores(scores.unary + 1e9, scores.pairwise, scores.edges)
-        labels, value, upper_bound = oracle.argmax(moved)
-        best = best_value(scores)
-        shift = 1e9 * scores.n_nodes
-        if value == upper_bound:
-            assert scores.value(labels) >= best - 1e-4
-        assert value - shift <= best + 1e-4
-        assert upper_bound - shift >= best - 1e-4
-
-
-def test_noise_in_tables_of_missing_states_does_not_blur_the_answer(rng):
-    for _ in range(10):
-        scores = clique(rng, 8, coupling=1.0, n_states=3)
-        _, expected, _ = Enumeration().argmax(scores)
-        unary = np.insert(scores.unary, 1, -np.inf, axis=1)
-        pairwise = np.insert(np.insert(scores.pairwise, 1, 1e12, axis=1), 1, 1e12, axis=2)
-        noisy = PairwiseScores(unary, pairwise, scores.edges)
-        _, value, upper_bound = BranchAndBound().argmax(noisy)
-        assert value == upper_bound == pytest.approx(expected, rel=1e-12, abs=0)
 
 
 # ---- ICM ---------------------------------------------------------------------------------------
@@ -382,3 +359,61 @@ def test_compiled_and_plain_kernels_agree(kind, rng, monkeypatch):
         for compiled, other in zip(*results):
             np.testing.assert_allclose(compiled, other, rtol=0, atol=1e-12)
         assert results[0][1] >= abs(value) - 1e-12 or value == -np.inf
+
+
+def hard_problems(rng):
+    yield from (clique(rng, 10, coupling=4.0) for _ in range(10))
+    yield from (ising_grid(rng, 4, coupling=4.0) for _ in range(5))
+    yield from (clique(rng, 7, coupling=1.0, n_states=4) for _ in range(5))
+    yield from (grid(rng, 3, coupling=2.0, n_states=3) for _ in range(5))
+
+
+def test_branch_and_bound_solves_frustrated_problems(rng):
+    for scores in hard_problems(rng):
+        labels, value, upper_bound = BranchAndBound().argmax(scores)
+        expected, best, _ = Enumeration().argmax(scores)
+        assert value == upper_bound
+        assert value == pytest.approx(best, rel=1e-12, abs=0)
+        np.testing.assert_array_equal(labels, expected)
+
+
+def test_bound_falls_and_value_rises_with_the_number_of_nodes(rng):
+    scores = clique(rng, 12, coupling=4.0)
+    best, exact, _ = BranchAndBound().argmax(scores)
+    answers = [BranchAndBound(max_nodes=n).argmax(scores) for n in range(1, 80)]
+    values, bounds = np.array([answer[1:] for answer in answers]).T
+    assert np.all(values <= exact)
+    assert np.all(bounds >= exact)
+    assert np.diff(values).min() >= 0
+    assert np.diff(bounds).max() <= 0
+    assert len(np.unique(bounds)) > 3
+    assert values[-1] == bounds[-1] == exact
+    np.testing.assert_array_equal(answers[-1][0], best)
+
+
+def test_time_limit_ends_after_the_first_subproblem(rng, caplog):
+    scores = ising_grid(rng, 12, coupling=4.0)
+    caplog.set_level(logging.DEBUG, logger="sklearn_fw")
+    labels, value, upper_bound = BranchAndBound(time_limit=1e-9).argmax(scores)
+    assert "branch and bound: 1 subproblems, 2 left" in caplog.text
+    assert value < upper_bound
+    assert (value, upper_bound) == BranchAndBound(max_nodes=1).argmax(scores)[1:]
+    assert scores.value(labels) == value
+
+
+def test_exactness_is_promised_without_budget_alone():
+    assert BranchAndBound().exact
+    assert not BranchAndBound(max_nodes=10**9).exact
+    assert not BranchAndBound(time_limit=1e9).exact
+    assert BestOf([BranchAndBound(), "icm"]).exact
+    assert not BestOf([BranchAndBound(max_nodes=1), "icm"]).exact
+
+
+def test_a_good_start_is_kept(rng):
+    scores = clique(rng, 20, coupling=4.0)
+    best, value, _ = BranchAndBound().argmax(scores)
+    for oracle in (ICM(), TRWS(max_iter=1), BranchAndBound(max_nodes=1)):
+        assert oracle.argmax(scores)[1] < value
+        labels, found, _ = oracle.argmax(scores, start=best)
+        np.testing.assert_array_equal(labels, best)
+        assert found == value

@@ -51,40 +51,6 @@ def test_what_a_table_makes_up_for_is_not_lost():
         assert log_partition == pytest.approx(np.log(2.0), rel=1e-14)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e4])
-def test_long_chain_equals_the_recursion(scale, rng):
-    n_nodes, n_states = 2000, 5
-    edges = random_edges(rng, "chain", n_nodes)
-    scores = PairwiseScores(
-        scale * rng.normal(size=(n_nodes, n_states)),
-        scale * rng.normal(size=(n_nodes - 1, n_states, n_states)),
-        edges,
-    )
-    log_sum = np.logaddexp.reduce
-    forward, backward = scores.unary.copy(), np.zeros((n_nodes, n_states))
-    log_partition = 0.0
-    for t in range(n_nodes):
-        if t > 0:
-            forward[t] += log_sum(forward[t - 1][:, None] + scores.pairwise[t - 1], axis=0)
-        log_partition += log_sum(forward[t])
-        forward[t] -= log_sum(forward[t])  # small numbers, for the sake of the last digits
-    for t in range(n_nodes - 2, -1, -1):
-        below = scores.unary[t + 1] + backward[t + 1]
-        backward[t] = log_sum(scores.pairwise[t] + below, axis=1)
-        backward[t] -= backward[t].max()
-    expected = forward + backward
-    expected = np.exp(expected - log_sum(expected, axis=1, keepdims=True))
-    node, edge, value = Viterbi().marginals(scores)
-    assert value == pytest.approx(log_partition, rel=1e-13)
-    np.testing.assert_allclose(node, expected, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(node.sum(axis=1), 1.0, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(edge.sum(axis=2), node[:-1], rtol=0, atol=1e-10)
-    np.testing.assert_allclose(edge.sum(axis=1), node[1:], rtol=0, atol=1e-10)
-    tree = TreeMaxProduct().marginals(PairwiseScores(scores.unary, scores.pairwise, edges))
-    np.testing.assert_allclose(tree[0], node, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(tree[1], edge, rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("oracle, graph", ORACLES, ids=str)
 def test_a_constant_moves_the_log_partition_alone(oracle, graph, rng):
     scores = random_scores(rng, "normal", graph, n_nodes=5)
@@ -165,22 +131,6 @@ class TestContract:
             oracle.sample(scores, 0)
         with pytest.raises(TypeError, match="n_samples must be an instance of int"):
             oracle.sample(scores, 1.5)
-
-
-@pytest.mark.parametrize(
-    "question",
-    ["marginals", "log_partition", "max_marginals", "sample"],
-)
-def test_wrong_graphs_are_refused_with_the_remedy(question):
-    triangle = PairwiseScores.from_arrays(np.zeros((3, 2)), np.eye(2), [(0, 1), (1, 2), (2, 0)])
-    more = [2] if question == "sample" else []
-    for oracle, pattern in [
-        (Viterbi(), r"Viterbi needs .* chain.*TreeMaxProduct\(\)"),
-        (TreeMaxProduct(), r"without a cycle.*Elimination\(\)"),
-        (Enumeration(7), r"max_labelings=7 .*Elimination\(\)"),
-    ]:
-        with pytest.raises(ValueError, match=pattern):
-            getattr(oracle, question)(triangle, *more)
 
 
 @pytest.mark.parametrize("scale", [1e14, 1e16, 1e20, 1e100, 1e290, 1e305])

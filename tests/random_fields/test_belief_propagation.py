@@ -7,8 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy.linalg import null_space
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from _mrf_referees import brute_force, random_mrf
@@ -116,55 +114,6 @@ def test_antiferromagnetic_triangle(J, expected):
     assert trbp.log_partition_ == pytest.approx(closed_form, rel=0, abs=1e-9)
     assert trbp.log_partition_upper_ == pytest.approx(closed_form, rel=0, abs=1e-9)
     np.testing.assert_allclose(trbp.edge_marginals_[:, 0, 0], p / 2, rtol=0, atol=1e-9)
-
-
-def best_locally_consistent(mrf, rho):
-    """Maximum of the tree-reweighted objective over locally consistent marginals, by SLSQP."""
-    node, edge = mrf.node_start, mrf.edge_start
-    rows = []
-    for i in range(mrf.n_variables):
-        row = np.zeros(len(mrf.theta))
-        row[node[i] : node[i + 1]] = 1
-        rows.append(row)
-    for e, (i, j) in enumerate(mrf.edges):
-        places = np.arange(edge[e], edge[e + 1]).reshape(mrf.n_states[i], mrf.n_states[j])
-        for variable, lines in ((i, places), (j, places.T)):
-            for state, line in enumerate(lines):
-                row = np.zeros(len(mrf.theta))
-                row[line], row[node[variable] + state] = 1, -1
-                rows.append(row)
-    directions = null_space(np.array(rows))
-    start = np.concatenate(
-        [np.full(block.size, 1 / block.size) for block in [*mrf.unary, *mrf.pairwise]]
-    )
-
-    def marginals(z):
-        return start + directions @ z
-
-    def positive(z):
-        return np.maximum(marginals(z), 1e-9)
-
-    result = minimize(
-        lambda z: -trw_objective(positive(z), mrf, rho),
-        np.zeros(directions.shape[1]),
-        jac=lambda z: -trw_objective(positive(z), mrf, rho, return_gradient=True)[1] @ directions,
-        constraints={"type": "ineq", "fun": marginals, "jac": lambda z: directions},
-        method="SLSQP",
-        options={"maxiter": 500, "ftol": 1e-12},
-    )
-    return -result.fun, marginals(result.x)
-
-
-@pytest.mark.parametrize("n_states", [(2, 2, 2), (2, 3, 2)])
-def test_fixed_points_solve_the_problem(n_states, rng):
-    mrf = random_mrf(rng, n_states, density=1.0)
-    trbp = TRBPMarginals(tol=1e-8).fit(mrf)
-    value, mu = best_locally_consistent(mrf, trbp.rho_)
-    assert trbp.log_partition_ == pytest.approx(value, rel=0, abs=1e-5)
-    np.testing.assert_allclose(flat(trbp), mu, rtol=0, atol=1e-3)
-    assert trw_objective(flat(trbp), mrf, trbp.rho_) == pytest.approx(
-        trbp.log_partition_, rel=0, abs=1e-7
-    )
 
 
 @pytest.mark.parametrize("update", UPDATES)

@@ -194,6 +194,7 @@ def test_names_that_make_no_sense(names, message):
         ({"a": "z"}, "observed names state 'z', but variable 0 has the states x, y"),
         ({"c": "x"}, "observed names 'c', and no variables have this name"),
         ({0: 0, "a": "y"}, "observed gives variable 'a' the states 0, 1"),
+        ({"a": 2}, r"observed\['a'\] = 2 is no state"),
         ({0: 0, 1: 0}, "observed holds all variables"),
     ],
 )
@@ -203,9 +204,13 @@ def test_bad_evidence(observed, message):
         graph.condition(observed)
 
 
-def test_states_without_names():
+def test_evidence_without_names():
     with pytest.raises(ValueError, match="observed names state 'x', but the states have no names"):
         FactorGraph([2]).condition({0: "x"})
+    with pytest.raises(ValueError, match="observed names 'a', but the variables have no names"):
+        FactorGraph([2]).condition({"a": 0})
+    with pytest.raises(ValueError, match="observed names 'a', and several variables have this"):
+        FactorGraph([2, 2], names=["a", "a"]).condition({"a": 0})
 
 
 def test_factors_that_are_no_pairs():

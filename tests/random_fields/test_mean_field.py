@@ -71,35 +71,6 @@ def test_passes_never_lower_the_bound(rng):
     assert bounds[-1] > bounds[0]
 
 
-def test_independent_variables_are_exact():
-    mrf = PairwiseMRF([[0.0, 1.0], [0.5, -np.inf, 0.2]], constant=2.0)
-    log_partition, marginals = brute_force(mrf)
-    mean_field = MeanFieldMarginals(n_init=1).fit(mrf)
-    assert mean_field.log_partition_ == pytest.approx(log_partition, rel=1e-14)
-    np.testing.assert_allclose(mrf.flatten(mean_field.marginals_, mean_field.edge_marginals_),
-                               marginals, rtol=1e-14)  # fmt: skip
-
-
-def test_more_starts_give_no_worse_bound(rng):
-    n = 8
-    mrf = PairwiseMRF.from_ising(np.zeros(n), np.triu(rng.uniform(-3, 3, (n, n)), 1))
-    bounds = [
-        MeanFieldMarginals(n_init=n_init, random_state=0).fit(mrf).log_partition_
-        for n_init in (1, 2, 20)
-    ]
-    assert bounds[0] <= bounds[1] <= bounds[2]
-    assert bounds[2] > bounds[0] + 0.1
-
-
-def test_symmetric_modes_are_told_apart_by_random_starts():
-    pair = PairwiseMRF.from_ising([0, 0], [2.0], [(0, 1)])
-    stuck = MeanFieldMarginals(n_init=1).fit(pair)
-    np.testing.assert_allclose(stuck.marginals_, 0.5)  # a stationary point, but a saddle
-    mean_field = MeanFieldMarginals(random_state=0).fit(pair)
-    assert mean_field.log_partition_ > stuck.log_partition_ + 0.5
-    assert mean_field.marginals_.max() > 0.9
-
-
 # ---- hard constraints ----------------------------------------------------------------------------
 
 
@@ -118,17 +89,6 @@ def test_forbidden_is_the_limit_of_low_potentials(rng):
         np.testing.assert_allclose(one.marginals_, other.marginals_, rtol=0, atol=1e-6)
         assert one.log_partition_ == pytest.approx(other.log_partition_, rel=0, abs=1e-5)
         assert objective(exact, blocks_of(one)) == pytest.approx(one.log_partition_, abs=1e-12)
-
-
-def test_colouring_is_found():
-    different = np.where(np.eye(3), -np.inf, 0.0)
-    edges = [(i, (i + 1) % 6) for i in range(6)]
-    mrf = PairwiseMRF(np.zeros((6, 3)), edges, different)
-    mean_field = MeanFieldMarginals(random_state=0).fit(mrf)
-    log_partition, _ = brute_force(mrf)
-    assert 0 <= mean_field.log_partition_ <= log_partition
-    X = mean_field.sample(50, random_state=0)
-    assert np.all(mrf.score(X) > -np.inf)
 
 
 def test_where_starts_find_no_allowed_product_a_labelling_does():

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from _mrf_referees import brute_force, labellings
 from sklearn_fw import TRWMarginals
 from sklearn_fw.random_fields import ExactMarginals, MRFLearner, PairwiseMRF, TRBPMarginals
-from sklearn_fw.random_fields._forest_rows import ForestRows
+from sklearn_fw.random_fields._learning import ForestRows
 
 
 def table(rng, n_samples=3000):
@@ -129,15 +129,6 @@ def test_other_graphs_learn_from_completions(edges, rng):
     assert one.score(X_test) > TRWMarginals(learner=MRFLearner(edges)).fit(X).score(X_test) - 0.03
     searched = TRWMarginals("elimination", learner=MRFLearner(edges)).fit(holes)
     assert searched.sample(3, random_state=0).shape == (3, 4)
-
-
-def test_weights_are_copies_with_holes_too(rng):
-    X, weight = with_holes(rng, table(rng, 60)), rng.integers(0, 3, 60)
-    weighted = TRWMarginals(learner=MRFLearner(n_states=[2, 2, 3, 2])).fit(X, sample_weight=weight)
-    copied = TRWMarginals(learner=MRFLearner(n_states=[2, 2, 3, 2])).fit(
-        np.repeat(X, weight, axis=0)
-    )
-    np.testing.assert_allclose(weighted.mrf_.theta, copied.mrf_.theta, rtol=0, atol=1e-8)
 
 
 def test_columns_and_rows_without_entries():

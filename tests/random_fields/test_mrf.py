@@ -70,21 +70,6 @@ def test_evidence_goes_back_to_the_first_field_and_takes_names(rng):
     assert mrf.variables.tolist() == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(
-    "names, observed, message",
-    [
-        (None, {"a": 0}, "observed names 'a', but the variables have no names"),
-        (["a", "b"], {"c": 0}, "observed names 'c', and no variables have this name"),
-        (["a", "a"], {"a": 0}, "observed names 'a', and several variables have this name"),
-        (["a", "b"], {"a": 2}, r"observed\['a'\] = 2 is no state"),
-        (["a", "b"], {"a": 0, 0: 1}, "observed gives variable 0 the states 0, 1"),
-    ],
-)
-def test_bad_evidence_by_name(names, observed, message):
-    with pytest.raises(ValueError, match=message):
-        PairwiseMRF(np.zeros((2, 2)), names=names).condition(observed)
-
-
 def test_ising_there_and_back(rng):
     h, edges = rng.normal(size=4), [(0, 1), (3, 1), (2, 3)]
     J = rng.normal(size=3)
@@ -104,14 +89,6 @@ def test_ising_matrix_counts_each_pair_once(rng):
     upper, symmetric = (PairwiseMRF.from_ising(np.zeros(4), M) for M in (J, J + J.T))
     assert len(upper.edges) == 5
     np.testing.assert_array_equal(upper.theta, symmetric.theta)
-
-
-def test_any_field_is_an_ising_model_of_its_scores(rng):
-    mrf = random_mrf(rng, (2, 2, 2, 2))
-    h, J, constant = mrf.to_ising()
-    again = PairwiseMRF.from_ising(h, J, mrf.edges, constant=constant)
-    X = labellings(mrf.n_states)
-    np.testing.assert_allclose(again.score(X), mrf.score(X), rtol=0, atol=1e-12)
 
 
 def test_networkx_there_and_back(rng):

@@ -64,29 +64,6 @@ def test_one_variable_is_unbiased():
     assert pm.log_partition_lower_ == pytest.approx(log_partition)  # all states were met
 
 
-def mean_maximum_of_two_spins(J, n_copies, n_draws, rng):
-    """(mean, standard error) for two coupled spins with copies, which matter by number only."""
-    noise = rng.gumbel(size=(n_draws, 2, n_copies, 2)) - np.euler_gamma
-    gain = np.sort(noise[..., 1] - noise[..., 0], axis=-1)[..., ::-1]  # of copies turned up
-    best = np.concatenate([np.zeros((n_draws, 2, 1)), gain.cumsum(axis=-1)], axis=-1)
-    best = (best + noise[..., 0].sum(axis=-1)[..., None]) / n_copies
-    mean_spin = 2 * np.arange(n_copies + 1) / n_copies - 1
-    total = best[:, 0, :, None] + best[:, 1, None, :] + J * np.outer(mean_spin, mean_spin)
-    maxima = total.max(axis=(1, 2))
-    return maxima.mean(), maxima.std() / np.sqrt(n_draws)
-
-
-@pytest.mark.parametrize("n_copies", [1, 2, 5])
-def test_copies(n_copies, rng):
-    pair = PairwiseMRF.from_ising([0, 0], [1.5], [(0, 1)])
-    expected, error = mean_maximum_of_two_spins(1.5, n_copies, 20_000, rng)
-    pm = PerturbAndMAPMarginals(
-        n_samples=400, n_copies=n_copies, marginals="counting", random_state=0
-    ).fit(pair)
-    tolerance = 4 * np.hypot(error, standard_error(pm))
-    assert pm.log_partition_ == pytest.approx(expected, abs=tolerance)
-
-
 # ---- marginals -----------------------------------------------------------------------------------
 
 
@@ -182,20 +159,6 @@ def test_n_jobs_and_random_state(oracle, rng):
         np.testing.assert_array_equal(one.maxima_, fitted.maxima_)
         np.testing.assert_array_equal(one.sample(5), fitted.sample(5))
     assert np.any(one.maxima_ != other.maxima_)
-
-
-def test_oracle_gets_its_labelling_as_start(rng):
-    seen = []
-
-    class Listening(OnlyArgmax):
-        def argmax(self, scores, start=None):
-            if start is not None:
-                seen.append(scores.value(start) > -np.inf)
-            return super().argmax(scores)
-
-    PerturbAndMAPMarginals(Listening(), n_samples=2, random_state=0).fit(random_mrf(rng))
-    assert len(seen) == 2 * (2 + 3 + 2 + 4 - 4)
-    assert all(seen)
 
 
 def test_sample(rng):

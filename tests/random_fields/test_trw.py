@@ -188,16 +188,6 @@ def test_inexact_oracles_never_claim_too_much(oracle, rng):
         assert trw.estimated_gap_ <= trw.dual_gap_
 
 
-@pytest.mark.parametrize("bound", [np.nan, -1e3])
-def test_bounds_that_cannot_be_are_refused(bound):
-    class Wrong:
-        def argmax(self, scores, start=None):
-            return np.zeros(4, int), 0.0, bound
-
-    with pytest.raises(ValueError, match=r"oracle Wrong returned upper_bound .* inf stands for"):
-        TRWMarginals(Wrong()).fit(make_ising("clique", 4, random_state=0))
-
-
 def test_value_that_an_oracle_reports_proves_nothing():
     """Any labelling, any value, and a bound that is true but far off: no call is an exact one."""
 
@@ -373,21 +363,6 @@ def test_reparametrisation_changes_nothing(rng):
     np.testing.assert_allclose(a.marginals_, b.marginals_, rtol=0, atol=1e-9)
     np.testing.assert_allclose(a.rho_, b.rho_, rtol=0, atol=1e-9)
     assert b.log_partition_upper_ == pytest.approx(a.log_partition_upper_ + 2.5, abs=1e-9)
-
-
-def test_padding_states_changes_nothing(rng):
-    """A variable with a forbidden state is one with a state less."""
-    mrf = random_mrf(rng, (2, 3, 2, 2), density=1.0)
-    unary = [np.append(b, [-np.inf] * (3 - len(b))) for b in mrf.unary]
-    pairwise = [np.pad(t, [(0, 3 - s) for s in t.shape]) for t in mrf.pairwise]
-    padded = PairwiseMRF(unary, mrf.edges, pairwise, constant=mrf.constant)
-    a, b = (ExactMarginals().fit(m) for m in (mrf, padded))
-    np.testing.assert_allclose(a.marginals_, b.marginals_, rtol=0, atol=1e-12)
-    with pytest.warns(UserWarning, match="3 of 66 potentials are -inf"):
-        soft = searched(tol=0.01).fit(padded)
-    hard = searched(tol=0.01).fit(mrf)
-    assert soft.log_partition_upper_ == pytest.approx(hard.log_partition_upper_, abs=0.5)
-    np.testing.assert_allclose(soft.marginals_[:, 2][[0, 2, 3]], 0.0, rtol=0, atol=0.02)
 
 
 def test_extreme_potentials_stay_finite():

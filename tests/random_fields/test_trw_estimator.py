@@ -154,14 +154,6 @@ def test_completion_agrees_with_enumeration(rng):
     np.testing.assert_array_equal(completed[2], trw.predict())
 
 
-def test_order_of_rows_does_not_matter(rng):
-    trw = TRWMarginals().fit(table(rng))
-    X = table(rng, 20)
-    X[rng.random(X.shape) < 0.4] = -1
-    order = rng.permutation(20)
-    np.testing.assert_array_equal(trw.predict(X)[order], trw.predict(X[order]))
-
-
 def test_scores_are_lower_bounds(rng):
     mrf = make_ising("clique", 5, coupling=1.0, random_state=0)
     X = labellings(mrf.n_states)

@@ -1,13 +1,15 @@
-"""The UAI format against products of factors taken straight from the text."""
+"""The UAI format against products of factors taken straight from the text, and damaged files."""
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
 
 from sklearn_fw.random_fields import (
     PairwiseMRF,
+    TRWMarginals,
     load_uai,
     save_uai,
 )
@@ -97,10 +99,6 @@ class TestLoad:
         assert log_partition(mrf) == pytest.approx(0.0, abs=1e-15)
         assert np.exp(mrf.score([[1, 0]])) == pytest.approx(0.3 * 0.8, rel=1e-15)
 
-    def test_no_factors(self, write):
-        mrf = load_uai(write("MARKOV 2  2 3  0"))
-        assert log_partition(mrf) == pytest.approx(math.log(6), rel=1e-15)
-
     def test_field_with_evidence(self, write, tmp_path):
         path = write(MIXED)
         evidence = tmp_path / "model.uai.evid"
@@ -112,6 +110,12 @@ class TestLoad:
                 observed = load_uai(observed, "evidence")
             mrf = load_uai(path).condition(observed)
             np.testing.assert_allclose(np.exp(mrf.score(X)), expected, rtol=1e-13)
+
+
+def assert_refused(path, kind, message):
+    with pytest.raises(ValueError, match=message) as error:
+        load_uai(path, kind)
+    assert str(error.value).startswith(f"{path}, line ")
 
 
 HEAD = "MARKOV\n2\n2 2\n"
@@ -151,10 +155,32 @@ HEAD = "MARKOV\n2\n2 2\n"
     ],
 )
 def test_malformed_files_are_refused(text, message, write):
-    path = write(text)
-    with pytest.raises(ValueError, match=message) as error:
-        load_uai(path)
-    assert str(error.value).startswith(f"{path}, line ")
+    assert_refused(write(text), "field", message)
+
+
+@pytest.mark.parametrize(
+    "kind, text, message",
+    [
+        ("evidence", "", "line 1: the file ends too early"),
+        ("evidence", "2 0 1\n3", "line 2: the file ends too early"),
+        ("evidence", "1 0 1\n3", "line 2: the file should end here, but goes on with '3'"),
+        ("evidence", "1 0 x", "line 1: the state of variable 0 must be an integer >= 0, got 'x'"),
+        ("evidence", "1 -1 0", "line 1: an observed variable must be an integer >= 0, got '-1'"),
+        ("evidence", "2\n0 1\n0 2", "line 3: variable 0 is observed in states 1 and 2"),
+        ("solution", "BEL 1 0", "line 1: the file must start with MAR, PR, MAP or MPE, got 'BEL'"),
+        ("solution", "PR", "line 1: the file ends too early"),
+        ("solution", "PR\nhigh", "line 2: a decimal logarithm must be a number, got 'high'"),
+        ("solution", "PR 2.0 3.0", "line 1: the file should end here, but goes on with '3.0'"),
+        ("solution", "MAR 1 2\n0.5", "line 2: the file ends too early"),
+        (
+            "solution",
+            "MAR 1 2\n0.5 -0.1",
+            "line 2: a probability must be a number >= 0, got",
+        ),
+    ],
+)
+def test_malformed_answers_are_refused(kind, text, message, write):
+    assert_refused(write(text), kind, message)
 
 
 def test_binary_files_are_refused(tmp_path):
@@ -217,21 +243,6 @@ class TestEvidence:
     def test_read(self, text, expected, write):
         assert load_uai(write(text), "evidence") == expected
 
-    @pytest.mark.parametrize(
-        "text, message",
-        [
-            ("", "line 1: the file ends too early"),
-            ("2 0 1\n3", "line 2: the file ends too early"),
-            ("1 0 1\n3", "line 2: the file should end here, but goes on with '3'"),
-            ("1 0 x", "line 1: the state of variable 0 must be an integer >= 0, got 'x'"),
-            ("1 -1 0", "line 1: an observed variable must be an integer >= 0, got '-1'"),
-            ("2\n0 1\n0 2", "line 3: variable 0 is observed in states 1 and 2"),
-        ],
-    )
-    def test_malformed(self, text, message, write):
-        with pytest.raises(ValueError, match=message):
-            load_uai(write(text), "evidence")
-
 
 class TestSolution:
     @pytest.mark.parametrize("kind", ["MAP", "MPE"])
@@ -250,39 +261,9 @@ class TestSolution:
         found = load_uai(write(text), "solution")
         assert [p.tolist() for p in found] == [[0.25, 0.75], [0.5, 0.5, 0.0]]
 
-    def test_one_variable(self, write):
-        found = load_uai(write("MAR\n1\n2 0.25 0.75"), "solution")
-        assert [p.tolist() for p in found] == [[0.25, 0.75]]
-
     @pytest.mark.parametrize("text", ["PR\n-2.5", "PR -2.5\n", "PR\n1\n-2.5\n"])
     def test_partition_function(self, text, write):
         assert load_uai(write(text), "solution") == pytest.approx(math.log(10**-2.5), rel=1e-14)
-
-    @pytest.mark.parametrize(
-        "text, message",
-        [
-            ("BEL 1 0", "line 1: the file must start with MAR, PR, MAP or MPE, got 'BEL'"),
-            ("PR", "line 1: the file ends too early"),
-            ("PR\nhigh", "line 2: a decimal logarithm must be a number, got 'high'"),
-            ("PR 2.0 3.0", "line 1: the file should end here, but goes on with '3.0'"),
-            ("MAR 1 2\n0.5", "line 2: the file ends too early"),
-            ("MAR 1 2\n0.5 -0.1", "line 2: a probability must be a number >= 0, got '-0.1'"),
-        ],
-    )
-    def test_malformed(self, text, message, write):
-        with pytest.raises(ValueError, match=message):
-            load_uai(write(text), "solution")
-
-
-def test_published_grids(data_file, tmp_path):
-    folder = data_file("mrf/grids_5x5/exact.json").parent
-    for file in folder.glob("*.uai"):
-        mrf = load_uai(file)
-        assert (mrf.n_variables, mrf.n_edges) == (25, 40)
-        save_uai(mrf, tmp_path / "again.uai")
-        np.testing.assert_allclose(
-            load_uai(tmp_path / "again.uai").theta, mrf.theta, rtol=0, atol=1e-14
-        )
 
 
 @pytest.mark.parametrize("number", ["1.2e308", "-9e307"])
@@ -291,3 +272,68 @@ def test_logarithms_that_no_float_holds(number, tmp_path):
     file.write_text(f"PR\n{number}")
     with pytest.raises(ValueError, match=r"line 2: the natural logarithm of .* is no float64"):
         load_uai(file, "solution")
+
+
+UAI = "MARKOV\n2\n2 3\n2\n1 0\n2 1 0\n\n2\n0.5 1.5\n6\n1 2 3\n4 5e-1 6\n"
+HUGE = [str(10**30), "9" * 5000, str(2**63), "-1", "1.5", "1e3", "nan", "0x10", "1_0", "²", "٣"]
+
+
+# Each word of a field that counts something, and those of evidence and solutions, replaced.
+PLACES = [
+    *(("field", " ".join([*(w := UAI.split())[:i], "{}", *w[i + 1 :]])) for i in range(1, 9)),
+    ("field", "MARKOV 1  2  1  1 0\n{}  1 1"),
+    *(("evidence", t) for t in ("{} 0 1", "1 {} 1", "1 0 {}", "1\n{} 0 1", "2\n1 0 1\n1 0 {}")),
+    *(("solution", t) for t in ("MAP {} 0", "MAP 2 0 {}", "MAR {} 2 0 1", "MAR 1 {} 0 1")),
+]
+
+
+@pytest.mark.parametrize("kind, text", PLACES)
+def test_numbers_that_no_file_can_mean(kind, text, tmp_path):
+    path = tmp_path / "a"
+    for word in HUGE:
+        path.write_text(text.format(word), encoding="utf-8")
+        with pytest.raises(ValueError, match=re.escape(f"{path}, line ")):
+            load_uai(path, kind)
+
+
+@pytest.mark.parametrize("word", ["1e400", "inf", "nan", "1_0", "high"])
+def test_partition_functions(word, tmp_path):
+    path = tmp_path / "a.PR"
+    path.write_text(f"PR\n{word}")
+    with pytest.raises(ValueError, match=re.escape(f"{path}, line 2: a decimal logarithm")):
+        load_uai(path, "solution")
+    path.write_text("PR -inf")  # nothing is allowed
+    assert load_uai(path, "solution") == -np.inf
+
+
+def test_tables_that_no_memory_holds(tmp_path):
+    path = tmp_path / "a.uai"
+    for n, n_states in ((1, "1000000000000"), (2, "100000000 100000000")):
+        path.write_text(f"MARKOV\n{n}\n{n_states}\n0\n")
+        with pytest.raises(ValueError, match=r"line 3: the variables have [0-9]* states in all, b"):
+            load_uai(path)
+    path.write_text("MARKOV 1  1000000  0")  # free variables may have many
+    assert load_uai(path).n_states.tolist() == [1_000_000]
+
+
+@pytest.mark.parametrize("row", ["2 0.5 0.6", "2 0 0", "3 1 1 1", "2 1e300 1e300", "1 0.9"])
+def test_marginals_that_do_not_sum_to_one(row, tmp_path):
+    path = tmp_path / "a.MAR"
+    path.write_text(f"MAR\n2\n2 0.25 0.75\n{row}\n")
+    message = "line 4: the probabilities of variable 1 must sum to one, they sum to "
+    with pytest.raises(ValueError, match=message):
+        load_uai(path, "solution")
+
+
+@pytest.mark.parametrize("row", ["3 0.333 0.333 0.333", "2 0.333333 0.666667", "1 1.0"])
+def test_rounded_marginals_are_read(row, tmp_path):
+    path = tmp_path / "a.MAR"
+    path.write_text(f"MAR 1 {row}")
+    assert load_uai(path, "solution")[0].tolist() == [float(word) for word in row.split()[1:]]
+
+
+def test_estimators_name_the_file(tmp_path):
+    path = tmp_path / "a.uai"
+    path.write_text("MARKOV\n2\n2 x")
+    with pytest.raises(ValueError, match=re.escape(f"{path}, line 3: ")):
+        TRWMarginals().fit(path)

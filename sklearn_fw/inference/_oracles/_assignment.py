@@ -5,7 +5,7 @@ import numpy as np
 from ..._core.oracle import Oracle, k_best
 from ..._core.scores import check_sums, floats
 from ..._core.validation import check_flag, check_integer
-from ._settle import ROUNDING, is_negligible
+from ._adjacency import ROUNDING, is_negligible
 
 
 class Assignment(Oracle):

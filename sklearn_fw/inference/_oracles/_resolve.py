@@ -11,15 +11,12 @@ from sklearn.base import clone
 from ..._core.oracle import CheckedOracle, Oracle, can_be_asked, checked
 from ..._core.scores import expect_scores, is_forest
 from ..._core.validation import check_not_negative, is_auto
-from ._branch_and_bound import BranchAndBound
-from ._cuts import QPBO, GraphCut
+from ._cuts import QPBO, CutMoves, GraphCut
 from ._elimination import Elimination
 from ._exact import Enumeration
-from ._linear_programs import MILP, LPRelaxation
+from ._linear_programs import MILP, LPRelaxation, Toulbar2
 from ._local_search import ICM, IteratedLocalSearch
-from ._messages import TRWS, MaxProduct
-from ._moves import CutMoves
-from ._toulbar2 import Toulbar2
+from ._messages import TRWS, BranchAndBound, MaxProduct
 from ._tree import TreeMaxProduct, Viterbi
 
 

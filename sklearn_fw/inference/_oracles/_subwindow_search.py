@@ -10,7 +10,7 @@ from ..._core.scores import check_sums, floats
 from ..._core.validation import check_integer, check_moderate, check_time_limit
 from ..._kernels import lazy
 from ...task_losses import as_box
-from ._settle import ROUNDING
+from ._adjacency import ROUNDING
 
 subwindow = lazy("graphs.subwindow")
 
