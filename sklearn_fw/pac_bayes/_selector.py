@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.estimator import Estimator
 from .._core.parameters import options
 from .._core.threads import parallel
-from .._core.validation import check_array_of_numbers, check_flag, check_number
+from .._core.validation import check_flag, check_number
 from ..linear_model._linear import ScoreMixin
 from ._bounds import check_delta, check_models, model_selection_bounds
 from ._regression import PACBayesLinearRegression
@@ -159,14 +159,14 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
         self.selection_penalty_ = max(0.0, float(logsumexp(logs) - logs.max())) / n
         self.bounds_ = self.averaging_bound_ = None
         if self.gap is not None:
-            gaps = check_array_of_numbers(self.gap, "gap")
-            if gaps.ndim and gaps.shape != logs.shape:
-                raise ValueError(
-                    f"gap must be a number or have shape {logs.shape}, got {gaps.shape}"
-                )
             self.bounds_, self.averaging_bound_ = (
                 model_selection_bounds(
-                    self.log_evidences_, n, self.delta, gap=gaps, log_prior=log_prior, average=both
+                    self.log_evidences_,
+                    n,
+                    self.delta,
+                    gap=self.gap,
+                    log_prior=log_prior,
+                    average=both,
                 )
                 for both in (False, True)
             )
