@@ -159,16 +159,10 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
         self.selection_penalty_ = max(0.0, float(logsumexp(logs) - logs.max())) / n
         self.bounds_ = self.averaging_bound_ = None
         if self.gap is not None:
+            given, options = (self.log_evidences_, n, self.delta), {"gap": self.gap}
             self.bounds_, self.averaging_bound_ = (
-                model_selection_bounds(
-                    self.log_evidences_,
-                    n,
-                    self.delta,
-                    gap=self.gap,
-                    log_prior=log_prior,
-                    average=both,
-                )
-                for both in (False, True)
+                model_selection_bounds(*given, **options, log_prior=log_prior, average=average)
+                for average in (False, True)
             )
         return self
 
