@@ -200,48 +200,35 @@ def function(rng):
     claims(problem, settings, result.x, result.intercept, result.dual_gap, result.fun)
 
 
-def classifier(rng):
-    """`AsagaClassifier` with two classes, and with three by the multinomial loss."""
-    several = rng.random() < 0.3
-    loss = "log_loss" if several else MARGINS[rng.integers(4)]
-    X, y = random_data(rng, "classes" if several else "margin")
+def estimator(rng):
+    """`AsagaClassifier` with two classes and three, and `AsagaRegressor`, with every loss."""
+    kind = ["margin", "classes", "numbers"][rng.integers(3)]
+    loss = {"margin": MARGINS[rng.integers(4)], "classes": "multinomial"}.get(
+        kind, RESIDUALS[rng.integers(3)]
+    )
+    X, y = random_data(rng, kind)
     given, penalty = random_penalty(rng, X.shape[1])
-    C, fit_intercept = float(10.0 ** rng.uniform(-3, 3)), bool(rng.random() < 0.7)
+    fit_intercept = bool(rng.random() < 0.7)
     solver = "auto" if rng.random() < 0.4 else random_solver(rng)
     weight = rng.uniform(0.1, 3.0, len(y)) if rng.random() < 0.3 else None
-    model = AsagaClassifier(
-        loss, C=C, solver=solver, fit_intercept=fit_intercept, **given, **budget(rng)
-    )
+    total = len(y) if weight is None else weight.sum()
+    options = {"solver": solver, "fit_intercept": fit_intercept, **given, **budget(rng)}
+    if kind == "numbers":
+        alpha = "auto" if rng.random() < 0.2 else float(10.0 ** rng.uniform(-4, 2))
+        model = AsagaRegressor(loss, alpha=alpha, **options)
+    else:
+        name = "log_loss" if kind == "classes" else loss
+        model = AsagaClassifier(name, C=float(10.0 ** rng.uniform(-3, 3)), **options)
     data = sp.csr_array(X) if rng.random() < 0.4 else X
     if asked(lambda: model.fit(data, y, sample_weight=weight)) is None:
         return
-    total = len(y) if weight is None else weight.sum()
-    problem = Problem(
-        X, y, "multinomial" if several else loss, penalty, 1.0 / (C * total), weight,
-        fit_intercept, 3 if several else None,
-    )  # fmt: skip
+    several = kind == "classes"
+    alpha = model.alpha_ if kind == "numbers" else 1.0 / (model.C * total)
+    problem = Problem(X, y, loss, penalty, alpha, weight, fit_intercept, 3 if several else None)
     problem.is_smooth = given.get("l1_ratio") == 0.0
-    w, c = (model.coef_.T, model.intercept_) if several else (model.coef_[0], model.intercept_[0])
+    w, c = np.ravel(model.coef_), np.ravel(model.intercept_)[0]
+    w, c = (model.coef_.T, model.intercept_) if several else (w, c)
     claims(problem, model, w, c, model.dual_gap_, model.objective_)
-
-
-def regressor(rng):
-    """`AsagaRegressor` with every loss."""
-    loss = RESIDUALS[rng.integers(3)]
-    X, y = random_data(rng, "numbers")
-    given, penalty = random_penalty(rng, X.shape[1])
-    alpha = "auto" if rng.random() < 0.2 else float(10.0 ** rng.uniform(-4, 2))
-    fit_intercept = bool(rng.random() < 0.7)
-    solver = "auto" if rng.random() < 0.4 else random_solver(rng)
-    model = AsagaRegressor(
-        loss, alpha=alpha, solver=solver, fit_intercept=fit_intercept, **given, **budget(rng)
-    )
-    data = sp.csr_array(X) if rng.random() < 0.4 else X
-    if asked(lambda: model.fit(data, y)) is None:
-        return
-    problem = Problem(X, y, loss, penalty, model.alpha_, None, fit_intercept)
-    problem.is_smooth = given.get("l1_ratio") == 0.0
-    claims(problem, model, model.coef_, model.intercept_, model.dual_gap_, model.objective_)
 
 
 def path(rng):

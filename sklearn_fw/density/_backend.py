@@ -136,9 +136,6 @@ class StrictBackend(ArrayAPIBackend):
 class TorchBackend(ArrayAPIBackend):
     """PyTorch."""
 
-    def diagonal(self, A):
-        return self.xp.diagonal(A)
-
     def rows(self, X, index):
         return X[self._moved(index, X)]
 

@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
 from .._core.validation import check_array_of_numbers, check_magnitude, is_auto
@@ -145,11 +146,10 @@ class Box:
         logs = [np.where(self.contains(X), uniform, -np.inf)]
         for scale in np.multiply.outer(SCALES, self.scale):
             constant = np.log(n * len(SCALES)) + np.log(scale).sum() + 0.5 * d * np.log(2 * np.pi)
-            B, parts = (self.rows - self.rows.mean(axis=0)) / scale, []
-            for batch in np.array_split(X, max(1, len(X) * n // 2_000_000)):
-                A = (batch - self.rows.mean(axis=0)) / scale
-                q = (A * A).sum(1)[:, None] + (B * B).sum(1) - 2.0 * A @ B.T
-                parts.append(logsumexp(-0.5 * np.maximum(q, 0.0), axis=1))
+            parts = [
+                logsumexp(-0.5 * cdist(batch / scale, self.rows / scale, "sqeuclidean"), axis=1)
+                for batch in np.array_split(X, max(1, len(X) * n // 2_000_000))
+            ]
             logs.append(np.concatenate(parts) - constant)
         return logsumexp(logs, axis=0) - np.log(2.0)
 

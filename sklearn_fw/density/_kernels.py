@@ -80,14 +80,13 @@ def _rational_quadratic_derivatives(q):
     return -0.5 * k * k, 0.5 * k**3
 
 
-# Name: profile f(q) of the squared scaled distance q, which may be overwritten; its two
-# derivatives; and -2 f'(0).
+# Profile f(q) of the squared scaled distance q, which may be overwritten; and its two derivatives.
 RADIAL = {
-    "rbf": (_rbf, _rbf_derivatives, 1.0),
-    "laplacian": (_laplacian, None, None),
-    "matern32": (_matern32, _matern32_derivatives, 3.0),
-    "matern52": (_matern52, _matern52_derivatives, 5.0 / 3.0),
-    "rational_quadratic": (_rational_quadratic, _rational_quadratic_derivatives, 1.0),
+    "rbf": (_rbf, _rbf_derivatives),
+    "laplacian": (_laplacian, None),
+    "matern32": (_matern32, _matern32_derivatives),
+    "matern52": (_matern52, _matern52_derivatives),
+    "rational_quadratic": (_rational_quadratic, _rational_quadratic_derivatives),
 }
 
 
@@ -97,17 +96,17 @@ class RadialKernel:
     far_value = 1.0
 
     def __init__(self, name, length_scale, center, backend=NUMPY):
-        self.name, self.backend = name, backend
-        self.length_scale = length_scale
+        self.name, self.backend, self.length_scale = name, backend, length_scale
         # Distances come from inner products, which lose no digits when the data surround zero.
         self.center = center
 
     @property
-    def differentiable(self):
-        return RADIAL[self.name][1] is not None
+    def _derivatives(self):
+        return RADIAL[self.name][1]
 
-    def _derivatives(self, q):
-        return RADIAL[self.name][1](q)
+    @property
+    def differentiable(self):
+        return self._derivatives is not None
 
     def squared_distances(self, X, Y):
         """Squared scaled distances; on the diagonal exactly zero when Y is X."""
@@ -150,10 +149,11 @@ class RadialKernel:
 
     def log_volume(self, X):
         """A constant; for the Laplacian kernel, whose volume element is infinite, zero."""
-        constant, curvature = 0.0, RADIAL[self.name][2]
-        if curvature is not None:
+        constant = 0.0
+        if self.differentiable:
+            slope, _ = self._derivatives(np.zeros(1))
             scale = np.broadcast_to(self.backend.to_host(self.length_scale), (X.shape[1],))
-            constant = 0.5 * X.shape[1] * np.log(curvature) - np.log(scale).sum()
+            constant = 0.5 * X.shape[1] * np.log(-2.0 * slope[0]) - np.log(scale).sum()
         return self.backend.array(np.full(X.shape[0], constant), X)
 
     def slopes(self, X, Y):

@@ -294,12 +294,10 @@ def model_selection_bounds(
     2.346
     """
     evidences, log_prior = check_models(log_evidences, log_prior)
-    n, delta, gap = (
-        check_strength(n, "n"),
-        check_delta(check_number(delta, "delta")),
-        values(gap, "gap"),
-    )
-    logs = evidences + log_prior
+    n, delta = check_strength(n, "n"), check_delta(check_number(delta, "delta"))
+    logs, gap = evidences + log_prior, values(gap, "gap")
+    if gap.ndim and gap.shape != logs.shape:
+        raise ValueError(f"gap must be a number or have shape {logs.shape}, got {gap.shape}")
     if check_flag(average, "average"):
         return float(gap.max() - (logsumexp(logs) + np.log(delta)) / n)
     return gap - (logs + np.log(delta)) / n

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.estimator import Estimator, ScoreMixin
 from .._core.parameters import options
 from .._core.threads import parallel
-from .._core.validation import check_array_of_numbers, check_flag, check_number
+from .._core.validation import check_flag, check_number
 from ._bounds import check_delta, check_models, model_selection_bounds
 from ._regression import PACBayesLinearRegression
 
@@ -158,16 +158,10 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
         self.selection_penalty_ = max(0.0, float(logsumexp(logs) - logs.max())) / n
         self.bounds_ = self.averaging_bound_ = None
         if self.gap is not None:
-            gaps = check_array_of_numbers(self.gap, "gap")
-            if gaps.ndim and gaps.shape != logs.shape:
-                raise ValueError(
-                    f"gap must be a number or have shape {logs.shape}, got {gaps.shape}"
-                )
+            given, options = (self.log_evidences_, n, self.delta), {"gap": self.gap}
             self.bounds_, self.averaging_bound_ = (
-                model_selection_bounds(
-                    self.log_evidences_, n, self.delta, gap=gaps, log_prior=log_prior, average=both
-                )
-                for both in (False, True)
+                model_selection_bounds(*given, **options, log_prior=log_prior, average=average)
+                for average in (False, True)
             )
         return self
 

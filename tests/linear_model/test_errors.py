@@ -313,34 +313,6 @@ def within(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-MISSING = {
-    "None": lambda y: np.where(np.arange(30) == 3, None, y),
-    "all None": lambda y: [None] * 30,
-    "NaN": lambda y: np.where(np.arange(30) == 3, np.nan, y),
-    "NaN among objects": lambda y: np.where(np.arange(30) == 3, np.nan, y).astype(object),
-    "text": lambda y: y.astype(str),
-    "dates": lambda y: y.astype("M8[s]"),
-    "masked": lambda y: np.ma.masked_less(y, 0.0),
-    "huge": lambda y: y * 1e200,
-}
-
-
-@pytest.mark.parametrize("kind", MISSING)
-@pytest.mark.parametrize("solve", ["path", "fit", "partial_fit", "several targets"])
-def test_missing_targets_are_refused_where_they_enter(solve, kind):
-    X, _, y = data()
-    y = MISSING[kind](y)
-    model = AsagaRegressor(l1_ratio=1.0, solver="asaga")
-    if solve == "several targets":
-        y = np.ma.stack([y, y], axis=1) if kind == "masked" else np.stack([y, y], axis=1)
-    ask = {
-        "path": lambda: regularization_path(model, X, y),
-        "partial_fit": lambda: model.partial_fit(X, y),
-    }.get(solve, lambda: model.fit(X, y))
-    with within(60), pytest.raises(ValueError, match=r"\by\b"):
-        ask()
-
-
 @pytest.mark.parametrize("scale", [1e-200, 1e-300, 1e-320, 0.0, 1e99])
 @pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
 def test_paths_of_any_scale_end(scale, l1_ratio):

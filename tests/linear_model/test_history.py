@@ -57,43 +57,6 @@ def test_gradient_mapping_of_a_smooth_objective_is_its_gradient():
 # ---- history -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("tol", [0, 1e-3])
-def test_history(solver, n_classes, tol):
-    X, y = classes(n_classes)
-    model = AsagaClassifier(
-        multi_class="ovr", solver=solver, tol=tol, max_iter=7 if tol == 0 else 3000, random_state=0
-    ).fit(sp.csr_array(X), y)
-    history = model.history_
-    n_problems = 1 if n_classes == 2 else 3
-    columns = {"n_iter", "time", "objective", "dual_objective", "dual_gap", "certified"}
-    assert set(history) == (columns if n_problems == 1 else columns | {"output"})
-    assert all(isinstance(column, np.ndarray) for column in history.values())
-    assert len({column.size for column in history.values()}) == 1
-    assert history["certified"].dtype == bool
-    outputs = history.get("output", np.zeros(history["n_iter"].size))
-    assert np.array_equal(np.unique(outputs), np.arange(n_problems))
-    assert np.all(np.diff(outputs) >= 0)
-    lasts = []
-    for k in range(n_problems):
-        own = {name: column[outputs == k] for name, column in history.items()}
-        assert np.all(np.isin(np.diff(own["n_iter"]), [0, 1]))
-        assert np.all(np.diff(own["time"]) >= 0)
-        assert np.all(own["dual_gap"] >= 0)
-        assert own["n_iter"][0] == 1
-        last = {name: column[-1] for name, column in own.items()}
-        assert last["certified"]
-        assert last["objective"] == np.atleast_1d(model.objective_)[k]
-        lasts.append(last)
-    assert model.n_iter_ == max(last["n_iter"] for last in lasts)
-    assert model.dual_gap_ == max(last["dual_gap"] for last in lasts)
-    assert model.n_updates_ == N * sum(last["n_iter"] for last in lasts)
-    assert model.converged_ == (tol > 0)
-    assert model.status_ == ("converged" if tol > 0 else "max_iter")
-    assert np.size(model.step_size_) == np.size(model.objective_) == n_problems
-
-
 def test_certified_rows_are_exact():
     """Every certified row is the objective of its coefficients; estimates come close."""
     X, y = numbers()
