@@ -15,7 +15,6 @@ import warnings
 import numpy as np
 import pytest
 
-import _certified_games as games
 import _certified_linear as linear
 import _certified_marginals as marginals
 import _certified_structured as structured
@@ -31,8 +30,6 @@ KINDS = {
     "classifier": (linear.classifier, 800),
     "regressor": (linear.regressor, 700),
     "linear path": (linear.path, 150),
-    "matrix game": (games.game, 500),
-    "saddle point": (games.saddle, 500),
     "TRW": (marginals.trw, 500),
     "other marginals": (marginals.others, 300),
     "maxima": (marginals.maxima, 150),
