@@ -15,7 +15,6 @@ import warnings
 import numpy as np
 import pytest
 
-import _certified_games as games
 import _certified_linear as linear
 import _certified_marginals as marginals
 import _certified_structured as structured
@@ -30,8 +29,6 @@ KINDS = {
     "minimize_saga": (linear.function, 1200),
     "linear estimators": (linear.estimator, 1500),
     "linear path": (linear.path, 150),
-    "matrix game": (games.game, 500),
-    "saddle point": (games.saddle, 500),
     "TRW": (marginals.trw, 500),
     "other marginals": (marginals.others, 300),
     "maxima": (marginals.maxima, 150),

@@ -8,8 +8,7 @@ from ._incremental._minimize_saga import ROWS, check_rows, convergence_advice, m
 from ._incremental._newton import Newton, NewtonCG
 from ._incremental._run import Seen, Start
 from ._incremental._saga import Asaga, Saga, Sdca, Svrg
-from ._matrix_game import solve_matrix_game
-from ._saddle_point import SaddleConstants, solve_saddle_point
+from ._saddle_point import SaddleConstants, solve_matrix_game, solve_saddle_point
 from ._subgradient import RunningAverage, projected_subgradient
 
 __all__ = [

@@ -1,25 +1,31 @@
-"""Saddle points of smooth convex-concave functions over sets known by linear oracles."""
+"""Saddle points over sets known by linear oracles: of smooth functions, and of matrix games."""
 
 import math
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from numbers import Real
 
+import numpy as np
 from scipy.optimize import OptimizeResult
+from scipy.sparse.linalg import LinearOperator
 
+from .._core.loop import IterativeMethod
 from .._core.validation import (
     check_choice,
     check_flag,
     check_not_negative,
     check_random_state,
+    check_table,
     is_named,
 )
-from .._core.warnings import warn
 from .._kernels.common.step_rules import FW, open_loop_step
 from ._ends import end_of, fields_of, run_to_end
 from ._frank_wolfe._core import KINDS, FrankWolfe, checked_derivatives
-from ._frank_wolfe._iterate import Iterate
+from ._frank_wolfe._iterate import Iterate, check_answer, start_of
 from ._frank_wolfe._steps import named_rule
-from .domains._base import check_domain
+from .domains._base import DenseAtom, ask, check_domain, warn_if_round
+from .domains._sets import Simplex
+from .objectives import LinearMap
 
 VARIANTS = ("fw", "away", "pairwise", "block")
 
@@ -99,11 +105,6 @@ def solve_saddle_point(
         ``history`` (dict of arrays). For "away" and "pairwise" the last points are the sums of
         ``atoms_x`` and ``atoms_y`` with ``weights_x`` and ``weights_y``; these are None else.
 
-    Warns
-    -----
-    RuntimeWarning
-        When "away" or "pairwise" is used on a domain that is not a polytope: no rate is known.
-
     See Also
     --------
     solve_matrix_game : For ``L(x, y) = x'My``, cheaper and with bounds on the value.
@@ -155,12 +156,8 @@ def solve_saddle_point(
         )
     for domain, name in ((domain_x, "domain_x"), (domain_y, "domain_y")):
         check_domain(domain, name)
-        if keeps_atoms(variant) and not getattr(domain, "is_polytope", True):
-            warn(
-                f"{name} is no polytope: variant={variant!r} keeps a new point of every step and "
-                f"has no known rate; 'fw' suits it better",
-                RuntimeWarning,
-            )
+        if keeps_atoms(variant):
+            warn_if_round(domain, name, variant)
     if variant == "block" and not hasattr(domain_y, "blocks"):
         raise ValueError(f"variant='block' needs a domains.Product for domain_y, got {domain_y!r}")
     tol, rng = check_not_negative(tol, "tol"), check_random_state(random_state)
@@ -203,13 +200,9 @@ def split_start(start, variant="fw"):
         start = start.x_last, start.y_last
     elif start is None:
         start = None, None
-    elif not (isinstance(start, (tuple, list)) and len(start) == 2 and not _has_none(start)):
+    elif not (isinstance(start, tuple | list) and len(start) == 2) or any(p is None for p in start):
         raise ValueError(f"start must be (x, y), an earlier result or None; got {start!r}")
     return tuple((point, None) for point in start)
-
-
-def _has_none(pair):
-    return any(point is None for point in pair)
 
 
 def combination_of(side):
@@ -294,9 +287,8 @@ RULES = ("universal", "fictitious", "adaptive", "heuristic", "strongly_convex_se
 class SaddleConstants:
     """Constants of a saddle function and its domains, from which step sizes are computed.
 
-    All norms are Euclidean. Give what the step size needs: "adaptive" the smoothness, coupling,
-    convexity and width; "heuristic" the same without the width; "strongly_convex_set" the
-    smoothness, coupling and gradient norm. Bounds on the safe side keep the guarantees.
+    All norms are Euclidean. "adaptive" needs the smoothness, coupling, convexity and width;
+    "heuristic" not the width; "strongly_convex_set" the smoothness, coupling and gradient norm.
 
     Parameters
     ----------
@@ -322,8 +314,6 @@ class SaddleConstants:
     ----------
     .. [1] G. Gidel, T. Jebara, S. Lacoste-Julien, "Frank-Wolfe algorithms for saddle point
        problems", AISTATS 2017: Theorems 1, 4, 24 and 25.
-    .. [2] S. Lacoste-Julien, M. Jaggi, "On the global linear convergence of Frank-Wolfe
-       optimization variants", NIPS 2015: pyramidal widths.
 
     Examples
     --------
@@ -444,7 +434,6 @@ def _complete(constants, domain_x, domain_y):
 
 
 def resolve_step_size(step_size, variant, constants, domain_x, domain_y):
-    """A function `StepState` -> step, from what the user wrote."""
     if not (constants is None or isinstance(constants, SaddleConstants)):
         raise ValueError(f"constants must be None or a SaddleConstants; got {constants!r}")
     if is_named(step_size, "line_search"):
@@ -500,3 +489,211 @@ BOUNDED = {
     "heuristic": _heuristic,
     "strongly_convex_set": _strongly_convex_set,
 }
+
+
+def solve_matrix_game(
+    payoff,
+    *,
+    domain_x=None,
+    domain_y=None,
+    step_size="fictitious",
+    start=None,
+    max_iter=10_000,
+    tol=1e-2,
+    time_limit=None,
+    verbose=0,
+):
+    """Find good mixed strategies of a zero-sum game, with bounds on its value.
+
+    Solves, for a payoff matrix M that x pays to y::
+
+        min over x in X of max over y in Y of x'My
+
+    by fictitious play: in each round both sides give the best reply to the average of what the
+    other has played so far. Choose it for very many strategies, or vertices of a set that is known
+    by an oracle only; small games are solved exactly, and sooner, by `scipy.optimize.linprog`.
+
+    Parameters
+    ----------
+    payoff : {array-like, sparse matrix, LinearOperator} of shape (size_x, size_y)
+        What the row player x, who minimises, pays to the column player y, who maximises. If the
+        numbers are gains of the row player instead, pass ``-payoff``.
+    domain_x, domain_y : domain object or None, default=None
+        Sets of the mixed strategies: objects of `sklearn_fw.optim.domains`, or your own with a
+        method ``lmo``. None is the simplex.
+    step_size : {"fictitious", "universal"}, default="fictitious"
+        Weight of a round in the averages: "fictitious" weighs all alike, "universal" in proportion
+        to its number. These are the steps 1 / (1 + t) and 2 / (2 + t) of Frank-Wolfe methods.
+    start : (x, y), result of an earlier call, or None, default=None
+        What the first replies are given to; None means ``domain.start()``.
+    max_iter : int, default=10_000
+        Largest number of rounds.
+    tol : float, default=1e-2
+        Stop when ``upper - lower`` is at most this, in units of the payoff.
+    time_limit : float or None, default=None
+        Seconds after which no new round begins.
+    verbose : int, default=0
+        Log a line per round.
+
+    Returns
+    -------
+    result : OptimizeResult
+        ``lower`` and ``upper``, between which the value of the game lies, and ``dual_gap``, their
+        difference; ``x`` and ``y``, the strategies that guarantee these bounds; ``fun``, which is
+        ``x'My``; ``x_last`` and ``y_last``, the averages of all plays, with ``lower_last`` and
+        ``upper_last``; ``nit``, ``success``, ``status``, ``message`` and ``history`` (dict of
+        arrays).
+
+    Notes
+    -----
+    A round costs both oracles and the products of the payoff with the two vertices that are
+    played, of which only the columns and rows of nonzero entries are read: O(size_x + size_y) on
+    simplices. The sums of what was played are kept, not the averages: integer payoffs give exactly
+    the plays of fictitious play by hand, ties included. Both sides move at the same time.
+
+    The bounds of one round close in like ``1 / sqrt(t)`` in practice, which is not proved [1]_;
+    games with a pure equilibrium are solved at ``1 / t``, with "universal" at ``1 / t^2``. Bounds
+    from different rounds are sound since each is due to one player alone.
+
+    References
+    ----------
+    .. [1] G. Gidel, T. Jebara, S. Lacoste-Julien, "Frank-Wolfe algorithms for saddle point
+       problems", AISTATS 2017: section 5 and Corollary 5.
+
+    Examples
+    --------
+    Rock, paper, scissors, where a win with rock counts twice:
+
+    >>> import numpy as np
+    >>> from sklearn_fw.optim import solve_matrix_game
+    >>> payoff = np.array([[0, 1, -2], [-1, 0, 1], [2, -1, 0]])
+    >>> result = solve_matrix_game(payoff, tol=0.02)
+    >>> result.lower <= 0.0 <= result.upper
+    True
+    >>> bool(np.abs(result.x - [0.25, 0.5, 0.25]).max() < 0.02)
+    True
+    """
+    check_choice(step_size, "step_size", ("fictitious", "universal"))
+    shape, products = column_products(payoff)
+    domains = [Simplex(n) if domain is None else domain
+               for domain, n in zip((domain_x, domain_y), shape)]  # fmt: skip
+    points = []
+    for name, domain, (point, _), axis, size in zip(
+        "xy", domains, split_start(start), ("rows", "columns"), shape
+    ):
+        check_domain(domain, f"domain_{name}")
+        points.append(start_of(domain, name, point).to_array())
+        if points[-1].shape != (size,):
+            raise ValueError(
+                f"domain_{name} has points of size {points[-1].size}, but payoff has {size} {axis}"
+            )
+    tol = check_not_negative(tol, "tol")
+    run = GameRun(products, domains, points, growing=step_size == "universal")
+    outcome = run_to_end(run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose)
+    (x, pays_y), (y, pays_x) = run.solution()
+    lower, upper = run.bounds(pays_x, pays_y)[1]
+    return OptimizeResult(
+        x=x, y=y, fun=float(x @ pays_x), lower=lower, upper=upper, dual_gap=upper - lower,
+        x_last=run.sum_x / run.total, y_last=run.sum_y / run.total, lower_last=run.lower,
+        upper_last=run.upper, **fields_of(outcome, upper - lower, tol),
+    )  # fmt: skip
+
+
+class GameRun(IterativeMethod):
+    """Sums of what was played, and of what each pure strategy would have paid against it."""
+
+    def __init__(self, products, domains, points, growing):
+        self.times, self.transposed_times = products
+        self.domain_x, self.domain_y = domains
+        self.growing, self.n_played, self.total = growing, 0, 1.0
+        self.sum_x, self.sum_y = points
+        # Copies, since an operator may return its own memory, or its argument.
+        start_x, start_y = (DenseAtom(point) for point in points)
+        self.pays_x = np.array(self.times(start_y), dtype=np.float64)
+        self.pays_y = np.array(self.transposed_times(start_x), dtype=np.float64)
+        self.replies = self.best_x = self.best_y = None
+        self.best_lower, self.best_upper = -np.inf, np.inf
+
+    def step(self):
+        """Play the last replies, then find the next ones and the bounds they give."""
+        if self.replies is not None:
+            self.play()
+        return self.certify()
+
+    def play(self):
+        reply_x, reply_y = self.replies
+        weight = self.n_played + 1.0 if self.growing else 1.0
+        if self.n_played == 0:
+            self.total = 0.0
+            for array in (self.sum_x, self.sum_y, self.pays_x, self.pays_y):
+                array[:] = 0.0
+        reply_x.add_to(self.sum_x, weight)
+        reply_y.add_to(self.sum_y, weight)
+        self.pays_x += weight * self.times(reply_y)
+        self.pays_y += weight * self.transposed_times(reply_x)
+        self.total += weight
+        self.n_played += 1
+
+    def solution(self):
+        """The best strategies of both sides, each with what it makes pure replies pay."""
+        return self.best_x, self.best_y
+
+    def bounds(self, pays_x, pays_y):
+        """Best replies, and what they would pay."""
+        if not (np.all(np.isfinite(pays_x)) and np.all(np.isfinite(pays_y))):
+            raise ValueError("products with payoff must be finite, got NaN or infinity")
+        reply_x = ask(self.domain_x, pays_x, "domain_x")
+        reply_y = ask(self.domain_y, -pays_y, "domain_y")
+        return (reply_x, reply_y), (lowest(reply_x, pays_x), -lowest(reply_y, -pays_y))
+
+    def certify(self):
+        self.replies, (lower, upper) = self.bounds(self.pays_x, self.pays_y)
+        if not lower <= upper:  # by rounding, or since an oracle is wrong
+            reply_x, reply_y = self.replies
+            check_answer(reply_x, "x", self.pays_x, self.sum_x / self.total)
+            check_answer(reply_y, "y", -self.pays_y, self.sum_y / self.total)
+        self.lower, self.upper = lower / self.total, upper / self.total
+        if self.upper < self.best_upper:
+            self.best_upper = self.upper
+            self.best_x = self.sum_x / self.total, self.pays_y / self.total
+        if self.lower > self.best_lower:
+            self.best_lower = self.lower
+            self.best_y = self.sum_y / self.total, self.pays_x / self.total
+        gap = self.best_upper - self.best_lower
+        return {
+            "objective": self.best_upper, "dual_objective": self.best_lower, "dual_gap": gap,
+            "lower": self.lower, "upper": self.upper,
+        }  # fmt: skip
+
+
+def lowest(reply, pays):
+    """What no reply falls below: what this one has, if it is the best, or its bound."""
+    value = reply.dot(pays)
+    return value if reply.bound is None else min(value, float(reply.bound))
+
+
+def column_products(payoff):
+    """The shape of a payoff, and functions from atoms: v -> Mv and v -> M'v."""
+    if isinstance(payoff, LinearOperator):
+        _check_transpose(payoff)
+        products = payoff.matvec, payoff.rmatvec
+        return payoff.shape, [partial(_whole, product) for product in products]
+    payoff = check_table(payoff, accept_sparse="csr", dtype=np.float64, input_name="payoff")
+    return payoff.shape, [LinearMap(matrix).image for matrix in (payoff, payoff.T)]
+
+
+def _check_transpose(payoff):
+    """Refuse an operator with two products of different matrices, which would bound nothing."""
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=n) for n in payoff.shape)
+    forward, backward = payoff.matvec(y), payoff.rmatvec(x)
+    size = np.abs(x) @ np.abs(forward) + np.abs(y) @ np.abs(backward)
+    if not abs(x @ forward - y @ backward) <= 1e-3 * size:  # single precision will do
+        raise ValueError(
+            f"payoff must be finite, and its rmatvec the product with its transpose, but x'(My) is "
+            f"{x @ forward:.6g} and y'(M'x) is {y @ backward:.6g} for some x and y"
+        )
+
+
+def _whole(product, atom):
+    return product(atom.to_array())

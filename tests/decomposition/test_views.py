@@ -309,9 +309,7 @@ def test_gaussian_sources_leave_the_space_and_the_prediction(rng):
 
 def test_views_that_share_nothing_and_swapped_views():
     X = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]] * 5)
-    with pytest.raises(
-        ValueError, match=r"singular value 1 of .* 0 are above"
-    ):
+    with pytest.raises(ValueError, match=r"singular value 1 of .* 0 are above"):
         MultiViewCCA(1).fit(X[:, :1], X[:, 1:])
     data = make_two_views(2000, 8, 2, 2, kind="discrete", random_state=0)
     X, Y = data.X, data.y

@@ -158,26 +158,6 @@ def test_without_dual_the_gradient_mapping_vanishes(penalty, loss):
         assert at.dual_gap is None
 
 
-@pytest.mark.parametrize(
-    "penalty", [ElasticNet(1.0), Box(-1, 1), GroupLasso(LABELS), Cap()], ids=repr
-)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_gradient_mapping_is_the_one_of_the_mean_form(penalty, weighted):
-    alpha = 0.1
-    problem = make_problem("log_loss", penalty, intercept=False, weighted=weighted, alpha=alpha)
-    X = problem.X.toarray()
-    weight = np.ones(N) if problem.weight is None else problem.weight
-    used = weight > 0
-    mean_weight = weight / weight.sum()
-    largest = 0.25 * (used.sum() * mean_weight * np.square(X).sum(axis=1)).max()
-    w = problem.penalty.prox(np.random.default_rng(3).standard_normal(D), 0.1)
-    slopes = -problem.y / (1 + np.exp(problem.y * (X @ w)))
-    u = w - X.T @ (mean_weight * slopes) / largest
-    moved = penalty.bind(D).scaled(alpha).prox(u, 1 / largest)
-    expected = largest * np.abs(w - moved).max()
-    assert problem.certify(w, 0.0).gradient_mapping == pytest.approx(expected, rel=1e-10)
-
-
 @pytest.mark.parametrize("loss", LOSSES)
 def test_best_intercept_of_extreme_scores(loss):
     # The bound needs slopes with sum zero, also where the losses are flat or steep.
@@ -187,14 +167,3 @@ def test_best_intercept_of_extreme_scores(loss):
         coef = size * rng.standard_normal(problem.shape)
         at = problem.certify(coef, size * rng.standard_normal(problem.shape[1:]))
         np.testing.assert_allclose(at.memory.sum(axis=0), 0.0, rtol=0, atol=1e-9 * size * N)
-
-
-def test_estimates_of_a_run_are_marked():
-    problem = make_problem("log_loss", ElasticNet(), intercept=True, weighted=True)
-    run = resolve_incremental_solver("asaga").start(problem, tol=1e-6, rng=np.random.RandomState(0))
-    for _ in range(200):
-        row = run.step()
-        if row["certified"]:
-            break
-    assert row["certified"]
-    assert row["dual_gap"] == run.best.dual_gap

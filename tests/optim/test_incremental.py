@@ -163,32 +163,6 @@ def test_every_layout_makes_the_step_of_the_paper(name, conditioned):
             np.testing.assert_allclose(memory, expected.memory, **close)
 
 
-@pytest.mark.parametrize("name", STEPS)
-def test_no_row_moves_the_optimum(name):
-    # Fails for every wrong weighting of the prox, of the mean or of the counts.
-    loss, penalty, options = STEPS[name]
-    problem = make_problem(loss, penalty, **options)
-    coef, intercept, _ = referee(problem, loss)
-    at = problem.certify(coef, intercept)
-    gamma = step_of(problem)
-    kinds = [lambda: GroupEngine(problem, 1)]
-    if problem.penalty.separable:
-        kinds.append(lambda: GroupEngine(problem, 1, dense=True))
-        if problem.n_outputs is None:
-            kinds.append(lambda: SeparableEngine(problem, 1))
-            if name != "box":
-                kinds.append(lambda: LaggedEngine(problem, 1.0))
-    for kind in kinds:
-        engine = kind()
-        engine.set_step(gamma, None, None)
-        for i in problem.active:
-            engine.move_to(*at[3:])
-            engine.run(np.array([i], dtype=problem.active.dtype))
-            moved, moved_intercept = engine.point()
-            np.testing.assert_allclose(moved, at.coef, rtol=0, atol=1e-12)
-            np.testing.assert_allclose(moved_intercept, at.intercept, rtol=0, atol=1e-12)
-
-
 # ---- workers -------------------------------------------------------------------------------------
 
 

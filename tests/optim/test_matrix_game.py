@@ -12,9 +12,7 @@ from scipy.optimize import linprog
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_fw.optim import domains
-from sklearn_fw.optim._matrix_game import solve_matrix_game
-from sklearn_fw.optim._saddle_point import solve_saddle_point
+from sklearn_fw.optim import domains, solve_matrix_game, solve_saddle_point
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

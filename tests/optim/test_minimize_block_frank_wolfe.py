@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from sklearn_fw.optim import (
     domains,
@@ -138,30 +137,6 @@ def test_weighted_average(rng):
     )
     assert result.dual_gap == pytest.approx(gap)
     assert result.atoms is None
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_callables_and_objects_go_the_same_way(variant, rng):
-    A, b, product = problem(rng)
-    Q = A.T @ A
-    whole = objectives.LeastSquares(A, b)
-    given = [
-        whole,
-        objectives.LeastSquares(np.asfortranarray(A), b),
-        objectives.Quadratic(Q, -A.T @ b),
-        objectives.Composite("squared_error", A, b, linear=np.zeros(24), mean=False),
-        objectives.LeastSquares(sp.csr_array(A), b),
-        lambda x: whole(x),
-    ]
-    points = [
-        minimize_block_frank_wolfe(
-            objective, product, variant=variant, step_size="line_search", tol=0.0, max_iter=6,
-            gap_every=5, random_state=0,
-        ).x
-        for objective in given
-    ]  # fmt: skip
-    for point in points[1:]:
-        np.testing.assert_allclose(point, points[0], rtol=0, atol=1e-7)
 
 
 def test_sets_of_several_kinds_and_no_quadratic(rng):

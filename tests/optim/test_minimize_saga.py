@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from sklearn.exceptions import ConvergenceWarning
 
-from _linear_referees import LOSSES, minimize_linear
 from sklearn_fw import AsagaRegressor
 from sklearn_fw.losses import Huber
 from sklearn_fw.optim import Svrg, minimize_saga
-from sklearn_fw.penalties import Box, GroupLasso
+from sklearn_fw.penalties import GroupLasso
 
 N, D = 80, 5
 MARGINS = ["log_loss", "squared_hinge", "smooth_hinge", "modified_huber"]
@@ -30,30 +28,6 @@ def accurate(X, y, **options):
 
 
 # ---- the optimum ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_losses(loss, fit_intercept, weighted):
-    X, y = data(loss)
-    weight = np.random.default_rng(1).uniform(0.2, 2, N) if weighted else None
-    total = N if weight is None else weight.sum()
-    n_outputs = 3 if loss == "multinomial" else None
-    bound = Box(-np.inf, np.inf, l1=0.3, l2=0.7).bind(D).scaled(0.1 * total)
-    w, c, objective = minimize_linear(
-        X, y, loss, bound.value, bound.prox, weight=weight, fit_intercept=fit_intercept,
-        n_outputs=n_outputs,
-    )  # fmt: skip
-    result = accurate(
-        sp.csr_array(X), y, loss=loss, alpha=0.1, l1_ratio=0.3, sample_weight=weight,
-        fit_intercept=fit_intercept,
-    )  # fmt: skip
-    np.testing.assert_allclose(result.x, w, rtol=0, atol=1e-6)
-    assert result.fun == pytest.approx(objective, rel=1e-12)
-    shift = np.mean(np.subtract(result.intercept, c)) if n_outputs else 0.0
-    np.testing.assert_allclose(result.intercept - shift, c, rtol=0, atol=1e-6)
-    assert np.shape(result.intercept) == ((3,) if n_outputs else ())
 
 
 @pytest.mark.parametrize("solver", ["asaga", "saga", "lagged_saga", "svrg", Svrg(loopless=True)])

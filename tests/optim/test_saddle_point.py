@@ -5,8 +5,7 @@ import pytest
 from scipy.optimize import OptimizeResult
 
 from _saddle_toy import SQUARE, opposite, quadratic, toy, trajectory
-from sklearn_fw.optim import domains
-from sklearn_fw.optim._saddle_point import solve_saddle_point
+from sklearn_fw.optim import domains, solve_saddle_point
 
 BUDGET = "ignore::sklearn.exceptions.ConvergenceWarning"
 

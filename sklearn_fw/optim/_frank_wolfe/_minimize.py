@@ -16,9 +16,8 @@ from ..._core.validation import (
     check_positive,
     is_auto,
 )
-from ..._core.warnings import warn
 from .._ends import end_of, fields_of
-from ..domains._base import UnitAtom, check_domain
+from ..domains._base import UnitAtom, check_domain, warn_if_round
 from ..domains._sets import ConvexHull
 from ..domains._spectral import is_matrix
 from ..objectives import Objective, is_quadratic, knows_lines
@@ -233,12 +232,8 @@ def _patient(run, max_iter, verbose, callback, options):
 def choose(objective, domain, variant, step_size, convex):
     if is_auto(variant):
         variant = _natural_variant(objective, domain, convex)
-    elif variant in ("away", "pairwise") and not getattr(domain, "is_polytope", True):
-        warn(
-            f"domain is no polytope: variant={variant!r} keeps a new point of every step and has "
-            f"no known rate; 'fw' or 'fully_corrective' suits it better",
-            RuntimeWarning,
-        )
+    elif variant in ("away", "pairwise"):
+        warn_if_round(domain, "domain", variant)
     if variant in CORRECTIVE:
         return variant, None
     if is_auto(step_size):

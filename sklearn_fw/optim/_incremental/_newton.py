@@ -15,9 +15,8 @@ from ._run import PlainRun, Point, Solver, Start
 
 sums = lazy("common.sums")
 
-# Multiplications up to which the exact matrix of all outputs preconditions, and columns up to which
-# a matrix that all outputs share does.
-EXACT, SHARED_COLUMNS = 1e7, 1000
+# Columns up to which a matrix that all outputs share preconditions.
+COLUMNS = 1000
 PART = 1 << 16  # numbers that are squared at once
 # Iterations of conjugate gradients per step.
 CG_STEPS = 250
@@ -54,12 +53,7 @@ class Hessian:
                 damping = max(damping, DAMPED[1])
             if damping:
                 self.curvature.rows = self.curvature.rows + damping * largest
-        n_outputs, size = problem.n_outputs or 1, problem.n_columns
-        dense = not sp.issparse(problem.X)
-        if dense and n_outputs > 1 and (n_outputs * size) ** 2 * problem.n_rows <= EXACT:
-            self.inverse = ExactInverse(self)
-        else:
-            self.inverse = SharedInverse(self, SHARED_COLUMNS if exact else 0)
+        self.inverse = SharedInverse(self, COLUMNS if exact else 0)
 
     def times(self, v):
         """Product with a move."""
@@ -72,50 +66,6 @@ class Hessian:
         if problem.fit_intercept:
             product[-1] = changes.sum(axis=0)
         return product
-
-
-class ExactInverse:
-    """The inverse of the matrix of all outputs, for tiny problems."""
-
-    def __init__(self, hessian):
-        problem, p = hessian.problem, hessian.curvature.probabilities
-        n_outputs = p.shape[1]
-        weighted = p if problem.weight is None else p * problem.weight[:, None]
-        X = np.asarray(problem.X, np.float64)
-        if problem.fit_intercept:
-            # Rows less their mean: an intercept makes up for it, and the numbers stay small.
-            self.center = problem.column_means
-            X = np.column_stack([X - self.center, np.ones(len(X))])
-        size = X.shape[1]
-        matrix = np.empty((size, n_outputs, size, n_outputs))
-        for k in range(n_outputs):
-            for other in range(k + 1):
-                h = -weighted[:, k] * p[:, other]
-                if other == k:
-                    h += weighted[:, k]
-                matrix[:, k, :, other] = matrix[:, other, :, k] = X.T @ (h[:, None] * X)
-        # Equal shifts of all outputs change no probability: without a ridge any will do.
-        shift = np.einsum("jkjk->j", matrix) / n_outputs**2
-        ridge = np.full(size, hessian.ridge)
-        if problem.fit_intercept:
-            ridge[-1] = 0.0
-        shift[ridge > 0.0] = 0.0
-        for j in range(size):
-            matrix[j, :, j, :] += shift[j] + ridge[j] * np.eye(n_outputs)
-        self.matrix = matrix.reshape(size * n_outputs, -1)
-        self.has_intercept = problem.fit_intercept
-
-    def __call__(self, gradient):
-        right = gradient if self.has_intercept else gradient[:-1]
-        if self.has_intercept:
-            right = right.copy()
-            right[:-1] -= np.multiply.outer(self.center, gradient[-1])
-        step = np.zeros_like(gradient)
-        solved = solve_positive(self.matrix, right.ravel()).reshape(right.shape)
-        step[: len(right)] = solved
-        if self.has_intercept:
-            step[-1] -= self.center @ step[:-1]
-        return step
 
 
 class SharedInverse:

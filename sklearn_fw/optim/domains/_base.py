@@ -15,6 +15,7 @@ from ..._core.validation import (
     check_not_negative,
     check_number,
 )
+from ..._core.warnings import warn
 
 FEW = 0.25  # share of nonzero entries up to which a plain array is kept by its places
 PACKAGE = __name__.partition(".")[0]
@@ -475,6 +476,15 @@ def check_domain(domain, name):
     if not is_domain(domain):
         raise ValueError(
             f"{name} must be a domain, that is, have a method lmo(gradient); got {domain!r}"
+        )
+
+
+def warn_if_round(domain, name, variant):
+    if not getattr(domain, "is_polytope", True):
+        warn(
+            f"{name} is no polytope: variant={variant!r} keeps a new point of every step and has "
+            f"no known rate; 'fw' suits it better",
+            RuntimeWarning,
         )
 
 

@@ -30,7 +30,7 @@ class _Masked(Domain):
     """
 
     def split(self):
-        """The same set as a `Product` of one per sequence or clip, for steps in one of them."""
+        """The same set as a `Product` of one for each sequence or clip, for steps in one."""
         return Product(*self._factors())
 
     def lmo(self, gradient):
