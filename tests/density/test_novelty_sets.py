@@ -1,6 +1,7 @@
 """Default settings on real novelty sets, against the detectors that they should not fall behind."""
 
 import numpy as np
+import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KernelDensity, NearestNeighbors
 from sklearn.preprocessing import StandardScaler
@@ -27,6 +28,7 @@ SETS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_default_settings_are_better_than_the_simple_detectors(data_file):
     areas = {"density": [], "KernelDensity": [], "1-NN": [], "5-NN": [], "OneClassSVM": []}
     for name in SETS:

@@ -176,6 +176,7 @@ def test_sampling_at_high_correlation_is_within_two_percent():
         assert result.log_prob == pytest.approx(truth, rel=0, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 60, 300])
 @pytest.mark.parametrize("loadings", [(0.2, 0.95), (0.98, 0.9995)])
 def test_error_bars_on_one_factor(rng, n, loadings):
@@ -349,6 +350,7 @@ def collinear_box(rng):
     return low, high, cov, truth - 0.5 * np.log(2.0 * np.pi)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "n_draws"), [("sampled", 2048), ("ep", 1024), ("auto", 2048)])
 def test_error_bars_of_nearly_singular_boxes(rng, method, n_draws):
     bars = []

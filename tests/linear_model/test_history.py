@@ -31,6 +31,7 @@ def classes(n_classes=2):
 # ---- certificates --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", [L2(), ElasticNet(), L1(), GroupLasso([[0, 1], [2, 3, 4]]),
                                      L2Ball(0.3), Box(-0.1, 0.5)], ids=repr)  # fmt: skip
 @pytest.mark.parametrize("loss", ["squared_error", "huber"])
