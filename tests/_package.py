@@ -17,6 +17,12 @@ def sources(folder=PACKAGE):
     return {p.relative_to(ROOT).as_posix(): ast.parse(p.read_text(encoding="utf-8")) for p in paths}
 
 
+@functools.cache
+def nodes(tree):
+    """All nodes of a parsed module."""
+    return list(ast.walk(tree))
+
+
 def families():
     """Return the public modules and sub-packages under `sklearn_fw`."""
     found = {p.stem for p in PACKAGE.glob("[!_]*.py")}

@@ -185,7 +185,8 @@ MARGINALS = [
 ]  # fmt: skip
 
 CASES = [
-    Case("multiclass", lambda: StructuredSVM(max_iter=50), iris, two_d=True),
+    # The first case of a class is for the quick tests: it does without the search for C.
+    Case("multiclass", lambda: StructuredSVM(C=1.0, max_iter=50), iris, two_d=True),
     Case(
         "multiclass, pairwise and averaged",
         lambda: StructuredSVM(
@@ -206,7 +207,13 @@ CASES = [
         "chain, CSR", lambda: StructuredSVM("chain", solver="cached", tol=1e-3),
         lambda: sequences(sp.csr_array),
     ),
-    Case("latent classes", lambda: LatentStructuredSVM(random_state=0), iris, two_d=True),
+    Case(
+        "latent classes", lambda: LatentStructuredSVM(C=1.0, random_state=0), iris, two_d=True
+    ),
+    Case(
+        "latent classes, C by itself", lambda: LatentStructuredSVM(random_state=0), iris,
+        two_d=True,
+    ),
     # Clusters of copies begin elsewhere, and a start decides where the objective ends.
     Case(
         "latent chain", lambda: LatentStructuredSVM(C=1.0, random_state=0), sequences,

@@ -1,6 +1,7 @@
 """The rules of the code base that a program can check. CONTRIBUTING.md says them in words."""
 
 import ast
+import functools
 import io
 import re
 import subprocess
@@ -11,7 +12,7 @@ import tomllib
 import networkx
 import pytest
 
-from _package import PACKAGE, ROOT, families, sources
+from _package import PACKAGE, ROOT, families, nodes, sources
 
 # A module imports from its own subpackage and from subpackages that stand before it.
 SUBPACKAGES = [
@@ -103,16 +104,21 @@ LONG_KERNELS = {
 }
 
 
+@functools.cache
 def imports(tree, path):
-    """Yield (absolute module, imported name or None, line, inside a function) of every import."""
+    """(absolute module, imported name or None, line, inside a function) of every import."""
+    return list(_imports(tree, path))
+
+
+def _imports(tree, path):
     package = path.removesuffix(".py").split("/")[:-1]
     lazy = {
         id(node)
-        for function in ast.walk(tree)
+        for function in nodes(tree)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
     }
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, None, node.lineno, id(node) in lazy
@@ -219,7 +225,7 @@ def lines_of_code(path):
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type not in NO_CODE:
             used.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(sources()[path.relative_to(ROOT).as_posix()]):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
             node
         ):
@@ -270,7 +276,7 @@ def kernel_faults(path, tree):
             faults.append(f"{path}:{line} takes {name} from numba, use what _jit.py has")
         if name == "njit" and module != "sklearn_fw._kernels._jit":
             faults.append(f"{path}:{line} takes njit from {module}, use `from ._jit import njit`")
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Attribute) and node.attr in COMPILERS:
             faults.append(f"{path}:{node.lineno} uses {node.attr}")
         elif isinstance(node, ast.keyword) and node.arg in {"fastmath", "parallel"}:
@@ -328,7 +334,7 @@ def test_only_public_names_of_sklearn():
                 used = [*module.split("."), *([name] if name else [])]
                 private = {part for part in used if part.startswith("_")} - PRIVATE_SKLEARN
                 assert not private, f"{path}:{line} imports {private} of scikit-learn"
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             used = getattr(node, "attr", None) or getattr(node, "id", None)
             assert used not in PRIVATE_METHODS, f"{path}:{node.lineno} uses {used} of scikit-learn"
 
@@ -349,7 +355,7 @@ def test_extras_are_asked_for_by_the_fixture():
     there = project["dependencies"] + extras["test"] + extras["plot"] + extras["progress"]
     installed = " ".join(there)
     for path, tree in sources(ROOT / "tests").items():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
             if is_call and node.func.attr == "importorskip" and path != "tests/conftest.py":
                 name = getattr(node.args[0], "value", None)
@@ -363,7 +369,7 @@ def test_nothing_is_printed():
         if path != "sklearn_fw/__main__.py":
             found = [
                 node.lineno
-                for node in ast.walk(tree)
+                for node in nodes(tree)
                 if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "print"
             ]
             assert not found, f"{path}:{found}: report through logging, `callback` or `history_`"
@@ -392,7 +398,7 @@ def test_files_are_short():
 def test_functions_are_short():
     long, used = {}, set()
     for path, tree in sources().items():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 first = node.body[0]
                 doc = first.end_lineno - first.lineno + 1 if ast.get_docstring(node) else 0

@@ -6,7 +6,7 @@ oracles) with what enumeration, linear and quadratic programming or long runs of
 find. A gap may be below the true error by 1e-9 of the value, the error of the references; nothing
 else is forgiven.
 
-The first 3 % of each kind are a quick test, the others are slow ones. A failure names its problem:
+The first 1 % of each kind are a quick test, the others are slow ones. A failure names its problem:
 ``check("ridge", 17)`` repeats it.
 """
 
@@ -34,7 +34,7 @@ KINDS = {
     "maxima": (marginals.maxima, 150),
     "oracle": (marginals.oracle, 700),
 }
-PART, SAMPLE = 100, 0.03
+PART, SAMPLE = 100, 0.01
 
 
 def check(kind, number):

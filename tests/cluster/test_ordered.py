@@ -47,6 +47,7 @@ def test_value_is_that_of_the_best_ridge_regression(shape, fit_intercept, rng):
     assert objective.curvature(x) == pytest.approx(2 * objective.value(x), rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["fw", "bcfw", "away"])
 def test_relaxed_minimum_is_certified_and_below_every_assignment(algorithm, rng):
     X = [rng.normal(size=(5, 2)), rng.normal(size=(4, 2))]
@@ -112,6 +113,7 @@ def test_steps_that_features_tell_are_found_without_windows(rng):
     assert np.array_equal(model.predict(X), model.labels_)
 
 
+@pytest.mark.slow
 def test_windows_help_and_uniform_guesses_do_not():
     data = make_ordered_videos(random_state=0)
     uniform = np.tile(((np.arange(7) + 0.5) / 7 * 150).astype(int), (30, 1))

@@ -123,6 +123,7 @@ def test_clocks_do_not_matter(rng):
         assert np.array_equal(other.labels_, model.labels_)
 
 
+@pytest.mark.slow
 def test_joint_is_better_than_apart_on_the_generator():
     for seed in range(3):
         data, scores = make_state_action_clips(random_state=seed), []

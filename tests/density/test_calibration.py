@@ -119,6 +119,7 @@ def test_rows_of_weight_zero_are_new_rows_in_fit_predict(rng):
     assert np.all(labels[50:] == -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formula", ["exact", "published"])
 def test_left_out_pivots_are_scored_as_in_refits(formula, rng):
     X = rng.normal(size=(150, 3))

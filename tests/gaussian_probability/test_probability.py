@@ -179,6 +179,7 @@ def test_many_boxes_are_single_boxes(rng):
         np.testing.assert_allclose(gradient[i], one.gradient_mean, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 60, 300])
 @pytest.mark.parametrize("loadings", [(0.2, 0.95), (0.98, 0.9995)])
 def test_error_bars_on_one_factor(rng, n, loadings):
@@ -325,6 +326,7 @@ def collinear_box(rng):
     return low, high, cov, one_factor(low, high, slopes, noise)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "n_draws"), [("sampled", 2048), ("ep", 1024), ("auto", 2048)])
 def test_error_bars_of_nearly_singular_boxes(rng, method, n_draws):
     bars = []

@@ -69,6 +69,7 @@ def test_long_trees_are_summed_by_messages():
     np.testing.assert_allclose(exact.marginals_, node, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_wide_fields_are_approximated():
     mrf = make_ising("grid", WIDE, coupling=4.0, random_state=0)
     with pytest.warns(ConvergenceWarning, match="increase max_iter"):

@@ -345,6 +345,7 @@ def test_automatic_alpha_of_degenerate_tables():
 # ---- types ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("solver", ["auto", "asaga"])
 def test_coefficients_have_the_type_of_the_rows(dtype, solver):

@@ -151,6 +151,7 @@ def test_classifier(labels, solver, options):
     np.testing.assert_allclose(own.predict_proba(X), known.predict_proba(X), rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "asaga", "sdca"])
 def test_regressor(table, rng, solver):
     X, y = table

@@ -45,6 +45,7 @@ def test_refit_at_the_optimum(kind, solver):
     assert model.set_params(warm_start=False).fit(X, y).n_iter_ == first
 
 
+@pytest.mark.slow
 def test_refit_with_other_parameters():
     X, y = data("two")
     model = AsagaClassifier(warm_start=True, tol=1e-13, max_iter=3000, random_state=0).fit(X, y)

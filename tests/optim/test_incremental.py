@@ -111,6 +111,7 @@ STEPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STEPS)
 @pytest.mark.parametrize("conditioned", [False, True])
 def test_every_layout_makes_the_step_of_the_paper(name, conditioned):
@@ -207,6 +208,7 @@ def certified(problem, solver, *, tol=1e-12, max_iter=3000, n_workers=1, seed=0,
     return run.best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["l2", "weights", "box", "dense", "groups", "outputs", "user"])
 @pytest.mark.parametrize("solver", ["asaga", Svrg(parallel=True)])
 def test_threads_reach_the_optimum(name, solver):

@@ -95,6 +95,7 @@ def test_visits(name, oracle, step, cache, bounded, rng):
     np.testing.assert_allclose(certificates[1].gap, certificates[0].gap, **CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [BY_GAP, BY_MAX_GAP], ids=["gap", "max_gap"])
 def test_choice_by_gaps_and_steps_without_line_search(code, rng):
     p, pair = pair_of("labels, tree", "compiled")

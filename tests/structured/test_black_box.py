@@ -211,6 +211,7 @@ def test_other_losses_and_step_sizes(chains, rng, task_loss):
     assert_same_state(parts, black)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_answers_worse_than_the_truth(chains, rng, step):
     # Steps from the truth to the truth count when rounding makes them look uphill.

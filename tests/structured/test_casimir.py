@@ -84,6 +84,7 @@ def test_smoothed_values_lie_between_the_maximum_and_its_bound(name, mu, rng):
             assert above.max() <= limit + 1e-9
 
 
+@pytest.mark.slow
 def test_full_gradient_is_that_of_the_smoothed_value(rng):
     p = problem("chain")
     w, way, h = rng.normal(size=p.size), rng.normal(size=p.size), 1e-5
@@ -124,6 +125,7 @@ def test_optimum_of_the_hinge(name):
     assert svm.dual_gap_ <= (0.01 if name in FORESTS else 0.05) * value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smoother", ["l2", "entropy", None])
 def test_optimum_of_linear_svc(smoother):
     X, y = load_iris(return_X_y=True)

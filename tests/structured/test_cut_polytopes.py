@@ -104,6 +104,7 @@ def test_same_optimum_as_bcpfw(rng, memory_efficient):
     np.testing.assert_allclose(svm.objective_, other.objective_, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_stored_points_are_a_warm_start(rng):
     X, y = graphs(rng)
     svm = StructuredSVM(

@@ -51,6 +51,7 @@ def graphs_of(sequences):
     return [(x, np.stack([np.arange(len(x) - 1), np.arange(1, len(x))], axis=1)) for x in sequences]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [list, graphs_of], ids=["chain", "graph"])
 @pytest.mark.parametrize("surrogate", ["hinge", "crf"])
 def test_units_of_features_beside_tables_change_nothing(form, surrogate, rng):

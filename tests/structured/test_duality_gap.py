@@ -62,6 +62,7 @@ def test_balls(solver):
     assert missing - 1e-9 <= gap <= missing / 0.9 + 1e-9
 
 
+@pytest.mark.slow
 def test_boxes_are_kept():
     p = problem("multiclass")
     svm = trained_on_a_part(p, solver=BlockFrankWolfe(lower_bounds=0.0))

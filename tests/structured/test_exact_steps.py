@@ -382,6 +382,7 @@ class Called:
         self.argmax, self.top_k = oracle.argmax, oracle.top_k
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["subgradient", "perceptron", "sp_bcfw"])
 def test_other_passes_with_a_zero_one_loss(name):
     """They are compiled with it, too: against the black box, whose loss is the same number."""

@@ -137,6 +137,7 @@ def test_optimum_in_a_box(name, box, geometry):
     assert "bound" not in svm.history_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
 @pytest.mark.parametrize("name", ["multiclass, costs", "chain", "labels, tree"])
 def test_ball_of_the_ridge_solution(name, geometry):

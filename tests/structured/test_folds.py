@@ -184,6 +184,7 @@ def test_of_values_that_predict_alike_the_usual_one_is_taken(monkeypatch):
         assert _choice_of_c._best_factor(None, [fold], 1.0, None) == wanted
 
 
+@pytest.mark.slow
 def test_poses_are_held_out():
     figures = make_stick_figures(20, random_state=0)
     model = TreePoseModel(figures.edges)

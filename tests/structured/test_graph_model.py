@@ -140,6 +140,7 @@ def test_chains_are_graphs(rng):
 # ---- kinds ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_nodes_of_several_kinds(rng):
     X, y = make_kinds(rng)
     svm = StructuredSVM(GraphModel(class_weight="balanced"), C=1.0, random_state=0).fit(X, y)

@@ -37,6 +37,7 @@ def test_a_chain_of_costs_as_a_black_box(rng):
         np.testing.assert_allclose(parts.loss(X, y), hidden.loss(X, y), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_loss_by_value_alone(rng):
     """Candidates are labellings of a word; their loss is known by its value alone."""
     truth, labelings = all_labelings(3, 2)[5], all_labelings(3, 2)

@@ -303,6 +303,7 @@ def test_visits_are_those_of_the_referee(problem, step, rng):
         np.testing.assert_allclose(blocks.v, slow.v, **CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["bcfw", "bcpfw"])
 def test_fits_reach_the_optimum(problem, solver):
     value = solve_structured_svm(problem.psi, problem.losses, problem.weight, problem.lam)[1]
@@ -341,6 +342,7 @@ def test_a_line_is_a_chain(rng):
         assert own.score(inputs, y) == chain.score(inputs, y)
 
 
+@pytest.mark.slow
 def test_costs_of_each_kind_of_node(rng):
     """A matrix of costs per kind trains and judges."""
     _, X, y = make_kinds(rng)

@@ -75,6 +75,7 @@ def enclosed(svm, X, y, Cs, tol):
     return objective, np.array(bounds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eps", [0.3])
 @pytest.mark.parametrize("problem", CERTIFIED)
 def test_the_guarantee_holds_everywhere(problem, eps):
@@ -252,6 +253,7 @@ def test_default_accuracy_is_a_share_of_the_loss():
     assert total.eps == pytest.approx(0.1 * np.mean([len(labels) for labels in y]))
 
 
+@pytest.mark.slow
 def test_a_path_costs_less_than_a_grid():
     X, y = words()
     calls = 0

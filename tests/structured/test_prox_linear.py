@@ -38,6 +38,7 @@ def objective(svm, X, y, w):
 # ---- figures of the reference experiment ---------------------------------------------------------
 
 
+@pytest.mark.slow
 @ignore_budget
 @pytest.mark.parametrize(("eta", "after_3", "after_15"), [(1.0, 0.03, 0.008), (10.0, 0.03, 0.006)])
 def test_boxes_reach_the_objective_of_the_prototype(eta, after_3, after_15):
@@ -52,6 +53,7 @@ def test_boxes_reach_the_objective_of_the_prototype(eta, after_3, after_15):
     assert svm.score(X, y) > 0.98
 
 
+@pytest.mark.slow
 @ignore_budget
 def test_boxes_with_automatic_steps():
     X, y = boxes()

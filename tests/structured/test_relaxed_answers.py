@@ -93,6 +93,7 @@ def test_fractions_on_request(rng):
     assert any(np.any((share > 0.1) & (share < 0.9)) for share in svm.predict_relaxed(X))
 
 
+@pytest.mark.slow
 def test_shares_come_in_the_form_of_the_outputs(rng):
     X, Y = rng.normal(size=(12, 4)), rng.integers(2, size=(12, 3))
     svm = fitted(MultilabelModel("full"), (X, Y), "lp")

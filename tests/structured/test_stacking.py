@@ -104,6 +104,7 @@ def test_parts_are_asked_for_once(rng):
 # ---- float32 -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_chains_keep_float32(form, rng):
     X, y = sequences(rng)

@@ -44,6 +44,7 @@ def tagger(torch, body=None):
     return Tagger()
 
 
+@pytest.mark.slow
 def test_module_equals_the_same_network_in_numpy(torch):
     X, y = sequences()
     module, start = tagger(torch), None

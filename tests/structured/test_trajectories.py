@@ -72,6 +72,7 @@ def start_anywhere(p, blocks, slow, rng):
     slow.step_towards(corners, 0.4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounded", [False, True], ids=["free", "box"])
 @pytest.mark.parametrize("cache", [None, (0.25, 0.01)], ids=["oracle", "cache"])
 @pytest.mark.parametrize("step", STEPS)
@@ -120,6 +121,7 @@ def test_trajectory(name, step, cache, bounded, rng):
     assert cache is None or slow.counts["hits"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounded", [False, True], ids=["free", "box"])
 @pytest.mark.parametrize("name", ["multiclass", "labels, all pairs", "chain"])
 def test_visits_without_line_search(name, bounded, rng):

@@ -89,6 +89,7 @@ def test_tree_of_least_variance(rng):
     )
 
 
+@pytest.mark.slow
 def test_types_are_learned(rng):
     """An arm to the left or to the right: one spring pulls to the middle, two do not."""
     X, y = [], []
