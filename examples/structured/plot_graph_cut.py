@@ -73,13 +73,13 @@ else:
 # ------
 # The features of a node are words of colour and of texture in it and around it, and its place;
 # those of an edge are the length of the border, alone and times numbers from 0 to 1 that say how
-# alike both sides are. All are made by a file that the benchmark of the horses uses, too. The
+# alike both sides are. All are those of the benchmark of the horses. The
 # number of pixels of a node is the weight of a mistake there.
 
 # The gallery runs a program in its folder, and without a name.
 here = Path(globals().get("__file__", "plot_graph_cut.py")).resolve()
 sys.path.append(str(here.parents[1] / "benchmarks"))
-from _superpixels import View, Words
+from horses import View, Words
 
 views = [View(image) for image in images]
 words = Words(views[:N_TRAIN])

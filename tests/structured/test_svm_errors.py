@@ -82,10 +82,10 @@ def test_bad_parameters(words, params, error, message):
         ({"cache": "yes"}, "cache must be True, False or 'auto', got 'yes'"),
         ({"cache": True, "cache_size": 1}, "cache_size must be at least 2"),
         ({"cache_size": 0}, "cache_size == 0, must be >= 1"),
-        ({"cache_f": -0.1}, "cache_f must not be negative, got -0.1"),
-        ({"cache_nu": np.nan}, "cache_nu must not be negative, got nan"),
+        ({"cache_f": -0.1}, "cache_f == -0.1, must be >= 0"),
+        ({"cache_nu": np.nan}, "cache_nu must be finite, got nan"),
         ({"gap_check": 0}, "gap_check == 0, must be >= 1"),
-        ({"early_exit": -1}, "early_exit must not be negative, got -1"),
+        ({"early_exit": -1}, "early_exit == -1, must be >= 0"),
         ({"step_size": True}, "step_size must be one of 'line_search', 'universal'; got True"),
         (
             {"step_size": "universal", "variant": "away"},
