@@ -62,12 +62,7 @@ from sklearn_fw.random_fields import (
     TRBPMarginals,
     TRWMarginals,
 )
-from sklearn_fw.seq2seq import (
-    LearningToSearch,
-    Minibatches,
-    RecurrentNetwork,
-    SeaRNNTransducer,
-)
+from sklearn_fw.seq2seq import LearningToSearch, Minibatches, RecurrentNetwork, SeaRNNTransducer
 from sklearn_fw.structured import (
     BlockFrankWolfe,
     EnumeratedModel,
@@ -390,7 +385,7 @@ EXPECTED_FAILED_CHECKS = {
         "check_sample_weight_equivalence_on_dense_data": (
             "passes fractions, which are no states of a random field; for whole numbers "
             "inference/test_trw_estimator.py asks for the same, to the last digits"
-        ),
+        )
     }
     for cls in MARGINALS
 }

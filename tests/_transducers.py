@@ -1,11 +1,6 @@
 """Quick transducers, and words for them."""
 
-from sklearn_fw.seq2seq import (
-    LearningToSearch,
-    Minibatches,
-    RecurrentNetwork,
-    SeaRNNTransducer,
-)
+from sklearn_fw.seq2seq import LearningToSearch, Minibatches, RecurrentNetwork, SeaRNNTransducer
 
 WORDS = ["abc", "cab", "bca", "acb", "bac", "cba", "aab", "bbc"]
 

@@ -51,7 +51,7 @@ KERNEL_KINDS = ["common", "moments", "incremental", "graphs", "frank_wolfe", "st
 
 # Imports against the arrows, allowed inside functions only: {(file, subpackage): why}.
 LAZY_EXCEPTIONS = {
-    ("sklearn_fw/model_selection/_path.py", "metrics"): "scoring takes the names of SCORERS",
+    ("sklearn_fw/model_selection/_path.py", "metrics"): "scoring takes the names of SCORERS"
 }
 
 # Private names of scikit-learn that its own documentation tells developers to use.

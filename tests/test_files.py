@@ -17,10 +17,7 @@ from sklearn_fw.datasets import (
     load_ocr_letters,
     load_word_alignment,
 )
-from sklearn_fw.random_fields import (
-    PairwiseMRF,
-    load_uai,
-)
+from sklearn_fw.random_fields import PairwiseMRF, load_uai
 
 TOKENS = "He PRP B-NP\nrüns VBZ B-VP\n\nStop VB B-VP\n".encode()
 UAI = b"MARKOV\n2\n2 3\n2\n1 0\n2 1 0\n\n2\n0.5 1.5\n6\n1 2 3\n4 5e-1 6\n"

@@ -16,16 +16,9 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    MaxAbsScaler,
-    OneHotEncoder,
-    StandardScaler,
-)
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 
-from sklearn_fw.preprocessing import (
-    NodeTransformer,
-)
+from sklearn_fw.preprocessing import NodeTransformer
 from sklearn_fw.utils import Packed
 
 LENGTHS = [3, 0, 1, 4]

@@ -14,12 +14,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from sklearn_fw.datasets import load_mrf_instances, make_ising
 from sklearn_fw.inference import ICM, TRWS, BestOf, BranchAndBound, Elimination, IteratedLocalSearch
-from sklearn_fw.random_fields import (
-    MRFLearner,
-    PairwiseMRF,
-    TRBPMarginals,
-    load_uai,
-)
+from sklearn_fw.random_fields import MRFLearner, PairwiseMRF, TRBPMarginals, load_uai
 
 TITLE = "Random fields"
 ABOUT = """

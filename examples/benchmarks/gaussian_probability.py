@@ -16,10 +16,7 @@ from _gaussian_problems import (
 )
 from _report import Repeats, in_child, main, shown
 
-from sklearn_fw.gaussian_probability import (
-    log_gaussian_probability,
-    truncated_normal_moments,
-)
+from sklearn_fw.gaussian_probability import log_gaussian_probability, truncated_normal_moments
 
 NAME = "gaussian_probability"
 TITLE = "Gaussian probabilities"

@@ -54,8 +54,7 @@ x = 2 * np.pi * rng.rand(15, 1)
 target = np.sin(x[:, 0]) + rng.normal(0, 0.25, 15)
 last = PACBayesLinearRegression(1 / 16, prior_variance=200.0, fit_intercept=False)
 selector = PACBayesModelSelector(
-    make_pipeline(PolynomialFeatures(), last),
-    {"polynomialfeatures__degree": [1, 2, 3, 4, 5, 6, 7]},
+    make_pipeline(PolynomialFeatures(), last), {"polynomialfeatures__degree": [1, 2, 3, 4, 5, 6, 7]}
 ).fit(x, target)
 EvidenceDisplay.from_estimator(selector, "polynomialfeatures__degree", ax=right)
 right.set_title("Evidence of fifteen points of a sine")

@@ -47,10 +47,7 @@ y = np.concatenate([words.y_train, words.y_test[:200]])
 Cs, gammas = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0], [0.1, 0.3, 1.0]
 search = GridSearchCV(
     pipeline,
-    [
-        {"nodes": ["passthrough"], "svm__C": Cs},
-        {"nodes__transformer__gamma": gammas, "svm__C": Cs},
-    ],
+    [{"nodes": ["passthrough"], "svm__C": Cs}, {"nodes__transformer__gamma": gammas, "svm__C": Cs}],
     cv=PredefinedSplit(np.repeat([-1, 0], [400, 200])),
     scoring={"digits": SCORERS["node_accuracy"], "words": SCORERS["sequence_accuracy"]},
     refit=False,

@@ -30,21 +30,14 @@ distributed (letter.data.gz) by B. Taskar with "Max-Margin Markov Networks" (B. 
 C. Guestrin and D. Koller, NIPS 2003).  letters.npz is a compact form of it.""",
     terms="""published for research, without a licence of its own; the set stays under the terms
 of its publisher and is not part of this package.  Cite the paper above when you use it.""",
-    checksums={
-        "letters.npz": "b331d5b0ac85db89ed530eff55f7842920fd4929d325eb841379643176e288fa",
-    },
+    checksums={"letters.npz": "b331d5b0ac85db89ed530eff55f7842920fd4929d325eb841379643176e288fa"},
 )
 
 # The rows of the original file: id, letter, next_id, word_id, position, fold, 128 pixels.
 _N_FIELDS = 6
 _ORIGINAL = ["ocr/letter.data", "ocr/letter.data.gz", "letter.data", "letter.data.gz"]
 _COMPACT = ["ocr/letters.npz", "letters.npz"]
-_NAMES = {
-    None: [*_ORIGINAL, *_COMPACT],
-    "half": _COMPACT,
-    "small": _ORIGINAL,
-    "large": _ORIGINAL,
-}
+_NAMES = {None: [*_ORIGINAL, *_COMPACT], "half": _COMPACT, "small": _ORIGINAL, "large": _ORIGINAL}
 
 
 def load_ocr_letters(data_home=None, *, split=None, dtype=np.float64, return_X_y=False):

@@ -6,12 +6,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
 
 from .._core.threads import parallel
-from .._core.validation import (
-    check_choice,
-    check_integer,
-    check_random_state,
-    is_auto,
-)  # fmt: skip
+from .._core.validation import check_choice, check_integer, check_random_state, is_auto  # fmt: skip
 from .._core.warnings import warn
 from ._classifiers import (
     Epochs,

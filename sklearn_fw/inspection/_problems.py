@@ -20,11 +20,7 @@ def _relu(z):
 # Value; then first and second derivative, both from (input, value).
 ACTIVATIONS = {
     "identity": (lambda z: z, lambda z, a: np.ones_like(z), lambda z, a: np.zeros_like(z)),
-    "logistic": (
-        expit,
-        lambda z, a: a * (1.0 - a),
-        lambda z, a: a * (1.0 - a) * (1.0 - 2.0 * a),
-    ),
+    "logistic": (expit, lambda z, a: a * (1.0 - a), lambda z, a: a * (1.0 - a) * (1.0 - 2.0 * a)),
     "relu": (_relu, lambda z, a: (z > 0.0).astype(z.dtype), lambda z, a: np.zeros_like(z)),
     "tanh": (np.tanh, lambda z, a: 1.0 - a**2, lambda z, a: -2.0 * a * (1.0 - a**2)),
 }

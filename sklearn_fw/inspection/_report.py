@@ -9,11 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 
 from .._core.figures import new_figure
-from .._core.validation import (
-    check_array_of_numbers,
-    check_integer,
-    check_random_state,
-)
+from .._core.validation import check_array_of_numbers, check_integer, check_random_state
 from ._classifiers import check_labels, check_names, check_rows, check_template, names_of
 from ._curves import corrupt_labels, track_memorization
 from ._difficulty import example_difficulty

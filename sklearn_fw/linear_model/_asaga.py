@@ -10,11 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from .._core.parameters import auto_or, options
 from .._core.result import Outcome, Status
 from .._core.threads import count_workers
-from .._core.validation import (
-    check_not_negative,
-    check_random_state,
-    check_strength,
-)
+from .._core.validation import check_not_negative, check_random_state, check_strength
 from .._core.warnings import warn
 from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
 from ..optim import Asaga, FiniteSum, Seen, Start

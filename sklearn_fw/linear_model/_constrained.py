@@ -9,12 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._core.parameters import auto_or
 from .._core.result import Outcome, Status
-from .._core.validation import (
-    check_flag,
-    check_not_negative,
-    check_random_state,
-    check_strength,
-)
+from .._core.validation import check_flag, check_not_negative, check_random_state, check_strength
 from ..losses import resolve_loss
 from ..optim import FiniteSum, minimize_frank_wolfe
 from ..optim.domains import DenseAtom, RankOneAtom, UnitAtom, domain_of, is_domain

@@ -3,12 +3,4 @@
 from ._groups import GroupLasso, GroupSeparable, L2Ball, Simplex
 from ._single import Box, ElasticNet, Penalty, resolve_penalty
 
-__all__ = [
-    "Box",
-    "ElasticNet",
-    "GroupLasso",
-    "GroupSeparable",
-    "L2Ball",
-    "Penalty",
-    "Simplex",
-]
+__all__ = ["Box", "ElasticNet", "GroupLasso", "GroupSeparable", "L2Ball", "Penalty", "Simplex"]

@@ -13,12 +13,7 @@ from .._core.loop import IterativeMethod, drive
 from .._core.parameters import at_least, options
 from .._core.result import History, Status
 from .._core.scores import is_forest
-from .._core.validation import (
-    check_not_negative,
-    check_positive,
-    check_random_state,
-    is_named,
-)
+from .._core.validation import check_not_negative, check_positive, check_random_state, is_named
 from .._kernels import lazy
 from ._choice import NOTHING_ALLOWED, Inference, Request
 from ._estimator import MarginalsEstimator

@@ -12,11 +12,7 @@ from .._core.loop import drive
 from .._core.packed import length_of
 from .._core.parameters import auto_or
 from .._core.result import Status
-from .._core.validation import (
-    check_positive,
-    check_random_state,
-    is_auto,
-)
+from .._core.validation import check_positive, check_random_state, is_auto
 from .._core.warnings import warn
 from ._advice import warn_of_oracle
 from ._models._ragged import weighted_samples

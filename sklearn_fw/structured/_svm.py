@@ -415,7 +415,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     def _snapshot(self, method):
         """Fitted attributes in the middle of a fit, for callbacks."""
         return {name: value for name, value in vars(self).items() if name.endswith("_")} | {
-            **self._as_given(method.weights().copy()),
+            **self._as_given(method.weights().copy())
         }
 
     def _store(self, method, blocks, outcome):

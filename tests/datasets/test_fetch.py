@@ -116,10 +116,7 @@ def test_broken_connections_are_tried_again(server, tmp_path, fault, caplog):
 
 @pytest.mark.parametrize(
     ("fault", "message"),
-    [
-        ("silent", r"the connection ended after \d+ of \d+ bytes"),
-        (503, "HTTP Error 503"),
-    ],
+    [("silent", r"the connection ended after \d+ of \d+ bytes"), (503, "HTTP Error 503")],
 )
 def test_tries_have_an_end(server, tmp_path, fault, message):
     server.faults["/train.txt.gz"] = [fault] * 5

@@ -73,10 +73,7 @@ def test_constant_features_and_single_rows(rng):
 
 def test_overflow_is_refused(rng):
     X = 1e6 * rng.normal(size=(20, 100))
-    with (
-        pytest.raises(ValueError, match="scale X"),
-        np.errstate(over="ignore", invalid="ignore"),
-    ):
+    with pytest.raises(ValueError, match="scale X"), np.errstate(over="ignore", invalid="ignore"):
         KernelStudentTDensity("all_subsets").fit(X)
 
 

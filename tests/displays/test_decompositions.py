@@ -100,10 +100,7 @@ def test_rows_need_not_sum_to_one_and_axes_may_be_given():
     "call, message",
     [
         (lambda m: LoadingDisplay.from_estimator(m), "no x_loadings_"),
-        (
-            lambda m: ScreeDisplay.from_estimator(KMeans(1).fit(np.eye(3))),
-            "no spectrum_ or eig",
-        ),
+        (lambda m: ScreeDisplay.from_estimator(KMeans(1).fit(np.eye(3))), "no spectrum_ or eig"),
         (lambda m: TopicDisplay.from_estimator(KMeans(1).fit(np.eye(3))), "no components_"),
         (lambda m: TopicDisplay.from_estimator(PCA(2).fit(np.eye(3))), "must not be negative"),
         (lambda m: TopicDisplay.from_estimator(m, components=[3]), "numbers below 3"),

@@ -5,15 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from _random_scores import (
-    best_value,
-    grid,
-    ising_grid,
-    plain,
-    random_edges,
-    random_scores,
-    size_of,
-)
+from _random_scores import best_value, grid, ising_grid, plain, random_edges, random_scores, size_of
 from sklearn_fw._core.budget import time_budget
 from sklearn_fw._kernels.graphs import message_passing
 from sklearn_fw.inference import TRWS, BestOf, CutMoves, GraphCut, PairwiseScores

@@ -5,13 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 from sklearn_fw._kernels.common.vectors import FLOOR, exponentials
-from sklearn_fw.inference import (
-    Elimination,
-    GraphCut,
-    PairwiseScores,
-    TreeMaxProduct,
-    Viterbi,
-)
+from sklearn_fw.inference import Elimination, GraphCut, PairwiseScores, TreeMaxProduct, Viterbi
 
 
 def log_partition_of(unary, tables):

@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
 
-from _random_scores import (
-    grid,
-    parts,
-    plain,
-    random_edges,
-    random_scores,
-)
+from _random_scores import grid, parts, plain, random_edges, random_scores
 from _referees import best_labeling, best_labelings, labeling_value
 from sklearn_fw.inference import (
     ICM,

@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
 
-from _random_scores import (
-    KINDS,
-    best_value,
-    ising_grid,
-    random_scores,
-    same,
-    size_of,
-)
+from _random_scores import KINDS, best_value, ising_grid, random_scores, same, size_of
 from sklearn_fw.inference import PairwiseScores, TreeMaxProduct
 from sklearn_fw.inference._oracles._cuts import QPBO, GraphCut
 from sklearn_fw.inference._oracles._linear_programs import MILP, LPRelaxation, Toulbar2, agreeing

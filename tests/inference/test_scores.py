@@ -38,10 +38,7 @@ from sklearn_fw.inference import (
         ((np.zeros((2, 2)), np.eye(3), [(0, 1)]), r"= \(1, 2, 2\), got \(1, 3, 3\)"),
         ((np.zeros((2, 2)), np.zeros((2, 2, 2)), [(0, 1)]), r"pairwise must have shape"),
         ((np.zeros((2, 2)), np.zeros(4), [(0, 1)]), r"pairwise must have shape"),
-        (
-            (np.zeros((2, 2)), np.full((2, 2), np.nan), [(0, 1)]),
-            "pairwise must hold finite",
-        ),
+        ((np.zeros((2, 2)), np.full((2, 2), np.nan), [(0, 1)]), "pairwise must hold finite"),
         ((np.zeros((2, 2)), np.eye(2), [(0, 2)]), "edges must name nodes 0 to 1, got 0 to 2"),
         ((np.zeros((2, 2)), np.eye(2), [(-1, 1)]), "edges must name nodes 0 to 1, got -1 to 1"),
         ((np.zeros((2, 2)), np.eye(2), [(1, 1)]), r"two different nodes, got \(1, 1\)"),

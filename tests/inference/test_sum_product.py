@@ -5,13 +5,7 @@ import pytest
 
 from _gibbs import assert_frequencies, brute_force
 from _random_scores import random_edges, random_scores
-from sklearn_fw.inference import (
-    Elimination,
-    Enumeration,
-    PairwiseScores,
-    TreeMaxProduct,
-    Viterbi,
-)
+from sklearn_fw.inference import Elimination, Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
 
 ORACLES = [(Viterbi(), "chain"), (TreeMaxProduct(), "forest"), (Elimination(), "any")]
 

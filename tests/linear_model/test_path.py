@@ -259,8 +259,7 @@ def test_estimator_is_not_changed():
 
 
 @pytest.mark.parametrize(
-    ("value", "near"),
-    [(0.3, "has 0.1 and 1 next"), (0.01, "has 0.1 next"), (20.0, "has 10 next")],
+    ("value", "near"), [(0.3, "has 0.1 and 1 next"), (0.01, "has 0.1 next"), (20.0, "has 10 next")]
 )
 def test_values_between_are_refused(value, near):
     X, y = two_classes()

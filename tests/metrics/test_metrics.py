@@ -161,11 +161,7 @@ def test_precision_recall_f1(form):
     assert scores == pytest.approx((2 / 3, 2 / 4, 4 / 7))
     assert phrase_f1_score(*pair) == pytest.approx(4 / 7)
     by_type = phrase_precision_recall_f1(*pair, average=None, zero_division=1.0)
-    assert by_type == {
-        "NP": (2 / 3, 1.0, 0.8),
-        "PP": (1.0, 0.0, 0.0),
-        "VP": (1.0, 0.0, 0.0),
-    }
+    assert by_type == {"NP": (2 / 3, 1.0, 0.8), "PP": (1.0, 0.0, 0.0), "VP": (1.0, 0.0, 0.0)}
     assert phrase_f1_score(*pair, average=None) == {"NP": 0.8, "PP": 0.0, "VP": 0.0}
     assert phrase_precision_recall_f1(*pair, average="macro") == pytest.approx(
         (2 / 9, 1 / 3, 0.8 / 3)

@@ -10,11 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from sklearn_fw.optim import (
-    domains,
-    minimize_frank_wolfe,
-    objectives,
-)
+from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

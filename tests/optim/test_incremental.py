@@ -9,11 +9,7 @@ from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.incremental.incremental import repeat
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim import Svrg
-from sklearn_fw.optim._incremental._engines import (
-    GroupEngine,
-    LaggedEngine,
-    SeparableEngine,
-)
+from sklearn_fw.optim._incremental._engines import GroupEngine, LaggedEngine, SeparableEngine
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum
 from sklearn_fw.optim._incremental._minimize_saga import resolve_incremental_solver, solve
 from sklearn_fw.optim._incremental._run import Start

@@ -5,12 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sklearn_fw.optim import (
-    domains,
-    minimize_block_frank_wolfe,
-    minimize_frank_wolfe,
-    objectives,
-)
+from sklearn_fw.optim import domains, minimize_block_frank_wolfe, minimize_frank_wolfe, objectives
 
 VARIANTS = ("fw", "away", "pairwise")
 SAMPLINGS = ("uniform", "permutation", "gap")

@@ -5,12 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from sklearn_fw.optim import (
-    domains,
-    minimize_frank_wolfe,
-    objectives,
-    solve_saddle_point,
-)
+from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives, solve_saddle_point
 
 
 class Choices(domains.Domain):

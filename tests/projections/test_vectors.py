@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from sklearn_fw.projections import (
-    project_box,
-    project_l1_ball,
-    project_l2_ball,
-    project_simplex,
-)
+from sklearn_fw.projections import project_box, project_l1_ball, project_l2_ball, project_simplex
 
 VECTORS = arrays(np.float64, 5, elements=st.floats(-10, 10))
 SIGNS = np.array(list(itertools.product([-1.0, 1.0], repeat=5)))
@@ -37,13 +32,7 @@ SETS = {
     ),
     "l1 ball": (
         lambda v: project_l1_ball(v, radius=2.0),
-        {
-            "constraints": {
-                "type": "ineq",
-                "fun": lambda x: 2 - SIGNS @ x,
-                "jac": lambda x: -SIGNS,
-            }
-        },
+        {"constraints": {"type": "ineq", "fun": lambda x: 2 - SIGNS @ x, "jac": lambda x: -SIGNS}},
     ),
     "ball": (
         lambda v: project_l2_ball(v, radius=2.0),

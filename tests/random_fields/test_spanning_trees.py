@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 
 from sklearn_fw.optim.domains import SpanningTrees, _matchings
-from sklearn_fw.random_fields import (
-    PairwiseMRF,
-    _spanning_trees,
-    spanning_tree_probabilities,
-)
+from sklearn_fw.random_fields import PairwiseMRF, _spanning_trees, spanning_tree_probabilities
 from sklearn_fw.random_fields._spanning_trees import check_edge_probabilities, edge_coupling_weights
 
 

@@ -7,12 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from sklearn_fw.random_fields import (
-    PairwiseMRF,
-    TRWMarginals,
-    load_uai,
-    save_uai,
-)
+from sklearn_fw.random_fields import PairwiseMRF, TRWMarginals, load_uai, save_uai
 
 # Scopes in both directions, repeated ones, a constant, a zero, and line breaks anywhere.
 MIXED = """MARKOV
@@ -172,11 +167,7 @@ def test_malformed_files_are_refused(text, message, write):
         ("solution", "PR\nhigh", "line 2: a decimal logarithm must be a number, got 'high'"),
         ("solution", "PR 2.0 3.0", "line 1: the file should end here, but goes on with '3.0'"),
         ("solution", "MAR 1 2\n0.5", "line 2: the file ends too early"),
-        (
-            "solution",
-            "MAR 1 2\n0.5 -0.1",
-            "line 2: a probability must be a number >= 0, got",
-        ),
+        ("solution", "MAR 1 2\n0.5 -0.1", "line 2: a probability must be a number >= 0, got"),
     ],
 )
 def test_malformed_answers_are_refused(kind, text, message, write):

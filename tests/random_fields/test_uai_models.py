@@ -5,13 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sklearn_fw.random_fields import (
-    ExactMarginals,
-    FactorGraph,
-    PairwiseMRF,
-    load_uai,
-    save_uai,
-)
+from sklearn_fw.random_fields import ExactMarginals, FactorGraph, PairwiseMRF, load_uai, save_uai
 
 SUMS = [
     "Alchemy_11", "CSP_12", "DBN_11", "Grids_12", "ObjectDetection_11", "Pedigree_11",

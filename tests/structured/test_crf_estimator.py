@@ -8,13 +8,7 @@ from _registry import candidates
 from sklearn_fw import StructuredSVM, regularization_path
 from sklearn_fw._kernels.graphs.sum_product import tree_marginals_batch
 from sklearn_fw.inference import BestOf, Elimination, Enumeration
-from sklearn_fw.structured import (
-    ChainModel,
-    DualAscent,
-    EnumeratedModel,
-    GridModel,
-    MatchingModel,
-)
+from sklearn_fw.structured import ChainModel, DualAscent, EnumeratedModel, GridModel, MatchingModel
 from sklearn_fw.structured._surrogates import SURROGATES
 
 

@@ -20,12 +20,7 @@ from sklearn_fw._kernels.structured import class_blocks
 from sklearn_fw._kernels.structured.block_rules import EXACT, EXACT_STEPS, VISITS, Rules
 from sklearn_fw.inference import Enumeration, TreeMaxProduct
 from sklearn_fw.inference._oracles._tree import _forest
-from sklearn_fw.structured import (
-    BlockFrankWolfe,
-    MulticlassModel,
-    MultilabelModel,
-    StructuredSVM,
-)
+from sklearn_fw.structured import BlockFrankWolfe, MulticlassModel, MultilabelModel, StructuredSVM
 from sklearn_fw.structured._solvers import _visits, resolve_solver
 from sklearn_fw.structured._solvers._visits import visit_blocks
 

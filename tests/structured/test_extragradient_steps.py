@@ -10,10 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from _polytope_problems import FORESTS, candidates, matchings, planted
 from _problems import C, fit, part_blocks, problem
 from sklearn_fw.projections import project_l2_ball, project_matching
-from sklearn_fw.structured import (
-    Extragradient,
-    StructuredSVM,
-)
+from sklearn_fw.structured import Extragradient, StructuredSVM
 from sklearn_fw.task_losses import LinkLoss
 
 budget_may_end = pytest.mark.filterwarnings(

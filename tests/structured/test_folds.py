@@ -16,12 +16,7 @@ from sklearn_fw.structured import (
     TreePoseModel,
     _choice_of_c,
 )
-from sklearn_fw.structured._choice_of_c import (
-    RATIO,
-    USUAL,
-    USUAL_OF_BLACK_BOX,
-    natural_C,
-)
+from sklearn_fw.structured._choice_of_c import RATIO, USUAL, USUAL_OF_BLACK_BOX, natural_C
 from sklearn_fw.structured._problems._part_sets import cells, regrouped
 from sklearn_fw.structured._surrogates import HINGE
 

@@ -8,12 +8,7 @@ from _matchings import all_matchings
 from _referees import all_labelings, solve_structured_svm
 from _task_losses import BLOCKS, COSTS, NAMES, Steps
 from sklearn_fw import StructuredSVM
-from sklearn_fw.structured import (
-    ChainModel,
-    MatchingModel,
-    MulticlassModel,
-    MultilabelModel,
-)
+from sklearn_fw.structured import ChainModel, MatchingModel, MulticlassModel, MultilabelModel
 from sklearn_fw.task_losses import (
     BlockLoss,
     HammingLoss,

@@ -6,14 +6,8 @@ import pytest
 from _referees import all_labelings, solve_structured_svm
 from _task_losses import COSTS, NAMES, FirstMistake, Steps
 from sklearn_fw import StructuredSVM
-from sklearn_fw.structured import (
-    ChainModel,
-    EnumeratedModel,
-)
-from sklearn_fw.task_losses import (
-    NodeCosts,
-    TaskLoss,
-)
+from sklearn_fw.structured import ChainModel, EnumeratedModel
+from sklearn_fw.task_losses import NodeCosts, TaskLoss
 
 
 def test_a_chain_of_costs_as_a_black_box(rng):

@@ -7,9 +7,7 @@ from sklearn.model_selection import GroupKFold, KFold
 from _path_problems import digits, svm, words
 from sklearn_fw import regularization_path
 from sklearn_fw.metrics import SCORERS
-from sklearn_fw.structured import (
-    StructuredSVMCV,
-)
+from sklearn_fw.structured import StructuredSVMCV
 
 
 def test_cross_validation_picks_the_best_step():

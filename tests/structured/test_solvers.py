@@ -269,11 +269,7 @@ def test_oracles_called_from_python(name, step, averaging):
 @budget_may_end
 @pytest.mark.parametrize(
     "name, oracle",
-    [
-        ("chain", "auto"),
-        ("chain", Viterbi().argmax),
-        ("labels, all pairs", "auto"),
-    ],
+    [("chain", "auto"), ("chain", Viterbi().argmax), ("labels, all pairs", "auto")],
     ids=["compiled", "function", "enumeration"],
 )
 def test_workers(name, oracle):

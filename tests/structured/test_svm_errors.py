@@ -231,10 +231,7 @@ BAD_DATA = {
     "no samples": (lambda X, y: ([], []), "X is empty: found 0 sample"),
     "X is None": (lambda X, y: (None, y), "X must not be None"),
     "y is None": (lambda X, y: (X, None), "requires y to be passed, but the target y is None"),
-    "fewer targets": (
-        lambda X, y: (X, y[:-1]),
-        "X and y must have the same length, got 10 and 9",
-    ),
+    "fewer targets": (lambda X, y: (X, y[:-1]), "X and y must have the same length, got 10 and 9"),
     "fewer labels": (
         lambda X, y: (X, replaced(y, 1, y[1][:-1])),
         r"y\[1\] has 3 labels, but X\[1\] has 4 nodes: one label per node is needed",
@@ -268,10 +265,7 @@ BAD_DATA = {
         lambda X, y: (replaced(X, 0, np.full((3, 3), np.inf)), y),
         "Input X contains infinity",
     ),
-    "NaN in CSR": (
-        lambda X, y: ([sp.csr_array(x * np.nan) for x in X], y),
-        "Input X contains NaN",
-    ),
+    "NaN in CSR": (lambda X, y: ([sp.csr_array(x * np.nan) for x in X], y), "Input X contains NaN"),
     "NaN label": (
         lambda X, y: (X, [t + (np.nan if i else 0.0) for i, t in enumerate(y)]),
         "Input y contains NaN",
@@ -300,11 +294,7 @@ def test_bad_data(name, words):
         (np.ones((2, 2)), [[0, 2], [1, 1]], "y must hold only 0 and 1, one column per label"),
         (np.ones((2, 2)), [[0], [0, 1]], "y has a sequence of labels for every sample, so X must"),
         (np.eye(2), [["a", "b"], ["b", "a"]], "for sequences of labels X must be a list with an"),
-        (
-            [np.ones((4, 3))] * 2,
-            [np.zeros((2, 2))] * 2,
-            "='matching'; if they are labels of",
-        ),
+        ([np.ones((4, 3))] * 2, [np.zeros((2, 2))] * 2, "='matching'; if they are labels of"),
         ([np.ones((2, 2, 3))] * 2, [np.eye(2)] * 2, "write model='matching'; .*, write model='gr"),
     ],
 )

@@ -11,11 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from _registry import sequences
 from _tasks import Stopper, needs_callbacks
 from sklearn_fw import StructuredSVM
-from sklearn_fw.structured import (
-    BlockFrankWolfe,
-    EnumeratedModel,
-    MulticlassModel,
-)
+from sklearn_fw.structured import BlockFrankWolfe, EnumeratedModel, MulticlassModel
 
 
 @pytest.fixture

@@ -312,8 +312,7 @@ class Matchings(MatchingModel):
 
 
 @pytest.mark.parametrize(
-    "method",
-    ["label_vector", "apply", "adjoint", "project", "marginals", "log_potentials0"],
+    "method", ["label_vector", "apply", "adjoint", "project", "marginals", "log_potentials0"]
 )
 @pytest.mark.parametrize(
     "spoil", [lambda z: z[:-1], lambda z: z * np.nan, lambda z: None, lambda z: z * 1j]

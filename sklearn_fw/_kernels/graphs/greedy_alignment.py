@@ -163,8 +163,7 @@ def suggest(labels1, labels2, postings, indexed, hidden, min_shared, threshold):
             if most * (1.0 + 1e-9) < threshold * (labels1.totals[i] + labels2.totals[j]):
                 continue
             shorter = min(
-                labels1.indptr[i + 1] - labels1.indptr[i],
-                labels2.indptr[j + 1] - labels2.indptr[j],
+                labels1.indptr[i + 1] - labels1.indptr[i], labels2.indptr[j + 1] - labels2.indptr[j]
             )
             if shared < min(min_shared, shorter):
                 continue

@@ -15,13 +15,7 @@ import numpy as np
 
 from .._jit import inlined, inner, njit
 from ..common.vectors import dot
-from ..graphs.sum_product import (
-    Beliefs,
-    Weights,
-    _downward,
-    _fill_weights,
-    _upward,
-)
+from ..graphs.sum_product import Beliefs, Weights, _downward, _fill_weights, _upward
 from ..graphs.tree import is_chain
 from .block_rules import CALLS, DONE, NO_GAP, REASON, VISITS, pick_block, set_gap
 from .edge_mix import add_mixed_marginals

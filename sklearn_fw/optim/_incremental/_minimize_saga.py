@@ -204,17 +204,7 @@ def _check_truth(loss, y):
 
 
 def solve(
-    problem,
-    solver,
-    *,
-    tol,
-    max_iter,
-    rng,
-    n_workers=1,
-    start=None,
-    begin=None,
-    end=None,
-    verbose=0,
+    problem, solver, *, tol, max_iter, rng, n_workers=1, start=None, begin=None, end=None, verbose=0
 ):
     """Run a solver on a `FiniteSum`: the run and its `Outcome`."""
     run = solver.start(problem, tol=tol, rng=rng, n_workers=n_workers, start=start)

@@ -7,11 +7,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from ..._core.packed import starts_of
-from ..._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_magnitude,
-)
+from ..._core.validation import check_array_of_numbers, check_choice, check_magnitude
 from ..._kernels import lazy
 from ..set_functions import as_submodular, base_of
 from ._base import DenseAtom, Described, Domain, Projectable, SparseAtom

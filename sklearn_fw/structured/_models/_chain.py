@@ -6,14 +6,7 @@ from ..._core.validation import check_flag
 from ...inference import Viterbi
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph
-from ._ragged import (
-    Stacked,
-    class_weights,
-    encode_labels,
-    find_classes,
-    stack_labels,
-    stack_rows,
-)
+from ._ragged import Stacked, class_weights, encode_labels, find_classes, stack_labels, stack_rows
 from ._rows import Rows
 
 ENDS = np.array([0, 1])  # nodes of an edge, counted from its number

@@ -10,12 +10,7 @@ from sklearn.base import BaseEstimator, clone
 
 from ..._core.loop import IterativeMethod
 from ..._core.parameters import at_least, check_parameters
-from ..._core.validation import (
-    check_array_of_numbers,
-    check_not_negative,
-    check_positive,
-    is_auto,
-)
+from ..._core.validation import check_array_of_numbers, check_not_negative, check_positive, is_auto
 from ..._kernels import lazy
 
 block_rules = lazy("structured.block_rules")

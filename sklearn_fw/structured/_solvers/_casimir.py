@@ -5,13 +5,7 @@ from dataclasses import field
 import numpy as np
 
 from ..._core.parameters import at_least, auto_or, optional, options
-from ..._core.validation import (
-    check_integer,
-    check_not_negative,
-    check_positive,
-    is_auto,
-    is_named,
-)
+from ..._core.validation import check_integer, check_not_negative, check_positive, is_auto, is_named
 from ..._kernels import lazy
 from ._base import BestPointMethod, Solution, Solver, settings
 from ._variance_reduced import Smoothing, smooth_pass, svrg_walk

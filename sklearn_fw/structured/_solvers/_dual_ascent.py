@@ -5,16 +5,7 @@ import numpy as np
 from ..._core.parameters import options
 from ..._core.validation import is_auto
 from ..._kernels import lazy
-from ._base import (
-    PASSES,
-    Breakpoint,
-    DualMethod,
-    Solution,
-    Solver,
-    check_switch,
-    numbers,
-    settings,
-)
+from ._base import PASSES, Breakpoint, DualMethod, Solution, Solver, check_switch, numbers, settings
 from ._compiled import accelerated, ascend_parts, sums_are_compiled
 from ._variance_reduced import Smoothing, smooth_pass
 
