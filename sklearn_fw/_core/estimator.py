@@ -3,15 +3,15 @@
 import functools
 import inspect
 
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 
-from .parameters import check_parameters
+from .parameters import Parameterized, check_parameters
 from .validation import check_array_of_numbers, check_magnitude, check_sample_weight
 
 FITS = "fit", "fit_predict", "fit_transform", "partial_fit"
 
 
-class Estimator(BaseEstimator):
+class Estimator(Parameterized):
     """Estimator whose fits are all or nothing, in subclasses too.
 
     A fit that raises, Ctrl-C included, restores the attributes of before: those of the previous

@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
+from .parameters import Parameterized
 from .scores import PairwiseScores, expect_scores
 from .validation import check_array_of_numbers, check_integer
 
@@ -22,7 +22,7 @@ ROUNDING = 1e-8
 PROBABILITY = 1e-6
 
 
-class Oracle(BaseEstimator, ABC):
+class Oracle(Parameterized, ABC):
     """Base class of oracles, which find the best output for given scores.
 
     Derive from it, or write any object with the method `argmax`. An oracle knows neither samples
@@ -175,8 +175,7 @@ class CheckedOracle(Oracle):
     (array([0, 1], dtype=int32), 2.5, inf)
     """
 
-    def __init__(self, oracle):
-        self.oracle = oracle
+    oracle: object
 
     @property
     def exact(self):

@@ -1,15 +1,19 @@
-"""Declared constraints of parameters: one table per class instead of checks by hand.
+"""Declared parameters: name, constraint and default of each in one line, and no checks by hand.
 
 A constraint is a function of value and name that raises for what it refuses: any ``check_*`` of
-`validation` of that form, or one that a function here makes. A class lists its own as ``parameters
-= {"alpha": auto_or(check_strength), "solver": options("a", "b")}``; parameters with a name in
-`COMMON` need no entry, and an entry of None lifts that of a base class.
+`validation` of that form, or one that a function here makes. It stands where a data class has the
+type: ``alpha: auto_or(check_strength) = 1.0``. A type instead means that there is nothing to check,
+or that the name is in `COMMON`. Constraints of parameters that only subclasses have are in a table
+``parameters = {"alpha": check_strength}``; None there lifts the constraint of a base class.
 """
 
 import functools
 import inspect
+from dataclasses import dataclass
 from numbers import Real
+from types import FunctionType
 
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
 from .threads import check_n_jobs
@@ -21,6 +25,20 @@ from .validation import (
     check_positive,
     check_random_state,
 )
+
+
+class Parameterized(BaseEstimator):
+    """Base of all objects with parameters: a class that annotates names has them as parameters.
+
+    Their values are attributes, as in a data class, and nothing else happens when an object is
+    made. A class that has an ``__init__`` keeps it.
+    """
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if inspect.get_annotations(cls) and "__init__" not in vars(cls):
+            dataclass(cls, eq=False, repr=False, match_args=False)
+            cls.__init__.__annotations__ = {}  # a signature shows names and defaults
 
 
 def at_least(minimum):
@@ -83,6 +101,9 @@ def constraints(cls):
     declared = dict(COMMON)
     for base in reversed(cls.__mro__):
         declared.update(vars(base).get("parameters", {}))
+        for name, check in inspect.get_annotations(base).items():
+            if isinstance(check, FunctionType | functools.partial):
+                declared[name] = check
     names = inspect.signature(cls.__init__).parameters
     return {name: declared[name] for name in names if declared.get(name) is not None}
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import KW_ONLY
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -220,58 +221,30 @@ class KnowledgeBaseAligner(Estimator):
     {'m': 'f', 'p': 'q'}
     """
 
-    parameters = {
-        **dict.fromkeys(("alpha", "beta", "seed_fraction"), _check_fraction),
-        "threshold": _check_threshold,
-        "string_weights": options("idf", "uniform"),
-        "string_smoothing": auto_or(check_not_negative),
-        "property_weights": options("idf", "uniform"),
-        "property_smoothing": check_not_negative,
-        "graph_weights": options("uniform", "inverse_degree"),
-        "graph_smoothing": check_not_negative,
-        "seed": _check_seed,
-        "suggestions": optional(options("inverted_index")),
-        "suggestion_threshold": auto_or(_check_fraction),
-        "n_stop_words": at_least(0),
-        **dict.fromkeys(("min_shared_words", "max_block", "max_neighbor_pairs"), at_least(1)),
-        **dict.fromkeys(("relation_map", "property_map"), _as_pairs),
-        "property_similarity": _check_similarity,
-        "tokenizer": _check_tokenizer,
-        "max_matches": optional(at_least(0)),
-    }
-
-    def __init__(
-        self, alpha=1 / 3, beta=0.25, threshold=0.25, *, string_weights="idf",
-        string_smoothing="auto", property_weights="idf", property_smoothing=2.0,
-        graph_weights="uniform", graph_smoothing=1.0, seed="exact_string", seed_fraction=1.0,
-        suggestions="inverted_index", min_shared_words=2, suggestion_threshold="auto",
-        n_stop_words=0, max_block=1000, relation_map=None, property_map=None,
-        property_similarity="auto", max_neighbor_pairs=1_000_000, tokenizer="auto",
-        max_matches=None, random_state=None,
-    ):  # fmt: skip
-        self.alpha = alpha
-        self.beta = beta
-        self.threshold = threshold
-        self.string_weights = string_weights
-        self.string_smoothing = string_smoothing
-        self.property_weights = property_weights
-        self.property_smoothing = property_smoothing
-        self.graph_weights = graph_weights
-        self.graph_smoothing = graph_smoothing
-        self.seed = seed
-        self.seed_fraction = seed_fraction
-        self.suggestions = suggestions
-        self.min_shared_words = min_shared_words
-        self.suggestion_threshold = suggestion_threshold
-        self.n_stop_words = n_stop_words
-        self.max_block = max_block
-        self.relation_map = relation_map
-        self.property_map = property_map
-        self.property_similarity = property_similarity
-        self.max_neighbor_pairs = max_neighbor_pairs
-        self.tokenizer = tokenizer
-        self.max_matches = max_matches
-        self.random_state = random_state
+    alpha: _check_fraction = 1 / 3
+    beta: _check_fraction = 0.25
+    threshold: _check_threshold = 0.25
+    _: KW_ONLY
+    string_weights: options("idf", "uniform") = "idf"
+    string_smoothing: auto_or(check_not_negative) = "auto"
+    property_weights: options("idf", "uniform") = "idf"
+    property_smoothing: check_not_negative = 2.0
+    graph_weights: options("uniform", "inverse_degree") = "uniform"
+    graph_smoothing: check_not_negative = 1.0
+    seed: _check_seed = "exact_string"
+    seed_fraction: _check_fraction = 1.0
+    suggestions: optional(options("inverted_index")) = "inverted_index"
+    min_shared_words: at_least(1) = 2
+    suggestion_threshold: auto_or(_check_fraction) = "auto"
+    n_stop_words: at_least(0) = 0
+    max_block: at_least(1) = 1000
+    relation_map: _as_pairs = None
+    property_map: _as_pairs = None
+    property_similarity: _check_similarity = "auto"
+    max_neighbor_pairs: at_least(1) = 1_000_000
+    tokenizer: _check_tokenizer = "auto"
+    max_matches: optional(at_least(0)) = None
+    random_state: object = None
 
     def fit(self, kb1, kb2):
         """Align two knowledge bases.

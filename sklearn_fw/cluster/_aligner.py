@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import KW_ONLY
 from enum import Enum
 
 import numpy as np
@@ -157,36 +158,21 @@ class SequenceAligner(Estimator):
     array([ 0, -1,  1])
     """
 
-    parameters = {
-        "n_steps": at_least(1),
-        "n_slots": auto_or(at_least(1)),
-        "match_cost": _check_cost,
-        "mismatch_cost": _check_cost,
-        "keep": options("last", "first", "all"),
-        "max_vocabulary": optional(at_least(1)),
-        "rounding": options("both", "fw", "l2"),
-        "refine": check_flag,
-    }
-
-    def __init__(
-        self, n_steps=10, *, n_slots="auto", cost_matrix=None, vocabulary=None, match_cost=-1.0,
-        mismatch_cost=100.0, keep="last", max_vocabulary=45, rounding="both", refine=True,
-        n_init=3, max_iter=100, tol=1e-6, random_state=None,
-    ):  # fmt: skip
-        self.n_steps = n_steps
-        self.n_slots = n_slots
-        self.cost_matrix = cost_matrix
-        self.vocabulary = vocabulary
-        self.match_cost = match_cost
-        self.mismatch_cost = mismatch_cost
-        self.keep = keep
-        self.max_vocabulary = max_vocabulary
-        self.rounding = rounding
-        self.refine = refine
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_steps: at_least(1) = 10
+    _: KW_ONLY
+    n_slots: auto_or(at_least(1)) = "auto"
+    cost_matrix: object = None
+    vocabulary: object = None
+    match_cost: _check_cost = -1.0
+    mismatch_cost: _check_cost = 100.0
+    keep: options("last", "first", "all") = "last"
+    max_vocabulary: optional(at_least(1)) = 45
+    rounding: options("both", "fw", "l2") = "both"
+    refine: check_flag = True
+    n_init: int = 3
+    max_iter: int = 100
+    tol: float = 1e-6
+    random_state: object = None
 
     def fit(self, sequences, y=None):
         """Align.

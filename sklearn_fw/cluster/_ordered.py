@@ -1,5 +1,6 @@
 """Steps that happen once each in a known order, found in feature series without labels."""
 
+from dataclasses import KW_ONLY
 from itertools import pairwise
 
 import numpy as np
@@ -124,29 +125,17 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
            [0, 3]])
     """
 
-    parameters = {
-        "n_steps": at_least(1),
-        "reg": auto_or(check_strength),
-        "algorithm": options("fw", "bcfw", "away"),
-        "rounding": options("classifier", "l2", "fw"),
-        "window_constraint": options("mask", "hull"),
-    }
-
-    def __init__(
-        self, n_steps=10, *, reg="auto", fit_intercept=True, algorithm="fw",
-        rounding="classifier", window_constraint="mask", n_init=1, max_iter=200, tol=1e-4,
-        random_state=None,
-    ):  # fmt: skip
-        self.n_steps = n_steps
-        self.reg = reg
-        self.fit_intercept = fit_intercept
-        self.algorithm = algorithm
-        self.rounding = rounding
-        self.window_constraint = window_constraint
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_steps: at_least(1) = 10
+    _: KW_ONLY
+    reg: auto_or(check_strength) = "auto"
+    fit_intercept: bool = True
+    algorithm: options("fw", "bcfw", "away") = "fw"
+    rounding: options("classifier", "l2", "fw") = "classifier"
+    window_constraint: options("mask", "hull") = "mask"
+    n_init: int = 1
+    max_iter: int = 200
+    tol: float = 1e-4
+    random_state: object = None
 
     def fit(self, X, y=None, *, groups=None, windows=None):
         """Find the steps.

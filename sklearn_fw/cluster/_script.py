@@ -1,5 +1,7 @@
 """The steps of a task from what is said about it, then where they happen."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -79,17 +81,13 @@ class ScriptDiscovery(Estimator):
     [0, 1, 2]
     """
 
-    parameters = {"n_steps": at_least(1), "before": check_not_negative, "after": check_not_negative}
-
-    def __init__(
-        self, n_steps=10, *, before=0, after=10, aligner=None, localizer=None, random_state=None
-    ):
-        self.n_steps = n_steps
-        self.before = before
-        self.after = after
-        self.aligner = aligner
-        self.localizer = localizer
-        self.random_state = random_state
+    n_steps: at_least(1) = 10
+    _: KW_ONLY
+    before: check_not_negative = 0
+    after: check_not_negative = 10
+    aligner: object = None
+    localizer: object = None
+    random_state: object = None
 
     def fit(self, X, y=None, *, tokens, token_rows):
         """Find the script, then its steps.

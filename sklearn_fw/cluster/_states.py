@@ -1,5 +1,7 @@
 """States of an object and the action that changes them, found together in clips without labels."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
@@ -117,33 +119,20 @@ class JointStateActionClustering(Estimator):
     ((5,), 5)
     """
 
-    parameters = {
-        **dict.fromkeys(("action_reg", "state_reg"), check_strength),
-        **dict.fromkeys(("coupling", "candidate_scores_weight"), check_moderate),
-        "state_constraint": options("at_least_one", "exactly_one"),
-        "restrict_action_to_candidates": check_flag,
-        "algorithm": options("fw", "bcfw", "alternating"),
-        "rounding": options("joint", "independent"),
-    }
-
-    def __init__(
-        self, *, action_reg=1e-2, state_reg=1e-4, coupling=1.0, state_constraint="at_least_one",
-        candidate_scores_weight=0.0, restrict_action_to_candidates=False, fit_intercept=True,
-        algorithm="fw", rounding="joint", n_init=1, max_iter=600, tol=1e-4, random_state=None,
-    ):  # fmt: skip
-        self.action_reg = action_reg
-        self.state_reg = state_reg
-        self.coupling = coupling
-        self.state_constraint = state_constraint
-        self.candidate_scores_weight = candidate_scores_weight
-        self.restrict_action_to_candidates = restrict_action_to_candidates
-        self.fit_intercept = fit_intercept
-        self.algorithm = algorithm
-        self.rounding = rounding
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    _: KW_ONLY
+    action_reg: check_strength = 1e-2
+    state_reg: check_strength = 1e-4
+    coupling: check_moderate = 1.0
+    state_constraint: options("at_least_one", "exactly_one") = "at_least_one"
+    candidate_scores_weight: check_moderate = 0.0
+    restrict_action_to_candidates: check_flag = False
+    fit_intercept: bool = True
+    algorithm: options("fw", "bcfw", "alternating") = "fw"
+    rounding: options("joint", "independent") = "joint"
+    n_init: int = 1
+    max_iter: int = 600
+    tol: float = 1e-4
+    random_state: object = None
 
     def fit(self, clips, y=None):
         """Find actions and states.

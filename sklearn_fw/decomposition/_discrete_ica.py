@@ -1,6 +1,7 @@
 """Topics of counts by moments."""
 
 import warnings
+from dataclasses import KW_ONLY
 from functools import partial
 
 import numpy as np
@@ -202,37 +203,20 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     True
     """
 
-    parameters = {
-        "n_components": auto_or(at_least(1)),
-        "moments": options("auto", "gp", "lda", "generalized"),
-        "algorithm": options("jd", "spectral", "tpm"),
-        "projections": _check_projections,
-        "c0": optional(partial(check_between, least=1e-6, most=1e6)),
-        "weighting": options("auto", "equal"),
-        "prior_estimator": options("auto", "average", "likelihood", "mean_variance", "tensor"),
-        "refine": optional(options("vi")),
-        "smoothing": auto_or(_check_smoothing),
-        "batch_size": at_least(1),
-    }
-
-    def __init__(
-        self, n_components=10, *, moments="auto", algorithm="jd", projections="canonical", c0=None,
-        weighting="auto", prior_estimator="auto", refine=None, max_iter=100, tol=1e-4,
-        smoothing="auto", batch_size=4096, random_state=None,
-    ):  # fmt: skip
-        self.n_components = n_components
-        self.moments = moments
-        self.algorithm = algorithm
-        self.projections = projections
-        self.c0 = c0
-        self.weighting = weighting
-        self.prior_estimator = prior_estimator
-        self.refine = refine
-        self.max_iter = max_iter
-        self.tol = tol
-        self.smoothing = smoothing
-        self.batch_size = batch_size
-        self.random_state = random_state
+    n_components: auto_or(at_least(1)) = 10
+    _: KW_ONLY
+    moments: options("auto", "gp", "lda", "generalized") = "auto"
+    algorithm: options("jd", "spectral", "tpm") = "jd"
+    projections: _check_projections = "canonical"
+    c0: optional(partial(check_between, least=1e-6, most=1e6)) = None
+    weighting: options("auto", "equal") = "auto"
+    prior_estimator: options("auto", "average", "likelihood", "mean_variance", "tensor") = "auto"
+    refine: optional(options("vi")) = None
+    max_iter: int = 100
+    tol: float = 1e-4
+    smoothing: auto_or(_check_smoothing) = "auto"
+    batch_size: at_least(1) = 4096
+    random_state: object = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,5 +1,6 @@
 """Shared factors of two views by moments."""
 
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import NamedTuple
 
@@ -200,37 +201,20 @@ class MultiViewCCA(
     True
     """
 
-    parameters = {
-        "n_components": at_least(1),
-        "kind": options(*COUNTS),
-        "moments": options("auto", "cumulant", "generalized"),
-        "points": options("auto", "both", "one_sided", "symmetric"),
-        "delta": partial(check_between, least=1e-4, most=10.0),
-        "algorithm": options("nojd", "spectral"),
-        "shear": options(*SHEARS),
-        "transform_method": options("lmmse", "unmixing"),
-        "ridge": auto_or(check_not_negative),
-        "batch_size": at_least(1),
-    }
-
-    def __init__(
-        self, n_components=2, *, kind="nongaussian", moments="auto", points="auto", delta=0.1,
-        algorithm="nojd", shear="normality", tol=1e-8, max_iter=100, transform_method="unmixing",
-        ridge="auto", batch_size=4096, random_state=None,
-    ):  # fmt: skip
-        self.n_components = n_components
-        self.kind = kind
-        self.moments = moments
-        self.points = points
-        self.delta = delta
-        self.algorithm = algorithm
-        self.shear = shear
-        self.tol = tol
-        self.max_iter = max_iter
-        self.transform_method = transform_method
-        self.ridge = ridge
-        self.batch_size = batch_size
-        self.random_state = random_state
+    n_components: at_least(1) = 2
+    _: KW_ONLY
+    kind: options(*COUNTS) = "nongaussian"
+    moments: options("auto", "cumulant", "generalized") = "auto"
+    points: options("auto", "both", "one_sided", "symmetric") = "auto"
+    delta: partial(check_between, least=1e-4, most=10.0) = 0.1
+    algorithm: options("nojd", "spectral") = "nojd"
+    shear: options(*SHEARS) = "normality"
+    tol: float = 1e-8
+    max_iter: int = 100
+    transform_method: options("lmmse", "unmixing") = "unmixing"
+    ridge: auto_or(check_not_negative) = "auto"
+    batch_size: at_least(1) = 4096
+    random_state: object = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

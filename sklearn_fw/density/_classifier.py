@@ -1,5 +1,7 @@
 """Label reconstruction: the density of inputs and labels together."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from scipy.linalg import lapack
 from scipy.special import logsumexp, softmax
@@ -101,12 +103,10 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
     0
     """
 
-    parameters = {"label_length_scale": check_strength, "temperature": check_strength}
-
-    def __init__(self, density=None, *, label_length_scale=1.0, temperature=1.0):
-        self.density = density
-        self.label_length_scale = label_length_scale
-        self.temperature = temperature
+    density: object = None
+    _: KW_ONLY
+    label_length_scale: check_strength = 1.0
+    temperature: check_strength = 1.0
 
     def fit(self, X, y, sample_weight=None):
         """Factorise the joint kernel matrix of rows and labels.

@@ -13,13 +13,16 @@ A kernel object has ``K = kernel(X, Y)`` of shape (n, m), ``kernel.diag(X)`` of 
 ``far_value`` is k(x, x) far from all data, where k(x, y) is zero; None for kernels that grow.
 """
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.gaussian_process.kernels import DotProduct, Kernel
 from sklearn.utils import gen_batches
 
+from .._core.parameters import Parameterized
 from .._core.validation import (
     LARGEST,
     check_array_of_numbers,
@@ -330,7 +333,7 @@ class FunctionKernel(OpaqueKernel):
         return np.concatenate([np.diag(self(block, block)) for block in blocks])
 
 
-class PolynomialKernel(BaseEstimator):
+class PolynomialKernel(Parameterized):
     """The kernel ``(gamma <x, y> + coef0)^degree`` of a density, with its parameters.
 
     Parameters
@@ -357,10 +360,10 @@ class PolynomialKernel(BaseEstimator):
     2
     """
 
-    def __init__(self, degree=3, *, gamma=None, coef0=1.0):
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
+    degree: int = 3
+    _: KW_ONLY
+    gamma: object = None
+    coef0: float = 1.0
 
     def _bound(self, n_features, backend):
         """The kernel on rows of so many features."""

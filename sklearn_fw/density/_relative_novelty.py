@@ -1,5 +1,7 @@
 """Novelty of one sample relative to another."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
@@ -74,13 +76,11 @@ class RelativeNoveltyDetector(Estimator):
     array([ 1, -1])
     """
 
-    parameters = {"contamination": check_contamination}
-
-    def __init__(self, density=None, *, contamination=0.05, max_samples=300, random_state=None):
-        self.density = density
-        self.contamination = contamination
-        self.max_samples = max_samples
-        self.random_state = random_state
+    density: object = None
+    _: KW_ONLY
+    contamination: check_contamination = 0.05
+    max_samples: int = 300
+    random_state: object = None
 
     def fit(self, X, y):
         """Fit the two densities.

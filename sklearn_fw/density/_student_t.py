@@ -1,5 +1,7 @@
 """The kernel Student-t density."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from sklearn.base import OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -171,34 +173,19 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     array([ 1, -1])
     """
 
-    parameters = {
-        "sigma0": check_strength,
-        "dof": check_strength,
-        "beta": _check_beta,
-        "formula": one_of("exact", "published"),
-        "jacobian": _check_jacobian,
-        "normalize": _check_normalize,
-        "contamination": auto_or(check_contamination),
-        "max_rank": optional(at_least(1)),
-    }
-
-    def __init__(
-        self, kernel="rbf", *, length_scale="auto", sigma0=0.1, dof=1.0, beta=0.01,
-        formula="exact", jacobian="auto", normalize=False, support="auto", contamination="auto",
-        max_rank=None, random_state=None,
-    ):  # fmt: skip
-        self.kernel = kernel
-        self.length_scale = length_scale
-        self.sigma0 = sigma0
-        self.dof = dof
-        self.beta = beta
-        self.formula = formula
-        self.jacobian = jacobian
-        self.normalize = normalize
-        self.support = support
-        self.contamination = contamination
-        self.max_rank = max_rank
-        self.random_state = random_state
+    kernel: object = "rbf"
+    _: KW_ONLY
+    length_scale: object = "auto"
+    sigma0: check_strength = 0.1
+    dof: check_strength = 1.0
+    beta: _check_beta = 0.01
+    formula: one_of("exact", "published") = "exact"
+    jacobian: _check_jacobian = "auto"
+    normalize: _check_normalize = False
+    support: object = "auto"
+    contamination: auto_or(check_contamination) = "auto"
+    max_rank: optional(at_least(1)) = None
+    random_state: object = None
 
     def fit(self, X, y=None, sample_weight=None):
         """Factorise the kernel matrix of the rows.

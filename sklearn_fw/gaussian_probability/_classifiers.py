@@ -1,5 +1,7 @@
 """Classifiers with the probit link: one fixed kernel, or a Gaussian process."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -99,24 +101,15 @@ class BayesPointMachine(LabelMixin, Estimator):
     1.0
     """
 
-    parameters = {
-        "coef0": check_not_negative, "degree": at_least(1), "gamma": optional(check_positive),
-        "kernel": options("linear", "poly", "rbf"), "noise": auto_or(check_moderate),
-        "tol": check_positive,
-    }  # fmt: skip
-
-    def __init__(
-        self, kernel="linear", *, gamma=None, degree=3, coef0=1.0, fit_intercept=True,
-        noise="auto", tol=1e-4, max_iter=200,
-    ):  # fmt: skip
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.noise = noise
-        self.tol = tol
-        self.max_iter = max_iter
+    kernel: options("linear", "poly", "rbf") = "linear"
+    _: KW_ONLY
+    gamma: optional(check_positive) = None
+    degree: at_least(1) = 3
+    coef0: check_not_negative = 1.0
+    fit_intercept: bool = True
+    noise: auto_or(check_moderate) = "auto"
+    tol: check_positive = 1e-4
+    max_iter: int = 200
 
     def __sklearn_tags__(self):
         """Labels are two."""

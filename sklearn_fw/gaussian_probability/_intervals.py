@@ -1,5 +1,7 @@
 """Models of intervals: between learned thresholds, or with known ends."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
@@ -114,18 +116,11 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
     ['low', 'medium', 'high']
     """
 
-    parameters = {"decision": options("median", "mode")}
-    _by_column = True
+    _: KW_ONLY
+    order: object = None
+    decision: options("median", "mode") = "mode"
 
-    def __init__(
-        self, kernel=None, *, order=None, decision="mode", noise=1.0, optimizer="fmin_l_bfgs_b",
-        n_restarts_optimizer=0, tol=1e-4, max_iter=100, random_state=None,
-    ):  # fmt: skip
-        super().__init__(
-            kernel, noise=noise, optimizer=optimizer, n_restarts_optimizer=n_restarts_optimizer,
-            tol=tol, max_iter=max_iter, random_state=random_state,
-        )  # fmt: skip
-        self.order, self.decision = order, decision
+    _by_column = True
 
     def fit(self, X, y):
         noise, order = float(self.noise), self._given_order(y)
@@ -326,18 +321,11 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     True
     """
 
-    parameters = {"noise": optional(check_strength), "normalize_y": check_flag}
-    _by_column = True
+    _: KW_ONLY
+    noise: optional(check_strength) = None
+    normalize_y: check_flag = True
 
-    def __init__(
-        self, kernel=None, *, noise=None, normalize_y=True, optimizer="fmin_l_bfgs_b",
-        n_restarts_optimizer=0, tol=1e-4, max_iter=100, random_state=None,
-    ):  # fmt: skip
-        super().__init__(
-            kernel, noise=noise, optimizer=optimizer, n_restarts_optimizer=n_restarts_optimizer,
-            tol=tol, max_iter=max_iter, random_state=random_state,
-        )  # fmt: skip
-        self.normalize_y = normalize_y
+    _by_column = True
 
     def fit(self, X, y):
         """Choose hyper-parameters and noise, and compute the posterior.

@@ -1,5 +1,7 @@
 """Gaussian processes of which intervals are observed: evidence, hyper-parameters, latent values."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
@@ -201,23 +203,16 @@ class IntervalProcess(Estimator):
     A model hands intervals to `_fit_processes`.
     """
 
-    parameters = {
-        "kernel": _check_kernel, "n_restarts_optimizer": at_least(0), "noise": check_strength,
-        "optimizer": optional(options("fmin_l_bfgs_b")), "tol": check_positive,
-    }  # fmt: skip
-    _by_column = False  # whether the default kernel has one length scale for each column
+    kernel: _check_kernel = None
+    _: KW_ONLY
+    noise: check_strength = 1.0
+    optimizer: optional(options("fmin_l_bfgs_b")) = "fmin_l_bfgs_b"
+    n_restarts_optimizer: at_least(0) = 0
+    tol: check_positive = 1e-4
+    max_iter: int = 100
+    random_state: object = None
 
-    def __init__(
-        self, kernel=None, *, noise=1.0, optimizer="fmin_l_bfgs_b", n_restarts_optimizer=0,
-        tol=1e-4, max_iter=100, random_state=None,
-    ):  # fmt: skip
-        self.kernel = kernel
-        self.noise = noise
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    _by_column = False  # whether the default kernel has one length scale for each column
 
     def _start_kernel(self, X):
         return _default_kernel(X, self._by_column) if self.kernel is None else clone(self.kernel)

@@ -1,5 +1,7 @@
 """The normal distribution of which only what lies in a region was seen."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
@@ -79,18 +81,13 @@ class TruncatedGaussian(DensityMixin, Estimator):
     True
     """
 
-    parameters = {"reg_covar": check_strength, "tol": check_positive}
-
-    def __init__(
-        self, lower=-np.inf, upper=np.inf, constraints=None, *, reg_covar=1e-6, max_iter=200,
-        tol=1e-6,
-    ):  # fmt: skip
-        self.lower = lower
-        self.upper = upper
-        self.constraints = constraints
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.tol = tol
+    lower: object = -np.inf
+    upper: object = np.inf
+    constraints: object = None
+    _: KW_ONLY
+    reg_covar: check_strength = 1e-6
+    max_iter: int = 200
+    tol: check_positive = 1e-6
 
     def fit(self, X, y=None):
         """Maximise the likelihood.

@@ -1,6 +1,7 @@
 """Linear models by incremental gradients, Newton's method and dual coordinate ascent."""
 
 from copy import copy, deepcopy
+from dataclasses import KW_ONLY
 from numbers import Integral
 
 import numpy as np
@@ -450,42 +451,22 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     (True, True)
     """
 
-    parameters = {"multi_class": options("auto", "multinomial", "ovr")}
-
-    def __init__(
-        self,
-        loss="log_loss",
-        *,
-        C=1.0,
-        l1_ratio=0.0,
-        penalty="elasticnet",
-        multi_class="auto",
-        solver="auto",
-        fit_intercept=True,
-        class_weight=None,
-        max_iter=100,
-        tol=1e-4,
-        time_limit=None,
-        n_jobs=None,
-        warm_start=False,
-        random_state=None,
-        verbose=0,
-    ):
-        self.loss = loss
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.penalty = penalty
-        self.multi_class = multi_class
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: object = "log_loss"
+    _: KW_ONLY
+    C: float = 1.0
+    l1_ratio: float = 0.0
+    penalty: object = "elasticnet"
+    multi_class: options("auto", "multinomial", "ovr") = "auto"
+    solver: object = "auto"
+    fit_intercept: bool = True
+    class_weight: object = None
+    max_iter: int = 100
+    tol: float = 1e-4
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    warm_start: bool = False
+    random_state: object = None
+    verbose: int = 0
 
     def _make_problems(self, X, y, weight, total_weight=None):
         codes, weight = self._codes(y, weight, is_part=total_weight is not None)
@@ -614,38 +595,20 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     0.38
     """
 
-    parameters = {"alpha": auto_or(_check_alpha)}
-
-    def __init__(
-        self,
-        loss="squared_error",
-        *,
-        alpha="auto",
-        l1_ratio=0.0,
-        penalty="elasticnet",
-        solver="auto",
-        fit_intercept=True,
-        max_iter=100,
-        tol=1e-4,
-        time_limit=None,
-        n_jobs=None,
-        warm_start=False,
-        random_state=None,
-        verbose=0,
-    ):
-        self.loss = loss
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.penalty = penalty
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: object = "squared_error"
+    _: KW_ONLY
+    alpha: auto_or(_check_alpha) = "auto"
+    l1_ratio: float = 0.0
+    penalty: object = "elasticnet"
+    solver: object = "auto"
+    fit_intercept: bool = True
+    max_iter: int = 100
+    tol: float = 1e-4
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    warm_start: bool = False
+    random_state: object = None
+    verbose: int = 0
 
     def _make_problems(self, X, y, weight, total_weight=None):
         if total_weight is None:

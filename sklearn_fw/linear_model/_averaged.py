@@ -2,6 +2,7 @@
 
 import functools
 from copy import deepcopy
+from dataclasses import KW_ONLY
 
 import numpy as np
 import scipy.sparse as sp
@@ -378,42 +379,23 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
     True
     """
 
-    def __init__(
-        self,
-        loss="hinge",
-        *,
-        alpha="auto",
-        averaging="weighted2",
-        step_size="auto",
-        projection=None,
-        radius=None,
-        standardize="auto",
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        max_iter=50,
-        sampling="shuffle",
-        class_weight=None,
-        warm_start=False,
-        record_history=False,
-        random_state=None,
-        verbose=0,
-    ):
-        self.loss = loss
-        self.alpha = alpha
-        self.averaging = averaging
-        self.step_size = step_size
-        self.projection = projection
-        self.radius = radius
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.sampling = sampling
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.record_history = record_history
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: object = "hinge"
+    _: KW_ONLY
+    alpha: object = "auto"
+    averaging: object = "weighted2"
+    step_size: object = "auto"
+    projection: object = None
+    radius: object = None
+    standardize: object = "auto"
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    max_iter: int = 50
+    sampling: object = "shuffle"
+    class_weight: object = None
+    warm_start: bool = False
+    record_history: bool = False
+    random_state: object = None
+    verbose: int = 0
 
     def _centers_and_spreads(self, targets, weight):
         return np.zeros(len(targets)), np.ones(len(targets))
@@ -509,40 +491,22 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
     True
     """
 
-    def __init__(
-        self,
-        loss="absolute_error",
-        *,
-        alpha="auto",
-        averaging="weighted2",
-        step_size="auto",
-        projection=None,
-        radius=None,
-        standardize="auto",
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        max_iter=50,
-        sampling="shuffle",
-        warm_start=False,
-        record_history=False,
-        random_state=None,
-        verbose=0,
-    ):
-        self.loss = loss
-        self.alpha = alpha
-        self.averaging = averaging
-        self.step_size = step_size
-        self.projection = projection
-        self.radius = radius
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.sampling = sampling
-        self.warm_start = warm_start
-        self.record_history = record_history
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: object = "absolute_error"
+    _: KW_ONLY
+    alpha: object = "auto"
+    averaging: object = "weighted2"
+    step_size: object = "auto"
+    projection: object = None
+    radius: object = None
+    standardize: object = "auto"
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    max_iter: int = 50
+    sampling: object = "shuffle"
+    warm_start: bool = False
+    record_history: bool = False
+    random_state: object = None
+    verbose: int = 0
 
     def _centers_and_spreads(self, targets, weight):
         """Medians, and mean distances from them; one where all targets are the same."""

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import KW_ONLY
 
 import numpy as np
 import scipy.sparse as sp
@@ -385,38 +386,21 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
     (True, True)
     """
 
-    def __init__(
-        self,
-        loss="log_loss",
-        *,
-        domain="l1",
-        radius="auto",
-        variant="auto",
-        step_size="auto",
-        standardize="auto",
-        fit_intercept=True,
-        class_weight=None,
-        max_iter=10_000,
-        tol="auto",
-        time_limit=None,
-        warm_start=False,
-        random_state=None,
-        verbose=0,
-    ):
-        self.loss = loss
-        self.domain = domain
-        self.radius = radius
-        self.variant = variant
-        self.step_size = step_size
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.time_limit = time_limit
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: object = "log_loss"
+    _: KW_ONLY
+    domain: object = "l1"
+    radius: object = "auto"
+    variant: object = "auto"
+    step_size: object = "auto"
+    standardize: object = "auto"
+    fit_intercept: bool = True
+    class_weight: object = None
+    max_iter: int = 10_000
+    tol: float | str = "auto"
+    time_limit: float | None = None
+    warm_start: bool = False
+    random_state: object = None
+    verbose: int = 0
 
 
 class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
@@ -515,33 +499,17 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
     [0.0, 0.0, 457.0, 114.0, 0.0, 0.0, -35.0, 0.0, 395.0, 0.0]
     """
 
-    def __init__(
-        self,
-        loss="squared_error",
-        *,
-        domain="l1",
-        radius="auto",
-        variant="auto",
-        step_size="auto",
-        standardize="auto",
-        fit_intercept=True,
-        max_iter=10_000,
-        tol="auto",
-        time_limit=None,
-        warm_start=False,
-        random_state=None,
-        verbose=0,
-    ):
-        self.loss = loss
-        self.domain = domain
-        self.radius = radius
-        self.variant = variant
-        self.step_size = step_size
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.time_limit = time_limit
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: object = "squared_error"
+    _: KW_ONLY
+    domain: object = "l1"
+    radius: object = "auto"
+    variant: object = "auto"
+    step_size: object = "auto"
+    standardize: object = "auto"
+    fit_intercept: bool = True
+    max_iter: int = 10_000
+    tol: float | str = "auto"
+    time_limit: float | None = None
+    warm_start: bool = False
+    random_state: object = None
+    verbose: int = 0

@@ -8,9 +8,8 @@ import math
 from abc import ABC, abstractmethod
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from .._core.parameters import check_parameters
+from .._core.parameters import Parameterized, check_parameters
 from .._core.validation import LARGEST, check_array_of_numbers, check_choice, check_positive
 from .._kernels import lazy
 
@@ -30,7 +29,7 @@ ROUNDING, CLOSE = 1e-9, 1e-6
 STEP = 1e-4
 
 
-class Loss(BaseEstimator, ABC):
+class Loss(Parameterized, ABC):
     """Loss of a score, convex and differentiable (base class); derive your own from it.
 
     A subclass sets ``task`` and ``smoothness`` and writes ``value`` and ``derivative`` for arrays.

@@ -233,13 +233,11 @@ class SmoothHinge(CompiledLoss):
         Width of the rounded part, positive; ``smoothness`` is ``1 / gamma``.
     """
 
+    gamma: check_strength = 1.0
+
     task = "classification"
     _code_name = "SMOOTH_HINGE"
     _parameter_name = "gamma"
-    parameters = {"gamma": check_strength}
-
-    def __init__(self, gamma=1.0):
-        self.gamma = gamma
 
     @property
     def smoothness(self):
@@ -293,24 +291,20 @@ class Huber(CompiledLoss):
         Largest residual that counts as a square, positive.
     """
 
+    delta: check_positive = 1.35
+
     task = "regression"
     smoothness = 1.0
     _code_name = "HUBER"
     _parameter_name = "delta"
-    parameters = {"delta": check_positive}
-
-    def __init__(self, delta=1.35):
-        self.delta = delta
 
 
 class WithMargin(CompiledLoss):
     """Base of losses that forgive residuals up to a margin."""
 
-    _parameter_name = "epsilon"
-    parameters = {"epsilon": check_not_negative}
+    epsilon: check_not_negative = 0.1
 
-    def __init__(self, epsilon=0.1):
-        self.epsilon = epsilon
+    _parameter_name = "epsilon"
 
 
 class SquaredEpsilonInsensitive(WithMargin):

@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from dataclasses import KW_ONLY
 from numbers import Real
 
 import numpy as np
@@ -502,24 +503,14 @@ class RegularizationPathCV(PathSearch):
     (3, 5)
     """
 
-    def __init__(
-        self,
-        estimator,
-        *,
-        path_options=None,
-        n_values=30,
-        cv=None,
-        scoring=None,
-        n_jobs=None,
-        time_limit=None,
-    ):
-        self.estimator = estimator
-        self.path_options = path_options
-        self.n_values = n_values
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
+    estimator: object
+    _: KW_ONLY
+    path_options: object = None
+    n_values: int = 30
+    cv: object = None
+    scoring: object = None
+    n_jobs: int | None = None
+    time_limit: float | None = None
 
     def _inner(self):
         return self.estimator

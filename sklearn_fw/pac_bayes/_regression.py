@@ -1,5 +1,6 @@
 """Bayesian linear regression with bounds on its risk."""
 
+from dataclasses import KW_ONLY
 from functools import partial
 
 import numpy as np
@@ -136,27 +137,13 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
     (True, True)
     """
 
-    parameters = {
-        "delta": check_delta, "noise_variance": check_strength,
-        "temperature": options("n", "sqrt", other="a number"),
-    }  # fmt: skip
-
-    def __init__(
-        self,
-        noise_variance=1.0,
-        *,
-        prior_variance=1.0,
-        prior_mean=None,
-        fit_intercept=True,
-        temperature="n",
-        delta=0.05,
-    ):
-        self.noise_variance = noise_variance
-        self.prior_variance = prior_variance
-        self.prior_mean = prior_mean
-        self.fit_intercept = fit_intercept
-        self.temperature = temperature
-        self.delta = delta
+    noise_variance: check_strength = 1.0
+    _: KW_ONLY
+    prior_variance: float = 1.0
+    prior_mean: object = None
+    fit_intercept: bool = True
+    temperature: options("n", "sqrt", other="a number") = "n"
+    delta: check_delta = 0.05
 
     # ---- fit -------------------------------------------------------------------------------------
 

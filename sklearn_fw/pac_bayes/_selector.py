@@ -1,5 +1,6 @@
 """Choice and average of models by their evidence, with bounds over the choice."""
 
+from dataclasses import KW_ONLY
 from numbers import Real
 
 import numpy as np
@@ -101,26 +102,14 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
     {'polynomialfeatures__degree': 3}
     """
 
-    parameters = {"delta": check_delta, "mode": options("average", "select")}
-
-    def __init__(
-        self,
-        estimator=None,
-        param_grid=None,
-        *,
-        mode="average",
-        log_prior=None,
-        delta=0.05,
-        gap=None,
-        n_jobs=None,
-    ):
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.mode = mode
-        self.log_prior = log_prior
-        self.delta = delta
-        self.gap = gap
-        self.n_jobs = n_jobs
+    estimator: object = None
+    param_grid: object = None
+    _: KW_ONLY
+    mode: options("average", "select") = "average"
+    log_prior: object = None
+    delta: check_delta = 0.05
+    gap: object = None
+    n_jobs: int | None = None
 
     def fit(self, X, y):
         """Fit all models.

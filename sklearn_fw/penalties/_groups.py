@@ -289,11 +289,10 @@ class GroupLasso(Penalty):
     array([2.4, 3.2, 0. , 7. ])
     """
 
-    def __init__(self, groups, group_weights="sqrt", l1=0.0, l2=0.0):
-        self.groups = groups
-        self.group_weights = group_weights
-        self.l1 = l1
-        self.l2 = l2
+    groups: object
+    group_weights: object = "sqrt"
+    l1: float = 0.0
+    l2: float = 0.0
 
     def _bind(self, n_features):
         labels = check_groups(self.groups, n_features)
@@ -303,9 +302,8 @@ class GroupLasso(Penalty):
 
 
 class _Radius(Penalty):
-    def __init__(self, radius=1.0, groups=None):
-        self.radius = radius
-        self.groups = groups
+    radius: float = 1.0
+    groups: object = None
 
     def _bind(self, n_features):
         groups = np.zeros(n_features, int) if self.groups is None else self.groups
@@ -373,10 +371,7 @@ class GroupSeparable(Penalty):
     array([0.5, 1. ])
     """
 
-    groups = None  # for subclasses that do not store it
-
-    def __init__(self, groups=None):
-        self.groups = groups
+    groups: object = None
 
     @abstractmethod
     def group_value(self, u, group):

@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
+from .._core.parameters import Parameterized
 from .._core.validation import check_array_of_numbers, check_integer, check_not_negative, is_named
 
 # A dual point outside of its domain by no more than rounding counts as its edge.
 TOLERANCE = 1e-12
 
 
-class Penalty(BaseEstimator, ABC):
+class Penalty(Parameterized, ABC):
     """Base class of the penalties; to write your own, see `GroupSeparable`.
 
     A penalty stores its parameters; ``bind(n_features)`` checks them and returns what solvers use.
@@ -144,8 +144,7 @@ class ElasticNet(Penalty):
     array([2., 0.])
     """
 
-    def __init__(self, l1_ratio=0.5):
-        self.l1_ratio = l1_ratio
+    l1_ratio: float = 0.5
 
     def _bind(self, n_features):
         check_scalar(self.l1_ratio, "l1_ratio", Real, max_val=1)
@@ -168,11 +167,10 @@ class Box(Penalty):
         Weight of the ridge penalty, not negative.
     """
 
-    def __init__(self, lower=0.0, upper=np.inf, l1=0.0, l2=0.0):
-        self.lower = lower
-        self.upper = upper
-        self.l1 = l1
-        self.l2 = l2
+    lower: float = 0.0
+    upper: object = np.inf
+    l1: float = 0.0
+    l2: float = 0.0
 
     def _bind(self, n_features):
         lower = _check_bound(self.lower, "lower", n_features)

@@ -1,6 +1,7 @@
 """One transformer for the nodes of all samples."""
 
 from contextlib import contextmanager
+from dataclasses import KW_ONLY
 from itertools import chain
 from numbers import Integral
 
@@ -96,9 +97,9 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     array([[0., 1.]])
     """
 
-    def __init__(self, transformer, *, part=0):
-        self.transformer = transformer
-        self.part = part
+    transformer: object
+    _: KW_ONLY
+    part: int = 0
 
     def fit(self, X, y=None, **params):
         """Fit the transformer on all nodes.

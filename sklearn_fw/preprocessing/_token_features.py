@@ -1,6 +1,7 @@
 """Sparse indicator features of tokens and of their neighbours, by templates."""
 
 import re
+from dataclasses import KW_ONLY
 from itertools import chain
 from numbers import Integral
 
@@ -185,29 +186,14 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
            [0., 0., 0., 0., 0., 1., 1.]])
     """
 
-    parameters = {
-        "bias": check_flag, "boundaries": check_flag, "functions": _check_functions,
-        "min_count": at_least(1),
-    }  # fmt: skip
-
-    def __init__(
-        self,
-        templates="tagging",
-        *,
-        fields=("w",),
-        functions=None,
-        boundaries=True,
-        bias=True,
-        min_count=1,
-        dtype=np.float64,
-    ):
-        self.templates = templates
-        self.fields = fields
-        self.functions = functions
-        self.boundaries = boundaries
-        self.bias = bias
-        self.min_count = min_count
-        self.dtype = dtype
+    templates: object = "tagging"
+    _: KW_ONLY
+    fields: object = ("w",)
+    functions: _check_functions = None
+    boundaries: check_flag = True
+    bias: check_flag = True
+    min_count: at_least(1) = 1
+    dtype: object = np.float64
 
     def fit(self, X, y=None):
         """Learn the columns.

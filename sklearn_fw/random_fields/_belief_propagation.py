@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from dataclasses import KW_ONLY
 from numbers import Real
 
 import numpy as np
@@ -153,37 +154,17 @@ class TRBPMarginals(MarginalsEstimator):
            [0.5, 0.5]])
     """
 
-    def __init__(
-        self,
-        rho_init="matrix_tree_weighted",
-        *,
-        n_rho_iter=1,
-        update="sequential",
-        damping=0.5,
-        tol=1e-2,
-        max_iter=1000,
-        time_limit=None,
-        learner=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.rho_init = rho_init
-        self.n_rho_iter = n_rho_iter
-        self.update = update
-        self.damping = damping
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.learner = learner
-        self.random_state = random_state
-        self.verbose = verbose
-
-    parameters = {
-        "update": options("sequential", "random", "parallel"),
-        "damping": check_damping,
-        "tol": check_positive,
-        "n_rho_iter": at_least(1),
-    }
+    rho_init: object = "matrix_tree_weighted"
+    _: KW_ONLY
+    n_rho_iter: at_least(1) = 1
+    update: options("sequential", "random", "parallel") = "sequential"
+    damping: check_damping = 0.5
+    tol: check_positive = 1e-2
+    max_iter: int = 1000
+    time_limit: float | None = None
+    learner: object = None
+    random_state: object = None
+    verbose: int = 0
 
     def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
         rng, is_loopy = check_random_state(self.random_state), is_named(self.rho_init, "ones")

@@ -1,5 +1,7 @@
 """Exact marginals of narrow graphs."""
 
+from dataclasses import KW_ONLY
+
 from .._core.parameters import at_least
 from .._core.scores import is_forest
 from ..inference import Elimination, TreeMaxProduct
@@ -75,13 +77,12 @@ class ExactMarginals(MarginalsEstimator):
     (2, 3)
     """
 
-    def __init__(self, max_table_size=2**26, *, learner=None):
-        self.max_table_size = max_table_size
-        self.learner = learner
+    max_table_size: at_least(1) = 2**26
+    _: KW_ONLY
+    learner: object = None
 
     sums_forests = True
     takes_factors = True
-    parameters = {"max_table_size": at_least(1)}
 
     def _allowed(self, field, share=0.5):
         return None  # sums show it

@@ -1,15 +1,15 @@
 """Fully corrective Frank-Wolfe on the tree-reweighted objective (Krishnan et al., 2015)."""
 
 import math
+from dataclasses import KW_ONLY
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
 from .._core.budget import budget_now
 from .._core.loop import IterativeMethod, drive
-from .._core.parameters import at_least, auto_or, check_parameters, optional, options
+from .._core.parameters import Parameterized, at_least, auto_or, check_parameters, optional, options
 from .._core.result import History, Status
 from .._core.validation import check_positive, is_auto
 from .._kernels import lazy
@@ -24,7 +24,7 @@ trw = lazy("graphs.trw")
 LOOSE = 0.1  # part of a large gap that a correction may leave
 
 
-class BarrierFrankWolfe(BaseEstimator):
+class BarrierFrankWolfe(Parameterized):
     """Fully corrective Frank-Wolfe on the tree-reweighted objective: settings of `TRWMarginals`.
 
     Its parameters are grid keys ``solver__variant``.
@@ -69,33 +69,14 @@ class BarrierFrankWolfe(BaseEstimator):
     BarrierFrankWolfe(delta=0.1, variant='pairwise')
     """
 
-    def __init__(
-        self,
-        variant="away",
-        *,
-        correction_every=1,
-        correction_tol="auto",
-        contraction="adaptive",
-        delta=0.05,
-        local_search="auto",
-        rho_step_size="universal",
-    ):
-        self.variant = variant
-        self.correction_every = correction_every
-        self.correction_tol = correction_tol
-        self.contraction = contraction
-        self.delta = delta
-        self.local_search = local_search
-        self.rho_step_size = rho_step_size
-
-    parameters = {
-        "variant": optional(options("away", "pairwise", "fw")),
-        "correction_every": at_least(1),
-        "correction_tol": auto_or(check_positive),
-        "contraction": options("adaptive", "fixed", "none"),
-        "local_search": optional(options("auto", "icm")),
-        "rho_step_size": options("universal", "line_search"),
-    }
+    variant: optional(options("away", "pairwise", "fw")) = "away"
+    _: KW_ONLY
+    correction_every: at_least(1) = 1
+    correction_tol: auto_or(check_positive) = "auto"
+    contraction: options("adaptive", "fixed", "none") = "adaptive"
+    delta: float = 0.05
+    local_search: optional(options("auto", "icm")) = "auto"
+    rho_step_size: options("universal", "line_search") = "universal"
 
     def _check(self):
         check_parameters(self)

@@ -1,14 +1,15 @@
 """Random fields learned from tables of states, and inference on forests for many rows."""
 
 import re
+from dataclasses import KW_ONLY
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from .._core.loop import IterativeMethod, drive
+from .._core.parameters import Parameterized
 from .._core.result import Status
 from .._core.scores import as_array, check_edges, integers, is_forest
 from .._core.validation import (
@@ -89,7 +90,7 @@ def check_learned(learned, learner, n_variables):
 MOST_STATES, MOST_ENTRIES = 2**20, 2**28
 
 
-class MRFLearner(BaseEstimator):
+class MRFLearner(Parameterized):
     """How a random field is learned from a table of states: by the likelihood, in closed form.
 
     With smoothed marginals mu of the rows and edge probabilities rho, the potentials ``theta_i =
@@ -134,10 +135,10 @@ class MRFLearner(BaseEstimator):
     [[0, 1]]
     """
 
-    def __init__(self, edges="tree", *, pseudocount=1.0, n_states="auto"):
-        self.edges = edges
-        self.pseudocount = pseudocount
-        self.n_states = n_states
+    edges: object = "tree"
+    _: KW_ONLY
+    pseudocount: float = 1.0
+    n_states: object = "auto"
 
     def _check(self):
         if check_not_negative(self.pseudocount, "pseudocount") == 0:

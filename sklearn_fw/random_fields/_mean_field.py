@@ -1,6 +1,7 @@
 """Marginals of the best product of independent distributions."""
 
 import math
+from dataclasses import KW_ONLY
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -91,27 +92,16 @@ class MeanFieldMarginals(MarginalsEstimator):
     2.73
     """
 
-    def __init__(
-        self,
-        *,
-        n_init=10,
-        tol=1e-5,
-        max_iter=1000,
-        time_limit=None,
-        learner=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.n_init = n_init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.learner = learner
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    n_init: int = 10
+    tol: check_positive = 1e-5
+    max_iter: int = 1000
+    time_limit: float | None = None
+    learner: object = None
+    random_state: object = None
+    verbose: int = 0
 
     takes_factors = True
-    parameters = {"tol": check_positive}
 
     def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
         rng = check_random_state(self.random_state)

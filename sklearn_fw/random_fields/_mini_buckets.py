@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import KW_ONLY
 from typing import NamedTuple
 
 import numpy as np
@@ -114,25 +115,15 @@ class MiniBucketMarginals(MarginalsEstimator):
     True
     """
 
-    def __init__(
-        self,
-        max_table_size=2**16,
-        *,
-        tol=0.05,
-        max_iter=50,
-        time_limit=None,
-        learner=None,
-        verbose=0,
-    ):
-        self.max_table_size = max_table_size
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.learner = learner
-        self.verbose = verbose
+    max_table_size: at_least(1) = 2**16
+    _: KW_ONLY
+    tol: float = 0.05
+    max_iter: int = 50
+    time_limit: float | None = None
+    learner: object = None
+    verbose: int = 0
 
     takes_factors = True
-    parameters = {"max_table_size": at_least(1)}
 
     def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
         limit, reduced, notes = self.max_table_size, Reduced(field), []

@@ -1,5 +1,6 @@
 """Marginals from the best labellings of randomly perturbed potentials."""
 
+from dataclasses import KW_ONLY
 from typing import NamedTuple
 
 import numpy as np
@@ -114,33 +115,17 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     2000
     """
 
-    def __init__(
-        self,
-        oracle="auto",
-        *,
-        n_samples=10,
-        n_copies=1,
-        marginals="conditioning",
-        learner=None,
-        n_jobs=None,
-        random_state=None,
-    ):
-        self.oracle = oracle
-        self.n_samples = n_samples
-        self.n_copies = n_copies
-        self.marginals = marginals
-        self.learner = learner
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    oracle: object = "auto"
+    _: KW_ONLY
+    n_samples: at_least(1) = 10
+    n_copies: at_least(1) = 1
+    marginals: options("conditioning", "counting") = "conditioning"
+    learner: object = None
+    n_jobs: int | None = None
+    random_state: object = None
 
     def _allowed(self, field, share=0.5):
         return None  # its labellings show it
-
-    parameters = {
-        "n_samples": at_least(1),
-        "n_copies": at_least(1),
-        "marginals": options("conditioning", "counting"),
-    }
 
     def infer(self, field, request=None):
         mrf, n_samples, n_copies = field, self.n_samples, self.n_copies

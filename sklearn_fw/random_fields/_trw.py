@@ -1,6 +1,7 @@
 """Tree-reweighted marginals by Frank-Wolfe."""
 
 import math
+from dataclasses import KW_ONLY
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -181,45 +182,22 @@ class TRWMarginals(MarginalsEstimator):
            [0.5, 0.5]])
     """
 
-    def __init__(
-        self,
-        oracle="auto",
-        *,
-        polytope="marginal",
-        solver=None,
-        rho_init="matrix_tree_weighted",
-        n_rho_iter="auto",
-        tol=0.5,
-        max_iter=500,
-        max_oracle_calls=None,
-        time_limit=None,
-        learner=None,
-        warm_start=False,
-        random_state=None,
-        verbose=0,
-    ):
-        self.oracle = oracle
-        self.polytope = polytope
-        self.solver = solver
-        self.rho_init = rho_init
-        self.n_rho_iter = n_rho_iter
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_oracle_calls = max_oracle_calls
-        self.time_limit = time_limit
-        self.learner = learner
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    oracle: object = "auto"
+    _: KW_ONLY
+    polytope: options("marginal", "local") = "marginal"
+    solver: object = None
+    rho_init: object = "matrix_tree_weighted"
+    n_rho_iter: auto_or(at_least(1)) = "auto"
+    tol: check_positive = 0.5
+    max_iter: int = 500
+    max_oracle_calls: optional(at_least(1)) = None
+    time_limit: float | None = None
+    learner: object = None
+    warm_start: bool = False
+    random_state: object = None
+    verbose: int = 0
 
     _defaults = MarginalsEstimator._defaults | {"solver": BarrierFrankWolfe}
-
-    parameters = {
-        "polytope": options("marginal", "local"),
-        "n_rho_iter": auto_or(at_least(1)),
-        "tol": check_positive,
-        "max_oracle_calls": optional(at_least(1)),
-    }
 
     @property
     def sums_forests(self):

@@ -1,13 +1,21 @@
 """How cells are reached, what is tried there, and who goes on: settings and draws."""
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._core.packed import starts_of
-from .._core.parameters import at_least, auto_or, check_parameters, optional, options, within
+from .._core.parameters import (
+    Parameterized,
+    at_least,
+    auto_or,
+    check_parameters,
+    optional,
+    options,
+    within,
+)
 from .._core.validation import check_choice, check_flag, check_integer, check_positive, is_auto
 from ._costs import REFERENCES
 from ._losses import log_softmax
@@ -17,7 +25,7 @@ ALL_TOKENS, FEW_TOKENS = 10, 5  # what "auto" of n_tokens means
 SAMPLINGS = ("biased_policy", "policy", "top_k", "uniform", "unigram")
 
 
-class LearningToSearch(BaseEstimator):
+class LearningToSearch(Parameterized):
     """Settings of roll-ins and roll-outs: which tokens are tried where, and how outputs go on.
 
     A roll-in makes an output cell by cell. In its cells tokens are tried: each is put behind what
@@ -79,38 +87,20 @@ class LearningToSearch(BaseEstimator):
     LearningToSearch(n_tokens=5, roll_out='learned')
     """
 
-    parameters = {
-        "roll_in": options("learned", "mixed", "mixed_cells", "reference"),
-        "roll_in_reference_prob": within(0.0, 1.0),
-        "roll_out_reference_prob": within(0.0, 1.0),
-        "mix_level": options("rollout", "sequence"),
-        "reference": options(*REFERENCES),
-        "n_cells": optional(at_least(1)),
-        "sampled_softmax": auto_or(check_flag, "True or False"),
-        "cost_scale": check_positive,
-        "tie_break": options("random", "reference"),
-        "batch_size": at_least(1),
-    }
-
-    def __init__(
-        self, *, roll_in="learned", roll_out="mixed", roll_in_reference_prob=0.5,
-        roll_out_reference_prob=0.5, mix_level="sequence", reference="copy", n_cells=None,
-        n_tokens="auto", token_sampling="policy", sampled_softmax="auto", cost_scale=1.0,
-        tie_break="reference", batch_size=2048,
-    ):  # fmt: skip
-        self.roll_in = roll_in
-        self.roll_out = roll_out
-        self.roll_in_reference_prob = roll_in_reference_prob
-        self.roll_out_reference_prob = roll_out_reference_prob
-        self.mix_level = mix_level
-        self.reference = reference
-        self.n_cells = n_cells
-        self.n_tokens = n_tokens
-        self.token_sampling = token_sampling
-        self.sampled_softmax = sampled_softmax
-        self.cost_scale = cost_scale
-        self.tie_break = tie_break
-        self.batch_size = batch_size
+    _: KW_ONLY
+    roll_in: options("learned", "mixed", "mixed_cells", "reference") = "learned"
+    roll_out: object = "mixed"
+    roll_in_reference_prob: within(0.0, 1.0) = 0.5
+    roll_out_reference_prob: within(0.0, 1.0) = 0.5
+    mix_level: options("rollout", "sequence") = "sequence"
+    reference: options(*REFERENCES) = "copy"
+    n_cells: optional(at_least(1)) = None
+    n_tokens: object = "auto"
+    token_sampling: object = "policy"
+    sampled_softmax: auto_or(check_flag, "True or False") = "auto"
+    cost_scale: check_positive = 1.0
+    tie_break: options("random", "reference") = "reference"
+    batch_size: at_least(1) = 2048
 
 
 class Draws:

@@ -1,8 +1,16 @@
 """Settings of the network and of its training."""
 
-from sklearn.base import BaseEstimator
+from dataclasses import KW_ONLY
 
-from .._core.parameters import at_least, auto_or, check_parameters, optional, options, within
+from .._core.parameters import (
+    Parameterized,
+    at_least,
+    auto_or,
+    check_parameters,
+    optional,
+    options,
+    within,
+)
 from .._core.validation import check_flag, check_not_negative, check_positive
 
 RATES = {"adadelta": 1.0, "adam": 0.004, "sgd": 0.5}
@@ -13,7 +21,7 @@ def check_device(value, name):
         raise TypeError(f"{name} must be a name such as 'cpu' or 'cuda', got {value!r}")
 
 
-class RecurrentNetwork(BaseEstimator):
+class RecurrentNetwork(Parameterized):
     """Settings of an encoder, which reads the input, and a decoder, which writes the output.
 
     Parameters
@@ -67,36 +75,18 @@ class RecurrentNetwork(BaseEstimator):
     RecurrentNetwork(attention=None, hidden_size=64)
     """
 
-    parameters = {
-        "cell": options("gru", "lstm"),
-        "hidden_size": at_least(1),
-        "n_layers": at_least(1),
-        "embedding_dim": optional(at_least(1)),
-        "bidirectional": check_flag,
-        "attention": optional(options("additive", "bilinear")),
-        "aligned": auto_or(check_flag, "True or False"),
-        "input_feed": check_flag,
-        "dropout": within(0.0, 1.0, "left"),
-        "dtype": options("float32", "float64"),
-        "device": check_device,
-    }
-
-    def __init__(
-        self, *, cell="gru", hidden_size=128, n_layers=1, embedding_dim=None, bidirectional=True,
-        attention="bilinear", aligned="auto", input_feed=False, dropout=0.0, dtype="float32",
-        device="auto",
-    ):  # fmt: skip
-        self.cell = cell
-        self.hidden_size = hidden_size
-        self.n_layers = n_layers
-        self.embedding_dim = embedding_dim
-        self.bidirectional = bidirectional
-        self.attention = attention
-        self.aligned = aligned
-        self.input_feed = input_feed
-        self.dropout = dropout
-        self.dtype = dtype
-        self.device = device
+    _: KW_ONLY
+    cell: options("gru", "lstm") = "gru"
+    hidden_size: at_least(1) = 128
+    n_layers: at_least(1) = 1
+    embedding_dim: optional(at_least(1)) = None
+    bidirectional: check_flag = True
+    attention: optional(options("additive", "bilinear")) = "bilinear"
+    aligned: auto_or(check_flag, "True or False") = "auto"
+    input_feed: check_flag = False
+    dropout: within(0.0, 1.0, "left") = 0.0
+    dtype: options("float32", "float64") = "float32"
+    device: check_device = "auto"
 
     def _check(self):
         check_parameters(self)
@@ -108,7 +98,7 @@ class RecurrentNetwork(BaseEstimator):
             raise ValueError("input_feed=True needs attention, of which it tells the next cell")
 
 
-class Minibatches(BaseEstimator):
+class Minibatches(Parameterized):
     """Settings of training in small batches, with early stopping on held-out pairs.
 
     Parameters
@@ -149,36 +139,18 @@ class Minibatches(BaseEstimator):
     Minibatches(batch_size=128, optimizer='sgd')
     """
 
-    parameters = {
-        "optimizer": options(*RATES),
-        "learning_rate": optional(check_positive),
-        "batch_size": at_least(1),
-        "max_grad_norm": optional(check_positive),
-        "weight_decay": check_not_negative,
-        "normalization": options("cell", "sequence"),
-        "early_stopping": check_flag,
-        "validation_fraction": within(0.0, 1.0, "neither"),
-        "eval_every": at_least(1),
-        "n_iter_no_change": at_least(1),
-        "warm_up": at_least(0),
-    }
-
-    def __init__(
-        self, *, optimizer="adam", learning_rate=None, batch_size=64, max_grad_norm=5.0,
-        weight_decay=0.0, normalization="sequence", early_stopping=True, validation_fraction=0.1,
-        eval_every=50, n_iter_no_change=10, warm_up=0,
-    ):  # fmt: skip
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_grad_norm = max_grad_norm
-        self.weight_decay = weight_decay
-        self.normalization = normalization
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.eval_every = eval_every
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_up = warm_up
+    _: KW_ONLY
+    optimizer: options(*RATES) = "adam"
+    learning_rate: optional(check_positive) = None
+    batch_size: at_least(1) = 64
+    max_grad_norm: optional(check_positive) = 5.0
+    weight_decay: check_not_negative = 0.0
+    normalization: options("cell", "sequence") = "sequence"
+    early_stopping: check_flag = True
+    validation_fraction: within(0.0, 1.0, "neither") = 0.1
+    eval_every: at_least(1) = 50
+    n_iter_no_change: at_least(1) = 10
+    warm_up: at_least(0) = 0
 
     @property
     def _rate(self):

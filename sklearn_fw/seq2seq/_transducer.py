@@ -1,6 +1,7 @@
 """The estimator of sequences from sequences."""
 
 import time
+from dataclasses import KW_ONLY
 from numbers import Integral
 
 import numpy as np
@@ -171,32 +172,19 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     array(['cba', 'cab'], dtype=object)
     """
 
-    parameters = {
-        "loss": options(*LOSSES, "mle"),
-        "search": settings_of(LearningToSearch),
-        "network": settings_of(RecurrentNetwork),
-        "training": settings_of(Minibatches),
-        "output_length": check_length,
-        "beam_size": at_least(1),
-    }
-
-    def __init__(
-        self, loss="mle", *, task_loss="auto", search=None, network=None, training=None,
-        output_length="auto", beam_size=1, max_iter=2000, time_limit=None, warm_start=False,
-        random_state=None, verbose=0,
-    ):  # fmt: skip
-        self.loss = loss
-        self.task_loss = task_loss
-        self.search = search
-        self.network = network
-        self.training = training
-        self.output_length = output_length
-        self.beam_size = beam_size
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: options(*LOSSES, "mle") = "mle"
+    _: KW_ONLY
+    task_loss: object = "auto"
+    search: settings_of(LearningToSearch) = None
+    network: settings_of(RecurrentNetwork) = None
+    training: settings_of(Minibatches) = None
+    output_length: check_length = "auto"
+    beam_size: at_least(1) = 1
+    max_iter: int = 2000
+    time_limit: float | None = None
+    warm_start: bool = False
+    random_state: object = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None, classes=None, input_tokens=None):

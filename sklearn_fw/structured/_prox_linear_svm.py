@@ -1,5 +1,7 @@
 """The structured support vector machine for scores that are not linear in the weights."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -187,38 +189,21 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
     [['same', 'other', 'other'], ['same', 'other']]
     """
 
+    score_model: object
+    _: KW_ONLY
+    task_loss: object = "auto"
+    oracle: object = "auto"
+    solver: object = "auto"
+    C: object = "auto"
+    eta: auto_or(check_positive) = "auto"
+    tol: float | str = "auto"
+    max_iter: int | str = "auto"
+    time_limit: float | None = None
+    warm_start: bool = False
+    random_state: object = None
+    verbose: int = 0
+
     surrogate = "hinge"  # what its models are made of
-
-    parameters = {"eta": auto_or(check_positive)}
-
-    def __init__(
-        self,
-        score_model,
-        *,
-        task_loss="auto",
-        oracle="auto",
-        solver="auto",
-        C="auto",
-        eta="auto",
-        tol="auto",
-        max_iter="auto",
-        time_limit=None,
-        warm_start=False,
-        random_state=None,
-        verbose=0,
-    ):
-        self.score_model = score_model
-        self.task_loss = task_loss
-        self.oracle = oracle
-        self.solver = solver
-        self.C = C
-        self.eta = eta
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):

@@ -1,5 +1,7 @@
 """The structured support vector machine."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -224,42 +226,24 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     True
     """
 
-    _iterations = "passes", "made"
+    model: object = "auto"
+    _: KW_ONLY
+    task_loss: object = "auto"
+    surrogate: object = "hinge"
+    oracle: object = "auto"
+    solver: object = "auto"
+    C: object = "auto"
+    feature_scale: object = "auto"
+    edge_feature_scale: object = "auto"
+    tol: float | str = "auto"
+    max_iter: int | str = "auto"
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    warm_start: bool = False
+    random_state: object = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        model="auto",
-        *,
-        task_loss="auto",
-        surrogate="hinge",
-        oracle="auto",
-        solver="auto",
-        C="auto",
-        feature_scale="auto",
-        edge_feature_scale="auto",
-        tol="auto",
-        max_iter="auto",
-        time_limit=None,
-        n_jobs=None,
-        warm_start=False,
-        random_state=None,
-        verbose=0,
-    ):
-        self.model = model
-        self.task_loss = task_loss
-        self.surrogate = surrogate
-        self.oracle = oracle
-        self.solver = solver
-        self.C = C
-        self.feature_scale = feature_scale
-        self.edge_feature_scale = edge_feature_scale
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    _iterations = "passes", "made"
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):

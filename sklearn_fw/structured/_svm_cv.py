@@ -1,5 +1,7 @@
 """Choice of C by cross-validation along the regularization path."""
 
+from dataclasses import KW_ONLY
+
 from ..model_selection import PathSearch
 from ._solvers import has_radius, resolve_solver
 from ._svm import StructuredSVM
@@ -79,32 +81,18 @@ class StructuredSVMCV(PathSearch):
     True
     """
 
-    def __init__(
-        self,
-        estimator=None,
-        *,
-        eps=None,
-        kappa=None,
-        C_min=None,
-        C_max=None,
-        mode="exact",
-        n_values=30,
-        cv=None,
-        scoring=None,
-        n_jobs=None,
-        time_limit=None,
-    ):
-        self.estimator = estimator
-        self.eps = eps
-        self.kappa = kappa
-        self.C_min = C_min
-        self.C_max = C_max
-        self.mode = mode
-        self.n_values = n_values
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
+    estimator: object = None
+    _: KW_ONLY
+    eps: object = None
+    kappa: object = None
+    C_min: object = None
+    C_max: object = None
+    mode: object = "exact"
+    n_values: int = 30
+    cv: object = None
+    scoring: object = None
+    n_jobs: int | None = None
+    time_limit: float | None = None
 
     def _inner(self):
         return StructuredSVM() if self.estimator is None else self.estimator

@@ -1,5 +1,7 @@
 """The classifier by a quadratic surrogate of any task loss."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
@@ -195,58 +197,24 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     True
     """
 
-    def __init__(
-        self,
-        task_loss="auto",
-        *,
-        score_space="loss",
-        kernel="auto",
-        gamma=None,
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        standardize="auto",
-        solver="ridge",
-        alpha="auto",
-        fit_intercept=True,
-        cost_weight="auto",
-        radius=None,
-        step_size="auto",
-        max_iter=50,
-        random_state=None,
-        verbose=0,
-    ):
-        self.task_loss = task_loss
-        self.score_space = score_space
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.standardize = standardize
-        self.solver = solver
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.cost_weight = cost_weight
-        self.radius = radius
-        self.step_size = step_size
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-
-    parameters = {
-        "kernel": _check_kernel,
-        "gamma": optional(check_strength),
-        "degree": optional(check_strength),
-        "coef0": check_number,
-        "kernel_params": _check_kernel_params,
-        "standardize": auto_or(check_flag, "True or False"),
-        "solver": options("ridge", "asgd"),
-        "alpha": auto_or(check_strength),
-        "cost_weight": optional(options("auto", "root")),
-        "radius": optional(check_strength),
-        "step_size": _check_step_size,
-    }
+    task_loss: object = "auto"
+    _: KW_ONLY
+    score_space: object = "loss"
+    kernel: _check_kernel = "auto"
+    gamma: optional(check_strength) = None
+    degree: optional(check_strength) = 3
+    coef0: check_number = 1
+    kernel_params: _check_kernel_params = None
+    standardize: auto_or(check_flag, "True or False") = "auto"
+    solver: options("ridge", "asgd") = "ridge"
+    alpha: auto_or(check_strength) = "auto"
+    fit_intercept: bool = True
+    cost_weight: optional(options("auto", "root")) = "auto"
+    radius: optional(check_strength) = None
+    step_size: _check_step_size = "auto"
+    max_iter: int = 50
+    random_state: object = None
+    verbose: int = 0
 
     # ---- fit -------------------------------------------------------------------------------------
 

@@ -4,11 +4,11 @@ from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 
 from .._core.costs import Truth, costs_of, truth_of_pairs
 from .._core.labels import check_pairs, locate
 from .._core.packed import starts_of
+from .._core.parameters import Parameterized
 from .._core.validation import check_list, find_labels
 
 RIGHT_OR_WRONG = np.array(["right", "wrong"])
@@ -107,7 +107,7 @@ def _look_up(labels, number, lengths, name):
     return states
 
 
-class TaskLoss(BaseEstimator):
+class TaskLoss(Parameterized):
     """Cost of a predicted output beside the true one (base class).
 
     A subclass says what it knows, by one method or both:
@@ -312,8 +312,7 @@ class FunctionLoss(TaskLoss):
     2.0
     """
 
-    def __init__(self, function):
-        self.function = function
+    function: object
 
     def value(self, y_true, y_pred):
         if not callable(self.function):

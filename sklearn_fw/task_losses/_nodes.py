@@ -1,6 +1,7 @@
 """Losses of labels: how many are wrong, which are, and whether any is."""
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY
 
 import numpy as np
 
@@ -80,10 +81,10 @@ class HammingLoss(_SumOverNodes):
     4.0
     """
 
-    def __init__(self, normalize=True, *, class_weight=None, node_weight=None):
-        self.normalize = normalize
-        self.class_weight = class_weight
-        self.node_weight = node_weight
+    normalize: bool = True
+    _: KW_ONLY
+    class_weight: object = None
+    node_weight: object = None
 
     def _read(self, y_true, y_pred):
         read = read_mistakes if self.class_weight is None else read_labels
@@ -146,10 +147,10 @@ class MatrixLoss(_SumOverNodes):
     6.0
     """
 
-    def __init__(self, costs, *, classes=None, normalize=False):
-        self.costs = costs
-        self.classes = classes
-        self.normalize = normalize
+    costs: object
+    _: KW_ONLY
+    classes: object = None
+    normalize: bool = False
 
     def _matrices(self):
         """Cost matrices and their classes (or None), by kind."""
@@ -215,10 +216,10 @@ class BlockLoss(_SumOverNodes):
     (0.25, 1.0)
     """
 
-    def __init__(self, blocks, *, within=0.0, normalize=False):
-        self.blocks = blocks
-        self.within = within
-        self.normalize = normalize
+    blocks: object
+    _: KW_ONLY
+    within: float = 0.0
+    normalize: bool = False
 
     def _numbers(self):
         """Number of the block of each class."""
@@ -311,8 +312,7 @@ class OverlapLoss(TaskLoss):
     0.6666666666666666
     """
 
-    def __init__(self, positive=(1,)):
-        self.positive = positive
+    positive: object = (1,)
 
     def _positive(self, labels):
         """Whether each label is positive; false for what stands last, an unknown label."""

@@ -1,5 +1,7 @@
 """Losses of links, of places and of boxes."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 
 from .._core.costs import NodeCosts
@@ -55,10 +57,10 @@ class LinkLoss(TaskLoss):
     4.0
     """
 
-    def __init__(self, false=1.0, missed=3.0, *, normalize=True):
-        self.false = false
-        self.missed = missed
-        self.normalize = normalize
+    false: float = 1.0
+    missed: float = 3.0
+    _: KW_ONLY
+    normalize: bool = True
 
     def _costs(self):
         for name in ("false", "missed"):
@@ -167,9 +169,9 @@ class DistanceLoss(TaskLoss):
     0.625
     """
 
-    def __init__(self, radius=0.2, *, unit="box"):
-        self.radius = radius
-        self.unit = unit
+    radius: float = 0.2
+    _: KW_ONLY
+    unit: object = "box"
 
     @property
     def decomposes(self):

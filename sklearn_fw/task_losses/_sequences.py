@@ -76,8 +76,7 @@ class EditLoss(TaskLoss):
     0.25
     """
 
-    def __init__(self, normalize=True):
-        self.normalize = normalize
+    normalize: bool = True
 
     def value(self, y_true, y_pred):
         normalize = check_flag(self.normalize, "normalize")
@@ -196,8 +195,7 @@ class BleuLoss(SequenceLoss):
     0.697
     """
 
-    def __init__(self, max_n=4):
-        self.max_n = max_n
+    max_n: int = 4
 
     def _pricing(self, tokens, true, n_true):
         max_n = check_integer(self.max_n, "max_n", 1)

@@ -65,10 +65,9 @@ class Assignment(Oracle):
     array([4. , 3.5, 3. ])
     """
 
-    exact = True
+    perfect: bool = False
 
-    def __init__(self, perfect=False):
-        self.perfect = perfect
+    exact = True
 
     def argmax(self, scores, start=None):
         """Best matching.

@@ -1,6 +1,7 @@
 """Minimum cuts: exact for two states and attractive edges, roof duality, and moves by cuts."""
 
 import heapq
+from dataclasses import KW_ONLY
 from typing import NamedTuple
 
 import numpy as np
@@ -516,12 +517,11 @@ class CutMoves(GraphOracle):
     (array([0, 0, 0, 0, 0, 1, 1, 1, 1], dtype=int32), 18.5, inf)
     """
 
-    _plan = PlanCache(Arcs.of_graph)
-    parameters = {"move": options("expansion", "swap")}
+    move: options("expansion", "swap") = "expansion"
+    _: KW_ONLY
+    max_iter: int = 100
 
-    def __init__(self, move="expansion", *, max_iter=100):
-        self.move = move
-        self.max_iter = max_iter
+    _plan = PlanCache(Arcs.of_graph)
 
     def _argmax(self, scores, start):
         swaps = self.move == "swap"

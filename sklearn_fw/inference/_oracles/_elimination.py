@@ -203,10 +203,9 @@ class Elimination(GibbsInference):
            [0.319, 0.181]])
     """
 
-    _graph = PlanCache(_Graph)
+    max_table_size: object = 2**26
 
-    def __init__(self, max_table_size=2**26):
-        self.max_table_size = max_table_size
+    _graph = PlanCache(_Graph)
 
     def argmax(self, scores, start=None):
         expect_scores(scores)

@@ -209,8 +209,7 @@ class Enumeration(GibbsInference):
     2.0
     """
 
-    def __init__(self, max_labelings=1_000_000):
-        self.max_labelings = max_labelings
+    max_labelings: int = 1_000_000
 
     def argmax(self, scores, start=None):
         expect_scores(scores)

@@ -272,12 +272,10 @@ class MILP(GraphOracle):
     2.3
     """
 
-    _polytope = PlanCache(Polytope.of_graph)
-    parameters = {"mip_rel_gap": check_not_negative}
+    time_limit: float | None = None
+    mip_rel_gap: check_not_negative = 1e-9
 
-    def __init__(self, time_limit=None, mip_rel_gap=1e-9):
-        self.time_limit = time_limit
-        self.mip_rel_gap = mip_rel_gap
+    _polytope = PlanCache(Polytope.of_graph)
 
     @property
     def exact(self):
@@ -377,11 +375,9 @@ class LPRelaxation(GraphOracle):
            [0.5, 0.5]])
     """
 
-    _polytope = PlanCache(Polytope.of_graph)
-    parameters = {"relaxed": check_flag}
+    relaxed: check_flag = False
 
-    def __init__(self, relaxed=False):
-        self.relaxed = relaxed
+    _polytope = PlanCache(Polytope.of_graph)
 
     def _argmax(self, scores, start):
         first_labels(scores, start)
@@ -538,11 +534,8 @@ class Toulbar2(GraphOracle):
     (2.0, 2.0)
     """
 
-    parameters = {"resolution": at_least(0)}
-
-    def __init__(self, time_limit=None, resolution=6):
-        self.time_limit = time_limit
-        self.resolution = resolution
+    time_limit: float | None = None
+    resolution: at_least(0) = 6
 
     def _argmax(self, scores, start):
         time_limit = max(min(check_time_limit(self.time_limit), time_left()), 1e-3)

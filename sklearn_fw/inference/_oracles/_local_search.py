@@ -56,10 +56,9 @@ class ICM(GraphOracle):
     (array([2, 2, 2], dtype=int32), 3.7, inf)
     """
 
-    _plan = PlanCache(adjacency)
+    max_iter: int = 1000
 
-    def __init__(self, max_iter=1000):
-        self.max_iter = max_iter
+    _plan = PlanCache(adjacency)
 
     def _argmax(self, scores, start):
         labels = first_labels(scores, start)
@@ -224,13 +223,11 @@ class IteratedLocalSearch(GraphOracle):
     True
     """
 
-    _plan = PlanCache(adjacency)
-    parameters = {"n_rounds": auto_or(at_least(1))}
+    n_rounds: auto_or(at_least(1)) = "auto"
+    time_limit: float | None = None
+    random_state: object = 0
 
-    def __init__(self, n_rounds="auto", time_limit=None, random_state=0):
-        self.n_rounds = n_rounds
-        self.time_limit = time_limit
-        self.random_state = random_state
+    _plan = PlanCache(adjacency)
 
     def _argmax(self, scores, start):
         n_rounds = self.n_rounds

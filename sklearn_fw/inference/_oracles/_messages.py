@@ -85,13 +85,12 @@ class TRWS(GraphOracle):
     (2.0, 3.0)
     """
 
+    max_iter: int = 100
+    tol: float = 1e-7
+
     releases_gil = True
 
     _plan = PlanCache(adjacency)
-
-    def __init__(self, max_iter=100, tol=1e-7):
-        self.max_iter = max_iter
-        self.tol = tol
 
     def _argmax(self, scores, start):
         return settled(self._pass, scores, start)
@@ -245,13 +244,11 @@ class MaxProduct(GraphOracle):
     (array([0, 1, 0, 1], dtype=int32), 4.5, inf)
     """
 
-    _plan = PlanCache(adjacency)
-    parameters = {"damping": check_not_negative}
+    damping: check_not_negative = 0.5
+    max_iter: int = 100
+    tol: float = 1e-5
 
-    def __init__(self, damping=0.5, max_iter=100, tol=1e-5):
-        self.damping = damping
-        self.max_iter = max_iter
-        self.tol = tol
+    _plan = PlanCache(adjacency)
 
     def _argmax(self, scores, start):
         damping = float(self.damping)
@@ -350,14 +347,12 @@ class BranchAndBound(GraphOracle):
     (2.1, 3.05)
     """
 
-    _plan = PlanCache(adjacency)
-    parameters = {"max_nodes": optional(at_least(1)), "node_iter": at_least(1)}
+    max_nodes: optional(at_least(1)) = None
+    time_limit: float | None = None
+    max_iter: int = 20
+    node_iter: at_least(1) = 2
 
-    def __init__(self, max_nodes=None, time_limit=None, max_iter=20, node_iter=2):
-        self.max_nodes = max_nodes
-        self.time_limit = time_limit
-        self.max_iter = max_iter
-        self.node_iter = node_iter
+    _plan = PlanCache(adjacency)
 
     @property
     def exact(self):

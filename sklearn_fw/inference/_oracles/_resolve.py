@@ -2,6 +2,7 @@
 
 import functools
 import math
+from dataclasses import KW_ONLY
 from time import perf_counter
 from typing import NamedTuple
 
@@ -80,9 +81,9 @@ class BestOf(Oracle):
     (array([1, 1, 1], dtype=int32), 3.5, inf)
     """
 
-    def __init__(self, oracles="auto", *, tol=0.0):
-        self.oracles = oracles
-        self.tol = tol
+    oracles: object = "auto"
+    _: KW_ONLY
+    tol: float = 0.0
 
     @property
     def exact(self):

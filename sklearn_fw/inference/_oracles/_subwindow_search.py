@@ -134,9 +134,8 @@ class SubwindowSearch(Oracle):
     (array([2, 3, 5, 8]), 15.0)
     """
 
-    def __init__(self, max_nodes=None, time_limit=None):
-        self.max_nodes = max_nodes
-        self.time_limit = time_limit
+    max_nodes: object = None
+    time_limit: float | None = None
 
     @property
     def exact(self):

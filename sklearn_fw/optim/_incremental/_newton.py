@@ -1,7 +1,7 @@
 """Newton's method: by matrices for few columns, by conjugate gradients for smooth objectives."""
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -355,10 +355,8 @@ class NewtonCG(Solver):
         optimum, the more exactly.
     """
 
-    parameters = {"forcing": within(0.0, 1.0, "neither")}
-
-    def __init__(self, *, forcing=0.5):
-        self.forcing = forcing
+    _: KW_ONLY
+    forcing: within(0.0, 1.0, "neither") = 0.5
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
         check_parameters(self)

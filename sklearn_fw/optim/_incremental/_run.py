@@ -1,14 +1,14 @@
 """Incremental methods: settings as estimators, runs as objects that the loop drives."""
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 
 from ..._core.loop import IterativeMethod
-from ..._core.parameters import check_parameters, optional, options
+from ..._core.parameters import Parameterized, check_parameters, optional, options
 from ..._core.validation import check_choice, check_positive, is_auto
 from ..._core.warnings import warn
 from ..._kernels import lazy
@@ -46,7 +46,7 @@ class Start(NamedTuple):
     seen: Seen | None = None  # None: the rows of the run are all rows
 
 
-class Solver(BaseEstimator):
+class Solver(Parameterized):
     """Settings of a method; its parameters are grid keys ``solver__name``."""
 
     parallel = False  # whether more than one thread can work
@@ -89,17 +89,12 @@ class IncrementalSolver(Solver):
         stays that of the original columns; "auto" does so for dense X.
     """
 
-    auto_share = 1.0 / 3.0  # of 1 / L
-    parameters = {
-        "step_size": step_rule("auto", "theory"),
-        "sampling": options("shuffle", "uniform"),
-        "conditioning": optional(options("auto", "diagonal")),
-    }
+    _: KW_ONLY
+    step_size: step_rule("auto", "theory") = "auto"
+    sampling: options("shuffle", "uniform") = "shuffle"
+    conditioning: optional(options("auto", "diagonal")) = "auto"
 
-    def __init__(self, *, step_size="auto", sampling="shuffle", conditioning="auto"):
-        self.step_size = step_size
-        self.sampling = sampling
-        self.conditioning = conditioning
+    auto_share = 1.0 / 3.0  # of 1 / L
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
         check_parameters(self)

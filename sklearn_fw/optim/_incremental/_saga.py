@@ -1,6 +1,6 @@
 """SAGA and its relatives: asynchronous, sparse, dense, lagged, SVRG, and dual coordinates."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 
 import numpy as np
 
@@ -124,15 +124,9 @@ class Asaga(IncrementalSolver):
     """
     )
     keeps_memory = True
-    parameters = {"overlap": auto_or(check_not_negative), "parallel": check_flag}
-
-    def __init__(
-        self, *, step_size="auto", sampling="shuffle", conditioning="auto", overlap="auto",
-        parallel=True,
-    ):  # fmt: skip
-        super().__init__(step_size=step_size, sampling=sampling, conditioning=conditioning)
-        self.overlap = overlap
-        self.parallel = parallel
+    _: KW_ONLY
+    overlap: auto_or(check_not_negative) = "auto"
+    parallel: check_flag = True
 
     def make_run(self, problem, engine, *, tol, rng, start):
         return SagaRun(problem, engine, self, tol=tol, rng=rng, start=start)
@@ -160,13 +154,8 @@ class Saga(IncrementalSolver):
     """
     )
 
-    parameters = {"variant": options("dense", "lagged", "sag")}
-
-    def __init__(
-        self, *, step_size="auto", sampling="shuffle", conditioning="auto", variant="dense"
-    ):
-        super().__init__(step_size=step_size, sampling=sampling, conditioning=conditioning)
-        self.variant = variant
+    _: KW_ONLY
+    variant: options("dense", "lagged", "sag") = "dense"
 
     def make_engine(self, problem, n_workers):
         if self.variant == "dense":
@@ -227,24 +216,10 @@ class Svrg(IncrementalSolver):
         As `Asaga`.
     """
 
-    parameters = {
-        "n_inner": within(0.0, MOST_INNER, "right"), "loopless": check_flag, "parallel": check_flag,
-    }  # fmt: skip
-
-    def __init__(
-        self,
-        *,
-        n_inner=1.0,
-        loopless=False,
-        parallel=False,
-        step_size="auto",
-        sampling="shuffle",
-        conditioning="auto",
-    ):
-        super().__init__(step_size=step_size, sampling=sampling, conditioning=conditioning)
-        self.n_inner = n_inner
-        self.loopless = loopless
-        self.parallel = parallel
+    _: KW_ONLY
+    n_inner: within(0.0, MOST_INNER, "right") = 1.0
+    loopless: check_flag = False
+    parallel: check_flag = False
 
     def start(self, problem, **options):
         check_parameters(self)

@@ -2,8 +2,7 @@
 
 from abc import ABC, abstractmethod
 
-from sklearn.base import BaseEstimator
-
+from ..._core.parameters import Parameterized
 from ..._core.validation import check_array_of_numbers, check_magnitude
 from ...task_losses import TaskLoss, resolve_task_loss
 
@@ -55,7 +54,7 @@ def kept_loss(model, make):
     return loss
 
 
-class StructuredModel(BaseEstimator, ABC):
+class StructuredModel(Parameterized, ABC):
     """Feature map, loss and inference of one kind of structured output.
 
     A subclass, or any object with the same methods, can be given as

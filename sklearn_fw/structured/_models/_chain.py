@@ -1,5 +1,7 @@
 """Sequences: linear-chain models."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 
 from ..._core.validation import check_flag
@@ -75,12 +77,12 @@ class ChainModel(PairwiseModel):
     2.0
     """
 
-    _kind = "sequences"
+    task_loss: object = "auto"
+    _: KW_ONLY
+    class_weight: object = None
+    start_end: bool = True
 
-    def __init__(self, task_loss="auto", *, class_weight=None, start_end=True):
-        self.task_loss = task_loss
-        self.class_weight = class_weight
-        self.start_end = start_end
+    _kind = "sequences"
 
     def initialize(self, X, y):
         self._set_losses()

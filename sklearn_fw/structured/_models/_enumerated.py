@@ -3,16 +3,16 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..._core.packed import length_of
+from ..._core.parameters import Parameterized
 from ..._core.validation import check_array_of_numbers, check_magnitude, is_moderate
 from ...task_losses import ZeroOneLoss, resolve_task_loss
 from ._base import ScoredModel, check_weights, kept_loss
 from ._ragged import check_counts
 
 
-class Largest(BaseEstimator):
+class Largest(Parameterized):
     """The oracle of lists: the largest of some scores."""
 
     exact = True
@@ -80,8 +80,7 @@ class EnumeratedModel(ScoredModel):
     0.6666666666666667
     """
 
-    def __init__(self, task_loss="zero_one"):
-        self.task_loss = task_loss
+    task_loss: object = "zero_one"
 
     def initialize(self, X, y):
         _resolve(self.task_loss)  # refuses what is no loss

@@ -1,5 +1,6 @@
 """Graphs with features of nodes and of edges."""
 
+from dataclasses import KW_ONLY
 from typing import NamedTuple
 
 import numpy as np
@@ -109,22 +110,13 @@ class GraphModel(LabelledParts):
     array(['on', 'on', 'on'], dtype='<U3')
     """
 
-    def __init__(
-        self,
-        task_loss="auto",
-        *,
-        edge_symmetry="auto",
-        class_weight=None,
-        fit_intercept=True,
-        node_attributes="features",
-        edge_attributes="auto",
-    ):
-        self.task_loss = task_loss
-        self.edge_symmetry = edge_symmetry
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.node_attributes = node_attributes
-        self.edge_attributes = edge_attributes
+    task_loss: object = "auto"
+    _: KW_ONLY
+    edge_symmetry: object = "auto"
+    class_weight: object = None
+    fit_intercept: bool = True
+    node_attributes: object = "features"
+    edge_attributes: object = "auto"
 
     # ---- what a training set looks like ----------------------------------------------------------
 

@@ -1,5 +1,7 @@
 """Graphs whose neighbours prefer to agree: two labels by minimum cuts."""
 
+from dataclasses import field
+
 import numpy as np
 
 from ..._core.scores import is_forest
@@ -104,23 +106,8 @@ class GraphCutModel(GraphModel):
     True
     """
 
-    edge_symmetry = "potts"
+    edge_symmetry: str = field(default="potts", init=False)
     _needs_bounds = True  # no cut answers beyond them
-
-    def __init__(
-        self,
-        task_loss="auto",
-        *,
-        class_weight=None,
-        fit_intercept=True,
-        node_attributes="features",
-        edge_attributes="auto",
-    ):
-        self.task_loss = task_loss
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.node_attributes = node_attributes
-        self.edge_attributes = edge_attributes
 
     def bounds(self):
         """Bounds on the weights: tables are not positive.

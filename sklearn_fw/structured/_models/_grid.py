@@ -1,6 +1,7 @@
 """Images and volumes: a label for each cell of a grid."""
 
 import itertools
+from dataclasses import KW_ONLY
 
 import numpy as np
 
@@ -92,22 +93,13 @@ class GridModel(LabelledParts):
            [0, 0, 0, 0, 0]])
     """
 
-    def __init__(
-        self,
-        task_loss="auto",
-        *,
-        neighborhood="auto",
-        directional=True,
-        contrast=False,
-        class_weight=None,
-        fit_intercept=True,
-    ):
-        self.task_loss = task_loss
-        self.neighborhood = neighborhood
-        self.directional = directional
-        self.contrast = contrast
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
+    task_loss: object = "auto"
+    _: KW_ONLY
+    neighborhood: object = "auto"
+    directional: bool = True
+    contrast: bool = False
+    class_weight: object = None
+    fit_intercept: bool = True
 
     # ---- what a training set looks like ----------------------------------------------------------
 

@@ -28,9 +28,8 @@ class HiddenStates(PairwiseModel):
         Number of the label of each state.
     """
 
-    def __init__(self, base, n_states_per_label=2):
-        self.base = base
-        self.n_states_per_label = n_states_per_label
+    base: object
+    n_states_per_label: int = 2
 
     # ---- sizes ---------------------------------------------------------------------------------
 

@@ -1,5 +1,7 @@
 """Pairs of two sets of things: bipartite matchings."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 
 from ..._core.costs import costs_of, truth_of_pairs
@@ -99,9 +101,9 @@ class MatchingModel(ScoredModel):
            [1, 0]], dtype=int8)
     """
 
-    def __init__(self, task_loss="links", *, perfect=False):
-        self.task_loss = task_loss
-        self.perfect = perfect
+    task_loss: object = "links"
+    _: KW_ONLY
+    perfect: bool = False
 
     def initialize(self, X, y):
         if not self._loss.decomposes:

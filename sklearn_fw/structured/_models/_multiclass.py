@@ -1,5 +1,7 @@
 """One label per sample."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
@@ -94,14 +96,14 @@ class MulticlassModel(RowsModel):
     array([0., 2., 0., 1.])
     """
 
+    task_loss: object = "zero_one"
+    _: KW_ONLY
+    class_weight: object = None
+    fit_intercept: bool = True
+
     _kind = "multiclass"
     _loss_names = ("zero_one",)
     _loss_is_a_sum = True  # every loss of a single node is
-
-    def __init__(self, task_loss="zero_one", *, class_weight=None, fit_intercept=True):
-        self.task_loss = task_loss
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
 
     def initialize(self, X, y):
         check_flag(self.fit_intercept, "fit_intercept")

@@ -1,5 +1,7 @@
 """Sets of labels."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
@@ -71,12 +73,12 @@ class MultilabelModel(RowsModel):
     [[0, 1], [0, 2], [1, 2]]
     """
 
-    _kind = "multilabel"
+    edges: object = "tree"
+    _: KW_ONLY
+    task_loss: object = "auto"
+    fit_intercept: bool = True
 
-    def __init__(self, edges="tree", *, task_loss="auto", fit_intercept=True):
-        self.edges = edges
-        self.task_loss = task_loss
-        self.fit_intercept = fit_intercept
+    _kind = "multilabel"
 
     def initialize(self, X, y):
         self._set_losses()

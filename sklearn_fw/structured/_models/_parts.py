@@ -191,12 +191,11 @@ class PartModel(PairwiseModel):
     array([0, 0, 1, 1], dtype=int32)
     """
 
+    task_loss: object = "auto"
+
     edge_symmetry = "free"
     _has_batches = False  # which know one table for each edge, and no cycles
     _has_intercepts = False  # whether each kind of node has a constant feature besides its own
-
-    def __init__(self, task_loss="auto"):
-        self.task_loss = task_loss
 
     # ---- what a subclass says ------------------------------------------------------------------
 

@@ -1,5 +1,7 @@
 """Poses: joints of a tree, each at a pixel of an image."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 
 from ..._core.scores import integers
@@ -106,12 +108,12 @@ class TreePoseModel(ScoredModel):
            [ 3, 10]])
     """
 
-    _needs_bounds = True  # no distance transform answers beyond them
+    edges: object = "auto"
+    _: KW_ONLY
+    n_types: int = 1
+    task_loss: object = "distance"
 
-    def __init__(self, edges="auto", *, n_types=1, task_loss="distance"):
-        self.edges = edges
-        self.n_types = n_types
-        self.task_loss = task_loss
+    _needs_bounds = True  # no distance transform answers beyond them
 
     def initialize(self, X, y):
         self._loss  # refuses what is no loss  # noqa: B018

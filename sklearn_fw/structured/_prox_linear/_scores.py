@@ -6,8 +6,8 @@ from collections import defaultdict
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
+from ..._core.parameters import Parameterized
 from ..._core.scores import check_edges
 from ..._core.torch import import_torch, is_torch_module
 from ..._core.validation import check_array_of_numbers, check_magnitude
@@ -18,7 +18,7 @@ ADJOINT, DIFFERENCE = 1e-7, 1e-3  # largest relative errors of derivatives
 DIRECTIONS = 3  # that derivatives are tried in, so that a kink in one of them is forgiven
 
 
-class ScoreModel(BaseEstimator, ABC):
+class ScoreModel(Parameterized, ABC):
     """Scores as a function of input and weights, with its derivatives: base class of such models.
 
     A subclass, or any object with the same methods, can be given as

@@ -1,15 +1,14 @@
 """What every solver of the structured SVM has in common."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from ..._core.loop import IterativeMethod
-from ..._core.parameters import at_least, check_parameters
+from ..._core.parameters import Parameterized, at_least, check_parameters
 from ..._core.validation import check_array_of_numbers, check_not_negative, check_positive, is_auto
 from ..._kernels import lazy
 
@@ -17,9 +16,6 @@ block_rules = lazy("structured.block_rules")
 
 STEP_SIZES = ("line_search", "universal")
 NEEDED = ("step", "certify", "weights")
-
-# Solvers of this package are data classes, whose fields are the parameters.
-settings = dataclass(eq=False, kw_only=True, repr=False)
 
 
 class Solution(NamedTuple):
@@ -43,7 +39,7 @@ class Breakpoint(NamedTuple):
     u: np.ndarray | None = None  # of its dual variables, where that is not lam w
 
 
-class Solver(BaseEstimator):
+class Solver(Parameterized):
     """Settings of an optimisation method; base class of solvers, also of your own.
 
     A subclass keeps its settings as parameters, which are grid keys ``solver__name``, and has a

@@ -1,6 +1,6 @@
 """Frank-Wolfe on the distributions of samples: one at a time, a batch, or all by a common step."""
 
-from dataclasses import field
+from dataclasses import KW_ONLY
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from ._base import (
     SweepMethod,
     check_switch,
     numbers,
-    settings,
 )
 from ._visits import batch_step, revisit_rules, take_in, visit_blocks
 
@@ -35,7 +34,6 @@ PER_WORKER, LARGEST_SHARE = 8, 0.1
 REPEATS = 2  # steps for each sample of a batch
 
 
-@settings
 class BlockFrankWolfe(Solver):
     """Block-coordinate Frank-Wolfe on the dual of the structured SVM, with a certified gap.
 
@@ -126,31 +124,23 @@ class BlockFrankWolfe(Solver):
     'gap'
     """
 
-    variant: str = field(default="fw", kw_only=False)
-    sampling: str = "gap"
+    variant: options(*VARIANTS) = "fw"
+    _: KW_ONLY
+    sampling: options("uniform", "shuffle", "gap", "max_gap", "active") = "gap"
     gap_degree: float = 1.0
     cache: bool | str = "auto"
     cache_f: float = 0.25
     cache_nu: float = 0.01
-    cache_size: int = 50
+    cache_size: at_least(1) = 50
     gap_check: int = 10
     early_exit: float = 0.8
-    averaging: bool | str = False
-    step_size: str = "line_search"
-    batch_step: bool = False
+    averaging: check_switch = False
+    step_size: options(*STEP_SIZES) = "line_search"
+    batch_step: check_flag = False
     lower_bounds: object = None
     upper_bounds: object = None
-    warm_start_type: str = "keep_primal"
-
-    parameters = PASSES | {
-        "variant": options(*VARIANTS),
-        "sampling": options("uniform", "shuffle", "gap", "max_gap", "active"),
-        "cache_size": at_least(1),
-        "averaging": check_switch,
-        "step_size": options(*STEP_SIZES),
-        "batch_step": check_flag,
-        "warm_start_type": options("keep_primal", "keep_dual", "none"),
-    }
+    warm_start_type: options("keep_primal", "keep_dual", "none") = "keep_primal"
+    parameters = PASSES
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         name = f"variant={self.variant!r}"
@@ -354,7 +344,6 @@ class _BlockMethod(DualMethod):
 # ---- batches -------------------------------------------------------------------------------------
 
 
-@settings
 class MinibatchFrankWolfe(Solver):
     """Block-coordinate Frank-Wolfe whose oracles run in workers, with a certified gap.
 
@@ -415,19 +404,15 @@ class MinibatchFrankWolfe(Solver):
     True
     """
 
-    batch_size: int | str = field(default="auto", kw_only=False)
-    sampling: str = "gap"
-    cache_size: int = 50
+    batch_size: auto_or(at_least(1)) = "auto"
+    _: KW_ONLY
+    sampling: options("gap", "shuffle") = "gap"
+    cache_size: at_least(2) = 50
     gap_check: int = 10
     early_exit: float = 0.8
     lower_bounds: object = None
     upper_bounds: object = None
-
-    parameters = PASSES | {
-        "batch_size": auto_or(at_least(1)),
-        "sampling": options("gap", "shuffle"),
-        "cache_size": at_least(2),
-    }
+    parameters = PASSES
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         self._reset(blocks, lam, warm, capacity=int(self.cache_size))
@@ -484,7 +469,6 @@ class _BatchMethod(DualMethod):
 # ---- all samples ---------------------------------------------------------------------------------
 
 
-@settings
 class FrankWolfe(Solver):
     """Frank-Wolfe on the whole dual: n oracle calls and one line search per iteration.
 
@@ -515,11 +499,10 @@ class FrankWolfe(Solver):
     'universal'
     """
 
-    step_size: str = "line_search"
+    _: KW_ONLY
+    step_size: options(*STEP_SIZES) = "line_search"
     lower_bounds: object = None
     upper_bounds: object = None
-
-    parameters = {"step_size": options(*STEP_SIZES)}
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         self._reset(blocks, lam, warm)

@@ -1,13 +1,13 @@
 """Casimir: accelerated variance-reduced steps on smoothed maxima; with kappa = 0 SVRG."""
 
-from dataclasses import field
+from dataclasses import KW_ONLY
 
 import numpy as np
 
 from ..._core.parameters import at_least, auto_or, optional, options
 from ..._core.validation import check_integer, check_not_negative, check_positive, is_auto, is_named
 from ..._kernels import lazy
-from ._base import BestPointMethod, Solution, Solver, settings
+from ._base import BestPointMethod, Solution, Solver
 from ._variance_reduced import Smoothing, smooth_pass, svrg_walk
 
 block_rules = lazy("structured.block_rules")
@@ -30,7 +30,6 @@ MOST_OUTPUTS = 64
 ADDED, LOOSE = 0.1, 0.1
 
 
-@settings
 class Casimir(Solver):
     """Accelerated variance-reduced gradient steps on smoothed maxima (Casimir-SVRG).
 
@@ -114,29 +113,19 @@ class Casimir(Solver):
     True
     """
 
-    trains = ("hinge", "crf", "softmax_margin")
-
-    schedule: str = field(default="adapt", kw_only=False)
-    smoother: str | None = "l2"
-    n_best: int | str = 5
-    mu: float | str = "auto"
-    kappa: float | str = "auto"
-    lipschitz: float | str = "auto"
-    inner_start: str = "prox_center"
-    inner_budget: int | None = None
+    schedule: options(*SCHEDULES) = "adapt"
+    _: KW_ONLY
+    smoother: optional(options(*SMOOTHERS)) = "l2"
+    n_best: lambda value, name: is_named(value, "adaptive") or check_integer(value, name, 1) = 5
+    mu: auto_or(check_positive) = "auto"
+    kappa: auto_or(check_not_negative) = "auto"
+    lipschitz: auto_or(check_positive) = "auto"
+    inner_start: options("extrapolation", "previous", "prox_center") = "prox_center"
+    inner_budget: optional(at_least(1)) = None
     lower_bounds: object = None
     upper_bounds: object = None
 
-    parameters = {
-        "schedule": options(*SCHEDULES),
-        "smoother": optional(options(*SMOOTHERS)),
-        "n_best": lambda value, name: is_named(value, "adaptive") or check_integer(value, name, 1),
-        "mu": auto_or(check_positive),
-        "kappa": auto_or(check_not_negative),
-        "lipschitz": auto_or(check_positive),
-        "inner_start": options("extrapolation", "previous", "prox_center"),
-        "inner_budget": optional(at_least(1)),
-    }
+    trains = ("hinge", "crf", "softmax_margin")
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         if lam == 0.0 and not self.schedule.endswith("nonstrong"):

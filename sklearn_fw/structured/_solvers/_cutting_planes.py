@@ -1,5 +1,7 @@
 """Cutting planes: one slack variable for all samples, or one for each."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from scipy.optimize import brentq
 
@@ -7,7 +9,7 @@ from ..._core.budget import budget_now
 from ..._core.parameters import at_least, within
 from ..._core.validation import is_auto
 from ...optim._frank_wolfe._corrective import maximise_on_simplex
-from ._base import PASSES, BestPointMethod, Solver, SweepMethod, settings
+from ._base import PASSES, BestPointMethod, Solver, SweepMethod
 from ._visits import revisit_rules, visit_blocks
 
 # The quadratic program is solved to this share of the gap, in so many Newton steps at most where
@@ -19,7 +21,6 @@ MOST_CACHED = 20  # cutting planes from the cache in a row
 SHARE, MOST_ROUNDS, REPEATS, MOST_OF_GAP = 0.3, 100, 2, 0.9
 
 
-@settings
 class OneSlack(Solver):
     """Cutting planes with one slack variable for all samples, and a certified gap.
 
@@ -77,19 +78,15 @@ class OneSlack(Solver):
     True
     """
 
-    step_size: float = 0.3
+    _: KW_ONLY
+    step_size: within(0, 1, "right") = 0.3
     cache: bool | str = "auto"
     cache_f: float = 0.1
-    cache_size: int = 50
-    max_idle: int = 20
+    cache_size: at_least(1) = 50
+    max_idle: at_least(1) = 20
     lower_bounds: object = None
     upper_bounds: object = None
-
-    parameters = PASSES | {
-        "step_size": within(0, 1, "right"),
-        "cache_size": at_least(1),
-        "max_idle": at_least(1),
-    }
+    parameters = PASSES
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         cache = not blocks.is_compiled if is_auto(self.cache) else self.cache
@@ -260,7 +257,6 @@ class _OneSlackMethod(BestPointMethod):
 # ---- one slack variable for each sample ----------------------------------------------------------
 
 
-@settings
 class NSlack(Solver):
     """Cutting planes with a slack variable for every sample, and a certified gap.
 
@@ -304,11 +300,10 @@ class NSlack(Solver):
     True
     """
 
-    cache_size: int = 50
+    _: KW_ONLY
+    cache_size: at_least(2) = 50
     lower_bounds: object = None
     upper_bounds: object = None
-
-    parameters = {"cache_size": at_least(2)}
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         self._reset(blocks, lam, warm, capacity=int(self.cache_size))

@@ -1,11 +1,13 @@
 """Dual coordinate ascent for smooth losses: conditional random fields and softmax margins."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 
 from ..._core.parameters import options
 from ..._core.validation import is_auto
 from ..._kernels import lazy
-from ._base import PASSES, Breakpoint, DualMethod, Solution, Solver, check_switch, numbers, settings
+from ._base import PASSES, Breakpoint, DualMethod, Solution, Solver, check_switch, numbers
 from ._compiled import accelerated, ascend_parts, sums_are_compiled
 from ._variance_reduced import Smoothing, smooth_pass
 
@@ -53,7 +55,6 @@ def ascend_blocks(blocks, order, uniforms, rules, entropy):
     return len(order)
 
 
-@settings
 class DualAscent(Solver):
     """Dual coordinate ascent with gap sampling, for ``surrogate="crf"`` and ``"softmax_margin"``.
 
@@ -105,18 +106,15 @@ class DualAscent(Solver):
     True
     """
 
-    trains = ("crf", "softmax_margin")
-
-    sampling: str = "gap"
+    _: KW_ONLY
+    sampling: options("gap", "shuffle", "uniform") = "gap"
     gap_degree: float = 1.0
     gap_check: int = 10
     early_exit: float = 0.8
-    quasi_newton: bool | str = "auto"
+    quasi_newton: check_switch = "auto"
+    parameters = PASSES
 
-    parameters = PASSES | {
-        "sampling": options("gap", "shuffle", "uniform"),
-        "quasi_newton": check_switch,
-    }
+    trains = ("crf", "softmax_margin")
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         return _AscentMethod(self, blocks, lam, tol, rng, warm)

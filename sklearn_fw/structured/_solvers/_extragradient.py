@@ -1,5 +1,6 @@
 """Dual extragradient: prox steps on the saddle point between weights and outputs."""
 
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from ..._core.parameters import at_least, optional, options, within
 from ..._core.validation import check_flag, check_positive, check_strength, is_auto
 from ..._kernels import lazy
 from ...projections import project_l2_ball
-from ._base import PASSES, BestPointMethod, Solver, dual_norm, settings
+from ._base import PASSES, BestPointMethod, Solver, dual_norm
 from ._visits import visit_blocks
 
 block_rules = lazy("structured.block_rules")
@@ -37,7 +38,6 @@ def _word_or_positive(*words):
     return check
 
 
-@settings
 class Extragradient(Solver):
     """Structured SVM by dual extragradient, which needs projections or marginals, no line search.
 
@@ -138,30 +138,20 @@ class Extragradient(Solver):
     True
     """
 
-    radius: float | None = None
-    norm: str = "l2"
-    z_geometry: str = "auto"
-    step_size: float | str = "backtrack"
-    balance: float | str = "auto"
-    first_passes: int = 10
-    cut: float = 0.0
-    restart: bool = True
-    memory_efficient: bool = True
+    _: KW_ONLY
+    radius: optional(check_strength) = None
+    norm: options("l1", "l2") = "l2"
+    z_geometry: options("auto", "entropy", "euclidean") = "auto"
+    step_size: _word_or_positive("auto", "backtrack") = "backtrack"
+    balance: _word_or_positive("auto") = "auto"
+    first_passes: at_least(0) = 10
+    cut: within(0, 1, "left") = 0.0
+    restart: check_flag = True
+    memory_efficient: check_flag = True
     gap_check: int = 10
     lower_bounds: object = None
     upper_bounds: object = None
-
-    parameters = PASSES | {
-        "radius": optional(check_strength),
-        "norm": options("l1", "l2"),
-        "z_geometry": options("auto", "entropy", "euclidean"),
-        "step_size": _word_or_positive("auto", "backtrack"),
-        "balance": _word_or_positive("auto"),
-        "first_passes": at_least(0),
-        "cut": within(0, 1, "left"),
-        "restart": check_flag,
-        "memory_efficient": check_flag,
-    }
+    parameters = PASSES
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         from .._problems._part_polytopes import polytopes_of

@@ -1,12 +1,14 @@
 """Frank-Wolfe on the saddle point of a norm-constrained structured SVM."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 
 from ..._core.parameters import options
 from ..._core.validation import check_choice, check_flag, check_strength
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import open_loop_step
-from ._base import PASSES, BestPointMethod, Solver, dual_norm, settings
+from ._base import PASSES, BestPointMethod, Solver, dual_norm
 from ._compiled import accelerated, is_compiled, saddle_visits_of_parts
 
 block_saddle = lazy("structured.block_saddle")
@@ -29,7 +31,6 @@ def _check_step_size(value, name):
     check_choice(value, name, {"universal", "fictitious"})
 
 
-@settings
 class SaddlePointFrankWolfe(Solver):
     """Structured SVM with a bound on the norm of the weights instead of a ridge: sparse models.
 
@@ -90,18 +91,13 @@ class SaddlePointFrankWolfe(Solver):
     True
     """
 
-    radius: float = 1.0
-    norm: str = "l1"
-    block: bool = False
-    step_size: str = "universal"
+    _: KW_ONLY
+    radius: check_strength = 1.0
+    norm: options("l1", "l2") = "l1"
+    block: check_flag = False
+    step_size: _check_step_size = "universal"
     gap_check: int = 5
-
-    parameters = PASSES | {
-        "radius": check_strength,
-        "norm": options("l1", "l2"),
-        "block": check_flag,
-        "step_size": _check_step_size,
-    }
+    parameters = PASSES
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         if self.block and self.step_size != "universal":

@@ -1,10 +1,12 @@
 """Primal baselines: stochastic subgradient and the averaged structured perceptron."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 
 from ..._core.loop import IterativeMethod
 from ..._core.validation import check_flag
-from ._base import Solution, Solver, settings
+from ._base import Solution, Solver
 from ._compiled import accelerated, is_compiled, subgradient_visits_of_parts
 
 
@@ -71,7 +73,6 @@ class _PrimalMethod(IterativeMethod):
         return Solution(self.weights(), self.primal, None, None, None)
 
 
-@settings
 class Subgradient(Solver):
     """Stochastic subgradient on the primal, with steps 1/k: the baseline without a certificate.
 
@@ -105,11 +106,11 @@ class Subgradient(Solver):
     Subgradient(averaging=False)
     """
 
-    certified = False
-    parameters = {"averaging": check_flag, "perceptron": check_flag}
+    _: KW_ONLY
+    averaging: check_flag = True
+    perceptron: check_flag = False
 
-    averaging: bool | str = True
-    perceptron: bool = False
+    certified = False
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         return _PrimalMethod(self, blocks, lam, rng)
