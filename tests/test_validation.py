@@ -1,11 +1,13 @@
 """What a number, a flag, a weight and a seed are, decided once for all estimators."""
 
 import decimal
+import inspect
 import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, StructuredSVM
 from sklearn_fw._core.validation import (
@@ -23,7 +25,7 @@ from sklearn_fw._core.validation import (
 )
 from sklearn_fw.losses import Huber, SmoothHinge
 from sklearn_fw.optim import Svrg, minimize_saga
-from sklearn_fw.structured import ChainModel, MulticlassModel
+from sklearn_fw.structured import ChainModel, GraphCutModel, MulticlassModel
 
 KINDS = [
     0.5, 1, np.float64(0.5), np.float32(0.5), np.float16(0.5), np.int8(1), np.uint64(3),
@@ -207,3 +209,26 @@ def test_class_weights(value):
     ):
         with pytest.raises((TypeError, ValueError), match="class_weight"):
             fit()
+
+
+def test_subclasses_add_parameters():
+    class Annotated(AsagaClassifier):
+        share: float = 0.5
+
+    class Written(AsagaClassifier):
+        share: float = 0.5  # a hint to readers, as `__init__` says what the parameters are
+
+        def __init__(self, C=2.0):
+            super().__init__(C=C)
+
+    own = clone(Annotated("multinomial", C=3.0, share=0.25))
+    assert (own.loss, own.C, own.share) == ("multinomial", 3.0, 0.25)
+    assert Annotated().get_params() == AsagaClassifier().get_params() | {"share": 0.5}
+    assert Written().get_params() == {"C": 2.0}
+    with pytest.raises(ValueError, match="max_iter == 0, must be >= 1"):
+        Annotated(max_iter=0).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_signatures_show_names_and_defaults():
+    assert str(inspect.signature(Svrg)).startswith("(*, step_size='auto', sampling='shuffle', ")
+    assert "edge_symmetry" not in GraphCutModel().get_params()
