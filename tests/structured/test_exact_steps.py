@@ -252,7 +252,7 @@ def test_what_auto_takes():
         ({"cache": True}, "variant='exact' has no use for a cache: set cache=False"),
         (
             {"step_size": "universal"},
-            "step_size='universal' is defined for variant='fw' only, got 'exact'",
+            "step_size='universal' is defined for variant='fw' only, got variant='exact'",
         ),
         (
             {"variant": "pairwise", "sampling": "active"},
