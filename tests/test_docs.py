@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+import re
 from collections import namedtuple
 
 import pytest
@@ -102,3 +103,10 @@ def test_names_become_links(extra):
     inner = nodes.literal("", "Model")
     nodes.title("", "", inner)
     assert links.is_inside(inner)
+
+
+def test_files_that_contributors_read_of_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w.]+/[\w./*]+)`", text)
+    assert len(named) > 20
+    assert [name for name in named if not any(ROOT.glob(name))] == []
