@@ -224,6 +224,10 @@ FIELD_ALLOWS = {
 }  # fmt: skip
 
 
+def even_marginals():
+    return field().flatten(np.full((3, 2), 0.5), np.full((3, 2, 2), 0.25))
+
+
 def of_field(cls, make, params, rows):
     made = make()
     theta, width = np.asarray(made.theta), made.n_states.max()
@@ -234,7 +238,7 @@ def of_field(cls, make, params, rows):
         "edge": np.full((3, 2, 2), 0.25), "h": np.ones(3), "J": np.array([0.5, -0.5]),
         "edges": EDGES[:2], "constant": 0.5, "names": ["a", "b", "c"],
         "graph": Later(lambda: field().to_networkx()), "unary": "unary", "pairwise": "pairwise",
-        "path": Later(lambda: str(folder() / "out.uai")),
+        "path": Later(lambda: str(folder() / "out.uai")), "mu": even_marginals(),
     }  # fmt: skip
     given = {
         "from_pgmpy": {"model": Later(pgmpy_model)},
@@ -292,10 +296,8 @@ def of_scores():
 
 
 def entries():
-    mrf = field()
     of_mu = {
-        "mu": mrf.flatten(np.full((3, 2), 0.5), np.full((3, 2, 2), 0.25)), "mrf": mrf,
-        "rho": np.full(3, 2 / 3), "edges": EDGES, "n_variables": 3, "weights": np.ones(3),
+        "mu": even_marginals(), "mrf": field(), "rho": np.full(3, 2 / 3), "edges": EDGES, "n_variables": 3, "weights": np.ones(3),
         "n_trees": 20,
     }  # fmt: skip
     trw = functools.cache(lambda: random_fields.TRWMarginals(random_state=0).fit(field()))
