@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.estimator import Estimator
 from .._core.packed import starts_of
-from .._core.parameters import at_least, auto_or, optional, options
+from .._core.parameters import at_least, auto_or, check_parameters, optional, options
 from .._core.validation import (
     check_array_of_numbers,
     check_flag,
@@ -350,6 +350,7 @@ class SequenceAligner(Estimator):
     def _align(self, sequences):
         """Align new sequences to the template, each by itself; (labels, cost of each)."""
         check_is_fitted(self)
+        check_parameters(self)  # they may be others than at the fit
         sequences = _check_sequences(sequences)
         sums, costs = self.cost_matrix_ @ self._frozen, np.zeros(len(sequences))
         kept, slots = [self._kept(tokens) for tokens in sequences], []

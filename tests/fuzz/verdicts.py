@@ -103,7 +103,7 @@ def _of_error(error, names, user_code, raises):
     last = frames[-1]
     is_raised = linecache.getline(last.filename, last.lineno).strip().startswith("raise")
     is_ours = last.name == "check_scalar" or (
-        OURS in last.filename and "_kernels" not in last.filename
+        OURS in last.filename and str(Path(OURS, "_kernels")) not in last.filename
     )
     if isinstance(error, SYSTEM) or not (is_ours and is_raised):
         return Verdict("raw error", describe(error))
