@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from _linear_referees import LOSSES
+from _linear_references import LOSSES
 from sklearn_fw import AsagaClassifier, AsagaRegressor, regularization_path
 from sklearn_fw.optim import minimize_saga
 from sklearn_fw.penalties import Box, GroupLasso, L2Ball, Simplex
@@ -19,7 +19,7 @@ SOLVERS = [
 N_STEPS = 600
 
 
-# ---- referee -------------------------------------------------------------------------------------
+# ---- reference -----------------------------------------------------------------------------------
 
 
 class Problem:

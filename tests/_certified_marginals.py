@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from _mrf_referees import brute_force, labellings, random_mrf
+from _mrf_references import brute_force, labellings, random_mrf
 from _scaled_scores import ORACLES, SIZES, assert_holds, scaled_scores
 from sklearn_fw import TRWMarginals
 from sklearn_fw.random_fields import (

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import linprog, minimize
 
 from _problems import enumerate_problem
-from _referees import solve_structured_svm
+from _references import solve_structured_svm
 from sklearn_fw import StructuredSVM, regularization_path
 from sklearn_fw.inference import MILP, BestOf, LPRelaxation
 from sklearn_fw.structured import (
@@ -116,7 +116,7 @@ SUMS = [multiclass, multilabel, chain, matching]
 MODELS = [*SUMS, zero_one_chain, candidates]
 
 
-# ---- referees ------------------------------------------------------------------------------------
+# ---- references ----------------------------------------------------------------------------------
 
 
 def objective(p, w, lam):

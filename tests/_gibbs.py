@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from _referees import all_labelings
+from _references import all_labelings
 
 
 class Gibbs(NamedTuple):
@@ -32,12 +32,12 @@ def brute_force(scores):
     best = np.full((n_nodes, n_states), -np.inf)
     edge = np.zeros(scores.pairwise.shape)
     if log_partition > -np.inf:
-        chances = np.exp(values - log_partition)
+        probabilities = np.exp(values - log_partition)
         for t in range(n_nodes):
-            np.add.at(node[t], labelings[:, t], chances)
+            np.add.at(node[t], labelings[:, t], probabilities)
             np.maximum.at(best[t], labelings[:, t], values)
         for e, (a, b) in enumerate(scores.edges):
-            np.add.at(edge[e], (labelings[:, a], labelings[:, b]), chances)
+            np.add.at(edge[e], (labelings[:, a], labelings[:, b]), probabilities)
     return Gibbs(labelings, values, float(log_partition), node, edge, best)
 
 

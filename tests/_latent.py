@@ -17,8 +17,8 @@ class Ring(PartModel):
 
 def xor(n=60, seed=0):
     rng = np.random.default_rng(seed)
-    corners = rng.integers(0, 2, (n, 2))
-    return corners + 0.15 * rng.normal(size=(n, 2)), (corners[:, 0] ^ corners[:, 1])
+    vertices = rng.integers(0, 2, (n, 2))
+    return vertices + 0.15 * rng.normal(size=(n, 2)), (vertices[:, 0] ^ vertices[:, 1])
 
 
 def sequences(n=8, n_classes=2, seed=0):

@@ -125,12 +125,12 @@ def boxes(seed=0, n_samples=100, n_boxes=40):
     teacher = rng.normal(size=(8, 3)) / np.sqrt(8), rng.normal(size=(3, 4))
     sign, X, y = np.sign(teacher[1].T @ teacher[0].T), [], []
     for _ in range(n_samples):
-        corners = rng.uniform(size=(n_boxes, 2, 2))
-        corners[1:11] = np.concatenate([np.sort(corners[:1], axis=1)] * 10) + 0.1 * rng.normal(
+        vertices = rng.uniform(size=(n_boxes, 2, 2))
+        vertices[1:11] = np.concatenate([np.sort(vertices[:1], axis=1)] * 10) + 0.1 * rng.normal(
             size=(10, 2, 2)
         )
-        corners = np.sort(corners, axis=1).reshape(n_boxes, 4)
-        share = overlap(corners[0], corners)
+        vertices = np.sort(vertices, axis=1).reshape(n_boxes, 4)
+        share = overlap(vertices[0], vertices)
         share[0] = 1.0
         features = rng.normal(size=(n_boxes, 4, 8)) + 2.0 * share[:, None, None] * sign
         X.append(features)

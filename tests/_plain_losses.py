@@ -1,4 +1,4 @@
-"""Edit distances and BLEU as a textbook has them: the referees of compiled ones."""
+"""Edit distances and BLEU as a textbook has them: the references of compiled ones."""
 
 from collections import Counter
 from functools import cache

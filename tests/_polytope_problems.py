@@ -1,4 +1,4 @@
-"""Problems whose outputs are corners of polytopes, with part scores and without."""
+"""Problems whose outputs are vertices of polytopes, with part scores and without."""
 
 import functools
 
@@ -23,7 +23,7 @@ def polytopes(p):
 
 
 class Candidates(EnumeratedModel):
-    """Candidates as corners of a simplex."""
+    """Candidates as vertices of a simplex."""
 
     def z_size(self, x):
         return len(x)
@@ -61,7 +61,7 @@ def candidates():
     """The multiclass problem for `Candidates`."""
     p = problem("multiclass")
     X = [-psi for psi in p.psi]  # the features of the truth are zero: they do not matter
-    return Candidates().initialize(X, p.truths), X, p.truths
+    return Candidates().initialize(X, p.targets), X, p.targets
 
 
 @functools.cache

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
-from _referees import EnumeratedDual, all_labelings, solve_structured_svm
+from _references import EnumeratedDual, all_labelings, solve_structured_svm
 from sklearn_fw.structured import ChainModel, MulticlassModel, MultilabelModel, StructuredSVM
 from sklearn_fw.structured._problems._parts import PartProblem
 from sklearn_fw.structured._solvers import resolve_solver
@@ -29,7 +29,7 @@ class Problem:
     outputs: list  # of every sample, as states, in lexicographic order
     psi: list  # (m_i, d) phi(x_i, y_i) - phi(x_i, y)
     losses: list  # (m_i,)
-    truths: np.ndarray  # place of the truth in the list of outputs
+    targets: np.ndarray  # place of the truth in the list of outputs
 
     @property
     def size(self):
@@ -37,8 +37,8 @@ class Problem:
         return self.psi[0].shape[1]
 
     def dual(self, **bounds):
-        """A fresh referee of block-coordinate methods."""
-        return EnumeratedDual(self.psi, self.losses, self.weight, self.lam, self.truths, **bounds)
+        """A fresh reference of block-coordinate methods."""
+        return EnumeratedDual(self.psi, self.losses, self.weight, self.lam, self.targets, **bounds)
 
     def objective(self, w, lam=None):
         """P(w) by enumeration."""
@@ -50,7 +50,7 @@ def enumerate_problem(model, X, y, n_nodes, n_states, decode, sample_weight=None
     """List all outputs; ``decode`` turns an array of states into an output of the model."""
     sample_weight = np.ones(len(n_nodes)) if sample_weight is None else sample_weight
     model = model.initialize(X, y)
-    outputs, psi, losses, truths = [], [], [], []
+    outputs, psi, losses, targets = [], [], [], []
     for i, length in enumerate(n_nodes):
         states = all_labelings(length, n_states)
         decoded = [decode(row) for row in states]
@@ -59,11 +59,11 @@ def enumerate_problem(model, X, y, n_nodes, n_states, decode, sample_weight=None
         outputs.append(states)
         psi.append(phi[truth] - phi)
         losses.append(np.array([model.loss(y[i], output) for output in decoded]))
-        truths.append(truth)
+        targets.append(truth)
     weight = sample_weight / sample_weight.sum()
     lam = 1 / (C * sample_weight.sum())
     return Problem(
-        model, X, y, sample_weight, lam, weight, outputs, psi, losses, np.array(truths)
+        model, X, y, sample_weight, lam, weight, outputs, psi, losses, np.array(targets)
     )  # fmt: skip
 
 

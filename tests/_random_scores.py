@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from _referees import labeling_values
+from _references import labeling_values
 from sklearn_fw.inference import PairwiseScores
 
 KINDS = [

@@ -85,7 +85,7 @@ def _attraction(tables):
     return tables[:, 0, 0] + tables[:, 1, 1] - tables[:, 0, 1] - tables[:, 1, 0]
 
 
-class Referee:
+class Reference:
     """Best value of some scores as a fraction, None when nothing is allowed."""
 
     def __init__(self, scores):
@@ -141,17 +141,17 @@ ORACLES = {
 
 def assert_holds(oracle, scores):
     """Labels, value and bound are what they are said to be; returns whether value is bound."""
-    referee = Referee(scores)
+    reference = Reference(scores)
     labels, value, upper_bound = oracle.argmax(scores)
     assert value <= upper_bound
     assert not (oracle.exact and value != upper_bound)
-    if referee.best is None:
+    if reference.best is None:
         assert value == -np.inf
         return value == upper_bound
-    parts = referee.parts(labels.tolist())
+    parts = reference.parts(labels.tolist())
     if None in parts:
         assert value == -np.inf
     else:
         assert abs(Fraction(value) - sum(parts)) <= SHARE * sum(map(abs, parts))
-    assert upper_bound == np.inf or upper_bound >= referee.best - SHARE * referee.size
+    assert upper_bound == np.inf or upper_bound >= reference.best - SHARE * reference.size
     return value == upper_bound

@@ -61,37 +61,37 @@ PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data
 # Lines of code of each subpackage, which may only fall: a commit that raises one says why.
 LINES_OF_CODE = {
     "sklearn_fw": 167,
-    "_kernels": 7622,
-    "_core": 1907,
-    "losses": 448,
-    "task_losses": 698,
-    "penalties": 486,
-    "projections": 138,
-    "inference": 2206,
-    "optim": 6744,
-    "model_selection": 502,
-    "random_fields": 3856,
-    "structured": 10385,
-    "surrogates": 1079,
-    "linear_model": 1696,
-    "density": 1498,
-    "gaussian_probability": 1850,
-    "pac_bayes": 700,
-    "decomposition": 1619,
-    "cluster": 1221,
-    "alignment": 928,
-    "inspection": 2045,
-    "seq2seq": 1809,
-    "metrics": 320,
-    "preprocessing": 777,
-    "datasets": 1327,
+    "_kernels": 7481,
+    "_core": 1906,
+    "losses": 418,
+    "task_losses": 702,
+    "penalties": 440,
+    "projections": 132,
+    "inference": 2157,
+    "optim": 6451,
+    "model_selection": 493,
+    "random_fields": 3624,
+    "structured": 10002,
+    "surrogates": 1040,
+    "linear_model": 1469,
+    "density": 1492,
+    "gaussian_probability": 1718,
+    "pac_bayes": 632,
+    "decomposition": 1559,
+    "cluster": 1186,
+    "alignment": 902,
+    "inspection": 2032,
+    "seq2seq": 1769,
+    "metrics": 324,
+    "preprocessing": 745,
+    "datasets": 1320,
     "displays": 249,
     "utils": 288,
 }
 SLACK = 40  # lines below the budget at which the budget is lowered
 
 # Imports of another subpackage's private modules, which may only become fewer.
-PRIVATE_IMPORTS = 50
+PRIVATE_IMPORTS = 9
 
 MAX_LINES = 700
 FUNCTION_LINES = 60  # without the docstring

@@ -63,7 +63,7 @@ FORMULAS = {
 }
 
 
-def truths(loss):
+def targets(loss):
     return (-1.0, 1.0) if loss.task == "classification" else (-0.7, 0.5)
 
 
@@ -74,7 +74,7 @@ def scores():
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_value_is_the_formula(loss):
-    for y in truths(loss):
+    for y in targets(loss):
         argument = y * scores() if loss.task == "classification" else scores() - y
         expected = [FORMULAS[repr(loss)](a) for a in argument]
         np.testing.assert_allclose(loss.value(y, scores()), expected, rtol=1e-13, atol=1e-15)
@@ -83,7 +83,7 @@ def test_value_is_the_formula(loss):
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_derivative_is_that_of_the_value(loss):
     h = 1e-3
-    for y in truths(loss):
+    for y in targets(loss):
         f = [loss.value(y, scores() + k * h) for k in (-2, -1, 1, 2)]
         expected = (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * h)
         np.testing.assert_allclose(loss.derivative(y, scores()), expected, rtol=0, atol=1e-10)
@@ -96,7 +96,7 @@ def prox_of(loss, y, b, t, guess):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_prox_is_where_the_slopes_meet(loss):
-    for y in truths(loss):
+    for y in targets(loss):
         for t in (0.0, 1e-6, 0.3, 5.0, 1e8):
             for b in (-1e5, -3.0, -0.2, 0.0, 0.05, 0.9, 40.0):
                 for guess in (b, 0.0, -1e3):
@@ -109,7 +109,7 @@ def test_prox_is_where_the_slopes_meet(loss):
 @pytest.mark.parametrize("loss", SMOOTH, ids=repr)
 def test_smoothness_is_the_largest_second_derivative(loss):
     z = np.linspace(-4, 4, 80001)
-    for y in truths(loss):
+    for y in targets(loss):
         second = np.diff(loss.derivative(y, z)) / np.diff(z)
         assert second.min() >= -1e-9
         assert second.max() == pytest.approx(loss.smoothness, rel=1e-6)
@@ -119,7 +119,7 @@ def test_smoothness_is_the_largest_second_derivative(loss):
 def test_fenchel_young(loss, rng):
     # Equality at the slopes, and no score above: the conjugate is the supremum.
     z = rng.uniform(-4, 4, size=50)
-    for y in truths(loss):
+    for y in targets(loss):
         s = loss.derivative(y, z)
         gap = loss.value(y, z)[:, None] + loss.conjugate(y, s)[None, :] - np.outer(z, s)
         assert gap.min() >= -1e-12
@@ -129,7 +129,7 @@ def test_fenchel_young(loss, rng):
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_conjugate_is_finite_on_the_slopes(loss):
     low, high = SLOPES.get(repr(loss), (-np.inf, np.inf))
-    for y in truths(loss):
+    for y in targets(loss):
         sign = y if loss.task == "classification" else 1.0
         for edge, outwards in ((low, -1), (high, 1)):
             if np.isinf(edge):
@@ -147,7 +147,7 @@ def test_conjugate_is_finite_on_the_slopes(loss):
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_far_scores(loss):
     z = np.array([-1e4, 1e4])
-    for y in truths(loss):
+    for y in targets(loss):
         value, slope = loss.value(y, z), loss.derivative(y, z)
         assert np.all(np.isfinite(value))
         argument = y * z if loss.task == "classification" else z - y
@@ -173,7 +173,7 @@ def scalar_calls(loss, y, z):
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_compiled_scalars_equal_arrays(loss, rng):
     z = rng.normal(scale=3, size=40)
-    y = rng.choice(truths(loss), size=40)
+    y = rng.choice(targets(loss), size=40)
     value, slope, conjugate = scalar_calls(loss._formula(), y, z)
     np.testing.assert_array_equal(value, loss.value(y, z))
     np.testing.assert_array_equal(slope, loss.derivative(y, z))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from _matchings import all_matchings
-from _referees import all_labelings
+from _references import all_labelings
 from _task_losses import BLOCKS, COSTS, NAMES, FirstMistake, Steps, few, seeds
 from sklearn_fw import StructuredSVM
 from sklearn_fw.metrics import make_loss_scorer, mean_hamming_loss, mean_task_loss

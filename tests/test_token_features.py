@@ -18,7 +18,7 @@ from sklearn_fw.datasets import load_conll2000
 from sklearn_fw.preprocessing import TokenFeatures, crfsuite_chunking_attributes, tagging_templates
 from sklearn_fw.utils import Packed
 
-# ---- the referee: functions and templates once more, in the plainest way -------------------------
+# ---- the reference: functions and templates once more, in the plainest way -----------------------
 
 
 def plain_shape(word):

@@ -54,8 +54,8 @@ class Corpus:
 
     def lexicon(self, size):
         """The pairs of words that occur together most, beyond what chance would give."""
-        chance = np.outer(self.source.count, self.target.count) / len(self)
-        excess = self.both * np.log(np.maximum(self.both, 1e-300) / chance)
+        probability = np.outer(self.source.count, self.target.count) / len(self)
+        excess = self.both * np.log(np.maximum(self.both, 1e-300) / probability)
         best = np.argsort(-excess, axis=None, kind="stable")[:size]
         return list(zip(*np.unravel_index(best, self.both.shape)))
 

@@ -54,12 +54,12 @@ def _log(values):
         return np.log(values)
 
 
-def calibration_error(chances, truth):
+def calibration_error(probabilities, truth):
     """Expected calibration error in points of the best state of each node, and its bins.
 
     ``chances`` is (n_nodes, n_states), ``truth`` numbers of states, -1 for those nobody knows.
     """
-    sure, right = chances.max(axis=1), chances.argmax(axis=1) == truth
+    sure, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == truth
     bins = np.minimum((sure * N_BINS).astype(int), N_BINS - 1)
     sums = [np.bincount(bins, values, N_BINS) for values in (sure, right, np.ones(len(sure)))]
     return float(100 * np.abs(sums[0] - sums[1]).sum() / len(sure)), sums
@@ -84,10 +84,10 @@ def corpus(name, limit):
     return [part[:limit] for part in data], METRICS[metric]
 
 
-def judged(y, predicted, chances, classes, score):
+def judged(y, predicted, probabilities, classes, score):
     """What everybody is told: the score, and the calibration error of tag probabilities."""
     error, _ = calibration_error(
-        np.concatenate(list(chances)), numbers_of(np.concatenate(list(y)), classes)
+        np.concatenate(list(probabilities)), numbers_of(np.concatenate(list(y)), classes)
     )
     return {"score": score(y, predicted), "calibration": error}
 
@@ -121,8 +121,8 @@ def crfsuite(name, limit, algorithm="lbfgs"):
         trainer.append(x, tags.tolist())
     classes = np.unique(np.concatenate(list(y)))
     with trained(trainer) as (tagger, clock, _):
-        predicted, chances = tag(tagger, Z, classes.tolist())
-    return {"cpu": clock.cpu} | judged(y_test, predicted, chances, classes, score)
+        predicted, probabilities = tag(tagger, Z, classes.tolist())
+    return {"cpu": clock.cpu} | judged(y_test, predicted, probabilities, classes, score)
 
 
 CS = (0.01, 0.1, 1.0, 10.0)  # c = 1 / C: lam = c / n

@@ -86,9 +86,9 @@ def calibrated(svm, X, y, Z, y_test):
         numbers_of(np.concatenate(list(y_test)), svm.classes_),
     )[0]
     svm.temperature_ = part.calibrate(X[n:], y[n:]).temperature_
-    chances = np.concatenate(list(svm.predict_marginals(Z)))
+    probabilities = np.concatenate(list(svm.predict_marginals(Z)))
     truth = numbers_of(np.concatenate(list(y_test)), svm.classes_)
-    error, sums = calibration_error(chances, truth)
+    error, sums = calibration_error(probabilities, truth)
     return {
         "before": unscaled, "calibration": error, "bins": [values.tolist() for values in sums],
     }  # fmt: skip

@@ -63,11 +63,11 @@ def timed(function, *args):
 
 def marginal_rows(quick):
     for name, fields, limit in marginal_sets(quick):
-        truths = [exact_marginals(mrf) for mrf in fields]
+        targets = [exact_marginals(mrf) for mrf in fields]
 
-        def quality(make, chosen, fields=fields, truths=truths):
+        def quality(make, chosen, fields=fields, targets=targets):
             points = [
-                accuracy(quietly(make().fit, fields[k]).marginals_, truths[k]) for k in chosen
+                accuracy(quietly(make().fit, fields[k]).marginals_, targets[k]) for k in chosen
             ]
             return float(np.mean(points))
 

@@ -70,8 +70,8 @@ def gibbs_labels(rng, edges, n_nodes, n_labels, coupling):
             score = np.zeros(n_labels)
             for other, strength in near[t]:
                 score[labels[other]] += strength
-            chance = np.exp(score - score.max())
-            labels[t] = rng.choice(n_labels, p=chance / chance.sum())
+            probability = np.exp(score - score.max())
+            labels[t] = rng.choice(n_labels, p=probability / probability.sum())
     return labels
 
 

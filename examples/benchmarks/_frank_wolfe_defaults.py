@@ -58,8 +58,8 @@ def _matching(n=20):
 
 def _triangle():
     theta = np.pi / 10
-    corners = [[0.0, 0.0], [-1.0, 0.0], [np.cos(theta), np.sin(theta)]]
-    return objectives.LeastSquares(np.eye(2), [-0.5, 0.01]), domains.ConvexHull(corners)
+    vertices = [[0.0, 0.0], [-1.0, 0.0], [np.cos(theta), np.sin(theta)]]
+    return objectives.LeastSquares(np.eye(2), [-0.5, 0.01]), domains.ConvexHull(vertices)
 
 
 def _videos():

@@ -81,10 +81,10 @@ def judge_classifiers(name, n, seed):
             warnings.simplefilter("ignore")
             fitted = model(kernel).fit(X, y)
         seconds = time.process_time() - started
-        chance = fitted.predict_proba(X_test)
+        probability = fitted.predict_proba(X_test)
         rows[model.__name__] = (
-            log_loss(y_test, chance), float(np.mean(fitted.predict(X_test) != y_test)), seconds,
-            fitted.log_marginal_likelihood_value_, len(X),
+            log_loss(y_test, probability), float(np.mean(fitted.predict(X_test) != y_test)),
+            seconds, fitted.log_marginal_likelihood_value_, len(X),
         )  # fmt: skip
     return rows
 

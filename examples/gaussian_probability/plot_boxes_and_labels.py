@@ -41,8 +41,8 @@ for mean, spread, color, label in (
     root = np.linalg.cholesky(spread)
     for k in (1.0, 2.0):
         left.plot(*(mean + k * circle @ root.T).T, color=color, label=label if k == 1.0 else None)
-corners = np.array([low, [high[0], low[1]], high, [low[0], high[1]], low])
-left.plot(*corners.T, color="k", lw=1)
+vertices = np.array([low, [high[0], low[1]], high, [low[0], high[1]], low])
+left.plot(*vertices.T, color="k", lw=1)
 left.set(title="A box under a normal distribution", aspect="equal", xlim=(-3, 3), ylim=(-3, 3))
 left.legend(loc="upper left")
 
@@ -81,9 +81,11 @@ kernel = ConstantKernel(1.0, (1e-2, 1e4)) * RBF(1.0)
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained", sharey=True)
 for ax, model in zip(axes, (EPProbitClassifier(kernel), GaussianProcessClassifier(kernel))):
     model.fit(X, y)
-    chance = model.predict_proba(grid.reshape(-1, 2))[:, 1].reshape(grid.shape[:2])
-    shown = ax.contourf(*np.moveaxis(grid, -1, 0), chance, np.linspace(0.0, 1.0, 11), cmap="RdBu")
-    ax.contour(*np.moveaxis(grid, -1, 0), chance, [0.5], colors="k")
+    probability = model.predict_proba(grid.reshape(-1, 2))[:, 1].reshape(grid.shape[:2])
+    shown = ax.contourf(
+        *np.moveaxis(grid, -1, 0), probability, np.linspace(0.0, 1.0, 11), cmap="RdBu"
+    )
+    ax.contour(*np.moveaxis(grid, -1, 0), probability, [0.5], colors="k")
     ax.scatter(*X.T, c=y, cmap="RdBu", edgecolors="k", s=20)
     ax.set_title(type(model).__name__)
 figure.colorbar(shown, ax=axes, label="probability of a blue row")

@@ -51,16 +51,16 @@ def path(objective, domain, variant, n_steps, start):
 # that share back, and *pairwise* steps hand it over to the best corner. Both end on the edge.
 
 figure, axes = plt.subplots(2, 3, figsize=(11, 7), layout="constrained")
-for row, (name, (objective, domain, corners, first)) in zip(axes, problems.items()):
-    low, high = corners.min(0) - 0.18, corners.max(0) + 0.18
+for row, (name, (objective, domain, vertices, first)) in zip(axes, problems.items()):
+    low, high = vertices.min(0) - 0.18, vertices.max(0) + 0.18
     grid = np.stack(np.meshgrid(*np.linspace(low, high, 200).T), axis=-1)
     values = np.array([objective(x)[0] for x in grid.reshape(-1, 2)]).reshape(200, 200)
     best = minimize_frank_wolfe(objective, domain, tol=1e-12)
-    start = corners[first] * 1.0
+    start = vertices[first] * 1.0
     for ax, (variant, color) in zip(row, variants.items()):
         above = np.sqrt(np.maximum(values - best.fun, 0.0))
         ax.contour(grid[..., 0], grid[..., 1], above, 14, colors="0.8", linewidths=0.8)
-        ax.fill(*corners.T, facecolor="0.5", alpha=0.12, edgecolor="0.3")
+        ax.fill(*vertices.T, facecolor="0.5", alpha=0.12, edgecolor="0.3")
         points = path(objective, domain, variant, 25, start)
         ax.plot(*points.T, "-", color=color, linewidth=1.2)
         ax.scatter(*points.T, s=np.linspace(40, 8, len(points)), color=color, zorder=3)

@@ -31,15 +31,15 @@ w = rng.random(20)
 w *= 0.5 / np.linalg.norm(w)
 X = rng.normal(size=(30000, 20))
 y = X @ w + rng.normal(size=30000) / 3
-truths = {"x_variance": 1.0, "w_norm2": 0.25, "noise_true": 1 / 9}
+targets = {"x_variance": 1.0, "w_norm2": 0.25, "noise_true": 1 / 9}
 model = PACBayesLinearRegression(2.0, prior_variance=0.01, fit_intercept=False, temperature="sqrt")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 RiskBoundDisplay.from_estimator(
     model, X, y, n_samples=np.geomspace(10, 30000, 12).astype(int), ax=left,
     kinds={
-        "gaussian_linear": truths, "hoeffding": {"loss_range": (1, 4)},
-        "catoni": {"loss_range": (1, 4)}, "subgamma": truths,
+        "gaussian_linear": targets, "hoeffding": {"loss_range": (1, 4)},
+        "catoni": {"loss_range": (1, 4)}, "subgamma": targets,
     },
 )  # fmt: skip
 left.set_title("Bounds of the tempered posterior")

@@ -103,8 +103,8 @@ places, arms = np.concatenate(X_test), np.concatenate(y_test)
 
 fig, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
 for ax, (name, svm) in zip(axes, {"linear scores": linear, "a network": network}.items()):
-    chances = np.concatenate(list(svm.predict_marginals(list(grid))))
-    image = 1 - 0.75 * (1 - chances @ colours)
+    probabilities = np.concatenate(list(svm.predict_marginals(list(grid))))
+    image = 1 - 0.75 * (1 - probabilities @ colours)
     ax.imshow(image.reshape(90, 90, 3), extent=(-2.3, 2.3, -2.3, 2.3), origin="lower")
     ax.scatter(*places[::3].T, s=7, c=colours[arms[::3]], edgecolors="white", linewidths=0.3)
     ax.set(title=f"{name}: {100 * svm.score(X_test, y_test):.0f} % right", xticks=[], yticks=[])

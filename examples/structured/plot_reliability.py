@@ -42,10 +42,10 @@ parts = [slice(0, 300), slice(300, 600), slice(600, 900)]
 truth = np.concatenate(y_test)
 hinge = StructuredSVM("chain", random_state=0).fit(X_train, y_train)
 crf = StructuredSVM("chain", surrogate="crf", random_state=0).fit(X_train, y_train)
-chances = {"hinge": np.concatenate(hinge.predict_marginals(X_test))}
+probabilities = {"hinge": np.concatenate(hinge.predict_marginals(X_test))}
 hinge.calibrate(X_dev, y_dev)
-chances["hinge, calibrated"] = np.concatenate(hinge.predict_marginals(X_test))
-chances["crf"] = np.concatenate(crf.predict_marginals(X_test))
+probabilities["hinge, calibrated"] = np.concatenate(hinge.predict_marginals(X_test))
+probabilities["crf"] = np.concatenate(crf.predict_marginals(X_test))
 
 # %%
 # How often the surest tag is right
@@ -59,7 +59,7 @@ colors = ["tab:orange", "tab:green", "tab:blue"]
 figure, axes = plt.subplots(
     2, 3, figsize=(11, 5.6), sharex=True, sharey="row", layout="constrained", height_ratios=[3, 1]
 )
-for (name, p), (top, low), color in zip(chances.items(), axes.T, colors):
+for (name, p), (top, low), color in zip(probabilities.items(), axes.T, colors):
     sure, right = p.max(axis=1), p.argmax(axis=1) == truth
     bins = np.clip(np.digitize(sure, edges) - 1, 0, 14)
     count, said, seen = (np.bincount(bins, v, 15) for v in (np.ones(len(sure)), sure, right))

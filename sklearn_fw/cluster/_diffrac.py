@@ -174,11 +174,11 @@ class Diffrac(Objective):
         return [term.fitted(image[part]) for term, part in zip(self.terms, self.parts)]
 
 
-def start_of(domain, rng, n_corners):
+def start_of(domain, rng, n_vertices):
     """The mean of the answers to random gradients: equal weights alone would fit as well."""
     x = np.zeros(domain.size)
-    for _ in range(n_corners):
-        domain.lmo(rng.random_sample(domain.size) - 0.5).add_to(x, 1.0 / n_corners)
+    for _ in range(n_vertices):
+        domain.lmo(rng.random_sample(domain.size) - 0.5).add_to(x, 1.0 / n_vertices)
     return x
 
 

@@ -190,7 +190,9 @@ class CrossMoments:
         for view in range(2):
             W = whitening[view]
             for p, scale in enumerate(sign * scales[view]):
-                chance = weight * np.exp(np.minimum(scale * sides[view][:, p], LARGEST_EXPONENT))
+                probability = weight * np.exp(
+                    np.minimum(scale * sides[view][:, p], LARGEST_EXPONENT)
+                )
                 seen = list(sides)
                 if self.counts[view]:
                     W_p = W * np.exp(-scale * W[p])
@@ -198,8 +200,10 @@ class CrossMoments:
                 first, second = seen
                 sums.append(
                     (
-                        chance.sum(), np.sum(chance**2 / np.where(weight > 0.0, weight, 1.0)),
-                        chance @ first, chance @ second, first.T @ times(chance, second),
+                        probability.sum(),
+                        np.sum(probability**2 / np.where(weight > 0.0, weight, 1.0)),
+                        probability @ first, probability @ second,
+                        first.T @ times(probability, second),
                     )
                 )  # fmt: skip
         return tuple(np.array(part) for part in zip(*sums))

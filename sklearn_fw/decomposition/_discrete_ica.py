@@ -49,7 +49,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Topics of documents by matching moments: a few passes, no random start.
 
     Counts are ``x_m ~ Poisson(sum_k a_k topics[k, m])`` with independent intensities a_k of any
-    law; with gamma laws this is latent Dirichlet allocation with document lengths that vary. The
+    distribution; with gamma distributions this is latent Dirichlet allocation with document lengths
+    that vary. The
     second moment, corrected for the noise of counts, is diagonal in the topics, and so is every
     projection of the third: a basis is found that makes all of them as diagonal as possible. More
     documents bring the topics as near to the true ones as wanted; no number of them is a local
@@ -87,7 +88,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         topics that the moments of the others give.
     refine : {None, "vi"}, default=None
         "vi" improves topics and prior by variational Bayes from there on: topics have Dirichlet
-        laws, whose concentration is learned, so that few documents do not make them too sharp.
+        distributions, whose concentration is learned, so that few documents do not make them too
+        sharp.
         It is tried on four fifths of the documents first, and left out, with a warning, where it
         lowers the likelihood of the others; fewer than 150 documents judge nothing.
     max_iter : int, default=100
@@ -120,7 +122,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     c0_ : float or None
         Sum of concentrations that LDA moments took; None where cumulants were taken.
     rate_ : float
-        Rate of the gamma laws of intensities.
+        Rate of the gamma distributions of intensities.
     mean_doc_length_ : float
         Mean number of tokens.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -333,10 +335,10 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         start = held_out.fit(share)[1] if is_auto(self.prior_estimator) else prior
         with warnings.catch_warnings():  # the fit to all documents warns for itself
             warnings.simplefilter("ignore", ConvergenceWarning)
-            laws, trial, _ = refine_topics(
+            distributions, trial, _ = refine_topics(
                 held_out.rest, held_out.smoothed(share), start, **settings
             )
-        reached = held_out.value(smoothed(laws.mean(), held_out.unigram, share), trial)
+        reached = held_out.value(smoothed(distributions.mean(), held_out.unigram, share), trial)
         if reached < value and len(held_out.weight) >= FEWEST:
             bits = np.array([value, reached]) / (held_out.n_tokens * np.log(2.0))
             warn(
@@ -345,9 +347,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
             return prior, np.empty(0)
         self.smoothing_ = share
-        laws, prior, lower = refine_topics(rows, self._smoothed(), start, **settings)
-        self.components_ = np.ascontiguousarray(laws.mean().T)
-        self.topic_word_prior_ = laws.concentration
+        distributions, prior, lower = refine_topics(rows, self._smoothed(), start, **settings)
+        self.components_ = np.ascontiguousarray(distributions.mean().T)
+        self.topic_word_prior_ = distributions.concentration
         return prior, lower
 
     def _smoothed(self):
@@ -392,7 +394,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Returns
         -------
         intensities : ndarray of shape (n_samples, n_components)
-            Means of gamma laws.
+            Means of gamma distributions.
         """
         return self._infer(X)[2] / (self.rate_ + 1.0)
 

@@ -293,9 +293,14 @@ def _generalized_target(moments, whitening, t):
     center, shift = whitening @ moments.mean, t @ moments.mean
 
     def sums(X, weight):
-        chance = weight * np.exp(X @ t - shift)
+        probability = weight * np.exp(X @ t - shift)
         H = X @ whitening.T - center
-        return chance.sum(), X.T @ chance, chance @ H, H.T @ (chance[:, None] * H)
+        return (
+            probability.sum(),
+            X.T @ probability,
+            probability @ H,
+            H.T @ (probability[:, None] * H),
+        )
 
     total, first, projected, second = moments.rows.sum(sums)
     projected = projected / total

@@ -84,8 +84,8 @@ def fit_prior(prior, mean_logs, n_steps=20):
     return prior
 
 
-class TopicLaws:
-    """Dirichlet laws of topics, for expected counts of words in them.
+class TopicDistributions:
+    """Dirichlet distributions of topics, for expected counts of words in them.
 
     Their prior is symmetric, and its concentration is learned with them: topics that few documents
     speak of are not taken to be as sharp as their counts. ``counts`` has shape (n_features, K).
@@ -96,8 +96,8 @@ class TopicLaws:
         self.update(counts)
 
     def update(self, counts):
-        """Laws, concentration and again laws, each the best for the others; no step lowers the
-        evidence bound."""
+        """Distributions, concentration and again distributions, each the best for the others; no
+        step lowers the evidence bound."""
         _, logs = self._given(counts)
         self.concentration = _fit_symmetric(self.concentration, len(counts), float(logs.mean()))
         self.parameters, logs = self._given(counts)
@@ -140,21 +140,21 @@ def refine_topics(rows, topics, prior, *, tol, max_iter):
     """Variational Bayes from given topics (n_features, K) and concentrations.
 
     Each pass improves the proportions of documents by a few rounds from where they were, then the
-    laws of topics, and the priors of both; no step lowers the evidence bound.
+    distributions of topics, and the priors of both; no step lowers the evidence bound.
 
     Returns `TopicLaws`, the prior of documents, and bounds of all passes.
     """
     gammas, counts = [None] * len(rows), np.zeros(topics.shape)
     _, logs = _pass(rows, topics, prior, gammas, counts)
-    laws, prior = TopicLaws(counts), fit_prior(prior, logs)
+    distributions, prior = TopicDistributions(counts), fit_prior(prior, logs)
 
     def improve(prior):
         counts = np.zeros(topics.shape)
-        total, logs = _pass(rows, laws.seen, prior, gammas, counts)
-        return total + laws.bound, logs, lambda: laws.update(counts)
+        total, logs = _pass(rows, distributions.seen, prior, gammas, counts)
+        return total + distributions.bound, logs, lambda: distributions.update(counts)
 
     prior, lower = _climb(improve, prior, tol, max_iter)
-    return laws, prior, lower
+    return distributions, prior, lower
 
 
 def refine_prior(rows, topics, prior, *, tol, max_iter):

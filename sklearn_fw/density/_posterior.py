@@ -53,15 +53,15 @@ class ExactPosterior:
     def _append(self, K_cross, K_new, noise):
         n, m = len(self.noise), len(noise)
         below = self.backend.solve_lower(self.chol, K_cross.T).T
-        corner = factor(K_new - below @ below.T, noise, self.backend)
-        new_ones = solve_triangular(corner, 1.0 - below @ self.half_ones, lower=True)
+        vertex = factor(K_new - below @ below.T, noise, self.backend)
+        new_ones = solve_triangular(vertex, 1.0 - below @ self.half_ones, lower=True)
         # Old entries of diag(B^-1) grow by the squared columns of corner^-1 below L^-1.
         solved = self.backend.solve_upper(self.chol, below.T.copy()).T
-        carried = solve_triangular(corner, solved, lower=True)
+        carried = solve_triangular(vertex, solved, lower=True)
         grown = self.precision + np.einsum("ij,ij->j", carried, carried)
-        self.precision = np.concatenate([grown, self.backend.inverse_diagonal(corner)])
+        self.precision = np.concatenate([grown, self.backend.inverse_diagonal(vertex)])
         chol = np.zeros((n + m, n + m), order="F")
-        chol[:n, :n], chol[n:, :n], chol[n:, n:] = self.chol, below, corner
+        chol[:n, :n], chol[n:, :n], chol[n:, n:] = self.chol, below, vertex
         self.chol = chol
         self.half_ones = np.concatenate([self.half_ones, new_ones])
         self.noise = np.concatenate([self.noise, noise])

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from .._core.validation import LARGEST
-from ._classifiers import NO_CHANCE
+from ._classifiers import NO_PROBABILITY
 
 # Rows that linear models are fitted to, and among which neighbours of other classes are sought.
 MOST_GUIDES = 2000
@@ -43,7 +43,7 @@ class Blind:
         self.planes = [_plane_of_labels(scaled, box.labels, guides)]
         self.slope = None
         if box.target is not None:
-            self.least = box.scores[box.scores != np.log(NO_CHANCE)].min(initial=0.0)
+            self.least = box.scores[box.scores != np.log(NO_PROBABILITY)].min(initial=0.0)
             scores = self._known(box.scores)
             self.planes.insert(0, _plane_of_scores(scaled, scores, box.target, guides))
             self.start = _margins(scores, box.target)
@@ -68,7 +68,7 @@ class Blind:
 
     def _known(self, scores):
         """Scores in which impossible classes are as likely as the least likely of all rows."""
-        found = np.where(scores == np.log(NO_CHANCE), self.least, scores)
+        found = np.where(scores == np.log(NO_PROBABILITY), self.least, scores)
         return np.clip(found, -LARGEST, LARGEST)
 
     def begin(self, rows):
@@ -81,7 +81,7 @@ class Blind:
         self.turn += 1
         for plane in self.planes:
             if turn < plane.n_looks:
-                return self._corner(rows, plane.way(rows, turn))
+                return self._vertex(rows, plane.way(rows, turn))
             turn -= plane.n_looks
         n_kinds = 2 if self.slope is None else 3
         kind, turn = turn % n_kinds, turn // n_kinds
@@ -95,9 +95,9 @@ class Blind:
             there = goals >= 0
             steps = box.X[goals[there]] - box.X[rows[there]]
             way[there] = steps.reshape(len(steps), self.unit.size)
-        return self._corner(rows, way)
+        return self._vertex(rows, way)
 
-    def _corner(self, rows, way):
+    def _vertex(self, rows, way):
         X = self.box.X[rows]
         return X + self.box.radius * np.sign(way).reshape(X.shape)
 

@@ -16,7 +16,7 @@ from .._core.validation import check_choice, check_magnitude, check_table, find_
 CHUNK = 4096
 
 # What a probability of zero counts as.
-NO_CHANCE = 1e-300
+NO_PROBABILITY = 1e-300
 
 
 # When errors of a fit are raised.
@@ -199,7 +199,7 @@ def scores_by(estimator, X, method, n_classes):
         if np.any(np.isnan(answer)):
             raise ValueError(f"estimator: {method} gave NaN")
         if method == "predict_proba":
-            answer = np.log(np.maximum(answer, NO_CHANCE))
+            answer = np.log(np.maximum(answer, NO_PROBABILITY))
         elif answer.ndim == 1 or answer.shape[1] == 1:
             answer = np.column_stack([np.zeros(n), answer.reshape(n)])
         found.append(answer)
@@ -230,7 +230,7 @@ def has_epochs(estimator):
     return hasattr(last, "partial_fit")
 
 
-def has_chance(estimator):
+def has_probability(estimator):
     """Whether fits differ by a random state."""
     return bool(_random_states(estimator))
 

@@ -221,10 +221,10 @@ def exact(box):
     coef = box.adapter.vjp(np.repeat(X[:1], n_classes, axis=0), lambda s: np.eye(n_classes))
     for j in range(n_classes):
         way = coef[j] - coef[own]
-        corner = np.where(way > 0.0, box.high, box.low)
+        vertex = np.where(way > 0.0, box.high, box.low)
         gap = scores[np.arange(len(X)), own] - scores[:, j]
-        new = ~found & (own != j) & (gap < (way * (corner - X)).sum(axis=1))
-        found[new], best[new] = True, corner[new]
+        new = ~found & (own != j) & (gap < (way * (vertex - X)).sum(axis=1))
+        found[new], best[new] = True, vertex[new]
     return found, np.zeros(len(X), dtype=int), best
 
 

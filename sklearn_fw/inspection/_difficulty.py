@@ -13,8 +13,8 @@ from ._classifiers import (
     check_labels,
     check_rows,
     check_template,
-    has_chance,
     has_epochs,
+    has_probability,
     labels_by,
     probabilities,
 )
@@ -114,7 +114,7 @@ def example_difficulty(
     rng = check_random_state(random_state)
     early = method == "early"
     if is_auto(method):
-        early = has_epochs(estimator) and has_chance(estimator)
+        early = has_epochs(estimator) and has_probability(estimator)
     if early and not has_epochs(estimator):
         raise ValueError(
             f"method='early' needs partial_fit, which {type(estimator).__name__} does not have: "

@@ -10,7 +10,7 @@ from ..optim.objectives import Composite
 
 score_lines = lazy("frank_wolfe.score_lines")
 
-# An intercept that is so many times as far as scores and truths is a step into the void.
+# An intercept that is so many times as far as scores and targets is a step into the void.
 FAR = 1e3
 # Share of a mean loss that is rounding.
 NOTHING = 1e-12
@@ -40,8 +40,8 @@ class MeanLoss(Composite):
         super().__init__(loss, X, y, sample_weight=weight)
         self.X, self.truth, self.weight, self.fit_intercept = X, y, weight, fit_intercept
         self.n_outputs = 1 if y.ndim == 1 else y.shape[1]
-        self._truths = np.asarray(y, np.float64).reshape(len(y), self.n_outputs)
-        self._columns = np.asfortranarray(self._truths)
+        self._targets = np.asarray(y, np.float64).reshape(len(y), self.n_outputs)
+        self._columns = np.asfortranarray(self._targets)
         self._shifts = np.zeros(self.n_outputs)
 
     def part(self, rows):
@@ -105,7 +105,7 @@ class MeanLoss(Composite):
         self._come_back(scores)
         shifts, slopes = self._shifts.copy(), np.empty_like(scores)
         value = score_lines.settle(
-            self.loss._formula(), self._truths, scores, self._row_weight, shifts, slopes
+            self.loss._formula(), self._targets, scores, self._row_weight, shifts, slopes
         )
         if not np.isfinite(value):
             return None

@@ -21,8 +21,8 @@ TOLERANCE = 1e-12
 DOUBLINGS = 40
 # Width of the interval, relative to its place, at which the search ends.
 NARROW = 1e-14
-# Truths that a loss is tried on, at most.
-TRUTHS = 8
+# Targets that a loss is tried on, at most.
+TARGETS = 8
 # By how much numbers of a user may differ, relative to their size.
 ROUNDING, CLOSE = 1e-9, 1e-6
 # Steps of differences, relative to the score.
@@ -190,7 +190,7 @@ class Loss(Parameterized, ABC):
         """Refuse a loss whose values, slopes, smoothness and conjugates contradict each other."""
         known = np.unique(np.asarray(y, np.float64))
         size = float(np.abs(known).max(initial=0.0))
-        some = np.linspace(0, known.size - 1, min(known.size, TRUTHS)).astype(int)
+        some = np.linspace(0, known.size - 1, min(known.size, TARGETS)).astype(int)
         for truth in known[some]:
             z = _scores(truth, size)
             _check_slopes(self, np.full(z.shape, truth), z)
@@ -281,7 +281,7 @@ def _read_only(a):
 
 
 def _scores(truth, size):
-    """Scores near the truth and near zero, in the unit of the truths and in units of one; sorted.
+    """Scores near the truth and near zero, in the unit of the targets and in units of one; sorted.
 
     Beside every score stands one that is very near.
     """

@@ -132,7 +132,7 @@ def solve_saddle_point(
 
     Examples
     --------
-    A strongly convex-concave function on two squares, with its saddle point in the corner (1, 0) of
+    A strongly convex-concave function on two squares, with its saddle point in the vertex (1, 0) of
     the first and inside of the second:
 
     >>> import numpy as np

@@ -202,7 +202,7 @@ SHARE = 1e-3  # of the first slope, at which a step is the best one
 class Composite(Objective):
     """A sum of losses of linear scores, ``f(x) = sum_i s_i loss(y_i, <a_i, x>) + <linear, x>``.
 
-    With truths in several columns, x is a matrix with as many columns, row by row, and the scores
+    With targets in several columns, x is a matrix with as many columns, row by row, and the scores
     are ``A @ x.reshape(n_columns, -1)``.
 
     Parameters

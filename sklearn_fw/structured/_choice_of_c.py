@@ -38,8 +38,8 @@ PASSES = 8, 200
 def natural_C(blocks):
     """The C for which ``C * squared norm of features = largest loss``.
 
-    For smooth losses, which are about logarithms of chances, it is the number of nodes that have a
-    label in place of the loss, in whatever units that is.
+    For smooth losses, which are about logarithms of probabilities, it is the number of nodes that
+    have a label in place of the loss, in whatever units that is.
     """
     if blocks.mean_square <= 0.0:
         return 1.0  # no features: any C gives w = 0

@@ -42,7 +42,7 @@ from ._surrogates import resolve_surrogate
 block_rules = lazy("structured.block_rules")
 
 # Accuracy where none is given, as a share of the mean largest loss, and of the mean loss of zero
-# weights where the loss is smooth, of whose values chances are made.
+# weights where the loss is smooth, of whose values probabilities are made.
 EPS, EPS_OF_SMOOTH = 0.1, 0.02
 # Share of the squared norm of features below which a squared gradient is rounding.
 NOTHING = 1e-24
@@ -187,7 +187,7 @@ def _start(blocks, tol):
         )
     hinge, sweep = blocks.ask(np.zeros(blocks.n_weights))
     blocks.step_towards(sweep.answers, 1.0)
-    direction, loss = blocks.corner_of(sweep.answers)  # mean feature difference: lam is 1 here
+    direction, loss = blocks.vertex_of(sweep.answers)  # mean feature difference: lam is 1 here
     blocks.refresh()
     clipped = blocks.clip(direction)
     reach = blocks.mean_hinge(blocks.sweep(clipped, augmented=False))
@@ -350,7 +350,7 @@ class OverRadius:
         method.tol = tol = kappa * self.eps
         # Exact at radius 0: the worst answers of all samples.
         self.hinge_at_zero, sweep = blocks.ask(np.zeros(blocks.n_weights))
-        direction, loss = blocks.corner_of(sweep.answers)
+        direction, loss = blocks.vertex_of(sweep.answers)
         loss, norm = float(loss), dual_norm(direction, method.settings.norm)
         self.lines.add([(loss, norm)])
         if norm <= 0.0:

@@ -206,11 +206,11 @@ class StructuredPredictor:
         self._need("calibrate", "marginals")
         check_counts(length_of(X, "X"), length_of(y, "y"))
         sample_weight = check_sample_weight(sample_weight, length_of(X, "X"))
-        chances, spreads, weight = self._held_out(X, y, sample_weight)
+        probabilities, spreads, weight = self._held_out(X, y, sample_weight)
         if not weight.sum() > 0.0:
             raise ValueError("X and y hold no node with positive weight and a label seen in fit")
         weight = weight / weight.sum()
-        self.temperature_ = best_temperature(chances, spreads @ weight or 1.0, weight)
+        self.temperature_ = best_temperature(probabilities, spreads @ weight or 1.0, weight)
         return self
 
     @property
@@ -256,21 +256,22 @@ class StructuredPredictor:
         return self
 
 
-def best_temperature(chances, spread, weight, what="nodes"):
+def best_temperature(probabilities, spread, weight, what="nodes"):
     """The temperature whose probabilities of the truth have the largest mean logarithm.
 
-    ``chances(temperature)`` gives those of the true states, and whether these are the likeliest.
+    ``probabilities(temperature)`` gives those of the true states, and whether these are the
+    likeliest.
     """
 
     def loss(log_temperature):
-        return -weight @ np.log(np.maximum(chances(np.exp(log_temperature))[0], SMALLEST))
+        return -weight @ np.log(np.maximum(probabilities(np.exp(log_temperature))[0], SMALLEST))
 
     bounds = np.log(spread / WIDEST), np.log(spread * WIDEST)
     found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-3})
     temperature = float(np.exp(found.x))
     # A loss that is zero, or as good as that, stays so to the end.
     if min(map(loss, bounds)) <= found.fun + 1e-12 or found.fun < 1e-12:
-        right = np.mean(chances(temperature)[1])
+        right = np.mean(probabilities(temperature)[1])
         warn(
             f"temperature_={temperature:.3g} is at the end of what was looked at "
             f"({100 * right:.1f} % of the {len(weight)} {what} are predicted rightly): give data "

@@ -373,13 +373,13 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
 
     def _held_out(self, X, y, sample_weight):
         outputs, scores = self._outputs, list(self._scores_of(X))
-        truths = outputs.states_of(y, [layout for _, layout in scores])
-        known = [np.flatnonzero(truth >= 0) for truth in truths]
+        targets = outputs.states_of(y, [layout for _, layout in scores])
+        known = [np.flatnonzero(truth >= 0) for truth in targets]
         weight = np.repeat(sample_weight, [len(rows) for rows in known])
 
-        def chances(temperature):
+        def probabilities(temperature):
             pairs = []
-            for (flat, layout), rows, truth in zip(scores, known, truths):
+            for (flat, layout), rows, truth in zip(scores, known, targets):
                 p = np.atleast_2d(outputs.marginals(flat, layout, temperature))[rows]
                 t = truth[rows]
                 pairs.append((p[np.arange(len(t)), t], p.argmax(axis=1) == t))
@@ -389,7 +389,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
             np.ptp(np.atleast_2d(layout.split(flat)[0]), axis=1)[rows]
             for (flat, layout), rows in zip(scores, known)
         ]
-        return chances, np.concatenate(spreads), weight
+        return probabilities, np.concatenate(spreads), weight
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

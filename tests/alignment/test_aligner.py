@@ -1,4 +1,4 @@
-"""The greedy aligner against a referee that rescans all pairs, and what must hold of every run."""
+"""The greedy aligner against one that rescans all pairs, and what must hold of every run."""
 
 import numpy as np
 import pytest
@@ -83,7 +83,7 @@ def graph_weights(kb, weighting):
     return weights, 0.5 / (1.0 + total)
 
 
-class Referee:
+class Reference:
     """All terms of all pairs, by their definitions."""
 
     def __init__(self, kb1, kb2, model):
@@ -137,32 +137,32 @@ def test_heap_equals_rescanning(seed, weighting):
         threshold=0.02, seed=None, min_shared_words=1, suggestion_threshold=0.0,
         graph_weights=weighting,
     ).fit(kb1, kb2)  # fmt: skip
-    referee = Referee(kb1, kb2, model)
-    sharing = {p for p, s in referee.static.items() if s > 0.0}
-    expected, scores = referee.greedy(0.02, sharing)
+    reference = Reference(kb1, kb2, model)
+    sharing = {p for p, s in reference.static.items() if s > 0.0}
+    expected, scores = reference.greedy(0.02, sharing)
     names = [(kb1.entities[i], kb2.entities[j]) for i, j in expected]
     assert [(m["entity1"], m["entity2"]) for m in model.matches_] == names
     np.testing.assert_allclose(model.matches_["score"], scores, rtol=0, atol=1e-12)
-    assert model.objective_ == pytest.approx(referee.objective(expected), rel=0, abs=1e-12)
+    assert model.objective_ == pytest.approx(reference.objective(expected), rel=0, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_scores_are_increments_of_the_objective(seed):
     kb1, kb2 = random_pair(seed)
     model = KnowledgeBaseAligner(threshold=0.05, seed={"a0": "b3", "a1": "b1"}).fit(kb1, kb2)
-    referee, y = Referee(kb1, kb2, model), []
+    reference, y = Reference(kb1, kb2, model), []
     assert model.n_seed_ == 2
     assert model.n_matches_ > 2
     for match in model.matches_:
         pair = kb1.entities.index(match["entity1"]), kb2.entities.index(match["entity2"])
-        gain = referee.objective([*y, pair]) - referee.objective(y)
+        gain = reference.objective([*y, pair]) - reference.objective(y)
         assert match["score"] == pytest.approx(gain, rel=0, abs=1e-12)
         y.append(pair)
     # With the final mapping, the graph term counts the matches that came later, too.
     pairs = [(m["entity1"], m["entity2"]) for m in model.matches_]
     for score, p in zip(model.score_samples(pairs), y, strict=True):
-        both = sum(referee.w[p, q] + referee.w[q, p] for q in referee.near[p] if q in y)
-        expected = 2 / 3 * referee.static[p] + both / 3
+        both = sum(reference.w[p, q] + reference.w[q, p] for q in reference.near[p] if q in y)
+        expected = 2 / 3 * reference.static[p] + both / 3
         assert score == pytest.approx(expected, rel=0, abs=1e-12)
 
 

@@ -139,13 +139,13 @@ class TestInpainting:
         np.testing.assert_array_equal(digits.X_hidden == -1, digits.mask)
         visible = ~digits.mask
         np.testing.assert_array_equal(digits.X_hidden[visible], digits.X_test[visible])
-        corners = set()
+        vertices = set()
         for mask in digits.mask.reshape(-1, 8, 8):
             rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
             assert len(rows) == len(columns) == patch
             assert mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].all()
-            corners.add((rows[0], columns[0]))
-        assert {r for r, _ in corners} == {c for _, c in corners} == set(range(9 - patch))
+            vertices.add((rows[0], columns[0]))
+        assert {r for r, _ in vertices} == {c for _, c in vertices} == set(range(9 - patch))
 
     def test_edges(self):
         edges = make_digit_inpainting().edges

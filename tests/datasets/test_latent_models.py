@@ -1,4 +1,4 @@
-"""Generators of counts: moments of the laws that they draw from."""
+"""Generators of counts: moments of the distributions that they draw from."""
 
 import numpy as np
 import pytest

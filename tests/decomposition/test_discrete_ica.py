@@ -283,9 +283,11 @@ def test_the_bound_of_the_refinement_is_one_on_the_evidence():
     X = np.array([[2, 1, 0], [0, 1, 2], [1, 0, 3]])
     rows = Rows([sp.csr_array(X).astype(float)], [np.ones(3)], 3)
     start = np.array([[0.6, 0.1], [0.3, 0.2], [0.1, 0.7]])
-    laws, prior, lower = refine_topics(rows, start, np.array([0.4, 0.6]), tol=1e-5, max_iter=999)
+    distributions, prior, lower = refine_topics(
+        rows, start, np.array([0.4, 0.6]), tol=1e-5, max_iter=999
+    )
     assert np.all(np.diff(lower) >= -1e-10)
-    exact = log_evidence(X, prior, laws.concentration)
+    exact = log_evidence(X, prior, distributions.concentration)
     assert exact - 3.0 < lower[-1] <= exact
 
 

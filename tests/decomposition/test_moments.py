@@ -48,10 +48,10 @@ def test_generalized_targets_equal_brute_force(rng):
     targets = generalized_targets(moments, W, np.eye(2), 0.3)
     for p in range(2):
         t = 0.3 * W[p] / np.std(X @ W[p])
-        chance = np.exp(X @ t)
-        chance /= chance.sum()
-        mean = chance @ X
-        S = (X * chance[:, None]).T @ X - np.outer(mean, mean) - np.diag(mean)
+        probability = np.exp(X @ t)
+        probability /= probability.sum()
+        mean = probability @ X
+        S = (X * probability[:, None]).T @ X - np.outer(mean, mean) - np.diag(mean)
         whitening = W * np.exp(-t)
         expected = whitening @ S @ whitening.T - np.eye(2)
         np.testing.assert_allclose(targets[p], expected, rtol=1e-10, atol=1e-10)

@@ -68,9 +68,9 @@ def explicit_generalized(X, Y, counts, W, view, p, delta):
         t = side[p] * min(delta / spread, 1 / np.abs(side[p]).max())
     ts = [np.zeros(X.shape[1]), np.zeros(Y.shape[1])]
     ts[view] = t
-    chance = np.exp(X @ ts[0] + Y @ ts[1])
-    chance /= chance.sum()
-    S = (X.T * chance) @ Y - np.outer(X.T @ chance, Y.T @ chance)
+    probability = np.exp(X @ ts[0] + Y @ ts[1])
+    probability /= probability.sum()
+    S = (X.T * probability) @ Y - np.outer(X.T @ probability, Y.T @ probability)
     left, right = (w * np.exp(-t) if c else w for w, t, c in zip((W.x, W.y), ts, counts))
     return left @ S @ right.T - np.eye(len(W.x))
 
@@ -102,7 +102,9 @@ def test_exact_moments_give_the_loadings(kind, rng):
     K, counts = 4, COUNTS[kind]
     D1, D2 = (np.abs(rng.normal(size=(m, K))) if c else rng.normal(size=(m, K))
               for m, c in zip((7, 6), counts))  # fmt: skip
-    shape = rng.uniform(0.2, 1.0, K)  # of gamma laws of rate one: K''(s) = shape / (1 - s)^2
+    shape = rng.uniform(
+        0.2, 1.0, K
+    )  # of gamma distributions of rate one: K''(s) = shape / (1 - s)^2
     U, values, Vt = np.linalg.svd(D1 * shape @ D2.T)
     W = Whitening.of(U[:, :K], values[:K], Vt[:K].T)
     targets = []

@@ -100,9 +100,9 @@ def test_sample_in_four_dimensions(rng):
     assert weights.sum() ** 2 / (weights @ weights) > 1000  # so many draws are they worth
     order = np.argsort(norms)
     total = weights[order].cumsum()
-    law = lambda r: np.interp(r, norms[order], total / total[-1])  # noqa: E731
-    assert kstest(np.linalg.norm(draws, axis=1), law).pvalue > 1e-3
-    assert kstest(np.linalg.norm(1.3 * draws, axis=1), law).pvalue < 1e-3
+    distribution = lambda r: np.interp(r, norms[order], total / total[-1])  # noqa: E731
+    assert kstest(np.linalg.norm(draws, axis=1), distribution).pvalue > 1e-3
+    assert kstest(np.linalg.norm(1.3 * draws, axis=1), distribution).pvalue < 1e-3
 
 
 def fantasy(n_samples, n_features=2, random_state=0, support=(-8, 8), **options):

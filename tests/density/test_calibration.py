@@ -205,8 +205,8 @@ def test_rare_entries_are_not_blown_up(rng):
 
 def test_structure_chooses_the_length_scale(rng):
     # Clusters far apart at the corners of a cube: the median distance jumps over all of them.
-    corners = rng.integers(0, 2, size=(300, 8)) * 2.0
-    kept = corners[corners.sum(axis=1) % 4 == 0]
+    vertices = rng.integers(0, 2, size=(300, 8)) * 2.0
+    kept = vertices[vertices.sum(axis=1) % 4 == 0]
     X = kept + 0.05 * rng.normal(size=kept.shape)
     median = KernelStudentTDensity(length_scale="median").fit(X).length_scale_
     assert chosen(X) < median

@@ -297,8 +297,8 @@ def of_scores():
 
 def entries():
     of_mu = {
-        "mu": even_marginals(), "mrf": field(), "rho": np.full(3, 2 / 3), "edges": EDGES, "n_variables": 3, "weights": np.ones(3),
-        "n_trees": 20,
+        "mu": even_marginals(), "mrf": field(), "rho": np.full(3, 2 / 3), "edges": EDGES,
+        "n_variables": 3, "weights": np.ones(3), "n_trees": 20,
     }  # fmt: skip
     trw = functools.cache(lambda: random_fields.TRWMarginals(random_state=0).fit(field()))
     shown = {"marginals": np.full((3, 2), 0.5), "name": "x", "shape": (1, 3), "state": 1,

@@ -206,15 +206,15 @@ def test_known_targets_alone_are_gaussian_process_regression(rng):
     y = 50.0 + 8.0 * X[:, 0] + 3.0 * rng.normal(size=30)
     model = EPIntervalRegressor(KERNEL, noise=3.0, optimizer=None).fit(X, y)
     kernel = KERNEL + WhiteKernel(9.0 / y.var())
-    referee = GaussianProcessRegressor(kernel, optimizer=None, normalize_y=True).fit(X, y)
+    reference = GaussianProcessRegressor(kernel, optimizer=None, normalize_y=True).fit(X, y)
     at = rng.normal(size=(5, 2))
     for ours, theirs in zip(
-        model.predict(at, return_std=True), referee.predict(at, return_std=True), strict=True
+        model.predict(at, return_std=True), reference.predict(at, return_std=True), strict=True
     ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
-    unit = referee.log_marginal_likelihood_value_ - 30 * np.log(y.std())
+    unit = reference.log_marginal_likelihood_value_ - 30 * np.log(y.std())
     assert model.log_marginal_likelihood_value_ == pytest.approx(unit, rel=1e-8)
-    assert model.score(X, y) == pytest.approx(referee.score(X, y), rel=1e-8)
+    assert model.score(X, y) == pytest.approx(reference.score(X, y), rel=1e-8)
 
 
 def test_narrow_intervals_are_known_targets(rng):

@@ -14,7 +14,7 @@ from _random_scores import (
     same,
     size_of,
 )
-from _referees import best_labelings, labeling_value
+from _references import best_labelings, labeling_value
 from sklearn_fw.inference import (
     ICM,
     MILP,

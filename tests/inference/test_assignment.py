@@ -5,7 +5,7 @@ import pytest
 
 from _matchings import KINDS, all_matchings, values_of
 from _random_scores import parts, random_scores
-from _referees import best_labelings
+from _references import best_labelings
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import Assignment, CheckedOracle, Enumeration
 from sklearn_fw.structured import MultilabelModel

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from _mrf_referees import brute_force, random_mrf
+from _mrf_references import brute_force, random_mrf
 from sklearn_fw import TRWMarginals
 from sklearn_fw._core.budget import time_budget
 from sklearn_fw.datasets import make_ising

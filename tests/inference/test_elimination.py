@@ -63,11 +63,11 @@ def test_clique_equals_the_curie_weiss_model(coupling, field, n_nodes):
     energy = field * total + coupling * (total**2 - n_nodes) / 2
     log_count = [math.log(math.comb(n_nodes, k)) for k in n_up]
     log_partition = logsumexp(energy + log_count)
-    chances = np.exp(energy + log_count - log_partition)
+    probabilities = np.exp(energy + log_count - log_partition)
     node, edge, value = Elimination().marginals(scores)
     assert value == pytest.approx(log_partition, rel=1e-13)
-    np.testing.assert_allclose(node[:, 1], chances @ n_up / n_nodes, rtol=0, atol=1e-12)
-    both = chances @ (n_up * (n_up - 1)) / (n_nodes * (n_nodes - 1))
+    np.testing.assert_allclose(node[:, 1], probabilities @ n_up / n_nodes, rtol=0, atol=1e-12)
+    both = probabilities @ (n_up * (n_up - 1)) / (n_nodes * (n_nodes - 1))
     np.testing.assert_allclose(edge[:, 1, 1], both, rtol=0, atol=1e-12)
     assert Elimination().argmax(scores)[1] == pytest.approx(energy.max(), rel=1e-13)
     best = Elimination().max_marginals(scores)

@@ -17,7 +17,7 @@ from _random_scores import (
     same,
     size_of,
 )
-from _referees import labeling_values
+from _references import labeling_values
 from sklearn_fw.inference import PairwiseScores
 from sklearn_fw.inference._oracles._cuts import QPBO, GraphCut, fill_arcs, roof_dual, switch_form
 

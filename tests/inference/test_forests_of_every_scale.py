@@ -72,7 +72,7 @@ def test_hard_tables_equal_sums_in_logarithms(size, shared, rng):
             PairwiseScores.from_arrays(unary, tables[0] if shared else tables, edges)
         )
         expected = marginals_in_logarithms(unary, tables)
-        atol = 1e-12 * max(1.0, size)  # rounding of the sums of scores, in the referee as well
+        atol = 1e-12 * max(1.0, size)  # rounding of the sums of scores, in the reference as well
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=atol)
 

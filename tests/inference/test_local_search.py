@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from _mrf_referees import labellings, random_mrf
+from _mrf_references import labellings, random_mrf
 from _random_scores import plain
 from sklearn_fw._kernels.graphs import local_search as kernels
 from sklearn_fw.datasets import make_ising

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 from _random_scores import grid, parts, plain, random_edges, random_scores
-from _referees import best_labeling, best_labelings, labeling_value
+from _references import best_labeling, best_labelings, labeling_value
 from sklearn_fw.inference import (
     ICM,
     BestOf,

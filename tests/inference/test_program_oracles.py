@@ -186,9 +186,9 @@ def test_agreeing_repairs_sums_and_keeps_zeros(rng):
     np.testing.assert_allclose(repaired.sum(axis=2), node[edges[:, 0]], rtol=0, atol=1e-12)
     np.testing.assert_allclose(repaired.sum(axis=1), node[edges[:, 1]], rtol=0, atol=1e-12)
     np.testing.assert_allclose(repaired, edge, rtol=0, atol=1e-2)
-    corner = np.eye(4)[rng.integers(4, size=3)]
-    whole = corner[edges[:, 0]][:, :, None] * corner[edges[:, 1]][:, None, :]
-    np.testing.assert_array_equal(agreeing(whole - 1e-12, corner, edges) > 0.0, whole > 0.0)
+    vertex = np.eye(4)[rng.integers(4, size=3)]
+    whole = vertex[edges[:, 0]][:, :, None] * vertex[edges[:, 1]][:, None, :]
+    np.testing.assert_array_equal(agreeing(whole - 1e-12, vertex, edges) > 0.0, whole > 0.0)
 
 
 # ---- toulbar2 ----------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ def test_what_rounding_leaves_open_is_in_the_bound(rng):
     for oracle in (MILP(), BranchAndBound(), GraphCut(), QPBO()):
         _, value, upper_bound = oracle.argmax(scores)
         assert value < upper_bound
-        assert value - 0.1 <= best <= upper_bound + 0.1  # the referee rounds as well
+        assert value - 0.1 <= best <= upper_bound + 0.1  # the reference rounds as well
         assert upper_bound - value < 1e5
 
 

@@ -19,7 +19,7 @@ from _random_scores import (
     random_tables,
     size_of,
 )
-from _referees import labeling_value, labeling_values
+from _references import labeling_value, labeling_values
 from sklearn_fw.inference import (
     ICM,
     MILP,

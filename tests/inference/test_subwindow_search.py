@@ -84,7 +84,7 @@ def test_time(rng):
 
 
 def test_large_image_of_noise(rng):
-    """Kadane's algorithm for all pairs of rows is the referee."""
+    """Kadane's algorithm for all pairs of rows is the reference."""
     weights = rng.normal(size=(40, 60))
     best = -np.inf
     for top in range(40):

@@ -75,11 +75,11 @@ def test_search_finds_what_is_there(objective, noise, rng):
     assert np.isnan(result.X_adversarial[~result.critical]).all()
 
 
-def test_exact_formula_agrees_with_all_corners(rng):
+def test_exact_formula_agrees_with_all_vertices(rng):
     X, model = gaussian(rng, n=200, d=6, k=4)
     radius = np.array([0.1, 0.0, 0.3, 0.05, 0.2, 0.1])
-    corners = np.array(np.meshgrid(*[[-1, 1]] * 6)).reshape(6, -1).T * radius
-    moved = (X[:, None, :] + corners).reshape(-1, 6)
+    vertices = np.array(np.meshgrid(*[[-1, 1]] * 6)).reshape(6, -1).T * radius
+    moved = (X[:, None, :] + vertices).reshape(-1, 6)
     labels = model.predict(moved).reshape(200, -1)
     expected = np.any(labels != model.predict(X)[:, None], axis=1)
     np.testing.assert_array_equal(exact(model, X, radius), expected)

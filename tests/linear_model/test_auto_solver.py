@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from _linear_referees import minimize_linear
+from _linear_references import minimize_linear
 from sklearn_fw import AsagaClassifier, AsagaRegressor
 from sklearn_fw.losses import Huber
 from sklearn_fw.optim import Newton, NewtonCG
@@ -196,7 +196,7 @@ def test_converged_is_true_without_a_dual(make, solver, spread):
     bound = (Box(-np.inf, np.inf) if free else model.penalty).bind(X.shape[1])
     scales = np.logspace(-spread / 2, spread / 2, X.shape[1])
     if not isinstance(model.penalty, GroupLasso):
-        # Bounds at zero or none: the referee may have columns of one size.
+        # Bounds at zero or none: the reference may have columns of one size.
         truth = y if y.dtype == float else 2.0 * y - 1.0
         *_, optimum = minimize_linear(
             X / scales, truth, model.loss, bound.value, bound.prox, fit_intercept=True

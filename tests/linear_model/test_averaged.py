@@ -1,4 +1,4 @@
-"""Linear models by averaged subgradients: the objective, the steps, scikit-learn as referee."""
+"""Linear models by averaged subgradients: the objective, the steps, scikit-learn as reference."""
 
 import functools
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from _linear_referees import minimize_linear
+from _linear_references import minimize_linear
 from sklearn_fw import AsagaClassifier, AsagaRegressor
 from sklearn_fw.linear_model import (
     AveragedSubgradientClassifier,
@@ -51,7 +51,7 @@ def accurate(loss="log_loss", **params):
 
 
 def logistic(**params):
-    """The referee: second order for the ridge, SAGA where it must be."""
+    """The reference: second order for the ridge, SAGA where it must be."""
     smooth = params.get("l1_ratio", 0.0) == 0.0
     solver = "newton-cholesky" if smooth else "saga"
     if "l1_ratio" in params and tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8):

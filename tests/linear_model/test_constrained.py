@@ -1,4 +1,4 @@
-"""Linear models on sets: scikit-learn's penalty forms as referees, certificates, paths."""
+"""Linear models on sets: scikit-learn's penalty forms as references, certificates, paths."""
 
 import numpy as np
 import pytest

@@ -36,7 +36,7 @@ def accurate(loss="squared_error", **params):
 
 # ---- the optimum ---------------------------------------------------------------------------------
 
-REFEREES = {
+REFERENCES = {
     "ridge": (lambda n: Ridge(alpha=0.5 * n, tol=1e-14), {"alpha": 0.5}),
     "elastic net": (
         lambda n: ElasticNet(alpha=0.3, l1_ratio=0.4, tol=1e-14, max_iter=100_000),
@@ -49,13 +49,13 @@ REFEREES = {
 }
 
 
-@pytest.mark.parametrize("name", REFEREES)
+@pytest.mark.parametrize("name", REFERENCES)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_squared_error(name, fit_intercept, weighted, form):
     X, y = data()
-    make, params = REFEREES[name]
+    make, params = REFERENCES[name]
     weight = uneven() if weighted else None
     # Ridge multiplies its sum with weights, the others normalise them.
     theirs = make(N if weight is None else weight.sum()).set_params(fit_intercept=fit_intercept)

@@ -12,7 +12,7 @@ from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.common import atomics
 from sklearn_fw.losses import LogLoss
 from sklearn_fw.optim._incremental import _engines
-from sklearn_fw.optim._incremental._engines import Crew
+from sklearn_fw.optim._incremental._engines import ThreadPool
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum
 from sklearn_fw.optim._incremental._minimize_saga import resolve_incremental_solver, solve
 from sklearn_fw.penalties import GroupSeparable
@@ -86,7 +86,7 @@ def test_indices_of_all_kinds():
             assert fetch(array, tuple(cast(i) for i in index)) == 1.0
 
 
-# ---- crew ----------------------------------------------------------------------------------------
+# ---- pool ----------------------------------------------------------------------------------------
 
 
 def working():
@@ -95,9 +95,9 @@ def working():
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_a_crew_shares_everything_once(size, monkeypatch):
+def test_a_pool_shares_everything_once(size, monkeypatch):
     monkeypatch.setattr(_engines, "CHUNK", 4)
-    crew, seen = Crew(size), []
+    pool, seen = ThreadPool(size), []
 
     def work(part, worker):
         assert 0 < part.size <= 4
@@ -105,20 +105,20 @@ def test_a_crew_shares_everything_once(size, monkeypatch):
         return float(part.sum())
 
     order = np.arange(30)
-    assert crew.run(work, order) == order.sum()
+    assert pool.run(work, order) == order.sum()
     assert sorted(number for _, *part in seen for number in part) == list(range(30))
     assert {worker for worker, *_ in seen} == set(range(size))
     assert len(working()) <= (size if size > 1 else 0)
-    crew.close()
+    pool.close()
     assert not working()
-    assert crew.run(work, order) == order.sum()  # it can begin again
-    crew.close()
+    assert pool.run(work, order) == order.sum()  # it can begin again
+    pool.close()
 
 
 @pytest.mark.parametrize("where", ["caller", "worker"])
 def test_an_interrupt_leaves_no_thread_at_work(where, monkeypatch):
     monkeypatch.setattr(_engines, "CHUNK", 1)
-    crew, n, visited, busy = Crew(2), 100_000, [], []
+    pool, n, visited, busy = ThreadPool(2), 100_000, [], []
 
     def work(part, worker):
         busy.append(worker)
@@ -137,11 +137,11 @@ def test_an_interrupt_leaves_no_thread_at_work(where, monkeypatch):
         if where == "caller":
             patch.setattr(Future, "result", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            crew.run(work, np.arange(n))
+            pool.run(work, np.arange(n))
     assert not busy
     assert len(visited) < n
-    assert crew.run(lambda part, worker: float(part.size), np.arange(10)) == 10.0
-    crew.close()
+    assert pool.run(lambda part, worker: float(part.size), np.arange(10)) == 10.0
+    pool.close()
     assert not working()
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-from _domain_referees import matchings, perfect_matchings
+from _domain_references import matchings, perfect_matchings
 from _submodular import BASES
 from sklearn_fw.optim.domains import (
     BipartiteMatchings,
@@ -39,7 +39,7 @@ def signed_vectors(size, radius=1.0):
     return np.vstack([unit_vectors(size, radius), unit_vectors(size, -radius)])
 
 
-def corners(lower, upper):
+def vertices(lower, upper):
     return np.array(list(itertools.product(*zip(lower, upper))))
 
 
@@ -77,8 +77,8 @@ POLYTOPES = {
     "simplex of one": (Simplex(1), unit_vectors(1)),
     "l1 ball": (L1Ball(3, radius=1.5), signed_vectors(3, 1.5)),
     "l1 ball of one": (L1Ball(1), signed_vectors(1)),
-    "box": (Box([-1.0, 0.0, 2.0], [1.0, 0.5, 2.0]), corners([-1, 0, 2], [1, 0.5, 2])),
-    "cube": (Box(0.0, 1.0, size=4), corners([0] * 4, [1] * 4)),
+    "box": (Box([-1.0, 0.0, 2.0], [1.0, 0.5, 2.0]), vertices([-1, 0, 2], [1, 0.5, 2])),
+    "cube": (Box(0.0, 1.0, size=4), vertices([0] * 4, [1] * 4)),
     "atoms": (ConvexHull(TRIANGLE), TRIANGLE),
     "sparse atoms": (ConvexHull(sparse.csr_array(TRIANGLE)), TRIANGLE),
     "permutations": (BipartiteMatchings((3, 3)), matchings(3, 3)),
@@ -92,7 +92,7 @@ POLYTOPES = {
     "six nodes": (Matchings(6, perfect=True), perfect_matchings(6)),
     "product": (
         Product(Simplex(2), Box(-1.0, 1.0, size=2), Matchings(4, perfect=True)),
-        products(unit_vectors(2), corners([-1, -1], [1, 1]), perfect_matchings(4)),
+        products(unit_vectors(2), vertices([-1, -1], [1, 1]), perfect_matchings(4)),
     ),
 }
 POLYTOPES |= {

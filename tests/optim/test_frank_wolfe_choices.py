@@ -38,7 +38,7 @@ def test_functions_of_single_precision(rng):
     assert result.fun == pytest.approx(exact.fun, rel=1e-5)
 
 
-def test_hulls_of_few_corners_are_corrected_by_default(rng):
+def test_hulls_of_few_vertices_are_corrected_by_default(rng):
     for n_points, size, variant in (
         (3, 2, "min_norm_point"), (500, 4, "min_norm_point"), (300, 400, "pairwise")
     ):  # fmt: skip

@@ -31,8 +31,8 @@ def test_triangle(theta, rng):
     An exact step leaves two vertices with equal slopes, so that rounding decides which comes next:
     the factor of pairwise steps is 8, 11 or 16.
     """
-    corner = [np.cos(theta), np.sin(theta)]
-    triangle = domains.ConvexHull([[0.0, 0.0], [-1.0, 0.0], corner])
+    vertex = [np.cos(theta), np.sin(theta)]
+    triangle = domains.ConvexHull([[0.0, 0.0], [-1.0, 0.0], vertex])
     objective, rates = to_point([-0.5, 0.0]), {"away": [], "pairwise": []}
     for _ in range(30):
         weights = rng.random(3)

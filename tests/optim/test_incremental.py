@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from _linear_referees import SlowSaga, minimize_linear
+from _linear_references import SlowSaga, minimize_linear
 from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.incremental.incremental import repeat
 from sklearn_fw.losses import resolve_loss
@@ -40,7 +40,7 @@ class Quantile(GroupSeparable):
 
 
 def make_data(loss, seed=0, *, density=0.4, n_classes=3):
-    """Rows with an empty one and an empty column, and truths as the loss takes them."""
+    """Rows with an empty one and an empty column, and targets as the loss takes them."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((N, D)) * (rng.random((N, D)) < density)
     X[3] = 0.0
@@ -74,7 +74,7 @@ def blocks_of(penalty):
     return np.where(penalty.labels >= 0, penalty.labels, alone)
 
 
-def referee(problem, loss):
+def reference(problem, loss):
     return minimize_linear(
         dense_rows(problem), problem.y, loss, problem.penalty.value, problem.penalty.prox,
         weight=problem.weight, fit_intercept=problem.fit_intercept, n_outputs=problem.n_outputs,
@@ -168,7 +168,7 @@ def test_workers_in_turn_make_the_steps_of_one():
     problem = make_problem("log_loss", Box(-0.4, 0.4, l1=0.05), intercept=True, weighted=True)
     alone, team = SeparableEngine(problem, 1), SeparableEngine(problem, 2)
     assert 1 < team.hot.size < D + 1  # columns of both kinds
-    team.crew.run = lambda work, order: sum(
+    team.pool.run = lambda work, order: sum(
         work(part, worker) for worker, part in enumerate(np.array_split(order, 2))
     )
     gamma = step_of(problem)
@@ -210,7 +210,7 @@ def certified(problem, solver, *, tol=1e-12, max_iter=3000, n_workers=1, seed=0,
 def test_threads_reach_the_optimum(name, solver):
     loss, penalty, options = STEPS[name]
     problem = make_problem(loss, penalty, **options)
-    coef, _, objective = referee(problem, loss)
+    coef, _, objective = reference(problem, loss)
     best = certified(problem, solver, n_workers=2)
     assert best.objective == pytest.approx(objective, rel=1e-9, abs=1e-11)
     np.testing.assert_allclose(best.coef, coef, rtol=0, atol=2e-5)

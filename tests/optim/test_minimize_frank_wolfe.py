@@ -30,8 +30,8 @@ def random_domain(rng, kind):
         return domains.L1Ball(d, radius), radius * np.vstack([np.eye(d), -np.eye(d)])
     if kind == "box":
         low, high = -rng.random(d), rng.random(d)
-        corners = np.array(list(itertools.product(*zip(low, high))))
-        return domains.Box(low, high), corners
+        vertices = np.array(list(itertools.product(*zip(low, high))))
+        return domains.Box(low, high), vertices
     if kind == "hull":
         points = rng.normal(size=(d + 3, d))
         return domains.ConvexHull(points), points

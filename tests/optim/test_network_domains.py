@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from _domain_referees import matchings_of, paths_of
+from _domain_references import matchings_of, paths_of
 from sklearn_fw.optim.domains import DagPaths, Flows, Matchings
 
 DIAMOND = nx.DiGraph([("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t")])

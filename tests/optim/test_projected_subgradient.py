@@ -60,7 +60,7 @@ def test_first_step_forgets_the_start(step_size):
     assert np.any(result.x)
 
 
-def test_corner_of_one_variable():
+def test_vertex_of_one_variable():
     mu = 0.5
     for T in (1, 10, 100, 1000):
         result = projected_subgradient(

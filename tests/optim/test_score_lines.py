@@ -18,7 +18,7 @@ LOSSES = (
 
 
 def scores_of(loss, rng, n_outputs):
-    """Truths, scores, a direction of descent and weights, one of them zero."""
+    """Targets, scores, a direction of descent and weights, one of them zero."""
     z, ahead = rng.normal(size=(2, 60, n_outputs))
     y = rng.normal(size=z.shape)
     if loss.task == "classification":

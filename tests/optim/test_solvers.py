@@ -9,7 +9,7 @@ from sklearn.linear_model import ElasticNet as ReferenceElasticNet
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
-from _linear_referees import minimize_linear, sparse_logistic
+from _linear_references import minimize_linear, sparse_logistic
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim import Asaga, NewtonCG, Saga, Svrg, minimize_saga
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum
@@ -79,7 +79,7 @@ class Problem:
         )  # fmt: skip
 
     def optimum(self):
-        """Coefficients, intercept and objective by the referee."""
+        """Coefficients, intercept and objective by the reference."""
         X, y, weight = self.data()
         bound = self.build().penalty
         return minimize_linear(

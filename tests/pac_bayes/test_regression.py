@@ -19,7 +19,7 @@ from sklearn_fw.pac_bayes import (
 )
 from sklearn_fw.pac_bayes._regression import clipped_losses
 
-TRUTHS = {"x_variance": 1.0, "w_norm2": 0.5, "noise_true": 0.1}
+TARGETS = {"x_variance": 1.0, "w_norm2": 0.5, "noise_true": 0.1}
 
 
 def data(n=40, d=4, seed=0):
@@ -173,22 +173,22 @@ def test_rigorous_is_told_truthfully():
     X, y = data()
     X = X - 0.5
     model = PACBayesLinearRegression(1.0, prior_variance=0.01, fit_intercept=False).fit(X, y)
-    exact = model.risk_bound(**TRUTHS)
+    exact = model.risk_bound(**TARGETS)
     assert exact.rigorous
     assert exact.value == pytest.approx(exact.empirical_risk + exact.complexity + exact.gap)
-    assert not model.risk_bound("subgamma", **TRUTHS).rigorous
+    assert not model.risk_bound("subgamma", **TARGETS).rigorous
     assert model.risk_bound("catoni", loss_range=(0.9, 4)).rigorous
-    assert not model.risk_bound(lam=200.0, **TRUTHS).rigorous  # infinite
+    assert not model.risk_bound(lam=200.0, **TARGETS).rigorous  # infinite
     weighted = PACBayesLinearRegression(1.0, prior_variance=0.01, fit_intercept=False)
     weighted.fit(X, y, np.arange(1, len(y) + 1))
-    assert not weighted.risk_bound(**TRUTHS).rigorous
-    squared = model.risk_bound(loss="squared", **TRUTHS)
+    assert not weighted.risk_bound(**TARGETS).rigorous
+    squared = model.risk_bound(loss="squared", **TARGETS)
     expected = 2.0 * (model.empirical_risk_ - 0.5 * np.log(2 * np.pi))
     assert squared.empirical_risk == pytest.approx(expected)
     assert squared.rigorous
     with_constant = PACBayesLinearRegression().fit(X, y)
     with pytest.raises(ValueError, match="fit_intercept must be False"):
-        with_constant.risk_bound(**TRUTHS)
+        with_constant.risk_bound(**TARGETS)
 
 
 @pytest.mark.parametrize(
@@ -309,10 +309,10 @@ def test_displays():
     model = PACBayesLinearRegression(prior_variance=0.01, fit_intercept=False)
     display = RiskBoundDisplay.from_estimator(
         model, X, y, n_samples=[10, 60], name="Bounds",
-        kinds={"gaussian_linear": TRUTHS, "catoni": {"loss_range": (0.9, 4)}},
+        kinds={"gaussian_linear": TARGETS, "catoni": {"loss_range": (0.9, 4)}},
     )  # fmt: skip
     values = display.lines_[1].get_ydata()
-    assert values[1] == model.fit(X, y).risk_bound(**TRUTHS).value
+    assert values[1] == model.fit(X, y).risk_bound(**TARGETS).value
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()][1:] == [
         "gaussian_linear", "catoni",
     ]  # fmt: skip

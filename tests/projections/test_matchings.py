@@ -1,4 +1,4 @@
-"""Projections onto fractional matchings: optimality conditions, referees, certified distances."""
+"""Projections onto fractional matchings: optimality conditions, references, certified distances."""
 
 import re
 import warnings
@@ -163,8 +163,8 @@ def test_euclidean_projection_is_firmly_nonexpansive(perfect, p, q):
     assert np.sum((a - b) * (p - q)) >= np.sum((a - b) ** 2) - 1e-7
     np.testing.assert_allclose(project_matching(a, perfect=perfect), a, rtol=0, atol=1e-8)
     # No matching is on the far side of the hyperplane through the projection.
-    corner = Assignment(perfect).argmax(p - a)[0]
-    assert np.sum((p - a) * (corner - a)) <= 1e-6
+    vertex = Assignment(perfect).argmax(p - a)[0]
+    assert np.sum((p - a) * (vertex - a)) <= 1e-6
 
 
 @every_projection

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from _mrf_referees import brute_force, random_mrf
+from _mrf_references import brute_force, random_mrf
 from _tasks import Tasks
 from sklearn_fw.optim.domains import SpanningTrees
 from sklearn_fw.random_fields import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from _mrf_referees import brute_force, labellings, random_mrf
+from _mrf_references import brute_force, labellings, random_mrf
 from sklearn_fw.random_fields import ExactMarginals, PairwiseMRF
 
 

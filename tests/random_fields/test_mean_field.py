@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from _mrf_referees import brute_force, random_mrf
+from _mrf_references import brute_force, random_mrf
 from _tasks import Tasks
 from sklearn_fw.random_fields import MeanFieldMarginals, PairwiseMRF
 from sklearn_fw.random_fields._choice import Request

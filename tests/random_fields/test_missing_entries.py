@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from _mrf_referees import brute_force, labellings
+from _mrf_references import brute_force, labellings
 from sklearn_fw import TRWMarginals
 from sklearn_fw.random_fields import ExactMarginals, MRFLearner, PairwiseMRF, TRBPMarginals
 from sklearn_fw.random_fields._learning import ForestRows

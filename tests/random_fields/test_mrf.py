@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from _mrf_referees import brute_force, labellings, random_mrf
+from _mrf_references import brute_force, labellings, random_mrf
 from sklearn_fw.random_fields import (
     ExactMarginals,
     MeanFieldMarginals,

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from _mrf_referees import brute_force, labellings, random_mrf
+from _mrf_references import brute_force, labellings, random_mrf
 from sklearn_fw.inference import Enumeration
 from sklearn_fw.random_fields import PairwiseMRF, PerturbAndMAPMarginals
 

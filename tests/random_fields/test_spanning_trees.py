@@ -166,7 +166,7 @@ class TestMatrixTree:
 
 
 class TestSampled:
-    def test_law_is_that_of_random_orders(self):
+    def test_distribution_is_that_of_random_orders(self):
         edges, n = GRAPHS["bridge_between_triangles"]
         edges = [*edges[:4], (1, 3)]
         orders = list(itertools.permutations(range(len(edges))))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from _mrf_referees import brute_force, random_mrf
+from _mrf_references import brute_force, random_mrf
 from sklearn_fw import TRWMarginals
 from sklearn_fw.datasets import make_ising
 from sklearn_fw.inference import Enumeration

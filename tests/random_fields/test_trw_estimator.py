@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
-from _mrf_referees import brute_force, labellings
+from _mrf_references import brute_force, labellings
 from sklearn_fw import TRWMarginals
 from sklearn_fw.datasets import make_ising
 from sklearn_fw.random_fields import (

@@ -57,7 +57,7 @@ def leave_zero(blocks, rng):
 
 
 def order_for(rng, n):
-    """Passes in random order, no block twice in a row: rounding would choose the corner."""
+    """Passes in random order, no block twice in a row: rounding would choose the vertex."""
     order = rng.permutation(n)
     for _ in range(3):
         more = rng.permutation(n)

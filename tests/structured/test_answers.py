@@ -233,8 +233,8 @@ def test_the_temperature_of_classes(rng):
     X[:, 0] += y
     svm = StructuredSVM(C=10.0, max_iter=20, random_state=0).fit(X[:30], y[:30])
     svm.calibrate(X[30:], y[30:])
-    chances = softmax(svm.decision_function(X) / svm.temperature_, axis=1)
-    np.testing.assert_allclose(svm.predict_marginals(X), chances, rtol=1e-12)
+    probabilities = softmax(svm.decision_function(X) / svm.temperature_, axis=1)
+    np.testing.assert_allclose(svm.predict_marginals(X), probabilities, rtol=1e-12)
     assert svm.fit(X, y).temperature_ == 1.0
 
 

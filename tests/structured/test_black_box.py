@@ -95,7 +95,7 @@ def random_bounds(rng, size):
 def make_order(rng, n, n_passes):
     """Passes in random order, no block twice in a row.
 
-    A pairwise step ends where two corners have equal values: an immediate second visit would
+    A pairwise step ends where two vertices have equal values: an immediate second visit would
     have to choose between them, and rounding would decide.
     """
     order = rng.permutation(n)
@@ -181,7 +181,7 @@ def test_trajectory_of_part_blocks(chains, rng, step, cache, averaging, bounded,
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("capacity", [1, 2, 3])
 def test_full_tables(chains, rng, step, cache, capacity):
-    """Growth by a fifth, eviction of unused corners and, for FW, of active ones."""
+    """Growth by a fifth, eviction of unused vertices and, for FW, of active ones."""
     parts, black = both(chains)
     rules = make_rules(0.02, step, cache=cache, explicit=True)
     order = make_order(rng, parts.n_blocks, 6)
@@ -191,9 +191,9 @@ def test_full_tables(chains, rng, step, cache, capacity):
     assert_same_state(parts, black, ties=step == "hybrid")
     assert (parts.counts[block_rules.EVICTED] > 0) == (step == "fw")
     rooms = [len(dual.alpha) for dual in black._duals]
-    assert rooms == [parts._corners.alpha.shape[1]] * len(rooms)
+    assert rooms == [parts._vertices.alpha.shape[1]] * len(rooms)
     assert (rooms[0] > capacity) == (step != "fw")
-    assert [dual.size for dual in black._duals] == parts._corners.size.tolist()
+    assert [dual.size for dual in black._duals] == parts._vertices.size.tolist()
 
 
 @pytest.mark.parametrize("task_loss", ["hamming_sum", "zero_one"])
@@ -237,7 +237,7 @@ def test_common_steps_scaling_and_warm_starts(chains, rng, step):
         blocks.reset(0.05, capacity=capacity_of(rules, 2))
         visit_blocks(blocks, *order, rules)
     sweeps = [blocks.certify().sweep for blocks in (parts, black)]
-    for one, other in zip(*(b.corner_of(s.answers) for b, s in zip((parts, black), sweeps))):
+    for one, other in zip(*(b.vertex_of(s.answers) for b, s in zip((parts, black), sweeps))):
         assert_close(other, one)
     for blocks, sweep in zip((parts, black), sweeps):
         blocks.step_towards(sweep.answers, 0.3)
@@ -277,7 +277,7 @@ def test_warm_start_of_other_kinds(chains, rng):
     visit_blocks(black, *make_order(rng, black.n_blocks, 3), make_rules(0.05, "pairwise"))
     exported, v = black.export(), black.v.copy()
     black.reset(0.05)
-    black.restore(exported)  # corners are not needed
+    black.restore(exported)  # vertices are not needed
     assert_close(black.v, v)
     visit_blocks(black, *make_order(rng, black.n_blocks, 2), make_rules(0.05))
     exported = black.export()

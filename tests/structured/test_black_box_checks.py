@@ -78,7 +78,7 @@ def test_blocks_stay_sparse():
 def test_outputs_without_a_key():
     X, y = huge_data()
     blocks = BlackBoxProblem(HugeFeaturesWithoutKeys(), X, y, np.full(4, 0.25))
-    blocks.reset(0.1)  # no corners, no keys
+    blocks.reset(0.1)  # no vertices, no keys
     visit_blocks(blocks, np.arange(4), np.zeros(4), make_rules(FW))
     assert blocks.certify().gap > 0.0
     assert blocks.dual_coef() is None

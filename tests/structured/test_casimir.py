@@ -109,7 +109,7 @@ def test_best_answers_equal_enumeration(name, rng):
         values = np.sort(losses - psi @ w)[::-1]
         answers = blocks.top_answers(i, w, 6)
         np.testing.assert_allclose([a.value for a in answers], values[:6], rtol=1e-9, atol=1e-9)
-        assert len({tuple(a.corner) for a in answers}) == min(6, len(values))
+        assert len({tuple(a.vertex) for a in answers}) == min(6, len(values))
 
 
 # ---- optima --------------------------------------------------------------------------------------
@@ -130,14 +130,14 @@ def test_optimum_of_the_hinge(name):
 def test_optimum_of_linear_svc(smoother):
     X, y = load_iris(return_X_y=True)
     X = standardised(X)
-    referee = LinearSVC(
+    reference = LinearSVC(
         multi_class="crammer_singer", C=1.0, fit_intercept=False, tol=1e-8, max_iter=100_000
     ).fit(X, y)
-    scores = X @ referee.coef_.T
+    scores = X @ reference.coef_.T
     margins = 1.0 + scores - scores[np.arange(len(y)), y][:, None]
     margins[np.arange(len(y)), y] = 0.0
     lam = 1.0 / len(y)
-    value = 0.5 * lam * np.sum(referee.coef_**2) + margins.max(axis=1).mean()
+    value = 0.5 * lam * np.sum(reference.coef_**2) + margins.max(axis=1).mean()
     svm = StructuredSVM(
         MulticlassModel(fit_intercept=False), solver=Casimir(smoother=smoother), C=1.0,
         tol=1e-3 if smoother else 2e-2, max_iter=1500, random_state=0,
@@ -150,14 +150,14 @@ def test_optimum_of_linear_svc(smoother):
 def test_optimum_of_logistic_regression(solver):
     X, y = load_iris(return_X_y=True)
     X = standardised(X)
-    referee = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-12, max_iter=10_000).fit(X, y)
+    reference = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-12, max_iter=10_000).fit(X, y)
     crf = StructuredSVM(
         MulticlassModel(fit_intercept=False), surrogate="crf", solver=solver, C=1.0, tol=1e-12,
         max_iter=1000, random_state=0,
     ).fit(X, y)  # fmt: skip
     assert crf.converged_
     coef = crf.coef_.reshape(X.shape[1], -1).T
-    np.testing.assert_allclose(coef, referee.coef_, atol=1e-5)
+    np.testing.assert_allclose(coef, reference.coef_, atol=1e-5)
 
 
 @pytest.mark.parametrize("surrogate", ["crf", "softmax_margin"])
@@ -305,10 +305,10 @@ def test_other_models_walk_in_plain_python(rng):
     X = [rng.normal(size=(4, 3)) for _ in range(12)]
     y = [int(np.argmax(x @ [1.0, -1.0, 0.5])) for x in X]
     svm = StructuredSVM(EnumeratedModel(), solver="casimir", C=1.0, tol=0.05, max_iter=200)
-    referee = StructuredSVM(EnumeratedModel(), solver="bcpfw", C=1.0, tol=1e-6, max_iter=5000)
-    svm.fit(X, y), referee.fit(X, y)
+    reference = StructuredSVM(EnumeratedModel(), solver="bcpfw", C=1.0, tol=1e-6, max_iter=5000)
+    svm.fit(X, y), reference.fit(X, y)
     assert svm.converged_
-    assert referee.objective_ * (1 - 1e-6) <= svm.objective_ <= referee.objective_ * 1.05
+    assert reference.objective_ * (1 - 1e-6) <= svm.objective_ <= reference.objective_ * 1.05
 
 
 @pytest.mark.slow
@@ -317,8 +317,10 @@ def test_bounds_of_a_model_are_kept(rng):
     y = [(x @ [1.0, -1.0] > 0).astype(int) for x, _ in X]
     params = {"C": 1.0, "max_iter": 200, "random_state": 0}
     svm = StructuredSVM(GraphCutModel(), solver=Casimir(), tol=0.05, **params).fit(X, y)
-    referee = StructuredSVM(GraphCutModel(), solver="bcfw", tol=0.01, **params | {"max_iter": 2000})
-    value = referee.fit(X, y).objective_
+    reference = StructuredSVM(
+        GraphCutModel(), solver="bcfw", tol=0.01, **params | {"max_iter": 2000}
+    )
+    value = reference.fit(X, y).objective_
     assert svm.converged_
     assert value * 0.99 <= svm.objective_ <= 1.06 * value
 

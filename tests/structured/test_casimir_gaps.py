@@ -8,7 +8,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from _problems import enumerate_problem, part_blocks
-from _referees import solve_structured_svm
+from _references import solve_structured_svm
 from sklearn_fw.structured import (
     Casimir,
     ChainModel,
@@ -22,7 +22,7 @@ N_PROBLEMS = 1000
 KINDS = (*["chain"] * 5, *["multiclass"] * 3, "labels, a triangle")  # the last is not compiled
 SURROGATES = ("hinge", "hinge", "hinge", "crf", "softmax_margin")
 ROUNDING = 1e-10
-SHARP = 1e-5  # what the referee may lack, of the objective, in nearly all problems
+SHARP = 1e-5  # what the reference may lack, of the objective, in nearly all problems
 
 
 def one(rng, *values):

@@ -24,11 +24,11 @@ def listed(p, w, surrogate, temperature=None):
     for psi, loss, weight in zip(p.psi, p.losses, p.weight, strict=True):
         h = (rho * loss - psi @ w) / tau
         log_sum = h.max() + np.log(np.exp(h - h.max()).sum())
-        chances = np.exp(h - log_sum)
+        probabilities = np.exp(h - log_sum)
         values.append(tau * log_sum)
-        losses.append(chances @ loss)
-        entropies.append(log_sum - chances @ h)
-        mean += weight * chances @ psi
+        losses.append(probabilities @ loss)
+        entropies.append(log_sum - probabilities @ h)
+        mean += weight * probabilities @ psi
     return np.array(values), np.array(losses), np.array(entropies), mean
 
 

@@ -31,17 +31,17 @@ def test_defaults(rng):
     assert isinstance(crf.solver_, DualAscent)
     assert crf.score(X[200:], y[200:]) > 0.7
     assert crf.temperature_ == 1.0
-    chances = np.concatenate(list(crf.predict_marginals(X[200:])))
-    right = chances.argmax(axis=1) == np.concatenate(y[200:])
-    assert abs(chances.max(axis=1).mean() - right.mean()) < 0.05
+    probabilities = np.concatenate(list(crf.predict_marginals(X[200:])))
+    right = probabilities.argmax(axis=1) == np.concatenate(y[200:])
+    assert abs(probabilities.max(axis=1).mean() - right.mean()) < 0.05
 
 
 def test_marginals_are_those_that_training_fits(rng):
     """At an optimum without regulariser to speak of, expected features are the observed ones."""
     X, y = words(rng)
     crf = StructuredSVM("chain", surrogate="crf", C=1e3, tol=1e-6, max_iter=3000, random_state=0)
-    chances = crf.fit(X, y).predict_marginals(X)
-    expected = sum(c.T @ x for c, x in zip(chances, X, strict=True))
+    probabilities = crf.fit(X, y).predict_marginals(X)
+    expected = sum(c.T @ x for c, x in zip(probabilities, X, strict=True))
     observed = sum(np.eye(3)[labels].T @ x for labels, x in zip(y, X, strict=True))
     np.testing.assert_allclose(expected, observed, rtol=0, atol=0.05)
 

@@ -40,7 +40,7 @@ def natural(X, y, **params):
 
 def test_natural_C_of_chains_from_its_definition(rng):
     X, y = sentences(rng)
-    squares = [np.sum(x**2) + 2 for x in X]  # two markers
+    squares = [np.sum(x**2) + 2 for x in X]  # two constants
     lengths = [len(x) for x in X]
     assert natural(X, y) == pytest.approx(np.mean(lengths) / np.mean(squares))
     assert natural(X, y, task_loss="hamming") == pytest.approx(1 / np.mean(squares))
@@ -284,7 +284,7 @@ def test_a_warm_start_goes_on_with_the_average():
     np.testing.assert_allclose(svm.coef_, w, rtol=1e-9, atol=1e-12)
 
 
-def test_averaging_auto_needs_steps_without_corners():
+def test_averaging_auto_needs_steps_without_vertices():
     with pytest.raises(ValueError, match="averaging='auto' is defined for variant='fw' only"):
         fit(problem("chain"), BlockFrankWolfe("pairwise", averaging="auto"))
     with pytest.raises(ValueError, match="averaging must be True, False or 'auto', got 'yes'"):

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from _problems import fit, optimum, problem
-from _referees import smallest_mean_hinge
+from _references import smallest_mean_hinge
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import Viterbi
 from sklearn_fw.structured import (
@@ -76,9 +76,9 @@ def test_boxes_are_kept():
 def test_black_boxes_and_oracles_in_python():
     p = problem("multiclass")
     box = StructuredSVM(EnumeratedModel(), solver="bcfw", C=1.0, tol=1e-2, random_state=0)
-    box.fit([-psi for psi in p.psi][:6], p.truths[:6])
+    box.fit([-psi for psi in p.psi][:6], p.targets[:6])
     missing = p.objective(box.coef_) - optimum("multiclass")[1]
-    gap = box.duality_gap([-psi for psi in p.psi], p.truths)
+    gap = box.duality_gap([-psi for psi in p.psi], p.targets)
     assert missing - 1e-9 <= gap <= missing / 0.9 + 1e-9
     chains = problem("chain")
     svm = trained_on_a_part(chains, oracle=Viterbi())

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from _problems import ROUNDING, fit, optimum, part_blocks, problem
 from _random_scores import random_scores
-from _referees import all_labelings, labeling_values
+from _references import all_labelings, labeling_values
 from sklearn_fw import regularization_path
 from sklearn_fw._kernels.common import prox
 from sklearn_fw._kernels.graphs import tree

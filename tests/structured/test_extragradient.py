@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 from _polytope_problems import FORESTS, SUMS, matchings, planted, polytopes
 from _problems import C, fit, optimum, problem
-from _referees import solve_structured_svm
+from _references import solve_structured_svm
 from sklearn_fw.datasets import make_digit_words
 from sklearn_fw.structured import (
     ChainModel,

@@ -69,21 +69,21 @@ def test_groups_of_nodes_are_the_graphs_of_these_nodes(with_features, symmetry, 
     own = [(i, np.flatnonzero(h == k)) for i, h in enumerate(halves) for k in (0, 1)]
     own = [(i, nodes) for i, nodes in own if len(nodes)]
     weight = np.array([0.5, 0.3, 0.2])[[i for i, _ in own]]
-    referee = svm._blocks_of(
+    reference = svm._blocks_of(
         [part_of(X[i], nodes) for i, nodes in own], [y[i][nodes] for i, nodes in own],
         weight / weight.sum(),
     )  # fmt: skip
     w = rng.normal(size=whole.n_weights)
-    for one in (blocks, referee):
+    for one in (blocks, reference):
         one.reset(1.0)
     for augmented in (False, True):
-        found, wanted = blocks.sweep(w, augmented), referee.sweep(w, augmented)
+        found, wanted = blocks.sweep(w, augmented), reference.sweep(w, augmented)
         np.testing.assert_allclose(found.hinge, wanted.hinge, atol=1e-12)
         np.testing.assert_array_equal(found.answers, wanted.answers)
-    np.testing.assert_allclose(blocks.weight, referee.weight)
-    np.testing.assert_allclose(natural_C(blocks), natural_C(referee))
+    np.testing.assert_allclose(blocks.weight, reference.weight)
+    np.testing.assert_allclose(natural_C(blocks), natural_C(reference))
     np.testing.assert_allclose(
-        blocks.corner_of(found.answers)[0], referee.corner_of(found.answers)[0], atol=1e-12
+        blocks.vertex_of(found.answers)[0], reference.vertex_of(found.answers)[0], atol=1e-12
     )
 
 

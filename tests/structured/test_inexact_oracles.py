@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from _problems import IgnoreEdges, fit, optimum, problem
-from _referees import smallest_mean_hinge
+from _references import smallest_mean_hinge
 from sklearn_fw import regularization_path
 from sklearn_fw.structured import (
     BlockFrankWolfe,
@@ -74,7 +74,7 @@ def test_answers_that_break_a_promise():
 
     p = problem("multiclass")
     with pytest.warns(RuntimeWarning, match="worse than the true one.*dual_gap_ is no certificate"):
-        svm = StructuredSVM(Wrong(), tol=10.0).fit([-psi for psi in p.psi], p.truths)
+        svm = StructuredSVM(Wrong(), tol=10.0).fit([-psi for psi in p.psi], p.targets)
     assert (svm.dual_gap_, svm.converged_) == (np.inf, False)
 
 

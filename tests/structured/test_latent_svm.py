@@ -169,7 +169,7 @@ def test_classes_of_two_shapes():
     assert svm.score(X_test, y_test) > 0.95
     states = svm.predict_states(X, y)
     np.testing.assert_array_equal(svm.state_labels_[states], y)
-    assert len(np.unique(states)) == 4  # the corners
+    assert len(np.unique(states)) == 4  # the vertices
     assert svm.decision_function(X).shape == (200,)
     assert np.mean((svm.decision_function(X) > 0) == svm.predict(X)) == 1.0
 

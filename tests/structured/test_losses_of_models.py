@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from _matchings import all_matchings
-from _referees import all_labelings, solve_structured_svm
+from _references import all_labelings, solve_structured_svm
 from _task_losses import BLOCKS, COSTS, NAMES, Steps
 from sklearn_fw import StructuredSVM
 from sklearn_fw.structured import ChainModel, MatchingModel, MulticlassModel, MultilabelModel

@@ -9,7 +9,7 @@ from scipy.optimize import approx_fprime
 from sklearn.base import clone
 
 from _matchings import all_matchings
-from _referees import solve_structured_svm
+from _references import solve_structured_svm
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import Assignment
 from sklearn_fw.metrics import alignment_error_rate
@@ -111,7 +111,7 @@ def test_loss_of_two_lists():
 
 
 @every_model
-def test_corners(name, rng):
+def test_vertices(name, rng):
     """phi = F z, the score is <F^T w, z>, and the loss is linear."""
     model, X, y, outputs = problem(name, rng)
     w = rng.normal(size=model.size_joint_feature)
@@ -127,10 +127,10 @@ def test_corners(name, rng):
             np.testing.assert_allclose(c @ z + c0, model.loss(truth, candidate), atol=1e-13)
             np.testing.assert_array_equal(model.decode(x, z), candidate)
             np.testing.assert_allclose(model.project(x, z), z, atol=1e-12)
-        corner = model.lmo(x, s)
-        assert any(np.array_equal(corner, candidate.ravel()) for candidate in candidates)
+        vertex = model.lmo(x, s)
+        assert any(np.array_equal(vertex, candidate.ravel()) for candidate in candidates)
         best = max(s @ candidate.ravel() for candidate in candidates)
-        np.testing.assert_allclose(s @ corner, best, atol=1e-13)
+        np.testing.assert_allclose(s @ vertex, best, atol=1e-13)
         z = rng.normal(size=model.z_size(x))
         np.testing.assert_allclose(model.adjoint(x, w) @ z, w @ model.apply(x, z), atol=1e-12)
 
@@ -141,9 +141,9 @@ def test_projections_and_decoding(name, rng):
     for x, candidates in zip(X, outputs):
         p = rng.normal(size=model.z_size(x))
         z = model.project(x, p)
-        corners = np.array([candidate.ravel() for candidate in candidates])
-        assert np.all(corners @ (p - z) <= (p - z) @ z + 1e-8)
-        distances = np.sum((corners - z) ** 2, axis=1)
+        vertices = np.array([candidate.ravel() for candidate in candidates])
+        assert np.all(vertices @ (p - z) <= (p - z) @ z + 1e-8)
+        distances = np.sum((vertices - z) ** 2, axis=1)
         decoded = model.decode(x, z).ravel()
         assert np.sum((decoded - z) ** 2) == pytest.approx(distances.min(), abs=1e-12)
         if len(z):
@@ -158,11 +158,11 @@ def test_diameters(name, rng):
     for x, candidates in zip(X, outputs):
         start = model.marginals(x, model.log_potentials0(x))
         np.testing.assert_allclose(start, 1.0 / max(x.shape[:2]), atol=1e-9)
-        corners = [candidate.ravel() for candidate in candidates]
+        vertices = [candidate.ravel() for candidate in candidates]
         center = start if model.perfect else 0.0
-        largest = max(0.5 * np.sum((z - center) ** 2) for z in corners)
+        largest = max(0.5 * np.sum((z - center) ** 2) for z in vertices)
         np.testing.assert_allclose(model.z_diameter(x), largest, atol=1e-8)
-        entropies = [z @ -np.log(start) - z.sum() + start.sum() for z in corners]
+        entropies = [z @ -np.log(start) - z.sum() + start.sum() for z in vertices]
         np.testing.assert_allclose(model.z_diameter(x, "entropy"), max(entropies), atol=1e-8)
     assert (
         MatchingModel().initialize([np.ones((0, 2, 1))], [[]]).z_diameter(np.ones((0, 2, 1))) == 0

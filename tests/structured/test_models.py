@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.utils.class_weight import compute_class_weight
 
-from _referees import all_labelings, labeling_value
+from _references import all_labelings, labeling_value
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import Enumeration, TreeMaxProduct, Viterbi
 from sklearn_fw.structured import ChainModel, EnumeratedModel, MulticlassModel, MultilabelModel
@@ -51,7 +51,7 @@ def multilabel_problem(seed, n_features, n_labels, edges="tree", form=np.asarray
 # Every model with every kind of loss and feature map; ``states`` turns labels into numbers.
 PROBLEMS = {
     "chain": lambda seed: chain_problem(seed, 2, 3),
-    "chain, no markers": lambda seed: chain_problem(seed, 3, 2, start_end=False),
+    "chain, no constants": lambda seed: chain_problem(seed, 3, 2, start_end=False),
     "chain, sum": lambda seed: chain_problem(seed, 1, 3, task_loss="hamming_sum"),
     "chain, share": lambda seed: chain_problem(seed, 2, 3, task_loss="hamming"),
     "chain, zero-one": lambda seed: chain_problem(seed, 2, 2, task_loss="zero_one"),

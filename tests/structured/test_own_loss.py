@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from _referees import all_labelings, solve_structured_svm
+from _references import all_labelings, solve_structured_svm
 from _task_losses import COSTS, NAMES, FirstMistake, Steps
 from sklearn_fw import StructuredSVM
 from sklearn_fw.structured import ChainModel, EnumeratedModel

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from _problems import ROUNDING
-from _referees import EnumeratedDual, solve_structured_svm
+from _references import EnumeratedDual, solve_structured_svm
 from sklearn_fw import StructuredSVM
 from sklearn_fw._kernels.structured.block_rules import Rules
 from sklearn_fw.inference import BestOf, Elimination, Enumeration, TreeMaxProduct, Viterbi
@@ -188,14 +188,14 @@ class Listed:
             list(itertools.product(*(range(k) for k in np.repeat(model.states_, n))))
             for n in counts
         ]
-        self.psi, self.losses, self.truths = [], [], []
+        self.psi, self.losses, self.targets = [], [], []
         for x, truth, outputs in zip(X, y, self.outputs):
             decoded = [model.decode(np.array(states), x) for states in outputs]
             phi = np.array([model.joint_feature(x, output) for output in decoded])
             place = outputs.index(tuple(np.ravel(truth).tolist()))
             self.psi.append(phi[place] - phi)
             self.losses.append(np.array([model.loss(truth, output) for output in decoded]))
-            self.truths.append(place)
+            self.targets.append(place)
         self.weight, self.lam = np.full(len(X), 1 / len(X)), 1 / len(X)
 
     def objective(self, w):
@@ -270,23 +270,23 @@ def test_smoothed_answers(problem, rng):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", ["fw", "pairwise"])
-def test_visits_are_those_of_the_referee(problem, step, rng):
-    """Compiled and plain passes, against a referee that lists all outputs."""
+def test_visits_are_those_of_the_reference(problem, step, rng):
+    """Compiled and plain passes, against a reference that lists all outputs."""
     steps = ("fw", "pairwise")
     rules = Rules(problem.lam, steps.index(step), True, step != "fw", False, 0.0, 0.0, 1.0)
     slow = EnumeratedDual(
-        problem.psi, problem.losses, problem.weight, problem.lam, np.array(problem.truths)
+        problem.psi, problem.losses, problem.weight, problem.lam, np.array(problem.targets)
     )
     compiled, plain = problem.blocks(), problem.blocks()
     for blocks in (compiled, plain):
         blocks.reset(problem.lam, capacity=4 if step != "fw" else 0)
-    corners = [int(rng.integers(len(outputs))) for outputs in problem.outputs]
-    labels = np.concatenate([o[c] for o, c in zip(problem.outputs, corners)]).astype(np.int32)
+    vertices = [int(rng.integers(len(outputs))) for outputs in problem.outputs]
+    labels = np.concatenate([o[c] for o, c in zip(problem.outputs, vertices)]).astype(np.int32)
     for blocks in (compiled, plain):
         blocks.step_towards(labels, 0.4)
         blocks.refresh()
-    slow.step_towards(corners, 0.4)
-    for i in np.concatenate([rng.permutation(len(problem.truths)) for _ in range(6)]):
+    slow.step_towards(vertices, 0.4)
+    for i in np.concatenate([rng.permutation(len(problem.targets)) for _ in range(6)]):
         if not slow.visit(i, step, None, compiled.max_loss):
             continue
         visit_blocks(compiled, np.array([i]), np.zeros(1), rules)

@@ -104,23 +104,23 @@ def test_what_the_base_class_says_is_there(name):
     bullets = re.findall(r"^- (.*?)(?=^- |^[A-Z])", inspect.getdoc(Solver), re.M | re.S)
     heads = [re.findall(r"``(\w+)(?:\(|``)", bullet.partition(":")[0]) for bullet in bullets]
     names = {name for head in heads for name in head}
-    assert {"answer", "corners", "direction", "move", "restore", "w"} <= names
+    assert {"answer", "vertices", "direction", "move", "restore", "w"} <= names
     assert not [name for name in names if not hasattr(blocks, name)]
     answer = blocks.answer(0, blocks.w)
     for end in ("value", "slack", "loss"):
         assert np.isfinite(getattr(answer, end))
-    corners = blocks.corners(0)
-    corners.put(1, answer)
-    assert (corners.size, corners.find(answer), len(corners.alpha), len(corners.loss)) == (
+    vertices = blocks.vertices(0)
+    vertices.put(1, answer)
+    assert (vertices.size, vertices.find(answer), len(vertices.alpha), len(vertices.loss)) == (
         2,
         1,
         2,
         2,
     )
     assert blocks.direction(0, 1).square == pytest.approx(blocks.direction(0, answer).square)
-    corners.remove(1)
+    vertices.remove(1)
     blocks.grow()
-    assert len(blocks.corners(0).alpha) == 3
+    assert len(blocks.vertices(0).alpha) == 3
 
 
 # ---- what they find ------------------------------------------------------------------------------

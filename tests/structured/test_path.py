@@ -134,12 +134,12 @@ def test_averages_have_no_heuristic_path():
 
 def quadratics(rng):
     """Two solutions of a random piecewise quadratic problem: breakpoints and their exact gap."""
-    n_corners, d = 6, 4
-    features, losses = rng.normal(size=(n_corners, d)), rng.uniform(size=n_corners)
+    n_vertices, d = 6, 4
+    features, losses = rng.normal(size=(n_vertices, d)), rng.uniform(size=n_vertices)
     features[0], losses[0] = 0.0, 0.0
 
     def point(lam):
-        alpha = rng.dirichlet(np.ones(n_corners))
+        alpha = rng.dirichlet(np.ones(n_vertices))
         w = alpha @ features / lam
         hinge, loss = (losses - features @ w).max(), alpha @ losses
         return Breakpoint(lam, w, hinge, lam * w @ w + hinge - loss, loss)

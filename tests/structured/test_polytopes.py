@@ -45,7 +45,7 @@ def test_radii_of_classes_are_exact():
 
 @pytest.mark.parametrize("name", SUMS)
 def test_constants_of_distance(name):
-    """The matrix of all features, column by column, and the distances of all corners."""
+    """The matrix of all features, column by column, and the distances of all vertices."""
     p = problem(name)
     parts = polytopes(p)
     geometry = Euclidean(parts, False)
@@ -95,17 +95,17 @@ def test_marginals(name, scale, rng):
 
 @pytest.mark.parametrize("name", SUMS)
 def test_projections_satisfy_the_variational_inequality(name, rng):
-    """<p - z, z' - z> <= 0 for every corner z', of which z is a mean."""
+    """<p - z, z' - z> <= 0 for every vertex z', of which z is a mean."""
     p = problem(name)
     parts = polytopes(p)
     target = parts.center() + rng.normal(size=parts.size)
-    for _ in range(3):  # corners of the projection before are the first guess
+    for _ in range(3):  # vertices of the projection before are the first guess
         z = parts.project(target, 1e-9)
         scores = (target - z) * (parts.weight_of_entries() > 0)
         cut = parts._marginals.nodes.size
         nodes, tables = scores[:cut].reshape(-1, p.model.n_states_), scores[cut:]
         for i, outputs in enumerate(p.outputs):
-            corners = np.array([parts_of(p, i, labels) for labels in outputs])
+            vertices = np.array([parts_of(p, i, labels) for labels in outputs])
             start = parts._parts.node_start[i]
             here = nodes[start : start + outputs.shape[1]].ravel()
             here = np.concatenate([here, tables.reshape(len(p.X), -1)[i]])
@@ -115,7 +115,7 @@ def test_projections_satisfy_the_variational_inequality(name, rng):
                     z[cut:].reshape(len(p.X), -1)[i],
                 ]
             )
-            assert np.max(corners @ here) - mean @ here <= 1e-8
+            assert np.max(vertices @ here) - mean @ here <= 1e-8
         np.testing.assert_allclose(parts.project(z, 1e-12), z, atol=1e-7)
         target = target + 0.3 * rng.normal(size=parts.size)
 

@@ -36,11 +36,11 @@ def expected_marginals(svm, x, n_nodes, states):
     """Node marginals, output by output, from the joint features alone."""
     outputs = list(itertools.product(states, repeat=n_nodes))
     values = [svm.model_.joint_feature(x, np.array(y)) @ svm.coef_ for y in outputs]
-    chances = softmax(values)
+    probabilities = softmax(values)
     found = np.zeros((n_nodes, len(states)))
-    for chance, y in zip(chances, outputs):
+    for probability, y in zip(probabilities, outputs):
         for t, state in enumerate(y):
-            found[t, list(states).index(state)] += chance
+            found[t, list(states).index(state)] += probability
     return found
 
 

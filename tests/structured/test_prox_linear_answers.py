@@ -54,8 +54,10 @@ def test_labellings_equal_enumeration(form):
         order = np.argsort(-all_scores, kind="stable")[:4]
         np.testing.assert_allclose(values, all_scores[order], rtol=1e-12, atol=1e-12)
         np.testing.assert_array_equal(found, svm.classes_[states[order]])
-        chances = softmax(all_scores / 0.7)
-        expected = [[chances[states[:, v] == s].sum() for s in range(3)] for v in range(len(x))]
+        probabilities = softmax(all_scores / 0.7)
+        expected = [
+            [probabilities[states[:, v] == s].sum() for s in range(3)] for v in range(len(x))
+        ]
         np.testing.assert_allclose(rows, expected, rtol=1e-9, atol=1e-12)
     assert all(a[0].tolist() == b.tolist() for a, b in zip(outputs, svm.predict(X)))
     np.testing.assert_allclose(svm.score_samples(X), [s[0] for s in scores], rtol=1e-12, atol=0)
@@ -65,11 +67,11 @@ def test_candidates_equal_their_scores():
     X, y = boxes(n_samples=8, n_boxes=12)
     svm = ProxLinearStructuredSVM(BoxNetwork(), tol=0.5, random_state=0).fit(X, y)
     outputs, scores = svm.n_best(X, 20)
-    for x, found, values, chances in zip(X, outputs, scores, svm.predict_marginals(X)):
+    for x, found, values, probabilities in zip(X, outputs, scores, svm.predict_marginals(X)):
         all_scores = svm.model_.value(x, svm.coef_)
         np.testing.assert_allclose(values, np.sort(all_scores)[::-1], rtol=1e-12, atol=0)
         np.testing.assert_array_equal(all_scores[found], values)
-        np.testing.assert_allclose(chances, softmax(all_scores), rtol=1e-12, atol=0)
+        np.testing.assert_allclose(probabilities, softmax(all_scores), rtol=1e-12, atol=0)
 
 
 def log_loss(svm, X, y):

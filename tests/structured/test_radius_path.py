@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 from _problems import IgnoreEdges, optimum, problem
-from _referees import smallest_mean_hinge
+from _references import smallest_mean_hinge
 from sklearn_fw import StructuredSVM, regularization_path
 from sklearn_fw.inference import Viterbi
 from sklearn_fw.model_selection import RegularizationPathCV, RegularizationPathDisplay
@@ -219,7 +219,7 @@ def test_black_boxes_and_oracles_in_python_have_the_same_path():
     compiled = path_of(p, SOLVERS["sp_fw"], eps=0.1, radius_max=1.0)
     box = StructuredSVM(EnumeratedModel(), solver="sp_fw", random_state=0, max_iter=5000)
     path = regularization_path(
-        box, [-psi for psi in p.psi], p.truths, sample_weight=p.sample_weight, eps=0.1,
+        box, [-psi for psi in p.psi], p.targets, sample_weight=p.sample_weight, eps=0.1,
         radius_max=1.0,
     )  # fmt: skip
     for radius in path.values_:

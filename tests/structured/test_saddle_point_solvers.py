@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from _problems import PROBLEMS, C, fit, optimum, part_blocks, problem
-from _referees import smallest_mean_hinge
+from _references import smallest_mean_hinge
 from sklearn_fw.inference import Viterbi
 from sklearn_fw.structured import (
     EnumeratedModel,
@@ -152,13 +152,13 @@ class Slow:
     def __init__(self, p, radius, norm):
         self.p, self.radius, self.norm = p, radius, norm
         self.w = self.mean = np.zeros(p.size)
-        self.alpha = [np.eye(len(l))[truth] for l, truth in zip(p.losses, p.truths)]
+        self.alpha = [np.eye(len(l))[truth] for l, truth in zip(p.losses, p.targets)]
 
     def answer(self, i):
         p = self.p
         return np.eye(len(p.losses[i]))[np.argmax(p.losses[i] - p.psi[i] @ self.w)]
 
-    def corner(self):
+    def vertex(self):
         p = self.p
         v = sum(q * a @ psi for q, a, psi in zip(p.weight, self.alpha, p.psi))
         if self.norm == "l2":
@@ -167,7 +167,7 @@ class Slow:
         return self.radius * np.eye(p.size)[top] * (1.0 if v[top] >= 0.0 else -1.0)
 
     def step(self, blocks, gamma):
-        s, answers = self.corner(), {i: self.answer(i) for i in blocks}
+        s, answers = self.vertex(), {i: self.answer(i) for i in blocks}
         self.w = (1.0 - gamma) * self.w + gamma * s
         for i, answer in answers.items():
             self.alpha[i] = (1.0 - gamma) * self.alpha[i] + gamma * answer
@@ -175,7 +175,7 @@ class Slow:
     def dual(self):
         p = self.p
         loss = p.weight @ [a @ l for a, l in zip(self.alpha, p.losses)]
-        return loss - self.corner() @ sum(
+        return loss - self.vertex() @ sum(
             q * a @ psi for q, a, psi in zip(p.weight, self.alpha, p.psi)
         )
 
@@ -399,7 +399,7 @@ def test_warm_start_goes_on(settings, black_box):
     """Two fits of 5 and 6 passes are one of 11, but for the certificate between them."""
     p = problem("multiclass")
     if black_box:
-        model, X, y = EnumeratedModel(), [-psi for psi in p.psi], p.truths
+        model, X, y = EnumeratedModel(), [-psi for psi in p.psi], p.targets
     else:
         model, X, y = p.model, p.X, p.y
     solver = SaddlePointFrankWolfe(radius=0.7, gap_check=1, **SETTINGS[settings])

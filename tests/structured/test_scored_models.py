@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from _referees import solve_structured_svm
+from _references import solve_structured_svm
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import Assignment
 from sklearn_fw.structured import EnumeratedModel, ScoredModel

@@ -59,13 +59,13 @@ def test_path_of_logistic_regression():
     estimator = svm(MulticlassModel(fit_intercept=False), surrogate="crf")
     path = regularization_path(estimator, X, y, eps=1e-3, C_max=10.0)
     for C in (0.01, 0.3, 5.0):
-        referee = LogisticRegression(C=C, fit_intercept=False, tol=1e-10, max_iter=10_000)
-        coef = referee.fit(X, y).coef_.T.ravel()
+        reference = LogisticRegression(C=C, fit_intercept=False, tol=1e-10, max_iter=10_000)
+        coef = reference.fit(X, y).coef_.T.ravel()
         distance = np.sum((path.coef_at(C) - coef) ** 2)
         # Strong convexity: lam / 2 |w - w*|^2 is at most the gap.
         assert 0.5 / (C * len(y)) * distance <= path.gap_at(C) + 1e-9
-        chances = path.estimator_at(C).predict_marginals(X)
-        np.testing.assert_allclose(chances, referee.predict_proba(X), rtol=0, atol=0.05)
+        probabilities = path.estimator_at(C).predict_marginals(X)
+        np.testing.assert_allclose(probabilities, reference.predict_proba(X), rtol=0, atol=0.05)
 
 
 def test_C_is_chosen_along_paths():

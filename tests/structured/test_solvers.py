@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
 from _problems import PROBLEMS, ROUNDING, C, fit, optimum, part_blocks, problem
-from _referees import slow_perceptron, slow_subgradient, solve_structured_svm
+from _references import slow_perceptron, slow_subgradient, solve_structured_svm
 from sklearn_fw.inference import Enumeration, Viterbi
 from sklearn_fw.structured import (
     BlockFrankWolfe,
@@ -238,7 +238,7 @@ def test_warm_start_from_a_primal_baseline():
 def test_oracles_called_from_python(name, step, averaging):
     """Functions, and objects that the compiled pass does not know, give its trajectory.
 
-    Only of a few passes: later on, equal corners are told apart by rounding.
+    Only of a few passes: later on, equal vertices are told apart by rounding.
     """
     p = problem(name)
 

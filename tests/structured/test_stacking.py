@@ -10,7 +10,7 @@ from sklearn_fw import StructuredSVM
 from sklearn_fw.structured import ChainModel, EnumeratedModel, MatchingModel, PartModel
 from sklearn_fw.structured._models import _ragged
 from sklearn_fw.structured._models._ragged import stack_labels, stack_rows
-from sklearn_fw.structured._models._rows import Rows, Units, with_markers
+from sklearn_fw.structured._models._rows import Rows, Units, with_constants
 from sklearn_fw.utils import Packed
 
 FORMS = {
@@ -58,10 +58,10 @@ def test_empty_items_have_no_say(rng):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_rows_with_markers(form, rng):
+def test_rows_with_constants(form, rng):
     dense = rng.normal(size=(6, 3)).astype(np.float32) * (rng.random((6, 3)) < 0.5)
     rows = Rows(form(dense), np.arange(7), np.arange(7), (np.array([0, 3]), np.array([3, 5])))
-    found = with_markers(rows, Units(4.0))
+    found = with_constants(rows, Units(4.0))
     expected = np.column_stack(
         [dense / 4, np.isin(np.arange(6), [0, 3]), np.isin(np.arange(6), [3, 5])]
     )
@@ -141,7 +141,7 @@ def test_memory_of_dense_rows(rng):
     rows = Rows(X, np.arange(20_001), np.arange(20_001))
     tracemalloc.start()
     try:
-        found = with_markers(rows, Units())
+        found = with_constants(rows, Units())
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

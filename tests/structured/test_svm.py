@@ -21,7 +21,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from _referees import all_labelings
+from _references import all_labelings
 from _registry import candidates, label_sets, sequences
 from sklearn_fw import StructuredSVM
 from sklearn_fw.datasets import make_digit_words

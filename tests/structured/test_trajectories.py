@@ -1,4 +1,4 @@
-"""Block-coordinate Frank-Wolfe visit by visit, against a slow referee that lists all outputs."""
+"""Block-coordinate Frank-Wolfe visit by visit, against a slow reference that lists all outputs."""
 
 import numpy as np
 import pytest
@@ -65,11 +65,11 @@ def assert_same_state(p, blocks, slow):
 
 def start_anywhere(p, blocks, slow, rng):
     """Leave w = 0, where equal losses tie."""
-    corners = [rng.integers(len(outputs)) for outputs in p.outputs]
-    labels = [outputs[c] for outputs, c in zip(p.outputs, corners)]
+    vertices = [rng.integers(len(outputs)) for outputs in p.outputs]
+    labels = [outputs[c] for outputs, c in zip(p.outputs, vertices)]
     blocks.step_towards(np.concatenate(labels).astype(np.int32), 0.4)
     blocks.refresh()
-    slow.step_towards(corners, 0.4)
+    slow.step_towards(vertices, 0.4)
 
 
 @pytest.mark.slow
@@ -114,7 +114,7 @@ def test_trajectory(name, step, cache, bounded, rng):
     assert blocks.counts[block_rules.HITS] == slow.counts["hits"]
     steps = blocks.counts[block_rules.STEPS : block_rules.STEPS + 3].tolist()
     expected = [slow.counts[kind] for kind in ("fw", "pairwise", "away")]
-    # Between two corners the directions of the hybrid rule coincide.
+    # Between two vertices the directions of the hybrid rule coincide.
     assert sum(steps) == sum(expected) if step == "hybrid" else steps == expected
     if rules.explicit:
         assert blocks.counts[block_rules.DROPS] == slow.counts["drop"]
@@ -155,10 +155,10 @@ def test_batch_frank_wolfe(name, step_size, bounded, rng):
         np.testing.assert_allclose(row["objective"], slow.primal(), **ROUNDING)
         np.testing.assert_allclose(row["dual_objective"], slow.dual(), **ROUNDING)
         np.testing.assert_allclose(row["dual_gap"], slow.gaps().sum(), **ROUNDING)
-        corners = [int(h.argmax()) for h in slow.values(slow.w)]
-        target = sum(w * psi[c] for w, psi, c in zip(p.weight, p.psi, corners)) / p.lam
+        vertices = [int(h.argmax()) for h in slow.values(slow.w)]
+        target = sum(w * psi[c] for w, psi, c in zip(p.weight, p.psi, vertices)) / p.lam
         gamma = min(1.0, row["dual_gap"] / (p.lam * np.sum((slow.v - target) ** 2)))
-        slow.step_towards(corners, gamma if step_size == "line_search" else 2 / (k + 2))
+        slow.step_towards(vertices, gamma if step_size == "line_search" else 2 / (k + 2))
 
 
 @budget_may_end
@@ -225,14 +225,14 @@ def test_batch_step(name, step, rng):
     for _ in range(3):
         visit_blocks(blocks, rng.permutation(blocks.n_blocks), np.zeros(blocks.n_blocks), rules)
         point, before = blocks.certify(), blocks.v.copy()
-        corner, loss = blocks.corner_of(point.sweep.answers)
+        vertex, loss = blocks.vertex_of(point.sweep.answers)
         np.testing.assert_allclose(
-            point.gap, p.lam * (before - corner) @ before - blocks.loss.sum() + loss, **ROUNDING
+            point.gap, p.lam * (before - vertex) @ before - blocks.loss.sum() + loss, **ROUNDING
         )
-        curvature = p.lam * np.sum((before - corner) ** 2)
+        curvature = p.lam * np.sum((before - vertex) ** 2)
         gamma = batch_step(blocks, point)
         np.testing.assert_allclose(gamma, min(1.0, point.gap / curvature), **ROUNDING)
-        np.testing.assert_allclose(blocks.v, before + gamma * (corner - before), **ROUNDING)
+        np.testing.assert_allclose(blocks.v, before + gamma * (vertex - before), **ROUNDING)
         increase = gamma * point.gap - gamma**2 / 2 * curvature
         after = blocks.dual_value(blocks.v, blocks.loss.sum())
         np.testing.assert_allclose(after - point.dual, increase, **ROUNDING)
@@ -350,7 +350,7 @@ def test_toy_example_of_gap_sampling(seed):
 def test_demanding_cache_changes_nothing(step, sampling):
     p = problem("chain")
     solver = BlockFrankWolfe(step, sampling=sampling)
-    # Later equal corners may come in another order from a table that keeps unused ones.
+    # Later equal vertices may come in another order from a table that keeps unused ones.
     budget = {"tol": 0.0, "max_iter": 500 if step == "fw" else 4}
     plain = fit(p, solver, **budget)
     cached = fit(p, solver.set_params(cache=True, cache_nu=1e30), **budget)
@@ -407,18 +407,18 @@ def test_small_tables():
 @pytest.mark.parametrize("size", [2, 3, 4])
 @pytest.mark.parametrize("cache", [None, (0.25, 0.01)], ids=["oracle", "cache"])
 @pytest.mark.parametrize("step", ["pairwise", "away", "hybrid"])
-def test_tables_grow_only_for_corners_in_use(step, cache, size, rng):
+def test_tables_grow_only_for_vertices_in_use(step, cache, size, rng):
     p = problem("chain")
     blocks, rules = part_blocks(p), make_rules(p, step, cache)
     blocks.reset(p.lam, capacity=size)
     for i in rng.integers(blocks.n_blocks, size=300):
-        capacity, in_use = blocks._corners.alpha.shape[1], len(blocks.dual_coef()[i])
+        capacity, in_use = blocks._vertices.alpha.shape[1], len(blocks.dual_coef()[i])
         visit(blocks, rules, i)
-        # One capacity for all blocks: it grows when some block has no corner to spare.
-        assert blocks._corners.alpha.shape[1] == capacity or in_use == capacity
+        # One capacity for all blocks: it grows when some block has no vertex to spare.
+        assert blocks._vertices.alpha.shape[1] == capacity or in_use == capacity
         if cache is None:
-            assert blocks._corners.size[i] == len(blocks.dual_coef()[i])
-    assert size <= blocks._corners.alpha.shape[1] < 12
+            assert blocks._vertices.size[i] == len(blocks.dual_coef()[i])
+    assert size <= blocks._vertices.alpha.shape[1] < 12
 
 
 # ---- rounding ------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Sums of losses along a line of scores, with the intercepts that are best at each point of it.
 
-Scores, truths and directions have a row per sample and a column per output, and every output has
+Scores, targets and directions have a row per sample and a column per output, and every output has
 an intercept; ``weight`` (n,) are factors of the rows. All losses but those of users.
 """
 

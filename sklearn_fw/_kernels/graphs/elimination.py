@@ -332,11 +332,11 @@ def downward(
                     for r in range(plan.link_start[s], plan.link_start[s + 1]):
                         e = plan.link[r]
                         for a in range(n_others):
-                            chance = total(table[a * n : (a + 1) * n])
+                            probability = total(table[a * n : (a + 1) * n])
                             if edges[e, 0] == v:
-                                edge[e, state, a] = chance
+                                edge[e, state, a] = probability
                             else:
-                                edge[e, a, state] = chance
+                                edge[e, a, state] = probability
                 for a in range(1, n_others):
                     block = table[a * n : (a + 1) * n]
                     if mode == MAX:

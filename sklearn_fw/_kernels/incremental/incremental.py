@@ -34,7 +34,7 @@ FACTORS = 32
 
 
 class Target(NamedTuple):
-    """Losses of the rows: their formula, truths, and weights or None."""
+    """Losses of the rows: their formula, targets, and weights or None."""
 
     loss: Formula
     y: np.ndarray

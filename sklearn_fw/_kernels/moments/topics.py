@@ -104,31 +104,31 @@ def document_bounds(data, indices, indptr, topics, prior, gamma, counts, bounds,
 
 
 @inner
-def _draw(chances, uniform):
-    """A topic with these chances, which need no sum; their largest one if ``uniform`` < 0."""
+def _draw(probabilities, uniform):
+    """A topic with these probabilities, which need no sum; their largest one if ``uniform`` < 0."""
     if uniform < 0.0:
-        return np.argmax(chances)
+        return np.argmax(probabilities)
     total = 0.0
-    for k in range(chances.size):
-        total += chances[k]
+    for k in range(probabilities.size):
+        total += probabilities[k]
     left = uniform * total
-    for k in range(chances.size):
-        left -= chances[k]
+    for k in range(probabilities.size):
+        left -= probabilities[k]
         if left < 0.0:
             return k
-    return chances.size - 1
+    return probabilities.size - 1
 
 
 @inner
 def _sweep(tokens, topics, prior, states, counts, uniforms, backwards):
     """Draw the topic of each token given all others, or its best one where ``uniforms`` < 0."""
-    chances = np.empty(prior.size)
+    probabilities = np.empty(prior.size)
     for step in range(tokens.size):
         n = tokens.size - 1 - step if backwards else step
         counts[states[n]] -= 1.0
         for k in range(prior.size):
-            chances[k] = topics[tokens[n], k] * (prior[k] + counts[k])
-        states[n] = _draw(chances, uniforms[step])
+            probabilities[k] = topics[tokens[n], k] * (prior[k] + counts[k])
+        states[n] = _draw(probabilities, uniforms[step])
         counts[states[n]] += 1.0
 
 
@@ -144,8 +144,8 @@ def _log_transition(tokens, topics, prior, source, target):
         total = 0.0
         for k in range(prior.size):
             total += topics[tokens[n], k] * (prior[k] + counts[k])
-        chance = topics[tokens[n], target[n]] * (prior[target[n]] + counts[target[n]])
-        log_probability += math.log(chance / total + SMALLEST)
+        probability = topics[tokens[n], target[n]] * (prior[target[n]] + counts[target[n]])
+        log_probability += math.log(probability / total + SMALLEST)
         counts[target[n]] += 1.0
     return log_probability
 

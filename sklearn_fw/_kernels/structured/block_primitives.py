@@ -18,9 +18,9 @@ from .parts import (
 
 
 @njit
-def values(parts, dual, corners, i, scratch):
+def values(parts, dual, vertices, i, scratch):
     """H_i of the point of block i, and the score of the truth; see `values_of_block`."""
-    current = values_of_block(parts, dual, corners, i, scratch)
+    current = values_of_block(parts, dual, vertices, i, scratch)
     truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
     return current, labels_value(parts, dual.w, i, truth, scratch.oracle)
 
@@ -35,7 +35,7 @@ def scores(parts, marginals, w, i, loss_weight, scratch):
 
 
 @njit
-def corner(parts, i, labels, nodes, tables):
+def vertex(parts, i, labels, nodes, tables):
     """Marginals of a labelling, into arrays of zeros."""
     for t in range(labels.size):
         nodes[t, labels[t]] = 1.0

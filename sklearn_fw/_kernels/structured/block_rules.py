@@ -1,6 +1,6 @@
 """The decisions of block-coordinate Frank-Wolfe, free of any geometry.
 
-Which block to visit, whether a cached corner will do, which direction and how far, and how the
+Which block to visit, whether a cached vertex will do, which direction and how far, and how the
 explicit dual variables of a block follow. Compiled passes and the Python driver of black-box
 models call the very same functions; those that hold for every Frank-Wolfe method are in
 `_kernels.common.step_rules`.
@@ -47,7 +47,7 @@ class Rules(NamedTuple):
     lam: float
     variant: int
     line_search: bool
-    explicit: bool  # keep corners
+    explicit: bool  # keep vertices
     use_cache: bool
     cache_f: float
     cache_nu: float
@@ -98,7 +98,7 @@ def pick_block(gaps, code, uniform):
 
 @njit
 def free_slot(alpha, values, size, capacity, may_evict_active):
-    """Where a new corner can go: the end, else the worst unused entry; -1 when there is none."""
+    """Where a new vertex can go: the end, else the worst unused entry; -1 when there is none."""
     if size < capacity:
         return size
     slot = -1
@@ -113,13 +113,13 @@ def free_slot(alpha, values, size, capacity, may_evict_active):
 
 
 @njit
-def table_is_full(corners, i, rules):
-    """Whether a visit of block i might find no room for its corner."""
-    capacity = corners.alpha.shape[1]
-    if corners.size[i] < capacity or rules.variant == FW:
+def table_is_full(vertices, i, rules):
+    """Whether a visit of block i might find no room for its vertex."""
+    capacity = vertices.alpha.shape[1]
+    if vertices.size[i] < capacity or rules.variant == FW:
         return False
     for c in range(capacity):
-        if corners.alpha[i, c] == 0.0:
+        if vertices.alpha[i, c] == 0.0:
             return False
     return True
 
@@ -133,8 +133,8 @@ def step_length(rules, slope, curvature, limit, visit, n_blocks):
 
 
 @njit
-def away_corner(alpha, values, size):
-    """Active corner of smallest value, and the number of active corners."""
+def away_vertex(alpha, values, size):
+    """Active vertex of smallest value, and the number of active vertices."""
     away = -1
     n_active = 0
     for c in range(size):
@@ -147,7 +147,7 @@ def away_corner(alpha, values, size):
 
 @njit
 def cache_candidate(values, size, current, weight, gap, total, n_blocks, rules, counts):
-    """Best cached corner if its gap passes both thresholds (OA16 Alg. 5), else -1."""
+    """Best cached vertex if its gap passes both thresholds (OA16 Alg. 5), else -1."""
     best = 0
     for c in range(1, size):
         if values[c] > values[best]:

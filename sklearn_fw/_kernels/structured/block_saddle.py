@@ -50,7 +50,7 @@ def saddle_visits(parts, dual, order, first_visit, radius, euclidean, v, w, w_vi
         p = parts.weight[i]
         gamma = 2.0 * n / (k + 2.0 * n)
         block_scores(parts, w_view, i, 1.0, scratch.oracle)
-        block_argmax(parts.exhaustive, parts, w_view, i, parts.whole_cost, scratch.oracle)
+        block_argmax(parts.exhaustive, parts, w_view, i, parts.zero_one_cost, scratch.oracle)
         labels = scratch.oracle.labels
         step_in_ball(w, v, radius, euclidean, gamma)
         build_direction(parts, dual.marginals, i, FW, labels, labels, scratch.step)

@@ -24,7 +24,7 @@ from .block_rules import (
     TABLE_FULL,
     VISITS,
     WORSE,
-    away_corner,
+    away_vertex,
     cache_candidate,
     considers,
     free_slot,
@@ -51,7 +51,7 @@ from .parts import (
 )
 
 
-class Corners(NamedTuple):
+class Vertices(NamedTuple):
     """Explicit duals: outputs seen per block, with their alpha.
 
     Kernels take None where they are not kept: numba then compiles none of the code for them.
@@ -64,7 +64,7 @@ class Corners(NamedTuple):
 
 
 @inner
-def _find_corner(labels, size, wanted, start, n_nodes):
+def _find_vertex(labels, size, wanted, start, n_nodes):
     for c in range(size):
         same = True
         for t in range(n_nodes):
@@ -77,89 +77,89 @@ def _find_corner(labels, size, wanted, start, n_nodes):
 
 
 @inner
-def _remove_empty(parts, corners, i):
-    """Without a cache only active corners are kept; the last one fills each hole."""
+def _remove_empty(parts, vertices, i):
+    """Without a cache only active vertices are kept; the last one fills each hole."""
     start, stop = parts.node_start[i], parts.node_start[i + 1]
     c = 0
-    while c < corners.size[i]:
-        if corners.alpha[i, c] > 0.0:
+    while c < vertices.size[i]:
+        if vertices.alpha[i, c] > 0.0:
             c += 1
             continue
-        last = corners.size[i] - 1
-        corners.alpha[i, c] = corners.alpha[i, last]
-        corners.loss[i, c] = corners.loss[i, last]
+        last = vertices.size[i] - 1
+        vertices.alpha[i, c] = vertices.alpha[i, last]
+        vertices.loss[i, c] = vertices.loss[i, last]
         for t in range(start, stop):
-            corners.labels[t, c] = corners.labels[t, last]
-        corners.size[i] = last
+            vertices.labels[t, c] = vertices.labels[t, last]
+        vertices.size[i] = last
 
 
 # ---- a visit -----------------------------------------------------------------------------------
 
 
 @inlined
-def values_of_block(parts, dual, corners, i, scratch):
+def values_of_block(parts, dual, vertices, i, scratch):
     """Value of the current point of block i; those of its corners go to ``scratch.values``.
 
     Like all values here they are H_i plus the score of the truth.
     """
     block_scores(parts, dual.w, i, 1.0, scratch.oracle)
     current = current_value(parts, dual.marginals, dual.w, i, scratch.oracle)
-    if corners is not None:
-        _values_of_corners(parts, dual.w, corners, i, scratch.oracle, scratch.values)
+    if vertices is not None:
+        _values_of_vertices(parts, dual.w, vertices, i, scratch.oracle, scratch.values)
     return current
 
 
 @inner
-def _values_of_corners(parts, w, corners, i, scratch, values):
-    size, start = corners.size[i], parts.node_start[i]
+def _values_of_vertices(parts, w, vertices, i, scratch, values):
+    size, start = vertices.size[i], parts.node_start[i]
     for c in range(size):
-        values[c] = corners.loss[i, c] if parts.whole_cost > 0.0 else 0.0
+        values[c] = vertices.loss[i, c] if parts.zero_one_cost > 0.0 else 0.0
     for t in range(parts.node_start[i + 1] - start):
         for c in range(size):
-            values[c] += scratch.scores[t, corners.labels[start + t, c]]
+            values[c] += scratch.scores[t, vertices.labels[start + t, c]]
     edge_table, tables = tables_of(parts.mix, parts, w, i, scratch)
     first = parts.edge_start[i]
     for e in range(edge_table.size):
         table = tables[edge_table[e]]
         child, parent = start + parts.edges[first + e, 0], start + parts.edges[first + e, 1]
         for c in range(size):
-            values[c] += table[corners.labels[child, c], corners.labels[parent, c]]
+            values[c] += table[vertices.labels[child, c], vertices.labels[parent, c]]
 
 
 @inlined
-def begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts):
+def begin_visit(parts, dual, vertices, gaps, rules, i, scratch, counts):
     """Scores of block i and the cache; returns (cached slot or -1, value of the current point)."""
-    current = values_of_block(parts, dual, corners, i, scratch)
-    if corners is None:
+    current = values_of_block(parts, dual, vertices, i, scratch)
+    if vertices is None:
         return -1, current
     if not rules.use_cache:
         return -1, current
     slot = cache_candidate(
-        scratch.values, corners.size[i], current, parts.weight[i], gaps.value[i], gaps.total[0],
+        scratch.values, vertices.size[i], current, parts.weight[i], gaps.value[i], gaps.total[0],
         parts.weight.size, rules, counts,
     )  # fmt: skip
     return slot, current
 
 
 @inner
-def _insert_answer(parts, corners, i, value, rules, answer, values, counts):
+def _insert_answer(parts, vertices, i, value, rules, answer, values, counts):
     """Slot of the oracle's answer in the table of block i, made if it is new."""
     start = parts.node_start[i]
     n_nodes = parts.node_start[i + 1] - start
-    slot = _find_corner(corners.labels, corners.size[i], answer, start, n_nodes)
+    slot = _find_vertex(vertices.labels, vertices.size[i], answer, start, n_nodes)
     if slot >= 0:
         return slot
     slot = free_slot(
-        corners.alpha[i], values, corners.size[i], corners.alpha.shape[1], rules.variant == FW
+        vertices.alpha[i], values, vertices.size[i], vertices.alpha.shape[1], rules.variant == FW
     )
-    if slot == corners.size[i]:
-        corners.size[i] += 1
-    elif corners.alpha[i, slot] > 0.0:
+    if slot == vertices.size[i]:
+        vertices.size[i] += 1
+    elif vertices.alpha[i, slot] > 0.0:
         counts[EVICTED] += 1  # from here on the alphas no longer describe the iterate
     for t in range(n_nodes):
-        corners.labels[start + t, slot] = answer[t]
-    corners.alpha[i, slot] = 0.0
-    corners.loss[i, slot] = labels_loss(parts, i, answer)
+        vertices.labels[start + t, slot] = answer[t]
+    vertices.alpha[i, slot] = 0.0
+    vertices.loss[i, slot] = labels_loss(parts, i, answer)
     values[slot] = value
     return slot
 
@@ -182,10 +182,10 @@ def check_answer(parts, w, i, scratch, counts):
 
 
 @inlined
-def finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scratch, counts):
-    """The step of block i towards the cached corner ``slot`` or the oracle's labels in ``scratch``.
+def finish_visit(parts, dual, vertices, gaps, rules, i, slot, value, current, scratch, counts):
+    """The step of block i towards the cached vertex ``slot`` or the oracle's labels in ``scratch``.
 
-    ``value`` is H_i of the oracle's labels (unused for a cached corner), ``current`` that of mu_i.
+    ``value`` is H_i of the oracle's labels (unused for a cached vertex), ``current`` that of mu_i.
     """
     counts[VISITS] += 1
     if slot >= 0:
@@ -194,10 +194,10 @@ def finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scr
         counts[CALLS] += 1
         gap = max(parts.weight[i] * (value - current), 0.0)
         set_gap(gaps, i, gap, rules.gap_degree)
-    if corners is None:
+    if vertices is None:
         _step_to_answer(parts, dual, rules, i, value - current, scratch, counts)
     else:
-        _step_by_corners(parts, dual, corners, rules, i, slot, value, current, scratch, counts)
+        _step_by_vertices(parts, dual, vertices, rules, i, slot, value, current, scratch, counts)
 
 
 @inlined
@@ -219,7 +219,7 @@ def _step_to_answer(parts, dual, rules, i, difference, scratch, counts):
 
 
 @inner
-def _step_by_corners(parts, dual, corners, rules, i, slot, value, current, scratch, counts):
+def _step_by_vertices(parts, dual, vertices, rules, i, slot, value, current, scratch, counts):
     """The step that is best by the rules, and the alphas after it."""
     p, values = parts.weight[i], scratch.values
     start, stop = parts.node_start[i], parts.node_start[i + 1]
@@ -227,19 +227,19 @@ def _step_by_corners(parts, dual, corners, rules, i, slot, value, current, scrat
     if slot >= 0:
         value = values[slot]
         for t in range(start, stop):
-            answer[t - start] = corners.labels[t, slot]
+            answer[t - start] = vertices.labels[t, slot]
     else:
-        slot = _insert_answer(parts, corners, i, value, rules, answer, values, counts)
-    away, n_active = away_corner(corners.alpha[i], values, corners.size[i])
+        slot = _insert_answer(parts, vertices, i, value, rules, answer, values, counts)
+    away, n_active = away_vertex(vertices.alpha[i], values, vertices.size[i])
     for t in range(start, stop):
-        away_labels[t - start] = corners.labels[t, away]
+        away_labels[t - start] = vertices.labels[t, away]
     slope_fw, slope_away = p * (value - current), p * (current - values[away])
 
     chosen, gamma, maximum, best_gain, built = -1, 0.0, 0.0, 0.0, -1
     for kind in range(3):
         if not considers(rules.variant, kind, slope_fw, slope_away, n_active):
             continue
-        slope, limit = slope_and_limit(kind, slope_fw, slope_away, corners.alpha[i, away])
+        slope, limit = slope_and_limit(kind, slope_fw, slope_away, vertices.alpha[i, away])
         if slope <= 0.0:
             continue
         build_direction(parts, dual.marginals, i, kind, answer, away_labels, scratch.step)
@@ -256,53 +256,53 @@ def _step_by_corners(parts, dual, corners, rules, i, slot, value, current, scrat
         apply_adjoint(parts, i, scratch.step)
 
     counts[STEPS + chosen] += 1
-    loss_plus, loss_minus = labels_loss(parts, i, answer), corners.loss[i, away]
+    loss_plus, loss_minus = labels_loss(parts, i, answer), vertices.loss[i, away]
     loss_now = dual.marginals.loss[i] / p
     plus = loss_now if chosen == AWAY else loss_plus
     minus = loss_now if chosen == FW else loss_minus
     change = p * (plus - minus)
     take_step(parts, dual, i, rules.lam, gamma, change, counts[VISITS], scratch.step)
     counts[DROPS] += move_mass(
-        corners.alpha[i], corners.size[i], chosen, slot, away, gamma, maximum
+        vertices.alpha[i], vertices.size[i], chosen, slot, away, gamma, maximum
     )
     if not rules.use_cache:
-        _remove_empty(parts, corners, i)
+        _remove_empty(parts, vertices, i)
 
 
 @njit
-def begin(parts, dual, corners, gaps, rules, i, scratch, counts):
+def begin(parts, dual, vertices, gaps, rules, i, scratch, counts):
     """`begin_visit`, called from Python."""
-    return begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts)
+    return begin_visit(parts, dual, vertices, gaps, rules, i, scratch, counts)
 
 
 @njit
-def finish(parts, dual, corners, gaps, rules, i, slot, current, scratch, counts):
+def finish(parts, dual, vertices, gaps, rules, i, slot, current, scratch, counts):
     """`finish_visit` after an oracle of unknown quality, called from Python."""
     value = 0.0
     if slot < 0:
         value = check_answer(parts, dual.w, i, scratch.oracle, counts)
-    finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scratch, counts)
+    finish_visit(parts, dual, vertices, gaps, rules, i, slot, value, current, scratch, counts)
 
 
 @njit
-def run_visits(parts, dual, corners, gaps, rules, order, uniforms, scratch, counts, position):
+def run_visits(parts, dual, vertices, gaps, rules, order, uniforms, scratch, counts, position):
     """Visit blocks from ``position`` of the order on; returns where it stopped (see REASON)."""
     for k in range(position, order.size):
         i = pick_block(gaps, order[k], uniforms[k])
         if i < 0:
             counts[REASON] = NO_GAP
             return k
-        if corners is not None:
-            if table_is_full(corners, i, rules):
+        if vertices is not None:
+            if table_is_full(vertices, i, rules):
                 counts[REASON] = TABLE_FULL
                 return k
-        slot, current = begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts)
+        slot, current = begin_visit(parts, dual, vertices, gaps, rules, i, scratch, counts)
         value = 0.0
         if slot < 0:
             value = block_argmax(
-                parts.exhaustive, parts, dual.w, i, parts.whole_cost, scratch.oracle
+                parts.exhaustive, parts, dual.w, i, parts.zero_one_cost, scratch.oracle
             )
-        finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scratch, counts)
+        finish_visit(parts, dual, vertices, gaps, rules, i, slot, value, current, scratch, counts)
     counts[REASON] = DONE
     return order.size
 
@@ -316,8 +316,8 @@ def sweep(parts, marginals, w, loss_weight, first, last, scratch, hinge, current
     for i in range(first, last):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         block_scores(parts, w, i, loss_weight, scratch)
-        whole_cost = loss_weight * parts.whole_cost
-        value = block_argmax(parts.exhaustive, parts, w, i, whole_cost, scratch)
+        zero_one_cost = loss_weight * parts.zero_one_cost
+        value = block_argmax(parts.exhaustive, parts, w, i, zero_one_cost, scratch)
         true_value = labels_value(parts, w, i, parts.truth[start:stop], scratch)
         hinge[i] = value - true_value
         current[i] = current_value(parts, marginals, w, i, scratch) - true_value
@@ -349,10 +349,10 @@ def accumulate(parts, marginals, labels, lam, target, scratch):
 
 
 @njit
-def mix_labels(parts, marginals, corners, labels, gamma, scratch, counts):
+def mix_labels(parts, marginals, vertices, labels, gamma, scratch, counts):
     """One common Frank-Wolfe step of all blocks towards ``labels``; weights are left to the caller.
 
-    Every block must have a free slot when corners are kept.
+    Every block must have a free slot when vertices are kept.
     """
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
@@ -361,15 +361,17 @@ def mix_labels(parts, marginals, corners, labels, gamma, scratch, counts):
         build_direction(parts, marginals, i, FW, target, target, scratch)
         move_marginals(parts, marginals, i, gamma, scratch)
         marginals.loss[i] += gamma * (p * labels_loss(parts, i, target) - marginals.loss[i])
-        if corners is not None:
-            slot = _find_corner(corners.labels, corners.size[i], target, start, stop - start)
+        if vertices is not None:
+            slot = _find_vertex(vertices.labels, vertices.size[i], target, start, stop - start)
             if slot < 0:
-                slot = corners.size[i]
-                corners.size[i] += 1
-                corners.labels[start:stop, slot] = target
-                corners.loss[i, slot] = labels_loss(parts, i, target)
-                corners.alpha[i, slot] = 0.0
-            counts[DROPS] += move_mass(corners.alpha[i], corners.size[i], FW, slot, -1, gamma, 1.0)
+                slot = vertices.size[i]
+                vertices.size[i] += 1
+                vertices.labels[start:stop, slot] = target
+                vertices.loss[i, slot] = labels_loss(parts, i, target)
+                vertices.alpha[i, slot] = 0.0
+            counts[DROPS] += move_mass(
+                vertices.alpha[i], vertices.size[i], FW, slot, -1, gamma, 1.0
+            )
 
 
 @njit
@@ -402,22 +404,22 @@ def scale_to_truth(parts, marginals, factor):
 
 
 @njit
-def scale_corners(parts, corners, factor):
+def scale_vertices(parts, vertices, factor):
     """The same for explicit duals; every block must have a free slot for its truth."""
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         truth = parts.truth[start:stop]
-        slot = _find_corner(corners.labels, corners.size[i], truth, start, stop - start)
+        slot = _find_vertex(vertices.labels, vertices.size[i], truth, start, stop - start)
         if slot < 0:
-            slot = corners.size[i]
-            corners.size[i] += 1
-            corners.loss[i, slot] = 0.0
-            corners.alpha[i, slot] = 0.0
+            slot = vertices.size[i]
+            vertices.size[i] += 1
+            vertices.loss[i, slot] = 0.0
+            vertices.alpha[i, slot] = 0.0
             for t in range(start, stop):
-                corners.labels[t, slot] = parts.truth[t]
-        for c in range(corners.size[i]):
-            corners.alpha[i, c] *= factor
-        corners.alpha[i, slot] += 1.0 - factor
+                vertices.labels[t, slot] = parts.truth[t]
+        for c in range(vertices.size[i]):
+            vertices.alpha[i, c] *= factor
+        vertices.alpha[i, slot] += 1.0 - factor
 
 
 @njit
@@ -430,23 +432,23 @@ def losses_of(parts, labels):
 
 
 @njit
-def marginals_of_corners(parts, marginals, corners):
+def marginals_of_vertices(parts, marginals, vertices):
     """Rebuild marginals and losses from renormalised alphas: removes the drift of many steps."""
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
-        size = corners.size[i]
-        corners.alpha[i, :size] /= corners.alpha[i, :size].sum()
+        size = vertices.size[i]
+        vertices.alpha[i, :size] /= vertices.alpha[i, :size].sum()
         marginals.nodes[start:stop] = 0.0
         marginals.tables[i] = 0.0
         marginals.loss[i] = 0.0
         for c in range(size):
-            alpha = corners.alpha[i, c]
+            alpha = vertices.alpha[i, c]
             if alpha == 0.0:
                 continue
-            marginals.loss[i] += parts.weight[i] * alpha * corners.loss[i, c]
+            marginals.loss[i] += parts.weight[i] * alpha * vertices.loss[i, c]
             for t in range(start, stop):
-                marginals.nodes[t, corners.labels[t, c]] += alpha
-            labels = corners.labels[start:stop, c]
+                marginals.nodes[t, vertices.labels[t, c]] += alpha
+            labels = vertices.labels[start:stop, c]
             add_pairs(parts.mix, parts, i, labels, alpha, marginals.tables[i])
 
 
@@ -478,8 +480,8 @@ def subgradient_visits(parts, marginals, order, first_visit, lam, target, moment
         if lam > 0.0 and visit == 1:
             loss_weight = 1.0  # w = 0: any positive multiple of the loss has the same argmax
         block_scores(parts, target, i, loss_weight, oracle)
-        whole_cost = loss_weight * parts.whole_cost
-        block_argmax(parts.exhaustive, parts, target, i, whole_cost, oracle)
+        zero_one_cost = loss_weight * parts.zero_one_cost
+        block_argmax(parts.exhaustive, parts, target, i, zero_one_cost, oracle)
         truth = parts.truth[start:stop]
         build_direction(parts, marginals, i, PAIRWISE, truth, oracle.labels, step)
         if _any_active(parts, i, step):

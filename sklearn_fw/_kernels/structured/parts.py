@@ -41,14 +41,14 @@ class Parts(NamedTuple):
     edge_table: np.ndarray  # (n_edges,) int64
     mix: object  # `EdgeMix` of all edges in place of edge_table; None where none is needed
     n_own: object  # (n_nodes,) states that a node has; None where all have n_states
-    # None where the oracle passes messages and whole_cost is 0, else whether it tries all
+    # None where the oracle passes messages and zero_one_cost is 0, else whether it tries all
     # labellings (small graphs with cycles): numba compiles none of the code for the rest.
     exhaustive: object
     truth: np.ndarray  # (n_nodes,) int32
     node_cost: np.ndarray  # (n_nodes,) factor of the cost of a node
     cost_row: np.ndarray  # (n_nodes,) int32 row of its costs
     cost: np.ndarray  # (n_cost_rows, n_states) cost of each state, zero for the true one
-    whole_cost: float  # cost of any difference at all (zero-one loss), else 0
+    zero_one_cost: float  # cost of any difference at all (zero-one loss), else 0
     weight: np.ndarray  # (n,) p_i, summing to one
     n_attributes: int
     n_columns: int  # scores per feature row: n_states times the nodes that share the row
@@ -113,7 +113,7 @@ class Scratch(NamedTuple):
     oracle: OracleScratch
     step: StepScratch
     away_labels: np.ndarray  # (longest,) int32
-    values: np.ndarray  # (capacity,) H_i of each corner
+    values: np.ndarray  # (capacity,) H_i of each vertex
 
 
 # ---- scores and values -------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def labels_value(parts, w, i, labels, scratch):
     for e in range(edge_table.size):
         child, parent = parts.edges[first + e, 0], parts.edges[first + e, 1]
         value += tables[edge_table[e], labels[child], labels[parent]]
-    return value + parts.whole_cost if differs else value
+    return value + parts.zero_one_cost if differs else value
 
 
 @inner
@@ -213,7 +213,7 @@ def labels_loss(parts, i, labels):
     for t in range(parts.node_start[i + 1] - start):
         loss += parts.node_cost[start + t] * parts.cost[parts.cost_row[start + t], labels[t]]
         differs = differs or labels[t] != parts.truth[start + t]
-    return loss + parts.whole_cost if differs else loss
+    return loss + parts.zero_one_cost if differs else loss
 
 
 @inner
@@ -223,16 +223,16 @@ def current_value(parts, marginals, w, i, scratch):
     value = dot(marginals.tables[i], w.flat_tables)
     for t in range(parts.node_start[i + 1] - start):
         value += dot(marginals.nodes[start + t], scratch.scores[t])
-    if parts.whole_cost > 0.0:
+    if parts.zero_one_cost > 0.0:
         value += marginals.loss[i] / parts.weight[i]
     return value
 
 
 @inner
-def block_argmax(exhaustive, parts, w, i, whole_cost, scratch):
+def block_argmax(exhaustive, parts, w, i, zero_one_cost, scratch):
     """The exact oracle: best labelling under `block_scores`, into ``scratch.labels``.
 
-    Every labelling but the truth gets ``whole_cost`` on top. Returns the value.
+    Every labelling but the truth gets ``zero_one_cost`` on top. Returns the value.
     """
     start, stop = parts.node_start[i], parts.node_start[i + 1]
     edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
@@ -242,30 +242,30 @@ def block_argmax(exhaustive, parts, w, i, whole_cost, scratch):
         return tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
     truth = parts.truth[start:stop]
     if exhaustive:
-        return _any_argmax(scores, edges, edge_table, tables, whole_cost, truth, labels)
+        return _any_argmax(scores, edges, edge_table, tables, zero_one_cost, truth, labels)
     value = tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
-    if whole_cost == 0.0 or _differ(labels, truth):
-        return value + whole_cost
+    if zero_one_cost == 0.0 or _differ(labels, truth):
+        return value + zero_one_cost
     # The truth has the best score: the cost may lift the second best above it.
     loss = tree_runner_up(scores, edges, edge_table, tables, labels, scratch.messages)
-    if loss < whole_cost:
-        return value - loss + whole_cost
+    if loss < zero_one_cost:
+        return value - loss + zero_one_cost
     labels[:] = truth
     return value
 
 
 @inner
-def _any_argmax(scores, edges, edge_table, tables, whole_cost, truth, labels):
+def _any_argmax(scores, edges, edge_table, tables, zero_one_cost, truth, labels):
     """The same by trying all labellings of any graph."""
     value = enumerate_argmax(scores, edges, edge_table, tables, labels, -1)
-    if whole_cost == 0.0 or _differ(labels, truth):
-        return value + whole_cost
+    if zero_one_cost == 0.0 or _differ(labels, truth):
+        return value + zero_one_cost
     number = 0
     for t in range(truth.size):
         number = number * scores.shape[1] + truth[t]
     second = enumerate_argmax(scores, edges, edge_table, tables, labels, number)
-    if value - second < whole_cost:
-        return second + whole_cost
+    if value - second < zero_one_cost:
+        return second + zero_one_cost
     labels[:] = truth
     return value
 

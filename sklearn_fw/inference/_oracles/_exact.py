@@ -174,7 +174,7 @@ class Enumeration(GibbsInference):
 
     Maximises the score of `PairwiseScores` exactly, cycles or not, and answers all questions about
     the Gibbs distribution ``p(y)`` ~ ``exp(score(y))``. Meant for graphs of a handful of nodes and
-    as the referee of other oracles.
+    as the reference of other oracles.
 
     Parameters
     ----------

@@ -183,7 +183,7 @@ class HullProjection:
         while True:
             z = self._correct()
             ahead = p - z
-            square, atom = ahead @ ahead, as_atom(self.domain.lmo(-ahead), len(p), "a corner")
+            square, atom = ahead @ ahead, as_atom(self.domain.lmo(-ahead), len(p), "a vertex")
             n_calls += 1
             gap = atom.dot(ahead) - ahead @ z
             # No progress means that rounding decides which atoms stay.

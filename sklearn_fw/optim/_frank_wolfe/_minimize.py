@@ -27,7 +27,7 @@ from ._steps import named_rule
 
 VARIANTS = ("auto", "fw", "away", "pairwise", "fully_corrective", "min_norm_point")
 CORRECTIVE = ("fully_corrective", "min_norm_point")
-FEW = 256  # points or dimensions of a hull up to which its corners in use are few
+FEW = 256  # points or dimensions of a hull up to which its vertices in use are few
 LARGE = 100_000  # numbers in an image above which not every atom should have one
 REFRESH = 100  # steps after which sums of atoms are made anew
 
@@ -251,7 +251,7 @@ def _natural_variant(objective, domain, convex):
     is_round = steps == "fw" and not (is_matrix(domain) or getattr(domain, "p", 2.0) > 2.0)
     if is_round or not (convex and in_closed_form(objective)):
         return steps
-    few = type(domain) is ConvexHull and min(domain.points.shape) < FEW  # corners at once
+    few = type(domain) is ConvexHull and min(domain.points.shape) < FEW  # vertices at once
     if can_scan(objective, domain, "exact") and not few:
         return steps
     # Corrections keep an image per atom.

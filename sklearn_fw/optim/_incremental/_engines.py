@@ -36,7 +36,7 @@ class Engine(ABC):
 
     def __init__(self, problem, n_workers):
         self.problem = problem
-        self.crew = Crew(n_workers)
+        self.pool = ThreadPool(n_workers)
         self.target = problem.target()
         self.memory = np.zeros((problem.n_rows, *problem.shape[1:]))
         self.n_rows, self._seen = problem.active.size, None
@@ -121,7 +121,7 @@ class Engine(ABC):
         return np.array(self._get_total()[1])
 
     def close(self):
-        self.crew.close()
+        self.pool.close()
 
     def fenchel(self, mapping=True):
         """The `Pair` of the present point and the present A; ``mapping`` may be left out."""
@@ -163,7 +163,7 @@ class SeparableEngine(Engine):
         penalty = problem.penalty
         self._bounds = bounds_of(penalty, problem)
         # Rows of the state of the columns and, last, of the intercept: here, and for the workers.
-        self.columns = Columns(problem, self.crew, ROW_BYTES if order_columns else 0)
+        self.columns = Columns(problem, self.pool, ROW_BYTES if order_columns else 0)
         self.team = self._gather_team() if n_workers > 1 else None
         self.state = np.zeros((self.columns.size, 2 + n_workers))
         bounds = self.columns.placed(self._bounds)
@@ -174,7 +174,7 @@ class SeparableEngine(Engine):
         return self.columns.hot
 
     def _gather_team(self):
-        n_hot, n_workers = self.hot.size, self.crew.size
+        n_hot, n_workers = self.hot.size, self.pool.size
         return incremental.Team(
             self.columns.first, np.zeros(n_hot), np.zeros((n_workers, n_hot)),
             np.zeros((n_workers, 2, n_hot)), 1,
@@ -196,7 +196,7 @@ class SeparableEngine(Engine):
     def _private(self):
         """View of the private copies, (n_workers, n_hot, columns of the state)."""
         copies = self.state[self.columns.first :]
-        return copies.reshape(self.crew.size, self.hot.size, self.state.shape[1])
+        return copies.reshape(self.pool.size, self.hot.size, self.state.shape[1])
 
     def run(self, order, refresh=True):
         if self.team is not None:
@@ -210,7 +210,7 @@ class SeparableEngine(Engine):
                 self.gamma, self.placed_metric, refresh, last, worker, self.team,
             )  # fmt: skip
 
-        done = self.crew.run(work, order)
+        done = self.pool.run(work, order)
         if self.team is not None:
             self._collect()
         return done
@@ -220,16 +220,16 @@ class SeparableEngine(Engine):
         team.base[:] = self.state[rows, 0]
         team.seen[:] = team.base
         team.published[:, 0] = 0.0
-        team.published[:, 1] = self.state[rows, 2 : 2 + self.crew.size].T
+        team.published[:, 1] = self.state[rows, 2 : 2 + self.pool.size].T
         private[:, :, 0] = team.base
         private[:, :, 2:] = self.state[rows, 2:]
 
     def _collect(self):
         team, hot, rows = self.team, self.hot, self.columns.hot_place
-        self.state[rows, 2 : 2 + self.crew.size] = team.published[:, 1].T
+        self.state[rows, 2 : 2 + self.pool.size] = team.published[:, 1].T
         x = team.base + team.published[:, 0].sum(axis=0)
         # Sums of steps are not exact zeros or bounds: one more proximal step on these columns.
-        share, total = self.state[rows, 1], self.state[rows, 2 : 2 + self.crew.size].sum(axis=1)
+        share, total = self.state[rows, 1], self.state[rows, 2 : 2 + self.pool.size].sum(axis=1)
         moved = x - share * total
         inside = hot < self.problem.n_columns
         moved[inside] = self._hot_penalty().prox(moved[inside], share[inside])
@@ -238,7 +238,7 @@ class SeparableEngine(Engine):
     def fenchel(self, mapping=True):
         step = self.problem.unit_step if mapping else 0.0
         value, product, conjugate, steepest, size = incremental.fenchel(
-            self.state, self.problem.n_columns, self.crew.size, self.penalty, step
+            self.state, self.problem.n_columns, self.pool.size, self.penalty, step
         )
         scale = 1.0
         if steepest > 0.0:
@@ -270,7 +270,7 @@ class SeparableEngine(Engine):
 
     def _get_total(self):
         n_columns = self.problem.n_columns
-        parts = self.state[: n_columns + 1, 2 : 2 + self.crew.size].sum(axis=1)
+        parts = self.state[: n_columns + 1, 2 : 2 + self.pool.size].sum(axis=1)
         return parts[self.columns.place], parts[n_columns]
 
 
@@ -338,7 +338,7 @@ class GroupEngine(Engine):
         self.now.step[:] = self.shares()
 
     def run(self, order, refresh=True):
-        team = None if self.crew.size == 1 else True
+        team = None if self.pool.size == 1 else True
 
         def work(part, worker):
             return group_incremental.group_epoch(
@@ -346,7 +346,7 @@ class GroupEngine(Engine):
                 self.gamma, self.metric, refresh, self.scratches[worker], team, self.call,
             )  # fmt: skip
 
-        done = self.crew.run(work, order)
+        done = self.pool.run(work, order)
         if self.call is not None:
             self.call.check()
         return done
@@ -399,7 +399,7 @@ def alone_where_free(labels, weights):
 CHUNK = 1 << 15
 
 
-class Crew:
+class ThreadPool:
     """``size`` workers; one alone is the calling thread itself."""
 
     def __init__(self, size):
@@ -463,18 +463,18 @@ HOT, LARGEST, PERIOD, SAMPLE = 16, 512, 64, 256
 class Columns:
     """Places of the columns, of the intercept behind them, and of the copies behind that.
 
-    Copies are for a crew of more than one. The state of one column takes ``n_bytes``; 0 leaves the
+    Copies are for a pool of more than one. The state of one column takes ``n_bytes``; 0 leaves the
     columns in their order.
     """
 
-    def __init__(self, problem, crew, n_bytes=0):
-        self.problem, self.crew = problem, crew
+    def __init__(self, problem, pool, n_bytes=0):
+        self.problem, self.pool = problem, pool
         self.first = problem.n_columns + 1  # where the copies begin
         self.home, self.numbers = None, None  # places, and what the indices of the data say
         self.hot = np.empty(0, dtype=np.intp)  # columns with copies
         if sp.issparse(problem.X) and problem.n_columns * n_bytes > LARGE:
             self._order()
-        if crew.size > 1:
+        if pool.size > 1:
             self._copy()
         self._indices = self._renumbered()
 
@@ -499,7 +499,7 @@ class Columns:
 
     @property
     def size(self):
-        return self.first + self.crew.size * self.hot.size
+        return self.first + self.pool.size * self.hot.size
 
     @property
     def place(self):
@@ -539,7 +539,7 @@ class Columns:
                 rows_kernels.renumber(given[part], self.numbers, indices[part])
             return 0.0
 
-        self.crew.run(work, np.arange(0, given.size, MANY))
+        self.pool.run(work, np.arange(0, given.size, MANY))
         return indices
 
     def period(self, travel, center, metric):
@@ -561,5 +561,5 @@ class Columns:
             rows *= np.sqrt(problem.weight[sample, None])
         # At most LARGEST columns of SAMPLE rows: some milliseconds.
         steepest = np.linalg.norm(rows @ rows.T, 2) / sample.size
-        apart = travel * steepest * (self.crew.size - 1)
+        apart = travel * steepest * (self.pool.size - 1)
         return int(np.clip(1.0 / max(apart, 1.0 / PERIOD), 1, PERIOD))

@@ -91,7 +91,7 @@ class FiniteSum:
         self.total_weight = float(self.n_rows if weight is None else weight.sum())
 
     def variant(self, *, y=None, penalty=None):
-        """The same rows with other truths or another penalty.
+        """The same rows with other targets or another penalty.
 
         What depends on the rows alone is computed once for all variants.
         """

@@ -193,7 +193,7 @@ def check_rows(X):
 
 
 def _check_truth(loss, y):
-    """Number of outputs for a loss whose truths are valid."""
+    """Number of outputs for a loss whose targets are valid."""
     if isinstance(loss, MultinomialLogLoss):
         if y.min() < 0 or np.any(y != np.floor(y)):
             raise ValueError("y must hold class indices 0, 1, ... for loss='multinomial'")

@@ -7,7 +7,7 @@ import numpy as np
 from ..._core.parameters import auto_or, check_parameters, options, within
 from ..._core.validation import check_flag, check_not_negative, is_auto
 from ..._kernels import lazy
-from ._engines import PERIOD, Columns, Crew, LaggedEngine, bounds_of, make_engine
+from ._engines import PERIOD, Columns, LaggedEngine, ThreadPool, bounds_of, make_engine
 from ._newton import has_support, minimize_on_support
 from ._run import IncrementalSolver, Run, Solver
 
@@ -132,14 +132,14 @@ class Asaga(IncrementalSolver):
         return SagaRun(problem, engine, self, tol=tol, rng=rng, start=start)
 
     def _overlap(self, engine):
-        if engine.crew.size == 1:
+        if engine.pool.size == 1:
             return 0
         if not is_auto(self.overlap):
             return self.overlap
         # What another thread writes to its copy is seen after up to two periods.
         has_copies = getattr(engine, "hot", np.empty(0)).size > 0
-        late = 2 * PERIOD * (engine.crew.size - 1) if has_copies else 0
-        return max(USUAL_OVERLAP * engine.crew.size, late)
+        late = 2 * PERIOD * (engine.pool.size - 1) if has_copies else 0
+        return max(USUAL_OVERLAP * engine.pool.size, late)
 
 
 class Saga(IncrementalSolver):
@@ -304,7 +304,7 @@ class DualRun(SagaRun):
         self.best = None
         problem, engine = self.problem, self.engine
         best = problem.certify(*engine.point(), self._stand)
-        if engine.crew.size > 1 or not self.may_stop(best.row()):
+        if engine.pool.size > 1 or not self.may_stop(best.row()):
             gap = best.objective - self._bound()
             best = best._replace(dual_gap=min(best.dual_gap, max(0.0, gap)))
         if self.estimated > 0.0:
@@ -353,10 +353,10 @@ class DualEngine:
     """Dual variables (the memory), and the v that they make, where the kernel can work on them."""
 
     def __init__(self, problem, n_workers):
-        self.problem, self.crew = problem, Crew(n_workers)
+        self.problem, self.pool = problem, ThreadPool(n_workers)
         self.penalty = problem.penalty
         self.target = problem.target()
-        self.columns = Columns(problem, self.crew)
+        self.columns = Columns(problem, self.pool)
         self.rows = self.columns.rows(None)
         self.memory = np.zeros(problem.n_rows)
         self.norms = np.zeros(problem.n_rows)
@@ -373,7 +373,7 @@ class DualEngine:
         self.team = self._gather_team() if n_workers > 1 else None
 
     def _gather_team(self):
-        n_hot, n_workers = self.columns.hot.size, self.crew.size
+        n_hot, n_workers = self.columns.hot.size, self.pool.size
         loss = self.problem.loss.smoothness
         # A step moves v by at most this times the row.
         travel = loss / (self.penalty.l2 + loss * self.norms.sum() / self.problem.n_rows)
@@ -407,7 +407,7 @@ class DualEngine:
             team.base[:] = self.v[columns.hot_place]
             team.seen[:] = team.base
             team.published[:] = 0.0
-            self.v[columns.first :].reshape(self.crew.size, -1)[:] = team.base
+            self.v[columns.first :].reshape(self.pool.size, -1)[:] = team.base
 
         def work(part, worker):
             return np.array(
@@ -417,7 +417,7 @@ class DualEngine:
                 )
             )  # fmt: skip
 
-        done = self.crew.run(work, order)
+        done = self.pool.run(work, order)
         if team is not None:
             self.v[columns.hot_place] = team.base + team.published.sum(axis=0)
         return done
@@ -452,4 +452,4 @@ class DualEngine:
         return self.problem.counts == 0
 
     def close(self):
-        self.crew.close()
+        self.pool.close()

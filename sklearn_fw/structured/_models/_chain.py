@@ -95,7 +95,7 @@ class ChainModel(PairwiseModel):
         self.class_weight_ = class_weights(self.class_weight, self.classes_, flat)
         self.n_features_in_ = matrix.shape[1]
         self.n_states_ = self.n_columns_ = len(self.classes_)
-        self.n_markers_ = 2 if self.start_end else 0
+        self.n_constants_ = 2 if self.start_end else 0
         self.n_tables_ = 1
         return self
 
@@ -130,8 +130,8 @@ class ChainModel(PairwiseModel):
     def _stack(self, X):
         matrix, starts = stack_rows(X, self.n_features_in_)
         full = np.flatnonzero(np.diff(starts))
-        markers = (starts[full], starts[full + 1] - 1) if self.start_end else ()
-        return Rows(matrix, starts, starts, markers)
+        constants = (starts[full], starts[full + 1] - 1) if self.start_end else ()
+        return Rows(matrix, starts, starts, constants)
 
     def _encode(self, y, node_start, allow_unseen=False):
         return encode_labels(stack_labels(y, node_start)[0], self.classes_, allow_unseen)

@@ -1,4 +1,4 @@
-"""Candidates with given features: reranking, and the referee of every solver."""
+"""Candidates with given features: reranking, and the reference of every solver."""
 
 from numbers import Integral
 

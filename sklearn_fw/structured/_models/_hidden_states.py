@@ -216,7 +216,7 @@ class HiddenStates(PairwiseModel):
 
 OF_BASE = (
     "_units", "_loss_is_a_sum", "_has_batches", "_stack", "_graph", "_about_nodes",
-    "_node_start_of", "_arrange", "_size_of_edge_features", "n_markers_", "n_tables_",
+    "_node_start_of", "_arrange", "_size_of_edge_features", "n_constants_", "n_tables_",
     "n_features_in_", "classes_", "class_weight_", "task_loss_", "class_weight", "_training_loss",
     "_judging_loss",
 )  # fmt: skip

@@ -73,7 +73,7 @@ class MatchingModel(ScoredModel):
 
     Saddle point methods use the fractional matchings z, flat vectors of length ``J K``: with ``F``
     as `apply` and its transpose as `adjoint`, the features of y are ``F z(y)`` and its loss is
-    ``<c, z(y)> + c0``, see `label_vector` and `loss_vector`. All corners of their polytope are
+    ``<c, z(y)> + c0``, see `label_vector` and `loss_vector`. All vertices of their polytope are
     matchings, hence the maximum over z is that over y.
 
     References
@@ -262,7 +262,7 @@ class MatchingModel(ScoredModel):
         return int(np.prod(self._check_input(x).shape[:2]))
 
     def label_vector(self, x, y):
-        """The corner z(y) of a matching.
+        """The vertex z(y) of a matching.
 
         Parameters
         ----------
@@ -310,7 +310,7 @@ class MatchingModel(ScoredModel):
         Returns
         -------
         phi : ndarray of shape (n_features,)
-            Features, those of `joint_feature` at corners.
+            Features, those of `joint_feature` at vertices.
         """
         x = self._check_input(x)
         return self._matrix(x, z, "z").ravel() @ x.reshape(-1, self.n_features_in_)
@@ -337,7 +337,7 @@ class MatchingModel(ScoredModel):
         return c.ravel(), c0
 
     def lmo(self, x, s):
-        """A corner of largest ``<s, z>``.
+        """A vertex of largest ``<s, z>``.
 
         Parameters
         ----------

@@ -38,8 +38,8 @@ class RowsModel(PairwiseModel):
                 f"X has {X.shape[1]} features, but the model expects {self.n_features_in_} features"
             )
         starts = np.arange(X.shape[0] + 1)
-        markers = (starts[:-1],) if self.fit_intercept else ()
-        return Rows(X, starts, starts * self._n_nodes_of_row, markers)
+        constants = (starts[:-1],) if self.fit_intercept else ()
+        return Rows(X, starts, starts * self._n_nodes_of_row, constants)
 
 
 class MulticlassModel(RowsModel):
@@ -119,7 +119,7 @@ class MulticlassModel(RowsModel):
         self.cost_ = costs_of(self._training_loss, each).dense()
         self.n_features_in_ = X.shape[1]
         self.n_states_ = self.n_columns_ = len(self.classes_)
-        self.n_markers_ = int(bool(self.fit_intercept))
+        self.n_constants_ = int(bool(self.fit_intercept))
         self.n_tables_ = 0
         return self
 

@@ -89,7 +89,7 @@ class MultilabelModel(RowsModel):
         self.n_features_in_ = X.shape[1]
         self.n_states_ = 2
         self.n_columns_ = 2 * y.shape[1]
-        self.n_markers_ = int(bool(self.fit_intercept))
+        self.n_constants_ = int(bool(self.fit_intercept))
         self.edges_ = oriented(self._choose_edges(y), y.shape[1])[0]
         self.n_tables_ = len(self.edges_)
         self._set_oracle(y.shape[1], self.edges_)

@@ -3,7 +3,7 @@
 A sample is a block of feature rows. One row yields ``n_columns`` scores at once: those of one node
 (chains), or of all nodes (label sets, whose nodes see the same features). The weight vector holds
 
-    rows    (n_attributes, n_columns)           features first, then the markers: constant ones
+    rows    (n_attributes, n_columns)           features first, then the constants: constant ones
     tables  (n_tables, n_states, n_states)      one per kind of edge
 
 """
@@ -29,7 +29,16 @@ from ...inference import (
 from ...task_losses import HammingLoss, Truth
 from ._base import REQUIRED, StructuredModel, loss_of_nodes
 from ._part_scores import COMPILED, PartScores, augmented_argmax
-from ._rows import PLAIN, Columns, dense_part, plain, product, size_of_rows, with_markers, writable
+from ._rows import (
+    PLAIN,
+    Columns,
+    dense_part,
+    plain,
+    product,
+    size_of_rows,
+    with_constants,
+    writable,
+)
 
 parts_kernels = lazy("structured.parts")
 rows_kernels = lazy("common.rows")
@@ -44,7 +53,7 @@ class PairwiseModel(StructuredModel):
     samples of so many nodes have (``_graph(n_nodes)``), what the int32 states of outputs are
     (``_encode(y, node_start, allow_unseen)``, -1 for unseen labels) and the container of outputs
     with some states (``_decode(states, node_start, X)``). In ``initialize`` they call `_set_losses`
-    and set ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``. Weights
+    and set ``classes_, n_features_in_, n_states_, n_columns_, n_constants_, n_tables_``. Weights
     count in ``_units`` of features, which are those as given but within a fit.
     """
 
@@ -112,7 +121,7 @@ class PairwiseModel(StructuredModel):
 
     @property
     def _n_attributes(self):
-        return self.n_features_in_ + self.n_markers_
+        return self.n_features_in_ + self.n_constants_
 
     @property
     def _cut(self):
@@ -211,7 +220,7 @@ class PairwiseModel(StructuredModel):
         rows = self._stack(X)
         n_rows = np.diff(rows.row_start)
         weight = np.repeat(weight, n_rows)
-        centers = [len(marker) for marker in rows.markers] == [len(weight)]
+        centers = [len(marker) for marker in rows.constants] == [len(weight)]
         return Columns.of(plain(rows.matrix), weight / weight.sum(), centers)
 
     def _size_of_features(self, X):
@@ -227,7 +236,7 @@ class PairwiseModel(StructuredModel):
         rows = self._stack(X)
         n_own = self._n_own(rows)
         states, costs = self._targets(y, rows, n_own)
-        matrix = with_markers(rows._replace(matrix=plain(rows.matrix)), self._units)
+        matrix = with_constants(rows._replace(matrix=plain(rows.matrix)), self._units)
         indptr = matrix.indptr.astype(np.int64)
         local, attribute_start, attributes = rows_kernels.number_locally(
             rows.row_start, indptr, writable(matrix.indices), self._n_attributes
@@ -252,7 +261,7 @@ class PairwiseModel(StructuredModel):
             node_cost=costs.factor,
             cost_row=costs.row,
             cost=costs.table,
-            whole_cost=costs.whole,
+            zero_one_cost=costs.whole,
             weight=weight,
             n_attributes=self._n_attributes,
             n_columns=self.n_columns_,
@@ -283,14 +292,14 @@ class PairwiseModel(StructuredModel):
         n_columns, start = self.n_columns_, self.n_features_in_ * self.n_columns_
         if sp.issparse(w):
             scores = product(rows.matrix, w, n_columns)
-            markers = dense_part(w, start, self._cut).reshape(-1, n_columns)
+            constants = dense_part(w, start, self._cut).reshape(-1, n_columns)
         else:
             own = self._parted(self._check_weights(w))[0]
             own = self._units.to_given(own, self.n_features_in_)
             scores = safe_sparse_dot(rows.matrix, own[: self.n_features_in_])
-            markers = own[self.n_features_in_ :]
+            constants = own[self.n_features_in_ :]
         scores = np.asarray(scores)
-        for marker, row in zip(rows.markers, markers, strict=True):
+        for marker, row in zip(rows.constants, constants, strict=True):
             scores[marker] += row
         return scores.reshape(-1, self.n_states_)
 
@@ -356,8 +365,8 @@ class PairwiseModel(StructuredModel):
     def _held_out(self, X, y, w, oracle, sample_weight):
         """Probabilities of true states as a function of a temperature, for `best_temperature`.
 
-        ``chances(temperature)`` and, of the nodes with a known label, spreads of the scores and
-        weights.
+        ``probabilities(temperature)`` and, of the nodes with a known label, spreads of the scores
+        and weights.
         """
         parts = self._part_scores(X, w)
         truth = self._encode(y, parts.node_start, allow_unseen=True)
@@ -365,14 +374,14 @@ class PairwiseModel(StructuredModel):
         nodes = np.flatnonzero(weight)
         truth = truth[nodes]
 
-        def chances(temperature):
+        def probabilities(temperature):
             scaled = parts._replace(
                 nodes=parts.nodes / temperature, tables=parts.tables / temperature
             )
             rows = self._marginals_of(scaled, oracle)[nodes]
             return rows[np.arange(len(nodes)), truth], rows.argmax(axis=1) == truth
 
-        return chances, _spreads(parts.nodes[nodes]), weight[nodes]
+        return probabilities, _spreads(parts.nodes[nodes]), weight[nodes]
 
     def _of_labels(self, marginals):
         """Marginals of labels from those of the states of nodes."""
@@ -487,7 +496,7 @@ class PairwiseModel(StructuredModel):
     def joint_feature(self, x, y):
         rows = self._stack(_singleton(x))
         states = self._encode(_singleton(y), rows.node_start)
-        matrix = with_markers(rows, self._units)
+        matrix = with_constants(rows, self._units)
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0
         nodes = matrix.T @ chosen.reshape(matrix.shape[0], self.n_columns_)

@@ -140,12 +140,12 @@ def oriented(edges, n_nodes):
     return edges, np.arange(len(edges)), np.zeros(len(edges), dtype=bool)
 
 
-def augmented_argmax(oracle, scores, truth, whole_cost):
-    """Argmax of the scores plus ``whole_cost`` for every labelling but the truth, and a bound."""
+def augmented_argmax(oracle, scores, truth, zero_one_cost):
+    """Argmax of the scores plus ``zero_one_cost`` for all labellings but the truth, and a bound."""
     labels, value, upper_bound = oracle.argmax(scores)
     is_exact = upper_bound <= value
-    upper_bound += whole_cost
-    if whole_cost == 0.0 or np.any(labels != truth):
+    upper_bound += zero_one_cost
+    if zero_one_cost == 0.0 or np.any(labels != truth):
         return labels, upper_bound
     if not callable(getattr(oracle, "top_k", None)):
         raise TypeError(
@@ -153,7 +153,7 @@ def augmented_argmax(oracle, scores, truth, whole_cost):
             f"{name_of(oracle)} lacks: use task_loss='hamming' or another oracle"
         )
     values, best = oracle.top_k(scores, 2)
-    second = values[1] + whole_cost if len(values) > 1 else -np.inf
+    second = values[1] + zero_one_cost if len(values) > 1 else -np.inf
     if is_exact:
         upper_bound = max(scores.value(truth), second)
     return best[1] if second > scores.value(truth) else labels, upper_bound

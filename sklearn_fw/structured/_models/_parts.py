@@ -278,7 +278,7 @@ class PartModel(PairwiseModel):
         self.states_ = self._find_states(samples, y)
         self.n_features_in_ = sum(self.node_features_)
         self.n_states_ = self.n_columns_ = max(self.states_)
-        self.n_markers_ = len(self.node_features_) if self._has_intercepts else 0
+        self.n_constants_ = len(self.node_features_) if self._has_intercepts else 0
         self.n_tables_ = sum(max(1, n) for n in self.edge_features_)
         self._mirrors = self._mirrors_of_tables()
         self._set_oracle(*max(map(graph_of, samples), key=difficulty))
@@ -442,16 +442,16 @@ class PartModel(PairwiseModel):
         graph = self._graph_of_samples(samples, np.diff(node_start))
         weight = weights(samples)
         if len(stacked) == 1:
-            markers = (np.arange(node_start[-1]),) if self._has_intercepts else ()
-            return Rows(stacked[0], node_start, node_start, markers, graph, None, weight)
+            constants = (np.arange(node_start[-1]),) if self._has_intercepts else ()
+            return Rows(stacked[0], node_start, node_start, constants, graph, None, weight)
         # Rows of one kind after those of another, put into the order of samples.
         kind = kinds(samples)
         place = np.empty(len(kind), np.int64)
         place[np.argsort(kind, kind="stable")] = np.arange(len(kind))
         matrix = sp.csr_array(sp.block_diag(stacked, format="csr")[place])
-        markers = tuple(np.flatnonzero(kind == k) for k in range(len(stacked)))
-        markers = markers if self._has_intercepts else ()
-        return Rows(matrix, node_start, node_start, markers, graph, kind, weight)
+        constants = tuple(np.flatnonzero(kind == k) for k in range(len(stacked)))
+        constants = constants if self._has_intercepts else ()
+        return Rows(matrix, node_start, node_start, constants, graph, kind, weight)
 
     def _graph_of_samples(self, samples, lengths):
         """Edges of all samples; those of forests in the order of message passing."""

@@ -113,7 +113,7 @@ class Rows(NamedTuple):
     matrix: object  # (n_rows, n_features) float array or CSR
     row_start: np.ndarray  # (n + 1,)
     node_start: np.ndarray  # (n + 1,)
-    markers: tuple = ()  # for every extra attribute, the rows where it is one
+    constants: tuple = ()  # for every extra attribute, the rows where it is one
     graph: object = None  # `Graph`, where samples have graphs of their own
     kind: object = None  # (n_nodes,) kind of a node, where there are several
     weight: object = None  # (n_nodes,) how much a mistake there counts, where inputs say it
@@ -146,16 +146,18 @@ def size_of_rows(matrix):
     return np.sqrt(squares / max(matrix.shape[0], 1))
 
 
-def with_markers(rows, units):
-    """CSR of features in some units, and markers; float32 or float64 as the features are."""
+def with_constants(rows, units):
+    """CSR of features in some units, and constants; float32 or float64 as the features are."""
     matrix = units.centered(rows.matrix)
     matrix = units.divided(sp.csr_array(matrix if sp.issparse(matrix) else _to_csr(matrix)))
     matrix.data = matrix.data.astype(rows.matrix.dtype, copy=False)
-    if not rows.markers:
+    if not rows.constants:
         return matrix
     n_rows, n_features = matrix.shape
-    marked = np.concatenate(rows.markers)
-    columns = np.repeat(n_features + np.arange(len(rows.markers)), [len(m) for m in rows.markers])
+    marked = np.concatenate(rows.constants)
+    columns = np.repeat(
+        n_features + np.arange(len(rows.constants)), [len(m) for m in rows.constants]
+    )
     # Markers have the last columns, so each goes to the end of its row.
     order = np.argsort(marked, kind="stable")
     marked, columns = marked[order], columns[order]
@@ -166,7 +168,7 @@ def with_markers(rows, units):
             np.insert(matrix.data, ends, 1.0), np.insert(matrix.indices, ends, columns),
             _narrow(indptr),
         ),
-        shape=(n_rows, n_features + len(rows.markers)),
+        shape=(n_rows, n_features + len(rows.constants)),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from .._surrogates import HINGE
 class Answer(NamedTuple):
     """An output of one sample that its oracle found best at some weights."""
 
-    corner: object  # the output, in the form of its blocks
+    vertex: object  # the output, in the form of its blocks
     loss: float  # L_i
     value: float  # H_i at these weights, with the loss as often as it was asked for
     slack: float = 0.0  # what the best H_i may exceed it by, inf if unknown
@@ -112,7 +112,7 @@ class Problem:
     Notes
     -----
     A solver calls `reset`, then any of these. Each kind of problem provides them for its own form
-    of outputs; an *end* is an `Answer`, a `Mixture`, the slot of a corner, or None, which is the
+    of outputs; an *end* is an `Answer`, a `Mixture`, the slot of a vertex, or None, which is the
     distribution of the moment.
 
     One block, on weights: ``answer(i, w, loss_weight)``, one oracle call, where the truth takes the
@@ -123,18 +123,18 @@ class Problem:
     psi_i``.
 
     One block, on its distribution: ``values(i)``, H_i of the distribution at ``w`` and of its
-    corners (None if not kept); ``direction(i, head, tail)`` between two ends; ``move(i, direction,
-    gamma)``, which w, l and the average follow, but not the probabilities of corners.
+    vertices (None if not kept); ``direction(i, head, tail)`` between two ends; ``move(i, direction,
+    gamma)``, which w, l and the average follow, but not the probabilities of vertices.
 
-    Outputs that are kept: ``corners(i)``, an object with ``size``, arrays ``alpha`` and ``loss`` of
-    length capacity, ``find(answer)`` (its slot or -1), ``put(slot, answer)`` with probability zero,
-    and ``remove(slot)``, which the last corner then takes; ``grow()``, room for a fifth more;
+    Outputs that are kept: ``vertices(i)``, an object with ``size``, arrays ``alpha`` and ``loss``
+    of length capacity, ``find(answer)`` (its slot or -1), ``put(slot, answer)`` with probability
+    zero, and ``remove(slot)``, which the last vertex then takes; ``grow()``, room for a fifth more;
     ``keep(answers)`` of a sweep, with probability zero, where there is no room in place of the
-    worst of probability zero; ``kept(slots)``, corners in the form of the answers of a sweep.
+    worst of probability zero; ``kept(slots)``, vertices in the form of the answers of a sweep.
 
     All blocks: ``sweep(w, augmented)``, without the loss if not ``augmented``; ``currents()`` of a
     sweep at the iterate, without oracle calls; ``refresh()``, v and l from the dual variables,
-    which removes the drift of many steps; ``corner_of(answers)``, (v_s, l_s) of the corner of the
+    which removes the drift of many steps; ``vertex_of(answers)``, (v_s, l_s) of the vertex of the
     whole domain; ``step_towards(answers, gamma)``, which v and w follow at the next `refresh`;
     ``scale(factor)`` of the mass off the truth and of l, where v is kept: lam becomes ``factor *
     lam`` with w unchanged.
@@ -162,7 +162,7 @@ class Problem:
     def reset(self, lam, *, capacity=0, averaging=False, bounds=None):
         """Put all mass on the truth: w = clip(0), l = 0.
 
-        ``capacity`` > 0 keeps explicit dual variables, with room for so many corners per block.
+        ``capacity`` > 0 keeps explicit dual variables, with room for so many vertices per block.
         """
         n, d = self.n_blocks, self.n_weights
         self.lam = lam
@@ -328,10 +328,10 @@ class Problem:
         )
 
     def best_kept(self):
-        """Slots (n,) of the best corners at ``w``, their H_i, and ``currents``."""
+        """Slots (n,) of the best vertices at ``w``, their H_i, and ``currents``."""
         slots, (values, current) = np.zeros(self.n_blocks, np.int64), np.empty((2, self.n_blocks))
         for i in range(self.n_blocks):
-            current[i], of_corners = self.values(i)
-            slots[i] = of_corners[: self.corners(i).size].argmax()
-            values[i] = of_corners[slots[i]]
+            current[i], of_vertices = self.values(i)
+            slots[i] = of_vertices[: self.vertices(i).size].argmax()
+            values[i] = of_vertices[slots[i]]
         return slots, values, current

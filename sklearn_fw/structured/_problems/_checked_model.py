@@ -55,7 +55,7 @@ class Output(NamedTuple):
 
     psi: SparseVector
     loss: float
-    key: object  # tells outputs apart; None where no corners are kept
+    key: object  # tells outputs apart; None where no vertices are kept
     slack: float = 0.0  # what its score may lack of the best one, inf if unknown
 
 

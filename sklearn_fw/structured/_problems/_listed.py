@@ -48,12 +48,12 @@ class ListedProblem(Problem):
 
     # ---- state -----------------------------------------------------------------------------------
 
-    def _set_to_truth(self, truths, capacity):
+    def _set_to_truth(self, targets, capacity):
         """All mass on the outputs that are the truth, of loss and vector zero."""
-        self._truths = truths
+        self._targets = targets
         self._duals = [
             Vertices(truth.key, capacity, truth.psi.indices if len(truth.psi.indices) else None)
-            for truth in truths
+            for truth in targets
         ]
 
     def grow(self):
@@ -77,7 +77,7 @@ class ListedProblem(Problem):
         return [_answer(*found) for found in self._find_many(order, w)]
 
     def mix(self, i, answers, weights):
-        psis = [answer.corner.psi for answer in answers]
+        psis = [answer.vertex.psi for answer in answers]
         indices = psis[0].indices
         for psi in psis[1:]:
             if not are_same(indices, psi.indices):
@@ -91,7 +91,7 @@ class ListedProblem(Problem):
         if end is None:
             u = SparseVector(self._duals[i].support, self._duals[i].point)
         else:
-            u = end.point if isinstance(end, Mixture) else end.corner.psi
+            u = end.point if isinstance(end, Mixture) else end.vertex.psi
         psi = self._lift(i, u)
         out[psi.indices] += factor * psi.values
 
@@ -104,7 +104,7 @@ class ListedProblem(Problem):
         np.subtract(dual.loss[:size], dual.rows[:size] @ local, out=values[:size])
         return current, values
 
-    def corners(self, i):
+    def vertices(self, i):
         return self._duals[i]
 
     def keep(self, answers):
@@ -136,7 +136,7 @@ class ListedProblem(Problem):
         if end is None:
             return dual.point, self.loss[i] / self.weight[i]
         if isinstance(end, Answer):
-            return dual.on_support(end.corner.psi), end.loss
+            return dual.on_support(end.vertex.psi), end.loss
         if isinstance(end, Mixture):
             return dual.on_support(end.point), end.loss
         return dual.rows[end], dual.loss[end]
@@ -164,7 +164,7 @@ class ListedProblem(Problem):
         for i, found in enumerate(self._find_many(range(self.n_blocks), w, augmented)):
             output, hinge[i], slack[i] = found
             if hinge[i] < 0.0:  # by rounding
-                output, hinge[i] = self._truths[i], 0.0
+                output, hinge[i] = self._targets[i], 0.0
             answers.append(output)
         return Sweep(hinge, self._currents_at(w, augmented), answers, slack)
 
@@ -189,7 +189,7 @@ class ListedProblem(Problem):
         if self.bounded:
             np.clip(self.v, self.lower, self.upper, out=self.w)
 
-    def corner_of(self, answers):
+    def vertex_of(self, answers):
         v = np.zeros(self.n_weights)
         for i, (p, answer) in enumerate(zip(self.weight, answers)):
             psi = self._lift(i, answer.psi)
@@ -197,7 +197,7 @@ class ListedProblem(Problem):
         return v, float(self.weight @ [answer.loss for answer in answers])
 
     def step_towards(self, answers, gamma):
-        self._append_corners(answers)
+        self._append_vertices(answers)
         for i, (dual, answer) in enumerate(zip(self._duals, answers)):
             psi = dual.on_support(answer.psi)
             dual.point += gamma * (psi - dual.point)
@@ -207,8 +207,8 @@ class ListedProblem(Problem):
                     dual.alpha, dual.size, FW, dual.slots[answer.key], -1, gamma, 1.0
                 )
 
-    def _append_corners(self, answers):
-        """Where corners are kept, make those of the answers, behind all others."""
+    def _append_vertices(self, answers):
+        """Where vertices are kept, make those of the answers, behind all others."""
         if not self.explicit:
             return
         while any(dual.size == len(dual.alpha) for dual in self._duals):
@@ -224,9 +224,9 @@ class ListedProblem(Problem):
         points at ``factor * lam``, which the caller sets next. After `restore`, where the present
         lam is that one already, the caller refreshes instead.
         """
-        self._append_corners(self._truths)
+        self._append_vertices(self._targets)
         self.loss *= factor
-        for dual, truth in zip(self._duals, self._truths):
+        for dual, truth in zip(self._duals, self._targets):
             dual.point *= factor  # psi of the truth is zero
             if self.explicit:
                 dual.alpha *= factor
@@ -342,7 +342,7 @@ class BlackBoxProblem(ListedProblem):
         if value >= 0.0 or value >= -1e-12 * max(1.0, abs(self._samples[i].phi.dot(w))):
             return output, value, scale * output.slack
         self.counts[block_rules.WORSE] += 1
-        return self._truths[i], 0.0, max(value + scale * output.slack, 0.0)
+        return self._targets[i], 0.0, max(value + scale * output.slack, 0.0)
 
     def top_answers(self, i, w, k):
         if self._model.oracle is None:
@@ -363,12 +363,12 @@ class BlackBoxProblem(ListedProblem):
         indices, psi, loss = self._listings[i]
         values = (loss_weight * loss - psi @ w[indices]) / temperature
         high = values.max()
-        chances = np.exp(values - high)
-        log_sum = high + np.log(chances.sum())
-        chances /= chances.sum()
-        entropy = max(float(log_sum - chances @ values), 0.0)
-        point = SparseVector(indices, chances @ psi)
-        return Mixture(point, float(chances @ loss), float(temperature * log_sum), entropy)
+        probabilities = np.exp(values - high)
+        log_sum = high + np.log(probabilities.sum())
+        probabilities /= probabilities.sum()
+        entropy = max(float(log_sum - probabilities @ values), 0.0)
+        point = SparseVector(indices, probabilities @ psi)
+        return Mixture(point, float(probabilities @ loss), float(temperature * log_sum), entropy)
 
     def _list_outputs(self, i):
         model, sample = self._model, self._samples[i]
@@ -406,7 +406,7 @@ class BlackBoxProblem(ListedProblem):
         self.refresh()
 
     def export(self):
-        """Points, corners and lam; the features of the truth identify the data."""
+        """Points, vertices and lam; the features of the truth identify the data."""
         return super().export() | {
             "truth": [sample.phi for sample in self._samples],
             "n_weights": self.n_weights,
@@ -456,11 +456,11 @@ class Vertices:
     def size(self):
         return len(self.keys)
 
-    def copy(self, corners):
-        """A copy, without corners unless wanted."""
+    def copy(self, vertices):
+        """A copy, without vertices unless wanted."""
         new = Vertices(None, 0, self.support)
         new.point = self.point.copy()
-        if corners:
+        if vertices:
             new.keys, new.slots, new.rows = self.keys.copy(), self.slots.copy(), self.rows.copy()
             new.alpha, new.loss = self.alpha.copy(), self.loss.copy()
         return new
@@ -483,17 +483,17 @@ class Vertices:
 
     def find(self, answer):
         """Slot of the output of an answer, -1 if it is not kept."""
-        return self.slots.get(answer.corner.key, -1)
+        return self.slots.get(answer.vertex.key, -1)
 
     def put(self, slot, answer):
         """Put the output of an answer into a slot: the first free one, or that of another."""
-        self.keep(slot, answer.corner)
+        self.keep(slot, answer.vertex)
 
     def keep(self, slot, output):
         row = self.on_support(output.psi)
         if slot == self.size:
             self.keys.append(output.key)
-            if slot == len(self.rows):  # doubled, so that many corners cost few copies
+            if slot == len(self.rows):  # doubled, so that many vertices cost few copies
                 self.rows = np.pad(self.rows, ((0, slot), (0, 0)))
         else:
             del self.slots[self.keys[slot]]

@@ -30,7 +30,7 @@ def polytopes_of(blocks):
         return ModelPolytopes(
             blocks._model.model, blocks._samples, blocks.weight, blocks.n_weights
         )  # fmt: skip
-    if blocks._parts.whole_cost > 0.0:
+    if blocks._parts.zero_one_cost > 0.0:
         raise NotImplementedError(
             "solver 'extragradient' needs a task_loss that is a sum over nodes, such as 'hamming'"
         )
@@ -85,7 +85,7 @@ class PartPolytopes:
 
     @cached_property
     def _hulls(self):
-        return [HullProjection(_Corners(self, i)) for i in range(len(self.weight))]
+        return [HullProjection(_Vertices(self, i)) for i in range(len(self.weight))]
 
     def resolve(self, geometry):
         """The geometry asked for; "auto" is "entropy" for forests, else "euclidean"."""
@@ -178,10 +178,10 @@ class PartPolytopes:
     # ---- Euclidean -------------------------------------------------------------------------------
 
     def diameters(self, geometry):
-        """Largest divergence of a corner from the center, or a bound on it.
+        """Largest divergence of a vertex from the center, or a bound on it.
 
-        The center is the uniform distribution for entropy, else the truth: points near a corner
-        are means of few corners.
+        The center is the uniform distribution for entropy, else the truth: points near a vertex
+        are means of few vertices.
         """
         if geometry == "entropy":
             return self._lengths * np.log(self._parts.cost.shape[1])
@@ -219,7 +219,7 @@ class PartPolytopes:
                 z_tables[i] = best[length * n_states :]
         return z
 
-    def best_corner(self, i, s):
+    def best_vertex(self, i, s):
         """z(y) of the labelling of sample i with the largest ``<s, z(y)>``, as an atom."""
         parts, n_states, length = self._parts, self._parts.cost.shape[1], self._lengths[i]
         cut = length * n_states
@@ -240,14 +240,14 @@ class PartPolytopes:
         return atom
 
 
-class _Corners:
+class _Vertices:
     """The polytope of one sample as a domain."""
 
     def __init__(self, polytopes, i):
         self.polytopes, self.i = polytopes, i
 
     def lmo(self, gradient):
-        return self.polytopes.best_corner(self.i, -gradient)
+        return self.polytopes.best_vertex(self.i, -gradient)
 
 
 def set_marginals(parts, marginals, z):
@@ -263,7 +263,7 @@ def only_attract(blocks):
     parts = blocks._parts
     if not blocks.bounded or parts.cost.shape[1] != 2 or parts.n_own is not None:
         return False
-    if parts.whole_cost > 0.0 or parts.n_tables == 0:
+    if parts.zero_one_cost > 0.0 or parts.n_tables == 0:
         return False
     lower, upper = (blocks._view(side).tables for side in (blocks.lower, blocks.upper))
     least = lower[:, 0, 0] + lower[:, 1, 1] - upper[:, 0, 1] - upper[:, 1, 0]
@@ -374,7 +374,7 @@ class CutPolytopes(PartPolytopes):
     # ---- projections -----------------------------------------------------------------------------
 
     def diameters(self, geometry):
-        """Largest divergence of a corner from the center, or a bound on it."""
+        """Largest divergence of a vertex from the center, or a bound on it."""
         return 0.5 * (self._lengths + np.diff(self._edge_start))
 
     def center(self):

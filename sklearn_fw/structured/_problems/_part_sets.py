@@ -68,7 +68,7 @@ def _seconds_of_marginals(oracle, graph, parts, n_states, i):
 
 def can_be_cut(parts):
     """Whether every node has a feature row of its own, and the loss is a sum over nodes."""
-    return parts.n_columns == parts.cost.shape[1] and parts.whole_cost == 0.0
+    return parts.n_columns == parts.cost.shape[1] and parts.zero_one_cost == 0.0
 
 
 def cells(parts, n_nodes, rng):
@@ -173,7 +173,7 @@ def _mix_of(mix, edges):
     )
 
 
-# ---- other truths --------------------------------------------------------------------------------
+# ---- other targets -------------------------------------------------------------------------------
 # True labellings that are replaced by others, as hidden states are found anew.
 
 
@@ -204,10 +204,10 @@ def retarget(blocks, truth):
     old, new = truth_of(blocks)[t], truth[t]
     blocks._parts = parts
     if blocks.explicit and not blocks.counts[block_rules.EVICTED]:
-        labels = blocks._corners.labels[t]
+        labels = blocks._vertices.labels[t]
         was_old, was_new = labels == old[:, None], labels == new[:, None]
         labels = np.where(was_old, new[:, None], np.where(was_new, old[:, None], labels))
-        blocks._corners.labels[t] = labels
+        blocks._vertices.labels[t] = labels
     else:
         nodes[t, old], nodes[t, new] = nodes[t, new], nodes[t, old]
         moved = np.zeros(blocks.n_blocks, bool)

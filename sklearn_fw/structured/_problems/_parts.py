@@ -24,7 +24,7 @@ from ._base import Answer, Direction, Mixture, Problem, SmoothedSweep, Sweep, me
 from ._part_sets import mean_square, n_costly, seconds_of_pass
 from ._workers import Workers
 
-kept_corners = lazy("structured.kept_corners")
+kept_vertices = lazy("structured.kept_vertices")
 smoothed = lazy("structured.smoothed")
 sum_product = lazy("graphs.sum_product")
 
@@ -45,15 +45,15 @@ class PartProblem(Problem):
             is_own = np.arange(n_states) < parts.n_own[:, None]
             largest = np.where(is_own, parts.cost[parts.cost_row], 0.0).max(axis=1)
         starts = parts.node_start[:-1]
-        losses = np.add.reduceat(parts.node_cost * largest, starts) + parts.whole_cost
+        losses = np.add.reduceat(parts.node_cost * largest, starts) + parts.zero_one_cost
         n_weights = parts.n_attributes * parts.n_columns + parts.n_tables * n_states**2
         super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
         self.mean_square = mean_square(parts)
-        self.unit_loss = float((parts.node_cost * largest).max()) + parts.whole_cost
+        self.unit_loss = float((parts.node_cost * largest).max()) + parts.zero_one_cost
         self.n_labels = float(parts.weight @ n_costly(parts))
         few = n_states ** int(np.diff(parts.node_start).max()) <= FEW_LABELINGS
         exhaustive = type(oracle) is Enumeration and few
-        plain = not exhaustive and parts.whole_cost == 0.0
+        plain = not exhaustive and parts.zero_one_cost == 0.0
         self._parts = parts._replace(exhaustive=None if plain else exhaustive)
         self._n_jobs, self.workers = n_jobs, Workers(n_jobs, oracle)
         self.singles = None  # what exact steps want to know, once they are asked for
@@ -64,7 +64,7 @@ class PartProblem(Problem):
         self.is_compiled = type(oracle) in COMPILED or exhaustive
         self.sums_are_compiled = type(oracle) in COMPILED
         of_one_node = len(parts.truth) == self.n_blocks and not len(parts.edges)
-        plain = of_one_node and parts.n_own is None and parts.whole_cost == 0.0
+        plain = of_one_node and parts.n_own is None and parts.zero_one_cost == 0.0
         self.single = plain and self.is_compiled
         self.exact = bool(getattr(oracle, "exact", False))
         # A chain oracle on another graph is refused here, not by a wrong answer later.
@@ -101,9 +101,9 @@ class PartProblem(Problem):
             labels[:, 0] = parts.truth
             alpha, loss = np.zeros((2, self.n_blocks, capacity))
             alpha[:, 0] = 1.0
-            self._corners = kernels.Corners(labels, alpha, loss, np.ones(self.n_blocks, np.int64))
+            self._vertices = kernels.Vertices(labels, alpha, loss, np.ones(self.n_blocks, np.int64))
         else:
-            self._corners = None
+            self._vertices = None
         self._answers = (*np.empty((2, self.n_blocks)), np.empty(n_nodes, np.int32))
         self._bind()
         kernels.set_to_truth(parts, self.marginals)
@@ -152,13 +152,13 @@ class PartProblem(Problem):
             touched=np.zeros(n_attributes, np.int64),
             clock=np.zeros(2, np.int64),
         )
-        values = np.zeros(self._corners.alpha.shape[1] if self.explicit else 0)
+        values = np.zeros(self._vertices.alpha.shape[1] if self.explicit else 0)
         return Scratch(oracle, step, away_labels=np.zeros(n_nodes, np.int32), values=values)
 
     def grow(self):
-        old = self._corners
+        old = self._vertices
         extra = max(1, old.alpha.shape[1] // 5)
-        self._corners = kernels.Corners(
+        self._vertices = kernels.Vertices(
             *(np.pad(a, ((0, 0), (0, extra))) for a in (old.labels, old.alpha, old.loss)), old.size
         )
         self._scratch = self._make_scratch()
@@ -187,7 +187,7 @@ class PartProblem(Problem):
             parts = self._with_loss(loss_weight)
             scores, true_value, _ = self._question(parts, view, i, loss_weight)
             asked = [(scores, parts.truth[here])]
-            found = _ask_many(self.oracle, asked, parts.whole_cost, self.relaxed)[0]
+            found = _ask_many(self.oracle, asked, parts.zero_one_cost, self.relaxed)[0]
             return self._answer_of(parts, i, scores, true_value, *found)
         hinge, current, labels = self._answers
         kernels.sweep(
@@ -211,13 +211,13 @@ class PartProblem(Problem):
 
     def values(self, i):
         current, true_value = primitives.values(
-            self._parts, self._dual, self._corners, i, self._scratch
+            self._parts, self._dual, self._vertices, i, self._scratch
         )
-        corners = self._scratch.values - true_value if self.explicit else None
-        return current - true_value, corners
+        vertices = self._scratch.values - true_value if self.explicit else None
+        return current - true_value, vertices
 
-    def corners(self, i):
-        return StoredCorners(self._corners, i, self._nodes_of(i))
+    def vertices(self, i):
+        return StoredVertices(self._vertices, i, self._nodes_of(i))
 
     def direction(self, i, head, tail=None):
         (plus, loss_plus), (minus, loss_minus) = self._end(i, head), self._end(i, tail)
@@ -234,35 +234,35 @@ class PartProblem(Problem):
     def keep(self, answers):
         first = 0
         while first < self.n_blocks:
-            first = kept_corners.keep_labels(
-                self._parts, self._dual, self._corners, answers, self._scratch, first
+            first = kept_vertices.keep_labels(
+                self._parts, self._dual, self._vertices, answers, self._scratch, first
             )
             if first < self.n_blocks:
                 self.grow()
 
     def best_kept(self):
         slots, (values, current) = np.zeros(self.n_blocks, np.int64), np.empty((2, self.n_blocks))
-        kept_corners.best_corners(
-            self._parts, self._dual, self._corners, self._scratch, slots, values, current
+        kept_vertices.best_vertices(
+            self._parts, self._dual, self._vertices, self._scratch, slots, values, current
         )
         return slots, values, current
 
     def kept(self, slots):
         slots = np.repeat(slots, np.diff(self._parts.node_start))
-        return self._corners.labels[np.arange(len(slots)), slots].astype(np.int32)
+        return self._vertices.labels[np.arange(len(slots)), slots].astype(np.int32)
 
     def _nodes_of(self, i):
         return slice(self._parts.node_start[i], self._parts.node_start[i + 1])
 
     def _with_loss(self, loss_weight):
         """Parts whose cost of a whole output, which is a loss, too, has this weight."""
-        return self._parts._replace(whole_cost=loss_weight * self._parts.whole_cost)
+        return self._parts._replace(zero_one_cost=loss_weight * self._parts.zero_one_cost)
 
     def _loss_of(self, i, labels):
         parts, truth = self._parts, self._parts.truth[self._nodes_of(i)]
         here = self._nodes_of(i)
         loss = parts.node_cost[here] @ parts.cost[parts.cost_row[here], labels]
-        return float(loss + parts.whole_cost * np.any(labels != truth))
+        return float(loss + parts.zero_one_cost * np.any(labels != truth))
 
     def _end(self, i, end):
         """Marginals of a point of block i, and its loss."""
@@ -270,17 +270,17 @@ class PartProblem(Problem):
             point = self.marginals.nodes[self._nodes_of(i)], self.marginals.tables[i]
             return point, self.loss[i] / self.weight[i]
         if isinstance(end, Answer):
-            return self._marginals_of_labels(i, end.corner), end.loss
+            return self._marginals_of_labels(i, end.vertex), end.loss
         if isinstance(end, Mixture):
             return end.point, end.loss
-        labels = self._corners.labels[self._nodes_of(i), end]
-        return self._marginals_of_labels(i, labels), self._corners.loss[i, end]
+        labels = self._vertices.labels[self._nodes_of(i), end]
+        return self._marginals_of_labels(i, labels), self._vertices.loss[i, end]
 
     def _marginals_of_labels(self, i, labels):
         parts, n_states = self._parts, self._n_states
         nodes, tables = np.zeros((len(labels), n_states)), np.zeros(self.marginals.tables.shape[1])
         labels = np.ascontiguousarray(labels, dtype=np.int32)
-        primitives.corner(parts, i, labels, nodes, tables)
+        primitives.vertex(parts, i, labels, nodes, tables)
         return nodes, tables
 
     # ---- questions to oracles that are called from Python ----------------------------------------
@@ -304,9 +304,9 @@ class PartProblem(Problem):
 
     def ask_at_scores(self, i):
         """Labels that the oracle finds best for the scores of block i that are in ``scratch``."""
-        truth, whole_cost = self._parts.truth[self._nodes_of(i)], self._parts.whole_cost
+        truth, zero_one_cost = self._parts.truth[self._nodes_of(i)], self._parts.zero_one_cost
         return augmented_argmax(
-            self.oracle, self._scores_at_hand(i, self._dual.w), truth, whole_cost
+            self.oracle, self._scores_at_hand(i, self._dual.w), truth, zero_one_cost
         )[0]
 
     def predicted(self, w):
@@ -323,7 +323,7 @@ class PartProblem(Problem):
     def _answer_of(self, parts, i, scores, true_value, labels, upper_bound):
         """The `Answer` of labels of an oracle or, if these are worse, of those of the truth."""
         truth = parts.truth[self._nodes_of(i)]
-        value = scores.value(labels) + parts.whole_cost * np.any(labels != truth) - true_value
+        value = scores.value(labels) + parts.zero_one_cost * np.any(labels != truth) - true_value
         if value < -1e-12 * max(1.0, abs(true_value)):
             self.counts[WORSE] += 1
         if value < 0.0:
@@ -345,7 +345,7 @@ class PartProblem(Problem):
         view = self._view(np.ascontiguousarray(w))
         scores, true_value, _ = self._question(parts, view, i, 1.0)
         # The cost of a whole output lifts all but the truth, which may be among the best or not.
-        whole = parts.whole_cost
+        whole = parts.zero_one_cost
         values, found = self.oracle.top_k(scores, k + (whole > 0.0))
         if whole > 0.0:
             wrong = np.any(found != truth, axis=1)
@@ -378,7 +378,7 @@ class PartProblem(Problem):
                     )
                     asked.append((scores, parts.truth[self._nodes_of(i)]))
                     values.append((true_value, current - true_value))
-                yield self.oracle, asked[first:last], parts.whole_cost, self.relaxed
+                yield self.oracle, asked[first:last], parts.zero_one_cost, self.relaxed
 
         batches = self.workers.run(_ask_many, calls())
         found = (one for batch in batches for one in batch)
@@ -410,7 +410,7 @@ class PartProblem(Problem):
         return Sweep(hinge, current, labels)
 
     def _gathered(self, answers):
-        return np.concatenate([answer.corner for answer in answers]).astype(np.int32, copy=False)
+        return np.concatenate([answer.vertex for answer in answers]).astype(np.int32, copy=False)
 
     def _share(self, run):
         """Call ``run(first, last)`` on ranges of samples that make up all of them."""
@@ -456,7 +456,7 @@ class PartProblem(Problem):
                 f"{name_of(self.oracle)} lacks: take another oracle, such as 'elimination', or "
                 f"surrogate='hinge'"
             )
-        if loss_weight * self._parts.whole_cost > 0.0:
+        if loss_weight * self._parts.zero_one_cost > 0.0:
             raise ValueError(
                 "smoothed answers need a task_loss that is a sum over nodes, such as 'hamming'"
             )
@@ -512,7 +512,7 @@ class PartProblem(Problem):
     def refresh(self):
         """Recompute v, w and l from the marginals (from the alphas where they are complete)."""
         if self.explicit and not self.counts[EVICTED]:
-            kernels.marginals_of_corners(self._parts, self.marginals, self._corners)
+            kernels.marginals_of_vertices(self._parts, self.marginals, self._vertices)
         self.v[:] = 0.0
         self._add_weights_of(np.empty(0, np.int32), self.v)
         if self.bounded:
@@ -525,40 +525,40 @@ class PartProblem(Problem):
         )  # fmt: skip
         return target
 
-    def corner_of(self, answers):
+    def vertex_of(self, answers):
         losses = kernels.losses_of(self._parts, answers)
-        corner = self._add_weights_of(answers, np.zeros(self.n_weights))
-        return corner, float(self.weight @ losses)
+        vertex = self._add_weights_of(answers, np.zeros(self.n_weights))
+        return vertex, float(self.weight @ losses)
 
     def step_towards(self, answers, gamma):
         self._make_room()
         kernels.mix_labels(
-            self._parts, self.marginals, self._corners, answers, gamma, self._scratch.step,
+            self._parts, self.marginals, self._vertices, answers, gamma, self._scratch.step,
             self.counts,
         )  # fmt: skip
 
     def _make_room(self):
-        while self.explicit and self._corners.size.max() >= self._corners.alpha.shape[1]:
+        while self.explicit and self._vertices.size.max() >= self._vertices.alpha.shape[1]:
             self.grow()
 
     def scale(self, factor):
         kernels.scale_to_truth(self._parts, self.marginals, factor)
         self._make_room()
         if self.explicit:
-            kernels.scale_corners(self._parts, self._corners, factor)
+            kernels.scale_vertices(self._parts, self._vertices, factor)
 
     # ---- warm starts -----------------------------------------------------------------------------
 
     def export(self):
-        """Marginals, corners and lam; losses without the weights of samples, which may change."""
-        corners = self._corners if self.explicit and not self.counts[EVICTED] else None
+        """Marginals, vertices and lam; losses without the weights of samples, which may change."""
+        vertices = self._vertices if self.explicit and not self.counts[EVICTED] else None
         return {
             "meaning": self._meaning(),
             "nodes": self.marginals.nodes.copy(),
             "tables": self.marginals.tables.copy(),
             "loss": self.loss / self.weight,
             "lam": self.lam,
-            "corners": None if corners is None else tuple(a.copy() for a in corners),
+            "vertices": None if vertices is None else tuple(a.copy() for a in vertices),
         }
 
     def _meaning(self):
@@ -566,7 +566,7 @@ class PartProblem(Problem):
         parts = self._parts
         return (
             parts.truth, parts.node_start, parts.node_cost, parts.cost_row, parts.cost,
-            np.array(parts.whole_cost), parts.edges, parts.edge_start, parts.edge_table,
+            np.array(parts.zero_one_cost), parts.edges, parts.edge_start, parts.edge_table,
             *(parts.mix or ()),
         )  # fmt: skip
 
@@ -579,12 +579,12 @@ class PartProblem(Problem):
                 "order: fit a clone, or set warm_start=False"
             )
         if self.explicit:
-            if exported["corners"] is None:
+            if exported["vertices"] is None:
                 raise ValueError(
                     "warm start of a solver with explicit dual variables needs a previous fit that "
                     "kept them: use the same solver, or set warm_start=False"
                 )
-            self._corners = kernels.Corners(*(a.copy() for a in exported["corners"]))
+            self._vertices = kernels.Vertices(*(a.copy() for a in exported["vertices"]))
         self.marginals.nodes[:] = exported["nodes"]
         self.marginals.tables[:] = exported["tables"]
         self.loss[:] = exported["loss"] * self.weight
@@ -595,12 +595,12 @@ class PartProblem(Problem):
         """One dict per block from output (tuple of states) to alpha."""
         if not self.explicit or self.counts[EVICTED]:
             return self._dual_coef_of_classes() if self.counts[EXACT_STEPS] else None
-        corners, starts = self._corners, self._parts.node_start
+        vertices, starts = self._vertices, self._parts.node_start
         return [
             {
-                tuple(corners.labels[starts[i] : starts[i + 1], c].tolist()): corners.alpha[i, c]
-                for c in range(corners.size[i])
-                if corners.alpha[i, c] > 0
+                tuple(vertices.labels[starts[i] : starts[i + 1], c].tolist()): vertices.alpha[i, c]
+                for c in range(vertices.size[i])
+                if vertices.alpha[i, c] > 0
             }
             for i in range(self.n_blocks)
         ]
@@ -610,19 +610,19 @@ class PartProblem(Problem):
         return [{(int(k),): mass[k] for k in np.flatnonzero(mass)} for mass in self.marginals.nodes]
 
 
-def _ask_many(oracle, asked, whole_cost, relaxed):
+def _ask_many(oracle, asked, zero_one_cost, relaxed):
     if relaxed:
         return [oracle.vertex(scores) for scores, _ in asked]
-    return [augmented_argmax(oracle, scores, truth, whole_cost) for scores, truth in asked]
+    return [augmented_argmax(oracle, scores, truth, zero_one_cost) for scores, truth in asked]
 
 
-def _mean(chances, scores):
+def _mean(probabilities, scores):
     """Expected score; what is forbidden has no chance."""
-    return float(np.sum(chances * np.where(chances > 0.0, scores, 0.0)))
+    return float(np.sum(probabilities * np.where(probabilities > 0.0, scores, 0.0)))
 
 
-class StoredCorners:
-    """The corners of one block; see `Problem.corners`."""
+class StoredVertices:
+    """The vertices of one block; see `Problem.vertices`."""
 
     def __init__(self, table, i, nodes):
         self._table, self._i, self._nodes = table, i, nodes
@@ -635,13 +635,13 @@ class StoredCorners:
     def find(self, answer):
         """Slot of a labelling, -1 if it is not kept."""
         kept = self._table.labels[self._nodes, : self.size]
-        same = np.flatnonzero(np.all(kept == answer.corner[:, None], axis=0))
+        same = np.flatnonzero(np.all(kept == answer.vertex[:, None], axis=0))
         return int(same[0]) if len(same) else -1
 
     def put(self, slot, answer):
         """Put a labelling into a slot: the first free one, or that of another."""
         self._table.size[self._i] = max(self.size, slot + 1)
-        self._table.labels[self._nodes, slot] = answer.corner
+        self._table.labels[self._nodes, slot] = answer.vertex
         self.alpha[slot], self.loss[slot] = 0.0, answer.loss
 
     def remove(self, slot):

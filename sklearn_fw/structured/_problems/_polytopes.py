@@ -1,6 +1,6 @@
 """Convex hulls of the outputs of all samples.
 
-The polytope ``Z_i`` of sample i has a corner z(y) for every output y. Features are ``F_i z`` and
+The polytope ``Z_i`` of sample i has a vertex z(y) for every output y. Features are ``F_i z`` and
 the loss is ``<c_i, z> + c0_i``, so that a point z of all polytopes together has
 
     Psi(z) = sum_i p_i F_i (z(y_i) - z_i),        l(z) = sum_i p_i (<c_i, z_i> + c0_i)

@@ -13,13 +13,13 @@ class RelaxedProblem(PartProblem):
 
     The oracle has ``vertex``. Here H_i is the maximum over marginals of nodes and edges that agree
     with each other, so the objective is not below that of `PartProblem` at the same w, and its gap
-    is exact for itself. Corners are marginals and not labels: they are mixed, but not kept.
+    is exact for itself. Vertices are marginals and not labels: they are mixed, but not kept.
     """
 
     relaxed = True
 
     def __init__(self, parts, oracle, n_jobs=None):
-        if parts.whole_cost > 0.0:
+        if parts.zero_one_cost > 0.0:
             raise ValueError(
                 "relaxed answers need a task_loss that is a sum over nodes, such as 'hamming': "
                 "another one is no function of marginals"
@@ -46,20 +46,20 @@ class RelaxedProblem(PartProblem):
         return Answer(point, float(np.sum(costs * nodes)), value, slack)
 
     def _end(self, i, end):
-        return (end.corner, end.loss) if isinstance(end, Answer) else super()._end(i, end)
+        return (end.vertex, end.loss) if isinstance(end, Answer) else super()._end(i, end)
 
     def _gathered(self, answers):
-        nodes, tables = zip(*(answer.corner for answer in answers), strict=True)
+        nodes, tables = zip(*(answer.vertex for answer in answers), strict=True)
         loss = self.weight * [answer.loss for answer in answers]
         return Marginals(np.concatenate(nodes), np.array(tables), loss)
 
-    def corner_of(self, answers):
-        corner = np.zeros(self.n_weights)
+    def vertex_of(self, answers):
+        vertex = np.zeros(self.n_weights)
         kernels.accumulate(
-            self._parts, answers, np.empty(0, np.int32), self.lam, self._view(corner),
+            self._parts, answers, np.empty(0, np.int32), self.lam, self._view(vertex),
             self._make_scratch().step,
         )  # fmt: skip
-        return corner, float(answers.loss.sum())
+        return vertex, float(answers.loss.sum())
 
     def step_towards(self, answers, gamma):
         for mine, other in zip(self.marginals, answers, strict=True):

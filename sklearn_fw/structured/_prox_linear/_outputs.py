@@ -38,17 +38,17 @@ class Candidates:
         self.oracle = resolve_oracle(oracle, default=Largest())
         self._model = EnumeratedModel(self.task_loss_)
         self.exact = bool(getattr(self.oracle, "exact", False))
-        self.truths, self.costs = [], []
+        self.targets, self.costs = [], []
         for i, (layout, truth) in enumerate(zip(layouts, y, strict=True)):
             try:
                 cost = self._model.augment(np.zeros(layout.n_nodes), truth)
             except (TypeError, ValueError) as error:
                 raise ValueError(f"y[{i}]: {error}") from None
             self.costs.append(np.asarray(cost, dtype=np.float64))
-            self.truths.append(self.vector(self._model.output_key(truth), layout))
+            self.targets.append(self.vector(self._model.output_key(truth), layout))
 
     def forget(self):
-        self.truths = self.costs = None
+        self.targets = self.costs = None
 
     def check(self, layout, i):
         """Refuse scores of sample i that are not those of candidates."""
@@ -127,11 +127,11 @@ class Labellings:
         costs = costs_of(loss, truth)
         if costs.whole:
             raise ValueError(f"task_loss={task_loss!r} must be a sum over nodes alone")
-        costs, self.truths, self.costs = costs.dense(), [], []
+        costs, self.targets, self.costs = costs.dense(), [], []
         for i, layout in enumerate(layouts):
             here = slice(starts[i], starts[i + 1])
-            self.truths.append(self.vector(states[here], layout))
-            cost = np.zeros(len(self.truths[-1]))
+            self.targets.append(self.vector(states[here], layout))
+            cost = np.zeros(len(self.targets[-1]))
             cost[: costs[here].size] = costs[here].ravel()
             self.costs.append(cost)
         self.oracle = checked(resolve_oracle(oracle, default=_default_oracle(layouts)))
@@ -147,7 +147,7 @@ class Labellings:
         return PairwiseScores._view(unary, table, edges)
 
     def forget(self):
-        self.truths = self.costs = None
+        self.targets = self.costs = None
 
     def check(self, layout, i):
         """Refuse scores of sample i that are not those of nodes with as many states."""

@@ -37,11 +37,11 @@ class LinearizedProblem(ListedProblem):
         self.scores, self.groups, self.outputs, self.exact = scores, groups, outputs, outputs.exact
         self.shares = [weight[g.index] / p for g, p in zip(groups, self.weight)]
         self.costs = [np.concatenate([outputs.costs[i] for i in g.index]) for g in groups]
-        self.truths = [
-            np.concatenate([q * outputs.truths[i] for i, q in zip(g.index, shares)])
+        self.targets = [
+            np.concatenate([q * outputs.targets[i] for i, q in zip(g.index, shares)])
             for g, shares in zip(groups, self.shares)
         ]
-        self._places = [np.arange(len(truth)) for truth in self.truths]
+        self._places = [np.arange(len(truth)) for truth in self.targets]
         self.workers = Workers(None, outputs.oracle)
         self.calls = 0  # of the oracle, for whatever model or point
 
@@ -73,7 +73,7 @@ class LinearizedProblem(ListedProblem):
 
     def _ask(self, i, flat):
         """Best outputs for scores with costs: their u, H_i, slack, and how many are worse."""
-        group, truth, start = self.groups[i], self.truths[i], 0
+        group, truth, start = self.groups[i], self.targets[i], 0
         self.calls += len(group.index)
         u, value, total, n_worse = np.zeros(len(flat)), 0.0, 0.0, 0
         for layout, share in zip(group.layouts, self.shares[i]):
@@ -94,7 +94,8 @@ class LinearizedProblem(ListedProblem):
 
     def _reset(self, capacity):
         self._set_to_truth(
-            [self._output(i, np.zeros(len(truth))) for i, truth in enumerate(self.truths)], capacity
+            [self._output(i, np.zeros(len(truth))) for i, truth in enumerate(self.targets)],
+            capacity,
         )
         self._known, self._n_moves = None, 0  # number of a block and its scores at the present w
 
@@ -125,13 +126,13 @@ class LinearizedProblem(ListedProblem):
         self.counts[block_rules.CALLS] += 1
         group, start = self.groups[i], 0
         flat = loss_weight * self.base[i] + self._local(i, w)
-        mean, value = np.empty(len(flat)), -float(flat @ self.truths[i])
+        mean, value = np.empty(len(flat)), -float(flat @ self.targets[i])
         for layout, share in zip(group.layouts, self.shares[i]):
             here = slice(start, start + sum(layout.sizes))
             own, log_sum = self.outputs.mean(flat[here], layout, temperature)
             mean[here], start = share * own, here.stop
             value += share * temperature * log_sum
-        u = self.truths[i] - mean
+        u = self.targets[i] - mean
         return Mixture(SparseVector(self._places[i], u), self._loss(i, u), value)
 
     # ---- products with derivatives are dear: w is computed anew where rounding may show ----------
@@ -151,7 +152,7 @@ class LinearizedProblem(ListedProblem):
             super().refresh()
 
     def restore(self, exported):
-        """Take over means and corners, whose losses are those of another model."""
+        """Take over means and vertices, whose losses are those of another model."""
         duals = [dual.copy(True) for dual in exported["duals"]]
         for i, dual in enumerate(duals):
             dual.loss[: dual.size] = [self._loss(i, u) for u in dual.rows[: dual.size]]

@@ -36,7 +36,7 @@ SOLVERS = {
     "bchybrid": lambda: BlockFrankWolfe("hybrid"),
     "bcpfw": lambda: BlockFrankWolfe("pairwise"),
     # Passes that mostly hit the cache make gap passes the larger cost: they are rarer, and worse
-    # cached corners are taken (a quarter fewer oracle calls on the OCR letters).
+    # cached vertices are taken (a quarter fewer oracle calls on the OCR letters).
     "cached": lambda: BlockFrankWolfe("pairwise", cache=True, cache_f=0.1, gap_check=15),
     "casimir": Casimir,
     "dual_ascent": DualAscent,

@@ -91,7 +91,7 @@ class Solver(Parameterized):
       what ``E[psi_i]`` changes by, and ``loss``,
     - ``move(i, direction, gamma)``: so far along it; w and l follow,
     - ``values(i)``: ``E[H_i]`` at ``w``, and H_i of the outputs that are kept, or None,
-    - ``corners(i)``: these outputs, with their number ``size``, arrays ``alpha`` (probabilities,
+    - ``vertices(i)``: these outputs, with their number ``size``, arrays ``alpha`` (probabilities,
       which a solver sets itself) and ``loss``, and methods ``find(answer)`` (its place, or -1),
       ``put(place, answer)`` and ``remove(place)``, where the last one takes the place; ``grow()``
       makes room for more. A place is an end of a direction, too,

@@ -45,7 +45,7 @@ class BlockFrankWolfe(Solver):
     Parameters
     ----------
     variant : {"fw", "pairwise", "away", "hybrid", "exact"}, default="fw"
-        Direction: towards the oracle's corner; from the worst active corner to it; the better of
+        Direction: towards the oracle's vertex; from the worst active vertex to it; the better of
         towards and away by slope; the best of the three by dual increase. "exact" is no direction
         but the maximiser over all dual variables of the sample [3]_: a projection where an output
         is one class and the oracle is the model's own, else calls of the oracle and pairwise steps
@@ -60,13 +60,13 @@ class BlockFrankWolfe(Solver):
     gap_degree : float, default=1.0
         Power of the gaps in gap sampling.
     cache : bool or "auto", default="auto"
-        Try corners already seen before the oracle; "auto" is False. Saves oracle calls, costs
+        Try vertices already seen before the oracle; "auto" is False. Saves oracle calls, costs
         time when the oracle is cheap.
     cache_f, cache_nu : float, default=0.25, 0.01
-        A cached corner is good enough when its gap is at least ``cache_f`` times the last oracle
+        A cached vertex is good enough when its gap is at least ``cache_f`` times the last oracle
         gap of the sample and ``cache_nu / n`` times the last total gap.
     cache_size : int, default=50
-        Corners per sample. When full, unused ones are evicted; if all are in use the table grows,
+        Vertices per sample. When full, unused ones are evicted; if all are in use the table grows,
         except for ``variant="fw"``, which evicts the worst and then has no ``dual_coef_``.
     gap_check : int, default=10
         Passes between exact gap passes, which refresh all gaps and give the certificate.
@@ -80,7 +80,7 @@ class BlockFrankWolfe(Solver):
     step_size : {"line_search", "universal"}, default="line_search"
         "universal" takes steps of 2n / (k + 2n), for ``variant="fw"`` only.
     batch_step : bool, default=False
-        Use the corners of every gap pass for one common step of all blocks.
+        Use the vertices of every gap pass for one common step of all blocks.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
         Box for the weights; None takes what ``model.bounds()`` says, if anything.
     warm_start_type : {"keep_primal", "keep_dual", "none"}, default="keep_primal"
@@ -99,7 +99,7 @@ class BlockFrankWolfe(Solver):
 
     A pass makes n visits and costs n oracle calls minus cache hits; a gap pass costs n more. The
     expected gap falls as O(1/k). Memory: one number per part of every sample, plus
-    ``cache_size`` labellings per sample when corners are kept.
+    ``cache_size`` labellings per sample when vertices are kept.
 
     Deviations from [1]: a direction that leaves the weights unchanged but raises the loss is
     taken in full, where the paper leaves a step of length 0/0; the gap that the cache compares
@@ -152,7 +152,7 @@ class BlockFrankWolfe(Solver):
                 f"True or False"
             )
         if self.cache is True and self.cache_size < 2:
-            raise ValueError("cache_size must be at least 2: the truth and one other corner")
+            raise ValueError("cache_size must be at least 2: the truth and one other vertex")
         if self.cache is True and self.variant == "exact":
             raise ValueError("variant='exact' has no use for a cache: set cache=False")
         if self.sampling == "active" and self.variant != "exact":
@@ -191,7 +191,7 @@ class _BlockMethod(DualMethod):
             self._warm_start(warm, lam)
         self.n_passes = 0
         self.until_check = int(settings.gap_check)
-        self.corners = None  # certificate whose answers await a batch step
+        self.vertices = None  # certificate whose answers await a batch step
         self.warned = False  # of a negative gap
 
     def _warm_start(self, warm, lam):
@@ -227,7 +227,7 @@ class _BlockMethod(DualMethod):
     def move_to(self, lam):
         super().move_to(lam)
         self.blocks.restart_average()
-        self.corners = None
+        self.vertices = None
 
     def breakpoint(self):
         blocks, point = self.blocks, self.last
@@ -250,9 +250,9 @@ class _BlockMethod(DualMethod):
     def run_pass(self):
         """n visits; returns True when no block has a gap left."""
         blocks, n = self.blocks, self.blocks.n_blocks
-        if self.corners is not None:  # only now: the point that was certified was not the end
-            batch_step(blocks, self.corners)
-            self.corners = None
+        if self.vertices is not None:  # only now: the point that was certified was not the end
+            batch_step(blocks, self.vertices)
+            self.vertices = None
         self.passes_since_check += 1
         self.n_passes += 1
         if self.settings.sampling == "active":
@@ -301,7 +301,7 @@ class _BlockMethod(DualMethod):
         blocks, estimate = self.blocks, float(self.blocks.gaps.value.sum())
         super().certify()
         self._warn_negative(self.last)
-        self.corners = self.last if self.settings.batch_step else None
+        self.vertices = self.last if self.settings.batch_step else None
         if self.settings.averaging:
             self.last = self._certify_average(self.last)
         blocks.objective = self.last.primal

@@ -180,7 +180,7 @@ class _CasimirMethod(BestPointMethod):
 
     def __init__(self, settings, blocks, lam, rng, warm):
         self.settings, self.blocks, self.lam, self.rng = settings, blocks, lam, rng
-        self.chances = np.cumsum(blocks.weight)
+        self.probabilities = np.cumsum(blocks.weight)
         self.k, self.dual_point = 1, None  # l and v of the best dual value
         # The largest loss of one part of an output; one where nothing costs anything.
         self.unit = blocks.unit_loss or 1.0
@@ -325,9 +325,9 @@ class _CasimirMethod(BestPointMethod):
         return min(now, max(scheduled, enough / added)) if added > 0.0 else now
 
     def _draw(self, n_steps):
-        uniforms = self.rng.uniform(size=n_steps) * self.chances[-1]
-        places = np.searchsorted(self.chances, uniforms, side="right")
-        return np.minimum(places, len(self.chances) - 1)
+        uniforms = self.rng.uniform(size=n_steps) * self.probabilities[-1]
+        places = np.searchsorted(self.probabilities, uniforms, side="right")
+        return np.minimum(places, len(self.probabilities) - 1)
 
     def _walk(self, n_steps, kappa):
         """Mean of the later iterates of a walk, which begins anew where its step is rejected."""

@@ -69,14 +69,14 @@ def visit_parts(blocks, order, uniforms, rules):
 
 
 def _asks_nobody(blocks, order, rules):
-    """Whether corners that are kept are good enough at every visit."""
+    """Whether vertices that are kept are good enough at every visit."""
     takes_all = rules.use_cache and rules.cache_f == 0.0 and rules.cache_nu == 0.0
     return takes_all and order.min() >= 0 and bool(np.isfinite(blocks.gaps.value[order]).all())
 
 
 def _run_compiled(blocks, rules, order, uniforms, position):
     return kernels.run_visits(
-        blocks._parts, blocks._dual, blocks._corners, blocks.gaps, rules, order, uniforms,
+        blocks._parts, blocks._dual, blocks._vertices, blocks.gaps, rules, order, uniforms,
         blocks._scratch, blocks.counts, position,
     )  # fmt: skip
 
@@ -96,18 +96,18 @@ def _run_exact(blocks, rules, order, uniforms, position):
 
 def _run_oracle(blocks, rules, order, uniforms, position):
     """`run_visits` with the oracle called from Python."""
-    parts, dual, corners, gaps = blocks._parts, blocks._dual, blocks._corners, blocks.gaps
+    parts, dual, vertices, gaps = blocks._parts, blocks._dual, blocks._vertices, blocks.gaps
     scratch, counts = blocks._scratch, blocks.counts
     for k in range(position, len(order)):
         i = block_rules.pick_block(gaps, order[k], uniforms[k])
-        if i < 0 or (corners is not None and block_rules.table_is_full(corners, i, rules)):
+        if i < 0 or (vertices is not None and block_rules.table_is_full(vertices, i, rules)):
             counts[block_rules.REASON] = block_rules.NO_GAP if i < 0 else block_rules.TABLE_FULL
             return k
-        slot, current = kernels.begin(parts, dual, corners, gaps, rules, i, scratch, counts)
+        slot, current = kernels.begin(parts, dual, vertices, gaps, rules, i, scratch, counts)
         if slot < 0:
             labels = blocks.ask_at_scores(i)
             scratch.oracle.labels[: len(labels)] = labels
-        kernels.finish(parts, dual, corners, gaps, rules, i, slot, current, scratch, counts)
+        kernels.finish(parts, dual, vertices, gaps, rules, i, slot, current, scratch, counts)
     counts[block_rules.REASON] = block_rules.DONE
     return len(order)
 

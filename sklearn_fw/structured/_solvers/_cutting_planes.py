@@ -125,7 +125,7 @@ class _Planes:
 
     def add(self, answers):
         """The plane of the answers of a sweep."""
-        v, loss = self.blocks.corner_of(answers)
+        v, loss = self.blocks.vertex_of(answers)
         k = self.size
         row = self.blocks.lam * (self.v @ v)
         gram = np.empty((k + 1, k + 1))
@@ -283,7 +283,7 @@ class NSlack(Solver):
     -----
     Answers are taken of all samples before the quadratic program is solved again, where [1]_ asks
     for one after the other; and the stop is the certified gap of the common objective. Memory: as
-    that of `BlockFrankWolfe` with corners.
+    that of `BlockFrankWolfe` with vertices.
 
     References
     ----------

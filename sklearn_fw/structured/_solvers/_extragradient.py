@@ -314,7 +314,7 @@ class CrossPolytope(Ball):
         return Weights(self.radius * self._weights(theta)[0], theta)
 
     def divergence(self, a, b):
-        """Relative entropy of the weights of corners."""
+        """Relative entropy of the weights of vertices."""
         linear = (a.parameters - b.parameters) @ a.w / self.radius
         normalisers = self._weights(a.parameters)[1] - self._weights(b.parameters)[1]
         return float(linear - normalisers)

@@ -48,28 +48,28 @@ def visit_blocks(blocks, order, uniforms, rules):
     return len(order)
 
 
-def _corners_of(blocks, i, rules):
-    """The corners of a block, with room for one more, or None."""
+def _vertices_of(blocks, i, rules):
+    """The vertices of a block, with room for one more, or None."""
     if not blocks.explicit:
         return None
-    corners = blocks.corners(i)
-    if rules.variant != block_rules.FW and (corners.alpha > 0.0).all():
-        blocks.grow()  # all slots are taken by active corners
-        corners = blocks.corners(i)
-    return corners
+    vertices = blocks.vertices(i)
+    if rules.variant != block_rules.FW and (vertices.alpha > 0.0).all():
+        blocks.grow()  # all slots are taken by active vertices
+        vertices = blocks.vertices(i)
+    return vertices
 
 
 def take_in(blocks, i, answer, rules):
-    """Make an answer at ``w`` a corner of block i, and its gap the last known one."""
-    corners = _corners_of(blocks, i, rules)
+    """Make an answer at ``w`` a vertex of block i, and its gap the last known one."""
+    vertices = _vertices_of(blocks, i, rules)
     current, values = blocks.values(i)
     gap = max(blocks.weight[i] * (answer.value - current), 0.0)
     block_rules.set_gap(blocks.gaps, i, gap, rules.gap_degree)
-    _slot_of(corners, answer, values, rules, blocks.counts)
+    _slot_of(vertices, answer, values, rules, blocks.counts)
 
 
 def _visit_exactly(blocks, i, rules):
-    """The best distribution of a block: pairwise steps among corners, and answers till none helps.
+    """The best distribution of a block: pairwise steps among vertices, and answers till none helps.
 
     Where an output is one class, a projection finds the same, see `class_blocks`.
     """
@@ -81,7 +81,7 @@ def _visit_exactly(blocks, i, rules):
     )
     counts[block_rules.VISITS] += 1
     for _ in range(MOST_ANSWERS):
-        corners = _corners_of(blocks, i, rules)
+        vertices = _vertices_of(blocks, i, rules)
         current, values = blocks.values(i)
         head = blocks.answer(i, blocks.w)
         gap, zero = max(p * (head.value - current), 0.0), ROUNDING * p * blocks.max_loss
@@ -92,26 +92,26 @@ def _visit_exactly(blocks, i, rules):
             closed = max(CLOSED * gap, zero)
         if gap <= closed:
             return
-        slot = _slot_of(corners, head, values, pairwise, counts)
-        _step(blocks, i, pairwise, corners, values, slot, head.value, current)
+        slot = _slot_of(vertices, head, values, pairwise, counts)
+        _step(blocks, i, pairwise, vertices, values, slot, head.value, current)
         for _ in steps:
             current, values = blocks.values(i)
-            best = int(values[: corners.size].argmax())
-            away, _ = block_rules.away_corner(corners.alpha, values, corners.size)
+            best = int(values[: vertices.size].argmax())
+            away, _ = block_rules.away_vertex(vertices.alpha, values, vertices.size)
             if p * (values[best] - values[away]) <= closed:
                 break
-            _step(blocks, i, pairwise, corners, values, best, values[best], current)
+            _step(blocks, i, pairwise, vertices, values, best, values[best], current)
         else:
             return
 
 
 def _visit(blocks, i, rules):
-    counts, p, corners = blocks.counts, blocks.weight[i], _corners_of(blocks, i, rules)
+    counts, p, vertices = blocks.counts, blocks.weight[i], _vertices_of(blocks, i, rules)
     current, values = blocks.values(i)
     slot = -1
     if rules.use_cache:
         slot = block_rules.cache_candidate(
-            values, corners.size, current, p, blocks.gaps.value[i], blocks.gaps.total[0],
+            values, vertices.size, current, p, blocks.gaps.value[i], blocks.gaps.total[0],
             blocks.n_blocks, rules, counts,
         )  # fmt: skip
     head = slot
@@ -123,33 +123,37 @@ def _visit(blocks, i, rules):
         value = head.value
         gap = max(p * (value - current), 0.0)
         block_rules.set_gap(blocks.gaps, i, gap, rules.gap_degree)
-        if corners is not None:
-            head = slot = _slot_of(corners, head, values, rules, counts)
+        if vertices is not None:
+            head = slot = _slot_of(vertices, head, values, rules, counts)
     counts[block_rules.VISITS] += 1
-    _step(blocks, i, rules, corners, values, head, value, current)
+    _step(blocks, i, rules, vertices, values, head, value, current)
 
 
-def _slot_of(corners, answer, values, rules, counts):
-    """Slot of the oracle's answer among the corners, made if it is new."""
-    slot = corners.find(answer)
+def _slot_of(vertices, answer, values, rules, counts):
+    """Slot of the oracle's answer among the vertices, made if it is new."""
+    slot = vertices.find(answer)
     if slot < 0:
         slot = block_rules.free_slot(
-            corners.alpha, values, corners.size, len(corners.alpha), rules.variant == block_rules.FW
+            vertices.alpha,
+            values,
+            vertices.size,
+            len(vertices.alpha),
+            rules.variant == block_rules.FW,
         )
         # From an eviction on the alphas no longer describe the iterate.
-        counts[block_rules.EVICTED] += corners.alpha[slot] > 0.0
-        corners.put(slot, answer)
+        counts[block_rules.EVICTED] += vertices.alpha[slot] > 0.0
+        vertices.put(slot, answer)
         values[slot] = answer.value
     return slot
 
 
-def _step(blocks, i, rules, corners, values, head, value, current):
-    """The step of block i towards ``head``, whose H_i is ``value``, or from its worst corner."""
+def _step(blocks, i, rules, vertices, values, head, value, current):
+    """The step of block i towards ``head``, whose H_i is ``value``, or from its worst vertex."""
     counts, p = blocks.counts, blocks.weight[i]
     slope_fw, slope_away, alpha_away, away, n_active = p * (value - current), 0.0, 0.0, None, 1
-    if corners is not None:
-        away, n_active = block_rules.away_corner(corners.alpha, values, corners.size)
-        slope_away, alpha_away = p * (current - values[away]), corners.alpha[away]
+    if vertices is not None:
+        away, n_active = block_rules.away_vertex(vertices.alpha, values, vertices.size)
+        slope_away, alpha_away = p * (current - values[away]), vertices.alpha[away]
     ends = {
         block_rules.FW: (head, None),
         block_rules.PAIRWISE: (head, away),
@@ -174,17 +178,17 @@ def _step(blocks, i, rules, corners, values, head, value, current):
         return
     counts[block_rules.STEPS + chosen] += 1
     blocks.move(i, best, gamma)
-    if corners is None:
+    if vertices is None:
         return
     counts[block_rules.DROPS] += block_rules.move_mass(
-        corners.alpha, corners.size, chosen, head, away, gamma, maximum
+        vertices.alpha, vertices.size, chosen, head, away, gamma, maximum
     )
     slot = 0
-    while not rules.use_cache and slot < corners.size:  # without a cache, active corners only
-        if corners.alpha[slot] > 0.0:
+    while not rules.use_cache and slot < vertices.size:  # without a cache, active vertices only
+        if vertices.alpha[slot] > 0.0:
             slot += 1
         else:
-            corners.remove(slot)
+            vertices.remove(slot)
 
 
 def revisit_rules(lam):
@@ -203,7 +207,7 @@ def batch_step(blocks, certificate, gamma=None):
     answers, v, w = certificate.sweep.answers, blocks.v, blocks.w
     before, loss_before = v.copy(), blocks.loss.sum()
     if gamma is None:
-        v_s, l_s = blocks.corner_of(answers)
+        v_s, l_s = blocks.vertex_of(answers)
         slope = blocks.lam * ((v - v_s) @ w) - loss_before + l_s
         gamma = short_step(slope, blocks.lam * ((v - v_s) @ (v - v_s)), 1.0)
     if gamma == 0.0:

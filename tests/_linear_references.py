@@ -95,7 +95,7 @@ def minimize_linear(
         if quiet == 10:
             break
     else:
-        raise AssertionError("the referee did not converge")
+        raise AssertionError("the reference did not converge")
     objective = weight @ phi(y, Z @ x) + value(x[:d])
     return x[:d], scale * x[d], float(objective / weight.sum())
 

@@ -83,21 +83,21 @@ def solve_structured_svm(psi, losses, weight, lam, lower=None, upper=None):
             options={"ftol": 1e-15, "maxiter": 1000},
         )  # fmt: skip
         z = result.x
-    raise AssertionError("the referee did not converge")
+    raise AssertionError("the reference did not converge")
 
 
 class EnumeratedDual:
     """Block-coordinate Frank-Wolfe on listed outputs, with one alpha for each of them.
 
     Written down from Osokin et al. (ICML 2016), Algorithms 1 to 5 and 9: nothing is updated, all
-    quantities are computed from the alphas. ``truths[i]`` is the place of the truth in the list.
+    quantities are computed from the alphas. ``targets[i]`` is the place of the truth in the list.
     """
 
-    def __init__(self, psi, losses, weight, lam, truths, lower=-np.inf, upper=np.inf):
+    def __init__(self, psi, losses, weight, lam, targets, lower=-np.inf, upper=np.inf):
         self.psi, self.losses, self.weight, self.lam = psi, losses, np.asarray(weight), lam
         self.lower, self.upper = lower, upper
-        self.alpha = [np.eye(len(l))[truth] for l, truth in zip(losses, truths)]
-        self.seen = [{int(truth)} for truth in truths]
+        self.alpha = [np.eye(len(l))[truth] for l, truth in zip(losses, targets)]
+        self.seen = [{int(truth)} for truth in targets]
         self.last_gap = np.full(len(psi), np.inf)
         self.counts = dict.fromkeys(["calls", "hits", "fw", "pairwise", "away", "drop"], 0)
 
@@ -139,12 +139,12 @@ class EnumeratedDual:
     def visit(self, i, step="fw", cache=None, total=np.inf, gamma=None):
         """One step of block i; ``cache`` is (F, nu), ``gamma`` a length instead of a line search.
 
-        Does nothing and returns False when rounding would decide, as between equal corners.
+        Does nothing and returns False when rounding would decide, as between equal vertices.
         """
         p, alpha, psi = self.weight[i], self.alpha[i], self.psi[i]
         h = self.values(self.w)[i]
         margins = []
-        corner, hit = int(h.argmax()), False
+        vertex, hit = int(h.argmax()), False
         if cache is not None and np.isfinite(self.last_gap[i]):
             seen = np.array(sorted(self.seen[i]))
             cached = seen[h[seen].argmax()]
@@ -154,7 +154,7 @@ class EnumeratedDual:
             margins += [abs(gap - threshold) for threshold in thresholds]
             if hit:
                 margins.append(lead(h[seen]))
-                corner = cached
+                vertex = cached
         if not hit:
             margins.append(lead(h))
         active = np.flatnonzero(alpha)
@@ -163,8 +163,8 @@ class EnumeratedDual:
             margins.append(lead(-h[active]))
         one = np.eye(len(alpha))
         moves = {
-            "fw": (one[corner] - alpha, 1.0),
-            "pairwise": (one[corner] - one[away], alpha[away]),
+            "fw": (one[vertex] - alpha, 1.0),
+            "pairwise": (one[vertex] - one[away], alpha[away]),
         }
         if len(active) > 1:
             moves["away"] = alpha - one[away], alpha[away] / (1 - alpha[away])
@@ -191,21 +191,21 @@ class EnumeratedDual:
 
         self.counts["hits" if hit else "calls"] += 1
         if not hit:
-            self.last_gap[i] = p * (h[corner] - alpha @ h)
-            self.seen[i].add(corner)
+            self.last_gap[i] = p * (h[vertex] - alpha @ h)
+            self.seen[i].add(vertex)
         self.counts[kind] += 1
         self.alpha[i] = alpha + length * move
         if length >= limit:
-            gone = [away] if kind != "fw" else np.arange(len(alpha)) != corner
+            gone = [away] if kind != "fw" else np.arange(len(alpha)) != vertex
             self.alpha[i][gone] = 0.0
             self.counts["drop"] += np.any(alpha[gone] > 0)
         return True
 
-    def step_towards(self, corners, gamma):
-        """A common step of all blocks towards one corner of each."""
-        for i, corner in enumerate(corners):
-            self.alpha[i] = (1 - gamma) * self.alpha[i] + gamma * np.eye(len(self.alpha[i]))[corner]
-            self.seen[i].add(int(corner))
+    def step_towards(self, vertices, gamma):
+        """A common step of all blocks towards one vertex of each."""
+        for i, vertex in enumerate(vertices):
+            self.alpha[i] = (1 - gamma) * self.alpha[i] + gamma * np.eye(len(self.alpha[i]))[vertex]
+            self.seen[i].add(int(vertex))
 
 
 def lead(values):
@@ -218,9 +218,9 @@ def slow_subgradient(psi, losses, weight, lam, order):
     """All iterates of the stochastic subgradient method with steps 1 / k, from w = 0."""
     w, iterates = np.zeros(psi[0].shape[1]), []
     for k, i in enumerate(order):
-        corner = np.argmax(losses[i] - psi[i] @ w)
+        vertex = np.argmax(losses[i] - psi[i] @ w)
         gamma = 1.0 / (k + 1.0)
-        w = (1 - gamma) * w + gamma * len(psi) * weight[i] * psi[i][corner] / lam
+        w = (1 - gamma) * w + gamma * len(psi) * weight[i] * psi[i][vertex] / lam
         iterates.append(w)
     return np.array(iterates)
 

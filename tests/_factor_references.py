@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from _mrf_referees import labellings
+from _mrf_references import labellings
 from sklearn_fw.random_fields import FactorGraph
 
 
