@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, StructuredSVM
-from sklearn_fw._core.validation import check_sparse
+from sklearn_fw._core import check
 from sklearn_fw.optim import minimize_saga, solve_matrix_game
 from sklearn_fw.utils import Packed
 
@@ -108,7 +108,7 @@ def test_packed_samples(corrupt):
 
 def test_three_axes_are_refused():
     with pytest.raises(ValueError, match="two dimensions"):
-        check_sparse(sp.coo_array(np.ones(3)), "X")
+        check.sparse(sp.coo_array(np.ones(3)), "X")
 
 
 # ---- matrices that are right, but not as others write them ---------------------------------------
@@ -174,7 +174,7 @@ def test_other_ways_to_write_the_same_matrix(change):
 def test_reserves_behind_the_last_row_are_not_read():
     X = with_reserve(good())
     with pytest.raises(ValueError, match=r"X.indices must name places from 0 to 19"):
-        check_sparse(X, "X")
+        check.sparse(X, "X")
     X.indices[-2] = 0
-    assert (check_sparse(X, "X") != good()).nnz == 0
+    assert (check.sparse(X, "X") != good()).nnz == 0
     assert len(X.data) == good().nnz + 2  # the matrix of the user stays as it is

@@ -10,19 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, StructuredSVM
-from sklearn_fw._core.validation import (
-    LARGEST,
-    check_array_of_numbers,
-    check_flag,
-    check_integer,
-    check_not_negative,
-    check_number,
-    check_positive,
-    check_random_state,
-    check_sample_weight,
-    check_strength,
-    find_labels,
-)
+from sklearn_fw._core import check
 from sklearn_fw.losses import Huber, SmoothHinge
 from sklearn_fw.optim import Svrg, minimize_saga
 from sklearn_fw.structured import ChainModel, GraphCutModel, MulticlassModel
@@ -31,7 +19,7 @@ KINDS = [
     0.5, 1, np.float64(0.5), np.float32(0.5), np.float16(0.5), np.int8(1), np.uint64(3),
     np.longdouble(1.5), Fraction(1, 4), 2**70,
 ]  # fmt: skip
-CHECKS = check_positive, check_not_negative, check_number, check_strength
+CHECKS = check.positive, check.not_negative, check.number, check.strength
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -52,23 +40,23 @@ def test_numbers(check):
     "check, values, message",
     [
         (
-            lambda v: check_positive(v, "tol"), [Fraction(1, 10**400), np.longdouble("1e-4000")],
+            lambda v: check.positive(v, "tol"), [Fraction(1, 10**400), np.longdouble("1e-4000")],
             "tol must be positive",
         ),
         (
-            lambda v: check_integer(v, "max_iter", 1), [10**30, 10**400],
+            lambda v: check.integer(v, "max_iter", 1), [10**30, 10**400],
             r"max_iter must be below 2\*\*63",
         ),
         (
-            lambda v: check_strength(v, "C"), [1e-101, 1e101, 5e-324, 1e308],
+            lambda v: check.strength(v, "C"), [1e-101, 1e101, 5e-324, 1e308],
             "C must be from 1e-100 to 1e",
         ),
         (
-            check_random_state, ["x", -1, 2**40, 1.5, object()],
+            check.random_state, ["x", -1, 2**40, 1.5, object()],
             "random_state must be None, an integer from 0",
         ),
         (
-            lambda v: check_flag(v, "perfect"), ["no", None, 2, 1.0, [], np.array([True])],
+            lambda v: check.flag(v, "perfect"), ["no", None, 2, 1.0, [], np.array([True])],
             "perfect must be True or False",
         ),
     ],
@@ -81,7 +69,7 @@ def test_numbers_out_of_range(check, values, message):
 
 def test_flags():
     for value in (True, False, np.True_, 0, 1, np.int64(1)):
-        assert check_flag(value, "perfect") is bool(value)
+        assert check.flag(value, "perfect") is bool(value)
 
 
 # ---- arrays --------------------------------------------------------------------------------------
@@ -105,30 +93,30 @@ def test_flags():
 )
 def test_arrays_of_other_things_are_refused_by_name(values):
     with pytest.raises(ValueError, match="weights"):
-        check_array_of_numbers(values, "weights")
+        check.array(values, "weights")
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "u8", "?", "O", np.longdouble])
 def test_arrays_of_numbers(dtype):
     values = np.array([[1, 0], [1, 1]]).astype(dtype)
-    assert check_array_of_numbers(values, "weights").dtype == np.float64
-    np.testing.assert_array_equal(check_array_of_numbers(values, "weights"), [[1, 0], [1, 1]])
+    assert check.array(values, "weights").dtype == np.float64
+    np.testing.assert_array_equal(check.array(values, "weights"), [[1, 0], [1, 1]])
 
 
 def test_infinity_and_nan_where_they_are_allowed():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert check_array_of_numbers([1e308, 1e308], "v")[0] == 1e308  # the sum overflows
-        assert check_array_of_numbers([np.inf, -np.inf], "v", finite=False)[0] == np.inf
+        assert check.array([1e308, 1e308], "v")[0] == 1e308  # the sum overflows
+        assert check.array([np.inf, -np.inf], "v", finite=False)[0] == np.inf
     with pytest.raises(ValueError, match="v contains NaN"):
-        check_array_of_numbers([np.inf, np.nan], "v", finite=False)
-    assert np.isnan(check_array_of_numbers([np.nan], "v", finite=None))
+        check.array([np.inf, np.nan], "v", finite=False)
+    assert np.isnan(check.array([np.nan], "v", finite=None))
 
 
 @pytest.mark.parametrize("labels", [["a", 1.0], [None, 1], [[0, 1]], [np.nan, 1.0]], ids=repr)
 def test_labels_that_cannot_be_sorted(labels):
     with pytest.raises(ValueError, match=r"^y "):
-        find_labels(np.array(labels, dtype=object if "a" in labels else None), "y")
+        check.find_labels(np.array(labels, dtype=object if "a" in labels else None), "y")
 
 
 # ---- weights of samples --------------------------------------------------------------------------
@@ -172,10 +160,10 @@ def test_weights_that_no_fit_takes(kind):
 
 
 def test_weights_of_any_common_scale_are_kept():
-    np.testing.assert_array_equal(check_sample_weight([0.0, 1e-99, 1.0], 3), [0.0, 1e-99, 1.0])
-    np.testing.assert_array_equal(check_sample_weight(2, 2), [2.0, 2.0])
+    np.testing.assert_array_equal(check.sample_weight([0.0, 1e-99, 1.0], 3), [0.0, 1e-99, 1.0])
+    np.testing.assert_array_equal(check.sample_weight(2, 2), [2.0, 2.0])
     with pytest.raises(ValueError, match=r"sample_weight goes from 1e\+101 to 1e\+101"):
-        check_sample_weight([10 * LARGEST], 1)
+        check.sample_weight([10 * check.LARGEST], 1)
     with pytest.raises(ValueError, match="sample_weight times class_weight goes from"):
         AsagaClassifier(class_weight={0: 1e-300, 1: 1.0}).fit([[0.0], [1.0]], [0, 1])
 

@@ -1,1 +1,1 @@
-"""What several subpackages share: validation, the loop, budgets, results. No public names."""
+"""What several subpackages share: checks, the loop, budgets, results. No public names."""

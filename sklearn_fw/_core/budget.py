@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
-from .validation import check_time_limit
+from . import check
 
 
 class Budget(NamedTuple):
@@ -60,7 +60,7 @@ def time_budget(time_limit=None, *, ends_oracles=False):
     Loops and path walks within read the limit by themselves. With ``ends_oracles`` oracles do, too,
     and end calls that take too long: for methods that can do with what they have then.
     """
-    return _within(_limited(check_time_limit(time_limit), _budget.get(), ends_oracles))
+    return _within(_limited(check.time_limit(time_limit), _budget.get(), ends_oracles))
 
 
 def _limited(seconds, outer, ends_oracles):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .validation import check_array_of_numbers, check_magnitude, check_moderate
+from . import check
 
 MISSING = -2  # in place of the state of a node without a label
 
@@ -74,7 +74,7 @@ class Truth(NamedTuple):
         repeated : ndarray of shape (n_nodes,)
             The number of the sample of each node.
         """
-        return np.repeat(check_array_of_numbers(values, "values"), self.lengths)
+        return np.repeat(check.array(values, "values"), self.lengths)
 
     def sums(self, values):
         """Add up the values of the nodes of each sample.
@@ -89,7 +89,7 @@ class Truth(NamedTuple):
         sums : ndarray of shape (n_samples,)
             Their sums; 0 for samples without nodes.
         """
-        return _sums(check_array_of_numbers(values, "values"), self.node_start)
+        return _sums(check.array(values, "values"), self.node_start)
 
 
 class NodeCosts(NamedTuple):
@@ -149,7 +149,7 @@ class NodeCosts(NamedTuple):
         """
         if self.whole:
             raise ValueError("weights of nodes need a loss that is a sum over nodes")
-        weights = check_array_of_numbers(weights, "weights")
+        weights = check.array(weights, "weights")
         if weights.shape != self.factor.shape or np.any(weights < 0):
             raise ValueError(
                 f"weights must hold {len(self.factor)} numbers that are not negative, one for each "
@@ -210,7 +210,7 @@ def costs_of(loss, truth):
     name = f"node_costs of {type(loss).__name__}"
     costs = loss.node_costs(truth)
     if not isinstance(costs, NodeCosts):
-        dense = np.atleast_2d(check_array_of_numbers(costs, name, finite=None))
+        dense = np.atleast_2d(check.array(costs, name, finite=None))
         costs = NodeCosts(np.ones(len(dense)), dense, np.arange(len(dense)))
     checked = _check_costs(costs, truth, name)
     unknown = truth.states < 0
@@ -224,8 +224,7 @@ def costs_of(loss, truth):
 def _check_costs(costs, truth, name):
     n_nodes = len(truth.states)
     factor, table = (
-        np.ascontiguousarray(check_array_of_numbers(a, name, finite=None))
-        for a in (costs.factor, costs.table)
+        np.ascontiguousarray(check.array(a, name, finite=None)) for a in (costs.factor, costs.table)
     )
     row = np.asarray(costs.row)
     if factor.shape != (n_nodes,) or row.shape != (n_nodes,) or table.ndim != 2:
@@ -243,12 +242,12 @@ def _check_costs(costs, truth, name):
     for values in (factor, table):
         if not np.all(np.isfinite(values)) or np.any(values < 0):
             raise ValueError(f"{name} must be finite and not negative")
-        check_magnitude(values, name)
+        check.magnitude(values, name)
     true = factor[known] * table[row[known], truth.states[known]]
     if np.any(true):
         t = known[np.flatnonzero(true)[0]]
         raise ValueError(f"{name} must be zero for the true state, got {true.max()} at node {t}")
-    whole = check_moderate(costs.whole, f"whole of {name}")
+    whole = check.moderate(costs.whole, f"whole of {name}")
     return NodeCosts(factor, table, row.astype(np.int32, copy=False), whole)
 
 

@@ -5,8 +5,8 @@ import inspect
 
 from sklearn.base import RegressorMixin
 
+from . import check
 from .parameters import Parameterized, check_parameters
-from .validation import check_array_of_numbers, check_magnitude, check_sample_weight
 
 FITS = "fit", "fit_predict", "fit_transform", "partial_fit"
 
@@ -62,8 +62,8 @@ class ScoreMixin(RegressorMixin):
         score : float
             At most 1; larger is better.
         """
-        y = check_array_of_numbers(y, "y")
-        check_magnitude(y, "y")
+        y = check.array(y, "y")
+        check.magnitude(y, "y")
         if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, len(y) if y.ndim else 1)
+            sample_weight = check.sample_weight(sample_weight, len(y) if y.ndim else 1)
         return super().score(X, y, sample_weight)

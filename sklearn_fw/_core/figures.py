@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .validation import check_array_of_numbers, check_list, check_magnitude
+from . import check
 
 REMEDY = "pass the fitted estimator; of a search best_estimator_, of a pipeline its last step"
 
@@ -33,7 +33,7 @@ def check_names(names, size, parameter):
     """Texts for ``size`` things; None makes their numbers."""
     if names is None:
         return [str(k) for k in range(size)]
-    names = check_list(names, parameter, "text")
+    names = check.items(names, parameter, "text")
     if strange := [name for name in names if not isinstance(name, str)]:
         raise TypeError(f"{parameter} must hold text, got {strange[0]!r:.80}: take str of each")
     if len(names) != size:
@@ -43,11 +43,11 @@ def check_names(names, size, parameter):
 
 def check_vectors(finite=True, **named):
     """Vectors of one length, by the names of their parameters."""
-    found = [check_array_of_numbers(values, name, finite) for name, values in named.items()]
+    found = [check.array(values, name, finite) for name, values in named.items()]
     if any(v.ndim != 1 or not v.size or v.shape != found[0].shape for v in found):
         raise ValueError(f"{' and '.join(named)} must be vectors of one length, not empty")
     for name, vector in zip(named, found):
-        check_magnitude(np.where(np.isfinite(vector), vector, 0.0), name)
+        check.magnitude(np.where(np.isfinite(vector), vector, 0.0), name)
     return found
 
 

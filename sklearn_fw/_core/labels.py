@@ -4,8 +4,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from . import check
 from .packed import Packed
-from .validation import check_array_of_numbers, check_list, is_missing
 
 
 def check_pairs(y_true, y_pred):
@@ -32,7 +32,7 @@ def _flatten(y, name):
         y = y.compact()
         rows = y.values.shape[1:]
         return y.values.reshape(-1), [(n, *rows) for n in y.lengths.tolist()]
-    parts = check_list(y, name, "label arrays, one for each sample")
+    parts = check.items(y, name, "label arrays, one for each sample")
     if all(isinstance(part, list) and not _nested(part) for part in parts):
         return [label for part in parts for label in part], [(len(part),) for part in parts]
     parts = [_as_labels(part, f"{name}[{i}]") for i, part in enumerate(parts)]
@@ -139,7 +139,7 @@ def links_of(y, name, shape=None):
         return links
     y = np.asarray(y)
     if y.dtype.kind not in "fiub":
-        y = check_array_of_numbers(y, name)
+        y = check.array(y, name)
     if y.ndim != 2 or shape not in (None, y.shape):
         expected = "(n_rows, n_columns)" if shape is None else shape
         raise ValueError(f"{name} must have shape {expected}, got {y.shape}")
@@ -187,7 +187,7 @@ def _named(mapping, name):
     """The mapping, in which all are names: None and NaN are nobody."""
     for pair in mapping.items():
         for one in pair:
-            if is_missing(one):
+            if check.is_missing(one):
                 raise ValueError(f"{name} has {pair!r:.60}: leave out what has no partner")
             if not isinstance(one, Hashable):
                 raise ValueError(f"{name} has {pair!r:.60}: names must be hashable")

@@ -4,15 +4,15 @@ import logging
 import math
 from abc import ABC, abstractmethod
 
+from . import check
 from .budget import budget_now
 from .result import History, Outcome, Status
-from .validation import check_integer
 
 
 def get_logger(verbose=0):
     """The package's logger; ``verbose`` makes it speak when the application set up no logging."""
     logger = logging.getLogger("sklearn_fw")
-    if check_integer(verbose, "verbose", 0):
+    if check.integer(verbose, "verbose", 0):
         if not logger.hasHandlers():
             logger.addHandler(logging.StreamHandler())
         if logger.getEffectiveLevel() > logging.INFO:

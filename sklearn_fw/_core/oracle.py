@@ -12,9 +12,9 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from . import check
 from .parameters import Parameterized
 from .scores import PairwiseScores, expect_scores
-from .validation import check_array_of_numbers, check_integer
 
 # By how much sums of user code may differ from ours, relative to their size.
 ROUNDING = 1e-8
@@ -127,10 +127,10 @@ def name_of(oracle):
 
 
 def _has(*methods):
-    def check(wrapper):
+    def accept(wrapper):
         return any(callable(getattr(wrapper.oracle, method, None)) for method in methods)
 
-    return check
+    return accept
 
 
 class CheckedOracle(Oracle):
@@ -226,7 +226,7 @@ class CheckedOracle(Oracle):
         labels : ndarray of shape (m, n_nodes), int32
             The labellings, all different.
         """
-        name, k = f"top_k of {self._name}", check_integer(k, "k", 1)
+        name, k = f"top_k of {self._name}", check.integer(k, "k", 1)
         if not callable(getattr(self.oracle, "top_k", None)):
             return k_best_labelings(self, scores, k)
         values, labels = self._parts(self.oracle.top_k(copy_of(scores), k), 2, name)
@@ -236,7 +236,7 @@ class CheckedOracle(Oracle):
                 f"{name} must return labels of shape (m, {scores.n_nodes}) with m <= {k}, got "
                 f"{labels.shape}"
             )
-        values = check_array_of_numbers(values, f"values that {name} returned")
+        values = check.array(values, f"values that {name} returned")
         if values.shape != (len(labels),):
             raise ValueError(f"{name} returned {values.shape} values for {len(labels)} labellings")
         if not len(labels):
@@ -295,7 +295,7 @@ class CheckedOracle(Oracle):
             The scores.
         """
         name = f"max_marginals of {self._name}"
-        best = check_array_of_numbers(self.oracle.max_marginals(copy_of(scores)), name, False)
+        best = check.array(self.oracle.max_marginals(copy_of(scores)), name, False)
         if best.shape != scores.unary.shape or np.any(best == np.inf):
             raise ValueError(
                 f"{name} must return finite numbers or -inf of shape {scores.unary.shape}, got "
@@ -414,7 +414,7 @@ def _number(value, name):
 
 
 def _probabilities(array, shape, name):
-    array = check_array_of_numbers(array, name)
+    array = check.array(array, name)
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
     sums = array.sum(axis=tuple(range(1, len(shape))))

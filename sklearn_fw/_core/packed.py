@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
 
-from .validation import check_list, check_samples, check_sparse
+from . import check
 
 
 class Packed:
@@ -101,7 +101,7 @@ class Packed:
         """
         if isinstance(blocks, Packed):
             return blocks
-        blocks = [_as_block(b, i) for i, b in enumerate(check_list(blocks, "blocks", "arrays"))]
+        blocks = [_as_block(b, i) for i, b in enumerate(check.items(blocks, "blocks", "arrays"))]
         if not blocks:
             raise ValueError("blocks is empty: a Packed needs at least one sample")
         _check_alike(blocks)
@@ -212,7 +212,7 @@ def _check_values(values):
             raise TypeError(
                 f"values must be dense or CSR, got {values.format}: call values.tocsr() first"
             )
-        return check_sparse(values, "values")
+        return check.sparse(values, "values")
     if not isinstance(values, np.ndarray):
         raise TypeError(
             f"values must be a numpy array or a CSR matrix, got {type(values).__name__}: "
@@ -318,7 +318,7 @@ def length_of(items, name):
     """Number of samples."""
     if items is None:
         raise ValueError(f"{name} must not be None")
-    shape = check_samples(items, name)
+    shape = check.samples(items, name)
     return shape[0] if shape is not None else len(items)
 
 

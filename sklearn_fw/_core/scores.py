@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._kernels import lazy
+from . import check
 from .packed import starts_of, writable
-from .validation import check_array_of_numbers
 
 tree = lazy("graphs.tree")
 
@@ -235,7 +235,7 @@ def _is_shared(pairwise):
 def floats(array, name):
     """A float64 array of what a user gave, possibly the very same one; -inf is allowed."""
     if type(array) is not np.ndarray or array.dtype != np.float64:
-        array = check_array_of_numbers(array, name, finite=None)
+        array = check.array(array, name, finite=None)
     # max() is NaN if any entry is, and NaN < inf is false
     if array.size and not array.max() < np.inf:
         raise ValueError(f"{name} must hold finite numbers or -inf, got NaN or +inf")

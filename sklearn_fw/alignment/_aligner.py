@@ -8,17 +8,10 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator
 from .._core.labels import as_mapping, mapping_counts, precision_recall_f1
-from .._core.parameters import at_least, auto_or, check_parameters, optional, options
-from .._core.validation import (
-    check_choice,
-    check_integer,
-    check_not_negative,
-    check_number,
-    check_random_state,
-    is_auto,
-)
+from .._core.parameters import check_parameters
 from .._core.warnings import warn
 from .._kernels.graphs.greedy_alignment import align, graph_terms, pair_terms
 from ._encoding import (
@@ -43,34 +36,34 @@ MATCH = [
 
 
 def _check_fraction(value, name):
-    check_number(value, name)
+    check.number(value, name)
     if not 0.0 <= value <= 1.0:
         raise ValueError(f"{name} must be between 0 and 1, got {value!r}")
 
 
 def _check_threshold(value, name):
     if not (isinstance(value, float) and value == np.inf):
-        check_not_negative(value, name)
+        check.not_negative(value, name)
 
 
 def _check_seed(value, name):
     if isinstance(value, str):
-        check_choice(value, name, ("exact_string", "random_exact"))
+        check.choice(value, name, ("exact_string", "random_exact"))
     else:
         _as_pairs(value, name)
 
 
 def _check_tokenizer(value, name):
     if not callable(value):
-        check_choice(value, name, ("auto", "words", "trigrams"))
+        check.choice(value, name, ("auto", "words", "trigrams"))
 
 
 def _check_similarity(value, name):
     if isinstance(value, Mapping):
         for key, kind in value.items():
-            check_choice(kind, f"{name}[{key!r}]", SIMILARITIES)
+            check.choice(kind, f"{name}[{key!r}]", SIMILARITIES)
     else:
-        check_choice(value, name, ("auto",))
+        check.choice(value, name, ("auto",))
 
 
 def _as_pairs(mapping, name):
@@ -225,25 +218,25 @@ class KnowledgeBaseAligner(Estimator):
     beta: _check_fraction = 0.25
     threshold: _check_threshold = 0.25
     _: KW_ONLY
-    string_weights: options("idf", "uniform") = "idf"
-    string_smoothing: auto_or(check_not_negative) = "auto"
-    property_weights: options("idf", "uniform") = "idf"
-    property_smoothing: check_not_negative = 2.0
-    graph_weights: options("uniform", "inverse_degree") = "uniform"
-    graph_smoothing: check_not_negative = 1.0
+    string_weights: check.options("idf", "uniform") = "idf"
+    string_smoothing: check.auto_or(check.not_negative) = "auto"
+    property_weights: check.options("idf", "uniform") = "idf"
+    property_smoothing: check.not_negative = 2.0
+    graph_weights: check.options("uniform", "inverse_degree") = "uniform"
+    graph_smoothing: check.not_negative = 1.0
     seed: _check_seed = "exact_string"
     seed_fraction: _check_fraction = 1.0
-    suggestions: optional(options("inverted_index")) = "inverted_index"
-    min_shared_words: at_least(1) = 2
-    suggestion_threshold: auto_or(_check_fraction) = "auto"
-    n_stop_words: at_least(0) = 0
-    max_block: at_least(1) = 1000
+    suggestions: check.optional(check.options("inverted_index")) = "inverted_index"
+    min_shared_words: check.at_least(1) = 2
+    suggestion_threshold: check.auto_or(_check_fraction) = "auto"
+    n_stop_words: check.at_least(0) = 0
+    max_block: check.at_least(1) = 1000
     relation_map: _as_pairs = None
     property_map: _as_pairs = None
     property_similarity: _check_similarity = "auto"
-    max_neighbor_pairs: at_least(1) = 1_000_000
+    max_neighbor_pairs: check.at_least(1) = 1_000_000
     tokenizer: _check_tokenizer = "auto"
-    max_matches: optional(at_least(0)) = None
+    max_matches: check.optional(check.at_least(0)) = None
     random_state: object = None
 
     def fit(self, kb1, kb2):
@@ -306,11 +299,11 @@ class KnowledgeBaseAligner(Estimator):
                 raise ValueError(f"{name} has no entities: give it facts or entities")
         tokenizer = self.tokenizer if callable(self.tokenizer) else simple_words
         sides, smoothing = (kb1, kb2), self.string_smoothing
-        if is_auto(smoothing):
+        if check.is_auto(smoothing):
             smoothing = float(np.log10(len(kb1)) + np.log10(len(kb2)))
         texts = [[tokenizer(text) if text else () for text in kb.labels] for kb in sides]
         labels, counts, least = self._encoded_labels(texts)
-        similarity = {} if is_auto(self.property_similarity) else self.property_similarity
+        similarity = {} if check.is_auto(self.property_similarity) else self.property_similarity
         pairs = _as_pairs(self.property_map, "property_map")
         ties = tie_names(kb1.property_names, kb2.property_names, pairs, "property")
         values, words = encode_values(sides, ties, tokenizer, self.property_weights, similarity)
@@ -342,12 +335,12 @@ class KnowledgeBaseAligner(Estimator):
     def _encoded_labels(self, texts):
         """Tokens of labels, those that find more mutual nearest neighbors with "auto"."""
         kinds = [self.tokenizer]
-        if is_auto(self.tokenizer):
+        if check.is_auto(self.tokenizer):
             kinds = ["words", "trigrams"][: 1 + (sum(map(len, texts)) <= MOST_LABELS)]
         best, chosen = -np.inf, None
         for kind in kinds:
             least = self.suggestion_threshold
-            if is_auto(least):
+            if check.is_auto(least):
                 least = 0.4 if kind == "trigrams" else 0.5
             found = *encode_labels(texts, self.string_weights, kind == "trigrams"), least
             fraction = mutual_fraction(*found[:2], self, least) if len(kinds) > 1 else 0.0
@@ -373,7 +366,7 @@ class KnowledgeBaseAligner(Estimator):
             first, second = map(_unique_labels, texts)
             pairs = [(i, second[text]) for text, i in first.items() if text in second]
             if self.seed == "random_exact" and pairs:
-                rng = check_random_state(self.random_state)
+                rng = check.random_state(self.random_state)
                 pairs = [pairs[rng.randint(len(pairs))]]
         pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         if kept is None and self.seed_fraction < 1.0:
@@ -485,7 +478,7 @@ class KnowledgeBaseAligner(Estimator):
             ``neighbors`` (list of matched neighbours (relation, entity1, entity2)).
         """
         check_is_fitted(self)
-        check_integer(n, "n", 1)
+        check.integer(n, "n", 1)
         code = self._codes([entity1], 0, "entity1")[0]
         pairs, neighbors = self._candidate_pairs(code)
         terms = self._terms(pairs)

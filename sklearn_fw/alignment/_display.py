@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from .._core import check
 from .._core.figures import Display, check_fitted, check_vectors
-from .._core.validation import check_array_of_numbers, check_choice
 from ._aligner import KnowledgeBaseAligner
 
 MOST_LETTERS = 40  # of a name beside its bar
@@ -84,7 +84,7 @@ class MatchEvidenceDisplay(Display):
         ).plot(ax)
 
     def plot(self, ax=None):
-        evidence = check_array_of_numbers(self.evidence, "evidence")
+        evidence = check.array(self.evidence, "evidence")
         n = len(self.names)
         if evidence.shape != (n, 3):
             raise ValueError(f"evidence must have shape ({n}, 3), got {evidence.shape}")
@@ -164,7 +164,7 @@ class AlignmentCurveDisplay(Display):
         return cls(**curve, n_seed=estimator.n_seed_).plot(ax, against=against)
 
     def plot(self, ax=None, *, against="matches"):
-        check_choice(against, "against", ("matches", "threshold"))
+        check.choice(against, "against", ("matches", "threshold"))
         names = ("precision", "recall", "f1")
         values = check_vectors(**{name: getattr(self, name) for name in names})
         threshold = check_vectors(None, precision=values[0], threshold=self.threshold)[1]

@@ -8,8 +8,8 @@ from collections.abc import Hashable, Mapping
 
 import numpy as np
 
+from .._core import check
 from .._core.files import check_path, damage
-from .._core.validation import is_missing
 
 LABELS = ("label", "preflabel", "name", "title")
 LINE = re.compile(
@@ -294,7 +294,7 @@ def _is_row(fact):
 
 
 def _is_missing(value):
-    return is_missing(value) or (isinstance(value, str) and not value)
+    return check.is_missing(value) or (isinstance(value, str) and not value)
 
 
 def _checked(name, where, number=None, part=""):

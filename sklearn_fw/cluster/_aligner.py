@@ -8,18 +8,10 @@ from enum import Enum
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator
 from .._core.packed import starts_of
-from .._core.parameters import at_least, auto_or, check_parameters, optional, options
-from .._core.validation import (
-    check_array_of_numbers,
-    check_flag,
-    check_list,
-    check_magnitude,
-    check_number,
-    check_random_state,
-    is_missing,
-)
+from .._core.parameters import check_parameters
 from .._core.warnings import warn
 from .._kernels import lazy
 from ..optim.domains import OrderedPlacements
@@ -34,7 +26,7 @@ STAY = (0.25, 0.5, 0.75)  # share of the sequences that stay meanwhile
 
 
 def _check_cost(value, name):
-    check_magnitude(np.array([check_number(value, name)]), name)
+    check.magnitude(np.array([check.number(value, name)]), name)
 
 
 class SequenceAligner(Estimator):
@@ -158,17 +150,17 @@ class SequenceAligner(Estimator):
     array([ 0, -1,  1])
     """
 
-    n_steps: at_least(1) = 10
+    n_steps: check.at_least(1) = 10
     _: KW_ONLY
-    n_slots: auto_or(at_least(1)) = "auto"
+    n_slots: check.auto_or(check.at_least(1)) = "auto"
     cost_matrix: object = None
     vocabulary: object = None
     match_cost: _check_cost = -1.0
     mismatch_cost: _check_cost = 100.0
-    keep: options("last", "first", "all") = "last"
-    max_vocabulary: optional(at_least(1)) = 45
-    rounding: options("both", "fw", "l2") = "both"
-    refine: check_flag = True
+    keep: check.options("last", "first", "all") = "last"
+    max_vocabulary: check.optional(check.at_least(1)) = 45
+    rounding: check.options("both", "fw", "l2") = "both"
+    refine: check.flag = True
     n_init: int = 3
     max_iter: int = 100
     tol: float = 1e-6
@@ -189,7 +181,7 @@ class SequenceAligner(Estimator):
         self : SequenceAligner
             The estimator.
         """
-        rng = check_random_state(self.random_state)
+        rng = check.random_state(self.random_state)
         sequences = _check_sequences(sequences)
         self.vocabulary_ = self._find_vocabulary(sequences)
         self.cost_matrix_ = self._costs()
@@ -217,7 +209,7 @@ class SequenceAligner(Estimator):
 
     def _find_vocabulary(self, sequences):
         if self.vocabulary is not None:
-            known = check_list(self.vocabulary, "vocabulary", "tokens")
+            known = check.items(self.vocabulary, "vocabulary", "tokens")
             _check_tokens(known, "vocabulary")
             if not known or len(set(known)) < len(known):
                 raise ValueError("vocabulary must hold different tokens, and one at least")
@@ -233,13 +225,13 @@ class SequenceAligner(Estimator):
             costs = np.full((V, V), float(self.mismatch_cost))
             np.fill_diagonal(costs, float(self.match_cost))
             return costs
-        costs = np.array(check_array_of_numbers(self.cost_matrix, "cost_matrix"))
+        costs = np.array(check.array(self.cost_matrix, "cost_matrix"))
         if costs.shape != (V, V) or np.any(costs != costs.T):
             raise ValueError(
                 f"cost_matrix must be symmetric, of shape ({V}, {V}) as vocabulary has it; got "
                 f"shape {costs.shape}"
             )
-        check_magnitude(costs, "cost_matrix")
+        check.magnitude(costs, "cost_matrix")
         return costs
 
     def _codes(self, tokens):
@@ -422,12 +414,12 @@ class SequenceAligner(Estimator):
 
 
 def _check_sequences(sequences):
-    sequences = check_list(sequences, "sequences", "lists of tokens")
+    sequences = check.items(sequences, "sequences", "lists of tokens")
     if not sequences:
         raise ValueError("sequences holds no sequence")
     found = []
     for n, tokens in enumerate(sequences):
-        tokens = check_list(tokens, f"sequences[{n}]", "tokens")
+        tokens = check.items(tokens, f"sequences[{n}]", "tokens")
         if not tokens:
             raise ValueError(f"sequences[{n}] is empty: leave it out")
         _check_tokens(tokens, f"sequences[{n}]")
@@ -443,7 +435,7 @@ def _check_tokens(tokens, name):
             raise TypeError(
                 f"{name} holds {token!r:.80}, which cannot be a token: take text, numbers or tuples"
             ) from None
-        if is_missing(token):
+        if check.is_missing(token):
             raise ValueError(f"{name} holds {token!r}, which is no token")
         if type(token).__eq__ is object.__eq__ and not isinstance(token, Enum):
             raise TypeError(

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from .._core import check
 from .._core.packed import starts_of
-from .._core.validation import check_array_of_numbers, check_list, check_magnitude
 
 
 def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
@@ -12,8 +12,8 @@ def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
     An array with ``groups`` is cut by its numbers, whose rows need not stand together.
     """
     if groups is not None:
-        X = check_array_of_numbers(X, name)
-        groups = check_array_of_numbers(groups, "groups")
+        X = check.array(X, name)
+        groups = check.array(groups, "groups")
         if X.ndim != 2 or groups.shape != X.shape[:1]:
             raise ValueError(
                 f"groups must have one entry per row of {name}: got shapes {groups.shape} and "
@@ -27,12 +27,12 @@ def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
             raise ValueError(
                 f"{name} is one array: give a list with an array per sequence, or groups as well"
             )
-        given, order = check_list(X, name, "arrays, one per sequence"), None
+        given, order = check.items(X, name, "arrays, one per sequence"), None
     if not given:
         raise ValueError(f"{name} holds no sequence")
     arrays = []
     for n, rows in enumerate(given):
-        rows = check_array_of_numbers(rows, f"{name}[{n}]")
+        rows = check.array(rows, f"{name}[{n}]")
         if rows.ndim != 2 or rows.shape[1] == 0:
             raise ValueError(
                 f"{name}[{n}] must have shape (n_rows, n_features), got shape {rows.shape}"
@@ -42,7 +42,7 @@ def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
         width = n_features or arrays[0].shape[1] if arrays or n_features else rows.shape[1]
         if rows.shape[1] != width:
             raise ValueError(f"{name}[{n}] has {rows.shape[1]} features, expected {width}")
-        check_magnitude(rows, f"{name}[{n}]")
+        check.magnitude(rows, f"{name}[{n}]")
         arrays.append(rows)
     order = np.arange(sum(map(len, arrays))) if order is None else order
     return np.concatenate(arrays), starts_of([len(rows) for rows in arrays]), order
@@ -52,7 +52,7 @@ def check_windows(windows, lengths, n_steps):
     """Boolean arrays (n_rows, n_steps) of each sequence; all rows of steps without a window."""
     if windows is None:
         return None
-    windows = check_list(windows, "windows", "arrays or of lists of (step, first, last)")
+    windows = check.items(windows, "windows", "arrays or of lists of (step, first, last)")
     if len(windows) != len(lengths):
         raise ValueError(f"windows holds {len(windows)} sequences, but X {len(lengths)}")
     masks = []
@@ -60,15 +60,15 @@ def check_windows(windows, lengths, n_steps):
         if given is None:
             given = []
         if isinstance(given, np.ndarray):
-            mask = check_array_of_numbers(given, f"windows[{n}]") != 0.0
+            mask = check.array(given, f"windows[{n}]") != 0.0
             if mask.shape != (n_rows, n_steps):
                 raise ValueError(
                     f"windows[{n}] has shape {mask.shape}, expected {(n_rows, n_steps)}"
                 )
         else:
             mask = np.zeros((n_rows, n_steps), bool)
-            for window in check_list(given, f"windows[{n}]", "(step, first, last)"):
-                entry = check_array_of_numbers(window, f"windows[{n}]")
+            for window in check.items(given, f"windows[{n}]", "(step, first, last)"):
+                entry = check.array(window, f"windows[{n}]")
                 whole = np.all(np.abs(entry) < 2.0**53) and np.all(entry == entry // 1)
                 if entry.shape != (3,) or not whole:
                     raise ValueError(

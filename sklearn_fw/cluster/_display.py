@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from .._core import check
 from .._core.figures import Display, check_fitted, check_names
-from .._core.validation import check_array_of_numbers, check_integer, check_list
 from ._aligner import SequenceAligner
 from ._clips import check_sequences
 from ._ordered import OrderedDiscriminativeClustering
@@ -58,8 +58,8 @@ class AlignedScriptDisplay(Display):
         """
         check_fitted(estimator, kind=SequenceAligner)
         sequences = [
-            check_list(tokens, f"sequences[{n}]", "tokens")
-            for n, tokens in enumerate(check_list(sequences, "sequences", "lists of tokens"))
+            check.items(tokens, f"sequences[{n}]", "tokens")
+            for n, tokens in enumerate(check.items(sequences, "sequences", "lists of tokens"))
         ]
         found = _one_each(estimator.predict(sequences), "predict", len(sequences))
         cells = []
@@ -138,7 +138,7 @@ class StepsDisplay(Display):
         """
         check_fitted(estimator, kind=OrderedDiscriminativeClustering)
         if not hasattr(X, "ndim"):
-            X = check_list(X, "X", "arrays, one per sequence")
+            X = check.items(X, "X", "arrays, one per sequence")
         lengths = np.diff(check_sequences(X, n_features=estimator.n_features_in_)[1])
         shape, last = (len(lengths), len(estimator.coef_)), int(lengths.max()) - 1
         found = _integers(estimator.localize(X), "localize", shape, 0, last)
@@ -155,7 +155,7 @@ class StepsDisplay(Display):
         names = check_names(names, n_steps, "names")
         truth = np.empty((n, 0, 2))
         if self.intervals_true is not None:
-            truth = check_array_of_numbers(self.intervals_true, "intervals_true")
+            truth = check.array(self.intervals_true, "intervals_true")
         if truth.ndim != 3 or truth.shape[::2] != (n, 2):
             raise ValueError(f"intervals_true must have shape ({n}, n_steps, 2), got {truth.shape}")
         ax, rows, self.points_ = self._axes(ax), np.arange(n), []
@@ -225,8 +225,8 @@ class StateActionDisplay(Display):
             Axes to draw into; None makes a new figure.
         """
         check_fitted(estimator, kind=JointStateActionClustering)
-        clips = check_list(clips, "clips", "dicts")
-        index = check_integer(index, "index", 0)
+        clips = check.items(clips, "clips", "dicts")
+        index = check.integer(index, "index", 0)
         Clips(clips)  # refuses a bad clip by its number
         if index >= len(clips):
             raise ValueError(f"index == {index}, but there are {len(clips)} clips")
@@ -234,7 +234,7 @@ class StateActionDisplay(Display):
         data = Clips(clip)
         found, scored = estimator.predict(clip), estimator.decision_function(clip)
         name = "actions of decision_function of estimator"
-        scores = check_array_of_numbers(getattr(scored, "actions", None), name)
+        scores = check.array(getattr(scored, "actions", None), name)
         if scores.shape != data.t_action.shape:
             raise ValueError(f"{name} must have shape {data.t_action.shape}, got {scores.shape}")
         (states,) = _one_each(getattr(found, "state_labels", None), "predict", 1)
@@ -266,7 +266,7 @@ class StateActionDisplay(Display):
 
 def _one_each(values, method, n):
     """A list of n arrays that a method of the estimator, possibly the user's, has returned."""
-    values = check_list(values, f"{method} of estimator", "arrays")
+    values = check.items(values, f"{method} of estimator", "arrays")
     if len(values) != n:
         raise ValueError(f"{method} of estimator must return {n} arrays, got {len(values)}")
     return values
@@ -275,7 +275,7 @@ def _one_each(values, method, n):
 def _integers(values, method, shape, least, most):
     """Integers that a method of the estimator, possibly the user's, has returned."""
     name = f"the result of {method} of estimator"
-    array = check_array_of_numbers(values, name)
+    array = check.array(values, name)
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
     if not np.all((array >= least) & (array <= most) & (array == np.floor(array))):

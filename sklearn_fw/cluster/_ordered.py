@@ -7,9 +7,8 @@ import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator
-from .._core.parameters import at_least, auto_or, options
-from .._core.validation import check_random_state, check_strength
 from .._core.warnings import warn
 from ..optim.domains import OrderedPlacements
 from ._clips import check_sequences, check_windows, masks_of
@@ -125,13 +124,13 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
            [0, 3]])
     """
 
-    n_steps: at_least(1) = 10
+    n_steps: check.at_least(1) = 10
     _: KW_ONLY
-    reg: auto_or(check_strength) = "auto"
+    reg: check.auto_or(check.strength) = "auto"
     fit_intercept: bool = True
-    algorithm: options("fw", "bcfw", "away") = "fw"
-    rounding: options("classifier", "l2", "fw") = "classifier"
-    window_constraint: options("mask", "hull") = "mask"
+    algorithm: check.options("fw", "bcfw", "away") = "fw"
+    rounding: check.options("classifier", "l2", "fw") = "classifier"
+    window_constraint: check.options("mask", "hull") = "mask"
     n_init: int = 1
     max_iter: int = 200
     tol: float = 1e-4
@@ -159,7 +158,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         self : OrderedDiscriminativeClustering
             The estimator.
         """
-        rng, K = check_random_state(self.random_state), int(self.n_steps)
+        rng, K = check.random_state(self.random_state), int(self.n_steps)
         rows, starts, order = check_sequences(X, groups, n_rows=K)
         self.n_features_in_ = rows.shape[1]
         domain, self.infeasible_ = self._domain(starts, windows)

@@ -6,9 +6,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator
-from .._core.parameters import at_least
-from .._core.validation import check_array_of_numbers, check_list, check_not_negative
 from ._aligner import SequenceAligner
 from ._ordered import OrderedDiscriminativeClustering
 
@@ -81,10 +80,10 @@ class ScriptDiscovery(Estimator):
     [0, 1, 2]
     """
 
-    n_steps: at_least(1) = 10
+    n_steps: check.at_least(1) = 10
     _: KW_ONLY
-    before: check_not_negative = 0
-    after: check_not_negative = 10
+    before: check.not_negative = 0
+    after: check.not_negative = 10
     aligner: object = None
     localizer: object = None
     random_state: object = None
@@ -132,12 +131,12 @@ class ScriptDiscovery(Estimator):
         return clone(given)
 
     def _windows(self, labels, token_rows):
-        token_rows = check_list(token_rows, "token_rows", "arrays, one per sequence")
+        token_rows = check.items(token_rows, "token_rows", "arrays, one per sequence")
         if len(token_rows) != len(labels):
             raise ValueError(f"token_rows holds {len(token_rows)} sequences, tokens {len(labels)}")
         windows = []
         for n, (own, rows) in enumerate(zip(labels, token_rows)):
-            rows = check_array_of_numbers(rows, f"token_rows[{n}]")
+            rows = check.array(rows, f"token_rows[{n}]")
             if rows.shape != (len(own), 2):
                 raise ValueError(
                     f"token_rows[{n}] has shape {rows.shape}, expected {(len(own), 2)}"

@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
+from .._core import check
 from .._core.packed import starts_of
-from .._core.validation import check_array_of_numbers, check_list, check_magnitude
 from ..optim.domains import OrderedPlacements, StateChoices
 from ._clips import check_sequences
 from ._diffrac import Diffrac
@@ -18,7 +18,7 @@ class Clips:
     """Checked clips, stacked."""
 
     def __init__(self, clips, n_action=None, n_state=None):
-        clips = check_list(clips, "clips", "dicts")
+        clips = check.items(clips, "clips", "dicts")
         if not clips:
             raise ValueError("clips holds no clip")
         for n, clip in enumerate(clips):
@@ -54,8 +54,8 @@ class Clips:
             values = clip.get(name)
             if values is None and default is not None:
                 values = default[a:b]
-            values = check_array_of_numbers(values, f"{name} of clips[{n}]")
-            check_magnitude(values, f"{name} of clips[{n}]")
+            values = check.array(values, f"{name} of clips[{n}]")
+            check.magnitude(values, f"{name} of clips[{n}]")
             if values.shape != (b - a,):
                 raise ValueError(
                     f"{name} of clips[{n}] has shape {values.shape}, expected ({b - a},)"

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator
-from .._core.parameters import check_parameters, options
-from .._core.validation import check_flag, check_moderate, check_random_state, check_strength
+from .._core.parameters import check_parameters
 from ..optim.domains import Product
 from ._diffrac import Classifier, Diffrac, Term, relax, start_of
 from ._state_problem import Clips, Problem
@@ -120,15 +120,15 @@ class JointStateActionClustering(Estimator):
     """
 
     _: KW_ONLY
-    action_reg: check_strength = 1e-2
-    state_reg: check_strength = 1e-4
-    coupling: check_moderate = 1.0
-    state_constraint: options("at_least_one", "exactly_one") = "at_least_one"
-    candidate_scores_weight: check_moderate = 0.0
-    restrict_action_to_candidates: check_flag = False
+    action_reg: check.strength = 1e-2
+    state_reg: check.strength = 1e-4
+    coupling: check.moderate = 1.0
+    state_constraint: check.options("at_least_one", "exactly_one") = "at_least_one"
+    candidate_scores_weight: check.moderate = 0.0
+    restrict_action_to_candidates: check.flag = False
     fit_intercept: bool = True
-    algorithm: options("fw", "bcfw", "alternating") = "fw"
-    rounding: options("joint", "independent") = "joint"
+    algorithm: check.options("fw", "bcfw", "alternating") = "fw"
+    rounding: check.options("joint", "independent") = "joint"
     n_init: int = 1
     max_iter: int = 600
     tol: float = 1e-4
@@ -153,7 +153,7 @@ class JointStateActionClustering(Estimator):
         self : JointStateActionClustering
             The estimator.
         """
-        rng = check_random_state(self.random_state)
+        rng = check.random_state(self.random_state)
         data = Clips(clips)
         problem = self._problem(data)
         found = [self._search(problem, rng) for _ in range(int(self.n_init))]
@@ -180,27 +180,27 @@ class JointStateActionClustering(Estimator):
         )  # fmt: skip
 
     def _search(self, problem, rng):
-        options = {"max_iter": N_WARM, "tol": 0.0, "rng": rng}
+        settings = {"max_iter": N_WARM, "tol": 0.0, "rng": rng}
         x = np.concatenate([
-            relax(Diffrac([term.alone()]), d, start=start_of(d, rng, N_CORNERS), **options).x
+            relax(Diffrac([term.alone()]), d, start=start_of(d, rng, N_CORNERS), **settings).x
             for term, d in zip(problem.objective.terms, (problem.actions, problem.states))
         ])  # fmt: skip
         kept = Kept(problem, self.rounding == "joint")
-        options = {"max_iter": int(self.max_iter), "tol": float(self.tol), "rng": rng}
+        settings = {"max_iter": int(self.max_iter), "tol": float(self.tol), "rng": rng}
         if self.algorithm == "alternating":
-            result = self._alternate(problem, x, kept, options)
+            result = self._alternate(problem, x, kept, settings)
         else:
             domain = Product(problem.actions, problem.states)
             if self.algorithm == "bcfw":
                 domain = Product(*problem.actions.split().domains, *problem.states.split().domains)
             result = relax(
                 problem.objective, domain, algorithm=self.algorithm, start=x, watch=kept,
-                convex=False, **options,
+                convex=False, **settings,
             )  # fmt: skip
         kept(result.x, result.nit, always=True)
         return kept, result
 
-    def _alternate(self, problem, x, kept, options):
+    def _alternate(self, problem, x, kept, settings):
         """Minimise in actions and in states in turn, each to the end, while this helps."""
         whole, domains = problem.objective, (problem.actions, problem.states)
         value, done = whole.value(x), 0
@@ -210,13 +210,13 @@ class JointStateActionClustering(Estimator):
             ):
                 linear = whole.linear[term.block] + coupling @ x[other.block]
                 objective = Diffrac([term.alone()], linear=linear)
-                result = relax(objective, domain, start=x[term.block], **options)
+                result = relax(objective, domain, start=x[term.block], **settings)
                 x = x.copy()
                 x[term.block] = result.x
                 done += result.nit
             kept(x, done, always=True)
             before, value = value, whole.value(x)
-            if before - value <= options["tol"] * abs(value) or done >= options["max_iter"]:
+            if before - value <= settings["tol"] * abs(value) or done >= settings["max_iter"]:
                 _, gradient = whole(x)
                 gap = float(gradient @ (x - Product(*domains).lmo(gradient).to_array()))
                 return Bunch(x=x, fun=value, dual_gap=gap, nit=done, history=result.history)

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.datasets import get_data_home
 from sklearn.utils import Bunch
 
+from .._core import check
 from .._core.files import check_path, damage, name_of, read_bytes, to_text
 from .._core.packed import Packed
-from .._core.validation import check_flag
 from ._files import Origin, Remote, fetch, find_file
 
 DESCR = """\
@@ -209,8 +209,8 @@ def load_conll2000(data_home=None, *, download=False, return_X_y=False):
     >>> len(chunks.X_train), chunks.y_train[0][:3]  # doctest: +SKIP
     (8936, array(['B-NP', 'B-PP', 'B-NP'], dtype='<U7'))
     """
-    check_flag(return_X_y, "return_X_y")
-    if check_flag(download, "download"):
+    check.flag(return_X_y, "return_X_y")
+    if check.flag(download, "download"):
         home = None if data_home is None else check_path(data_home, "data_home")
         folder = Path(get_data_home(home)) / "conll2000"
         paths = {part: fetch(remote, folder) for part, remote in _REMOTE.items()}

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
-from .._core.validation import check_flag, check_moderate, check_random_state
+from .._core import check
 from ._grids import check_size, grid_edges
 
 # Images in a random order: first those for training, last those for testing; validation words, when
@@ -128,11 +128,11 @@ def make_digit_words(
     n_train = check_size(n_train, "n_train", 1, MOST_WORDS)
     n_test = check_size(n_test, "n_test", 1, MOST_WORDS)
     n_valid = check_size(n_valid, "n_valid", 0, MOST_WORDS)
-    noise = check_moderate(noise, "noise")
+    noise = check.moderate(noise, "noise")
     min_length = check_size(min_length, "min_length", 1, LONGEST_WORD)
     max_length = check_size(max_length, "max_length", min_length, LONGEST_WORD)
-    bias = check_flag(bias, "bias")
-    check_flag(return_X_y, "return_X_y")
+    bias = check.flag(bias, "bias")
+    check.flag(return_X_y, "return_X_y")
     rng, rng_train, rng_test = _generators(random_state)
     images, digits = load_digits(return_X_y=True)
     transition = 0.9 * rng.dirichlet([0.2] * 10, size=10) + 0.01
@@ -176,7 +176,7 @@ def _generators(random_state):
         if not 0 <= seed < 2**32:
             raise ValueError(f"random_state must be from 0 to 2**32 - 1, got {seed}")
     else:
-        seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        seed = int(check.random_state(random_state).randint(np.iinfo(np.int32).max))
     return (np.random.default_rng(3 * seed + k) for k in range(3))
 
 
@@ -240,7 +240,7 @@ def make_digit_inpainting(patch=4, n_test=100, *, random_state=0):
     images, digits = load_digits(return_X_y=True)
     patch = check_size(patch, "patch", 1, 8)
     n_test = check_size(n_test, "n_test", 1, len(images) - 1)
-    rng = check_random_state(random_state)
+    rng = check.random_state(random_state)
     X = (images > INK).astype(np.int64)
     order = rng.permutation(len(X))
     test, train = order[:n_test], order[n_test:]

@@ -5,13 +5,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import Bunch, check_scalar
 
-from .._core.validation import (
-    check_choice,
-    check_flag,
-    check_integer,
-    check_moderate,
-    check_random_state,
-)
+from .._core import check
 
 MOST_GRIDS, LONGEST_SIDE = 10**6, 10**4
 # Of each pattern: the least length of a side, and the label that a cell looks like, by its own.
@@ -73,14 +67,14 @@ def make_label_grids(
     >>> X[0].shape
     (4, 7, 2)
     """
-    check_choice(pattern, "pattern", set(PATTERNS))
+    check.choice(pattern, "pattern", set(PATTERNS))
     n_samples = check_size(n_samples, "n_samples", 1, MOST_GRIDS)
     least, looks = PATTERNS[pattern]
     if not isinstance(shape, tuple | list) or len(shape) != 2:
         raise ValueError(f"shape must be a tuple (n_rows, n_columns), got {shape!r}")
     shape = tuple(check_size(side, "shape", least, LONGEST_SIDE) for side in shape)
-    noise = check_moderate(noise, "noise")
-    rng = check_random_state(random_state)
+    noise = check.moderate(noise, "noise")
+    rng = check.random_state(random_state)
     y = [_drawn(pattern, shape, rng) for _ in range(n_samples)]
     n_looks = max(looks) + 1
     seen = [np.eye(n_looks)[np.array(looks)[labels]] for labels in y]
@@ -174,13 +168,13 @@ def make_snakes(
            [3, 2],
            [0, 1]])
     """
-    n_samples = check_integer(n_samples, "n_samples", 1)
-    n_test = check_integer(n_test, "n_test", 0)
-    length = check_integer(length, "length", 2)
-    margin = check_integer(margin, "margin", 0)
-    check_choice(form, "form", ("edge_features", "graph", "grid"))
-    check_flag(return_X_y, "return_X_y")
-    rng = check_random_state(random_state)
+    n_samples = check.integer(n_samples, "n_samples", 1)
+    n_test = check.integer(n_test, "n_test", 0)
+    length = check.integer(length, "length", 2)
+    margin = check.integer(margin, "margin", 0)
+    check.choice(form, "form", ("edge_features", "graph", "grid"))
+    check.flag(return_X_y, "return_X_y")
+    rng = check.random_state(random_state)
     X, y = zip(*(_picture(_walk(rng, length), margin) for _ in range(n_samples + n_test)))
     if form != "grid":
         X = [_graph(x, form == "edge_features") for x in X]

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._core.validation import check_integer, check_random_state
+from .._core import check
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -42,8 +42,8 @@ def make_kb_pair(n_movies=1000, *, random_state=None):
     >>> sorted(data)
     ['labels1', 'labels2', 'properties1', 'properties2', 'relations1', 'relations2', 'truth']
     """
-    check_integer(n_movies, "n_movies", 10)
-    rng = check_random_state(random_state)
+    check.integer(n_movies, "n_movies", 10)
+    rng = check.random_state(random_state)
     n_people = n_movies + n_movies // 2
     names, years = _names(rng, n_movies, n_people)
     facts = _facts(rng, n_movies, n_people)

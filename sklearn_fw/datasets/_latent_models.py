@@ -4,15 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import Bunch
 
-from .._core.validation import (
-    check_array_of_numbers,
-    check_between,
-    check_choice,
-    check_integer,
-    check_magnitude,
-    check_positive,
-    check_random_state,
-)
+from .._core import check
 
 MOST_TOKENS = 2**31 - 1
 
@@ -75,11 +67,11 @@ def make_topic_corpus(
     >>> data.X.shape, bool((data.X.sum(axis=1) == 20).all())
     ((100, 30), True)
     """
-    rng = check_random_state(random_state)
-    check_choice(kind, "kind", ("gp", "lda"))
-    n_samples = check_integer(n_samples, "n_samples", 1)
+    rng = check.random_state(random_state)
+    check.choice(kind, "kind", ("gp", "lda"))
+    n_samples = check.integer(n_samples, "n_samples", 1)
     topics = _topics(rng, topics, n_features, n_components, topic_prior)
-    prior = check_array_of_numbers(prior, "prior")
+    prior = check.array(prior, "prior")
     if prior.ndim == 0:
         prior = np.full(len(topics), float(prior))
     if prior.shape != (len(topics),) or np.any(prior < 1e-6) or np.any(prior > 1e6):
@@ -88,14 +80,14 @@ def make_topic_corpus(
             f"{prior!r:.80}"
         )
     if kind == "gp":
-        length = check_positive(length, "length")
+        length = check.positive(length, "length")
         _check_tokens(n_samples * length)
         rate = float(prior.sum() / length)
         intensities = rng.gamma(prior, 1.0 / rate, size=(n_samples, len(topics)))
         counts = rng.poisson(intensities)
         found = {"rate": rate, "intensities": intensities}
     else:
-        lengths = check_array_of_numbers(length, "length")
+        lengths = check.array(length, "length")
         if lengths.shape not in ((), (n_samples,)):
             raise ValueError(f"length must be an integer or have shape ({n_samples},)")
         if np.any(lengths < 0) or np.any(lengths != np.floor(lengths)):
@@ -166,23 +158,23 @@ def make_two_views(
     >>> data.X.shape, bool((data.y >= 0).all())
     ((50, 20), True)
     """
-    check_choice(kind, "kind", ("nongaussian", "discrete", "mixed"))
+    check.choice(kind, "kind", ("nongaussian", "discrete", "mixed"))
     counts = kind == "discrete", kind != "nongaussian"
-    rng = check_random_state(random_state)
-    n_samples = check_integer(n_samples, "n_samples", 1)
-    n_features = check_integer(n_features, "n_features", 1)
-    n_components = check_integer(n_components, "n_components", 1)
-    n_private = check_integer(n_private, "n_private", 0)
+    rng = check.random_state(random_state)
+    n_samples = check.integer(n_samples, "n_samples", 1)
+    n_features = check.integer(n_features, "n_features", 1)
+    n_components = check.integer(n_components, "n_components", 1)
+    n_private = check.integer(n_private, "n_private", 0)
     if max(n_samples, n_features) * max(n_features, n_components, n_private) > MOST_TOKENS:
         raise ValueError(
             "n_samples, n_features, n_components and n_private must have products below 2**31"
         )
     shape, scale = (
-        check_between(shape, "shape", 1e-6, 1e9),
-        check_between(scale, "scale", 1e-6, 1e9),
+        check.between(shape, "shape", 1e-6, 1e9),
+        check.between(scale, "scale", 1e-6, 1e9),
     )
-    private_shape = check_between(private_shape, "private_shape", 1e-6, 1e9)
-    private_scale = check_between(private_scale, "private_scale", 1e-6, 1e9)
+    private_shape = check.between(private_shape, "private_shape", 1e-6, 1e9)
+    private_scale = check.between(private_scale, "private_scale", 1e-6, 1e9)
     loadings = [_loadings(rng, n_features, n_components, is_count) for is_count in counts]
     private = [_loadings(rng, n_features, n_private, is_count) for is_count in counts]
     sources = rng.gamma(shape, scale / (n_components * shape), (n_samples, n_components))
@@ -203,14 +195,14 @@ def make_two_views(
 
 def _topics(rng, topics, n_features, n_components, concentration):
     if topics is None:
-        n_features = check_integer(n_features, "n_features", 1)
-        n_components = check_integer(n_components, "n_components", 1)
+        n_features = check.integer(n_features, "n_features", 1)
+        n_components = check.integer(n_components, "n_components", 1)
         if n_features * n_components > MOST_TOKENS:
             raise ValueError("n_features times n_components must be below 2**31")
-        concentration = check_between(concentration, "topic_prior", 1e-6, 1e6)
+        concentration = check.between(concentration, "topic_prior", 1e-6, 1e6)
         return _draw_dirichlet(rng, np.full(n_features, concentration), n_components)
-    topics = check_array_of_numbers(topics, "topics")
-    check_magnitude(topics, "topics")
+    topics = check.array(topics, "topics")
+    check.magnitude(topics, "topics")
     if topics.ndim != 2 or not topics.size:
         raise ValueError(f"topics must have shape (n_components, n_features), got {topics.shape}")
     sums = topics.sum(axis=1, keepdims=True)

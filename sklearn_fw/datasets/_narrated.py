@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._core.validation import check_between, check_integer, check_not_negative, check_random_state
+from .._core import check
 
 STEP_STRENGTH, STEP_SPREAD, STEP_LENGTH = 1.8, 0.8, 5  # features and rows of a step
 BACKGROUNDS, BACKGROUND_LENGTH = 5, 15  # scenes between steps
@@ -12,7 +12,7 @@ LAG, WINDOW = 8, 10  # rows that words come late by, at most, and that a window 
 
 
 def _share(value, name):
-    value = check_not_negative(value, name)
+    value = check.not_negative(value, name)
     if value > 1.0:
         raise ValueError(f"{name} must be at most 1, got {value:g}")
     return value
@@ -53,12 +53,12 @@ def make_scripts(
     >>> make_scripts(2, 3, noise=0.0, p_missing=0.0, random_state=0).sequences
     [[0, 1, 2], [0, 1, 2]]
     """
-    n, K = check_integer(n_sequences, "n_sequences", 1), check_integer(n_steps, "n_steps", 1)
-    D = check_integer(n_tokens, "n_tokens", K + 1)
-    p_missing, noise = _share(p_missing, "p_missing"), check_not_negative(noise, "noise")
+    n, K = check.integer(n_sequences, "n_sequences", 1), check.integer(n_steps, "n_steps", 1)
+    D = check.integer(n_tokens, "n_tokens", K + 1)
+    p_missing, noise = _share(p_missing, "p_missing"), check.not_negative(noise, "noise")
     if noise > 1e4:
         raise ValueError(f"noise must be at most 10000, got {noise:g}")
-    rng, sequences = check_random_state(random_state), []
+    rng, sequences = check.random_state(random_state), []
     for _ in range(n):
         tokens = np.flatnonzero(rng.random_sample(K) >= p_missing).tolist() or [rng.randint(K)]
         for token in rng.randint(K, D, size=rng.poisson(noise)).tolist():
@@ -111,11 +111,11 @@ def make_ordered_videos(
     >>> data.truth.shape
     (2, 3, 2)
     """
-    n, K = check_integer(n_sequences, "n_sequences", 1), check_integer(n_steps, "n_steps", 1)
-    T = check_integer(n_rows, "n_rows", 2 * STEP_LENGTH * K)
-    d = check_integer(n_features, "n_features", 1)
+    n, K = check.integer(n_sequences, "n_sequences", 1), check.integer(n_steps, "n_steps", 1)
+    T = check.integer(n_rows, "n_rows", 2 * STEP_LENGTH * K)
+    d = check.integer(n_features, "n_features", 1)
     p_missing, p_mention = _share(p_missing, "p_missing"), _share(p_mention, "p_mention")
-    rng = check_random_state(random_state)
+    rng = check.random_state(random_state)
     directions = rng.randn(K, d)
     directions *= STEP_STRENGTH * np.sqrt(60.0) / 4.0 / np.linalg.norm(directions, axis=1)[:, None]
     scenes = 0.25 * rng.randn(BACKGROUNDS, d)
@@ -181,10 +181,10 @@ def make_state_action_clips(
     >>> sorted(data.clips[0])
     ['X_action', 'X_state', 'end', 'start', 't_action', 't_state']
     """
-    n, T = check_integer(n_clips, "n_clips", 1), check_integer(n_rows, "n_rows", 20)
-    d = check_integer(n_features, "n_features", 1)
-    interval = check_between(interval, "interval", 1e-6, 1e6)
-    rng = check_random_state(random_state)
+    n, T = check.integer(n_clips, "n_clips", 1), check.integer(n_rows, "n_rows", 20)
+    d = check.integer(n_features, "n_features", 1)
+    interval = check.between(interval, "interval", 1e-6, 1e6)
+    rng = check.random_state(random_state)
 
     def direction():
         v = rng.randn(d)

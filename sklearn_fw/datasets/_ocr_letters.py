@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._core import check
 from .._core.files import damage, read_arrays, read_bytes
 from .._core.packed import Packed
-from .._core.validation import check_dtype, check_flag
 from ._files import Origin, find_file
 
 IMAGE_SHAPE = (16, 8)
@@ -94,8 +94,8 @@ def load_ocr_letters(data_home=None, *, split=None, dtype=np.float64, return_X_y
     """
     if split is not None and not (isinstance(split, str) and split in _NAMES):
         raise ValueError(f"split must be None, 'small', 'large' or 'half', got {split!r}")
-    dtype = check_dtype(dtype)
-    check_flag(return_X_y, "return_X_y")
+    dtype = check.dtype(dtype)
+    check.flag(return_X_y, "return_X_y")
     what = "OCR letters" if split is None else f"OCR letters for split={split!r}"
     path = find_file(data_home, _NAMES[split], what=what, origin=ORIGIN)
     read = _read_compact if path.suffix == ".npz" else _read_original

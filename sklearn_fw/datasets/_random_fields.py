@@ -6,8 +6,8 @@ import re
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._core import check
 from .._core.files import damage, read_text
-from .._core.validation import check_choice, check_flag, check_moderate, check_random_state
 from ..random_fields import PairwiseMRF, load_uai
 from ._files import Origin, find_file
 from ._grids import check_size, grid_edges
@@ -113,9 +113,9 @@ def make_ising(
     >>> mrf.edges.tolist()
     [[0, 1], [0, 3], [1, 2], [1, 4], [2, 5], [3, 4], [4, 5]]
     """
-    check_choice(graph, "graph", ("bipartite", "clique", "grid"))
-    coupling, field = check_moderate(coupling, "coupling"), check_moderate(field, "field")
-    check_flag(attractive, "attractive")
+    check.choice(graph, "graph", ("bipartite", "clique", "grid"))
+    coupling, field = check.moderate(coupling, "coupling"), check.moderate(field, "field")
+    check.flag(attractive, "attractive")
     if graph == "clique":
         n_variables = check_size(size, "size", 1, MOST_SPINS)
         edges = np.column_stack(np.triu_indices(n_variables, k=1))
@@ -129,7 +129,7 @@ def make_ising(
             n_variables, edges = first * second, grid_edges(first, second, [(0, 1), (1, 0)])
         else:
             n_variables, edges = first + second, np.argwhere(np.ones((first, second))) + [0, first]
-    rng = check_random_state(random_state)
+    rng = check.random_state(random_state)
     if graph == "bipartite":
         h, J = rng.normal(size=n_variables), rng.normal(size=len(edges))
         J = np.abs(J) if attractive else J
@@ -190,7 +190,7 @@ def load_mrf_instances(data_home=None, *, name="cliques"):
     >>> cliques.mrfs[0]  # doctest: +SKIP
     PairwiseMRF(n_variables=10, n_edges=45, n_states=2)
     """
-    check_choice(name, "name", _INSTANCES)
+    check.choice(name, "name", _INSTANCES)
     names = [f"mrf/{name}/exact.json", f"{name}/exact.json"]
     path = find_file(data_home, names, what=f"random fields {name!r}", origin=ORIGIN)
     with ORIGIN.explains():

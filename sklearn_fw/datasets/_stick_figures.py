@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._core.validation import check_integer, check_moderate, check_random_state
+from .._core import check
 
 # Joint, what it looks like, the joint before, and the mean displacement from there in units of the
 # trunk: rows down, columns to the right.
@@ -70,10 +70,10 @@ def make_stick_figures(
     >>> figures.X[0].shape, figures.y[0].shape, figures.joint_names[:2]
     ((64, 64, 7), (11, 2), ['neck', 'head'])
     """
-    n_samples = check_integer(n_samples, "n_samples", 1)
-    shape = check_integer(n_rows, "n_rows", 32), check_integer(n_columns, "n_columns", 32)
-    n_distractors = check_integer(n_distractors, "n_distractors", 0)
-    noise, rng = check_moderate(noise, "noise"), check_random_state(random_state)
+    n_samples = check.integer(n_samples, "n_samples", 1)
+    shape = check.integer(n_rows, "n_rows", 32), check.integer(n_columns, "n_columns", 32)
+    n_distractors = check.integer(n_distractors, "n_distractors", 0)
+    noise, rng = check.moderate(noise, "noise"), check.random_state(random_state)
     poses = [_pose(rng, shape) for _ in range(n_samples)]
     return Bunch(
         X=[_maps(rng, pose, shape, noise, n_distractors) for pose in poses],

@@ -5,15 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_integer,
-    check_magnitude,
-    check_not_negative,
-    check_positive,
-    check_random_state,
-)
+from .._core import check
 from .._core.warnings import warn
 from .._kernels import lazy
 
@@ -114,9 +106,9 @@ def joint_diagonalize(matrices, *, shear=None, tol=1e-8, max_iter=100):
     (True, [[1.0, 3.0], [1.0, 2.0]])
     """
     if shear is not None:
-        check_choice(shear, "shear", SHEARS, "None")
-    matrices = check_array_of_numbers(matrices, "matrices")
-    check_magnitude(matrices, "matrices")
+        check.choice(shear, "shear", SHEARS, "None")
+    matrices = check.array(matrices, "matrices")
+    check.magnitude(matrices, "matrices")
     if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
         raise ValueError(f"matrices must have shape (P, K, K), got {matrices.shape}")
     if shear is None:
@@ -135,8 +127,8 @@ def jacobi(matrices, shear, tol=1e-8, max_iter=100):
 
     ``max_iter=None`` stands for few sweeps and no warning, where the answer is one of a search.
     """
-    is_final, tol = max_iter is not None, check_not_negative(tol, "tol")
-    max_iter = check_integer(max_iter, "max_iter", 1) if is_final else SEARCH_SWEEPS
+    is_final, tol = max_iter is not None, check.not_negative(tol, "tol")
+    max_iter = check.integer(max_iter, "max_iter", 1) if is_final else SEARCH_SWEEPS
     size = matrices.shape[1]
     scale = np.max(np.abs(matrices)) or 1.0  # squares of small numbers would vanish
     turned = np.ascontiguousarray(matrices.transpose(1, 2, 0)) / scale
@@ -206,13 +198,13 @@ def tensor_power_method(tensor, *, n_restarts=10, tol=1e-5, max_iter=100, random
     >>> np.sort(values).round(6).tolist()
     [2.0, 5.0]
     """
-    tensor = check_array_of_numbers(tensor, "tensor")
-    check_magnitude(tensor, "tensor")
+    tensor = check.array(tensor, "tensor")
+    check.magnitude(tensor, "tensor")
     if tensor.ndim != 3 or len(set(tensor.shape)) > 1 or not tensor.size:
         raise ValueError(f"tensor must have shape (K, K, K), got {tensor.shape}")
-    n_restarts = check_integer(n_restarts, "n_restarts", 1)
-    tol, max_iter = check_positive(tol, "tol"), check_integer(max_iter, "max_iter", 1)
-    rng = check_random_state(random_state)
+    n_restarts = check.integer(n_restarts, "n_restarts", 1)
+    tol, max_iter = check.positive(tol, "tol"), check.integer(max_iter, "max_iter", 1)
+    rng = check.random_state(random_state)
     orders = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
     tensor = sum(tensor.transpose(order) for order in orders) / 6.0
     size, total = len(tensor), 0

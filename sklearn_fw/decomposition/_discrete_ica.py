@@ -9,18 +9,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator
-from .._core.parameters import at_least, auto_or, optional, options
-from .._core.validation import (
-    check_array_of_numbers,
-    check_between,
-    check_data,
-    check_integer,
-    check_not_negative,
-    check_random_state,
-    is_auto,
-    is_named,
-)
 from .._core.warnings import warn
 from ._held_out import FEWEST, FIRST_SHARE, SHARES, HeldOut, smoothed
 from ._posterior import bounds, infer, refine_prior, refine_topics
@@ -36,12 +26,12 @@ MUCH_OFF_DIAGONAL = 0.15
 
 
 def _check_projections(value, name):
-    if not is_named(value, "canonical"):
-        check_integer(value, name, 1)
+    if not check.is_named(value, "canonical"):
+        check.integer(value, name, 1)
 
 
 def _check_smoothing(value, name):
-    if check_not_negative(value, name) >= 1.0:
+    if check.not_negative(value, name) >= 1.0:
         raise ValueError(f"{name} must be below 1, got {value}")
 
 
@@ -205,19 +195,21 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     True
     """
 
-    n_components: auto_or(at_least(1)) = 10
+    n_components: check.auto_or(check.at_least(1)) = 10
     _: KW_ONLY
-    moments: options("auto", "gp", "lda", "generalized") = "auto"
-    algorithm: options("jd", "spectral", "tpm") = "jd"
+    moments: check.options("auto", "gp", "lda", "generalized") = "auto"
+    algorithm: check.options("jd", "spectral", "tpm") = "jd"
     projections: _check_projections = "canonical"
-    c0: optional(partial(check_between, least=1e-6, most=1e6)) = None
-    weighting: options("auto", "equal") = "auto"
-    prior_estimator: options("auto", "average", "likelihood", "mean_variance", "tensor") = "auto"
-    refine: optional(options("vi")) = None
+    c0: check.optional(partial(check.between, least=1e-6, most=1e6)) = None
+    weighting: check.options("auto", "equal") = "auto"
+    prior_estimator: check.options("auto", "average", "likelihood", "mean_variance", "tensor") = (
+        "auto"
+    )
+    refine: check.optional(check.options("vi")) = None
     max_iter: int = 100
     tol: float = 1e-4
-    smoothing: auto_or(_check_smoothing) = "auto"
-    batch_size: at_least(1) = 4096
+    smoothing: check.auto_or(_check_smoothing) = "auto"
+    batch_size: check.at_least(1) = 4096
     random_state: object = None
 
     def __sklearn_tags__(self):
@@ -252,7 +244,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
         if self.moments == "generalized" and self.algorithm == "tpm":
             raise ValueError('algorithm="tpm" needs a tensor: take "jd" with moments="generalized"')
-        rng = check_random_state(self.random_state)
+        rng = check.random_state(self.random_state)
         rows = rows_of(self, {"X": X}, (True,), sample_weight, self.batch_size)
         solution = solve(self, rows, rng)
         moments, found, cube, W = solution[:4]
@@ -307,9 +299,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         share = self.smoothing_ = FIRST_SHARE if auto else float(self.smoothing)
         lower, settings = np.empty(0), {"tol": float(self.tol), "max_iter": int(self.max_iter)}
         self.topic_word_prior_ = held_out = None
-        if is_auto(kind) or self.refine is not None:
+        if check.is_auto(kind) or self.refine is not None:
             held_out = HeldOut(solution.plain, moments, W.T @ found.basis, found.topics)
-        if is_auto(kind):
+        if check.is_auto(kind):
             self.smoothing_, prior = held_out.choose(SHARES if auto else (share,))
             if self.refine is None and not held_out.is_informative and len(W) > 1:
                 warn(
@@ -332,7 +324,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _refined(self, rows, held_out, share, prior, settings):
         """Prior and bounds of a refinement that raises the likelihood of documents set aside."""
         value = held_out.value(held_out.smoothed(self.smoothing_), prior)
-        start = held_out.fit(share)[1] if is_auto(self.prior_estimator) else prior
+        start = held_out.fit(share)[1] if check.is_auto(self.prior_estimator) else prior
         with warnings.catch_warnings():  # the fit to all documents warns for itself
             warnings.simplefilter("ignore", ConvergenceWarning)
             distributions, trial, _ = refine_topics(
@@ -362,7 +354,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _infer(self, X):
         check_is_fitted(self)
-        X = check_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = check.data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         X = as_counts(X, "X", whole=False)
         topics = self._smoothed()
         return X, topics, infer(X, topics, self.doc_topic_prior_)
@@ -412,7 +404,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             Their product with the topics.
         """
         check_is_fitted(self)
-        X = check_array_of_numbers(X, "X")
+        X = check.array(X, "X")
         if X.ndim != 2 or X.shape[1] != self.n_components_:
             raise ValueError(f"X must have shape (n_samples, {self.n_components_}), got {X.shape}")
         return X @ self.components_

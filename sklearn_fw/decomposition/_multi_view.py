@@ -15,17 +15,8 @@ from sklearn.base import (
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator
-from .._core.parameters import at_least, auto_or, options
-from .._core.validation import (
-    check_array_of_numbers,
-    check_between,
-    check_not_negative,
-    check_random_state,
-    check_sample_weight,
-    is_auto,
-    is_named,
-)
 from .._core.warnings import warn
 from ._cross_moments import CrossMoments, Whitening
 from ._diagonalization import SHEARS, JointDiagonalization, jacobi
@@ -201,25 +192,27 @@ class MultiViewCCA(
     True
     """
 
-    n_components: at_least(1) = 2
+    n_components: check.at_least(1) = 2
     _: KW_ONLY
-    kind: options(*COUNTS) = "nongaussian"
-    moments: options("auto", "cumulant", "generalized") = "auto"
-    points: options("auto", "both", "one_sided", "symmetric") = "auto"
-    delta: partial(check_between, least=1e-4, most=10.0) = 0.1
-    algorithm: options("nojd", "spectral") = "nojd"
-    shear: options(*SHEARS) = "normality"
+    kind: check.options(*COUNTS) = "nongaussian"
+    moments: check.options("auto", "cumulant", "generalized") = "auto"
+    points: check.options("auto", "both", "one_sided", "symmetric") = "auto"
+    delta: partial(check.between, least=1e-4, most=10.0) = 0.1
+    algorithm: check.options("nojd", "spectral") = "nojd"
+    shear: check.options(*SHEARS) = "normality"
     tol: float = 1e-8
     max_iter: int = 100
-    transform_method: options("lmmse", "unmixing") = "unmixing"
-    ridge: auto_or(check_not_negative) = "auto"
-    batch_size: at_least(1) = 4096
+    transform_method: check.options("lmmse", "unmixing") = "unmixing"
+    ridge: check.auto_or(check.not_negative) = "auto"
+    batch_size: check.at_least(1) = 4096
     random_state: object = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        is_count = next((c for kind, c in COUNTS.items() if is_named(self.kind, kind)), (0, 0))
+        is_count = next(
+            (c for kind, c in COUNTS.items() if check.is_named(self.kind, kind)), (0, 0)
+        )
         tags.input_tags.positive_only = tags.input_tags.categorical = bool(is_count[0])
         tags.target_tags.positive_only = bool(is_count[1])
         tags.target_tags.required = True
@@ -244,7 +237,7 @@ class MultiViewCCA(
         self : object
             The estimator.
         """
-        self._counts, rng = COUNTS[self.kind], check_random_state(self.random_state)
+        self._counts, rng = COUNTS[self.kind], check.random_state(self.random_state)
         columns = getattr(y, "columns", None)
         self._y_names = None if columns is None else [str(column) for column in columns]
         if y is None:
@@ -315,11 +308,11 @@ class MultiViewCCA(
 
     def _diagonalize(self, moments, whitening, rng):
         are_counts = all(self._counts)  # whose intensities are skewed
-        if self.moments == "cumulant" or (is_auto(self.moments) and are_counts):
+        if self.moments == "cumulant" or (check.is_auto(self.moments) and are_counts):
             candidates = [moments.cumulants(whitening)]
         else:
             points = self.points
-            if is_auto(points) and are_counts:
+            if check.is_auto(points) and are_counts:
                 points = "one_sided"
             signs = (1,) if points == "one_sided" else (1, -1)
             targets = moments.generalized(whitening, float(self.delta), signs)
@@ -338,7 +331,7 @@ class MultiViewCCA(
         for view, D in enumerate((self.x_mixing_, self.y_mixing_)):
             if view == 0 or self.transform_method == "lmmse":
                 ridge = self.ridge
-                if is_auto(ridge):
+                if check.is_auto(ridge):
                     ridge = max(1e-3, moments.sizes[view] / moments.n)
                 sources = D * self.source_variance_
                 found.append(moments.solve(view, float(ridge), sources))
@@ -435,7 +428,7 @@ class MultiViewCCA(
         for scores, name in ((X, "X"), (y, "y")):
             if scores is None and name == "y":
                 break
-            scores = check_array_of_numbers(scores, name)
+            scores = check.array(scores, name)
             size = self._n_features_out
             if scores.ndim != 2 or scores.shape[1] != size:
                 raise ValueError(f"{name} must have shape (n_samples, {size}), got {scores.shape}")
@@ -485,7 +478,7 @@ class MultiViewCCA(
         estimates = self._estimates(X)
         y = self._checked_y(y, estimates)
         if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, len(estimates))
+            sample_weight = check.sample_weight(sample_weight, len(estimates))
         scores = []
         for start in range(0, y.shape[1], COLUMNS):  # a sparse view is never dense as a whole
             part = slice(start, start + COLUMNS)

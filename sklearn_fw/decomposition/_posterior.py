@@ -4,13 +4,7 @@ import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 from sklearn.exceptions import ConvergenceWarning
 
-from .._core.validation import (
-    check_array_of_numbers,
-    check_integer,
-    check_magnitude,
-    check_random_state,
-    check_table,
-)
+from .._core import check
 from .._core.warnings import warn
 from .._kernels import lazy
 from ._rows import as_counts
@@ -247,13 +241,13 @@ def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
     array([0.8])
     """
     topics, prior = _check_topics(topics, prior)
-    X = as_counts(check_table(X, accept_sparse="csr", dtype=np.float64), "X", whole=True)
+    X = as_counts(check.table(X, accept_sparse="csr", dtype=np.float64), "X", whole=True)
     if X.shape[1] != topics.shape[1]:
         raise ValueError(
             f"X has {X.shape[1]} features, topics have {topics.shape[1]}: both need one vocabulary"
         )
-    n_samples = check_integer(n_samples, "n_samples", 1)
-    rng = check_random_state(random_state)
+    n_samples = check.integer(n_samples, "n_samples", 1)
+    rng = check.random_state(random_state)
     n_burn_in = 1 + n_samples // 10
     columns = np.ascontiguousarray(topics.T)
     values = np.zeros(X.shape[0])
@@ -276,8 +270,8 @@ def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
 
 def _check_topics(topics, prior):
     """Topics with rows that sum to one, and their concentrations."""
-    topics, prior = check_array_of_numbers(topics, "topics"), check_array_of_numbers(prior, "prior")
-    check_magnitude(topics, "topics")
+    topics, prior = check.array(topics, "topics"), check.array(prior, "prior")
+    check.magnitude(topics, "topics")
     if topics.ndim != 2 or not topics.size:
         raise ValueError(f"topics must have shape (n_topics, n_features), got {topics.shape}")
     sums = topics.sum(axis=1)

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import scipy.sparse as sp
 
-from .._core.validation import check_data, check_sample_weight, check_samples, check_table
+from .._core import check
 
 
 class Rows:
@@ -169,7 +169,7 @@ def rows_of(estimator, views, counts, sample_weight, batch_size):
     data = [check_view(*view, reset=True) for view in zip(data, names, counts, owners)]
     _check_lengths(data, names)
     n = data[0].shape[0]
-    weight = check_sample_weight(sample_weight, n)
+    weight = check.sample_weight(sample_weight, n)
     parts = [slice(a, a + batch_size) for a in range(0, n, batch_size)]
     batches = [[view if n <= batch_size else view[part] for view in data] for part in parts]
     sizes = [view.shape[1] for view in data]
@@ -251,12 +251,12 @@ def as_counts(X, name, whole):
 
 def check_view(view, name, is_count, estimator=None, reset=False):
     """A CSR array of whole numbers, or a matrix of real numbers; a vector becomes a column."""
-    check_samples(view, name)
+    check.samples(view, name)
     options = {"accept_sparse": "csr", "dtype": np.float64}
     if estimator is not None:
-        view = check_data(estimator, view, reset=reset, **options)
+        view = check.data(estimator, view, reset=reset, **options)
     else:
-        view = check_table(view, input_name=name, ensure_2d=False, **options)
+        view = check.table(view, input_name=name, ensure_2d=False, **options)
         view = view.reshape(-1, 1) if view.ndim == 1 else view
     if view.ndim != 2:
         raise ValueError(f"{name} must be a matrix, got shape {view.shape}")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from .._core.validation import is_auto
+from .._core import check
 from ._diagonalization import jacobi, tensor_power_method
 from ._moments import GPMoments, LDAMoments, generalized_targets, largest_eigenpairs
 
@@ -64,7 +64,7 @@ def solve(model, rows, rng):
     if model.moments == "lda":
         return _solve_lda(model, plain, rng)
     _checked(plain)
-    if is_auto(model.moments):
+    if check.is_auto(model.moments):
         if length_ratio(plain) < FIXED_LENGTHS:
             return _solve_lda(model, plain, rng)
         if _variation(plain) < STEADY_LENGTHS and (fitting := _fitting_lda(model, plain, rng)):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
-from .._core.validation import check_array_of_numbers, check_magnitude, is_auto
+from .._core import check
 from .._core.warnings import warn
 
 NODES = 8  # Gauss-Legendre nodes on a panel
@@ -21,7 +21,7 @@ WARM_UP, THIN, LEAPFROG, MAX_CHAINS = 500, 10, 20, 64
 
 def resolve_support(support, rows, length_scale):
     """Corners (low, high) of the box that the parameter ``support`` describes."""
-    if is_auto(support):
+    if check.is_auto(support):
         low, high = rows.min(axis=0), rows.max(axis=0)
         width = np.where(high > low, high - low, 1.0)
         margin = width if length_scale is None else 3.0 * length_scale
@@ -42,9 +42,9 @@ def support_sides(support):
     """The two sides of a pair (low, high) as arrays."""
     if not isinstance(support, tuple | list | np.ndarray) or len(support) != 2:
         raise ValueError(f"support must be 'auto' or a pair (low, high), got {support!r}")
-    sides = [check_array_of_numbers(side, "support") for side in support]
+    sides = [check.array(side, "support") for side in support]
     for side in sides:
-        check_magnitude(side, "support")
+        check.magnitude(side, "support")
     return sides
 
 

@@ -9,9 +9,9 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator
 from .._core.parameters import check_parameters
-from .._core.validation import check_sample_weight, check_strength, is_auto, is_named
 from ._backend import NUMPY
 from ._kernels import (
     MAX_ROWS,
@@ -105,8 +105,8 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
 
     density: object = None
     _: KW_ONLY
-    label_length_scale: check_strength = 1.0
-    temperature: check_strength = 1.0
+    label_length_scale: check.strength = 1.0
+    temperature: check.strength = 1.0
 
     def fit(self, X, y, sample_weight=None):
         """Factorise the joint kernel matrix of rows and labels.
@@ -127,7 +127,7 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         """
         X, y = check_rows(self, X, y)
         check_classification_targets(y)
-        weight = check_sample_weight(sample_weight, len(X))
+        weight = check.sample_weight(sample_weight, len(X))
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self.classes_, self.y_fit_ = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -136,7 +136,7 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         self.X_fit_ = X
         check_parameters(self.density_)
         kernel, scale = self.density_.kernel, self.density_.length_scale
-        if is_auto(scale) and is_named(kernel, *RADIAL):
+        if check.is_auto(scale) and check.is_named(kernel, *RADIAL):
             self.density_.length_scale = self._choose_length_scale(X, self.y_fit_)
         self.kernel_, self.length_scale_ = resolve_kernel(self.density_, X, NUMPY)
         self._model = self._joint_model(self.kernel_, X, self.y_fit_, weight)
@@ -419,6 +419,6 @@ def prototype(density):
         if getattr(density, name) is not plain:
             value = getattr(density, name)
             raise ValueError(f"density must have {name}={plain} here, got {name}={value!r}")
-    if is_named(density.kernel, "precomputed"):
+    if check.is_named(density.kernel, "precomputed"):
         raise ValueError("density must have a kernel that it can evaluate, not 'precomputed'")
     return clone(density)

@@ -22,16 +22,8 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import DotProduct, Kernel
 from sklearn.utils import gen_batches
 
+from .._core import check
 from .._core.parameters import Parameterized
-from .._core.validation import (
-    LARGEST,
-    check_array_of_numbers,
-    check_integer,
-    check_moderate,
-    check_strength,
-    is_auto,
-    is_named,
-)
 from ._backend import NUMPY
 
 PANEL = 256  # rows
@@ -320,7 +312,7 @@ class FunctionKernel(OpaqueKernel):
         self.function = function
 
     def __call__(self, X, Y):
-        K = check_array_of_numbers(self.function(X, Y), "what kernel returns", finite=False)
+        K = check.array(self.function(X, Y), "what kernel returns", finite=False)
         if K.shape != (len(X), len(Y)):
             raise ValueError(
                 f"kernel returned shape {K.shape} for {len(X)} and {len(Y)} rows: a kernel "
@@ -367,9 +359,9 @@ class PolynomialKernel(Parameterized):
 
     def _bound(self, n_features, backend):
         """The kernel on rows of so many features."""
-        degree = check_integer(self.degree, "degree", 1)
-        coef0 = check_moderate(self.coef0, "coef0")
-        gamma = 1.0 / n_features if self.gamma is None else check_strength(self.gamma, "gamma")
+        degree = check.integer(self.degree, "degree", 1)
+        coef0 = check.moderate(self.coef0, "coef0")
+        gamma = 1.0 / n_features if self.gamma is None else check.strength(self.gamma, "gamma")
         return DotKernel(degree, gamma, coef0, backend)
 
 
@@ -389,19 +381,19 @@ def resolve_kernel(estimator, X, backend):
             "arrays of other libraries need one of the named kernels, max_rank=None and "
             "normalize=False: change these, or switch array_api_dispatch off and convert X"
         )
-    if is_named(kernel, *RADIAL):
+    if check.is_named(kernel, *RADIAL):
         scale = _resolve_length_scale(estimator.length_scale, backend.to_host(X))
         center = backend.array(backend.to_host(X).mean(axis=0), X)
         on_device = scale if np.ndim(scale) == 0 else backend.array(scale, X)
         return RadialKernel(kernel, on_device, center, backend), scale
-    if is_named(kernel, "linear"):
+    if check.is_named(kernel, "linear"):
         return DotKernel(1, 1.0, 0.0, backend), None
-    if isinstance(kernel, PolynomialKernel) or is_named(kernel, "polynomial"):
+    if isinstance(kernel, PolynomialKernel) or check.is_named(kernel, "polynomial"):
         settings = PolynomialKernel() if isinstance(kernel, str) else kernel
         return settings._bound(X.shape[1], backend), None
-    if is_named(kernel, "all_subsets"):
+    if check.is_named(kernel, "all_subsets"):
         return AllSubsetsKernel(backend), None
-    if is_named(kernel, "precomputed"):
+    if check.is_named(kernel, "precomputed"):
         return OpaqueKernel(), None
     if isinstance(kernel, Kernel):
         return ScikitKernel(kernel), None
@@ -420,21 +412,21 @@ def _resolve_length_scale(value, X):
     if isinstance(value, str):
         if value == "median":
             return median_distance(X)
-        if is_auto(value):
+        if check.is_auto(value):
             return choose_length_scale(X)
         raise ValueError(
             f"length_scale must be 'auto', 'median', a number or an array; got {value!r}"
         )
-    scale = check_array_of_numbers(value, "length_scale")
+    scale = check.array(value, "length_scale")
     if scale.ndim > 1 or (scale.ndim == 1 and len(scale) != X.shape[1]):
         raise ValueError(
             f"length_scale has shape {scale.shape}; X has {X.shape[1]} features: pass a number or "
             "one per feature"
         )
-    if not (np.all(scale >= 1.0 / LARGEST) and np.all(scale <= LARGEST)):
+    if not (np.all(scale >= 1.0 / check.LARGEST) and np.all(scale <= check.LARGEST)):
         raise ValueError(
-            f"length_scale must be positive and finite, between {1 / LARGEST:g} and {LARGEST:g}; "
-            f"got {value!r}"
+            f"length_scale must be positive and finite, between {1 / check.LARGEST:g} and "
+            f"{check.LARGEST:g}; got {value!r}"
         )
     return float(scale) if scale.ndim == 0 else scale
 

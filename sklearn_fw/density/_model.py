@@ -17,7 +17,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils import gen_batches
 
-from .._core.validation import check_array_of_numbers, check_data, check_magnitude, is_auto
+from .._core import check
 
 BATCH_COPIES = 3  # arrays of the size of a batch of kernel values that scoring holds at once
 TIE = 1e-9  # copies of a row differ by rounding only and stand on the same side
@@ -25,8 +25,8 @@ TIE = 1e-9  # copies of a row differ by rounding only and stand on the same side
 
 def check_rows(estimator, X, *y, **options):
     """Rows as float64, with squares that do not overflow, and labels if there are any."""
-    checked = check_data(estimator, X, *y, dtype=np.float64, **options)
-    check_magnitude(checked[0] if y else checked, "X")
+    checked = check.data(estimator, X, *y, dtype=np.float64, **options)
+    check.magnitude(checked[0] if y else checked, "X")
     return checked
 
 
@@ -50,7 +50,7 @@ def log_volume(jacobian, kernel, X):
         return 0.0 * X[:, 0]
     if not callable(jacobian):
         return kernel.log_volume(X)
-    volume = check_array_of_numbers(jacobian(X), "what jacobian returns")
+    volume = check.array(jacobian(X), "what jacobian returns")
     if volume.shape != (len(X),):
         raise ValueError(f"jacobian returned shape {volume.shape}, expected ({len(X)},)")
     return volume
@@ -204,7 +204,7 @@ class LogDensity:
 
     @property
     def _has_volume(self):
-        return is_auto(self.jacobian)
+        return check.is_auto(self.jacobian)
 
     def _variance_gradient(self, X):
         """Variance of rows and its gradient ``grad k(x, x) - 2 sum_m c_m grad k(x, x_m)``.

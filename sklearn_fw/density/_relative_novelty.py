@@ -7,8 +7,8 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator
-from .._core.validation import check_integer, check_random_state
 from ._classifier import prototype
 from ._model import check_rows, score_threshold
 from ._student_t import check_contamination
@@ -106,7 +106,7 @@ class RelativeNoveltyDetector(Estimator):
                 "y needs 0 for rows of the background and 1 for rows of the target; found one class"
             )
         samples = X[y == labels[0]], X[y != labels[0]]
-        rng = check_random_state(self.random_state)
+        rng = check.random_state(self.random_state)
         n_rows = self._n_rows(min(map(len, samples)))
         chosen = [rng.permutation(len(sample))[:n_rows] for sample in samples]
         density = prototype(self.density)
@@ -129,7 +129,7 @@ class RelativeNoveltyDetector(Estimator):
                     f"max_samples as a share must be in (0, 1], got {self.max_samples}"
                 )
             return max(1, int(self.max_samples * available))
-        return min(check_integer(self.max_samples, "max_samples", 1), available)
+        return min(check.integer(self.max_samples, "max_samples", 1), available)
 
     def score_samples(self, X):
         """Log ratio of background to target density.

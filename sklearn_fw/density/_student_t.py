@@ -6,21 +6,8 @@ import numpy as np
 from sklearn.base import OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._core import check
 from .._core.estimator import Estimator
-from .._core.parameters import at_least, auto_or, optional
-from .._core.parameters import options as one_of
-from .._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_integer,
-    check_magnitude,
-    check_positive,
-    check_random_state,
-    check_sample_weight,
-    check_strength,
-    is_auto,
-    is_named,
-)
 from .._core.warnings import warn
 from ._backend import NUMPY, backend_of
 from ._box import Box, resolve_support, support_sides
@@ -32,23 +19,23 @@ NORMAL_SHARE = 0.05  # of new normal rows that contamination="auto" calls outlie
 
 
 def check_contamination(value, name):
-    if check_positive(value, name) > 0.5:
+    if check.positive(value, name) > 0.5:
         raise ValueError(f"{name} must be in (0, 0.5], got {value!r}")
 
 
 def _check_beta(value, name):
     if not (isinstance(value, float | int) and value in (0, np.inf)):  # with formulas of their own
-        check_strength(value, name)
+        check.strength(value, name)
 
 
 def _check_jacobian(value, name):
-    if not (value is False or is_auto(value) or callable(value)):
+    if not (value is False or check.is_auto(value) or callable(value)):
         raise ValueError(f"{name} must be 'auto', False or a function; got {value!r}")
 
 
 def _check_normalize(value, name):
     if value is not False:
-        check_choice(value, name, ("quadrature", "importance"), "False")
+        check.choice(value, name, ("quadrature", "importance"), "False")
 
 
 class KernelStudentTDensity(OutlierMixin, Estimator):
@@ -176,15 +163,15 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     kernel: object = "rbf"
     _: KW_ONLY
     length_scale: object = "auto"
-    sigma0: check_strength = 0.1
-    dof: check_strength = 1.0
+    sigma0: check.strength = 0.1
+    dof: check.strength = 1.0
     beta: _check_beta = 0.01
-    formula: one_of("exact", "published") = "exact"
+    formula: check.options("exact", "published") = "exact"
     jacobian: _check_jacobian = "auto"
     normalize: _check_normalize = False
     support: object = "auto"
-    contamination: auto_or(check_contamination) = "auto"
-    max_rank: optional(at_least(1)) = None
+    contamination: check.auto_or(check_contamination) = "auto"
+    max_rank: check.optional(check.at_least(1)) = None
     random_state: object = None
 
     def fit(self, X, y=None, sample_weight=None):
@@ -209,7 +196,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         X = self._check_X(X, backend, reset=True)
         if sample_weight is not None:
             sample_weight = backend_of(sample_weight).to_host(sample_weight)
-        weight = check_sample_weight(sample_weight, X.shape[0])
+        weight = check.sample_weight(sample_weight, X.shape[0])
         used = np.flatnonzero(weight > 0)
         # Copies are one row of their total weight: left out, a row must not find itself again.
         first, place = equal_rows(backend.to_host(X)[used])
@@ -276,7 +263,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         if float(self.sigma0) ** 2 != self._model.s:
             raise ValueError("sigma0 changed since the first rows: call fit with all of them")
         X = self._check_X(X, NUMPY, reset=False)
-        weight = check_sample_weight(sample_weight, len(X))
+        weight = check.sample_weight(sample_weight, len(X))
         X, weight = X[weight > 0], weight[weight > 0]
         n, rows = len(self.X_fit_), np.concatenate([self.X_fit_, X])
         first, place = equal_rows(rows)
@@ -318,12 +305,12 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         density = LogDensity(model, self.kernel_, self.X_fit_, self.jacobian, self._used)
         self._log_density, self.log_normalizer_ = density, 0.0
         if self.normalize is not False:
-            rng = check_random_state(self.random_state)
+            rng = check.random_state(self.random_state)
             self.log_normalizer_ = self._box().log_integral(self.normalize, rng)
         self.log_floor_ = density.floor() - self.log_normalizer_
         scores = density.reference() - self.log_normalizer_
         self._reference = ReferenceScores(scores, backend.to_host(weight))
-        share = NORMAL_SHARE if is_auto(self.contamination) else self.contamination
+        share = NORMAL_SHARE if check.is_auto(self.contamination) else self.contamination
         self.offset_ = self._reference.threshold(share)
 
     def _box(self):
@@ -452,8 +439,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         """
         check_is_fitted(self)
         self._need_host("sample")
-        n_samples = check_integer(n_samples, "n_samples", 1)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
+        n_samples = check.integer(n_samples, "n_samples", 1)
+        rng = check.random_state(self.random_state if random_state is None else random_state)
         if self.n_features_in_ > 2:
             self._need_derivatives("sample")
         return self._box().sample(n_samples, rng)
@@ -478,15 +465,15 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         X : ndarray of shape (n_samples, n_features)
             Rows, in the order of the draws.
         """
-        n_samples = check_integer(n_samples, "n_samples", 1)
-        n_features = check_integer(n_features, "n_features", 1)
+        n_samples = check.integer(n_samples, "n_samples", 1)
+        n_features = check.integer(n_features, "n_features", 1)
         low, high = support_sides(self.support)
         if np.any(low > 0) or np.any(high < 0):
             raise ValueError(
                 f"support must contain zero, where the first row lies; got {self.support!r}"
             )
         density = clone(self)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
+        rng = check.random_state(self.random_state if random_state is None else random_state)
         X = np.zeros((n_samples, n_features))
         for n in range(1, n_samples):
             density.partial_fit(X[n - 1 : n])
@@ -586,7 +573,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
     @property
     def _precomputed(self):
-        return is_named(self.kernel, "precomputed")
+        return check.is_named(self.kernel, "precomputed")
 
     def _model_backend(self):
         return self._model.posterior.backend
@@ -620,8 +607,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
                     "diag=, the values k(x, x) of the new rows"
                 )
             return np.full(n_rows, fitted[0])
-        diag = check_array_of_numbers(diag, "diag")
-        check_magnitude(diag, "diag")
+        diag = check.array(diag, "diag")
+        check.magnitude(diag, "diag")
         if diag.shape != (n_rows,):
             raise ValueError(f"diag has shape {diag.shape}, expected ({n_rows},): k(x, x) per row")
         return diag

@@ -2,15 +2,8 @@
 
 import numpy as np
 
+from .._core import check
 from .._core.figures import Display, check_fitted, check_label, check_names
-from .._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_integer,
-    check_magnitude,
-    check_not_negative,
-    is_auto,
-)
 
 # Attributes with eigenvalues or singular values, and their axis labels.
 VALUES = {
@@ -98,13 +91,13 @@ class ConvergenceDisplay(Display):
         return display.plot(ax, x=x, kind=kind, **kwargs)
 
     def plot(self, ax=None, *, x="auto", kind="auto", name=None, **kwargs):
-        check_choice(x, "x", ("auto", *STEPS))
-        check_choice(kind, "kind", ("auto", "gap", "objectives"))
+        check.choice(x, "x", ("auto", *STEPS))
+        check.choice(kind, "kind", ("auto", "gap", "objectives"))
         history = _checked(self.history)
-        if is_auto(x):
+        if check.is_auto(x):
             x = "n_oracle_calls" if "n_oracle_calls" in history else "n_iter"
         gap = _gap_of(history)
-        if is_auto(kind):
+        if check.is_auto(kind):
             kind = "objectives" if gap is None else "gap"
         _require(history, x, "x")
         if kind == "objectives":
@@ -174,7 +167,7 @@ def _checked(history):
     if not history:
         raise ValueError("history is empty: the answer was found without iterations")
     columns = {
-        name: check_array_of_numbers(values, f"history[{name!r}]", finite=None)
+        name: check.array(values, f"history[{name!r}]", finite=None)
         for name, values in history.items()
     }
     shapes = {values.shape for values in columns.values()}
@@ -269,7 +262,7 @@ class LoadingDisplay(Display):
             check_names(getattr(self, name), len(view), name)
             for view, name in zip(views, ("x_names", "y_names"))
         ]
-        components, n_top = _chosen(components, sizes[0]), check_integer(n_top, "n_top", 1)
+        components, n_top = _chosen(components, sizes[0]), check.integer(n_top, "n_top", 1)
         self.bars_ = []
         for panel, k in zip(self._grid(ax, len(components)), components):
             for sign, color, side, view, own in zip(
@@ -352,17 +345,17 @@ class ScreeDisplay(Display):
         return display.plot(ax, **kwargs)
 
     def plot(self, ax=None, *, name=None, **kwargs):
-        values = check_array_of_numbers(self.values, "values")
-        check_magnitude(values, "values")
+        values = check.array(self.values, "values")
+        check.magnitude(values, "values")
         if values.ndim != 1 or not np.any(values > 0.0):
             raise ValueError(
                 f"values must have shape (n_values,) and numbers above zero, got {self.values!r}"
             )
         values = -np.sort(-values[values > 0.0])
         if self.noise_floor is not None:
-            check_not_negative(self.noise_floor, "noise_floor")
+            check.not_negative(self.noise_floor, "noise_floor")
         if self.n_components is not None:
-            check_integer(self.n_components, "n_components", 0)
+            check.integer(self.n_components, "n_components", 0)
         if not isinstance(self.value_name, str):
             raise TypeError(f"value_name must be text, got {self.value_name!r}")
         label = check_label(self.name if name is None else name)
@@ -442,7 +435,7 @@ class TopicDisplay(Display):
         total = topics.sum(axis=1, keepdims=True)
         topics = topics / np.where(total > 0.0, total, 1.0)
         names = check_names(self.names, topics.shape[1], "names")
-        components, n_top = _chosen(components, len(topics)), check_integer(n_top, "n_top", 1)
+        components, n_top = _chosen(components, len(topics)), check.integer(n_top, "n_top", 1)
         self.bars_, style = [], {"alpha": 0.5, **kwargs}
         for panel, k in zip(self._grid(ax, len(components)), components):
             top = np.argsort(-topics[k], kind="stable")[:n_top]
@@ -453,8 +446,8 @@ class TopicDisplay(Display):
 
 
 def _matrix(values, name):
-    values = check_array_of_numbers(values, name)
-    check_magnitude(values, name)
+    values = check.array(values, name)
+    check.magnitude(values, name)
     if values.ndim != 2 or not values.size:
         raise ValueError(f"{name} must be a matrix that is not empty, got shape {values.shape}")
     return values
@@ -463,7 +456,7 @@ def _matrix(values, name):
 def _chosen(components, size):
     """Numbers of the components to draw."""
     chosen = range(min(size, 6)) if components is None else np.ravel(components).tolist()
-    chosen = [check_integer(k, "components", 0) for k in chosen]
+    chosen = [check.integer(k, "components", 0) for k in chosen]
     if not chosen or max(chosen) >= size:
         raise ValueError(f"components must be numbers below {size}, got {chosen}")
     return chosen

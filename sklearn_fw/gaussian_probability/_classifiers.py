@@ -7,16 +7,8 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator
-from .._core.parameters import at_least, auto_or, optional, options
-from .._core.validation import (
-    check_data,
-    check_magnitude,
-    check_moderate,
-    check_not_negative,
-    check_positive,
-    is_auto,
-)
 from ._process import (
     IntervalProcess,
     Intervals,
@@ -101,14 +93,14 @@ class BayesPointMachine(LabelMixin, Estimator):
     1.0
     """
 
-    kernel: options("linear", "poly", "rbf") = "linear"
+    kernel: check.options("linear", "poly", "rbf") = "linear"
     _: KW_ONLY
-    gamma: optional(check_positive) = None
-    degree: at_least(1) = 3
-    coef0: check_not_negative = 1.0
+    gamma: check.optional(check.positive) = None
+    degree: check.at_least(1) = 3
+    coef0: check.not_negative = 1.0
     fit_intercept: bool = True
-    noise: auto_or(check_moderate) = "auto"
-    tol: check_positive = 1e-4
+    noise: check.auto_or(check.moderate) = "auto"
+    tol: check.positive = 1e-4
     max_iter: int = 200
 
     def __sklearn_tags__(self):
@@ -118,8 +110,8 @@ class BayesPointMachine(LabelMixin, Estimator):
         return tags
 
     def fit(self, X, y):
-        X, y = check_data(self, X, y, dtype=np.float64)
-        check_magnitude(X, "X")
+        X, y = check.data(self, X, y, dtype=np.float64)
+        check.magnitude(X, "X")
         check_classification_targets(y)
         if type_of_target(y) != "binary":
             raise ValueError(
@@ -137,7 +129,7 @@ class BayesPointMachine(LabelMixin, Estimator):
         self._lengths = self._row_lengths(X)
         K = self._kernel(X, X) / self._lengths / self._lengths[:, None]
         ends = sign_bounds(signs)
-        noises = NOISES if is_auto(self.noise) else (float(self.noise),)
+        noises = NOISES if check.is_auto(self.noise) else (float(self.noise),)
         fits = [
             LatentIntervals(K, *ends, float(noise), self.tol, self.max_iter) for noise in noises
         ]
@@ -180,8 +172,8 @@ class BayesPointMachine(LabelMixin, Estimator):
 
     def _latent(self, X):
         check_is_fitted(self)
-        X = check_data(self, X, dtype=np.float64, reset=False)
-        check_magnitude(X, "X")
+        X = check.data(self, X, dtype=np.float64, reset=False)
+        check.magnitude(X, "X")
         X = X - self._centre
         K = self._kernel(X, self.X_fit_ - self._centre) / self._lengths
         lengths = self._row_lengths(X)
@@ -277,8 +269,8 @@ class EPProbitClassifier(LabelMixin, IntervalProcess):
     """
 
     def fit(self, X, y):
-        X, y = check_data(self, X, y, dtype=np.float64)
-        check_magnitude(X, "X")
+        X, y = check.data(self, X, y, dtype=np.float64)
+        check.magnitude(X, "X")
         check_classification_targets(y)
         self.classes_, places = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:

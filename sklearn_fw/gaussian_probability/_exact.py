@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import brentq
 
-from .._core.validation import check_array_of_numbers
+from .._core import check
 from ._engine import EQUAL, interval_masses
 
 
@@ -47,10 +47,10 @@ def truncated_normal_moments(lower, upper, mean=0.0, var=1.0):
     >>> round(float(log_prob), 6), round(float(mean), 6)
     (-5005.524209, 100.009998)
     """
-    lower = check_array_of_numbers(lower, "lower", finite=False)
-    upper = check_array_of_numbers(upper, "upper", finite=False)
-    mean = check_array_of_numbers(mean, "mean")
-    var = check_array_of_numbers(var, "var")
+    lower = check.array(lower, "lower", finite=False)
+    upper = check.array(upper, "upper", finite=False)
+    mean = check.array(mean, "mean")
+    var = check.array(var, "var")
     try:
         lower, upper, mean, var = np.broadcast_arrays(lower, upper, mean, var)
     except ValueError:

@@ -9,15 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length
 
-from .._core.parameters import optional, options
-from .._core.validation import (
-    check_array_of_numbers,
-    check_data,
-    check_flag,
-    check_magnitude,
-    check_strength,
-    find_labels,
-)
+from .._core import check
 from .._core.warnings import warn
 from ._engine import interval_masses
 from ._process import IntervalProcess, Intervals, LabelMixin
@@ -118,14 +110,14 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
 
     _: KW_ONLY
     order: object = None
-    decision: options("median", "mode") = "mode"
+    decision: check.options("median", "mode") = "mode"
 
     _by_column = True
 
     def fit(self, X, y):
         noise, order = float(self.noise), self._given_order(y)
-        X, y = check_data(self, X, y, dtype=np.float64)
-        check_magnitude(X, "X")
+        X, y = check.data(self, X, y, dtype=np.float64)
+        check.magnitude(X, "X")
         _check_labels(y, order)
         self.classes_, places = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -144,7 +136,7 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
         if self.order is None:
             dtype = getattr(y, "dtype", None)
             return dtype.categories if getattr(dtype, "ordered", False) else None
-        labels, order = find_labels(self.order, "order"), np.asarray(self.order)
+        labels, order = check.find_labels(self.order, "order"), np.asarray(self.order)
         if len(labels) < len(order):
             raise ValueError(f"order must be a list of distinct labels, got {self.order!r}")
         return order
@@ -322,8 +314,8 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     """
 
     _: KW_ONLY
-    noise: optional(check_strength) = None
-    normalize_y: check_flag = True
+    noise: check.optional(check.strength) = None
+    normalize_y: check.flag = True
 
     _by_column = True
 
@@ -371,15 +363,15 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     def _check_targets(self, X, y, reset=True):
         """Rows and the two ends of their targets."""
         if _has_two_columns(y):
-            X = check_data(self, X, dtype=np.float64, reset=reset)
-            ends = check_array_of_numbers(y, "y", finite=False)
+            X = check.data(self, X, dtype=np.float64, reset=reset)
+            ends = check.array(y, "y", finite=False)
             check_consistent_length(X, ends)
             lower, upper = ends.T
         else:
-            X, lower = check_data(self, X, y, dtype=np.float64, y_numeric=True, reset=reset)
+            X, lower = check.data(self, X, y, dtype=np.float64, y_numeric=True, reset=reset)
             lower = upper = lower.astype(float)
-        check_magnitude(X, "X")
-        check_magnitude(np.r_[lower[np.isfinite(lower)], upper[np.isfinite(upper)]], "y")
+        check.magnitude(X, "X")
+        check.magnitude(np.r_[lower[np.isfinite(lower)], upper[np.isfinite(upper)]], "y")
         if not np.all(lower <= upper):
             raise ValueError(
                 "y must hold lower ends before upper ends: swap the columns in such rows"
@@ -411,7 +403,7 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         std : ndarray of shape (n_samples,)
             Standard deviations, only with ``return_std=True``.
         """
-        return_std = check_flag(return_std, "return_std")
+        return_std = check.flag(return_std, "return_std")
         mean, var = self.latent_mean_and_variance(X)
         return (mean, self.std_factor_ * np.sqrt(var + self.noise_**2)) if return_std else mean
 

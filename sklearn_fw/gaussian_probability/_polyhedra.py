@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
-from .._core.validation import check_array_of_numbers, check_magnitude
+from .._core import check
 
 
 class Problem(NamedTuple):
@@ -29,10 +29,10 @@ def check_covariance(cov, name="cov"):
     """Symmetric positive semi-definite matrix."""
     if cov is None:
         raise ValueError(f"{name} must be given, for instance numpy.eye(n)")
-    cov = check_array_of_numbers(cov, name)
+    cov = check.array(cov, name)
     if cov.ndim != 2 or cov.shape[0] != cov.shape[1] or not cov.size:
         raise ValueError(f"{name} must be a square matrix, got shape {cov.shape}")
-    check_magnitude(cov, name)
+    check.magnitude(cov, name)
     scale = float(np.abs(cov).max())
     if not np.allclose(cov, cov.T, rtol=0.0, atol=1e-8 * scale):
         raise ValueError(f"{name} must be symmetric: take 0.5 * ({name} + {name}.T)")
@@ -53,10 +53,10 @@ def check_bounds(lower, upper, p):
     """Vectors of p lower and upper ends, -inf and inf allowed."""
     ends = []
     for values, name in ((lower, "lower"), (upper, "upper")):
-        values = check_array_of_numbers(values, name, finite=False)
+        values = check.array(values, name, finite=False)
         if values.ndim > 1 or values.size not in (1, p):
             raise ValueError(f"{name} must be a number or {p} numbers, got shape {values.shape}")
-        check_magnitude(values[np.isfinite(values)], name)
+        check.magnitude(values[np.isfinite(values)], name)
         ends.append(np.array(np.broadcast_to(values, p), dtype=float))
     check_order(*ends)
     return ends
@@ -76,13 +76,13 @@ def check_order(lower, upper):
 
 def check_constraints(constraints, n=None):
     """Matrix with one constraint per row."""
-    A = check_array_of_numbers(constraints, "constraints")
+    A = check.array(constraints, "constraints")
     if A.ndim != 2 or not A.size or (n is not None and A.shape[1] != n):
         raise ValueError(
             f"constraints must be a matrix with one row per constraint"
             f"{'' if n is None else f' and {n} columns'}, got shape {A.shape}"
         )
-    check_magnitude(A, "constraints")
+    check.magnitude(A, "constraints")
     return A
 
 
@@ -100,10 +100,10 @@ def check_mean(mean, n):
     """Vector of n numbers; None gives zeros."""
     if mean is None:
         return np.zeros(n)
-    mean = check_array_of_numbers(mean, "mean")
+    mean = check.array(mean, "mean")
     if mean.ndim > 1 or mean.size not in (1, n):
         raise ValueError(f"mean must be a number or {n} numbers, got shape {mean.shape}")
-    check_magnitude(mean, "mean")
+    check.magnitude(mean, "mean")
     return np.array(np.broadcast_to(mean, n), dtype=float)
 
 

@@ -6,15 +6,7 @@ import numpy as np
 from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 
-from .._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_flag,
-    check_integer,
-    check_magnitude,
-    check_positive,
-    check_random_state,
-)
+from .._core import check
 from .._core.warnings import warn
 from .._kernels.moments.gaussian import propagate_boxes
 from ._engine import SLIGHT, gaussian_masses, interval_masses, is_narrow, open_part, propagate
@@ -199,16 +191,16 @@ def log_gaussian_probability(
     >>> round(result.log_prob, 4)
     -8354.6283
     """
-    check_choice(method, "method", METHODS)
+    check.choice(method, "method", METHODS)
     options = {
-        "tol": check_positive(tol, "tol"),
-        "max_iter": check_integer(max_iter, "max_iter", 1),
+        "tol": check.positive(tol, "tol"),
+        "max_iter": check.integer(max_iter, "max_iter", 1),
         "damping": _check_share(damping, "damping"),
     }
-    draws = None if n_draws is None else check_integer(n_draws, "n_draws", 16)
-    random_state = check_random_state(random_state)
+    draws = None if n_draws is None else check.integer(n_draws, "n_draws", 16)
+    random_state = check.random_state(random_state)
     problem = check_problem(lower, upper, mean, cov, constraints)
-    if check_flag(minimal, "minimal"):
+    if check.flag(minimal, "minimal"):
         A = np.eye(len(problem.cov)) if problem.A is None else problem.A
         A, low, high, _ = minimal_polyhedron(A, problem.lower, problem.upper)
         problem = problem._replace(A=A, lower=low, upper=high)
@@ -224,7 +216,7 @@ def log_gaussian_probability(
 
 
 def _check_share(value, name):
-    value = check_positive(value, name)
+    value = check.positive(value, name)
     if value > 1.0:
         raise ValueError(f"{name} must be above 0 and at most 1, got {value}")
     return value
@@ -233,7 +225,7 @@ def _check_share(value, name):
 def shares_of(power, G):
     """Power of each site."""
     if isinstance(power, str):
-        check_choice(power, "power", {"gram"}, "a number")
+        check.choice(power, "power", {"gram"}, "a number")
         return 1.0 / np.abs(_cosines(G)).sum(axis=1)
     return np.full(len(G), power)
 
@@ -429,7 +421,7 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
     >>> log_prob.round(4).tolist()
     [-0.7634, -1.4794]
     """
-    tol, max_iter = check_positive(tol, "tol"), check_integer(max_iter, "max_iter", 1)
+    tol, max_iter = check.positive(tol, "tol"), check.integer(max_iter, "max_iter", 1)
     cov = check_covariance(cov)
     n = len(cov)
     if not np.linalg.eigvalsh(cov)[0] > max(1e-12 * np.abs(cov).max(), 1e-100):
@@ -464,10 +456,10 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
 def _check_boxes(lower, upper, mean, n):
     arrays = []
     for values, name in ((lower, "lower"), (upper, "upper"), (mean, "mean")):
-        values = check_array_of_numbers(values, name, finite=name == "mean")
+        values = check.array(values, name, finite=name == "mean")
         if values.ndim > 2 or (values.ndim and values.shape[-1] != n):
             raise ValueError(f"{name} must have {n} columns, got shape {values.shape}")
-        check_magnitude(values[np.isfinite(values)], name)
+        check.magnitude(values[np.isfinite(values)], name)
         arrays.append(np.atleast_2d(np.broadcast_to(values, np.broadcast_shapes(values.shape, n))))
     n_boxes = max(map(len, arrays))
     for values, name in zip(arrays, ("lower", "upper", "mean"), strict=True):

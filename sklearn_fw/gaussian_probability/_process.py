@@ -11,17 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator
-from .._core.parameters import at_least, optional, options
-from .._core.validation import (
-    check_array_of_numbers,
-    check_data,
-    check_flag,
-    check_magnitude,
-    check_positive,
-    check_random_state,
-    check_strength,
-)
 from .._core.warnings import warn
 from ._engine import propagate
 
@@ -205,10 +196,10 @@ class IntervalProcess(Estimator):
 
     kernel: _check_kernel = None
     _: KW_ONLY
-    noise: check_strength = 1.0
-    optimizer: optional(options("fmin_l_bfgs_b")) = "fmin_l_bfgs_b"
-    n_restarts_optimizer: at_least(0) = 0
-    tol: check_positive = 1e-4
+    noise: check.strength = 1.0
+    optimizer: check.optional(check.options("fmin_l_bfgs_b")) = "fmin_l_bfgs_b"
+    n_restarts_optimizer: check.at_least(0) = 0
+    tol: check.positive = 1e-4
     max_iter: int = 100
     random_state: object = None
 
@@ -220,7 +211,7 @@ class IntervalProcess(Estimator):
     def _fit_processes(self, X, start, observations):
         """One process, with hyper-parameters of its own, for each of a list of `Intervals`."""
         self.X_train_ = X
-        rng = check_random_state(self.random_state)
+        rng = check.random_state(self.random_state)
         fits = [self._fit_one(clone(start), observed, rng) for observed in observations]
         parts = (list(part) for part in zip(*fits, strict=True))
         self._kernels, self._observed, self._posteriors = parts
@@ -302,8 +293,8 @@ class IntervalProcess(Estimator):
             Variances.
         """
         check_is_fitted(self)
-        X = check_data(self, X, dtype=np.float64, reset=False)
-        check_magnitude(X, "X")
+        X = check.data(self, X, dtype=np.float64, reset=False)
+        check.magnitude(X, "X")
         parts = [
             posterior.predict(kernel(X, self.X_train_), kernel.diag(X))
             for kernel, posterior in zip(self._kernels, self._posteriors, strict=True)
@@ -332,10 +323,10 @@ class IntervalProcess(Estimator):
             Its gradient, only with ``eval_gradient=True``.
         """
         check_is_fitted(self)
-        eval_gradient = check_flag(eval_gradient, "eval_gradient")
+        eval_gradient = check.flag(eval_gradient, "eval_gradient")
         n = self._kernels[0].n_dims
         if theta is not None:
-            theta = check_array_of_numbers(theta, "theta")
+            theta = check.array(theta, "theta")
             n_all = n + len(self._observed[0].theta)
             if theta.shape != (n_all,) or np.any(np.abs(theta) > 100.0):
                 raise ValueError(

@@ -10,16 +10,8 @@ from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator
-from .._core.validation import (
-    check_array_of_numbers,
-    check_data,
-    check_integer,
-    check_magnitude,
-    check_positive,
-    check_random_state,
-    check_strength,
-)
 from .._core.warnings import warn
 from ._polyhedra import check_bounds, check_constraints
 from ._probability import log_gaussian_probability
@@ -85,9 +77,9 @@ class TruncatedGaussian(DensityMixin, Estimator):
     upper: object = np.inf
     constraints: object = None
     _: KW_ONLY
-    reg_covar: check_strength = 1e-6
+    reg_covar: check.strength = 1e-6
     max_iter: int = 200
-    tol: check_positive = 1e-6
+    tol: check.positive = 1e-6
 
     def fit(self, X, y=None):
         """Maximise the likelihood.
@@ -104,8 +96,8 @@ class TruncatedGaussian(DensityMixin, Estimator):
         self : TruncatedGaussian
             The fitted model.
         """
-        X = check_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        check_magnitude(X, "X")
+        X = check.data(self, X, dtype=np.float64, ensure_min_samples=2)
+        check.magnitude(X, "X")
         n = X.shape[1]
         self._A = np.eye(n)
         if self.constraints is not None:
@@ -192,8 +184,8 @@ class TruncatedGaussian(DensityMixin, Estimator):
             -inf outside of the region.
         """
         check_is_fitted(self)
-        X = check_data(self, X, dtype=np.float64, reset=False)
-        check_magnitude(X, "X")
+        X = check.data(self, X, dtype=np.float64, reset=False)
+        check.magnitude(X, "X")
         factor = np.linalg.cholesky(self.covariance_)
         white = np.linalg.solve(factor, (X - self.mean_).T)
         log_density = -0.5 * np.sum(white**2, axis=0) - np.sum(np.log(np.diag(factor)))
@@ -235,9 +227,9 @@ class TruncatedGaussian(DensityMixin, Estimator):
             Rows.
         """
         check_is_fitted(self)
-        rng = check_random_state(random_state)
-        n_samples = check_integer(n_samples, "n_samples", 1)
-        start = check_array_of_numbers(start, "start")
+        rng = check.random_state(random_state)
+        n_samples = check.integer(n_samples, "n_samples", 1)
+        start = check.array(start, "start")
         if start.shape != self.mean_.shape:
             raise ValueError(f"start must hold {len(self.mean_)} numbers, got shape {start.shape}")
         start = start[None]

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from .._core.validation import LARGEST
+from .._core import check
 from ._classifiers import NO_PROBABILITY
 
 # Rows that linear models are fitted to, and among which neighbours of other classes are sought.
@@ -69,7 +69,7 @@ class Blind:
     def _known(self, scores):
         """Scores in which impossible classes are as likely as the least likely of all rows."""
         found = np.where(scores == np.log(NO_PROBABILITY), self.least, scores)
-        return np.clip(found, -LARGEST, LARGEST)
+        return np.clip(found, -check.LARGEST, check.LARGEST)
 
     def begin(self, rows):
         """Margins are not known yet; what was proposed already is not proposed again."""

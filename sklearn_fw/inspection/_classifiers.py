@@ -9,8 +9,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.torch import is_torch_module
-from .._core.validation import check_choice, check_magnitude, check_table, find_labels
 
 # Rows that are handed over at once: hidden layers of many rows would not fit into memory.
 CHUNK = 4096
@@ -110,8 +110,8 @@ def best_of(estimator):
 
 def check_rows(X, name="X", **options):
     """Rows as float64, of moderate size."""
-    X = check_table(X, input_name=name, dtype=np.float64, **options)
-    check_magnitude(X.data if sp.issparse(X) else X, name)
+    X = check.table(X, input_name=name, dtype=np.float64, **options)
+    check.magnitude(X.data if sp.issparse(X) else X, name)
     return X
 
 
@@ -138,7 +138,7 @@ def check_labels(y, n, name="y"):
         raise ValueError(f"{name} must be a vector of labels, got shape {y.shape}")
     if y.dtype.kind not in "biufUSO":
         raise ValueError(f"{name} must hold labels, got {y.dtype}")
-    classes = find_labels(y, name)
+    classes = check.find_labels(y, name)
     if n is not None and len(y) != n:
         raise ValueError(f"{name} has {len(y)} labels for the {n} rows of X")
     if y.dtype.kind == "f" and np.any(y != np.rint(y)):
@@ -183,7 +183,7 @@ def scores_by(estimator, X, method, n_classes):
 
     Logs of probabilities stand for scores where ``method`` is "predict_proba".
     """
-    check_choice(method, "method", ("decision_function", "predict_proba"))
+    check.choice(method, "method", ("decision_function", "predict_proba"))
     found = []
     for first in range(0, len(X), CHUNK):
         rows = X[first : first + CHUNK].copy()

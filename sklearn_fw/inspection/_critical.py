@@ -4,7 +4,7 @@ import numpy as np
 from scipy.stats import binomtest
 from sklearn.utils import Bunch
 
-from .._core.validation import check_choice, check_integer, check_random_state
+from .._core import check
 from ._adapters import find_adapter
 from ._blind import LOOKS, Blind
 from ._classifiers import check_classifier, check_inputs
@@ -114,11 +114,11 @@ def critical_sample_ratio(
     >>> bool(small.ratio < large.ratio)
     True
     """
-    check_choice(gradient, "gradient", GRADIENTS)
-    check_choice(objective, "objective", ("loss", "margin"))
-    max_iter = check_integer(max_iter, "max_iter", 1)
-    n_restarts = check_integer(n_restarts, "n_restarts", 1)
-    rng = check_random_state(random_state)
+    check.choice(gradient, "gradient", GRADIENTS)
+    check.choice(objective, "objective", ("loss", "margin"))
+    max_iter = check.integer(max_iter, "max_iter", 1)
+    n_restarts = check.integer(n_restarts, "n_restarts", 1)
+    rng = check.random_state(random_state)
     box = Box(estimator, X, radius, gradient, feature_range)
     steps = check_steps(step, noise, box.radius)
     if gradient != "exact":

@@ -5,16 +5,8 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
 
+from .._core import check
 from .._core.threads import parallel
-from .._core.validation import (
-    check_choice,
-    check_flag,
-    check_integer,
-    check_list,
-    check_not_negative,
-    check_random_state,
-    is_named,
-)  # fmt: skip
 from ._classifiers import (
     Epochs,
     check_labels,
@@ -29,7 +21,7 @@ from ._critical import critical_sample_ratio
 
 
 def check_fraction(fraction, name):
-    fraction = check_not_negative(fraction, name)
+    fraction = check.not_negative(fraction, name)
     if fraction > 1.0:
         raise ValueError(f"{name} must be a fraction from 0 to 1, got {fraction:g}")
     return fraction
@@ -73,9 +65,9 @@ def corrupt_labels(y, fraction, *, mode="uniform", random_state=None):
     (5, 5)
     """
     fraction = check_fraction(fraction, "fraction")
-    check_choice(mode, "mode", ("different", "uniform"))
+    check.choice(mode, "mode", ("different", "uniform"))
     classes, codes = check_labels(y, None)
-    rng = check_random_state(random_state)
+    rng = check.random_state(random_state)
     touched, mask = _draw_rows(fraction, len(codes), rng)
     codes = codes.copy()
     if mode == "uniform":
@@ -125,9 +117,9 @@ def corrupt_inputs(X, fraction, *, per_feature=False, random_state=None):
     ((4, 3), 2)
     """
     fraction = check_fraction(fraction, "fraction")
-    per_feature = check_flag(per_feature, "per_feature")
+    per_feature = check.flag(per_feature, "per_feature")
     X = check_rows(X, copy=True)
-    rng = check_random_state(random_state)
+    rng = check.random_state(random_state)
     touched, mask = _draw_rows(fraction, len(X), rng)
     axis = 0 if per_feature else None
     mean, deviation = X.mean(axis=axis), X.std(axis=axis)
@@ -204,11 +196,11 @@ def track_memorization(
     """
     estimator = check_template(estimator, X)
     data = _check_pairs(X, y, X_valid, y_valid)
-    n_epochs = check_integer(n_epochs, "n_epochs", 1)
-    every = check_integer(every, "every", 1)
+    n_epochs = check.integer(n_epochs, "n_epochs", 1)
+    every = check.integer(every, "every", 1)
     if every > n_epochs:
         raise ValueError(f"every={every} is larger than n_epochs={n_epochs}")
-    rng = check_random_state(random_state)
+    rng = check.random_state(random_state)
     return _track(estimator, data, n_epochs, every, radius, rng, stop=False)
 
 
@@ -343,14 +335,14 @@ def memorization_curve(
     """
     estimator = check_template(estimator, X)
     data = _check_pairs(X, y, X_valid, y_valid)
-    check_choice(noise, "noise", ("inputs", "labels"))
-    fractions = check_list(fractions, "fractions", "shares")
+    check.choice(noise, "noise", ("inputs", "labels"))
+    fractions = check.items(fractions, "fractions", "shares")
     fractions = [check_fraction(share, "fractions") for share in fractions]
     if not fractions:
         raise ValueError("fractions must hold a share at least")
     values = _check_param(estimator, param_name, param_range, len(data[0]))
-    max_epochs = check_integer(max_epochs, "max_epochs", 1)
-    rng = check_random_state(random_state)
+    max_epochs = check.integer(max_epochs, "max_epochs", 1)
+    rng = check.random_state(random_state)
     jobs = []
     for share in fractions:
         noisy = _noisy(data, noise, share, rng)
@@ -389,11 +381,11 @@ def _check_param(estimator, name, values, n):
         if values is not None:
             raise ValueError("param_range needs a param_name")
         return [None]
-    values = check_list(values, "param_range", "values of param_name")
+    values = check.items(values, "param_range", "values of param_name")
     if not values:
         raise ValueError("param_range must hold a value at least")
-    if is_named(name, "train_size"):
-        values = [check_integer(value, "param_range", 2) for value in values]
+    if check.is_named(name, "train_size"):
+        values = [check.integer(value, "param_range", 2) for value in values]
         if max(values) > n:
             raise ValueError(f"param_range holds {max(values)}, but X has {n} rows")
         return values

@@ -10,18 +10,9 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.conjugate_gradients import conjugate_gradients
 from .._core.torch import is_torch_module
-from .._core.validation import (
-    check_choice,
-    check_flag,
-    check_integer,
-    check_not_negative,
-    check_positive,
-    check_random_state,
-    is_auto,
-    is_named,
-)  # fmt: skip
 from .._core.warnings import warn
 from ._adapters import affine_vjp, back_through, front_of
 from ._classifiers import best_of, check_labels, check_names, check_rows, dressed, with_names
@@ -79,11 +70,11 @@ class Run(Rows):
     """A run of descent and the derivatives through it."""
 
     def __init__(self, estimator, X, y, n_steps, eval_every, given, random_state):
-        n_steps = check_integer(n_steps, "n_steps", 1)
-        eval_every = check_integer(eval_every, "eval_every", 1)
+        n_steps = check.integer(n_steps, "n_steps", 1)
+        eval_every = check.integer(eval_every, "eval_every", 1)
         if eval_every > n_steps:
             raise ValueError(f"eval_every={eval_every} is larger than n_steps={n_steps}")
-        rng = check_random_state(random_state)
+        rng = check.random_state(random_state)
         super().__init__(estimator, X, y, fitted=False)
         n = len(self.X)
         self.problem, defaults = _problem_of(self.model, self.X, self.y, self.classes)
@@ -121,21 +112,21 @@ def _problem_of(estimator, X, y, classes):
     if is_torch_module(estimator):
         return TorchProblem(estimator, X, classes[y]), (None, 0.0, False, min(200, n))
     if isinstance(estimator, MLPClassifier):
-        if not is_named(estimator.solver, "sgd"):
+        if not check.is_named(estimator.solver, "sgd"):
             raise ValueError(
                 f"estimator has solver={estimator.solver!r}: steps of plain descent are needed, "
                 "MLPClassifier(solver='sgd')"
             )
-        check_choice(estimator.activation, "activation", ACTIVATIONS)
+        check.choice(estimator.activation, "activation", ACTIVATIONS)
         hidden = np.atleast_1d(estimator.hidden_layer_sizes).tolist()
-        hidden = [check_integer(size, "hidden_layer_sizes", 1) for size in hidden]
+        hidden = [check.integer(size, "hidden_layer_sizes", 1) for size in hidden]
         network = Network([d, *hidden, len(classes)], estimator.activation)
-        alpha = check_not_negative(estimator.alpha, "alpha")
+        alpha = check.not_negative(estimator.alpha, "alpha")
         size = estimator.batch_size
-        size = min(200, n) if is_auto(size) else check_integer(size, "batch_size", 1)
+        size = min(200, n) if check.is_auto(size) else check.integer(size, "batch_size", 1)
         settings = (
             estimator.learning_rate_init, estimator.momentum,
-            check_flag(estimator.nesterovs_momentum, "nesterovs_momentum"), size,
+            check.flag(estimator.nesterovs_momentum, "nesterovs_momentum"), size,
         )  # fmt: skip
         return DenseProblem(network, X, y, alpha), settings
     if isinstance(estimator, LogisticRegression):
@@ -159,11 +150,11 @@ def _settings(given, defaults, n):
     rate = defaults[0] if rate is None else rate
     if rate is None:
         raise ValueError("learning_rate is needed for a torch.nn.Module, such as 0.01")
-    rate = check_not_negative(rate, "learning_rate")
-    momentum = check_not_negative(defaults[1] if momentum is None else momentum, "momentum")
+    rate = check.not_negative(rate, "learning_rate")
+    momentum = check.not_negative(defaults[1] if momentum is None else momentum, "momentum")
     if momentum >= 1.0:
         raise ValueError(f"momentum must be below 1, got {momentum:g}")
-    size = defaults[3] if size is None else check_integer(size, "batch_size", 1)
+    size = defaults[3] if size is None else check.integer(size, "batch_size", 1)
     return rate, momentum, nesterov, min(size, n)
 
 
@@ -268,7 +259,7 @@ class Influence(Rows):
         super().__init__(estimator, X, y, fitted=True)
         if damping is None:
             damping = 0.0 if isinstance(self.model, LogisticRegression) else NETWORK_DAMPING
-        self.damping = check_not_negative(damping, "damping")
+        self.damping = check.not_negative(damping, "damping")
         self._find_problem()
 
     def _find_problem(self):
@@ -365,7 +356,7 @@ def _layers_of(model, n):
     """``(layers, activation, ridge)`` of a fitted classifier; ridge has the form of the layers."""
     if isinstance(model, MLPClassifier):
         layers = layers_of(model)
-        size = 200 if is_auto(model.batch_size) else model.batch_size
+        size = 200 if check.is_auto(model.batch_size) else model.batch_size
         batch = n if model.solver == "lbfgs" else min(size, n)
         strength, own, activation = model.alpha / batch, 0.0, model.activation
     elif isinstance(model, LogisticRegressionCV):
@@ -381,7 +372,7 @@ def _layers_of(model, n):
         if model.class_weight is not None:
             raise ValueError("estimator has class_weight, which is not known here: take None")
         is_free = model.penalty is None or (np.ndim(model.C) == 0 and model.C in (np.inf,))
-        strength = 0.0 if is_free else 1.0 / (check_positive(model.C, "C") * n)
+        strength = 0.0 if is_free else 1.0 / (check.positive(model.C, "C") * n)
         own = strength / model.intercept_scaling**2 if model.solver == "liblinear" else 0.0
     else:
         raise not_a_network(model)

@@ -5,8 +5,8 @@ from scipy.stats import chi2
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
 
+from .._core import check
 from .._core.threads import parallel
-from .._core.validation import check_choice, check_integer, check_random_state, is_auto  # fmt: skip
 from .._core.warnings import warn
 from ._classifiers import (
     Epochs,
@@ -109,11 +109,11 @@ def example_difficulty(
     X = check_rows(X, accept_sparse="csr")
     classes, codes = check_labels(y, X.shape[0])
     y = classes[codes]
-    n_runs = check_integer(n_runs, "n_runs", 2)
-    check_choice(method, "method", METHODS)
-    rng = check_random_state(random_state)
+    n_runs = check.integer(n_runs, "n_runs", 2)
+    check.choice(method, "method", METHODS)
+    rng = check.random_state(random_state)
     early = method == "early"
-    if is_auto(method):
+    if check.is_auto(method):
         early = has_epochs(estimator) and has_probability(estimator)
     if early and not has_epochs(estimator):
         raise ValueError(
@@ -189,10 +189,10 @@ def _balanced_halves(y, rng):
 
 def _epochs_for(problem, n_epochs, rng, early):
     """The number given, or the one after which pilot runs generalise best; None for halves."""
-    if not is_auto(n_epochs):
+    if not check.is_auto(n_epochs):
         if isinstance(n_epochs, str):
             raise ValueError(f"n_epochs must be an integer or 'auto', got {n_epochs!r}")
-        n_epochs = check_integer(n_epochs, "n_epochs", 1)
+        n_epochs = check.integer(n_epochs, "n_epochs", 1)
         return n_epochs if early else None
     if not early:
         return None

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from .._core import check
 from .._core.figures import Display, check_label, check_names, check_vectors
-from .._core.validation import check_array_of_numbers, check_list, check_positive
 from ._critical import critical_sample_ratio
 from ._difficulty import example_difficulty
 from ._radius import feature_radius
@@ -55,8 +55,8 @@ class CriticalSampleDisplay(Display):
         ax, name, **kwargs : Axes or None, str or None, keywords of ``ax.plot``
             As in `plot`; None labels the curve with the class of the estimator.
         """
-        shares = check_list(shares, "shares", "positive numbers")
-        shares = np.array([check_positive(share, "shares") for share in shares], float)
+        shares = check.items(shares, "shares", "positive numbers")
+        shares = np.array([check.positive(share, "shares") for share in shares], float)
         radii = [feature_radius(X, share) for share in shares]
         options = {"random_state": random_state}
         found = [critical_sample_ratio(estimator, X, radius=r, **options) for r in radii]
@@ -69,7 +69,7 @@ class CriticalSampleDisplay(Display):
         x, y = check_vectors(None, shares=self.shares, ratios=self.ratios)
         name, ends = check_label(self.name), None
         if self.intervals is not None:
-            ends = check_array_of_numbers(self.intervals, "intervals")
+            ends = check.array(self.intervals, "intervals")
             if ends.shape != (len(x), 2):
                 raise ValueError(f"intervals must have shape ({len(x)}, 2), got {ends.shape}")
         self._axes(ax)
@@ -174,7 +174,7 @@ class SensitivityDisplay(Display):
         self.sensitivity, self.name = sensitivity, name
 
     def plot(self, ax=None, **kwargs):
-        g = check_array_of_numbers(self.sensitivity, "sensitivity")
+        g = check.array(self.sensitivity, "sensitivity")
         if g.ndim != 1 or not g.size or g.min() < 0.0 or not g.any():
             raise ValueError("sensitivity must be a vector of numbers from 0, not all 0")
         name = check_label(self.name)
@@ -239,14 +239,14 @@ class ClassSensitivityDisplay(Display):
         return cls(found.matrix, classes=found.classes).plot(ax, **kwargs)
 
     def plot(self, ax=None, **kwargs):
-        matrix = check_array_of_numbers(self.matrix, "matrix")
+        matrix = check.array(self.matrix, "matrix")
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
             raise ValueError(f"matrix must be square, got shape {matrix.shape}")
         if matrix.min() < 0.0 or not matrix.any():
             raise ValueError("matrix must hold numbers from 0, not all 0")
         names = self.classes
         if names is not None:
-            names = [str(name) for name in check_list(names, "classes", "labels")]
+            names = [str(name) for name in check.items(names, "classes", "labels")]
         names = check_names(names, len(matrix), "classes")
         self._axes(ax)
         self.image_ = self._heat_map(
@@ -314,7 +314,7 @@ class MemorizationDisplay(Display):
         curves = {}
         for key, name in wanted.items():
             finite = None if key == "critical_ratio" else True
-            found = check_array_of_numbers(result[key], f"result.{key}", finite)
+            found = check.array(result[key], f"result.{key}", finite)
             if np.isnan(found).all():
                 continue
             if found.shape != (len(x), len(values))[: 1 + several]:

@@ -2,12 +2,7 @@
 
 import numpy as np
 
-from .._core.validation import (
-    check_array_of_numbers,
-    check_list,
-    check_magnitude,
-    check_positive,
-)  # fmt: skip
+from .._core import check
 from .._core.warnings import warn
 from ._classifiers import check_rows
 
@@ -48,7 +43,7 @@ def feature_radius(X, share=0.1):
     array([ 0.08, 31.4 ])
     """
     X = check_rows(X)
-    share = check_positive(share, "share")
+    share = check.positive(share, "share")
     size = np.abs(X).max(axis=0)
     scaled = X / np.where(size > 0.0, size, 1.0)  # squares of these are numbers
     spread = scaled.std(axis=0)
@@ -67,8 +62,8 @@ def _finite(radius, name):
 
 def check_radius(radius, X):
     """Radius per feature, an array that fits one row; compared with the scale of the features."""
-    radius = check_array_of_numbers(radius, "radius")
-    check_magnitude(radius, "radius")
+    radius = check.array(radius, "radius")
+    check.magnitude(radius, "radius")
     shape = X.shape[1:]
     if radius.shape not in ((), shape):
         raise ValueError(
@@ -128,8 +123,8 @@ def check_steps(step, noise, each):
         if value is None:
             found.append(share * each)
             continue
-        value = check_array_of_numbers(value, name)
-        check_magnitude(value, name)
+        value = check.array(value, name)
+        check.magnitude(value, name)
         if value.shape not in ((), each.shape) or value.min() < 0.0:
             raise ValueError(
                 f"{name} must be a number from 0, or one for each feature, in the units of X; got "
@@ -146,10 +141,10 @@ def check_feature_range(feature_range, X, each):
     low, high = X - each, X + each
     if feature_range is None:
         return _finite(low, "radius"), _finite(high, "radius")
-    feature_range = check_list(feature_range, "feature_range", "two ends")
+    feature_range = check.items(feature_range, "feature_range", "two ends")
     if len(feature_range) != 2:
         raise ValueError(f"feature_range must be a pair (low, high), got {feature_range!r:.60}")
-    ends = [check_array_of_numbers(end, "feature_range", finite=False) for end in feature_range]
+    ends = [check.array(end, "feature_range", finite=False) for end in feature_range]
     for end in ends:
         if end.shape not in ((), X.shape[1:]):
             raise ValueError(

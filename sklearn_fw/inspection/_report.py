@@ -8,8 +8,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 
+from .._core import check
 from .._core.figures import new_figure
-from .._core.validation import check_array_of_numbers, check_integer, check_random_state
 from ._classifiers import check_labels, check_names, check_rows, check_template, names_of
 from ._curves import corrupt_labels, track_memorization
 from ._difficulty import example_difficulty
@@ -116,16 +116,16 @@ class MemorizationReport:
             This object.
         """
         estimator = check_template(self.estimator, X)
-        check_integer(self.n_epochs, "n_epochs", 1)
-        n_steps = check_integer(self.n_steps, "n_steps", 1)
-        rng = check_random_state(self.random_state)
+        check.integer(self.n_epochs, "n_epochs", 1)
+        n_steps = check.integer(self.n_steps, "n_steps", 1)
+        rng = check.random_state(self.random_state)
         check_names(X_valid, names_of(X), "X_valid", "X")
         X = check_rows(X)
         classes, codes = check_labels(y, len(X))
         y = classes[codes]
         train = self._split(X, y, X_valid, y_valid, rng)
         radius = feature_radius(train[0]) if self.radius is None else self.radius
-        radius = check_array_of_numbers(radius, "radius")
+        radius = check.array(radius, "radius")
         noisy = corrupt_labels(train[1], 1.0, random_state=rng).y
         every = max(1, self.n_epochs // 25)
         seeds = rng.randint(2**31, size=4)

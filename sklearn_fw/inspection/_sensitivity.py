@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._core.validation import check_choice, check_flag
+from .._core import check
 from ._descent import Influence, Run
 
 METHODS = ("direct", "influence", "unrolled")
@@ -129,10 +129,10 @@ def loss_sensitivity(
     >>> result.sensitivity.shape, result.steps.tolist()
     ((200,), [10, 20])
     """
-    check_choice(method, "method", METHODS)
+    check.choice(method, "method", METHODS)
     order = _check_norm(norm)
-    include_direct = check_flag(include_direct, "include_direct")
-    by_class = check_flag(by_class, "by_class")
+    include_direct = check.flag(include_direct, "include_direct")
+    by_class = check.flag(by_class, "by_class")
     given = (learning_rate, momentum, batch_size)
     run = _source(method, estimator, X, y, n_steps, eval_every, given, damping, random_state)
     n, codes = len(run.y), np.arange(len(run.classes))

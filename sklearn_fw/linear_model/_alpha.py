@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
+from .._core import check
 from .._core.budget import budget_now, time_budget
-from .._core.validation import check_random_state
 from .._core.warnings import warn
 from ..optim import Start, solve
 from ..optim._incremental._finite_sum import JITTER, Curvature
@@ -186,7 +186,7 @@ def strength_by_folds(problem, targets):
     if None in strongest or max(strongest) == 0.0 or problem.active.size < 2 * FOLDS:
         return None
     n_entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
-    rng = check_random_state(0)  # the same choice in every fit
+    rng = check.random_state(0)  # the same choice in every fit
     _, copy = np.unique(_copies(problem, targets)[0], return_inverse=True)
     fold = rng.permutation(copy.max() + 1)[copy] % FOLDS
     pairs = []
@@ -220,7 +220,7 @@ def radii_by_folds(problem, targets):
     strength = strength_by_folds(problem, targets)
     if strength is None:
         return None
-    radii, rng = [], check_random_state(0)
+    radii, rng = [], check.random_state(0)
     for y in targets:
         penalty = problem.penalty.scaled(strength)
         variant = problem.variant(y=np.ascontiguousarray(y), penalty=penalty)

@@ -8,10 +8,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from .._core.parameters import auto_or, options
+from .._core import check
 from .._core.result import Outcome, Status
 from .._core.threads import count_workers
-from .._core.validation import check_not_negative, check_random_state, check_strength
 from .._core.warnings import warn
 from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
 from ..optim import Asaga, FiniteSum, Seen, Start
@@ -39,7 +38,7 @@ class Stream:
         self.starts = None  # a `Start` with the memory of all rows, per problem
         self.n_rows, self.weight = 0, 0.0
         self.strength = None  # of the penalty of a regressor
-        self.rng = check_random_state(random_state)
+        self.rng = check.random_state(random_state)
 
     def places(self, rows, n_samples):
         """Row numbers of a part and whether they are new; all of them or none must be."""
@@ -119,7 +118,7 @@ class AsagaModel(PathModel):
                 lambda: self._snapshot([run.engine.point() for run in runs], len(problems))
             )
 
-        rng = check_random_state(self.random_state)
+        rng = check.random_state(self.random_state)
         solved = self._solve(problems, self._starts(problems), rng, begin=tasks.begin, end=end)
         for _, advice in self._missed(solved):
             warn(advice, ConvergenceWarning)
@@ -456,7 +455,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     C: float = 1.0
     l1_ratio: float = 0.0
     penalty: object = "elasticnet"
-    multi_class: options("auto", "multinomial", "ovr") = "auto"
+    multi_class: check.options("auto", "multinomial", "ovr") = "auto"
     solver: object = "auto"
     fit_intercept: bool = True
     class_weight: object = None
@@ -473,7 +472,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         loss = resolve_loss(self.loss, "classification", smooth=True)
         # Infinity is a number for this: no penalty.
         infinite = isinstance(self.C, float) and np.isposinf(self.C)
-        strength = 0.0 if infinite else 1.0 / check_strength(self.C, "C")
+        strength = 0.0 if infinite else 1.0 / check.strength(self.C, "C")
         n_classes = self.classes_.size
         if self._is_multinomial(loss, n_classes):
             loss = MultinomialLogLoss()
@@ -502,8 +501,8 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
 
 
 def _check_alpha(value, name):
-    if check_not_negative(value, name) > 0.0:
-        check_strength(value, name)
+    if check.not_negative(value, name) > 0.0:
+        check.strength(value, name)
 
 
 class AsagaRegressor(LinearRegressor, AsagaModel):
@@ -597,7 +596,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
 
     loss: object = "squared_error"
     _: KW_ONLY
-    alpha: auto_or(_check_alpha) = "auto"
+    alpha: check.auto_or(_check_alpha) = "auto"
     l1_ratio: float = 0.0
     penalty: object = "elasticnet"
     solver: object = "auto"

@@ -7,18 +7,9 @@ from dataclasses import KW_ONLY
 import numpy as np
 import scipy.sparse as sp
 
+from .._core import check
 from .._core.loop import drive
-from .._core.parameters import auto_or, options
 from .._core.result import Outcome, Status
-from .._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_flag,
-    check_positive,
-    check_random_state,
-    check_strength,
-    is_auto,
-)
 from ..losses import Hinge, resolve_loss
 from ..optim import RunningAverage
 from ..optim._subgradient import (
@@ -54,9 +45,9 @@ class AveragedModel(LinearEstimator):
     """Training by averaged subgradient steps; subclasses have the units of targets."""
 
     parameters = {
-        "alpha": auto_or(check_strength), "intercept_scaling": check_positive,
-        "record_history": check_flag, "sampling": options(*SAMPLINGS),
-        "standardize": auto_or(check_flag, "True or False"),
+        "alpha": check.auto_or(check.strength), "intercept_scaling": check.positive,
+        "record_history": check.flag, "sampling": check.options(*SAMPLINGS),
+        "standardize": check.auto_or(check.flag, "True or False"),
     }  # fmt: skip
 
     def _problems(self, X, y, weight):
@@ -145,7 +136,7 @@ class AveragedModel(LinearEstimator):
 
     def _rule(self, problem, spread, stream):
         """The rule of the steps; "auto" begins with steps that the rows can bear."""
-        if is_auto(self.step_size):
+        if check.is_auto(self.step_size):
             if stream.square is None:
                 stream.square = problem.mean_square()
             return "shifted", 1.0, stream.square / (spread * problem.alpha)
@@ -174,7 +165,7 @@ class AveragedModel(LinearEstimator):
             for _ in targets
         ]
         mean_weight = 1.0 if weight is None else weight.mean()
-        rng = check_random_state(self.random_state)
+        rng = check.random_state(self.random_state)
         stream = Stream(units, mean_weight, spreads, states, rng)
         stream.alphas = self._strengths(spreads, targets, weight)
         return stream
@@ -204,14 +195,14 @@ class AveragedModel(LinearEstimator):
             return None, np.inf
         if callable(chosen):
             return functools.partial(_ask_projection, chosen), np.inf
-        check_choice(chosen, "projection", PROJECTIONS)
+        check.choice(chosen, "projection", PROJECTIONS)
         if chosen == "nonneg":
             return functools.partial(np.maximum, 0.0), np.inf
         if self.radius is None and chosen != "l2_ball":
             raise ValueError(f"radius must be given for projection={chosen!r}")
         if chosen == "l2_ball":
             if self.radius is not None:
-                return None, check_strength(self.radius, "radius")
+                return None, check.strength(self.radius, "radius")
             # Where the objective is that of w = 0, and half of it for the hinge by its dual.
             zero = (
                 0.5
@@ -219,7 +210,7 @@ class AveragedModel(LinearEstimator):
                 else problem.value(np.zeros(problem.X.shape[1] + 1))
             )
             return None, max(np.sqrt(2.0 * zero / problem.alpha), np.finfo(float).tiny)
-        radius = check_strength(self.radius, "radius")
+        radius = check.strength(self.radius, "radius")
         if chosen == "l1_ball":
             return functools.partial(project_l1_ball, radius=radius), np.inf
         return functools.partial(np.clip, a_min=-radius, a_max=radius), np.inf
@@ -248,7 +239,7 @@ class AveragedModel(LinearEstimator):
 
 
 def _ask_projection(function, w):
-    found = check_array_of_numbers(function(w.copy()), "what projection returned")
+    found = check.array(function(w.copy()), "what projection returned")
     if found.shape != w.shape:
         raise ValueError(f"projection must return shape {w.shape}, got shape {found.shape}")
     return found

@@ -8,9 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from .._core.parameters import auto_or
+from .._core import check
 from .._core.result import Outcome, Status
-from .._core.validation import check_flag, check_not_negative, check_random_state, check_strength
 from ..losses import resolve_loss
 from ..optim import FiniteSum, minimize_frank_wolfe
 from ..optim.domains import DenseAtom, RankOneAtom, UnitAtom, domain_of, is_domain
@@ -45,9 +44,9 @@ class ConstrainedModel(PathModel):
     """Training by Frank-Wolfe steps."""
 
     parameters = {
-        "radius": auto_or(check_strength),
-        "standardize": auto_or(check_flag, "True or False"),
-        "tol": auto_or(check_not_negative),
+        "radius": check.auto_or(check.strength),
+        "standardize": check.auto_or(check.flag, "True or False"),
+        "tol": check.auto_or(check.not_negative),
     }
 
     _has_passes = False
@@ -166,7 +165,7 @@ class ConstrainedModel(PathModel):
         Many problems take a fold each: together they say as much.
         """
         factors = FIRST * FACTOR ** np.arange(RADII)
-        total, rng = np.zeros(RADII), check_random_state(self.random_state)
+        total, rng = np.zeros(RADII), check.random_state(self.random_state)
         for k, (objective, unit) in enumerate(zip(objectives, units, strict=True)):
             n_numbers = objective.X.nnz if sp.issparse(objective.X) else objective.X.size
             folds = range(FOLDS)

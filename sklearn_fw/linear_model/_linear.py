@@ -11,19 +11,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator, ScoreMixin
-from .._core.validation import (
-    LARGEST,
-    check_array_of_numbers,
-    check_data,
-    check_magnitude,
-    check_moderate,
-    check_sample_weight,
-    find_labels,
-    is_named,
-)
 from ..losses import resolve_loss
 from ..optim import ROWS, check_rows
 
@@ -125,13 +116,13 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
 
     def _check(self, X, y, sample_weight, reset=True):
         """Validated data; weights are None when all are one."""
-        X, y = check_data(
+        X, y = check.data(
             self, X, y, reset=reset, accept_large_sparse=True, multi_output=self._multi_output,
             y_numeric=self._multi_output, **ROWS,
         )  # fmt: skip
         weight = None
         if sample_weight is not None:
-            weight = check_sample_weight(sample_weight, X.shape[0])
+            weight = check.sample_weight(sample_weight, X.shape[0])
         return check_rows(X), y, weight
 
     def _set_points(self, points, dtype):
@@ -154,14 +145,14 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
     def _scores(self, X):
         """Scores (n_samples, n_outputs)."""
         check_is_fitted(self)
-        X = check_data(self, X, reset=False, **{**ROWS, "order": None})
+        X = check.data(self, X, reset=False, **{**ROWS, "order": None})
         coef = np.atleast_2d(self.coef_) if not sp.issparse(self.coef_) else self.coef_
         # In the type of X, which would be converted otherwise.
         coef = coef.astype(X.dtype, copy=False)
         with np.errstate(over="ignore", invalid="ignore"):  # the check below says more
             scores = safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
         largest = max(float(scores.max(initial=0.0)), -float(scores.min(initial=0.0)))
-        if not largest <= LARGEST:  # nor NaN
+        if not largest <= check.LARGEST:  # nor NaN
             raise ValueError(
                 f"X has entries that are too large: scores reach {largest:.3g}; scale X as it was "
                 f"scaled for fit"
@@ -213,7 +204,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         if is_part:
             return self._part_codes(y), self._with_class_weight(y, weight)
         check_classification_targets(y)
-        self.classes_ = find_labels(y, "y")
+        self.classes_ = check.find_labels(y, "y")
         codes = np.searchsorted(self.classes_, y)
         if self.classes_.size < 2:
             raise ValueError(
@@ -226,7 +217,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         return codes, weight
 
     def _part_codes(self, y):
-        if is_named(self.class_weight, "balanced"):
+        if check.is_named(self.class_weight, "balanced"):
             raise ValueError("class_weight='balanced' needs all of y: give partial_fit a dict")
         try:
             codes = np.searchsorted(self.classes_, y)
@@ -240,18 +231,18 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
     def _name_classes(self, y, classes, first):
         """Fix the labels in the first part of a fit by parts, and compare them in the others."""
         check_classification_targets(y)
-        find_labels(y, "y")
+        check.find_labels(y, "y")
         if first and classes is None:
             classes = getattr(self, "classes_", None)  # of an earlier fit
         if first and classes is None:
             raise ValueError("classes must be given in the first call of partial_fit")
         if first:
-            self.classes_ = find_labels(classes, "classes")
+            self.classes_ = check.find_labels(classes, "classes")
             check_classification_targets(self.classes_)
             if self.classes_.size < 2:
                 raise ValueError(f"classes must name at least two labels, got {self.classes_}")
         elif classes is not None and not np.array_equal(
-            find_labels(classes, "classes"), self.classes_
+            check.find_labels(classes, "classes"), self.classes_
         ):
             raise ValueError(f"classes is {classes!r}, in the first call it was {self.classes_}")
 
@@ -274,8 +265,8 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
             )
         if isinstance(self.class_weight, dict):
             for label, factor in self.class_weight.items():
-                check_moderate(factor, f"class_weight[{label!r}]")
-        if is_named(self.class_weight, "balanced"):
+                check.moderate(factor, f"class_weight[{label!r}]")
+        if check.is_named(self.class_weight, "balanced"):
             # A sample of weight 2 counts as two samples, as in LogisticRegression.
             codes = np.searchsorted(self.classes_, y)
             counts = np.bincount(codes, weights=weight)
@@ -283,7 +274,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         else:
             factors = compute_sample_weight(self.class_weight, y)
         weight = factors if weight is None else weight * factors
-        return check_sample_weight(weight, len(weight), "sample_weight times class_weight")
+        return check.sample_weight(weight, len(weight), "sample_weight times class_weight")
 
     def _targets(self, y, weight, is_part=False):
         """Targets of every problem, and weights."""
@@ -326,7 +317,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         y : ndarray of shape (n_samples,)
             Labels of highest score.
         """
-        scores = check_array_of_numbers(self.decision_function(X), "decision_function(X)")
+        scores = check.array(self.decision_function(X), "decision_function(X)")
         best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[best]
 
@@ -390,7 +381,7 @@ class LinearRegressor(ScoreMixin, LinearEstimator):
         """Targets as rows (n_targets, n_samples)."""
         self._one_target = y.ndim == 1
         targets = y.reshape(y.shape[0], -1).T.astype(np.float64, copy=False)
-        check_magnitude(targets, "y")
+        check.magnitude(targets, "y")
         return targets
 
     def _targets(self, y, weight, is_part=False):

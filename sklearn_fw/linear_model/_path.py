@@ -7,17 +7,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from .._core import check
 from .._core.budget import budget_now
 from .._core.parameters import check_parameters
-from .._core.validation import (
-    LARGEST,
-    check_array_of_numbers,
-    check_integer,
-    check_not_negative,
-    check_number,
-    check_positive,
-    check_random_state,
-)
 from .._core.warnings import warn
 from ..model_selection import RegularizationPath
 from ._linear import LinearEstimator
@@ -102,7 +94,7 @@ class LinearPath(RegularizationPath):
             With ``C``, ``alpha`` or ``radius`` set and all fitted attributes.
         """
         name = self.param_name
-        value = check_number(value, "value")
+        value = check.number(value, "value")
         (places,) = np.nonzero(np.isclose(self.values_, value, rtol=1e-9, atol=0.0))
         if not places.size:
             below, above = self.values_[self.values_ < value], self.values_[self.values_ > value]
@@ -136,15 +128,15 @@ class PathModel(LinearEstimator):
             kind, option = type(self).__name__, GRID_OPTIONS[name]
             raise TypeError(f"the path of {kind} is one over {name}: give {option}")
         grid = None if grid is None else check_grid(grid, name)
-        check_integer(n_values, "n_values", 1)
-        if not check_positive(ratio, "ratio") < 1.0:
+        check.integer(n_values, "n_values", 1)
+        if not check.positive(ratio, "ratio") < 1.0:
             raise ValueError(f"ratio must be below 1, got {ratio}")
         setattr(model, name, 1.0)  # the strength 1, by which others are multiplied
         check_parameters(model)
         units = model._problems(*model._check(X, y, sample_weight))
         setattr(model, name, getattr(self, name))
         grid = model._make_grid(units, grid, n_values, ratio)
-        rng = check_random_state(model.random_state)
+        rng = check.random_state(model.random_state)
         fits, n_iters, missed, warm = [], [], [], None
         for value in grid.tolist():
             if fits and budget_now().is_spent:
@@ -180,17 +172,19 @@ def has_strength(penalty):
 def check_grid(grid, name):
     """Values of a grid that was given, from strong to weak regularization."""
     option = GRID_OPTIONS[name]
-    values = check_array_of_numbers(grid, f"every one of {option}")
+    values = check.array(grid, f"every one of {option}")
     if values.ndim != 1:
         raise ValueError(f"{option} must be an array of shape (n_values,), got {values.shape}")
     values = np.unique(values)
     if not values.size:
         raise ValueError(f"{option} must hold at least one value")
-    check = check_not_negative if name == "alpha" else check_positive
+    accept = check.not_negative if name == "alpha" else check.positive
     for value in values:
-        check(value, f"every one of {option}")
-        if name == "C" and value < LARGEST**-2:  # the inverse is multiplied with other numbers
-            raise ValueError(f"every one of Cs must be at least {LARGEST**-2:g}, got {value}")
+        accept(value, f"every one of {option}")
+        if (
+            name == "C" and value < check.LARGEST**-2
+        ):  # the inverse is multiplied with other numbers
+            raise ValueError(f"every one of Cs must be at least {check.LARGEST**-2:g}, got {value}")
     return values[::-1] if name == "alpha" else values
 
 

@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from .._core import check
 from .._core.parameters import Parameterized, check_parameters
-from .._core.validation import LARGEST, check_array_of_numbers, check_choice, check_positive
 from .._kernels import lazy
 
 losses_kernels = lazy("common.losses")
@@ -182,9 +182,9 @@ class Loss(Parameterized, ABC):
 
     def _check_declared(self):
         name = type(self).__name__
-        check_choice(self.task, f"task of {name}", {"classification", "regression"})
+        check.choice(self.task, f"task of {name}", {"classification", "regression"})
         if self.smoothness != np.inf:
-            check_positive(self.smoothness, f"smoothness of {name}")
+            check.positive(self.smoothness, f"smoothness of {name}")
 
     def _check_on(self, y):
         """Refuse a loss whose values, slopes, smoothness and conjugates contradict each other."""
@@ -202,14 +202,14 @@ class Loss(Parameterized, ABC):
         """
         y, x = (_read_only(a) for a in (y, x))
         name = f"{method} of {type(self).__name__}"
-        found = check_array_of_numbers(getattr(self, method)(y, x), f"what {name} returned", None)
+        found = check.array(getattr(self, method)(y, x), f"what {name} returned", None)
         if found.shape != x.shape:
             raise ValueError(
                 f"{name} must return one number per sample, shape {x.shape}, got shape "
                 f"{found.shape}"
             )
         bad = ~(found > -np.inf) if method == "conjugate" else ~np.isfinite(found)
-        bad &= np.abs(x) <= LARGEST  # a run that diverges is not the fault of the loss
+        bad &= np.abs(x) <= check.LARGEST  # a run that diverges is not the fault of the loss
         if bad.any():
             i, at = np.flatnonzero(bad)[0], "s" if method == "conjugate" else "z"
             raise ValueError(
@@ -222,7 +222,7 @@ class Loss(Parameterized, ABC):
     def _probability(self, z):
         """What the ``probability`` of the loss says of every score, checked."""
         name = f"probability of {type(self).__name__}"
-        found = check_array_of_numbers(self.probability(z.copy()), f"what {name} returned")
+        found = check.array(self.probability(z.copy()), f"what {name} returned")
         if found.shape != z.shape or np.any((found < 0.0) | (found > 1.0)):
             raise ValueError(f"{name} must return a number from 0 to 1 per score")
         return found

@@ -6,17 +6,8 @@ from functools import partial
 import numpy as np
 from scipy.special import expit, softmax
 
+from .._core import check
 from .._core.packed import writable
-from .._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_flag,
-    check_list,
-    check_magnitude,
-    check_not_negative,
-    check_positive,
-    check_strength,
-)
 from .._kernels import lazy
 from ._base import Loss
 
@@ -72,8 +63,8 @@ class CompiledLoss(Loss):
 
     def _apply(self, quantity, y, x):
         self.check()
-        y, x = check_array_of_numbers(y, "y"), check_array_of_numbers(x, NAMES[quantity], False)
-        check_magnitude(y, "y")
+        y, x = check.array(y, "y"), check.array(x, NAMES[quantity], False)
+        check.magnitude(y, "y")
         if y.shape != x.shape:
             if y.ndim and x.ndim:  # one number may go with all
                 raise ValueError(
@@ -139,7 +130,7 @@ class LogLoss(CompiledLoss):
         ndarray of shape (n_samples,)
             Probabilities.
         """
-        return expit(check_array_of_numbers(z, "z"))
+        return expit(check.array(z, "z"))
 
 
 class MultinomialLogLoss(CompiledLoss):
@@ -163,10 +154,10 @@ class MultinomialLogLoss(CompiledLoss):
         name = NAMES[quantity]
         # Of two infinite scores none is the larger; slopes may be infinite.
         finite = quantity != "conjugate"
-        x = writable(check_array_of_numbers(x, name, finite))
+        x = writable(check.array(x, name, finite))
         if x.ndim == 0 or x.shape[-1] == 0:
             raise ValueError(f"{name} must have one column per class, got shape {x.shape}")
-        y, n_classes = check_array_of_numbers(y, "y"), x.shape[-1]
+        y, n_classes = check.array(y, "y"), x.shape[-1]
         if y.shape != x.shape[:-1]:
             raise ValueError(
                 f"y has shape {y.shape}, expected {x.shape[:-1]}: one per row of {name}"
@@ -193,7 +184,7 @@ class MultinomialLogLoss(CompiledLoss):
         ndarray of shape (n_samples, n_classes)
             Probabilities; rows sum to one.
         """
-        z = check_array_of_numbers(z, "z")
+        z = check.array(z, "z")
         if z.ndim == 0 or z.shape[-1] == 0:
             raise ValueError(f"z must have one column per class, got shape {z.shape}")
         return softmax(z, axis=-1)
@@ -233,7 +224,7 @@ class SmoothHinge(CompiledLoss):
         Width of the rounded part, positive; ``smoothness`` is ``1 / gamma``.
     """
 
-    gamma: check_strength = 1.0
+    gamma: check.strength = 1.0
 
     task = "classification"
     _code_name = "SMOOTH_HINGE"
@@ -269,7 +260,7 @@ class ModifiedHuber(CompiledLoss):
         ndarray of shape (n_samples,)
             Probabilities.
         """
-        return (np.clip(check_array_of_numbers(z, "z"), -1.0, 1.0) + 1.0) / 2.0
+        return (np.clip(check.array(z, "z"), -1.0, 1.0) + 1.0) / 2.0
 
 
 class SquaredError(CompiledLoss):
@@ -291,7 +282,7 @@ class Huber(CompiledLoss):
         Largest residual that counts as a square, positive.
     """
 
-    delta: check_positive = 1.35
+    delta: check.positive = 1.35
 
     task = "regression"
     smoothness = 1.0
@@ -302,7 +293,7 @@ class Huber(CompiledLoss):
 class WithMargin(CompiledLoss):
     """Base of losses that forgive residuals up to a margin."""
 
-    epsilon: check_not_negative = 0.1
+    epsilon: check.not_negative = 0.1
 
     _parameter_name = "epsilon"
 
@@ -354,9 +345,9 @@ NAMED = {
 def resolve_loss(loss, task, *, smooth=False, names=tuple(NAMED)):
     """Loss object of one of ``names``, or the one that was given, checked for a task or None."""
     if task is not None:
-        check_choice(task, "task", {"classification", "regression"})
-    names = [check_choice(name, "names", NAMED) for name in check_list(names, "names", "losses")]
-    smooth = check_flag(smooth, "smooth")
+        check.choice(task, "task", {"classification", "regression"})
+    names = [check.choice(name, "names", NAMED) for name in check.items(names, "names", "losses")]
+    smooth = check.flag(smooth, "smooth")
     fitting = []
     for name in names:
         known = NAMED[name]()

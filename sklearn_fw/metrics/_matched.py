@@ -4,6 +4,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import Bunch
 
+from .._core import check
 from .._core.labels import (
     as_mapping,
     common_shape,
@@ -11,13 +12,6 @@ from .._core.labels import (
     mapping_counts,
     pairs_of,
     precision_recall_f1,
-)
-from .._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_flag,
-    check_list,
-    check_magnitude,
 )
 
 
@@ -66,8 +60,8 @@ def alignment_error_rate(y_sure, y_possible, y_pred):
     0.25
     """
     what = "0/1 matrices or lists of pairs, one for each sample"
-    y_sure, y_pred = check_list(y_sure, "y_sure", what), check_list(y_pred, "y_pred", what)
-    y_possible = y_sure if y_possible is None else check_list(y_possible, "y_possible", what)
+    y_sure, y_pred = check.items(y_sure, "y_sure", what), check.items(y_pred, "y_pred", what)
+    y_possible = y_sure if y_possible is None else check.items(y_possible, "y_possible", what)
     if not len(y_sure) == len(y_possible) == len(y_pred):
         raise ValueError(
             f"y_sure, y_possible and y_pred must have the same length, got {len(y_sure)}, "
@@ -118,7 +112,7 @@ def alignment_prf(truth, mapping, *, complete=False):
     >>> alignment_prf({"a": 1, "b": 2}, {"a": 1, "c": 3})
     (1.0, 0.5, 0.6666666666666666)
     """
-    check_flag(complete, "complete")
+    check.flag(complete, "complete")
     truth, mapping = as_mapping(truth, "truth"), as_mapping(mapping, "mapping")
     n_right, n_judged, n_true = mapping_counts(truth, mapping)
     return precision_recall_f1(n_right, len(mapping) if complete else n_judged, n_true)
@@ -210,7 +204,7 @@ def multiview_l1_error(
     >>> multiview_l1_error(X, Y, X, np.eye(2))
     0.125
     """
-    check_flag(signed, "signed")
+    check.flag(signed, "signed")
     sides = []
     for name, x, y in (
         ("true", x_loadings_true, y_loadings_true), ("pred", x_loadings_pred, y_loadings_pred),
@@ -235,8 +229,8 @@ def multiview_l1_error(
 
 
 def _as_matrix(values, name):
-    values = check_array_of_numbers(values, name)
-    check_magnitude(values, name)
+    values = check.array(values, name)
+    check.magnitude(values, name)
     if values.ndim != 2 or not values.size:
         raise ValueError(f"{name} must be a matrix, got shape {values.shape}")
     return values
@@ -303,8 +297,8 @@ def localization_f1(intervals_true, locations_pred, *, matching="hungarian"):
     >>> scores.precision, scores.recall
     (0.75, 1.0)
     """
-    truth = check_array_of_numbers(intervals_true, "intervals_true")
-    found = check_array_of_numbers(locations_pred, "locations_pred")
+    truth = check.array(intervals_true, "intervals_true")
+    found = check.array(locations_pred, "locations_pred")
     if truth.ndim != 3 or truth.shape[2] != 2 or not truth.size:
         raise ValueError(
             f"intervals_true must have shape (n_sequences, n_steps, 2), got {truth.shape}"
@@ -317,7 +311,7 @@ def localization_f1(intervals_true, locations_pred, *, matching="hungarian"):
         raise ValueError(
             "locations_pred must hold whole numbers of rows, got fractions: round them"
         )
-    check_choice(matching, "matching", ("hungarian", "identity"))
+    check.choice(matching, "matching", ("hungarian", "identity"))
     there, given = truth[:, :, 0] >= 0.0, found >= 0.0
     at = found[:, :, None]
     inside = (truth[:, None, :, 0] <= at) & (at <= truth[:, None, :, 1])

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.metrics import make_scorer
 
+from .._core import check
 from .._core.labels import check_pairs, locate
-from .._core.validation import check_integer, check_number, check_sample_weight, is_named
 from ..task_losses import (
     NO_TAG,
     HammingLoss,
@@ -110,7 +110,7 @@ def mean_hamming_loss(y_true, y_pred, *, normalize="node", sample_weight=None):
     >>> mean_hamming_loss(y_true, y_pred, normalize=None)
     1.0
     """
-    if not (normalize is None or is_named(normalize, "node", "sequence")):
+    if not (normalize is None or check.is_named(normalize, "node", "sequence")):
         raise ValueError(f"normalize must be 'node', 'sequence' or None, got {normalize!r}")
     wrong, lengths = _losses(HammingLoss(normalize == "sequence"), y_true, y_pred)
     weight = _check_weight(sample_weight, len(wrong))
@@ -236,10 +236,10 @@ def phrase_precision_recall_f1(
     >>> phrase_precision_recall_f1(y_true, y_pred, average=None)["VP"]
     PhraseScores(precision=1.0, recall=1.0, f1=1.0)
     """
-    if not (average is None or is_named(average, "micro", "macro")):
+    if not (average is None or check.is_named(average, "micro", "macro")):
         raise ValueError(f"average must be 'micro', 'macro' or None, got {average!r}")
     if not (isinstance(zero_division, float) and np.isnan(zero_division)):
-        zero_division = check_number(zero_division, "zero_division")
+        zero_division = check.number(zero_division, "zero_division")
     counts = phrase_counts(y_true, y_pred, sample_weight=sample_weight)
     if average == "micro":
         totals = [sum(column) for column in zip(*counts.values())] or [0, 0, 0]
@@ -313,7 +313,7 @@ def phrase_classification_report(y_true, y_pred, *, digits=3, sample_weight=None
     all      0.333   0.500  0.400     2          3        1
     node accuracy 0.667
     """
-    digits = check_integer(digits, "digits", 0)
+    digits = check.integer(digits, "digits", 0)
     if digits > MOST_DIGITS:
         raise ValueError(f"digits must be at most {MOST_DIGITS}, got {digits}")
     y_true, y_pred = (list(y) if hasattr(y, "__next__") else y for y in (y_true, y_pred))
@@ -345,7 +345,7 @@ SCORERS = {
 
 def _check_weight(sample_weight, n_samples):
     # None stays None: counts are integers then.
-    return None if sample_weight is None else check_sample_weight(sample_weight, n_samples)
+    return None if sample_weight is None else check.sample_weight(sample_weight, n_samples)
 
 
 def _losses(loss, y_true, y_pred):
@@ -430,7 +430,7 @@ def mean_task_loss(y_true, y_pred, *, task_loss="hamming", sample_weight=None):
     losses = resolve_task_loss(task_loss).losses(y_true, y_pred)
     if not len(losses):
         raise ValueError("y_true and y_pred are empty: metrics need at least one sample")
-    return float(np.average(losses, weights=check_sample_weight(sample_weight, len(losses))))
+    return float(np.average(losses, weights=check.sample_weight(sample_weight, len(losses))))
 
 
 def make_loss_scorer(task_loss):

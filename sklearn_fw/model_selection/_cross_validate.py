@@ -13,11 +13,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.budget import budget_now, shared, time_budget
 from .._core.estimator import Estimator
 from .._core.packed import length_of, take
 from .._core.threads import n_workers, parallel
-from .._core.validation import check_integer, check_sample_weight, check_samples, find_labels
 from ._path import accepts, check_has_path, check_scorer, regularization_path, score_with
 
 
@@ -147,14 +147,14 @@ def cross_validate_path(
     ((3, 5), True)
     """
     check_has_path(estimator)
-    n_values, n_samples = check_integer(n_values, "n_values", 1), length_of(X, "X")
+    n_values, n_samples = check.integer(n_values, "n_values", 1), length_of(X, "X")
     if y is not None:
-        check_samples(y, "y")
+        check.samples(y, "y")
     X, y = indexable(X, y)
     # "auto" becomes what it means for these outputs before scikit-learn looks at them.
     resolved = getattr(estimator, "_resolved", lambda X, y: estimator)(X, y)
     scorer = None if scoring is None else check_scorer(resolved, scoring)
-    weight = None if sample_weight is None else check_sample_weight(sample_weight, n_samples)
+    weight = None if sample_weight is None else check.sample_weight(sample_weight, n_samples)
     groups = _check_groups(groups, n_samples)
     folds = split_folds(cv, y, groups, n_samples, is_classifier(resolved))
     search = _Search(estimator, X, y, weight, folds, scorer, n_jobs, options)
@@ -295,7 +295,7 @@ def _check_groups(groups, n_samples):
     groups = np.asarray(groups)
     if groups.shape != (n_samples,):
         raise ValueError(f"groups must have shape ({n_samples},), got {groups.shape}")
-    find_labels(groups, "groups")
+    check.find_labels(groups, "groups")
     return groups
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from .._core import check
 from .._core.figures import Display, check_label, new_figure
-from .._core.validation import check_array_of_numbers, check_choice, check_list, check_number
 from ._path import RegularizationPath, check_values
 
 CURVES = {
@@ -118,11 +118,11 @@ class RegularizationPathDisplay(Display):
         if curves is None:
             alone = "norm" if self.coefs is None else "coef"
             curves = (alone,) if self.scores is None else ("score",)
-        curves = (curves,) if isinstance(curves, str) else check_list(curves, "curves", "names")
+        curves = (curves,) if isinstance(curves, str) else check.items(curves, "curves", "names")
         if not curves:
             raise ValueError(f"curves names nothing to draw, choose some of {list(CURVES)}")
         for curve in curves:
-            check_choice(curve, "curves", CURVES)
+            check.choice(curve, "curves", CURVES)
             if data[curve] is None:
                 remedy = "pass X and y" if curve == "score" else f"pass {SOURCES[curve]}"
                 raise ValueError(f"there is nothing to draw for curves={curve!r}: {remedy}")
@@ -149,11 +149,11 @@ class RegularizationPathDisplay(Display):
         for curve in ("score", "norm", "gap"):
             name = SOURCES[curve]
             if getattr(self, name) is not None:
-                data[curve] = check_array_of_numbers(getattr(self, name), name, finite=None)
+                data[curve] = check.array(getattr(self, name), name, finite=None)
                 if data[curve].ndim != 1:
                     raise ValueError(f"{name} must have shape (n_values,), got {data[curve].shape}")
         if self.coefs is not None:
-            coefs = check_array_of_numbers(self.coefs, "coefs")
+            coefs = check.array(self.coefs, "coefs")
             if not coefs.size:
                 raise ValueError(f"coefs must not be empty, got shape {coefs.shape}")
             coefs = np.reshape(coefs, (len(np.atleast_1d(coefs)), -1))
@@ -178,7 +178,7 @@ class RegularizationPathDisplay(Display):
         if values[0] > values[-1] and not panel.xaxis_inverted():
             panel.invert_xaxis()
         if curve == "gap" and self.eps is not None:
-            panel.axhline(check_number(self.eps, "eps"), color="0.5", linewidth=1, linestyle="--")
+            panel.axhline(check.number(self.eps, "eps"), color="0.5", linewidth=1, linestyle="--")
             panel.set_ylim(bottom=0.0)  # after the rest: it ends the search for limits
         elif curve in ("norm", "gap"):
             panel.set_yscale("log", nonpositive="mask")
@@ -188,7 +188,7 @@ class RegularizationPathDisplay(Display):
 def _check_scores(scores, path, n_values):
     """Scores that can be drawn; the class of the path may be the user's."""
     what = f"the result of score_path of {type(path).__name__}"
-    scores = check_array_of_numbers(scores, what)
+    scores = check.array(scores, what)
     if scores.shape != (n_values,):
         raise ValueError(f"{what} must have shape ({n_values},), got {scores.shape}")
     return scores

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils import get_tags
 
+from .._core import check
 from .._core.budget import time_budget
 from .._core.estimator import Estimator
 from .._core.packed import length_of
 from .._core.parameters import check_parameters
-from .._core.validation import check_array_of_numbers, check_number, check_sample_weight
 
 
 def score_with(scorer, estimator, X, y, sample_weight):
@@ -106,7 +106,7 @@ class RegularizationPath(ABC):
     def __init__(self, estimator, values, coefs, gaps):
         self.estimator = estimator
         self.values_ = check_values(values, "values")
-        self.gaps_ = check_array_of_numbers(gaps, "gaps", finite=None)
+        self.gaps_ = check.array(gaps, "gaps", finite=None)
         try:
             self.coefs_ = np.asarray(coefs)
         except ValueError as error:
@@ -148,7 +148,7 @@ class RegularizationPath(ABC):
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             What the estimator predicts.
         """
-        return self.estimator_at(check_number(at, "at")).predict(X)
+        return self.estimator_at(check.number(at, "at")).predict(X)
 
     def score_path(self, X, y, scoring=None, at=None, sample_weight=None):
         """Scores of solutions on other data.
@@ -175,12 +175,12 @@ class RegularizationPath(ABC):
         scorer = check_scorer(self.estimator, scoring)
         at = self.values_ if at is None else check_values(at, "at")
         if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, length_of(X, "X"))
+            sample_weight = check.sample_weight(sample_weight, length_of(X, "X"))
         return np.array([self._score(scorer, X, y, value, sample_weight) for value in at.tolist()])
 
     def _params_at(self, value):
         """For ``set_params`` of the estimator, to pose the problem of a value."""
-        return {self.param_name: check_number(value, "value")}
+        return {self.param_name: check.number(value, "value")}
 
     def _score(self, scorer, X, y, value, weight):
         """What a scorer, maybe of the user, says of one value."""
@@ -205,7 +205,7 @@ class RegularizationPath(ABC):
 
 def check_values(values, name):
     """Values of the parameter of a path, as a vector that is not empty."""
-    values = np.atleast_1d(check_array_of_numbers(values, name))
+    values = np.atleast_1d(check.array(values, name))
     if values.ndim != 1 or not values.size:
         raise ValueError(f"{name} must be a number or a vector, got shape {values.shape}")
     return values

@@ -3,16 +3,16 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._core import check
 from .._core.budget import time_budget
 from .._core.loop import drive
 from .._core.result import Status
-from .._core.validation import check_integer
 from .._core.warnings import warn
 
 
 def run_to_end(run, *, tol, max_iter, time_limit, verbose, end=None):
     with time_budget(time_limit):
-        max_iter = check_integer(max_iter, "max_iter", 1)
+        max_iter = check.integer(max_iter, "max_iter", 1)
         return drive(run, tol=tol, max_iter=max_iter, verbose=verbose, end=end)
 
 

@@ -9,15 +9,8 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 from scipy.sparse.linalg import LinearOperator
 
+from .._core import check
 from .._core.loop import IterativeMethod
-from .._core.validation import (
-    check_choice,
-    check_flag,
-    check_not_negative,
-    check_random_state,
-    check_table,
-    is_named,
-)
 from .._kernels.common.step_rules import FW, open_loop_step
 from ._ends import end_of, fields_of, run_to_end
 from ._frank_wolfe._core import KINDS, FrankWolfe, checked_derivatives
@@ -148,7 +141,7 @@ def solve_saddle_point(
     >>> result.x.round(1), result.y.round(1)
     (array([1., 0.]), array([0.5, 0.2]))
     """
-    check_choice(variant, "variant", VARIANTS)
+    check.choice(variant, "variant", VARIANTS)
     if not callable(function):
         raise ValueError(
             f"function must be callable, function(x, y) -> (value, gradient_x, gradient_y); got "
@@ -160,7 +153,7 @@ def solve_saddle_point(
             warn_if_round(domain, name, variant)
     if variant == "block" and not hasattr(domain_y, "blocks"):
         raise ValueError(f"variant='block' needs a domains.Product for domain_y, got {domain_y!r}")
-    tol, rng = check_not_negative(tol, "tol"), check_random_state(random_state)
+    tol, rng = check.not_negative(tol, "tol"), check.random_state(random_state)
     rule = resolve_step_size(step_size, variant, constants, domain_x, domain_y)
     sides = [
         Iterate(domain, name, start=point, combination=combination, active=keeps_atoms(variant))
@@ -346,7 +339,7 @@ class SaddleConstants:
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None:
-                check_not_negative(value, field.name)
+                check.not_negative(value, field.name)
 
     def progress(self, *, away=False):
         """The fraction nu of the gap by which a short step lowers the distance to the solution [1].
@@ -359,7 +352,7 @@ class SaddleConstants:
         away : bool, default=False
             Whether for the method with away steps, where it is that of the pairwise gap.
         """
-        check_flag(away, "away")
+        check.flag(away, "away")
         _need(self, "the progress of a step", WIDE)
         width = math.sqrt(self._squared_width())
         by_x = self.diameter_x * self.coupling / math.sqrt(self.convexity_y)
@@ -436,17 +429,17 @@ def _complete(constants, domain_x, domain_y):
 def resolve_step_size(step_size, variant, constants, domain_x, domain_y):
     if not (constants is None or isinstance(constants, SaddleConstants)):
         raise ValueError(f"constants must be None or a SaddleConstants; got {constants!r}")
-    if is_named(step_size, "line_search"):
+    if check.is_named(step_size, "line_search"):
         raise ValueError(
             "step_size='line_search' is not offered: on saddle functions a line search does not "
             "converge (on bilinear ones it takes the full step each time, and best replies cycle); "
             "use 'universal'"
         )
-    if variant == "block" and not is_named(step_size, "universal"):
+    if variant == "block" and not check.is_named(step_size, "universal"):
         raise ValueError(f"variant='block' has step_size='universal' only, got {step_size!r}")
     if callable(step_size) or (isinstance(step_size, Real) and not isinstance(step_size, bool)):
         return named_rule(step_size)
-    check_choice(step_size, "step_size", RULES)
+    check.choice(step_size, "step_size", RULES)
     if step_size in ("universal", "fictitious"):
         return named_rule(step_size)
     if not isinstance(constants, SaddleConstants):
@@ -573,7 +566,7 @@ def solve_matrix_game(
     >>> bool(np.abs(result.x - [0.25, 0.5, 0.25]).max() < 0.02)
     True
     """
-    check_choice(step_size, "step_size", ("fictitious", "universal"))
+    check.choice(step_size, "step_size", ("fictitious", "universal"))
     shape, products = column_products(payoff)
     domains = [Simplex(n) if domain is None else domain
                for domain, n in zip((domain_x, domain_y), shape)]  # fmt: skip
@@ -587,7 +580,7 @@ def solve_matrix_game(
             raise ValueError(
                 f"domain_{name} has points of size {points[-1].size}, but payoff has {size} {axis}"
             )
-    tol = check_not_negative(tol, "tol")
+    tol = check.not_negative(tol, "tol")
     run = GameRun(products, domains, points, growing=step_size == "universal")
     outcome = run_to_end(run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose)
     (x, pays_y), (y, pays_x) = run.solution()
@@ -678,7 +671,7 @@ def column_products(payoff):
         _check_transpose(payoff)
         products = payoff.matvec, payoff.rmatvec
         return payoff.shape, [partial(_whole, product) for product in products]
-    payoff = check_table(payoff, accept_sparse="csr", dtype=np.float64, input_name="payoff")
+    payoff = check.table(payoff, accept_sparse="csr", dtype=np.float64, input_name="payoff")
     return payoff.shape, [LinearMap(matrix).image for matrix in (payoff, payoff.T)]
 
 

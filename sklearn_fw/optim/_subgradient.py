@@ -4,19 +4,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 
+from .._core import check
 from .._core.loop import IterativeMethod
 from .._core.result import Status
-from .._core.validation import (
-    LARGEST,
-    check_array_of_numbers,
-    check_integer,
-    check_magnitude,
-    check_not_negative,
-    check_number,
-    check_positive,
-    check_random_state,
-    check_strength,
-)
 from .._kernels import lazy
 from ._ends import end_of, run_to_end
 from ._incremental._finite_sum import FiniteSum
@@ -115,13 +105,13 @@ def projected_subgradient(
             raise TypeError(f"{name} must be callable or None, got {function!r}")
     if not callable(oracle):
         raise TypeError(f"oracle must be callable, got {oracle!r}")
-    mu = check_strength(mu, "mu") if check_not_negative(mu, "mu") > 0.0 else 0.0
+    mu = check.strength(mu, "mu") if check.not_negative(mu, "mu") > 0.0 else 0.0
     check_step_size(step_size, mu)
-    max_iter = check_integer(max_iter, "max_iter", 1)
-    start = check_array_of_numbers(start, "start")
+    max_iter = check.integer(max_iter, "max_iter", 1)
+    start = check.array(start, "start")
     average = RunningAverage(averaging, horizon=max_iter)
     method = _Steps(oracle, start, mu, step_size, average, projection, objective)
-    method.rng = check_random_state(random_state)
+    method.rng = check.random_state(random_state)
     outcome = run_to_end(
         method, tol=0.0, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
         end=end_of(callback, method.state),
@@ -153,7 +143,7 @@ class _Steps(IterativeMethod):
 
     def certify(self):
         if self.objective is not None:
-            self.fun = check_number(self.objective(self.average.value), "objective(w)")
+            self.fun = check.number(self.objective(self.average.value), "objective(w)")
         return {"objective": self.fun, "dual_gap": None}
 
     def solution(self):
@@ -169,7 +159,7 @@ class _Steps(IterativeMethod):
 
     def _answer(self, found, name, like=None):
         like = self.w if like is None else like
-        found = check_array_of_numbers(found, f"what {name} returned")
+        found = check.array(found, f"what {name} returned")
         if found.shape != like.shape:
             raise ValueError(
                 f"{name} must return an array of shape {like.shape}, got shape {found.shape}"
@@ -209,7 +199,7 @@ def _shift(step_size):
     if isinstance(step_size, str):
         return NAMED.get(step_size)
     if isinstance(step_size, tuple) and len(step_size) == 3 and step_size[0] == "shifted":
-        return check_positive(step_size[1], "c"), check_not_negative(step_size[2], "b")
+        return check.positive(step_size[1], "c"), check.not_negative(step_size[2], "b")
     return None
 
 
@@ -237,7 +227,7 @@ def step_sizes(step_size, mu, first, n_steps):
 
 def _ask(step_size, t):
     try:
-        return check_positive(step_size(t), "step_size(t)")
+        return check.positive(step_size(t), "step_size(t)")
     except (TypeError, ValueError) as error:
         error.add_note(f"step_size was called with t = {t}")
         raise
@@ -306,7 +296,7 @@ class RowSteps(IterativeMethod):
         state.t += n
         (self._plain if self.problem.project is not None else self._compiled)(order, shares, rates)
         size = np.abs(state.mean).max()
-        if not size <= LARGEST:
+        if not size <= check.LARGEST:
             raise FloatingPointError(f"coefficients became {size:g}: scale X, or increase alpha")
         return self.certify() if self.record else None
 
@@ -407,7 +397,7 @@ class RunningAverage:
     def __init__(self, scheme="weighted", *, horizon=None):
         self.scheme = scheme
         self._kind, self._exponent = _check_scheme(scheme)
-        self.horizon = None if horizon is None else check_integer(horizon, "horizon", 0)
+        self.horizon = None if horizon is None else check.integer(horizon, "horizon", 0)
         if self._kind == "suffix" and horizon is None:
             raise ValueError("scheme='suffix' needs horizon, the number of the last point")
         self.n_seen = 0
@@ -425,7 +415,7 @@ class RunningAverage:
         n_points : int
             How many.
         """
-        n_points = check_integer(n_points, "n_points", 1)
+        n_points = check.integer(n_points, "n_points", 1)
         t = np.arange(self.n_seen, self.n_seen + n_points, dtype=np.float64)
         rates = self._rates(t)
         self.n_seen += n_points
@@ -463,8 +453,8 @@ class RunningAverage:
         w : array-like
             The point, of the same shape each time.
         """
-        w = check_array_of_numbers(w, "w")
-        check_magnitude(w, "w")
+        w = check.array(w, "w")
+        check.magnitude(w, "w")
         self._check_shape(w)
         self._unfold()
         rho = self.rates(1)[0]
@@ -486,8 +476,8 @@ class RunningAverage:
         values : array-like of shape (n_entries,)
             What is added there.
         """
-        scale, values = check_number(scale, "scale"), check_array_of_numbers(values, "values")
-        check_magnitude(values, "values")
+        scale, values = check.number(scale, "scale"), check.array(values, "values")
+        check.magnitude(values, "values")
         indices = np.asarray(indices)
         if self._point is None or self._point.ndim != 1:
             raise ValueError("update_sparse needs a point that is a vector: begin with update(w_0)")
@@ -542,7 +532,7 @@ def _check_scheme(scheme):
         powers = {"weighted": 1.0, "weighted2": 2.0}
         return ("power", powers[scheme]) if scheme in powers else (scheme, None)
     if isinstance(scheme, tuple) and len(scheme) == 2 and scheme[0] in FAMILIES:
-        exponent = check_not_negative(scheme[1], f"exponent of {scheme[0]!r}")
+        exponent = check.not_negative(scheme[1], f"exponent of {scheme[0]!r}")
         return scheme[0], exponent
     names = ", ".join(map(repr, sorted(SCHEMES)))
     raise ValueError(

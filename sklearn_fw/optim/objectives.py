@@ -15,13 +15,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from .._core.validation import (
-    check_array_of_numbers,
-    check_flag,
-    check_magnitude,
-    check_sample_weight,
-    check_table,
-)
+from .._core import check
 from .._kernels import lazy
 from ..losses import Loss, MultinomialLogLoss, SquaredError, resolve_loss
 from .domains._base import RankOneAtom, is_ours
@@ -172,10 +166,10 @@ class Objective(ABC):
         return value, self.adjoint(slopes)
 
     def _vector(self, x, name):
-        x = check_array_of_numbers(x, name)
+        x = check.array(x, name)
         if x.shape != (self.size,):
             raise ValueError(f"{name}.shape == {x.shape}, expected ({self.size},)")
-        check_magnitude(x, name)
+        check.magnitude(x, name)
         return np.ascontiguousarray(x)
 
     def __repr__(self):
@@ -257,8 +251,8 @@ class Composite(Objective):
             raise ValueError(
                 f"{self._truth} has shape {y.shape}, but A has {n} rows: one truth per row"
             )
-        weight = check_sample_weight(sample_weight, n)
-        if check_flag(mean, "mean"):
+        weight = check.sample_weight(sample_weight, n)
+        if check.flag(mean, "mean"):
             weight = weight / weight.sum()
         self._row_weight = weight
         self.y = y if classes or y is None else np.ascontiguousarray(y.ravel())
@@ -267,10 +261,10 @@ class Composite(Objective):
             self._shape_of_scores = n, n_outputs
         self.linear = None
         if linear is not None:
-            self.linear = check_array_of_numbers(linear, "linear")
+            self.linear = check.array(linear, "linear")
             if self.linear.shape != (self.size,):
                 raise ValueError(f"linear.shape == {self.linear.shape}, expected ({self.size},)")
-            check_magnitude(self.linear, "linear")
+            check.magnitude(self.linear, "linear")
         # Kernels know the second derivatives of our losses of one score.
         is_known = getattr(self.loss, "_is_compiled", False) and not classes
         self._knows_lines = is_known and not self.is_quadratic and self.linear is None
@@ -282,8 +276,8 @@ class Composite(Objective):
             return None
         if y is None:
             raise ValueError(f"{self._truth} must be given for loss={self.loss!r}")
-        y = check_array_of_numbers(y, self._truth)
-        check_magnitude(y, self._truth)
+        y = check.array(y, self._truth)
+        check.magnitude(y, self._truth)
         if isinstance(self.loss, MultinomialLogLoss):
             labels = y.astype(np.int64)
             if y.ndim != 1 or np.any(labels != y) or np.any(labels < 0):
@@ -317,7 +311,7 @@ class Composite(Objective):
     def _losses(self, z):
         if self._is_function:
             value, slopes = self.loss(z)
-            slopes = check_array_of_numbers(slopes, "slopes of loss", finite=None)
+            slopes = check.array(slopes, "slopes of loss", finite=None)
             if slopes.shape != z.shape:
                 raise ValueError(f"loss returned slopes of shape {slopes.shape} for {z.shape}")
             return value, slopes
@@ -406,8 +400,8 @@ class LinearMap:
     """``x -> A x``, or ``A X`` for points that are matrices with several columns, row by row."""
 
     def __init__(self, A, n_outputs=1):
-        A = check_table(A, input_name="A", accept_sparse=("csr", "csc"), dtype=np.float64)
-        check_magnitude(A.data if sp.issparse(A) else A, "A")
+        A = check.table(A, input_name="A", accept_sparse=("csr", "csc"), dtype=np.float64)
+        check.magnitude(A.data if sp.issparse(A) else A, "A")
         self.A, self.n_outputs, self._layout = A, n_outputs, None
         self.size, self.n_image = A.shape[1] * n_outputs, A.shape[0] * n_outputs
 
@@ -572,10 +566,10 @@ class Quadratic(Objective):
                 f"take (Q + Q.T) / 2, which has the same values"
             )
         self.size = Q.shape[0]
-        b = np.zeros(self.size) if b is None else check_array_of_numbers(b, "b")
+        b = np.zeros(self.size) if b is None else check.array(b, "b")
         if b.shape != (self.size,):
             raise ValueError(f"b.shape == {b.shape}, expected ({self.size},)")
-        check_magnitude(b, "b")
+        check.magnitude(b, "b")
         self.b = b
 
     @property

@@ -13,14 +13,8 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 
+from .._core import check
 from .._core.scores import check_edges
-from .._core.validation import (
-    check_array_of_numbers,
-    check_flag,
-    check_integer,
-    check_magnitude,
-    check_sparse,
-)
 
 __all__ = [
     "CardinalityFunction",
@@ -245,11 +239,11 @@ class CoverageFunction(SubmodularFunction):
 
     def __init__(self, covers, weights=None):
         if not sp.issparse(covers):
-            covers = check_array_of_numbers(covers, "covers")
+            covers = check.array(covers, "covers")
             if covers.ndim != 2:
                 raise ValueError(f"covers must have shape (size, n_items), got {covers.shape}")
-        covers = sp.csc_array(check_sparse(covers, "covers"), copy=True)
-        check_array_of_numbers(covers.data, "covers")
+        covers = sp.csc_array(check.sparse(covers, "covers"), copy=True)
+        check.array(covers.data, "covers")
         covers.sum_duplicates()
         covers.eliminate_zeros()
         self.size, n_items = covers.shape
@@ -313,9 +307,9 @@ class CutFunction(SubmodularFunction):
     """
 
     def __init__(self, edges, weights=None, size=None, directed=False):
-        directed = check_flag(directed, "directed")
+        directed = check.flag(directed, "directed")
         if size is not None:
-            size = check_integer(size, "size", 1)
+            size = check.integer(size, "size", 1)
         if sp.issparse(edges):
             if weights is not None or directed:
                 raise ValueError("weights and directed say nothing where edges are a matrix")
@@ -394,7 +388,7 @@ def as_submodular(function, size):
         own = getattr(function, "size", None)
         if size not in (None, own):
             raise ValueError(f"size == {size}, but the function has {own} elements")
-        check_integer(own, "function.size", 1)
+        check.integer(own, "function.size", 1)
         return function
     if not callable(function) or isinstance(function, type):
         raise ValueError(
@@ -402,7 +396,7 @@ def as_submodular(function, size):
         )
     if size is None:
         raise ValueError("size must be given: a callable does not say how many elements there are")
-    return _Called(function, check_integer(size, "size", 1))
+    return _Called(function, check.integer(size, "size", 1))
 
 
 def is_known(function):
@@ -413,7 +407,7 @@ def is_known(function):
 
 
 def base_of(function, order):
-    base = check_array_of_numbers(function.base(order.copy()), f"the base of {function!r}")
+    base = check.array(function.base(order.copy()), f"the base of {function!r}")
     if base.shape != (function.size,):
         raise ValueError(
             f"the base of {function!r} has shape {base.shape}, expected ({function.size},)"
@@ -422,22 +416,22 @@ def base_of(function, order):
 
 
 def _arcs_of(edges, size):
-    graph = check_sparse(edges, "edges").tocoo()
+    graph = check.sparse(edges, "edges").tocoo()
     if graph.shape[0] != graph.shape[1] or size not in (None, graph.shape[0]) or not graph.shape[0]:
         expected = "(size, size)" if size is None else (size, size)
         raise ValueError(f"edges.shape == {graph.shape}, expected {expected}")
-    weights = check_array_of_numbers(graph.data, "edges")
-    check_magnitude(weights, "edges")
+    weights = check.array(graph.data, "edges")
+    check.magnitude(weights, "edges")
     between = graph.row != graph.col
     edges = np.column_stack([graph.row, graph.col]).astype(np.int64)
     return edges[between], weights[between], graph.shape[0]
 
 
 def _vector(values, name, shortest=1):
-    values = np.array(check_array_of_numbers(values, name))
+    values = np.array(check.array(values, name))
     if values.ndim != 1 or len(values) < shortest:
         raise ValueError(f"{name} must be a vector, got shape {values.shape}")
-    check_magnitude(values, name)
+    check.magnitude(values, name)
     return values
 
 

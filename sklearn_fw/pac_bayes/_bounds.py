@@ -3,24 +3,13 @@
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from .._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_flag,
-    check_integer,
-    check_list,
-    check_magnitude,
-    check_not_negative,
-    check_number,
-    check_positive,
-    check_strength,
-)
+from .._core import check
 
 
 def values(number, name, *, least=None, strict=False):
     """Numbers of any shape, not below ``least``."""
-    array = check_array_of_numbers(number, name)
-    check_magnitude(array, name)
+    array = check.array(number, name)
+    check.magnitude(array, name)
     if strict and array.size and 0.0 < array.min() < 1e-100:
         raise ValueError(f"{name} must be at least 1e-100, got {array.min():g}")
     if least is not None and array.size:
@@ -33,7 +22,7 @@ def values(number, name, *, least=None, strict=False):
 
 def check_confidence(delta):
     """Probabilities that a bound fails."""
-    delta = check_array_of_numbers(delta, "delta")
+    delta = check.array(delta, "delta")
     if delta.size and not (delta.min() > 0.0 and delta.max() < 1.0):
         raise ValueError(
             f"delta must be between 0 and 1, the probability that the bound fails, such as 0.05; "
@@ -51,10 +40,10 @@ def check_complexity(kl, n, delta):
 
 def check_range(loss_range):
     """Ends of the interval that all losses lie in."""
-    ends = check_list(loss_range, "loss_range", "two numbers")
+    ends = check.items(loss_range, "loss_range", "two numbers")
     if len(ends) != 2:
         raise ValueError(f"loss_range must hold two numbers (low, high), got {loss_range!r}")
-    low, high = (check_number(end, "loss_range") for end in ends)
+    low, high = (check.number(end, "loss_range") for end in ends)
     if not low < high:
         raise ValueError(f"loss_range must rise, got {loss_range!r}")
     return low, high
@@ -90,7 +79,7 @@ def check_delta(delta, name="delta"):
 def check_temperature(lam, n):
     """``lam`` as numbers: "n", "sqrt" or positive ones."""
     if isinstance(lam, str):
-        check_choice(lam, "lam", {"n", "sqrt"}, "a number")
+        check.choice(lam, "lam", {"n", "sqrt"}, "a number")
         return n if lam == "n" else np.sqrt(n)
     return values(lam, "lam", least=0.0, strict=True)
 
@@ -138,7 +127,7 @@ def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=Non
     risk = check_risk(emp_risk, (low, np.inf if kl is None else high))
     risk = (risk - low) / (high - low)
     complexity, n = check_complexity(kl, n, delta)
-    beta = high - low if beta is None else check_positive(beta, "beta")
+    beta = high - low if beta is None else check.positive(beta, "beta")
     if kl is None and beta != high - low:
         raise ValueError(
             "beta must be None with kl=None, where the evidence has one weight for both"
@@ -231,7 +220,7 @@ def alquier_bound(
             raise ValueError("c must be below n / lam, where the moments exist: take a smaller lam")
         psi = lam * t * s2 / (2.0 * (1.0 - c * t))
     psi = psi(answer(lam), answer(n)) if callable(psi) else psi
-    psi = check_array_of_numbers(psi, "psi", finite=False)
+    psi = check.array(psi, "psi", finite=False)
     if np.any(psi == -np.inf):
         raise ValueError("psi must be a number, or infinite where the mean does not exist")
     return answer(risk + (complexity + psi) / lam)
@@ -294,11 +283,11 @@ def model_selection_bounds(
     2.346
     """
     evidences, log_prior = check_models(log_evidences, log_prior)
-    n, delta = check_strength(n, "n"), check_delta(check_number(delta, "delta"))
+    n, delta = check.strength(n, "n"), check_delta(check.number(delta, "delta"))
     logs, gap = evidences + log_prior, values(gap, "gap")
     if gap.ndim and gap.shape != logs.shape:
         raise ValueError(f"gap must be a number or have shape {logs.shape}, got {gap.shape}")
-    if check_flag(average, "average"):
+    if check.flag(average, "average"):
         return float(gap.max() - (logsumexp(logs) + np.log(delta)) / n)
     return gap - (logs + np.log(delta)) / n
 
@@ -335,7 +324,7 @@ def gibbs_log_weights(emp_risks, log_prior, lam):
     if risks.ndim != 1 or not risks.size:
         raise ValueError("emp_risks must be a vector with one number for each predictor")
     _, log_prior = check_models(risks, values(log_prior, "log_prior"))
-    logs = log_prior - check_positive(lam, "lam") * risks
+    logs = log_prior - check.positive(lam, "lam") * risks
     log_normalizer = float(logsumexp(logs))
     return logs - log_normalizer, log_normalizer
 
@@ -395,12 +384,12 @@ DEEP = 45.0  # what is smaller by exp(-45) adds nothing
 
 def _check_model(loss, noise_variance, prior_variance, x_variance, w_norm2, noise_true, n_features):
     """The numbers of the model; those of the squared loss are those of the variance 1/2."""
-    check_choice(loss, "loss", LOSSES)
-    noise = check_positive(noise_variance, "noise_variance") if loss == "nll" else 0.5
+    check.choice(loss, "loss", LOSSES)
+    noise = check.positive(noise_variance, "noise_variance") if loss == "nll" else 0.5
     return (
-        noise, check_positive(prior_variance, "prior_variance"),
-        check_positive(x_variance, "x_variance"), check_not_negative(w_norm2, "w_norm2"),
-        check_not_negative(noise_true, "noise_true"), check_integer(n_features, "n_features", 1),
+        noise, check.positive(prior_variance, "prior_variance"),
+        check.positive(x_variance, "x_variance"), check.not_negative(w_norm2, "w_norm2"),
+        check.not_negative(noise_true, "noise_true"), check.integer(n_features, "n_features", 1),
     )  # fmt: skip
 
 
@@ -460,7 +449,7 @@ def subgamma_coefficients(
     noise, prior, x_variance, w_norm2, noise_true, d = _check_model(
         loss, noise_variance, prior_variance, x_variance, w_norm2, noise_true, n_features
     )
-    t = check_positive(t, "t")
+    t = check.positive(t, "t")
     c = x_variance * prior / noise
     if t * c >= 1.0:
         raise ValueError(f"t must be below {1.0 / c:g}, where the moments exist; got {t:g}")

@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.base import clone
 
+from .._core import check
 from .._core.figures import Display, check_fitted, check_label, check_vectors
-from .._core.validation import check_array_of_numbers, check_integer, check_list, check_table
 
 RISK = "Risk on the data"
 
@@ -68,9 +68,9 @@ class RiskBoundDisplay(Display):
             raise TypeError(f"estimator must have risk_bound, got {estimator!r:.60}")
         if not isinstance(kinds, dict) or not all(isinstance(v, dict) for v in kinds.values()):
             raise TypeError("kinds must be a dict from kinds of bounds to dicts of arguments")
-        X, y = check_table(X), check_array_of_numbers(y, "y")
-        sizes = check_list(n_samples, "n_samples", "integers")
-        sizes = [check_integer(n, "n_samples", 1) for n in sizes]
+        X, y = check.table(X), check.array(y, "y")
+        sizes = check.items(n_samples, "n_samples", "integers")
+        sizes = [check.integer(n, "n_samples", 1) for n in sizes]
         if not sizes or max(sizes) > len(X) or y.shape != (len(X),):
             raise ValueError(
                 f"n_samples must hold numbers up to {len(X)}, the rows of X and y, got {sizes}"

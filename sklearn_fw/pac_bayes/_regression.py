@@ -8,19 +8,8 @@ from scipy.special import ndtr
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator, ScoreMixin
-from .._core.parameters import options
-from .._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_data,
-    check_flag,
-    check_integer,
-    check_magnitude,
-    check_random_state,
-    check_sample_weight,
-    check_strength,
-)
 from ._bounds import (
     LOSSES,
     alquier_bound,
@@ -137,12 +126,12 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
     (True, True)
     """
 
-    noise_variance: check_strength = 1.0
+    noise_variance: check.strength = 1.0
     _: KW_ONLY
     prior_variance: float = 1.0
     prior_mean: object = None
     fit_intercept: bool = True
-    temperature: options("n", "sqrt", other="a number") = "n"
+    temperature: check.options("n", "sqrt", other="a number") = "n"
     delta: check_delta = 0.05
 
     # ---- fit -------------------------------------------------------------------------------------
@@ -165,10 +154,10 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
             The estimator.
         """
         noise, has_constant = float(self.noise_variance), self.fit_intercept
-        X, y = check_data(self, X, y, dtype=np.float64, y_numeric=True)
-        check_magnitude(X, "X")
-        check_magnitude(y, "y")
-        weight = check_sample_weight(sample_weight, len(y))
+        X, y = check.data(self, X, y, dtype=np.float64, y_numeric=True)
+        check.magnitude(X, "X")
+        check.magnitude(y, "y")
+        weight = check.sample_weight(sample_weight, len(y))
         y = y.astype(np.float64)
         n = float(weight.sum())
         self._center = weight @ X / n if has_constant else None
@@ -207,7 +196,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
     def _prior(self, d, center):
         """Standard deviations and means of the prior of all coefficients of centered features."""
-        variance = check_array_of_numbers(self.prior_variance, "prior_variance")
+        variance = check.array(self.prior_variance, "prior_variance")
         if variance.ndim > 1 or (variance.ndim == 1 and len(variance) != d):
             raise ValueError(
                 f"prior_variance must be a number or have shape ({d},), got {variance.shape}"
@@ -215,8 +204,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         if np.any(variance < 1e-100) or np.any(variance > 1e100):
             raise ValueError("prior_variance must be positive, from 1e-100 to 1e100")
         mean = np.zeros(d) if self.prior_mean is None else self.prior_mean
-        mean = check_array_of_numbers(mean, "prior_mean")
-        check_magnitude(mean, "prior_mean")
+        mean = check.array(mean, "prior_mean")
+        check.magnitude(mean, "prior_mean")
         if mean.shape != (d,):
             raise ValueError(f"prior_mean must have shape ({d},), got {mean.shape}")
         spread = np.broadcast_to(np.sqrt(variance), (d,))
@@ -235,7 +224,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
     def _factor(self, n):
         if isinstance(self.temperature, str):
             return n if self.temperature == "n" else float(np.sqrt(n))
-        return check_strength(self.temperature, "temperature")
+        return check.strength(self.temperature, "temperature")
 
     # ---- predictions -----------------------------------------------------------------------------
 
@@ -247,8 +236,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
     def _checked(self, X):
         check_is_fitted(self)
-        X = check_data(self, X, reset=False, dtype=np.float64)
-        check_magnitude(X, "X")
+        X = check.data(self, X, reset=False, dtype=np.float64)
+        check.magnitude(X, "X")
         return self._design(X)
 
     def _moments(self, design):
@@ -276,13 +265,13 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         spread : ndarray of shape (n_samples,) or (n_samples, n_samples)
             With ``return_std`` or ``return_cov``.
         """
-        if check_flag(return_std, "return_std") and check_flag(return_cov, "return_cov"):
+        if check.flag(return_std, "return_std") and check.flag(return_cov, "return_cov"):
             raise ValueError("return_std and return_cov exclude each other: set one of them")
         design = self._checked(X)
         mean, spread = self._moments(design)
         if return_std:
             return mean, np.sqrt(spread + self.noise_variance)
-        if check_flag(return_cov, "return_cov"):
+        if check.flag(return_cov, "return_cov"):
             noise = self.noise_variance * np.eye(len(mean))
             return mean, design @ self._posterior[1] @ design.T + noise
         return mean
@@ -323,8 +312,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
     def _mean_loss(self, X, y, share):
         mean, spread = self._moments(self._checked(X))
-        y = check_array_of_numbers(y, "y")
-        check_magnitude(y, "y")
+        y = check.array(y, "y")
+        check.magnitude(y, "y")
         if y.shape != mean.shape:
             raise ValueError(f"y must have shape {mean.shape}, got {y.shape}")
         squares = np.mean((y - mean) ** 2 + share * spread)
@@ -347,8 +336,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
             Coefficients and, last, intercept.
         """
         check_is_fitted(self)
-        n_samples = check_integer(n_samples, "n_samples", 1)
-        rng = check_random_state(random_state)
+        n_samples = check.integer(n_samples, "n_samples", 1)
+        rng = check.random_state(random_state)
         return self._draw(n_samples, rng) @ self._shift(self.n_features_in_).T
 
     def _draw(self, n_samples, rng):
@@ -375,8 +364,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         y : ndarray of shape (n_rows, n_samples)
             Targets with noise.
         """
-        design, rng = self._checked(X), check_random_state(random_state)
-        w = self._draw(check_integer(n_samples, "n_samples", 1), rng)
+        design, rng = self._checked(X), check.random_state(random_state)
+        w = self._draw(check.integer(n_samples, "n_samples", 1), rng)
         noise = np.sqrt(self.noise_variance) * rng.normal(size=(len(design), len(w)))
         return design @ w.T + noise
 
@@ -420,14 +409,14 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
             is a guarantee under the stated assumptions.
         """
         check_is_fitted(self)
-        check_choice(kind, "kind", KINDS)
-        check_choice(loss, "loss", LOSSES)
+        check.choice(kind, "kind", KINDS)
+        check.choice(loss, "loss", LOSSES)
         delta = check_delta(self.delta if delta is None else delta)
         pair = self.kl_divergence_, self.n_samples_fit_, delta
         if kind in ("catoni", "hoeffding"):
             risk, low, high = self._clipped_risk(kind, loss, loss_range)
             loss, assumptions = "clipped nll", {"loss_range": (low, high)}
-            lam = self.lambda_ if lam is None else check_strength(lam, "lam")
+            lam = self.lambda_ if lam is None else check.strength(lam, "lam")
         else:
             assumptions = {"noise_true": noise_true, "w_norm2": w_norm2, "x_variance": x_variance}
             risk, lam, known = self._gaussian_model(kind, loss, lam, assumptions)
@@ -463,13 +452,13 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
                 raise ValueError(
                     f"{name} must be given for kind={kind!r}: data do not determine it"
                 )
-        check_strength(given["x_variance"], "x_variance")
+        check.strength(given["x_variance"], "x_variance")
         if len(self.covariance_) > self.n_features_in_:
             raise ValueError(
                 f"fit_intercept must be False for kind={kind!r}: all features are normal with mean "
                 f"zero there"
             )
-        variance = np.unique(check_array_of_numbers(self.prior_variance, "prior_variance"))
+        variance = np.unique(check.array(self.prior_variance, "prior_variance"))
         if len(variance) > 1:
             raise ValueError(f"prior_variance must be one number for kind={kind!r}")
         noise, risk = self.noise_variance, self.empirical_risk_
@@ -483,7 +472,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         limit = largest_temperature(noise, float(variance[0]), given["x_variance"])
         if lam is None:
             lam = self.lambda_ if kind == "subgamma" else min(self.lambda_, SAFE * limit)
-        lam = check_strength(lam, "lam")
+        lam = check.strength(lam, "lam")
         if kind == "gaussian_linear":
             return risk, lam, {"psi": partial(psi_gaussian_linear, **model)}
         s2, c = subgamma_coefficients(**model, t=lam / self.n_samples_fit_)

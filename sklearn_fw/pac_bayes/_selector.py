@@ -11,10 +11,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator, ScoreMixin
-from .._core.parameters import options
 from .._core.threads import parallel
-from .._core.validation import check_flag, check_number
 from ._bounds import check_delta, check_models, model_selection_bounds
 from ._regression import PACBayesLinearRegression
 
@@ -105,7 +104,7 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
     estimator: object = None
     param_grid: object = None
     _: KW_ONLY
-    mode: options("average", "select") = "average"
+    mode: check.options("average", "select") = "average"
     log_prior: object = None
     delta: check_delta = 0.05
     gap: object = None
@@ -183,7 +182,7 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
             With ``return_std``: of the mixture of the models, or of the best one.
         """
         check_is_fitted(self)
-        return_std = check_flag(return_std, "return_std")
+        return_std = check.flag(return_std, "return_std")
         options = {"return_std": True} if return_std else {}
         if self.mode == "select":
             return self.best_estimator_.predict(X, **options)
@@ -203,4 +202,4 @@ def _evidence(model):
         raise TypeError(
             f"estimator must have log_evidence_ after fit, which {type(last).__name__} has not"
         )
-    return check_number(evidence, "log_evidence_")
+    return check.number(evidence, "log_evidence_")

@@ -7,15 +7,8 @@ from numbers import Real
 
 import numpy as np
 
+from .._core import check
 from .._core.packed import starts_of
-from .._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_list,
-    check_magnitude,
-    check_not_negative,
-    check_positive,
-)
 from .._kernels import lazy
 from ._single import TOLERANCE, Form, Penalty, point_of, soft, step_sizes
 
@@ -51,7 +44,7 @@ class GroupForm(Form):
         return np.argsort(self.labels, kind="stable")[self.labels.size - self.start[-1] :]
 
     def scaled(self, alpha):
-        check_not_negative(alpha, "alpha")
+        check.not_negative(alpha, "alpha")
         return self
 
     def conjugate(self, v):
@@ -87,7 +80,7 @@ class GroupForm(Form):
 
     def prox(self, w, step_size):
         x = self._point(w).copy()
-        check_magnitude(x, "w")  # norms are divisors
+        check.magnitude(x, "w")  # norms are divisors
         steps = np.broadcast_to(self._steps(step_size), self.weights.shape).copy()
         rows = x.reshape(len(x), -1)
         prox_kernels.prox_groups(
@@ -113,7 +106,7 @@ class GroupLassoForm(GroupForm):
         return self.l2 if self.labels.min() >= 0 else 0.0
 
     def scaled(self, alpha):
-        alpha = check_not_negative(alpha, "alpha")
+        alpha = check.not_negative(alpha, "alpha")
         return replace(self, l1=alpha * self.l1, l2=alpha * self.l2, lg=alpha * self.lg)
 
     def value(self, w):
@@ -201,7 +194,7 @@ class PythonForm(GroupForm):
         return np.array([self.scale])
 
     def scaled(self, alpha):
-        return replace(self, scale=check_not_negative(alpha, "alpha") * self.scale)
+        return replace(self, scale=check.not_negative(alpha, "alpha") * self.scale)
 
     def value(self, w):
         value = self._sum("group_value", self._point(w))
@@ -218,7 +211,7 @@ class PythonForm(GroupForm):
     def group_prox(self, u, step_size, group):
         """Prox of one group, scaled; what compiled epochs call."""
         x = self.penalty.group_prox(u, self.scale * step_size, group)
-        x = check_array_of_numbers(x, self._name("group_prox", group))
+        x = check.array(x, self._name("group_prox", group))
         if x.shape != u.shape:
             raise ValueError(
                 f"group_prox of {type(self.penalty).__name__} returned shape {x.shape} for group "
@@ -297,7 +290,7 @@ class GroupLasso(Penalty):
     def _bind(self, n_features):
         labels = check_groups(self.groups, n_features)
         weights = check_group_weights(self.group_weights, labels)
-        l1, l2 = check_not_negative(self.l1, "l1"), check_not_negative(self.l2, "l2")
+        l1, l2 = check.not_negative(self.l1, "l1"), check.not_negative(self.l2, "l2")
         return GroupLassoForm(labels, weights, l1, l2)
 
 
@@ -307,7 +300,7 @@ class _Radius(Penalty):
 
     def _bind(self, n_features):
         groups = np.zeros(n_features, int) if self.groups is None else self.groups
-        labels, radius = check_groups(groups, n_features), check_positive(self.radius, "radius")
+        labels, radius = check_groups(groups, n_features), check.positive(self.radius, "radius")
         return self._form(labels, np.ones(labels.max() + 1), radius)
 
 
@@ -463,7 +456,7 @@ def check_groups(groups, n_features):
 
 def _is_list(group):
     try:
-        check_list(group, "", "")
+        check.items(group, "", "")
     except TypeError:
         return False
     return True
@@ -501,9 +494,9 @@ def _check_members(group, number, n_features):
 def check_group_weights(group_weights, labels):
     sizes = np.bincount(labels[labels >= 0]).astype(np.float64)
     if isinstance(group_weights, str):
-        check_choice(group_weights, "group_weights", {"ones", "sqrt"}, "an array")
+        check.choice(group_weights, "group_weights", {"ones", "sqrt"}, "an array")
         return np.sqrt(sizes) if group_weights == "sqrt" else np.ones_like(sizes)
-    weights = check_array_of_numbers(group_weights, "group_weights", finite=False)
+    weights = check.array(group_weights, "group_weights", finite=False)
     if weights.shape != sizes.shape:
         raise ValueError(
             f"group_weights has shape {weights.shape}, expected one weight for each of the "

@@ -7,8 +7,8 @@ from numbers import Real
 import numpy as np
 from sklearn.utils import check_scalar
 
+from .._core import check
 from .._core.parameters import Parameterized
-from .._core.validation import check_array_of_numbers, check_integer, check_not_negative, is_named
 
 # A dual point outside of its domain by no more than rounding counts as its edge.
 TOLERANCE = 1e-12
@@ -50,7 +50,7 @@ class Penalty(Parameterized, ABC):
         object
             The bound penalty described above.
         """
-        bound = self._bind(check_integer(n_features, "n_features", 1))
+        bound = self._bind(check.integer(n_features, "n_features", 1))
         if not isinstance(bound, Form):  # compiled code follows its numbers
             Penalty._bind(self, n_features)
         return bound
@@ -84,7 +84,7 @@ class SeparableForm(Form):
         return self.l2
 
     def scaled(self, alpha):
-        alpha = check_not_negative(alpha, "alpha")
+        alpha = check.not_negative(alpha, "alpha")
         return replace(self, l1=alpha * self.l1, l2=alpha * self.l2)
 
     def value(self, w):
@@ -148,7 +148,7 @@ class ElasticNet(Penalty):
 
     def _bind(self, n_features):
         check_scalar(self.l1_ratio, "l1_ratio", Real, max_val=1)
-        ratio = check_not_negative(self.l1_ratio, "l1_ratio")
+        ratio = check.not_negative(self.l1_ratio, "l1_ratio")
         return SeparableForm(ratio, 1.0 - ratio, n_features=n_features)
 
 
@@ -178,7 +178,7 @@ class Box(Penalty):
         if np.any(lower > upper) or np.any(lower == np.inf) or np.any(upper == -np.inf):
             raise ValueError("lower must not be above upper anywhere, else the box is empty")
         return SeparableForm(
-            check_not_negative(self.l1, "l1"), check_not_negative(self.l2, "l2"), lower, upper,
+            check.not_negative(self.l1, "l1"), check.not_negative(self.l2, "l2"), lower, upper,
             n_features,
         )  # fmt: skip
 
@@ -192,7 +192,7 @@ def resolve_penalty(penalty, l1_ratio=0.5):
         return penalty
     if penalty is None:
         return Box(-np.inf, np.inf)
-    if is_named(penalty, "elasticnet"):
+    if check.is_named(penalty, "elasticnet"):
         return elastic_net
     raise ValueError(
         "penalty must be 'elasticnet', None or an object of sklearn_fw.penalties such as "
@@ -201,7 +201,7 @@ def resolve_penalty(penalty, l1_ratio=0.5):
 
 
 def _check_bound(bound, name, n_features):
-    array = check_array_of_numbers(bound, name, finite=None)
+    array = check.array(bound, name, finite=None)
     if np.any(np.isnan(array)):
         raise ValueError(f"{name} must not be NaN; for no bound use infinity")
     if array.shape not in ((), (n_features,)):
@@ -214,7 +214,7 @@ def _check_bound(bound, name, n_features):
 
 def point_of(w, name, n_features):
     """Coefficients or slopes, (n_features,) or (n_features, n_outputs)."""
-    w = check_array_of_numbers(w, name)
+    w = check.array(w, name)
     if w.ndim not in (1, 2) or n_features not in (None, len(w)):
         n = "n_features" if n_features is None else n_features
         raise ValueError(f"{name} must have shape ({n},) or ({n}, n_outputs), got {w.shape}")
@@ -222,7 +222,7 @@ def point_of(w, name, n_features):
 
 
 def step_sizes(step_size, n_features):
-    step = check_array_of_numbers(step_size, "step_size")
+    step = check.array(step_size, "step_size")
     if step.shape not in ((), (n_features,)) or np.any(step < 0.0):
         raise ValueError(
             f"step_size must be a number or have shape ({n_features},), and not be negative; got "

@@ -14,9 +14,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator
 from .._core.packed import Packed, starts_of
-from .._core.validation import check_array_of_numbers, check_list, check_sample_weight
 
 # Metadata with one value per sample; each node gets the value of its sample.
 _PER_SAMPLE = ("sample_weight", "groups")
@@ -211,7 +211,7 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         """
         check_is_fitted(self)
         if input_features is not None:
-            names = check_list(input_features, "input_features", "names")
+            names = check.items(input_features, "input_features", "names")
             input_features = np.array(names, dtype=object)
         return self.transformer_.get_feature_names_out(input_features)
 
@@ -282,7 +282,7 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         for name in _PER_SAMPLE:
             if params.get(name) is not None:
                 weighs = name == "sample_weight"
-                values = check_array_of_numbers(params[name], name) if weighs else params[name]
+                values = check.array(params[name], name) if weighs else params[name]
                 values = np.asarray(values)
                 if values.shape != (len(nodes.lengths),):
                     raise ValueError(
@@ -290,7 +290,7 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
                         f"samples, got shape {values.shape}"
                     )
                 if weighs:
-                    check_sample_weight(values, len(values))
+                    check.sample_weight(values, len(values))
                 params = {**params, name: np.repeat(values, nodes.lengths)}
         return params
 
@@ -313,7 +313,7 @@ def _named(transformer):
 def _target_for(y, nodes):
     """Give one label per node, or None; explain that None when the transformer complains."""
     # Targets may be graphs, tuples, anything: only arrays and lists can be joined.
-    targets = [] if y is None else check_list(y, "y", "targets, one for each sample")
+    targets = [] if y is None else check.items(y, "y", "targets, one for each sample")
     joinable = all(isinstance(t, list) or (isinstance(t, np.ndarray) and t.ndim) for t in targets)
     aligned = joinable and np.array_equal([len(t) for t in targets], nodes.lengths)
     try:
@@ -337,7 +337,7 @@ class _Nodes:
             self.stacked, self.offsets = compact.values, compact.offsets
             self.tuples = None
         else:
-            samples = check_list(X, "X", "samples")
+            samples = check.items(X, "X", "samples")
             self.tuples = samples if samples and isinstance(samples[0], tuple) else None
             blocks = [_part(x, part, self.tuples is not None, i) for i, x in enumerate(samples)]
             self.stacked, lengths = _stack(blocks)

@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from .._core.validation import check_list
+from .._core import check
 
 _RUNS = re.compile(r"(.)\1+", re.DOTALL)
 _AFFIX = re.compile(r"(prefix|suffix)([1-9][0-9]?)")
@@ -60,7 +60,7 @@ FLAGS = [name for name in FUNCTIONS if name.startswith(("is_", "has_"))]
 def named_templates(templates, fields):
     """The list that a name stands for; lists are returned as they are."""
     if not isinstance(templates, str):
-        return check_list(templates, "templates", "tuples of (name, offset) pairs")
+        return check.items(templates, "templates", "tuples of (name, offset) pairs")
     if templates == "chunking":
         return chunking_templates()
     if templates == "tagging":

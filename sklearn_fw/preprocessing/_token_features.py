@@ -11,10 +11,9 @@ from sklearn import get_config
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.estimator import Estimator
 from .._core.packed import Packed, starts_of
-from .._core.parameters import at_least
-from .._core.validation import check_dtype, check_flag, check_list
 from ._grams import Grams, base_of
 from ._templates import FUNCTIONS, chunking_templates, named_templates, resolve_function
 
@@ -24,7 +23,7 @@ def token_columns(X, n_fields, name="X"):
     if isinstance(X, Packed):
         X = X.compact()
         return _split_rows(X.values, n_fields, name), X.offsets
-    X = check_list(X, name, "sentences")
+    X = check.items(X, name, "sentences")
     for i, sentence in enumerate(X):
         sized = hasattr(sentence, "__len__") and getattr(sentence, "ndim", 1)
         table = sp.issparse(sentence) or hasattr(sentence, "columns")
@@ -190,9 +189,9 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     _: KW_ONLY
     fields: object = ("w",)
     functions: _check_functions = None
-    boundaries: check_flag = True
-    bias: check_flag = True
-    min_count: at_least(1) = 1
+    boundaries: check.flag = True
+    bias: check.flag = True
+    min_count: check.at_least(1) = 1
     dtype: object = np.float64
 
     def fit(self, X, y=None):
@@ -294,7 +293,7 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
 
     def _learn(self, X):
         """Set the fitted attributes; return the column of each (token, template) or -1."""
-        self._dtype = check_dtype(self.dtype)
+        self._dtype = check.dtype(self.dtype)
         self._names = _check_fields(self.fields)
         templates = self._resolve_templates()
         values, offsets = token_columns(X, len(self._names))
@@ -461,7 +460,7 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
 def _check_fields(fields):
     if isinstance(fields, str):
         raise TypeError(f"fields must be a tuple of names, got the str {fields!r}: ({fields!r},)")
-    fields = tuple(check_list(fields, "fields", "names"))
+    fields = tuple(check.items(fields, "fields", "names"))
     if not fields or not all(isinstance(f, str) for f in fields) or len(set(fields)) < len(fields):
         raise ValueError(f"fields must hold at least one name, all different, got {fields!r}")
     return fields

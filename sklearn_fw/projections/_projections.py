@@ -3,14 +3,7 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._core.validation import (
-    BEYOND,
-    check_array_of_numbers,
-    check_flag,
-    check_integer,
-    check_magnitude,
-    check_positive,
-)
+from .._core import check
 from .._core.warnings import warn
 from .._kernels import lazy
 
@@ -25,7 +18,7 @@ GUESS_STEPS = 30
 TURN_STEPS = 20
 
 
-@np.errstate(**BEYOND)
+@np.errstate(**check.BEYOND)
 def project_simplex(v, radius=1.0):
     """Nearest point of ``{x : x >= 0, sum(x) = radius}`` to each vector.
 
@@ -53,7 +46,7 @@ def project_simplex(v, radius=1.0):
     >>> project_simplex([0.5, 1.5, -1.0])
     array([0., 1., 0.])
     """
-    v, radius = _vectors(v), check_positive(radius, "radius")
+    v, radius = _vectors(v), check.positive(radius, "radius")
     v = v - v.max(axis=-1, keepdims=True)  # sums of large values would swallow the radius
     descending = -np.sort(-v, axis=-1)
     thresholds = (np.cumsum(descending, axis=-1) - radius) / np.arange(1, v.shape[-1] + 1)
@@ -62,7 +55,7 @@ def project_simplex(v, radius=1.0):
     return np.maximum(v - np.take_along_axis(thresholds, last, axis=-1), 0.0)
 
 
-@np.errstate(**BEYOND)
+@np.errstate(**check.BEYOND)
 def project_l1_ball(v, radius=1.0):
     """Nearest point of ``{x : ||x||_1 <= radius}`` to each vector.
 
@@ -95,7 +88,7 @@ def project_l1_ball(v, radius=1.0):
     >>> project_l1_ball([-2.0, 1.5, 0.25])
     array([-0.75,  0.25,  0.  ])
     """
-    v, radius = _vectors(v), check_positive(radius, "radius")
+    v, radius = _vectors(v), check.positive(radius, "radius")
     size = np.abs(v)
     # Added zeros lose the sign that the product with -1 gives them.
     on_sphere = np.sign(v) * project_simplex(size, radius) + 0.0
@@ -123,7 +116,7 @@ def project_l2_ball(v, radius=1.0):
     >>> project_l2_ball([3.0, 4.0])
     array([0.6, 0.8])
     """
-    v, radius = _vectors(v), check_positive(radius, "radius")
+    v, radius = _vectors(v), check.positive(radius, "radius")
     # Squares of huge numbers would overflow.
     scale = np.maximum(np.abs(v).max(axis=-1, keepdims=True), radius)
     scaled, limit = v / scale, radius / scale
@@ -153,8 +146,8 @@ def project_box(v, lower, upper):
     array([0. , 0.5, 1. ])
     """
     v = _vectors(v)
-    lower = check_array_of_numbers(lower, "lower", finite=None)
-    upper = check_array_of_numbers(upper, "upper", finite=None)
+    lower = check.array(lower, "lower", finite=None)
+    upper = check.array(upper, "upper", finite=None)
     for bound, name in ((lower, "lower"), (upper, "upper")):
         try:
             fits = np.broadcast_shapes(bound.shape, v.shape) == v.shape
@@ -168,7 +161,7 @@ def project_box(v, lower, upper):
 
 
 def _vectors(v):
-    v = check_array_of_numbers(v, "v")
+    v = check.array(v, "v")
     if v.ndim == 0 or v.shape[-1] == 0:
         raise ValueError(f"v must hold vectors along its last axis, got shape {v.shape}")
     return v
@@ -247,19 +240,19 @@ def project_matching(
     array([[0.61, 0.39],
            [0.39, 0.25]])
     """
-    entropic, perfect = check_flag(entropic, "entropic"), check_flag(perfect, "perfect")
-    return_duals = check_flag(return_duals, "return_duals")
-    p = np.array(check_array_of_numbers(p, "p"), order="C")
+    entropic, perfect = check.flag(entropic, "entropic"), check.flag(perfect, "perfect")
+    return_duals = check.flag(return_duals, "return_duals")
+    p = np.array(check.array(p, "p"), order="C")
     if p.ndim != 2:
         raise ValueError(f"p must have shape (n_rows, n_columns), got {p.shape}")
-    check_magnitude(p, "p")
+    check.magnitude(p, "p")
     n_rows, n_columns = p.shape
     if perfect and n_rows != n_columns:
         raise ValueError(
             f"perfect=True needs as many rows as columns, got p of shape {p.shape}: set "
             f"perfect=False, or add rows or columns for partners that do not exist"
         )
-    tol, max_iter = check_positive(tol, "tol"), check_integer(max_iter, "max_iter", 1)
+    tol, max_iter = check.positive(tol, "tol"), check.integer(max_iter, "max_iter", 1)
     guess = None if duals is None else _check_duals(duals, p.shape, perfect)
     if p.size == 0:
         z, duals = p, (np.zeros(n_rows), np.zeros(n_columns))
@@ -275,7 +268,7 @@ def _check_duals(duals, shape, perfect):
     if not (isinstance(duals, tuple | list) and len(duals) == 2):
         raise ValueError(f"duals must be a pair of arrays (u, v) or None, got {duals!r}")
     u, v = (
-        np.array(check_array_of_numbers(side, f"{name} of duals"))
+        np.array(check.array(side, f"{name} of duals"))
         for side, name in zip(duals, "uv", strict=True)
     )
     if (u.shape, v.shape) != ((shape[0],), (shape[1],)):

@@ -9,12 +9,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 
+from .._core import check
 from .._core.budget import part_of_time, time_left
 from .._core.loop import IterativeMethod, drive
-from .._core.parameters import at_least, options
 from .._core.result import History, Status
 from .._core.scores import is_forest
-from .._core.validation import check_not_negative, check_positive, check_random_state, is_named
 from .._kernels import lazy
 from ._choice import NOTHING_ALLOWED, Inference, Request
 from ._estimator import MarginalsEstimator
@@ -29,7 +28,7 @@ MIN_RHO = 1e-3  # messages are scaled by 1 / rho: below this they take too long 
 
 
 def check_damping(value, name):
-    check_not_negative(value, name)
+    check.not_negative(value, name)
     check_scalar(value, name, Real, min_val=0, max_val=1, include_boundaries="left")
 
 
@@ -156,10 +155,10 @@ class TRBPMarginals(MarginalsEstimator):
 
     rho_init: object = "matrix_tree_weighted"
     _: KW_ONLY
-    n_rho_iter: at_least(1) = 1
-    update: options("sequential", "random", "parallel") = "sequential"
+    n_rho_iter: check.at_least(1) = 1
+    update: check.options("sequential", "random", "parallel") = "sequential"
     damping: check_damping = 0.5
-    tol: check_positive = 1e-2
+    tol: check.positive = 1e-2
     max_iter: int = 1000
     time_limit: float | None = None
     learner: object = None
@@ -167,7 +166,7 @@ class TRBPMarginals(MarginalsEstimator):
     verbose: int = 0
 
     def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
-        rng, is_loopy = check_random_state(self.random_state), is_named(self.rho_init, "ones")
+        rng, is_loopy = check.random_state(self.random_state), check.is_named(self.rho_init, "ones")
         run = Propagation(field, self.damping, self.update, rng, bounds=not is_loopy)
         run.options = request.loop_options(self, lambda: {"n_iter_": run.history.n_iter})
         if is_loopy:

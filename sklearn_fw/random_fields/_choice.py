@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core import check
 from .._core.oracle import checked
-from .._core.validation import check_array_of_numbers, is_auto
 from ..inference import BestOf, TreeMaxProduct, exact_oracle, resolve_oracle
 
 ROUNDING = 1e-6  # by which probabilities may exceed one
@@ -43,7 +43,7 @@ class Inference:
 
     def _check(self, theta, name):
         """Refuse what cannot be an answer on a field with these potentials."""
-        self.marginals = check_array_of_numbers(self.marginals, f"marginals of {name}")
+        self.marginals = check.array(self.marginals, f"marginals of {name}")
         if self.marginals.shape != theta.shape:
             raise ValueError(
                 f"marginals of {name} must have shape {theta.shape}, as theta of the field, got "
@@ -102,7 +102,7 @@ def choose(mrf, time_limit=math.inf):
 
 
 def choose_oracle(oracle, mrf):
-    if is_auto(oracle):
+    if check.is_auto(oracle):
         return choose(mrf).oracle
     return checked(resolve_oracle(oracle))
 

@@ -4,8 +4,8 @@ from numbers import Integral
 
 import numpy as np
 
+from .._core import check
 from .._core.scores import as_array
-from .._core.validation import check_array_of_numbers, check_list
 
 
 def collect(unary, factors, constant=0.0):
@@ -44,18 +44,18 @@ class Naming:
     """The part of `FactorGraph` that knows names."""
 
     def _set_names(self, names, state_names):
-        self.names = None if names is None else check_list(names, "names", "text")
+        self.names = None if names is None else check.items(names, "names", "text")
         _require_text(self.names or (), "names")
         n = len(self.n_states)
         if names is not None and len(self.names) != n:
             raise ValueError(f"names must name {n} variables, got {len(self.names)}")
         self.state_names = None
         if state_names is not None:
-            lists = check_list(state_names, "state_names", "lists of text, one for each variable")
+            lists = check.items(state_names, "state_names", "lists of text, one for each variable")
             if len(lists) != n:
                 raise ValueError(f"state_names must hold {n} lists, got {len(lists)}")
             self.state_names = [
-                check_list(states, f"state_names[{i}]", "text") for i, states in enumerate(lists)
+                check.items(states, f"state_names[{i}]", "text") for i, states in enumerate(lists)
             ]
         for i, states in enumerate(self.state_names or ()):
             _require_text(states, f"state_names[{i}]")
@@ -247,7 +247,7 @@ class Conditioning:
         return full
 
     def _blocks_of(self, marginals):
-        marginals = check_array_of_numbers(marginals, "marginals")
+        marginals = check.array(marginals, "marginals")
         if marginals.ndim != 2 or marginals.shape[0] != self.n_variables:
             raise ValueError(
                 f"marginals must have shape ({self.n_variables}, {self.n_states.max()}), got "

@@ -2,8 +2,8 @@
 
 import math
 
+from .._core import check
 from .._core.figures import Display, check_fitted, check_label
-from .._core.validation import check_array_of_numbers, check_integer, check_list
 
 
 class MarginalsDisplay(Display):
@@ -56,7 +56,7 @@ class MarginalsDisplay(Display):
         return display.plot(ax, shape=shape, state=state, **kwargs)
 
     def plot(self, ax=None, *, shape=None, state=1, **kwargs):
-        values = check_array_of_numbers(self.marginals, "marginals")
+        values = check.array(self.marginals, "marginals")
         if values.ndim != 2:
             raise ValueError(
                 f"marginals must have shape (n_variables, n_states), got {values.shape}"
@@ -67,12 +67,12 @@ class MarginalsDisplay(Display):
             kwargs.setdefault("aspect", "auto")
             labels = {"xlabel": "State", "ylabel": "Variable"}
         else:
-            shape = check_list(shape, "shape", "two integers")
-            shape = tuple(check_integer(side, "shape", 1) for side in shape)
+            shape = check.items(shape, "shape", "two integers")
+            shape = tuple(check.integer(side, "shape", 1) for side in shape)
             if len(shape) != 2 or math.prod(shape) != len(values):
                 n = len(values)
                 raise ValueError(f"shape must have {n} pixels, one per variable, got {shape}")
-            state = check_integer(state, "state", 0)
+            state = check.integer(state, "state", 0)
             if state >= values.shape[1]:
                 raise ValueError(f"state must be 0 to {values.shape[1] - 1}, got {state}")
             values = values[:, state].reshape(shape)

@@ -8,11 +8,11 @@ from sklearn.base import DensityMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.scores import is_forest
-from .._core.validation import check_data, check_integer, check_random_state
 from .._core.warnings import warn
 from ._choice import Inference, Request
 from ._fields import FactorGraph, PairwiseMRF
@@ -183,7 +183,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             self.n_features_in_ = X.n_variables
             vars(self).pop("feature_names_in_", None)  # columns of an earlier table
             return X._plain(), None  # a field is data: nobody asks the code of a subclass
-        X = check_states(X, partial(check_data, self))
+        X = check_states(X, partial(check.data, self))
         learner = self._part("learner")
         learned = check_learned(learner.learn(X, sample_weight), learner, X.shape[1])
         learned.mrf.names = list(getattr(self, "feature_names_in_", [])) or None
@@ -383,9 +383,9 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             Independent draws.
         """
         check_is_fitted(self)
-        n_samples = check_integer(n_samples, "n_samples", 1)
+        n_samples = check.integer(n_samples, "n_samples", 1)
         source = getattr(self, "random_state", None) if random_state is None else random_state
-        return self._draw(n_samples, check_random_state(source))
+        return self._draw(n_samples, check.random_state(source))
 
     def _log_normalizer(self):
         if np.isfinite(self.log_partition_upper_):
@@ -399,7 +399,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
 
     def _partial_rows(self, X):
         """Rows of states, with -1 for missing entries."""
-        X = check_states(X, partial(check_data, self, reset=False))
+        X = check_states(X, partial(check.data, self, reset=False))
         missing = np.isnan(X) | (X < 0)
         X = np.where(missing, 0, X)
         try:

@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY
 
-from .._core.parameters import at_least
+from .._core import check
 from .._core.scores import is_forest
 from ..inference import Elimination, TreeMaxProduct
 from ._choice import Inference, exact_inference
@@ -77,7 +77,7 @@ class ExactMarginals(MarginalsEstimator):
     (2, 3)
     """
 
-    max_table_size: at_least(1) = 2**26
+    max_table_size: check.at_least(1) = 2**26
     _: KW_ONLY
     learner: object = None
 

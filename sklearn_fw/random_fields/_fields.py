@@ -4,9 +4,9 @@ from itertools import pairwise as neighbours
 
 import numpy as np
 
+from .._core import check
 from .._core.packed import starts_of
 from .._core.scores import FlatParts, as_array, check_edges, floats, integers
-from .._core.validation import check_array_of_numbers, check_list, check_number
 from .._kernels import lazy
 from ._conditioning import Conditioning, Naming, collect
 from ._forms import Networks, OtherForms, potentials, tables_of
@@ -104,8 +104,8 @@ class FactorGraph(Conditioning, Naming, Networks):
         self.n_states = n_states
         self._set_names(names, state_names)
         unary = [np.zeros(k) for k in n_states]
-        constant = check_number(constant, "constant")
-        factors = enumerate(check_list(factors, "factors", "pairs of a scope and a table"))
+        constant = check.number(constant, "constant")
+        factors = enumerate(check.items(factors, "factors", "pairs of a scope and a table"))
         factors = (self._factor(factor, f"factors[{f}]") for f, factor in factors)
         merged, total = collect(unary, factors, constant)
         if total == -np.inf:
@@ -118,7 +118,7 @@ class FactorGraph(Conditioning, Naming, Networks):
     def _factor(self, factor, name):
         if not isinstance(factor, tuple | list) or len(factor) != 2:
             raise TypeError(f"{name} must be a pair (scope, table), got {factor!r:.60}")
-        scope = check_list(factor[0], f"the scope of {name}", "variables, by number or name")
+        scope = check.items(factor[0], f"the scope of {name}", "variables, by number or name")
         scope = [self._variable(i, f"the scope of {name}") for i in scope]
         table = np.array(floats(factor[1], f"the table of {name}"))
         for i in scope:
@@ -311,7 +311,7 @@ class FactorGraph(Conditioning, Naming, Networks):
         """Labellings (n_samples, n_variables) as int64, refused when a state does not exist."""
         X = as_array(X, "X")
         if X.dtype.kind not in "fiub" or np.ma.is_masked(X):
-            X = check_array_of_numbers(X, "X", finite=None)
+            X = check.array(X, "X", finite=None)
         if X.ndim != 2 or X.shape[1] != self.n_variables:
             raise ValueError(
                 f"labellings X must have shape (n_samples, {self.n_variables}), got {X.shape}"
@@ -493,7 +493,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
     def __init__(
         self, unary, edges=None, pairwise=None, *, constant=0.0, names=None, state_names=None
     ):
-        unary = check_list(unary, "unary", "log-potentials, one row for each variable")
+        unary = check.items(unary, "unary", "log-potentials, one row for each variable")
         blocks = [potentials(block, f"unary[{i}]", 1) for i, block in enumerate(unary)]
         if not blocks:
             raise ValueError("unary is empty: a random field has at least one variable")
@@ -505,7 +505,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
         tables = tables_of(pairwise, edges, n_states)
         pairs = zip(map(tuple, edges.tolist()), tables)
         pairs = (((i, j), t) if i < j else ((j, i), t.T) for (i, j), t in pairs)
-        merged, constant = collect(blocks, pairs, check_number(constant, "constant"))
+        merged, constant = collect(blocks, pairs, check.number(constant, "constant"))
         self.n_states, self.edges = n_states, np.array(list(merged), np.int64).reshape(-1, 2)
         self._set_names(names, state_names)
         self._fill(blocks, list(merged), list(merged.values()), constant)
@@ -593,7 +593,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
 
     def _check_marginals(self, mu):
         """Marginals as the kernels take them, which check nothing."""
-        mu = np.array(check_array_of_numbers(mu, "mu"))
+        mu = np.array(check.array(mu, "mu"))
         if mu.shape != self.theta.shape:
             raise ValueError(
                 f"mu must have shape {self.theta.shape}, as mrf.theta, got {mu.shape}: see "
@@ -618,8 +618,8 @@ class PairwiseMRF(OtherForms, FactorGraph):
         flat : ndarray of shape (size,)
             The numbers that are not padding.
         """
-        node = check_array_of_numbers(node, "node", finite=None)
-        edge = check_array_of_numbers(edge, "edge", finite=None)
+        node = check.array(node, "node", finite=None)
+        edge = check.array(edge, "edge", finite=None)
         k = node.shape[1] if node.ndim == 2 else 0
         if node.shape != (self.n_variables, k) or k < self.n_states.max():
             raise ValueError(

@@ -5,8 +5,8 @@ import re
 
 import numpy as np
 
+from .._core import check
 from .._core.files import check_path, damage, read_text
-from .._core.validation import check_choice
 from ._fields import FactorGraph, PairwiseMRF
 from ._uai import (
     MOST_AXES,
@@ -479,7 +479,7 @@ def load_uai(path, kind="field"):
     >>> observed
     {0: 1}
     """
-    check_choice(kind, "kind", ("field", "evidence", "solution"))
+    check.choice(kind, "kind", ("field", "evidence", "solution"))
     readers = {"field": _read_graph, "evidence": read_evidence, "solution": read_solution}
     return readers[kind](path)
 
@@ -530,7 +530,7 @@ def save_uai(data, path, kind="auto"):
     ['MARKOV', '1', '2', '1', '1', '0', '2', '1.0', '0.0']
     ['MAR', '2', '2', '0.5', '0.5', '2', '0.25', '0.75']
     """
-    check_choice(kind, "kind", ("auto", "PR", "MAR", "MAP", "MPE"))
+    check.choice(kind, "kind", ("auto", "PR", "MAR", "MAP", "MPE"))
     if isinstance(data, FactorGraph):
         write_field(data, path)
     elif isinstance(data, dict):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from .._core import check
 from .._core.scores import floats, integers
-from .._core.validation import check_array_of_numbers, check_list
 
 
 class Networks:
@@ -79,7 +79,7 @@ def _from_tables(cls, states, factors):
     number = {variable: i for i, variable in enumerate(states)}
     logs = []
     for scope, table in factors:
-        table = check_array_of_numbers(np.asarray(table), f"the table on {scope}")
+        table = check.array(np.asarray(table), f"the table on {scope}")
         if table.size and table.min() < 0:
             raise ValueError(f"the table on {scope} must hold numbers >= 0, got {table.min():.6g}")
         with np.errstate(divide="ignore"):
@@ -141,7 +141,7 @@ class OtherForms:
         mrf : PairwiseMRF
             The random field.
         """
-        h, J = check_array_of_numbers(h, "h"), check_array_of_numbers(J, "J")
+        h, J = check.array(h, "h"), check.array(J, "J")
         if h.ndim != 1 or not len(h):
             raise ValueError(f"h must have shape (n_variables,), got {h.shape}")
         if edges is not None:
@@ -239,7 +239,7 @@ def tables_of(pairwise, edges, n_states):
         if len(edges):
             raise ValueError("pairwise is None, but there are edges: give each a table")
         return []
-    pairwise = check_list(pairwise, "pairwise", "tables, one for each edge")
+    pairwise = check.items(pairwise, "pairwise", "tables, one for each edge")
     if len(pairwise) and all(np.ndim(row) == 1 for row in pairwise):
         pairwise = [pairwise] * len(edges)
     if len(pairwise) != len(edges):

@@ -7,11 +7,11 @@ from numbers import Real
 import numpy as np
 from sklearn.utils import check_scalar
 
+from .._core import check
 from .._core.budget import budget_now
 from .._core.loop import IterativeMethod, drive
-from .._core.parameters import Parameterized, at_least, auto_or, check_parameters, optional, options
+from .._core.parameters import Parameterized, check_parameters
 from .._core.result import History, Status
-from .._core.validation import check_positive, is_auto
 from .._kernels import lazy
 from .._kernels.common.step_rules import FW
 from ..inference import ICM
@@ -69,19 +69,19 @@ class BarrierFrankWolfe(Parameterized):
     BarrierFrankWolfe(delta=0.1, variant='pairwise')
     """
 
-    variant: optional(options("away", "pairwise", "fw")) = "away"
+    variant: check.optional(check.options("away", "pairwise", "fw")) = "away"
     _: KW_ONLY
-    correction_every: at_least(1) = 1
-    correction_tol: auto_or(check_positive) = "auto"
-    contraction: options("adaptive", "fixed", "none") = "adaptive"
+    correction_every: check.at_least(1) = 1
+    correction_tol: check.auto_or(check.positive) = "auto"
+    contraction: check.options("adaptive", "fixed", "none") = "adaptive"
     delta: float = 0.05
-    local_search: optional(options("auto", "icm")) = "auto"
-    rho_step_size: options("universal", "line_search") = "universal"
+    local_search: check.optional(check.options("auto", "icm")) = "auto"
+    rho_step_size: check.options("universal", "line_search") = "universal"
 
     def _check(self):
         check_parameters(self)
         if self.contraction != "none":
-            check_positive(self.delta, "delta")
+            check.positive(self.delta, "delta")
             largest = 0.25 if self.contraction == "adaptive" else 1.0
             check_scalar(
                 self.delta, "delta", Real, min_val=0, max_val=largest,
@@ -90,7 +90,7 @@ class BarrierFrankWolfe(Parameterized):
 
     def _tol_of_correction(self, gap, tol):
         """Pairwise gap at which a correction ends, given the gap outside of it."""
-        if not is_auto(self.correction_tol):
+        if not check.is_auto(self.correction_tol):
             return self.correction_tol
         # The authors' choice where gaps are a few nats; large graphs begin with thousands. Anything
         # looser than the goal would stall the outer loop.

@@ -8,19 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._core import check
 from .._core.loop import IterativeMethod, drive
 from .._core.parameters import Parameterized
 from .._core.result import Status
 from .._core.scores import as_array, check_edges, integers, is_forest
-from .._core.validation import (
-    check_array_of_numbers,
-    check_not_negative,
-    check_sample_weight,
-    check_strength,
-    check_table,
-    is_auto,
-    is_named,
-)
 from .._core.warnings import warn
 from .._kernels import lazy
 from ..inference import TreeMaxProduct
@@ -78,7 +70,7 @@ def check_learned(learned, learner, n_variables):
         mrf._check_labels(learned.rows)
         shapes["weight"] = (len(learned.rows) + 1,)
     for field, shape in shapes.items():
-        values = check_array_of_numbers(getattr(learned, field), f"{field} of {name}")
+        values = check.array(getattr(learned, field), f"{field} of {name}")
         if values.shape != shape or np.any(values < 0) or np.any(values > 1 + 1e-9):
             raise ValueError(f"{field} of {name} must be of shape {shape}, between 0 and 1")
     if not isinstance(learned.history, dict):
@@ -141,11 +133,11 @@ class MRFLearner(Parameterized):
     n_states: object = "auto"
 
     def _check(self):
-        if check_not_negative(self.pseudocount, "pseudocount") == 0:
+        if check.not_negative(self.pseudocount, "pseudocount") == 0:
             raise ValueError(
                 "pseudocount must be positive: potentials would be -inf for unseen pairs"
             )
-        check_strength(self.pseudocount, "pseudocount")
+        check.strength(self.pseudocount, "pseudocount")
         _given_states(self.n_states)
         _given_edges(self.edges)
 
@@ -165,8 +157,8 @@ class MRFLearner(Parameterized):
             The random field ``mrf`` and what is known of it.
         """
         self._check()
-        X = check_states(X, check_table)
-        weight = check_sample_weight(sample_weight, len(X))
+        X = check_states(X, check.table)
+        weight = check.sample_weight(sample_weight, len(X))
         states = _states(X)[weight > 0]
         weight = weight[weight > 0]
         n_states = _numbers_of_states(states, self.n_states)
@@ -180,7 +172,7 @@ class MRFLearner(Parameterized):
             )
         counts = _Counts(states, n_states, weight, float(self.pseudocount), pairs)
         missing = (states < 0).any()
-        best_tree = is_named(self.edges, "tree")
+        best_tree = check.is_named(self.edges, "tree")
         if not (missing or best_tree):
             return counts.closed_form()
         kept = SpanningTrees(pairs, states.shape[1]).lmo(-counts.information()).places
@@ -326,10 +318,10 @@ class _Expectation(IterativeMethod):
         return rows, self.counts.n_states, np.concatenate([weight[~holes], weights])
 
 
-def check_states(X, check):
-    """A table of numbers, NaN where entries are missing, by a ``check`` of scikit-learn's kind."""
+def check_states(X, read):
+    """A table of numbers, NaN for missing entries, by a check ``read`` of scikit-learn's kind."""
     try:
-        return check(X, dtype=np.float64, ensure_all_finite="allow-nan")
+        return read(X, dtype=np.float64, ensure_all_finite="allow-nan")
     except (TypeError, ValueError) as error:
         if not WORDS.search(str(error)):
             raise
@@ -369,7 +361,7 @@ def _states(X):
 
 def _given_states(n_states):
     """None for "auto", else an array of integers, without axes for one of all columns."""
-    if is_auto(n_states):
+    if check.is_auto(n_states):
         return None
     given = as_array(n_states, "n_states")
     if given.dtype.kind not in "iu" or given.ndim > 1:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core import check
 from .._core.budget import part_of_time, time_budget, time_left
 from .._core.loop import get_logger
 from .._core.oracle import checked
 from .._core.scores import is_forest
-from .._core.validation import check_time_limit, is_auto
 from ..inference import (
     INFEASIBLE,
     NEGLIGIBLE,
@@ -277,10 +277,10 @@ class MAPResult(NamedTuple):
 
 
 def find_map(field, oracle, start, time_limit):
-    check_time_limit(time_limit)
+    check.time_limit(time_limit)
     if start is not None:
         start = field._check_labelling(start, "start")
-    auto = is_auto(oracle)
+    auto = check.is_auto(oracle)
     oracle = None if auto else checked(resolve_oracle(oracle))
     with time_budget(time_limit, ends_oracles=True):
         if field._pairs and (not auto or _as_pairs(field)):

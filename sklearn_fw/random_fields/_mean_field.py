@@ -6,10 +6,10 @@ from dataclasses import KW_ONLY
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._core import check
 from .._core.budget import budget_now
 from .._core.loop import IterativeMethod, drive
 from .._core.result import History, Status
-from .._core.validation import check_positive, check_random_state
 from ._choice import Inference, Request
 from ._estimator import MarginalsEstimator
 from ._objective import Products
@@ -94,7 +94,7 @@ class MeanFieldMarginals(MarginalsEstimator):
 
     _: KW_ONLY
     n_init: int = 10
-    tol: check_positive = 1e-5
+    tol: check.positive = 1e-5
     max_iter: int = 1000
     time_limit: float | None = None
     learner: object = None
@@ -104,7 +104,7 @@ class MeanFieldMarginals(MarginalsEstimator):
     takes_factors = True
 
     def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
-        rng = check_random_state(self.random_state)
+        rng = check.random_state(self.random_state)
         run, history = Ascent(field), History()
         options = request.loop_options(self, lambda: {"n_iter_": history.n_iter})
         best, best_bound, outcome = None, -math.inf, None

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._core import check
 from .._core.budget import time_left
 from .._core.loop import IterativeMethod, drive
-from .._core.parameters import at_least
 from .._core.result import Status
 from ._choice import NOTHING_ALLOWED, Inference, Request
 from ._estimator import MarginalsEstimator
@@ -115,7 +115,7 @@ class MiniBucketMarginals(MarginalsEstimator):
     True
     """
 
-    max_table_size: at_least(1) = 2**16
+    max_table_size: check.at_least(1) = 2**16
     _: KW_ONLY
     tol: float = 0.05
     max_iter: int = 50

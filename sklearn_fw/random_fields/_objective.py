@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 
+from .._core import check
 from .._core.budget import time_left
 from .._core.packed import starts_of
-from .._core.validation import check_array_of_numbers, check_flag
 from .._kernels import lazy
 from ._fields import PairwiseMRF
 
@@ -147,10 +147,10 @@ def trw_objective(mu, mrf, rho, *, return_gradient=False):
     """
     if not isinstance(mrf, PairwiseMRF):
         raise TypeError(f"mrf must be a PairwiseMRF, got {type(mrf).__name__}")
-    energy = make_energy(mrf, check_array_of_numbers(rho, "rho"))
+    energy = make_energy(mrf, check.array(rho, "rho"))
     mu = mrf._check_marginals(mu)
     value = mrf.constant + trw.value(energy, mu)
-    if not check_flag(return_gradient, "return_gradient"):
+    if not check.flag(return_gradient, "return_gradient"):
         return value
     slopes = np.empty_like(mu)
     trw.gradient(energy, mu, slopes)

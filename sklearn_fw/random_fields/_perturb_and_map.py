@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.parallel import delayed
 
-from .._core.parameters import at_least, options
+from .._core import check
 from .._core.scores import PairwiseScores
 from .._core.threads import parallel
-from .._core.validation import check_random_state
 from ._choice import Inference, choose_oracle, pairs_of
 from ._estimator import MarginalsEstimator
 from ._fields import PairwiseMRF
@@ -117,9 +116,9 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
 
     oracle: object = "auto"
     _: KW_ONLY
-    n_samples: at_least(1) = 10
-    n_copies: at_least(1) = 1
-    marginals: options("conditioning", "counting") = "conditioning"
+    n_samples: check.at_least(1) = 10
+    n_copies: check.at_least(1) = 1
+    marginals: check.options("conditioning", "counting") = "conditioning"
     learner: object = None
     n_jobs: int | None = None
     random_state: object = None
@@ -129,7 +128,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
 
     def infer(self, field, request=None):
         mrf, n_samples, n_copies = field, self.n_samples, self.n_copies
-        rng = check_random_state(self.random_state)
+        rng = check.random_state(self.random_state)
         conditioning = self.marginals == "conditioning"
         copies = _copies(mrf, n_copies)
         oracle, draws = self._solve(copies, n_samples, rng, n_copies, conditioning)

@@ -5,13 +5,8 @@ from scipy.sparse import diags_array
 from scipy.sparse.linalg import splu
 from sklearn.utils import gen_batches
 
+from .._core import check
 from .._core.scores import check_edges
-from .._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_integer,
-    check_random_state,
-)
 from .._kernels import lazy
 from .._kernels.common.step_rules import open_loop_step
 from ..optim._frank_wolfe._core import FrankWolfe
@@ -92,8 +87,8 @@ def spanning_tree_probabilities(
     if n_trees is not None:
         if weights is not None:
             raise ValueError("weights are for exact probabilities: leave out weights or n_trees")
-        n_trees = check_integer(n_trees, "n_trees", 1)
-        return _drawn(edges, n_variables, n_trees, check_random_state(random_state))
+        n_trees = check.integer(n_trees, "n_trees", 1)
+        return _drawn(edges, n_variables, n_trees, check.random_state(random_state))
     weights = np.ones(len(edges)) if weights is None else _check_weights(weights, len(edges))
     if np.any(weights < 0) or not np.all(np.isfinite(weights)):
         raise ValueError("weights must be finite and not negative")
@@ -168,7 +163,7 @@ def starting_rho(rho_init, mrf, request, random_state, *others):
     """
     if isinstance(rho_init, str):
         names = {"matrix_tree_weighted", "matrix_tree", "sampled", *others}
-        check_choice(rho_init, "rho_init", names, "an array")
+        check.choice(rho_init, "rho_init", names, "an array")
     elif request.tasks is not None:
         return check_edge_probabilities(rho_init, mrf.edges, mrf.n_variables), False
     else:
@@ -227,12 +222,12 @@ def tree_gap(mrf, mu, rho):
 
 
 def _graph(edges, n_variables):
-    n_variables = check_integer(n_variables, "n_variables", 1)
+    n_variables = check.integer(n_variables, "n_variables", 1)
     return np.ascontiguousarray(check_edges(edges, n_variables)), n_variables
 
 
 def _check_weights(weights, n_edges, name="weights"):
-    weights = check_array_of_numbers(weights, name, finite=None)
+    weights = check.array(weights, name, finite=None)
     if weights.shape != (n_edges,):
         raise ValueError(f"{name} must have shape (n_edges,) = ({n_edges},), got {weights.shape}")
     if np.any(np.isnan(weights)):

@@ -7,13 +7,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
+from .._core import check
 from .._core.budget import part_of_time, time_left
 from .._core.loop import get_logger
 from .._core.oracle import checked
-from .._core.parameters import at_least, auto_or, optional, options
 from .._core.result import Outcome, Status
 from .._core.scores import is_forest
-from .._core.validation import check_positive, is_auto
 from ..inference import BestOf, resolve_oracle
 from ..optim.domains import LocalPolytope, MarginalPolytope
 from ._choice import (
@@ -184,13 +183,13 @@ class TRWMarginals(MarginalsEstimator):
 
     oracle: object = "auto"
     _: KW_ONLY
-    polytope: options("marginal", "local") = "marginal"
+    polytope: check.options("marginal", "local") = "marginal"
     solver: object = None
     rho_init: object = "matrix_tree_weighted"
-    n_rho_iter: auto_or(at_least(1)) = "auto"
-    tol: check_positive = 0.5
+    n_rho_iter: check.auto_or(check.at_least(1)) = "auto"
+    tol: check.positive = 0.5
     max_iter: int = 500
-    max_oracle_calls: optional(at_least(1)) = None
+    max_oracle_calls: check.optional(check.at_least(1)) = None
     time_limit: float | None = None
     learner: object = None
     warm_start: bool = False
@@ -201,13 +200,13 @@ class TRWMarginals(MarginalsEstimator):
 
     @property
     def sums_forests(self):
-        return is_auto(self.oracle) and self.polytope != "local"
+        return check.is_auto(self.oracle) and self.polytope != "local"
 
     def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
         mrf, (learned, tasks, known) = field, request
         settings, local_search = self._settings()
         n_rho_iter = self.n_rho_iter
-        if is_auto(n_rho_iter):
+        if check.is_auto(n_rho_iter):
             n_rho_iter = RHO_ITERATIONS if learned is None and tasks is not None else 1
         choice = self._choose(mrf)
         rho, is_known = starting_rho(self.rho_init, mrf, request, self.random_state)
@@ -253,7 +252,7 @@ class TRWMarginals(MarginalsEstimator):
     def _choose(self, mrf):
         if self.polytope == "local":
             return Choice(None, False, "polytope='local': a linear program")
-        if is_auto(self.oracle):
+        if check.is_auto(self.oracle):
             return choose(mrf, EXACT_SHARE * time_left())
         return Choice(checked(resolve_oracle(self.oracle)), False, "the oracle that was given")
 
@@ -303,8 +302,8 @@ class TRWMarginals(MarginalsEstimator):
     def _settings(self):
         solver = self._part("solver")
         solver._check()
-        if is_auto(solver.local_search):
-            return solver, is_auto(self.oracle) and self.polytope == "marginal"
+        if check.is_auto(solver.local_search):
+            return solver, check.is_auto(self.oracle) and self.polytope == "marginal"
         if solver.local_search == "icm" and self.polytope == "local":
             raise ValueError("local_search finds labellings: it needs polytope='marginal'")
         return solver, solver.local_search == "icm"

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
+from .._core import check
 from .._core.files import check_path, damage, read_text
 from .._core.scores import as_array, integers
-from .._core.validation import check_array_of_numbers, check_list, is_auto
 
 LARGEST_EXPONENT = 700.0  # exp of it and of its negative are normal numbers of float64
 MOST_PARTS = 10_000  # factors written for one table
@@ -269,20 +269,20 @@ def write_evidence(observed, path):
 
 def write_solution(solution, path, kind):
     path = check_path(path)
-    if is_auto(kind):
+    if check.is_auto(kind):
         array = None if isinstance(solution, list | tuple) else as_array(solution, "data")
         is_number = array is not None and array.ndim == 0
         is_labelling = not is_number and all(np.ndim(row) == 0 for row in solution)
         kind = "PR" if is_number else "MAP" if is_labelling else "MAR"
     if kind == "PR":
-        number = check_array_of_numbers(solution, "data", finite=True)
+        number = check.array(solution, "data", finite=True)
         if number.ndim:
             raise ValueError(f"data must be a number for PR, got shape {number.shape}")
         words = [repr(float(number) / math.log(10.0))]
     elif kind == "MAR":
         rows = [
-            check_array_of_numbers(row, f"data[{i}]")
-            for i, row in enumerate(check_list(solution, "data", "marginals"))
+            check.array(row, f"data[{i}]")
+            for i, row in enumerate(check.items(solution, "data", "marginals"))
         ]
         for i, row in enumerate(rows):
             if row.ndim != 1 or not row.size or row.min() < 0 or abs(row.sum() - 1.0) > 1e-6:

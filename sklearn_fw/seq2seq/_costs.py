@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from .._core import check
 from .._core.costs import costs_of
 from .._core.packed import starts_of
-from .._core.validation import check_choice
 from .._kernels import lazy
 from ..task_losses import EditLoss, SequenceLoss, Truth
 
@@ -22,7 +22,7 @@ def costs_for(task_loss, reference, classes, targets, lengths, y, *, is_free):
     ``targets`` are numbers of the true tokens in rows of these lengths, ``y`` the outputs of the
     user and ``classes`` the tokens by number.
     """
-    reference = REFERENCES[check_choice(reference, "reference", REFERENCES)]
+    reference = REFERENCES[check.choice(reference, "reference", REFERENCES)]
     if isinstance(task_loss, EditLoss):
         if reference == BEST and not is_free:
             raise ValueError(

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from .._core import check
 from .._core.packed import padded
-from .._core.validation import check_array_of_numbers, check_integer, check_list, check_random_state
 from ..task_losses import resolve_task_loss
 from ._costs import costs_for
 from ._losses import log_softmax
@@ -368,12 +368,12 @@ def roll_out_costs(policy, X, y, *, task_loss="hamming", search=None, end=None, 
     search = LearningToSearch(n_tokens=None) if search is None else search
     if not isinstance(search, LearningToSearch):
         raise TypeError(f"search must be a LearningToSearch object, got {search!r:.60}")
-    X, rng = check_list(X, "X", "inputs"), check_random_state(random_state)
+    X, rng = check.items(X, "X", "inputs"), check.random_state(random_state)
     if not X:
         raise ValueError("X holds no input")
     policy = _Checked(policy, X)
     n_tokens = policy.n_tokens
-    if end is not None and check_integer(end, "end", 1) != n_tokens - 1:
+    if end is not None and check.integer(end, "end", 1) != n_tokens - 1:
         raise ValueError(f"end must be {n_tokens - 1}, the last token of the policy; got {end}")
     n_classes = n_tokens - (end is not None)
     y = _check_outputs(y, len(X), n_classes)
@@ -456,9 +456,7 @@ class _Checked(StepPolicy):
         return made
 
     def as_array(self, scores):
-        scores = check_array_of_numbers(
-            self._policy.as_array(scores), "scores of the policy's as_array"
-        )
+        scores = check.array(self._policy.as_array(scores), "scores of the policy's as_array")
         if scores.ndim != 2 or scores.shape[1] != self.n_tokens:
             raise ValueError(
                 f"as_array of the policy must return scores of shape (n_rows, {self.n_tokens}), "
@@ -471,7 +469,7 @@ class _Checked(StepPolicy):
             raise TypeError(
                 f"{method} of the policy must return a state and scores, got {pair!r:.60}"
             )
-        state, scores = pair[0], check_array_of_numbers(pair[1], f"scores of the policy's {method}")
+        state, scores = pair[0], check.array(pair[1], f"scores of the policy's {method}")
         n = "n_tokens" if self.n_tokens is None else self.n_tokens
         if scores.ndim != 2 or len(scores) != n_rows or scores.shape[1] != (
             self.n_tokens or scores.shape[1]
@@ -484,12 +482,12 @@ class _Checked(StepPolicy):
 
 
 def _check_outputs(y, n_samples, n_classes):
-    y = check_list(y, "y", "outputs")
+    y = check.items(y, "y", "outputs")
     if len(y) != n_samples:
         raise ValueError(f"X has {n_samples} inputs, y has {len(y)} outputs")
     found = []
     for i, own in enumerate(y):
-        own = np.asarray(check_list(own, f"y[{i}]", "numbers of tokens"))
+        own = np.asarray(check.items(own, f"y[{i}]", "numbers of tokens"))
         if not len(own):
             raise ValueError(f"y[{i}] is empty: an output has a token at least")
         if own.ndim != 1 or own.dtype.kind not in "iu" or own.min() < 0 or own.max() >= n_classes:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core.validation import check_array_of_numbers, check_choice, check_flag, check_positive
+from .._core import check
 
 LOSSES = ("kl", "ll", "llcas", "shl")
 TIE = 1e-12  # of the range of costs: what rounding makes of equal ones
@@ -70,10 +70,10 @@ def searnn_loss(scores, costs, loss="ll", *, cost_scale=1.0, target=None, sample
     >>> searnn_loss([0.0, 1.0, 1.0], [0.0, 0.5, 1.0], "shl")
     (array(2.), array([-1.,  0.,  1.]))
     """
-    check_choice(loss, "loss", LOSSES)
-    scale = check_positive(cost_scale, "cost_scale")
-    scores = check_array_of_numbers(scores, "scores")
-    costs = check_array_of_numbers(costs, "costs", finite=False)
+    check.choice(loss, "loss", LOSSES)
+    scale = check.positive(cost_scale, "cost_scale")
+    scores = check.array(scores, "scores")
+    costs = check.array(costs, "costs", finite=False)
     if scores.ndim == 0 or scores.shape != costs.shape:
         raise ValueError(
             f"scores and costs must have one shape (..., n_tokens), got {scores.shape} and "
@@ -86,7 +86,7 @@ def searnn_loss(scores, costs, loss="ll", *, cost_scale=1.0, target=None, sample
     tried = costs < np.inf
     if not np.all(tried.any(axis=-1)):
         raise ValueError("costs must be finite for one token of each cell at least")
-    if not check_flag(sampled_softmax, "sampled_softmax") and loss != "ll":
+    if not check.flag(sampled_softmax, "sampled_softmax") and loss != "ll":
         raise ValueError(f"sampled_softmax=False needs loss='ll', got {loss!r}")
     best = cheapest(costs, None if target is None else _targets(target, costs))
     with np.errstate(invalid="ignore"):
@@ -98,7 +98,7 @@ def searnn_loss(scores, costs, loss="ll", *, cost_scale=1.0, target=None, sample
 
 
 def _targets(target, costs):
-    target = check_array_of_numbers(target, "target")
+    target = check.array(target, "target")
     n = costs.shape[-1]
     if target.shape != costs.shape[:-1] or np.any((target < 0) | (target >= n)):
         raise ValueError(f"target must hold numbers from 0 to {n - 1} in shape {costs.shape[:-1]}")

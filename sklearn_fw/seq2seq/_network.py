@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core import check
 from .._core.torch import import_torch
-from .._core.validation import is_auto
 from ._engine import StepPolicy, roll_in
 
 SMALL = 0.3  # first vectors of tokens: with those of scale one networks learn pairs by heart
@@ -322,7 +322,7 @@ def _lstm(torch, cell, gates, h, memory):
 
 
 def _device(torch, name):
-    if is_auto(name):
+    if check.is_auto(name):
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)

@@ -6,17 +6,9 @@ from numbers import Integral
 
 import numpy as np
 
+from .._core import check
 from .._core.packed import starts_of
-from .._core.parameters import (
-    Parameterized,
-    at_least,
-    auto_or,
-    check_parameters,
-    optional,
-    options,
-    within,
-)
-from .._core.validation import check_choice, check_flag, check_integer, check_positive, is_auto
+from .._core.parameters import Parameterized, check_parameters
 from ._costs import REFERENCES
 from ._losses import log_softmax
 
@@ -88,19 +80,19 @@ class LearningToSearch(Parameterized):
     """
 
     _: KW_ONLY
-    roll_in: options("learned", "mixed", "mixed_cells", "reference") = "learned"
+    roll_in: check.options("learned", "mixed", "mixed_cells", "reference") = "learned"
     roll_out: object = "mixed"
-    roll_in_reference_prob: within(0.0, 1.0) = 0.5
-    roll_out_reference_prob: within(0.0, 1.0) = 0.5
-    mix_level: options("rollout", "sequence") = "sequence"
-    reference: options(*REFERENCES) = "copy"
-    n_cells: optional(at_least(1)) = None
+    roll_in_reference_prob: check.within(0.0, 1.0) = 0.5
+    roll_out_reference_prob: check.within(0.0, 1.0) = 0.5
+    mix_level: check.options("rollout", "sequence") = "sequence"
+    reference: check.options(*REFERENCES) = "copy"
+    n_cells: check.optional(check.at_least(1)) = None
     n_tokens: object = "auto"
     token_sampling: object = "policy"
-    sampled_softmax: auto_or(check_flag, "True or False") = "auto"
-    cost_scale: check_positive = 1.0
-    tie_break: options("random", "reference") = "reference"
-    batch_size: at_least(1) = 2048
+    sampled_softmax: check.auto_or(check.flag, "True or False") = "auto"
+    cost_scale: check.positive = 1.0
+    tie_break: check.options("random", "reference") = "reference"
+    batch_size: check.at_least(1) = 2048
 
 
 class Draws:
@@ -114,7 +106,7 @@ class Draws:
         self.has_end, self.counts = has_end, counts
         self.wanted = _tokens_by_kind(settings.n_tokens, settings.token_sampling, len(counts))
         self.sampled_softmax = settings.sampled_softmax
-        if is_auto(self.sampled_softmax):
+        if check.is_auto(self.sampled_softmax):
             self.sampled_softmax = loss != "ll"
         elif not self.sampled_softmax and self.wanted and loss not in ("ll", "mle"):
             raise ValueError(
@@ -199,7 +191,7 @@ def all_cells(lengths):
 def _roll_out(value):
     """Who finishes outputs, and after how many tokens of the network the reference does."""
     if isinstance(value, Integral) and not isinstance(value, bool):
-        n_learned = check_integer(value, "roll_out", 0)
+        n_learned = check.integer(value, "roll_out", 0)
         return "learned" if n_learned else "reference", n_learned
     if isinstance(value, str) and value in ROLL_OUTS:
         return value, None
@@ -211,7 +203,7 @@ def _tokens_by_kind(n_tokens, sampling, n_all):
     """Numbers of tokens by the way of drawing; none where all are tried."""
     if isinstance(sampling, Mapping):
         wanted = {
-            check_choice(kind, "token_sampling", SAMPLINGS): check_integer(
+            check.choice(kind, "token_sampling", SAMPLINGS): check.integer(
                 count, f"token_sampling[{kind!r}]", 1
             )
             for kind, count in sampling.items()
@@ -219,12 +211,12 @@ def _tokens_by_kind(n_tokens, sampling, n_all):
         if not wanted:
             raise ValueError("token_sampling is an empty dict")
     else:
-        check_choice(sampling, "token_sampling", SAMPLINGS)
+        check.choice(sampling, "token_sampling", SAMPLINGS)
         if n_tokens is None:
             return {}
-        if is_auto(n_tokens):
+        if check.is_auto(n_tokens):
             if n_all <= ALL_TOKENS:
                 return {}
             n_tokens = FEW_TOKENS
-        wanted = {sampling: check_integer(n_tokens, "n_tokens", 1)}
+        wanted = {sampling: check.integer(n_tokens, "n_tokens", 1)}
     return {} if 1 + sum(wanted.values()) >= n_all else wanted

@@ -2,16 +2,8 @@
 
 from dataclasses import KW_ONLY
 
-from .._core.parameters import (
-    Parameterized,
-    at_least,
-    auto_or,
-    check_parameters,
-    optional,
-    options,
-    within,
-)
-from .._core.validation import check_flag, check_not_negative, check_positive
+from .._core import check
+from .._core.parameters import Parameterized, check_parameters
 
 RATES = {"adadelta": 1.0, "adam": 0.004, "sgd": 0.5}
 
@@ -76,16 +68,16 @@ class RecurrentNetwork(Parameterized):
     """
 
     _: KW_ONLY
-    cell: options("gru", "lstm") = "gru"
-    hidden_size: at_least(1) = 128
-    n_layers: at_least(1) = 1
-    embedding_dim: optional(at_least(1)) = None
-    bidirectional: check_flag = True
-    attention: optional(options("additive", "bilinear")) = "bilinear"
-    aligned: auto_or(check_flag, "True or False") = "auto"
-    input_feed: check_flag = False
-    dropout: within(0.0, 1.0, "left") = 0.0
-    dtype: options("float32", "float64") = "float32"
+    cell: check.options("gru", "lstm") = "gru"
+    hidden_size: check.at_least(1) = 128
+    n_layers: check.at_least(1) = 1
+    embedding_dim: check.optional(check.at_least(1)) = None
+    bidirectional: check.flag = True
+    attention: check.optional(check.options("additive", "bilinear")) = "bilinear"
+    aligned: check.auto_or(check.flag, "True or False") = "auto"
+    input_feed: check.flag = False
+    dropout: check.within(0.0, 1.0, "left") = 0.0
+    dtype: check.options("float32", "float64") = "float32"
     device: check_device = "auto"
 
     def _check(self):
@@ -140,17 +132,17 @@ class Minibatches(Parameterized):
     """
 
     _: KW_ONLY
-    optimizer: options(*RATES) = "adam"
-    learning_rate: optional(check_positive) = None
-    batch_size: at_least(1) = 64
-    max_grad_norm: optional(check_positive) = 5.0
-    weight_decay: check_not_negative = 0.0
-    normalization: options("cell", "sequence") = "sequence"
-    early_stopping: check_flag = True
-    validation_fraction: within(0.0, 1.0, "neither") = 0.1
-    eval_every: at_least(1) = 50
-    n_iter_no_change: at_least(1) = 10
-    warm_up: at_least(0) = 0
+    optimizer: check.options(*RATES) = "adam"
+    learning_rate: check.optional(check.positive) = None
+    batch_size: check.at_least(1) = 64
+    max_grad_norm: check.optional(check.positive) = 5.0
+    weight_decay: check.not_negative = 0.0
+    normalization: check.options("cell", "sequence") = "sequence"
+    early_stopping: check.flag = True
+    validation_fraction: check.within(0.0, 1.0, "neither") = 0.1
+    eval_every: check.at_least(1) = 50
+    n_iter_no_change: check.at_least(1) = 10
+    warm_up: check.at_least(0) = 0
 
     @property
     def _rate(self):

@@ -4,14 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
-from .._core.validation import (
-    check_array_of_numbers,
-    check_integer,
-    check_list,
-    check_magnitude,
-    is_auto,
-    is_named,
-)
+from .._core import check
 from ..task_losses import tokens_of
 
 LONGER = 1.5  # than the longest output of fit: where outputs without an end are cut
@@ -148,7 +141,7 @@ class Outputs:
 
 
 def _samples(values, name):
-    values = check_list(values, name, "sequences")
+    values = check.items(values, name, "sequences")
     if not values:
         raise ValueError(f"{name} is empty: it needs a sequence at least")
     return values
@@ -174,12 +167,12 @@ def _kind(x, name):
 def _features(x, name):
     if isinstance(x, str):
         raise TypeError(f"{name} is a text, but the first input of fit held features")
-    x = check_array_of_numbers(x, name)
+    x = check.array(x, name)
     if x.ndim != 2 or not x.shape[1]:
         raise ValueError(f"{name} must be of shape (length, n_features), got shape {x.shape}")
     if not len(x):
         raise ValueError(f"{name} is empty: leave it out")
-    check_magnitude(x.astype(np.float64), name)
+    check.magnitude(x.astype(np.float64), name)
     if np.abs(x).max() > np.finfo(np.float32).max / 2:
         raise ValueError(f"{name} holds numbers that single precision cannot: scale the features")
     return x
@@ -242,7 +235,7 @@ def _numbered(sequences, name):
 
 def _named(tokens, n_columns):
     """Numbers of the tokens that a user names for each column."""
-    tokens = check_list(tokens, "input_tokens", "tokens of each column")
+    tokens = check.items(tokens, "input_tokens", "tokens of each column")
     if len(tokens) != n_columns:
         raise ValueError(
             f"input_tokens names tokens of {len(tokens)} columns, and inputs have {n_columns}"
@@ -283,8 +276,8 @@ def _array(tokens):
 
 def check_length(value, name):
     if isinstance(value, Integral) and not isinstance(value, bool):
-        check_integer(value, name, 1)
-    elif not is_named(value, "auto", "fixed", "free"):
+        check.integer(value, name, 1)
+    elif not check.is_named(value, "auto", "fixed", "free"):
         raise ValueError(
             f"{name} must be 'auto', 'fixed', 'free' or a number of tokens; got {value!r}"
         )
@@ -296,9 +289,9 @@ def most_tokens(wanted, n_in, n_out, before=None):
     ``before`` is what it was where training goes on.
     """
     differ, longest = np.flatnonzero(n_in != n_out), int(n_out.max())
-    if is_auto(wanted):
+    if check.is_auto(wanted):
         wanted = "free" if len(differ) or before is not None else "fixed"
-    if is_named(wanted, "fixed"):
+    if check.is_named(wanted, "fixed"):
         if len(differ):
             i = int(differ[0])
             raise ValueError(

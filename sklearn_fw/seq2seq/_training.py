@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._core import check
 from .._core.loop import IterativeMethod, get_logger
 from .._core.packed import padded
-from .._core.validation import check_sample_weight
 from .._core.warnings import warn
 from ._costs import costs_for, task_losses_of, written
 from ._engine import finish, roll_in, roll_out
@@ -53,7 +53,7 @@ class Pairs:
 
 def weighted(pairs, sample_weight):
     """Pairs of positive weight, in units of their mean."""
-    weight = check_sample_weight(sample_weight, len(pairs))
+    weight = check.sample_weight(sample_weight, len(pairs))
     pairs.weight = weight
     if not np.all(weight > 0):
         pairs = pairs.take(np.flatnonzero(weight > 0))

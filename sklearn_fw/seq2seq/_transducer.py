@@ -8,20 +8,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive, get_logger
-from .._core.parameters import at_least, check_parameters, options
+from .._core.parameters import check_parameters
 from .._core.result import Outcome, Status
 from .._core.torch import import_torch
-from .._core.validation import (
-    check_integer,
-    check_list,
-    check_random_state,
-    check_sample_weight,
-    is_auto,
-)
 from .._core.warnings import warn_of_scorer
 from ..task_losses import resolve_task_loss
 from ._costs import task_losses_of, written
@@ -49,11 +43,11 @@ from ._training import (
 def settings_of(kind):
     """A constraint: an object of this kind, or None."""
 
-    def check(value, name):
+    def accept(value, name):
         if not (value is None or isinstance(value, kind)):
             raise TypeError(f"{name} must be a {kind.__name__} object or None, got {value!r}")
 
-    return check
+    return accept
 
 
 class SeaRNNTransducer(CallbackSupportMixin, Estimator):
@@ -172,14 +166,14 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     array(['cba', 'cab'], dtype=object)
     """
 
-    loss: options(*LOSSES, "mle") = "mle"
+    loss: check.options(*LOSSES, "mle") = "mle"
     _: KW_ONLY
     task_loss: object = "auto"
     search: settings_of(LearningToSearch) = None
     network: settings_of(RecurrentNetwork) = None
     training: settings_of(Minibatches) = None
     output_length: check_length = "auto"
-    beam_size: at_least(1) = 1
+    beam_size: check.at_least(1) = 1
     max_iter: int = 2000
     time_limit: float | None = None
     warm_start: bool = False
@@ -210,7 +204,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             The fitted estimator.
         """
         search, network_settings, training = self._settings()
-        torch, rng = import_torch("SeaRNNTransducer"), check_random_state(self.random_state)
+        torch, rng = import_torch("SeaRNNTransducer"), check.random_state(self.random_state)
         with time_budget(self.time_limit), seeded(torch, rng):
             pairs = self._read_pairs(X, y, sample_weight, (classes, input_tokens))
             self.task_loss_ = self._task_loss()
@@ -280,7 +274,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             Its ``history_`` has a row per call, with the loss of the update.
         """
         torch = import_torch("SeaRNNTransducer")
-        rng, n_iter = check_random_state(self.random_state), getattr(self, "n_iter_", 0)
+        rng, n_iter = check.random_state(self.random_state), getattr(self, "n_iter_", 0)
         if n_iter and isinstance(self.random_state, Integral):
             # Other numbers in each call, and the same ones in a copy that goes on from here.
             rng = np.random.RandomState([self.random_state, n_iter])
@@ -326,7 +320,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
 
     def _read_pairs(self, X, y, sample_weight, tokens):
         goes_on = bool(self.warm_start) and hasattr(self, "state_dict_")
-        y = check_list(y, "y", "sequences")
+        y = check.items(y, "y", "sequences")
         if goes_on:
             self._compare(tokens)
             inputs = self._reader.read(X, is_training=True)
@@ -350,7 +344,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
 
     def _task_loss(self):
         is_free = self.max_length_ is not None
-        if is_auto(self.task_loss):
+        if check.is_auto(self.task_loss):
             return resolve_task_loss("edit" if is_free else "hamming")
         loss = resolve_task_loss(self.task_loss)
         if is_free and loss.decomposes and not loss._has_value:
@@ -468,7 +462,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             Texts where `fit` had texts, and else arrays of tokens.
         """
         inputs = self._inputs(X)
-        if check_integer(self.beam_size, "beam_size", 1) > 1:
+        if check.integer(self.beam_size, "beam_size", 1) > 1:
             made = _column([outputs[0] for outputs, _ in self._beams(inputs, self.beam_size)])
         else:
             codes = decode(self._fitted_network(), inputs, self._n_cells(inputs), self._end)
@@ -493,7 +487,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         logs : ndarray of shape (n_samples,), of ndarray
             Logarithms of their probabilities.
         """
-        check_integer(k, "k", 1)
+        check.integer(k, "k", 1)
         outputs, logs = zip(*self._beams(self._inputs(X), int(k)), strict=True)
         return _column(outputs), _column(logs)
 
@@ -567,7 +561,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         return log_softmax(scores), rolled
 
     def _pairs(self, X, y, is_training=False):
-        inputs, y = self._inputs(X, is_training), check_list(y, "y", "sequences")
+        inputs, y = self._inputs(X, is_training), check.items(y, "y", "sequences")
         outputs = self._outputs.encode(y, inputs.lengths)
         n_out = np.array([len(own) for own in outputs])
         if self.max_length_ is None:
@@ -602,7 +596,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             Costs, in the order of ``classes_`` (and the end of the output); inf where a token was
             not tried.
         """
-        pairs, rng = self._pairs(X, y), check_random_state(random_state)
+        pairs, rng = self._pairs(X, y), check.random_state(random_state)
         draws = self._draws(LearningToSearch() if self.search is None else self.search, "ll", rng)
         network, targets = self._fitted_network(), pairs.targets()
         costs = pairs.costs(self.task_loss_, draws.settings.reference, self.classes_)
@@ -623,11 +617,11 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         losses : ndarray of shape (n_samples,)
             Losses.
         """
-        y = check_list(y, "y", "sequences")
+        y = check.items(y, "y", "sequences")
         predicted = self.predict(X)
         if len(predicted) != len(y):
             raise ValueError(f"X has {len(predicted)} samples, y has {len(y)}")
-        if self.max_length_ is None and is_auto(self.task_loss):
+        if self.max_length_ is None and check.is_auto(self.task_loss):
             differ = self._outputs.lengths(y) != [len(own) for own in predicted]
             if differ.any():
                 # The loss that outputs of other lengths than their inputs have.
@@ -654,7 +648,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             At most 1; larger is better.
         """
         losses = self.task_losses(X, y)
-        weight = check_sample_weight(sample_weight, len(losses))
+        weight = check.sample_weight(sample_weight, len(losses))
         return float(1.0 - np.average(losses, weights=weight))
 
     def summary(self):

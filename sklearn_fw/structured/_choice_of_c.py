@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core import check
 from .._core.budget import budget_now, time_budget
 from .._core.loop import drive
 from .._core.packed import length_of, take
-from .._core.validation import check_random_state
 from .._kernels import lazy
 from ._problems._part_sets import can_be_cut, cells, is_costly, regrouped
 from ._problems._part_sets import n_costly as n_costly_of
@@ -70,7 +70,7 @@ def choose_C(model, make_solver, blocks, X, y, weight, random_state):
     trains on a part of the samples.
     """
     with time_budget(budget_now().share(0.5)):
-        rng = check_random_state(random_state)
+        rng = check.random_state(random_state)
         folds = list(_folds_of(model, blocks, X, y, weight, rng))
         if not folds:
             return cautious_C(blocks)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core.validation import check_array_of_numbers, check_positive, is_auto
+from .._core import check
 from .._core.warnings import warn
 from ._models._rows import Units
 
@@ -17,19 +17,23 @@ def units_of(model, X, weight, scale, edge_scale, is_natural):
     """`Units` for the parameters of an estimator; ``is_natural`` says what "auto" stands for."""
     columns = model._columns_of_features(X, weight)
     if columns is None:
-        if not all(value is None or is_auto(value) for value in (scale, edge_scale)):
+        if not all(value is None or check.is_auto(value) for value in (scale, edge_scale)):
             raise ValueError(
                 f"feature_scale and edge_feature_scale need a model of nodes and edges, "
                 f"which {type(model.model).__name__} is not: scale its features yourself"
             )
         return Units()
-    scale = _natural(model, X, columns) if is_auto(scale) and is_natural else _given(scale, columns)
-    if is_auto(edge_scale) and is_natural:
+    scale = (
+        _natural(model, X, columns)
+        if check.is_auto(scale) and is_natural
+        else _given(scale, columns)
+    )
+    if check.is_auto(edge_scale) and is_natural:
         edge_scale = _power_of_two(_size(model, model._size_of_edge_features(X)))
     else:
-        edge_scale = 1.0 if edge_scale is None or is_auto(edge_scale) else edge_scale
+        edge_scale = 1.0 if edge_scale is None or check.is_auto(edge_scale) else edge_scale
     mean = columns.mean if np.ndim(scale) == 1 and np.any(columns.mean) else None
-    return Units(scale, mean, check_positive(edge_scale, "edge_feature_scale"))
+    return Units(scale, mean, check.positive(edge_scale, "edge_feature_scale"))
 
 
 def _natural(model, X, columns):
@@ -44,11 +48,11 @@ def _natural(model, X, columns):
 
 
 def _given(scale, columns):
-    if scale is None or is_auto(scale):
+    if scale is None or check.is_auto(scale):
         return 1.0
     if np.ndim(scale) == 0:
-        return check_positive(scale, "feature_scale")
-    scale = check_array_of_numbers(scale, "feature_scale")
+        return check.positive(scale, "feature_scale")
+    scale = check.array(scale, "feature_scale")
     if scale.shape != columns.mean.shape or np.any(scale <= 0.0):
         raise ValueError(
             f"feature_scale must be positive, a number or one for each of {len(columns.mean)} "

@@ -3,12 +3,11 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.budget import time_budget
 from .._core.callbacks import FitTasks, with_callbacks
 from .._core.costs import MISSING
 from .._core.loop import drive
-from .._core.parameters import options
-from .._core.validation import check_random_state, is_auto
 from ._choice_of_c import most_passes, natural_C
 from ._missing_labels import with_label, with_masks
 from ._models._base import TABULAR, kind_of
@@ -189,7 +188,7 @@ class LatentStructuredSVM(StructuredSVM):
         self.init = init
         self.n_init = n_init
 
-    parameters = {"init": options("k-means", "random")}
+    parameters = {"init": check.options("k-means", "random")}
     _iterations = "convex problems", "solved"
     surrogate = "hinge"  # what the convex problems are made of
 
@@ -234,11 +233,13 @@ class LatentStructuredSVM(StructuredSVM):
         is_hidden = bool(np.any(allowed.sum(axis=1) > 1))
         warm = getattr(self, "_warm", None) if self.warm_start else None
         n_starts = self.n_init if is_hidden and warm is None else 1
-        max_iter = (MOST_PROBLEMS if is_hidden else 1) if is_auto(self.max_iter) else self.max_iter
+        max_iter = (
+            (MOST_PROBLEMS if is_hidden else 1) if check.is_auto(self.max_iter) else self.max_iter
+        )
         tasks = FitTasks(
             self, *given, max_subtasks=n_starts * max_iter, sample_weight=sample_weight
         )
-        rng, runs = check_random_state(self.random_state), []
+        rng, runs = check.random_state(self.random_state), []
 
         def impute(w):
             w = self._as_given(w)["coef_"]  # of rows as given

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from .._core import check
 from .._core.packed import Packed, length_of
-from .._core.validation import check_sample_weight, is_missing
 from ._models._ragged import as_labels, observed
 
 
@@ -33,7 +33,7 @@ def with_label(y, sample_weight, is_table):
         return sample_weight
     if np.all(without):
         raise ValueError("y holds no label: all are missing")
-    return check_sample_weight(sample_weight, length_of(y, "y")) * ~without
+    return check.sample_weight(sample_weight, length_of(y, "y")) * ~without
 
 
 def _leaves(output):
@@ -107,10 +107,10 @@ def _is_array(part):
 
 def _where_missing(labels, missing_label):
     data = np.ma.getdata(labels)
-    is_nan = missing_label is not None and is_missing(missing_label)
+    is_nan = missing_label is not None and check.is_missing(missing_label)
     if data.dtype == object or isinstance(missing_label, str):
         same = (
-            is_missing(label) if is_nan else _is_one(label, missing_label)
+            check.is_missing(label) if is_nan else _is_one(label, missing_label)
             for label in data.ravel().tolist()
         )  # fmt: skip
         return np.fromiter(same, bool, data.size).reshape(data.shape)

@@ -6,15 +6,9 @@ import math
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._core import check
 from .._core.budget import budget_now
 from .._core.loop import drive
-from .._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_integer,
-    check_random_state,
-    check_strength,
-)
 from .._core.warnings import warn
 from .._kernels import lazy
 from ..model_selection import RegularizationPath
@@ -189,7 +183,7 @@ class StructuredPath(RegularizationPath):
     def _on_path(self, value):
         """Values as a vector; refuses those that the path says nothing about."""
         name, start, end = self.param_name, self.start_, self.end_
-        values = np.atleast_1d(check_array_of_numbers(value, name, finite=None))
+        values = np.atleast_1d(check.array(value, name, finite=None))
         if values.ndim != 1:
             raise ValueError(
                 f"{name} must be a number or one-dimensional, got shape {values.shape}"
@@ -226,23 +220,23 @@ def structured_path(
             f"a path over {kind.param_name} has no option {min(unknown)!r}: its ends are "
             f"{' and '.join(names)}"
         )
-    check_choice(mode, "mode", kind.modes)
+    check.choice(mode, "mode", kind.modes)
     kappa = KAPPA[mode] if kappa is None else kappa
     given = {"eps": eps, "kappa": kappa} | {name: limits.get(name) for name in names}
     eps, kappa, low, high = (
-        None if value is None else check_strength(value, name) for name, value in given.items()
+        None if value is None else check.strength(value, name) for name, value in given.items()
     )
     if not kappa < 1:
         raise ValueError(f"kappa must be below 1, got {kappa}")
     if low is not None and high is not None and not low < high:
         raise ValueError(f"{names[0]} must be below {names[1]}, got {low} and {high}")
     if max_breakpoints is not None:
-        check_integer(max_breakpoints, "max_breakpoints", 1)
+        check.integer(max_breakpoints, "max_breakpoints", 1)
 
     fitted = kind.posed(estimator, mode)
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
     kind.adapt(fitted.solver_)
-    max_iter, rng = fitted._most_passes(blocks), check_random_state(estimator.random_state)
+    max_iter, rng = fitted._most_passes(blocks), check.random_state(estimator.random_state)
     problem = kind(fitted)
     method = begin(fitted.solver_, blocks, lam=1.0, tol=0.0, rng=rng)
     walk = _Walk(

@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from .._core.validation import check_positive, check_strength, is_auto
+from .._core import check
 from .._kernels import lazy
 from ._solvers import BlockFrankWolfe, DualAscent, resolve_solver
 from ._solvers._base import Breakpoint, dual_norm
@@ -67,7 +67,7 @@ class OverC:
 
     param_name, of_sum, grid_option = "C", True, None
     modes = ("exact", "heuristic")
-    check_value = staticmethod(check_strength)
+    check_value = staticmethod(check.strength)
 
     def __init__(self, fitted):
         self.scale = 1.0 / (fitted.lam_ * fitted.C_)
@@ -150,7 +150,7 @@ class OverC:
 def _check_solver(estimator, mode):
     solver, surrogate = resolve_solver(estimator.solver), resolve_surrogate(estimator.surrogate)
     if surrogate.smooth:
-        if not (is_auto(estimator.solver) or isinstance(solver, DualAscent)):
+        if not (check.is_auto(estimator.solver) or isinstance(solver, DualAscent)):
             raise ValueError(
                 f"solver of a path with surrogate={surrogate.name!r} must be 'auto' or a "
                 f"DualAscent, got {estimator.solver!r}"
@@ -325,7 +325,7 @@ class OverRadius:
 
     param_name, of_sum, grid_option = "radius", False, None
     modes = ("exact",)
-    check_value = staticmethod(check_positive)
+    check_value = staticmethod(check.positive)
 
     def __init__(self, fitted):
         self.lines = Lines()

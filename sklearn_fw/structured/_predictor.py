@@ -4,16 +4,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.utils.metaestimators import available_if
 
+from .._core import check
 from .._core.oracle import name_of
 from .._core.packed import length_of
-from .._core.parameters import at_least, auto_or, options
-from .._core.validation import (
-    check_integer,
-    check_not_negative,
-    check_sample_weight,
-    check_strength,
-    is_auto,
-)
 from .._core.warnings import warn, warn_of_scorer
 from ..inference import ORACLES
 from ._models._ragged import check_counts
@@ -39,10 +32,10 @@ class StructuredPredictor:
     """
 
     parameters = {
-        "C": auto_or(check_strength),
-        "max_iter": auto_or(at_least(1)),
-        "surrogate": options(*SURROGATES),
-        "tol": auto_or(check_not_negative),
+        "C": check.auto_or(check.strength),
+        "max_iter": check.auto_or(check.at_least(1)),
+        "surrogate": check.options(*SURROGATES),
+        "tol": check.auto_or(check.not_negative),
     }
 
     def __sklearn_is_fitted__(self):
@@ -123,7 +116,7 @@ class StructuredPredictor:
             At most 1; larger is better.
         """
         losses = self.loss(X, y)
-        weights = check_sample_weight(sample_weight, len(losses))
+        weights = check.sample_weight(sample_weight, len(losses))
         return float(1.0 - np.average(losses, weights=weights))
 
     @_offered("n_best")
@@ -144,7 +137,7 @@ class StructuredPredictor:
         scores : list of n_samples ndarrays of shape (m,)
             Their scores, in descending order.
         """
-        X, k = self._check_X(X), check_integer(k, "k", 1)
+        X, k = self._check_X(X), check.integer(k, "k", 1)
         self._need("n_best", "top_k")
         return self._top_k(X, k)
 
@@ -205,7 +198,7 @@ class StructuredPredictor:
         X = self._check_X(X)
         self._need("calibrate", "marginals")
         check_counts(length_of(X, "X"), length_of(y, "y"))
-        sample_weight = check_sample_weight(sample_weight, length_of(X, "X"))
+        sample_weight = check.sample_weight(sample_weight, length_of(X, "X"))
         probabilities, spreads, weight = self._held_out(X, y, sample_weight)
         if not weight.sum() > 0.0:
             raise ValueError("X and y hold no node with positive weight and a label seen in fit")
@@ -283,7 +276,7 @@ def best_temperature(probabilities, spread, weight, what="nodes"):
 
 def _made(part, name, values):
     makers = MAKERS[part]
-    if is_auto(name):
+    if check.is_auto(name):
         raise ValueError(_advice(part, next(iter(values))))
     if name not in makers:
         known = ", ".join(map(repr, sorted({"auto", *makers})))
@@ -298,7 +291,7 @@ def _advice(part, key):
     """What to write instead of ``part__key`` where the part is "auto"."""
     key = key.partition("__")[0]
     for name, make in MAKERS[part].items():
-        made = None if is_auto(name) else make()
+        made = None if check.is_auto(name) else make()
         if key in getattr(made, "get_params", dict)():
             return (
                 f"{part}='auto' is chosen in fit, so {part}__{key} cannot be set before: name the "

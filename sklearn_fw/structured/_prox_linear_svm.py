@@ -7,14 +7,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive
 from .._core.packed import length_of
-from .._core.parameters import auto_or
 from .._core.result import Status
-from .._core.validation import check_positive, check_random_state, is_auto
 from .._core.warnings import warn
 from ._advice import warn_of_oracle
 from ._models._ragged import weighted_samples
@@ -195,7 +194,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
     oracle: object = "auto"
     solver: object = "auto"
     C: object = "auto"
-    eta: auto_or(check_positive) = "auto"
+    eta: check.auto_or(check.positive) = "auto"
     tol: float | str = "auto"
     max_iter: int | str = "auto"
     time_limit: float | None = None
@@ -224,21 +223,21 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         self : ProxLinearStructuredSVM
             The fitted estimator.
         """
-        eta = None if is_auto(self.eta) else float(self.eta)
+        eta = None if check.is_auto(self.eta) else float(self.eta)
         with time_budget(self.time_limit):
             return self._fit(X, y, sample_weight, eta)
 
     def _fit(self, X, y, sample_weight, eta):
-        given, rng = (X, y), check_random_state(self.random_state)
+        given, rng = (X, y), check.random_state(self.random_state)
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         first_eta = None if start is None else self.eta_
         X, y, weight = weighted_samples(X, y, sample_weight, sequences=False)
         blocks, w = self._blocks(list(X), list(y), weight, start, rng)
         usual = max(USUAL_C, 1.0 / (LARGEST_LAM * weight.sum()))
-        self.C_ = usual if is_auto(self.C) else float(self.C)
-        self.tol_ = TOL if is_auto(self.tol) else float(self.tol)
+        self.C_ = usual if check.is_auto(self.C) else float(self.C)
+        self.tol_ = TOL if check.is_auto(self.tol) else float(self.tol)
         self.lam_ = 1.0 / (self.C_ * weight.sum())
-        max_iter = MAX_ITER if is_auto(self.max_iter) else self.max_iter
+        max_iter = MAX_ITER if check.is_auto(self.max_iter) else self.max_iter
         from ._prox_linear._run import ProxLinear
 
         run = ProxLinear(
@@ -285,7 +284,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
             self.classes_ = self._outputs.classes_
         scores.check_derivatives(X[0], w, np.random.RandomState(0))
         groups = scores.groups(X, layouts, w)
-        if is_auto(self.solver):
+        if check.is_auto(self.solver):
             # Outputs of many samples together are seldom met again.
             self.solver_ = resolve_solver("bcfw" if len(groups) < len(X) else "cached")
         return LinearizedProblem(scores, groups, self._outputs, weight / weight.sum(), len(w)), w

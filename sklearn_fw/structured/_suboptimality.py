@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from .._core import check
 from .._core.loop import drive
-from .._core.validation import check_integer
 from ._choice_of_c import most_passes
 from ._models._base import TABULAR, kind_of
 from ._models._black_box import view_of
@@ -26,7 +26,7 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
     lam = 1.0 / (svm.C_ * total)
     if max_iter is None:
         max_iter = most_passes(blocks)
-    max_iter = check_integer(max_iter, "max_iter", 1)
+    max_iter = check.integer(max_iter, "max_iter", 1)
     solver = _solver_for(svm, blocks)
     method = begin(solver, blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
     w = view_of(model)._weights_in_units(svm._dense_coef())

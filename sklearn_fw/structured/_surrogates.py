@@ -7,7 +7,7 @@ With a temperature tau and a weight rho of the task loss,
 
 from typing import NamedTuple
 
-from .._core.validation import check_choice
+from .._core import check
 
 
 class Surrogate(NamedTuple):
@@ -31,7 +31,7 @@ SURROGATES = {
 
 
 def resolve_surrogate(surrogate):
-    check_choice(surrogate, "surrogate", SURROGATES)
+    check.choice(surrogate, "surrogate", SURROGATES)
     return SURROGATES[surrogate]
 
 

@@ -9,18 +9,12 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._core import check
 from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive
 from .._core.result import Status
-from .._core.validation import (
-    check_data,
-    check_integer,
-    check_positive,
-    check_random_state,
-    is_auto,
-)
 from .._core.warnings import warn
 from .._kernels import lazy
 from ._advice import warn_of_budget, warn_of_oracle
@@ -270,9 +264,9 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         blocks, lam = self._make_blocks(X, y, sample_weight)
         self.tol_ = self._resolve_tol()
         max_iter = self._most_passes(blocks)
-        rng = check_random_state(self.random_state)
+        rng = check.random_state(self.random_state)
         warm = getattr(self, "_warm", None) if self.warm_start else None
-        if has_radius(self.solver_) and not is_auto(self.C):
+        if has_radius(self.solver_) and not check.is_auto(self.C):
             warn(
                 f"C={self.C} is not used: {type(self.solver_).__name__} bounds the norm of the "
                 f"weights by radius={self.solver_.radius} instead",
@@ -301,7 +295,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         return resolve_model(self.model, X, y, self.task_loss)
 
     def _check_table(self, X, y, reset=True):
-        return check_data(
+        return check.data(
             self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32],
             multi_output=kind_of(self.model_) == "multilabel",
         )  # fmt: skip
@@ -313,7 +307,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     def _training_set(self, X, y, sample_weight):
         """Resolve model and solver, and check the data: samples and weights as the model is fit."""
         self.solver_ = resolve_solver(self.solver)
-        if not is_auto(self.solver):
+        if not check.is_auto(self.solver):
             check_trains(self.solver_, resolve_surrogate(self.surrogate))
         self.model_ = self._find_model(X, y)
         kind = kind_of(self.model_)
@@ -331,24 +325,24 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         total = weight.sum()
         self._set_units(X, weight)
         blocks = self._blocks_of(X, y, weight / total)
-        if is_auto(self.solver):
+        if check.is_auto(self.solver):
             self.solver_ = suitable_solver(blocks)
         self.solver_ = with_bounds_of(self.solver_, self.model_)
-        if is_auto(self.C):
+        if check.is_auto(self.C):
             self.C_ = self._choose_C(blocks, X, y, weight)
         else:
-            self.C_ = check_positive(self.C, "C")
+            self.C_ = check.positive(self.C, "C")
         self.lam_ = 1.0 / (self.C_ * total)
         return blocks, self.lam_
 
     def _set_units(self, X, weight):
         """Natural units go with a natural C; one that is given, or a radius, is for X as it is."""
-        is_natural = is_auto(self.C) and not has_radius(self.solver_)
+        is_natural = check.is_auto(self.C) and not has_radius(self.solver_)
         scales = self.feature_scale, self.edge_feature_scale
         if not (self.warm_start and hasattr(self, "_warm")):
             self._units = units_of(self._view, X, weight, *scales, is_natural)
             self.feature_scale_, self.edge_feature_scale_ = self._units[0], self._units[2]
-        if not is_auto(self.C) and all(map(is_auto, scales)):
+        if not check.is_auto(self.C) and all(map(check.is_auto, scales)):
             warn_of_scale(self._view, X)
         self.model_ = self._model_in(self._units)
 
@@ -361,22 +355,22 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         return {"coef_": self._view._weights_as_given(w), "model_": self._model_in(PLAIN)}
 
     def _resolve_tol(self):
-        if not is_auto(self.tol):
+        if not check.is_auto(self.tol):
             return float(self.tol)
         smooth = resolve_surrogate(self.surrogate).smooth
         return 0.01 if smooth or kind_of(self.model_) == "multiclass" else LOOSEST
 
     def _most_passes(self, blocks):
-        if is_auto(self.max_iter):
+        if check.is_auto(self.max_iter):
             return most_passes(blocks)
-        return check_integer(self.max_iter, "max_iter", 1)
+        return check.integer(self.max_iter, "max_iter", 1)
 
     def _choose_C(self, blocks, X, y, weight):
         if self.warm_start and hasattr(self, "_warm"):
             return self.C_  # that of the fit to go on from
         if getattr(self.solver_, "perceptron", False) or has_radius(self.solver_):
             return cautious_C(blocks)
-        blocks = blocks.quick() if is_auto(self.oracle) else blocks
+        blocks = blocks.quick() if check.is_auto(self.oracle) else blocks
         return choose_C(self._view, self._suitable_solver, blocks, X, y, weight, self.random_state)
 
     def _suitable_solver(self, blocks):
@@ -468,7 +462,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         if not hasattr(self, "coef_"):  # the check of scikit-learn costs more than a sentence
             check_is_fitted(self)
         if kind_of(self.model_) in TABULAR:
-            X = check_data(
+            X = check.data(
                 self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
             )
         return X

@@ -6,15 +6,7 @@ import numpy as np
 import scipy.linalg as sl
 from scipy.optimize import linprog, nnls
 
-from .._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_flag,
-    check_integer,
-    check_list,
-    check_magnitude,
-    check_not_negative,
-)
+from .._core import check
 from .._core.warnings import warn
 from ._embeddings import ScoreSpace, check_costs
 
@@ -42,8 +34,8 @@ class _Pair(NamedTuple):
 
 def check_eps(eps, *, positive=False):
     """Excesses as an array of numbers that are not negative."""
-    eps = check_array_of_numbers(eps, "eps")
-    check_magnitude(eps, "eps")
+    eps = check.array(eps, "eps")
+    check.magnitude(eps, "eps")
     if eps.size and eps.min() < 0.0:
         raise ValueError(f"eps must not be negative, got {eps.min():g}")
     if positive and np.any(eps == 0.0):
@@ -62,8 +54,8 @@ def _check_pairs(pairs, among):
         return [(i, j) for i in range(n) for j in range(n) if i != j]
     place = {int(label): number for number, label in enumerate(among)}
     found = []
-    for pair in check_list(pairs, "pairs", "pairs of predictions"):
-        labels = check_array_of_numbers(pair, "pairs").tolist()
+    for pair in check.items(pairs, "pairs", "pairs of predictions"):
+        labels = check.array(pair, "pairs").tolist()
         if np.ndim(pair) != 1 or len(labels) != 2 or labels[0] == labels[1]:
             raise ValueError(f"pairs must hold pairs (best, chosen) of two labels, got {pair!r}")
         strange = [label for label in labels if label not in place]
@@ -149,7 +141,7 @@ def calibration_function(
     0.05
     """
     costs, eps = check_costs(costs), check_eps(eps)
-    return_pair, convex = check_flag(return_pair, "return_pair"), check_flag(convex, "convex")
+    return_pair, convex = check.flag(return_pair, "return_pair"), check.flag(convex, "convex")
     if return_pair and eps.ndim:
         raise ValueError("eps must be one number where return_pair=True")
     if convex and (eps.ndim != 1 or not eps.size or np.any(np.diff(eps) <= 0.0)):
@@ -157,7 +149,7 @@ def calibration_function(
     if bound is None:
         values, pair = _exact(ScoreSpace(costs, score_space), eps, pairs)
     else:
-        check_choice(bound, "bound", {"lower", "upper"}, "None")
+        check.choice(bound, "bound", {"lower", "upper"}, "None")
         if return_pair:
             raise ValueError("return_pair must be False for a bound: only bound=None has a pair")
         values = _upper(costs, eps) if bound == "upper" else _lower(costs, eps, score_space)
@@ -276,8 +268,8 @@ def surrogate_excess(costs, scores, probabilities, *, score_space="loss"):
     """
     costs = check_costs(costs)
     space = ScoreSpace(costs, score_space)
-    scores = check_array_of_numbers(scores, "scores")
-    q = check_array_of_numbers(probabilities, "probabilities")
+    scores = check.array(scores, "scores")
+    q = check.array(probabilities, "probabilities")
     m, k = costs.shape
     for values, n, name in ((scores, k, "scores"), (q, m, "probabilities")):
         if values.ndim not in (1, 2) or values.shape[-1] != n:
@@ -380,19 +372,19 @@ def calibration_function_closed_form(
     >>> round(calibration_function_closed_form("hamming", 0.2, n_variables=1000), 12)
     5e-06
     """
-    check_choice(loss, "loss", {"zero_one", "block", "mixed", "hamming"})
-    check_choice(score_space, "score_space", {"loss", "full", "blocks"})
+    check.choice(loss, "loss", {"zero_one", "block", "mixed", "hamming"})
+    check.choice(score_space, "score_space", {"loss", "full", "blocks"})
     eps = check_eps(eps)
     if score_space == "blocks" and loss in ("zero_one", "hamming"):
         raise ValueError(f"score_space='blocks' is for losses of blocks, not for {loss!r}")
     if loss == "zero_one":
-        value = eps**2 / (4.0 * check_integer(n_labels, "n_labels", 2))
+        value = eps**2 / (4.0 * check.integer(n_labels, "n_labels", 2))
     elif loss == "hamming":
         if score_space == "full":
             raise ValueError(
                 "score_space='full' has no formula for 'hamming': take calibration_function"
             )
-        value = eps**2 / (8.0 * check_integer(n_variables, "n_variables", 1))
+        value = eps**2 / (8.0 * check.integer(n_variables, "n_variables", 1))
     else:
         value = _of_blocks(loss, eps, _check_sizes(block_sizes), within, score_space)
     value = np.where(eps > 1.0, np.inf, value)
@@ -400,8 +392,8 @@ def calibration_function_closed_form(
 
 
 def _check_sizes(block_sizes):
-    sizes = check_list(block_sizes, "block_sizes", "numbers of labels")
-    sizes = [check_integer(size, "block_sizes", 1) for size in sizes]
+    sizes = check.items(block_sizes, "block_sizes", "numbers of labels")
+    sizes = [check.integer(size, "block_sizes", 1) for size in sizes]
     if len(sizes) < 2:
         raise ValueError("block_sizes must hold the sizes of two blocks at least")
     return np.array(sizes, dtype=np.float64)
@@ -409,7 +401,7 @@ def _check_sizes(block_sizes):
 
 def _of_blocks(loss, eps, sizes, within, score_space):
     k, b, s = sizes.sum(), len(sizes), sizes[0]
-    within = check_not_negative(within, "within")
+    within = check.not_negative(within, "within")
     if within > 1.0:
         raise ValueError(f"within must be at most 1, got {within}")
     if loss == "block":
@@ -482,15 +474,15 @@ def learning_complexity(
     space = ScoreSpace(costs, score_space)
     basis = space.basis
     if not isinstance(score_space, str):
-        basis = check_array_of_numbers(score_space, "score_space")
+        basis = check.array(score_space, "score_space")
         if space.rank < basis.shape[1]:
             raise ValueError(
                 "score_space must have independent columns for this: leave out those that are sums "
                 "of others"
             )
     constants = _constants(
-        costs, np.linalg.svd(basis, compute_uv=False), check_not_negative(max_norm, "max_norm"),
-        check_not_negative(label_norm, "label_norm"),
+        costs, np.linalg.svd(basis, compute_uv=False), check.not_negative(max_norm, "max_norm"),
+        check.not_negative(label_norm, "label_norm"),
     )  # fmt: skip
     if space.holds_loss:
         bound = _lower(costs, eps, score_space)
@@ -500,7 +492,7 @@ def learning_complexity(
         finite = np.isfinite(envelope)
         bound = np.interp(eps, grid[finite], envelope[finite])
     found = steps_needed(constants, bound, eps)
-    return (found, constants) if check_flag(return_constants, "return_constants") else found
+    return (found, constants) if check.flag(return_constants, "return_constants") else found
 
 
 def _constants(costs, sizes, R, Q):

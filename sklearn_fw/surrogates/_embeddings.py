@@ -8,22 +8,22 @@ import numpy as np
 import scipy.linalg as sl
 from scipy.optimize import linprog
 
+from .._core import check
 from .._core.costs import Truth, costs_of
 from .._core.packed import starts_of
-from .._core.validation import check_array_of_numbers, check_magnitude
 
 RANK = 1e-10  # singular values below this share of the largest are rounding
 
 
 def check_costs(costs):
     """A cost matrix (n_labels, n_predictions) as float64."""
-    costs = check_array_of_numbers(costs, "costs")
+    costs = check.array(costs, "costs")
     if costs.ndim != 2 or costs.shape[0] < 1 or costs.shape[1] < 2:
         raise ValueError(
             f"costs must have shape (n_labels, n_predictions), one label and two predictions at "
             f"least; got {costs.shape}"
         )
-    check_magnitude(costs, "costs")
+    check.magnitude(costs, "costs")
     if costs.min() < 0.0:
         raise ValueError(
             f"costs must not be negative, got {costs.min():g}: add a constant to the row of each "
@@ -60,8 +60,8 @@ class ScoreSpace:
                 )
             rows = costs.T if score_space == "loss" else np.eye(k)
         else:
-            rows = check_array_of_numbers(score_space, "score_space")
-            check_magnitude(rows, "score_space")
+            rows = check.array(score_space, "score_space")
+            check.magnitude(rows, "score_space")
             if rows.ndim != 2 or len(rows) != k or not np.any(rows):
                 raise ValueError(
                     f"score_space must be a matrix with one row for each of {k} predictions, not "

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from .._core.validation import check_array_of_numbers, check_magnitude, is_auto
+from .._core import check
 from ._least_squares import choose_alpha
 
 MOST_ROWS = 2000  # that "auto" tries a Gaussian kernel on: its cost is their cube
@@ -57,7 +57,7 @@ def choose(model, X, targets, weight, fit_intercept, rng):
 
 def _candidates(model, X, weight):
     """Triples of kernel, gamma and scale of columns."""
-    kernel, by_itself, scales = model.kernel, is_auto(model.kernel), [None]
+    kernel, by_itself, scales = model.kernel, check.is_auto(model.kernel), [None]
     chooses = isinstance(model.alpha, str) and model.solver == "ridge" and not sp.issparse(X)
     if not isinstance(model.standardize, str):
         scales = [_scale(X, weight)] if model.standardize else [None]
@@ -144,6 +144,6 @@ def kernel_matrix(model, X):
     X = _in_units(model, X)
     fitted = X if model.X_fit_ is None else _in_units(model, model.X_fit_)
     K = pairwise_kernels(X, fitted, metric=kernel, filter_params=not callable(kernel), **params)
-    K = check_array_of_numbers(K.toarray() if sp.issparse(K) else K, "kernel")
-    check_magnitude(K, "kernel")
+    K = check.array(K.toarray() if sp.issparse(K) else K, "kernel")
+    check.magnitude(K, "kernel")
     return K

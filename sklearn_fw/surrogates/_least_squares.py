@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from sklearn.linear_model import Ridge
 from sklearn.utils.extmath import safe_sparse_dot
 
+from .._core import check
 from .._core.loop import IterativeMethod, drive
-from .._core.validation import LARGEST, is_auto
 from ..optim import RunningAverage
 
 MOST = 2000  # rows that the weight of the ridge is chosen by, where there are more features
@@ -128,7 +128,7 @@ class _Descent(IterativeMethod):
         n = len(self.targets)
         order = self.rng.choice(n, n, p=self.share)
         self._pass(order, self.average.rates(n))
-        if not np.abs(self.mean).max(initial=0.0) <= LARGEST:
+        if not np.abs(self.mean).max(initial=0.0) <= check.LARGEST:
             raise FloatingPointError("coefficients overflow: scale X, or take a smaller step_size")
 
     def certify(self):
@@ -242,7 +242,7 @@ def descend(settings, features, targets, weight, fit_intercept, rng, *, is_kerne
     step_size = settings.step_size
     if step_size == "theory":
         step_size = radius / (seen["M"] * np.sqrt(settings.max_iter * len(targets)))
-    elif is_auto(step_size):
+    elif check.is_auto(step_size):
         step_size = 0.5 / max(seen["R"] ** 2 + constant**2, 1e-300)
     descent = (KernelDescent if is_kernel else FeatureDescent)(
         features, targets - mean, weight, radius=radius, step_size=float(step_size), rng=rng

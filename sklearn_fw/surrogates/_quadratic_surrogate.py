@@ -9,24 +9,11 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from .._core import check
 from .._core.budget import budget_now, time_budget
 from .._core.costs import costs_of
 from .._core.estimator import Estimator
 from .._core.packed import starts_of
-from .._core.parameters import auto_or, optional, options
-from .._core.validation import (
-    check_choice,
-    check_data,
-    check_flag,
-    check_magnitude,
-    check_number,
-    check_random_state,
-    check_sample_weight,
-    check_strength,
-    find_labels,
-    is_auto,
-    is_named,
-)
 from ..task_losses import HammingLoss, Truth, ZeroOneLoss, resolve_task_loss
 from ._calibration import check_eps, steps_needed
 from ._embeddings import ListedOutputs, NodeOutputs
@@ -42,7 +29,7 @@ TABLE = {"accept_sparse": "csr", "dtype": np.float64}
 
 def _check_kernel(value, name):
     if not callable(value):
-        check_choice(value, name, KERNELS)
+        check.choice(value, name, KERNELS)
 
 
 def _check_kernel_params(value, name):
@@ -52,7 +39,7 @@ def _check_kernel_params(value, name):
 
 def _check_step_size(value, name):
     if value != "theory":
-        auto_or(check_strength, "'theory' or a number")(value, name)
+        check.auto_or(check.strength, "'theory' or a number")(value, name)
 
 
 class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
@@ -201,16 +188,16 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     _: KW_ONLY
     score_space: object = "loss"
     kernel: _check_kernel = "auto"
-    gamma: optional(check_strength) = None
-    degree: optional(check_strength) = 3
-    coef0: check_number = 1
+    gamma: check.optional(check.strength) = None
+    degree: check.optional(check.strength) = 3
+    coef0: check.number = 1
     kernel_params: _check_kernel_params = None
-    standardize: auto_or(check_flag, "True or False") = "auto"
-    solver: options("ridge", "asgd") = "ridge"
-    alpha: auto_or(check_strength) = "auto"
+    standardize: check.auto_or(check.flag, "True or False") = "auto"
+    solver: check.options("ridge", "asgd") = "ridge"
+    alpha: check.auto_or(check.strength) = "auto"
     fit_intercept: bool = True
-    cost_weight: optional(options("auto", "root")) = "auto"
-    radius: optional(check_strength) = None
+    cost_weight: check.optional(check.options("auto", "root")) = "auto"
+    radius: check.optional(check.strength) = None
     step_size: _check_step_size = "auto"
     max_iter: int = 50
     random_state: object = None
@@ -237,15 +224,15 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         """
         with time_budget():
             if (
-                not is_auto(self.standardize)
+                not check.is_auto(self.standardize)
                 and self.standardize
-                and is_named(self.kernel, "precomputed")
+                and check.is_named(self.kernel, "precomputed")
             ):
                 raise ValueError("standardize must be 'auto' or False for kernel='precomputed'")
-            settings = bool(self.fit_intercept), check_random_state(self.random_state)
-            X, y = check_data(self, X, y, multi_output=True, **TABLE)
-            check_magnitude(X.data if sp.issparse(X) else X, "X")
-            weight = check_sample_weight(sample_weight, X.shape[0])
+            settings = bool(self.fit_intercept), check.random_state(self.random_state)
+            X, y = check.data(self, X, y, multi_output=True, **TABLE)
+            check.magnitude(X.data if sp.issparse(X) else X, "X")
+            weight = check.sample_weight(sample_weight, X.shape[0])
             targets = self._embed(y)
             self.coef_ = self.dual_coef_ = None
             size = self._sizes(targets, weight)
@@ -258,7 +245,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     def _sizes(self, targets, weight):
         """Factors of the losses; keeps the range of their inverse where they differ."""
         weighs, self._inverse = self.cost_weight, None
-        if is_auto(weighs):
+        if check.is_auto(weighs):
             weighs = isinstance(self.alpha, str) and self.solver == "ridge"
         costs = self._outputs.largest(targets) if weighs else np.ones(len(targets))
         if np.ptp(costs) <= 1e-9 * costs.max():
@@ -275,11 +262,11 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        if is_auto(self.task_loss):
+        if check.is_auto(self.task_loss):
             self.task_loss_ = ZeroOneLoss() if y.ndim == 1 else HammingLoss()
         else:
             self.task_loss_ = resolve_task_loss(self.task_loss, NAMES)
-        self.outputs_, self.classes_ = None, find_labels(y.ravel(), "y")
+        self.outputs_, self.classes_ = None, check.find_labels(y.ravel(), "y")
         if y.ndim == 1:
             if len(self.classes_) < 2:
                 raise ValueError(
@@ -346,14 +333,14 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
 
     def _embedding(self, X):
         check_is_fitted(self)
-        X = check_data(self, X, reset=False, **TABLE)
-        check_magnitude(X.data if sp.issparse(X) else X, "X")
+        X = check.data(self, X, reset=False, **TABLE)
+        check.magnitude(X.data if sp.issparse(X) else X, "X")
         features = X if self.X_fit_ is None else kernel_matrix(self, X)
         coef = self.coef_ if self.X_fit_ is None else self.dual_coef_
         g = functions(features, coef, self.intercept_, self.X_fit_ is not None)
         if self._inverse is not None:
             g = g[:, :-1] / np.clip(g[:, -1:], *self._inverse)
-        check_magnitude(g, "what the functions give for X")
+        check.magnitude(g, "what the functions give for X")
         return g
 
     def decision_function(self, X):
@@ -436,7 +423,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             y = column_or_1d(y, warn=True)
         if y.shape != predicted.shape:
             raise ValueError(f"y has shape {y.shape}, predictions have {predicted.shape}")
-        weight = check_sample_weight(sample_weight, len(y))
+        weight = check.sample_weight(sample_weight, len(y))
         return 1.0 - float(weight @ self._losses(y, predicted)) / float(weight.sum())
 
     def _losses(self, y, predicted):
@@ -444,7 +431,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         loss = self.task_loss_
         if not loss._has_costs or loss._has_value:
             return loss.losses(list(y), list(predicted))
-        find_labels(y.ravel(), "y")
+        check.find_labels(y.ravel(), "y")
         places = np.minimum(np.searchsorted(self.classes_, y.ravel()), len(self.classes_) - 1)
         states = np.where(self.classes_[places] == y.ravel(), places, -1)
         n_nodes = 1 if y.ndim == 1 else y.shape[1]

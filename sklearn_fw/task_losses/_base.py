@@ -5,11 +5,11 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 
+from .._core import check
 from .._core.costs import Truth, costs_of, truth_of_pairs
 from .._core.labels import check_pairs, locate
 from .._core.packed import starts_of
 from .._core.parameters import Parameterized
-from .._core.validation import check_list, find_labels
 
 RIGHT_OR_WRONG = np.array(["right", "wrong"])
 LABELS = str | bytes | bool | int | float | np.generic
@@ -49,7 +49,7 @@ def read_mistakes(y_true, y_pred):
 
 def as_list(y, name):
     """The outputs one by one."""
-    return list(y.toarray()) if sp.issparse(y) else check_list(y, name, "outputs")
+    return list(y.toarray()) if sp.issparse(y) else check.items(y, name, "outputs")
 
 
 def as_samples(y):
@@ -259,7 +259,7 @@ class TaskLoss(Parameterized):
         outputs = as_list(outputs, "outputs")
         n = len(outputs)
         if self._has_costs and not self._has_value and all(np.ndim(y) == 0 for y in outputs):
-            classes = find_labels(outputs, "outputs") if n else np.zeros(0)
+            classes = check.find_labels(outputs, "outputs") if n else np.zeros(0)
             if len(classes) != n:
                 raise ValueError("outputs must name each label once")
             truth = Truth(np.arange(n), np.arange(n + 1), (np.asarray(outputs),))

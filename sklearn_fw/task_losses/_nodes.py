@@ -5,16 +5,8 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
+from .._core import check
 from .._core.costs import MISSING, NodeCosts
-from .._core.validation import (
-    check_array_of_numbers,
-    check_flag,
-    check_list,
-    check_magnitude,
-    check_moderate,
-    check_not_negative,
-    is_named,
-)
 from ._base import TaskLoss, as_samples, read_labels, read_mistakes
 
 
@@ -30,7 +22,7 @@ class _SumOverNodes(TaskLoss):
         return truth.weight
 
     def node_costs(self, truth):
-        normalize = check_flag(self.normalize, "normalize")
+        normalize = check.flag(self.normalize, "normalize")
         weights = self._weights(truth)
         factor = np.ones(len(truth.states)) if weights is None else weights
         if normalize:
@@ -97,7 +89,7 @@ class HammingLoss(_SumOverNodes):
         if self.class_weight is None and self.node_weight is None:
             return truth.weight
         weights = np.ones(len(truth.states)) if truth.weight is None else truth.weight.copy()
-        balanced = is_named(self.class_weight, "balanced_sample")
+        balanced = check.is_named(self.class_weight, "balanced_sample")
         if self.class_weight is not None and not balanced:
             by_class = check_class_weight(self.class_weight)
             kind = np.zeros(len(weights), np.int64) if truth.kind is None else truth.kind
@@ -105,8 +97,8 @@ class HammingLoss(_SumOverNodes):
                 own = np.array([by_class.get(label, 1.0) for label in labels.tolist()] + [1.0])
                 weights[kind == k] = own[truth.states[kind == k]]  # the last is of unknown labels
         if self.node_weight is not None:
-            by_node = check_array_of_numbers(self.node_weight, "node_weight")
-            check_magnitude(by_node, "node_weight")
+            by_node = check.array(self.node_weight, "node_weight")
+            check.magnitude(by_node, "node_weight")
             if by_node.ndim != 1 or np.any(by_node < 0):
                 raise ValueError("node_weight must be a vector of numbers that are not negative")
             most = truth.lengths.max(initial=0)
@@ -159,9 +151,9 @@ class MatrixLoss(_SumOverNodes):
             costs = self.costs
             classes = [None] * len(costs)
             if self.classes is not None:
-                classes = check_list(self.classes, "classes", "classes of each kind of node")
+                classes = check.items(self.classes, "classes", "classes of each kind of node")
         classes = [None if labels is None else _distinct(labels) for labels in classes]
-        costs = [check_array_of_numbers(c, "costs of the task_loss", finite=None) for c in costs]
+        costs = [check.array(c, "costs of the task_loss", finite=None) for c in costs]
         if len(costs) != len(classes):
             raise ValueError(f"classes must hold {len(costs)} lists of labels, got {len(classes)}")
         for cost, labels in zip(costs, classes):
@@ -235,7 +227,7 @@ class BlockLoss(_SumOverNodes):
         return read_labels(y_true, y_pred, list(self._numbers()), type(self).__name__)
 
     def _tables(self, truth):
-        within = check_not_negative(self.within, "within")
+        within = check.not_negative(self.within, "within")
         if within > 1.0:
             raise ValueError(f"within must be at most 1, got {within}")
         return [self._table(labels.tolist(), within) for labels in truth.classes]
@@ -365,7 +357,7 @@ def check_class_weight(class_weight):
             f"class_weight must be a dict, 'balanced_sample' or None, got {class_weight!r}"
         )
     return {
-        label: check_moderate(weight, f"class_weight[{label!r}]")
+        label: check.moderate(weight, f"class_weight[{label!r}]")
         for label, weight in class_weight.items()
     }
 
@@ -382,7 +374,7 @@ def _check_values(cost):
         raise ValueError(
             "costs of the task_loss must be finite and nonnegative with a zero diagonal"
         )
-    check_magnitude(cost, "costs of the task_loss")
+    check.magnitude(cost, "costs of the task_loss")
 
 
 def _in_order(cost, own, labels):
@@ -404,7 +396,7 @@ def _distinct(labels):
     """The labels of rows and columns as a list."""
     labels = [
         label.item() if isinstance(label, np.generic) else label
-        for label in check_list(labels, "classes", "labels")
+        for label in check.items(labels, "classes", "labels")
     ]
     try:
         n_distinct = len(set(labels))

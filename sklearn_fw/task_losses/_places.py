@@ -4,15 +4,9 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
+from .._core import check
 from .._core.costs import NodeCosts
 from .._core.labels import common_shape, links_of, pairs_of
-from .._core.validation import (
-    check_array_of_numbers,
-    check_flag,
-    check_list,
-    check_magnitude,
-    check_strength,
-)
 from ._base import TaskLoss
 
 
@@ -66,12 +60,12 @@ class LinkLoss(TaskLoss):
         for name in ("false", "missed"):
             value = getattr(self, name)
             if not (type(value) is float and 1e-9 < value < 1e9):  # all others take a closer look
-                check_strength(value, name)
+                check.strength(value, name)
         return float(self.false), float(self.missed)
 
     def _scale(self, n_true, n_most):
         """What losses are multiplied by, for numbers of true links and of links at most."""
-        if not check_flag(self.normalize, "normalize"):
+        if not check.flag(self.normalize, "normalize"):
             return 1.0
         false, missed = self._costs()
         return 1.0 / (missed * n_true + false * n_most or 1.0)
@@ -94,7 +88,7 @@ class LinkLoss(TaskLoss):
         n_true, n_made, n_both = len(true[0]), len(made[0]), len(pairs_of(true) & pairs_of(made))
         false, missed = self._costs()
         value = missed * (n_true - n_both) + false * (n_made - n_both)
-        if value and check_flag(self.normalize, "normalize"):
+        if value and check.flag(self.normalize, "normalize"):
             if shape is None:
                 raise ValueError(
                     "the normalised loss of two lists of pairs is not defined: pass one of them as "
@@ -209,13 +203,13 @@ class DistanceLoss(TaskLoss):
 
     def _radius(self, true):
         """The radius in pixels."""
-        radius, unit = check_strength(self.radius, "radius"), self.unit
+        radius, unit = check.strength(self.radius, "radius"), self.unit
         if isinstance(unit, str):
             if unit not in ("box", "pixel"):
                 raise ValueError(f"unit must be 'box', 'pixel' or a pair of joints, got {unit!r}")
             length = float(np.ptp(true, axis=0).max()) if unit == "box" else 1.0
         else:
-            pair = check_list(unit, "unit", "two numbers of joints")
+            pair = check.items(unit, "unit", "two numbers of joints")
             whole = all(isinstance(j, int | np.integer) and 0 <= j < len(true) for j in pair)
             if len(pair) != 2 or not whole:
                 raise ValueError(
@@ -256,7 +250,7 @@ class BoxLoss(TaskLoss):
 
 def as_box(box, name, shape=None):
     """A box as int64, which is not empty and inside of an image of this shape."""
-    box = check_array_of_numbers(box, name)
+    box = check.array(box, name)
     if box.shape != (4,) or np.any(box != np.rint(box)) or np.any(np.abs(box) > LONGEST):
         raise ValueError(
             f"{name} must be a box of four whole numbers of pixels (top, left, bottom, right), got "
@@ -273,15 +267,15 @@ def as_box(box, name, shape=None):
 
 
 def _joints(y, name):
-    y = check_array_of_numbers(y, name)
-    check_magnitude(y, name)
+    y = check.array(y, name)
+    check.magnitude(y, name)
     if y.ndim != 2 or y.shape[1] < 2 or len(y) == 0:
         raise ValueError(f"{name} must hold a row and a column for each joint, got shape {y.shape}")
     return y[:, :2]
 
 
 def _sides(shape):
-    sides = check_list(shape, "shape", "numbers of rows and columns")
+    sides = check.items(shape, "shape", "numbers of rows and columns")
     if len(sides) != 2 or not all(
         isinstance(n, int | np.integer) and 0 < n <= LONGEST for n in sides
     ):

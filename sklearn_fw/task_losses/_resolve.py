@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import clone
 
-from .._core.validation import check_list
+from .._core import check
 from ._base import FunctionLoss, TaskLoss
 from ._nodes import HammingLoss, MatrixLoss, ZeroOneLoss
 from ._places import DistanceLoss, LinkLoss
@@ -43,7 +43,7 @@ def resolve_task_loss(task_loss, names=tuple(MAKERS)):
     >>> resolve_task_loss("hamming_sum")
     HammingLoss(normalize=False)
     """
-    names = check_list(names, "names", "names of losses")
+    names = check.items(names, "names", "names of losses")
     if not all(isinstance(name, str) for name in names):
         raise TypeError(f"names must hold names of losses, got {names}")
     if isinstance(task_loss, TaskLoss):

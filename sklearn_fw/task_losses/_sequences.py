@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from .._core import check
 from .._core.packed import padded
-from .._core.validation import check_flag, check_integer, is_missing
 from .._kernels import lazy
 from ._base import TaskLoss, as_list
 
@@ -79,7 +79,7 @@ class EditLoss(TaskLoss):
     normalize: bool = True
 
     def value(self, y_true, y_pred):
-        normalize = check_flag(self.normalize, "normalize")
+        normalize = check.flag(self.normalize, "normalize")
         code = {}
         true, made = (
             np.array([code.setdefault(token, len(code)) for token in tokens], dtype=np.int64)
@@ -110,7 +110,7 @@ def tokens_of(y, name):
             raise TypeError(
                 f"{name} holds {token!r:.60}, which is no token: take text, numbers or tuples"
             ) from None
-        if is_missing(token):
+        if check.is_missing(token):
             raise ValueError(f"{name} holds {token!r}, which is no token")
     return tokens
 
@@ -198,7 +198,7 @@ class BleuLoss(SequenceLoss):
     max_n: int = 4
 
     def _pricing(self, tokens, true, n_true):
-        max_n = check_integer(self.max_n, "max_n", 1)
+        max_n = check.integer(self.max_n, "max_n", 1)
 
         def price(sample, made, n_made):
             out = np.empty(len(sample))

@@ -17,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.utils.validation import has_fit_parameter
 
+from .._core import check
 from .._core.packed import Packed
-from .._core.validation import check_list, check_not_negative
 
 
 def check_structured_estimator(
@@ -101,14 +101,14 @@ def check_structured_estimator(
     Traceback (most recent call last):
     AssertionError: data_unchanged: fit or predict changed X
     """
-    skip = check_list(skip, "skip", "names of checks")
+    skip = check.items(skip, "skip", "names of checks")
     unknown = [name for name in skip if not (isinstance(name, str) and name in _CHECKS)]
     if unknown:
         raise ValueError(f"skip names unknown checks {unknown}; known: {list(_CHECKS)}")
-    check_not_negative(sample_weight_tol, "sample_weight_tol")
+    check.not_negative(sample_weight_tol, "sample_weight_tol")
     if not isinstance(backend, str):
         raise TypeError(f"backend must be the name of a backend of joblib, got {backend!r}")
-    X, y = check_list(X, "X", "samples"), check_list(y, "y", "outputs")
+    X, y = check.items(X, "X", "samples"), check.items(y, "y", "outputs")
     case = _Case(estimator, X, y, sample_weight_tol, backend)
     if len(case.X) < 6 or len(case.X) != len(case.y):
         raise ValueError(
@@ -116,14 +116,14 @@ def check_structured_estimator(
             f"{len(case.y)}"
         )
     results = {}
-    for name, check in _CHECKS.items():
+    for name, run in _CHECKS.items():
         if name in skip:
             results[name] = "skipped: on request"
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             try:
-                reason = check(case)
+                reason = run(case)
             except AssertionError as error:
                 raise AssertionError(f"{name}: {error}") from error
             except Exception as error:

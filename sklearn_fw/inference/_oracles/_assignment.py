@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ..._core import check
 from ..._core.oracle import Oracle, k_best
 from ..._core.scores import check_sums, floats
-from ..._core.validation import check_flag, check_integer
 from ._adjacency import ROUNDING, is_negligible
 
 
@@ -134,7 +134,7 @@ class Assignment(Oracle):
             The matchings, all different. Unless ``perfect``, those with pairs of negative score and
             those that lack some of positive score are among them.
         """
-        scores, k = self._check(scores), check_integer(k, "k", 1)
+        scores, k = self._check(scores), check.integer(k, "k", 1)
         if len(scores) > scores.shape[1]:
             values, matchings = self.top_k(scores.T, k)
             return values, matchings.transpose(0, 2, 1)
@@ -163,7 +163,7 @@ class Assignment(Oracle):
             raise ValueError(f"scores must have shape (n_rows, n_columns), got {scores.shape}")
         largest = np.abs(scores).max(where=np.isfinite(scores), initial=0.0)
         check_sums(largest, sum(scores.shape))
-        if check_flag(self.perfect, "perfect") and scores.shape[0] != scores.shape[1]:
+        if check.flag(self.perfect, "perfect") and scores.shape[0] != scores.shape[1]:
             raise ValueError(
                 f"perfect=True needs as many rows as columns, got scores of shape "
                 f"{scores.shape}: set perfect=False, or add rows or columns for partners that "

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._core import check
 from ..._core.budget import time_left
-from ..._core.parameters import options
 from ..._core.scores import PairwiseScores, allowed, arrays_of, check_range
 from ..._kernels import lazy
 from ._adjacency import ROUNDING, GraphOracle, PlanCache, first_labels, settled
@@ -517,7 +517,7 @@ class CutMoves(GraphOracle):
     (array([0, 0, 0, 0, 0, 1, 1, 1, 1], dtype=int32), 18.5, inf)
     """
 
-    move: options("expansion", "swap") = "expansion"
+    move: check.options("expansion", "swap") = "expansion"
     _: KW_ONLY
     max_iter: int = 100
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._core import check
 from ..._core.oracle import Oracle
 from ..._core.scores import check_sums, floats, integers, is_forest
-from ..._core.validation import check_array_of_numbers
 from ..._kernels import lazy
 
 distance_transform = lazy("graphs.distance_transform")
@@ -197,7 +197,7 @@ def check_tree(edges, n_joints):
 
 
 def check_positions(positions, name, n_joints, shape):
-    positions = check_array_of_numbers(positions, name)
+    positions = check.array(positions, name)
     if positions.shape != (n_joints, 2) or np.any(positions != np.rint(positions)):
         raise ValueError(
             f"{name} must hold the whole numbers of a row and a column for each of {n_joints} "

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._core import check
 from ..._core.budget import time_left
 from ..._core.packed import starts_of
 from ..._core.scores import arrays_of, check_sums, expect_scores
-from ..._core.validation import check_integer
 from ..._kernels import lazy
 from ._adjacency import PlanCache
 from ._exact import GibbsInference, normalised
@@ -46,7 +46,7 @@ class Found(NamedTuple):
 
     def excess(self, max_table_size):
         """What is too large, in words, or None."""
-        limit = check_integer(max_table_size, "max_table_size", 1)
+        limit = check.integer(max_table_size, "max_table_size", 1)
         if self.plan is None or self.largest > limit:
             at_least = "at least " if self.plan is None else ""
             return (

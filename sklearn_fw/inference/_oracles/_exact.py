@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
+from ..._core import check
 from ..._core.oracle import Oracle, k_best_labelings
 from ..._core.packed import writable
 from ..._core.scores import allowed, arrays_of, count_labelings, expect_scores
-from ..._core.validation import check_integer, check_random_state
 from ..._kernels import lazy
 
 sum_product = lazy("graphs.sum_product")
@@ -57,7 +57,7 @@ class RankingOracle(Oracle):
             The labellings, all different.
         """
         expect_scores(scores)
-        return self._best(scores, check_integer(k, "k", 1))
+        return self._best(scores, check.integer(k, "k", 1))
 
     def _best(self, scores, k):
         return k_best_labelings(self, scores, k)
@@ -137,8 +137,8 @@ class GibbsInference(RankingOracle):
             The labellings.
         """
         expect_scores(scores)
-        n_samples = check_integer(n_samples, "n_samples", 1)
-        uniforms = check_random_state(random_state).random_sample((n_samples, scores.n_nodes))
+        n_samples = check.integer(n_samples, "n_samples", 1)
+        uniforms = check.random_state(random_state).random_sample((n_samples, scores.n_nodes))
         labels, log_partition = self._draws(scores, uniforms)
         _some(log_partition)
         return labels
@@ -270,7 +270,7 @@ class Enumeration(GibbsInference):
         return values
 
     def _count(self, scores):
-        limit = check_integer(self.max_labelings, "max_labelings", 1)
+        limit = check.integer(self.max_labelings, "max_labelings", 1)
         n_nodes, n_states = scores.unary.shape
         n_labelings = count_labelings(scores)
         if n_labelings > limit:

@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from ..._core import check
 from ..._core.budget import time_left
-from ..._core.parameters import at_least
 from ..._core.scores import PairwiseScores, check_range, expect_scores
-from ..._core.validation import check_flag, check_not_negative, check_time_limit
 from ._adjacency import (
     ROUNDING,
     GraphOracle,
@@ -273,7 +272,7 @@ class MILP(GraphOracle):
     """
 
     time_limit: float | None = None
-    mip_rel_gap: check_not_negative = 1e-9
+    mip_rel_gap: check.not_negative = 1e-9
 
     _polytope = PlanCache(Polytope.of_graph)
 
@@ -283,7 +282,7 @@ class MILP(GraphOracle):
 
     def _argmax(self, scores, start):
         first_labels(scores, start)
-        end = perf_counter() + min(check_time_limit(self.time_limit), time_left())
+        end = perf_counter() + min(check.time_limit(self.time_limit), time_left())
         return settled(functools.partial(self._solve, end=end), scores, start, exact=self.exact)
 
     def _solve(self, scores, start, end):
@@ -375,7 +374,7 @@ class LPRelaxation(GraphOracle):
            [0.5, 0.5]])
     """
 
-    relaxed: check_flag = False
+    relaxed: check.flag = False
 
     _polytope = PlanCache(Polytope.of_graph)
 
@@ -418,7 +417,7 @@ class LPRelaxation(GraphOracle):
             When HiGHS fails.
         """
         expect_scores(scores)
-        check_flag(self.relaxed, "relaxed")
+        check.flag(self.relaxed, "relaxed")
         finite = scores.unary.min() > -np.inf and scores.pairwise.min(initial=0.0) > -np.inf
         if scores.n_states == 2 and finite:
             node, edge, bound = half_integral(scores)
@@ -535,10 +534,10 @@ class Toulbar2(GraphOracle):
     """
 
     time_limit: float | None = None
-    resolution: at_least(0) = 6
+    resolution: check.at_least(0) = 6
 
     def _argmax(self, scores, start):
-        time_limit = max(min(check_time_limit(self.time_limit), time_left()), 1e-3)
+        time_limit = max(min(check.time_limit(self.time_limit), time_left()), 1e-3)
         library = _pytoulbar2()
         possible = possible_states(scores.unary, scores.pairwise, scores.edges)
         if not possible.any(axis=1).all():

@@ -2,10 +2,9 @@
 
 import numpy as np
 
+from ..._core import check
 from ..._core.budget import finishing, time_budget, time_left
-from ..._core.parameters import at_least, auto_or
 from ..._core.scores import PairwiseScores
-from ..._core.validation import check_random_state, is_auto
 from ..._kernels import lazy
 from ._adjacency import GraphOracle, PlanCache, adjacency, first_labels, prepare
 from ._elimination import Elimination
@@ -223,7 +222,7 @@ class IteratedLocalSearch(GraphOracle):
     True
     """
 
-    n_rounds: auto_or(at_least(1)) = "auto"
+    n_rounds: check.auto_or(check.at_least(1)) = "auto"
     time_limit: float | None = None
     random_state: object = 0
 
@@ -231,7 +230,7 @@ class IteratedLocalSearch(GraphOracle):
 
     def _argmax(self, scores, start):
         n_rounds = self.n_rounds
-        if is_auto(n_rounds):
+        if check.is_auto(n_rounds):
             n_rounds = int(np.clip(ROUNDS_PER_NODE * scores.n_nodes, FEWEST_ROUNDS, MOST_ROUNDS))
         labels = first_labels(scores, start)
         problem = prepare(scores, self._plan(scores))
@@ -239,7 +238,7 @@ class IteratedLocalSearch(GraphOracle):
         if not problem.n_states.all():  # a node without states: nothing is allowed
             return first, -np.inf, np.inf
         climb(problem, labels)
-        rng = check_random_state(self.random_state)
+        rng = check.random_state(self.random_state)
         run = max(int(RUN_PER_NODE * scores.n_nodes), SHORTEST_RUN)
         with time_budget(self.time_limit, ends_oracles=True):
             worst = _penalty(problem)

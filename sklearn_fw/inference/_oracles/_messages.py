@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._core import check
 from ..._core.budget import time_left
-from ..._core.parameters import at_least, optional
-from ..._core.validation import check_not_negative, check_time_limit
 from ..._kernels import lazy
 from ._adjacency import GraphOracle, PlanCache, adjacency, first_labels, prepare, settled
 from ._local_search import climb
@@ -244,7 +243,7 @@ class MaxProduct(GraphOracle):
     (array([0, 1, 0, 1], dtype=int32), 4.5, inf)
     """
 
-    damping: check_not_negative = 0.5
+    damping: check.not_negative = 0.5
     max_iter: int = 100
     tol: float = 1e-5
 
@@ -347,10 +346,10 @@ class BranchAndBound(GraphOracle):
     (2.1, 3.05)
     """
 
-    max_nodes: optional(at_least(1)) = None
+    max_nodes: check.optional(check.at_least(1)) = None
     time_limit: float | None = None
     max_iter: int = 20
-    node_iter: at_least(1) = 2
+    node_iter: check.at_least(1) = 2
 
     _plan = PlanCache(adjacency)
 
@@ -359,7 +358,7 @@ class BranchAndBound(GraphOracle):
         return self.max_nodes is None and self.time_limit is None
 
     def _argmax(self, scores, start):
-        end = perf_counter() + min(check_time_limit(self.time_limit), time_left())
+        end = perf_counter() + min(check.time_limit(self.time_limit), time_left())
         return settled(functools.partial(self._search, end=end), scores, start, exact=self.exact)
 
     def _search(self, scores, start, end):

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from ..._core import check
 from ..._core.oracle import CheckedOracle, Oracle, can_be_asked, checked
 from ..._core.scores import expect_scores, is_forest
-from ..._core.validation import check_not_negative, is_auto
 from ._cuts import QPBO, CutMoves, GraphCut
 from ._elimination import Elimination
 from ._exact import Enumeration
@@ -127,7 +127,7 @@ class BestOf(Oracle):
         return self._ask(scores, start)[1]
 
     def _ask(self, scores, start):
-        tol = check_not_negative(self.tol, "tol")
+        tol = check.not_negative(self.tol, "tol")
         labels, value, upper_bound = None, -np.inf, np.inf
         attempts = []
         for asked, oracle in self._members(scores.n_states):
@@ -224,8 +224,8 @@ def resolve_oracle(oracle, *, default=None):
             f"default must be None or the name of an oracle, got {type(default).__name__}"
         )
     if isinstance(oracle, str):
-        if is_auto(oracle):
-            if default is None or is_auto(default):
+        if check.is_auto(oracle):
+            if default is None or check.is_auto(default):
                 raise ValueError(
                     f"oracle='auto' has no meaning here: name one of {sorted(ORACLES)} or pass an "
                     f"object"
@@ -293,7 +293,7 @@ def quick_oracle(oracle, n_states):
     On large graphs local search takes ten times as long and finds next to nothing; on others it
     finds nothing that the choice among many fits depends on.
     """
-    if type(oracle) is not BestOf or not is_auto(oracle.oracles):
+    if type(oracle) is not BestOf or not check.is_auto(oracle.oracles):
         return oracle
     passes = TRWS(max_iter=FEW_PASSES)
     return BestOf(("qpbo", passes), tol=oracle.tol) if n_states == 2 else passes

@@ -4,10 +4,10 @@ from time import perf_counter
 
 import numpy as np
 
+from ..._core import check
 from ..._core.budget import time_left
 from ..._core.oracle import Oracle
 from ..._core.scores import check_sums, floats
-from ..._core.validation import check_integer, check_moderate, check_time_limit
 from ..._kernels import lazy
 from ...task_losses import as_box
 from ._adjacency import ROUNDING
@@ -55,7 +55,7 @@ class BoxScores:
             raise ValueError("weights must be finite")
         check_sums(np.abs(self.weights).max(), 2 * self.weights.size)
         self.truth = None if truth is None else as_box(truth, "truth", self.weights.shape)
-        self.cost = 0.0 if truth is None else check_moderate(cost, "cost")
+        self.cost = 0.0 if truth is None else check.moderate(cost, "cost")
 
     @property
     def shape(self):
@@ -183,7 +183,7 @@ class SubwindowSearch(Oracle):
             The boxes, all different, and most of them nearly the same.
         """
         scores = scores if isinstance(scores, BoxScores) else BoxScores(scores)
-        k = check_integer(k, "k", 1)
+        k = check.integer(k, "k", 1)
         if k == 1:
             box, value, bound = self.argmax(scores)
             boxes = box[None] if bound == value else np.empty((0, 4), np.int64)
@@ -195,10 +195,10 @@ class SubwindowSearch(Oracle):
 
     def _search(self, scores, k):
         """Boxes, the number of sets, and a bound on all boxes or None if the search ended."""
-        end = perf_counter() + min(check_time_limit(self.time_limit), time_left())
+        end = perf_counter() + min(check.time_limit(self.time_limit), time_left())
         most = 2**62
         if self.max_nodes is not None:
-            most = check_integer(self.max_nodes, "max_nodes", 1)
+            most = check.integer(self.max_nodes, "max_nodes", 1)
         n_columns = scores.weights.shape[1]
         up, down = (
             np.vstack([np.zeros(n_columns), clip(scores.weights, 0.0).cumsum(axis=0)])

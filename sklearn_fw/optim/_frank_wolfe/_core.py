@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 
+from ..._core import check
 from ..._core.loop import IterativeMethod
-from ..._core.validation import check_array_of_numbers, is_moderate
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers
 from ..domains._base import UnitAtom, is_ours
 from ..domains._spectral import is_matrix
@@ -186,7 +186,7 @@ class Minimisation(FrankWolfe):
                 gradient = self.objective._matrix_adjoint(slopes, self.iterate.domain.shape)
             else:
                 gradient = self.objective.adjoint(slopes)
-            if math.isfinite(value) and is_moderate(
+            if math.isfinite(value) and check.is_moderate(
                 gradient.data if sp.issparse(gradient) else gradient
             ):
                 self.value, self.gradient = value, gradient
@@ -319,7 +319,7 @@ class Minimisation(FrankWolfe):
     def _checked_image(self, point):
         if is_ours(self.objective):
             return self.objective.image(point)
-        image = check_array_of_numbers(self.objective.image(point), "the image of objective")
+        image = check.array(self.objective.image(point), "the image of objective")
         if image.ndim != 1 or (self.image is not None and image.shape != self.image.shape):
             raise ValueError(f"the image of objective must be a vector, got shape {image.shape}")
         return image
@@ -362,11 +362,11 @@ def checked_derivatives(answer, wanted, n_iter, who="function"):
     value, *gradients = answer
     if type(value) in (float, np.float64) and math.isfinite(value) and all(
         type(g) is np.ndarray and g.dtype == np.float64 and g.shape == like.shape
-        and is_moderate(g) for g, (_, like) in zip(gradients, wanted)
+        and check.is_moderate(g) for g, (_, like) in zip(gradients, wanted)
     ):  # fmt: skip
         return float(value), gradients
     gradients = [
-        check_array_of_numbers(gradient, f"{name} of {who}", finite=None)
+        check.array(gradient, f"{name} of {who}", finite=None)
         for gradient, (name, _) in zip(gradients, wanted)
     ]
     if isinstance(value, np.ndarray) and value.size == 1:

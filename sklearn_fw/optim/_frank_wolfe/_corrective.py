@@ -4,8 +4,8 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._core import check
 from ..._core.loop import drive
-from ..._core.validation import is_named
 from ..._core.warnings import warn
 from ..._kernels import lazy
 from ..domains._base import UnitAtom, as_atom, is_ours
@@ -299,7 +299,7 @@ MEMORY = 2**26  # numbers in the columns that are kept, 512 MiB
 def can_scan(objective, domain, step_size):
     """Whether the steps of a run are those of the kernel."""
     return (
-        is_named(step_size, "exact")
+        check.is_named(step_size, "exact")
         and isinstance(objective, Objective) and objective.is_quadratic and is_ours(objective)
         and type(domain) in (L1Ball, Simplex, ConvexHull) and "lmo" not in vars(domain)
     )  # fmt: skip

@@ -5,7 +5,7 @@ from numbers import Integral
 
 import numpy as np
 
-from ..._core.validation import check_array_of_numbers, check_integer, check_magnitude
+from ..._core import check
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, move_mass, slope_and_limit
 from ..domains._base import Atom, DenseAtom, RankOneAtom, as_atom, ask, is_ours
 
@@ -164,10 +164,10 @@ def start_of(domain, name, point=None, known=False, size=None):
             point = "start=(x, y)" if name else "start"
             raise ValueError(f"{_of(name)} has no start(): give {point}, or derive it from Domain")
         # Not zeros: an oracle that knows nothing of them may divide by their length.
-        atom = ask(domain, np.full(check_integer(size, "size", 1), -1.0), _of(name))
+        atom = ask(domain, np.full(check.integer(size, "size", 1), -1.0), _of(name))
     if not isinstance(atom, Atom):
-        atom = check_array_of_numbers(atom, which)
-        check_magnitude(atom, which)
+        atom = check.array(atom, which)
+        check.magnitude(atom, which)
     size = getattr(domain, "size", atom.size)
     if not isinstance(size, Integral) or size < (0 if known else 1):
         raise ValueError(f"the size of {_of(name)} must be a positive integer, got {size!r}")

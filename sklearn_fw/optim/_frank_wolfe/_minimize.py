@@ -3,19 +3,10 @@
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from ..._core import check
 from ..._core.budget import time_budget
 from ..._core.loop import drive
 from ..._core.result import History, Status
-from ..._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_flag,
-    check_integer,
-    check_not_negative,
-    check_number,
-    check_positive,
-    is_auto,
-)
 from .._ends import end_of, fields_of
 from ..domains._base import UnitAtom, check_domain, warn_if_round
 from ..domains._sets import ConvexHull
@@ -154,19 +145,19 @@ def minimize_frank_wolfe(
     >>> np.flatnonzero(result.x.round(4))
     array([3, 7])
     """
-    check_choice(variant, "variant", VARIANTS)
-    is_free = is_auto(variant)
+    check.choice(variant, "variant", VARIANTS)
+    is_free = check.is_auto(variant)
     check_problem(objective, domain)
-    tol = None if tol is None else check_not_negative(tol, "tol")
-    convex = check_flag(convex, "convex")
+    tol = None if tol is None else check.not_negative(tol, "tol")
+    convex = check.flag(convex, "convex")
     lipschitz, curvature = (
-        None if value is None else check_positive(value, name)
+        None if value is None else check.positive(value, name)
         for value, name in ((lipschitz, "lipschitz"), (curvature, "curvature"))
     )
-    accuracy = check_number(lmo_accuracy, "lmo_accuracy")
+    accuracy = check.number(lmo_accuracy, "lmo_accuracy")
     if not 0.0 < accuracy <= 1.0:
         raise ValueError(f"lmo_accuracy must be above 0 and at most 1, got {lmo_accuracy!r}")
-    max_iter = check_integer(max_iter, "max_iter", 1)
+    max_iter = check.integer(max_iter, "max_iter", 1)
     variant, step_size = choose(objective, domain, variant, step_size, convex)
     point, combination = _split_start(start, variant)
     options = {
@@ -230,13 +221,13 @@ def _patient(run, max_iter, verbose, callback, options):
 
 
 def choose(objective, domain, variant, step_size, convex):
-    if is_auto(variant):
+    if check.is_auto(variant):
         variant = _natural_variant(objective, domain, convex)
     elif variant in ("away", "pairwise"):
         warn_if_round(domain, "domain", variant)
     if variant in CORRECTIVE:
         return variant, None
-    if is_auto(step_size):
+    if check.is_auto(step_size):
         searches = knows_lines(objective) or (isinstance(objective, Objective) and variant != "fw")
         step_size = "line_search" if searches else "backtracking"
         if is_quadratic(objective):
@@ -328,7 +319,7 @@ def _split_start(start, variant):
     sizes = [np.shape(part)[:1] if not isinstance(part, list) else (len(part),) for part in start]
     if len(start) != 2 or sizes[0] != sizes[1] or sizes[0] in ((), (0,)):
         raise ValueError("start must be a point or (atoms, weights) with one weight per atom")
-    weights = check_array_of_numbers(start[1], "the weights of start")
+    weights = check.array(start[1], "the weights of start")
     if weights.ndim != 1 or np.any(weights < 0) or not weights.sum() > 0.0:
         raise ValueError(f"the weights of start must not be negative nor all zero, got {weights}")
     return None, (list(start[0]), weights / weights.sum())

@@ -5,14 +5,7 @@ import math
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..._core.validation import (
-    check_choice,
-    check_integer,
-    check_not_negative,
-    check_random_state,
-    is_auto,
-    is_named,
-)
+from ..._core import check
 from ..._kernels.common.step_rules import open_loop_step
 from .._ends import end_of, run_to_end
 from ..domains._base import ProductAtom, SparseAtom, is_ours
@@ -124,17 +117,17 @@ def minimize_block_frank_wolfe(
     >>> result.x.reshape(4, 3)[0].round(2)
     array([0.2, 0.8, 0. ])
     """
-    check_choice(variant, "variant", ("auto", "fw", "away", "pairwise"))
-    check_choice(sampling, "sampling", SAMPLINGS)
+    check.choice(variant, "variant", ("auto", "fw", "away", "pairwise"))
+    check.choice(sampling, "sampling", SAMPLINGS)
     if average is not None:
-        check_choice(average, "average", ("weighted",), "None")
+        check.choice(average, "average", ("weighted",), "None")
     check_problem(objective, domain)
     if not hasattr(domain, "blocks"):
         raise ValueError(f"domain must be a domains.Product, got {domain!r}: its factors are steps")
-    tol = None if tol is None else check_not_negative(tol, "tol")
+    tol = None if tol is None else check.not_negative(tol, "tol")
     if isinstance(step_size, str):
-        check_choice(step_size, "step_size", STEP_SIZES, "a number")
-    if is_auto(variant):
+        check.choice(step_size, "step_size", STEP_SIZES, "a number")
+    if check.is_auto(variant):
         each = [getattr(factor, "is_polytope", True) for factor in domain.domains]
         variants = ["pairwise" if is_polytope else "fw" for is_polytope in each]
         choices = [choose(objective, None, v, step_size, True) for v in variants]
@@ -142,8 +135,8 @@ def minimize_block_frank_wolfe(
         choices = [choose(objective, domain, variant, step_size, True)] * len(domain.domains)
     run = BlockMinimisation(
         objective, domain, choices, start=start, tol=tol, sampling=sampling,
-        average=average, gap_every=check_integer(gap_every, "gap_every", 1),
-        rng=check_random_state(random_state),
+        average=average, gap_every=check.integer(gap_every, "gap_every", 1),
+        rng=check.random_state(random_state),
     )  # fmt: skip
     end = end_of(callback, run.state)
     outcome = run_to_end(
@@ -298,7 +291,7 @@ class Block(FrankWolfe):
     """Steps in one factor."""
 
     def __init__(self, run, iterate, block, variant, step_size):
-        rule = self.shrinking if is_named(step_size, "universal") else _rule(
+        rule = self.shrinking if check.is_named(step_size, "universal") else _rule(
             run.objective, None, variant, step_size, None, None, True
         )  # fmt: skip
         super().__init__([iterate], variant, rule)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..._core.validation import check_choice, check_flag, check_not_negative
+from ..._core import check
 from .._ends import end_of, fields_of, run_to_end
 from ..domains._base import DenseAtom, Domain
 from ..objectives import Objective
@@ -117,13 +117,13 @@ def minimize_submodular(
     >>> result.fun, result.lower_bound
     (-4.0, -4.0)
     """
-    check_choice(variant, "variant", VARIANTS)
+    check.choice(variant, "variant", VARIANTS)
     bases = ScaledBases(as_submodular(function, size))
     bound = Rounding(bases.function, integer_valued, normalize)
     direction = np.zeros(bases.size) if start is None else bases._vector(start, "start")
     first = bases.first(direction, bound)
     bound.begin(bases, first)
-    tol = GAP * bound.size if tol is None else check_not_negative(tol, "tol")
+    tol = GAP * bound.size if tol is None else check.not_negative(tol, "tol")
     if variant == "min_norm_point":
         run = Corrected(bases, bound, first, affine=True)
     else:
@@ -179,11 +179,11 @@ class Rounding:
         self.function, self.is_known = function, is_known(function)
         self.by_values = type(function).base is SubmodularFunction.base
         if isinstance(integer_valued, str):
-            check_choice(integer_valued, "integer_valued", ("auto",), "True or False")
+            check.choice(integer_valued, "integer_valued", ("auto",), "True or False")
             integer_valued = function.integer_valued
-        self.is_integer = check_flag(integer_valued, "integer_valued")
+        self.is_integer = check.flag(integer_valued, "integer_valued")
         self.offset = function._checked(np.zeros(function.size, bool))
-        if not check_flag(normalize, "normalize") and self.offset != 0.0:
+        if not check.flag(normalize, "normalize") and self.offset != 0.0:
             raise ValueError(
                 f"function gives {self.offset} for the empty set, expected 0: subtract it, or "
                 f"leave that to normalize=True"

@@ -4,7 +4,7 @@ import math
 from numbers import Real
 from typing import NamedTuple
 
-from ..._core.validation import check_choice, check_positive
+from ..._core import check
 from ..._kernels.common.step_rules import open_loop_step, short_step
 from ..objectives import knows_lines
 
@@ -101,14 +101,14 @@ def named_rule(step_size, *, lipschitz=None, curvature=None, variant="fw", conve
     if callable(step_size):
         return step_size
     if isinstance(step_size, Real) and not isinstance(step_size, bool):
-        constant = check_positive(step_size, "step_size")
+        constant = check.positive(step_size, "step_size")
         return lambda state: constant
-    check_choice(step_size, "step_size", RULES)
+    check.choice(step_size, "step_size", RULES)
     if step_size == "short":
-        constant = check_positive(lipschitz, "lipschitz")
+        constant = check.positive(lipschitz, "lipschitz")
         return lambda state: _parabola(state, constant * state.line.square())
     if step_size == "curvature":
-        constant = check_positive(curvature, "curvature")
+        constant = check.positive(curvature, "curvature")
         if variant == "away":
             return lambda state: min(1.0, 0.5 * state.pairwise_gap / constant)
         return lambda state: max(state.direction_gap, 0.0) / constant

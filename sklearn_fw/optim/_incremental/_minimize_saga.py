@@ -7,21 +7,10 @@ import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._core import check
 from ..._core.budget import time_budget
 from ..._core.loop import drive
 from ..._core.threads import count_workers
-from ..._core.validation import (
-    check_array_of_numbers,
-    check_flag,
-    check_integer,
-    check_magnitude,
-    check_not_negative,
-    check_random_state,
-    check_sample_weight,
-    check_strength,
-    check_table,
-    resolve_named,
-)
 from ..._core.warnings import warn
 from ..._kernels import lazy
 from ...losses import MultinomialLogLoss, resolve_loss
@@ -131,16 +120,16 @@ def minimize_saga(
     """
     with time_budget(time_limit):
         problem = make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept)
-        tol, start = check_not_negative(tol, "tol"), None
+        tol, start = check.not_negative(tol, "tol"), None
         if x0 is not None:
-            x0 = check_array_of_numbers(x0, "x0")
-            check_magnitude(x0, "x0")
+            x0 = check.array(x0, "x0")
+            check.magnitude(x0, "x0")
             if x0.shape != problem.shape:
                 raise ValueError(f"x0.shape == {x0.shape}, expected {problem.shape}")
             start = Start(x0, np.zeros(problem.shape[1:]))
         run, outcome = solve(
             problem, resolve_incremental_solver(solver), tol=tol, start=start, verbose=verbose,
-            max_iter=check_integer(max_iter, "max_iter", 1), rng=check_random_state(random_state),
+            max_iter=check.integer(max_iter, "max_iter", 1), rng=check.random_state(random_state),
             n_workers=count_workers(n_jobs),
         )  # fmt: skip
     if not outcome.converged and tol > 0:
@@ -155,20 +144,20 @@ def minimize_saga(
 
 def make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept):
     """The objective of `minimize_saga`, from unchecked parameters."""
-    check_flag(fit_intercept, "fit_intercept")
-    X = check_rows(check_table(X, **ROWS))
-    y = check_array_of_numbers(y, "y")
+    check.flag(fit_intercept, "fit_intercept")
+    X = check_rows(check.table(X, **ROWS))
+    y = check.array(y, "y")
     if y.ndim != 1:
         raise ValueError(f"y.shape == {y.shape}, expected ({X.shape[0]},): one truth per row of X")
     if y.size != X.shape[0]:
         raise ValueError(f"X and y have inconsistent numbers of samples: {[X.shape[0], y.size]}")
-    check_magnitude(y, "y")
+    check.magnitude(y, "y")
     loss = resolve_loss(loss, None, smooth=True)
     n_outputs = _check_truth(loss, y)
-    weight = check_sample_weight(sample_weight, y.size)
-    alpha = 1.0 / y.size if alpha is None else check_not_negative(alpha, "alpha")
+    weight = check.sample_weight(sample_weight, y.size)
+    alpha = 1.0 / y.size if alpha is None else check.not_negative(alpha, "alpha")
     if alpha > 0.0:
-        check_strength(alpha, "alpha")
+        check.strength(alpha, "alpha")
     bound = resolve_penalty(penalty, l1_ratio).bind(X.shape[1])
     return FiniteSum(
         X, y, loss, bound.scaled(alpha * weight.sum()), fit_intercept=fit_intercept,
@@ -182,7 +171,7 @@ ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
 def check_rows(X):
     """Validated X, copied only if an entry stands twice in a row: sums must not count it twice."""
-    check_magnitude(X.data if sp.issparse(X) else X, "X")
+    check.magnitude(X.data if sp.issparse(X) else X, "X")
     if not sp.issparse(X) or X.has_canonical_format:
         return X
     rows = rows_kernels.Rows(X.data, X.indices, X.indptr, 0, None)
@@ -292,4 +281,4 @@ SOLVERS = {
 
 
 def resolve_incremental_solver(solver):
-    return resolve_named(solver, "solver", Solver, SOLVERS)
+    return check.resolve_named(solver, "solver", Solver, SOLVERS)

@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 
-from ..._core.parameters import check_parameters, within
+from ..._core import check
+from ..._core.parameters import check_parameters
 from ..._kernels import lazy
 from ...losses import SquaredError
 from ._finite_sum import Curvature, FiniteSum, solve_positive, solve_scores
@@ -356,7 +357,7 @@ class NewtonCG(Solver):
     """
 
     _: KW_ONLY
-    forcing: within(0.0, 1.0, "neither") = 0.5
+    forcing: check.within(0.0, 1.0, "neither") = 0.5
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
         check_parameters(self)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..._core import check
 from ..._core.loop import IterativeMethod
-from ..._core.parameters import Parameterized, check_parameters, optional, options
-from ..._core.validation import check_choice, check_positive, is_auto
+from ..._core.parameters import Parameterized, check_parameters
 from ..._core.warnings import warn
 from ..._kernels import lazy
 from ._engines import make_engine
@@ -63,13 +63,13 @@ class Solver(Parameterized):
 def step_rule(*names):
     """A positive number, or the name of a rule."""
 
-    def check(value, name):
+    def accept(value, name):
         if isinstance(value, str):
-            check_choice(value, name, names, "a number")
+            check.choice(value, name, names, "a number")
         else:
-            check_positive(value, name)
+            check.positive(value, name)
 
-    return check
+    return accept
 
 
 class IncrementalSolver(Solver):
@@ -91,8 +91,8 @@ class IncrementalSolver(Solver):
 
     _: KW_ONLY
     step_size: step_rule("auto", "theory") = "auto"
-    sampling: options("shuffle", "uniform") = "shuffle"
-    conditioning: optional(options("auto", "diagonal")) = "auto"
+    sampling: check.options("shuffle", "uniform") = "shuffle"
+    conditioning: check.optional(check.options("auto", "diagonal")) = "auto"
 
     auto_share = 1.0 / 3.0  # of 1 / L
 
@@ -117,7 +117,7 @@ class IncrementalSolver(Solver):
     def _scales(self, problem, engine):
         """Factors of the step per column, and what to subtract from the columns of dense rows."""
         dense = not sp.issparse(problem.X)
-        if self.conditioning is None or (is_auto(self.conditioning) and not dense):
+        if self.conditioning is None or (check.is_auto(self.conditioning) and not dense):
             return None, None
         center = None
         if dense and problem.fit_intercept:
@@ -149,7 +149,7 @@ class IncrementalSolver(Solver):
 
     def _share(self, engine, smoothness, metric):
         """What a rule with a name takes of 1 / L."""
-        if is_auto(self.step_size):
+        if check.is_auto(self.step_size):
             return self.auto_share
         return proven_share(engine, self._overlap(engine))
 

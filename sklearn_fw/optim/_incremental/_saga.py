@@ -4,8 +4,8 @@ from dataclasses import KW_ONLY, replace
 
 import numpy as np
 
-from ..._core.parameters import auto_or, check_parameters, options, within
-from ..._core.validation import check_flag, check_not_negative, is_auto
+from ..._core import check
+from ..._core.parameters import check_parameters
 from ..._kernels import lazy
 from ._engines import PERIOD, Columns, LaggedEngine, ThreadPool, bounds_of, make_engine
 from ._newton import has_support, minimize_on_support
@@ -125,8 +125,8 @@ class Asaga(IncrementalSolver):
     )
     keeps_memory = True
     _: KW_ONLY
-    overlap: auto_or(check_not_negative) = "auto"
-    parallel: check_flag = True
+    overlap: check.auto_or(check.not_negative) = "auto"
+    parallel: check.flag = True
 
     def make_run(self, problem, engine, *, tol, rng, start):
         return SagaRun(problem, engine, self, tol=tol, rng=rng, start=start)
@@ -134,7 +134,7 @@ class Asaga(IncrementalSolver):
     def _overlap(self, engine):
         if engine.pool.size == 1:
             return 0
-        if not is_auto(self.overlap):
+        if not check.is_auto(self.overlap):
             return self.overlap
         # What another thread writes to its copy is seen after up to two periods.
         has_copies = getattr(engine, "hot", np.empty(0)).size > 0
@@ -155,7 +155,7 @@ class Saga(IncrementalSolver):
     )
 
     _: KW_ONLY
-    variant: options("dense", "lagged", "sag") = "dense"
+    variant: check.options("dense", "lagged", "sag") = "dense"
 
     def make_engine(self, problem, n_workers):
         if self.variant == "dense":
@@ -217,9 +217,9 @@ class Svrg(IncrementalSolver):
     """
 
     _: KW_ONLY
-    n_inner: within(0.0, MOST_INNER, "right") = 1.0
-    loopless: check_flag = False
-    parallel: check_flag = False
+    n_inner: check.within(0.0, MOST_INNER, "right") = 1.0
+    loopless: check.flag = False
+    parallel: check.flag = False
 
     def start(self, problem, **options):
         check_parameters(self)

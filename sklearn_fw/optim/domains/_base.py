@@ -8,13 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..._core.validation import (
-    BEYOND,
-    check_array_of_numbers,
-    check_integer,
-    check_not_negative,
-    check_number,
-)
+from ..._core import check
 from ..._core.warnings import warn
 
 FEW = 0.25  # share of nonzero entries up to which a plain array is kept by its places
@@ -114,11 +108,11 @@ class UnitAtom(Atom):
             self._check()
 
     def _check(self):
-        self.size = check_integer(self.size, "size", 1)
-        self.place = check_integer(self.place, "place", 0)
+        self.size = check.integer(self.size, "size", 1)
+        self.place = check.integer(self.place, "place", 0)
         if self.place >= self.size:
             raise ValueError(f"place must be below size == {self.size}, got {self.place}")
-        self.height = float(check_number(self.height, "height"))
+        self.height = float(check.number(self.height, "height"))
 
     @property
     def key(self):
@@ -154,7 +148,7 @@ class SparseAtom(Atom):
     """
 
     def __init__(self, size, places, values=1.0):
-        self.size = check_integer(size, "size", 0)
+        self.size = check.integer(size, "size", 0)
         places = np.array(places)
         if places.size == 0:
             places = np.empty(0, np.int64)
@@ -163,7 +157,7 @@ class SparseAtom(Atom):
                 f"places must be a vector of integers, got dtype {places.dtype} and shape "
                 f"{places.shape}"
             )
-        values = np.array(check_array_of_numbers(values, "values"))
+        values = np.array(check.array(values, "values"))
         if values.ndim and values.shape != places.shape:
             raise ValueError(f"values has shape {values.shape}, but places {places.shape}")
         if np.any(places[1:] <= places[:-1]):
@@ -223,8 +217,8 @@ class RankOneAtom(Atom):
     """
 
     def __init__(self, left, right):
-        self.left = np.array(check_array_of_numbers(left, "left")) + 0.0
-        self.right = np.array(check_array_of_numbers(right, "right")) + 0.0
+        self.left = np.array(check.array(left, "left")) + 0.0
+        self.right = np.array(check.array(right, "right")) + 0.0
         for vector, name in ((self.left, "left"), (self.right, "right")):
             if vector.ndim != 1 or not vector.size:
                 raise ValueError(f"{name} must be a vector, got shape {vector.shape}")
@@ -252,7 +246,7 @@ class DenseAtom(Atom):
     """A point as an array of all its entries, which is copied."""
 
     def __init__(self, array):
-        array = check_array_of_numbers(array, "array")
+        array = check.array(array, "array")
         if array.ndim != 1 or not array.size:
             raise ValueError(f"array must be a vector, got shape {array.shape}")
         self.array = array + 0.0  # a zero has no sign
@@ -336,7 +330,7 @@ def as_atom(answer, size, who):
         if size is not None and answer.size != size:
             raise ValueError(f"{who} returned shape ({answer.size},), expected ({size},)")
         return answer
-    array = check_array_of_numbers(answer, f"what {who} returned")
+    array = check.array(answer, f"what {who} returned")
     if array.ndim != 1 or array.size != (size if size is not None else max(array.size, 1)):
         expected = "a vector" if size is None else f"({size},)"
         raise ValueError(f"{who} returned shape {array.shape}, expected {expected}")
@@ -412,7 +406,7 @@ class Domain(ABC):
         return f"{type(self).__name__}(size={self.size})"
 
     def _vector(self, x, name):
-        x = check_array_of_numbers(x, name)
+        x = check.array(x, name)
         if x.shape != (self.size,):
             raise ValueError(f"{name}.shape == {x.shape}, expected ({self.size},)")
         return x
@@ -431,9 +425,9 @@ class Described(Domain):
         tol : float, default=1e-9
             By how much a constraint may be violated.
         """
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+        x, tol = self._vector(x, "x"), check.not_negative(tol, "tol")
         # Sums may be infinite on the way: comparisons come out right.
-        with np.errstate(**BEYOND):
+        with np.errstate(**check.BEYOND):
             return bool(self._contains(x, tol))
 
     @abstractmethod
@@ -460,7 +454,7 @@ def check_shape(shape):
         n_rows, n_columns = shape
     except (TypeError, ValueError):
         raise ValueError(f"shape must be (n_rows, n_columns), got {shape}") from None
-    return check_integer(n_rows, "shape", 1), check_integer(n_columns, "shape", 1)
+    return check.integer(n_rows, "shape", 1), check.integer(n_columns, "shape", 1)
 
 
 def is_domain(domain):

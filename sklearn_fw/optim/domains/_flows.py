@@ -6,7 +6,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from ..._core.validation import check_choice, check_not_negative, check_number
+from ..._core import check
 from ..._kernels import lazy
 from ._base import Described, SparseAtom
 
@@ -93,7 +93,7 @@ class DagPaths(_Network):
         import networkx as nx
 
         super().__init__(graph)
-        check_choice(variables, "variables", ("edges", "nodes"))
+        check.choice(variables, "variables", ("edges", "nodes"))
         self.variables = variables
         self.size = len(self.edges if variables == "edges" else self.nodes)
         if not self.size:
@@ -242,7 +242,7 @@ class Flows(_Network):
             )
         demands = np.zeros(len(self.nodes))
         for node, amount in given.items():
-            demands[self._which(node, "demand")] = check_number(amount, f"demand of {node!r}")
+            demands[self._which(node, "demand")] = check.number(amount, f"demand of {node!r}")
         if abs(demands.sum()) > 1e-9 * np.abs(demands).sum():
             raise ValueError(f"demand must sum to zero over all nodes, got {demands.sum():g}")
         return demands
@@ -256,7 +256,7 @@ class Flows(_Network):
         for place, (limit, edge) in enumerate(zip(limits, self.edges)):
             endless = isinstance(limit, float) and limit == np.inf
             name = f"capacity of {edge!r}" if isinstance(capacity, str) else "capacity"
-            checked[place] = np.inf if endless else check_not_negative(limit, name)
+            checked[place] = np.inf if endless else check.not_negative(limit, name)
         return checked
 
     def _check_bounded(self):

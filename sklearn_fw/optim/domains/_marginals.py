@@ -5,9 +5,9 @@ This is the one place where the sign turns: scores are the negative gradient.
 
 import numpy as np
 
+from ..._core import check
 from ..._core.oracle import can_be_asked, checked
 from ..._core.scores import FlatParts, check_edges, is_forest
-from ..._core.validation import check_array_of_numbers, check_magnitude, is_auto
 from ...inference import BestOf, Elimination, LPRelaxation, TreeMaxProduct, resolve_oracle
 from ._base import Domain, SparseAtom
 
@@ -30,7 +30,7 @@ class _Marginals(Domain):
     """What the two polytopes have in common."""
 
     def __init__(self, n_states, edges):
-        given = check_array_of_numbers(n_states, "n_states")
+        given = check.array(n_states, "n_states")
         if given.ndim != 1 or not given.size or np.any(given < 1) or np.any(given != given // 1):
             raise ValueError(
                 f"n_states must hold a positive integer for each node, got {n_states!r:.80}"
@@ -51,7 +51,7 @@ class _Marginals(Domain):
 
     def _scores(self, gradient):
         gradient = self._vector(gradient, "gradient")
-        check_magnitude(gradient, "gradient")
+        check.magnitude(gradient, "gradient")
         return self.parts.scores(0.0 - gradient)
 
 
@@ -105,7 +105,7 @@ class MarginalPolytope(_Marginals):
 
     def __init__(self, n_states, edges, oracle="auto"):
         super().__init__(n_states, edges)
-        if is_auto(oracle):
+        if check.is_auto(oracle):
             forest = is_forest(self.edges, len(self.n_states))
             oracle = TreeMaxProduct() if forest else Elimination()
         # An object that is in use stays the same one: it may keep plans for graphs it has seen.

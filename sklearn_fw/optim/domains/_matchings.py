@@ -7,8 +7,8 @@ import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.csgraph import connected_components
 
+from ..._core import check
 from ..._core.scores import check_edges
-from ..._core.validation import BEYOND, check_flag, check_integer
 from ..._kernels import lazy
 from ...inference import best_pairs
 from ._base import Described, SparseAtom, check_shape
@@ -50,7 +50,7 @@ class BipartiteMatchings(Described):
 
     def __init__(self, shape, perfect=True):
         self.shape = check_shape(shape)
-        self.perfect = check_flag(perfect, "perfect")
+        self.perfect = check.flag(perfect, "perfect")
         self.size = self.shape[0] * self.shape[1]
 
     @property
@@ -59,7 +59,7 @@ class BipartiteMatchings(Described):
             return 0.0 if self.perfect else 1.0
         return math.sqrt(2.0 * min(self.shape))
 
-    @np.errstate(**BEYOND)
+    @np.errstate(**check.BEYOND)
     def lmo(self, gradient):
         scores = -self._vector(gradient, "gradient").reshape(self.shape)
         (rows, columns), error = best_pairs(scores, self.perfect)
@@ -127,14 +127,14 @@ class Matchings(Described):
     """
 
     def __init__(self, graph, perfect=False):
-        self.perfect = check_flag(perfect, "perfect")
+        self.perfect = check.flag(perfect, "perfect")
         if hasattr(graph, "edges"):
             nodes, self.pairs = _nodes_and_pairs(graph)
             place = {node: k for k, node in enumerate(nodes)}
             self._ends = np.array([(place[a], place[b]) for a, b in self.pairs], np.int64)
             self.n_nodes = len(nodes)
         else:
-            self.n_nodes = check_integer(graph, "graph", 2)
+            self.n_nodes = check.integer(graph, "graph", 2)
             self.pairs = self._ends = np.column_stack(np.triu_indices(self.n_nodes, 1))
         self._entry = {pair: k for k, pair in enumerate(map(tuple, np.sort(self._ends).tolist()))}
         self.size = len(self.pairs)
@@ -257,7 +257,7 @@ class SpanningTrees(Described):
     """
 
     def __init__(self, edges, n_nodes):
-        self.n_nodes = check_integer(n_nodes, "n_nodes", 1)
+        self.n_nodes = check.integer(n_nodes, "n_nodes", 1)
         self.edges = np.ascontiguousarray(check_edges(edges, self.n_nodes, "nodes"))
         self.size = len(self.edges)
 

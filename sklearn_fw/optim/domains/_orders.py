@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import isotonic_regression
 
+from ..._core import check
 from ..._core.packed import starts_of
-from ..._core.validation import check_array_of_numbers, check_choice, check_magnitude
 from ..._kernels import lazy
 from ..set_functions import as_submodular, base_of
 from ._base import DenseAtom, Described, Domain, Projectable, SparseAtom
@@ -45,7 +45,7 @@ class _Masked(Domain):
         for n, (mask, shape, block) in enumerate(zip(allowed, shapes, self._blocks)):
             if mask is None:
                 continue
-            mask = check_array_of_numbers(mask, f"allowed of {what} {n}")
+            mask = check.array(mask, f"allowed of {what} {n}")
             if mask.shape != tuple(shape):
                 raise ValueError(
                     f"allowed of {what} {n} has shape {mask.shape}, expected {tuple(shape)}"
@@ -57,7 +57,7 @@ class _Masked(Domain):
     def _costs(self, values, name):
         """Costs of entries, which sums can hold; infinite for those that are forbidden."""
         costs = self._vector(values, name)
-        check_magnitude(costs, name)
+        check.magnitude(costs, name)
         if self._forbidden is not None:
             costs = np.where(self._forbidden, np.inf, costs)
         return np.ascontiguousarray(costs)
@@ -238,7 +238,7 @@ class StateChoices(_Masked):
     """
 
     def __init__(self, start, end, constraint="at_least_one", allowed=None):
-        self.constraint = check_choice(constraint, "constraint", CONSTRAINTS)
+        self.constraint = check.choice(constraint, "constraint", CONSTRAINTS)
         starts, ends = _clips(start, "start"), _clips(end, "end")
         if len(starts) != len(ends):
             raise ValueError(f"start holds {len(starts)} clips, but end {len(ends)}")
@@ -311,7 +311,7 @@ class StateChoices(_Masked):
 
 
 def _whole(values, name, shape):
-    values = check_array_of_numbers(values, name)
+    values = check.array(values, name)
     if values.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {values.shape}")
     if np.any(np.abs(values) > MOST) or np.any(values != values // 1):
@@ -330,8 +330,8 @@ def _is_list(values):
 
 def _clips(values, name):
     if _is_list(values):
-        return [check_array_of_numbers(v, f"{name} of clip {n}") for n, v in enumerate(values)]
-    return [check_array_of_numbers(values, f"{name} of clip 0")]
+        return [check.array(v, f"{name} of clip {n}") for n, v in enumerate(values)]
+    return [check.array(values, f"{name} of clip 0")]
 
 
 class BasePolytope(Described):
@@ -420,10 +420,10 @@ class Permutahedron(Projectable):
     """
 
     def __init__(self, values):
-        values = check_array_of_numbers(values, "values")
+        values = check.array(values, "values")
         if values.ndim != 1 or not values.size:
             raise ValueError(f"values must be a vector, got shape {values.shape}")
-        check_magnitude(values, "values")
+        check.magnitude(values, "values")
         self.values = np.sort(values)[::-1] + 0.0
         self.size = values.size
 

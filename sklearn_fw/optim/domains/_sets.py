@@ -6,15 +6,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from ..._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_integer,
-    check_not_negative,
-    check_number,
-    check_positive,
-    check_table,
-)
+from ..._core import check
 from ...projections import project_box, project_l1_ball, project_l2_ball, project_simplex
 from ._base import (
     DenseAtom,
@@ -33,8 +25,8 @@ from ._spectral import NuclearNormBall, Spectrahedron
 
 class _OfRadius(Projectable):
     def __init__(self, size, radius=1.0):
-        self.size = check_integer(size, "size", 1)
-        self.radius = check_positive(radius, "radius")
+        self.size = check.integer(size, "size", 1)
+        self.radius = check.positive(radius, "radius")
 
     @property
     def diameter(self):
@@ -154,13 +146,13 @@ class LpBall(Described):
     is_polytope = False
 
     def __init__(self, size, p, radius=1.0):
-        self.size = check_integer(size, "size", 1)
-        self.p = check_number(p, "p")
+        self.size = check.integer(size, "size", 1)
+        self.p = check.number(p, "p")
         if self.p <= 1.0:
             raise ValueError(
                 f"p must be above 1, got {p}: L1Ball is the ball of p = 1, and there is none below"
             )
-        self.radius = check_positive(radius, "radius")
+        self.radius = check.positive(radius, "radius")
 
     @property
     def diameter(self):
@@ -247,12 +239,12 @@ class Box(Projectable):
 
     def __init__(self, lower, upper, size=None):
         bounds = [
-            check_array_of_numbers(bound, name, finite=None)
+            check.array(bound, name, finite=None)
             for bound, name in ((lower, "lower"), (upper, "upper"))
         ]
         if size is None and all(bound.ndim == 0 for bound in bounds):
             raise ValueError("size must be given when lower and upper are numbers")
-        shape = () if size is None else (check_integer(size, "size", 1),)
+        shape = () if size is None else (check.integer(size, "size", 1),)
         try:
             lower, upper, _ = np.broadcast_arrays(*bounds, np.empty(shape))
         except ValueError:
@@ -309,11 +301,11 @@ class ConvexHull(Described):
 
     def __init__(self, points):
         if sp.issparse(points):
-            checked = check_table(points, input_name="points", accept_sparse="csr")
+            checked = check.table(points, input_name="points", accept_sparse="csr")
             points = sp.csr_array(checked, copy=True)
             points.sum_duplicates()
         else:
-            points = np.array(check_array_of_numbers(points, "points"))
+            points = np.array(check.array(points, "points"))
         if points.ndim != 2 or 0 in points.shape:
             raise ValueError(f"points must have shape (n_points, size), got {points.shape}")
         self.points = points
@@ -383,7 +375,7 @@ class Product(Projectable):
                 raise ValueError(f"{domain!r} has no size: derive it from Domain and set one")
             if not is_domain(domain):
                 raise ValueError(f"{domain!r} is no domain: it has no method lmo(gradient)")
-            check_integer(domain.size, "the size of a domain", 1)
+            check.integer(domain.size, "the size of a domain", 1)
         self.domains = domains
         ends = np.cumsum([0] + [domain.size for domain in domains]).tolist()
         self.blocks = [slice(begin, end) for begin, end in pairwise(ends)]
@@ -411,7 +403,7 @@ class Product(Projectable):
         check_answer(start)
         lasts = getattr(start, "parts", [])
         lasts = lasts if len(lasts) == n else [None] * n
-        share = None if accuracy is None else check_not_negative(accuracy, "accuracy") / n
+        share = None if accuracy is None else check.not_negative(accuracy, "accuracy") / n
         slopes = [gradient[block] for block in self.blocks]
         asked = zip(self.domains, slopes, lasts)
         parts = [ask(domain, slope, repr(domain), last, share) for domain, slope, last in asked]
@@ -445,7 +437,7 @@ class Product(Projectable):
 
 
 def _max_norm_ball(size, radius):
-    radius = check_positive(radius, "radius")
+    radius = check.positive(radius, "radius")
     return Box(-radius, radius, size=size)
 
 
@@ -467,7 +459,7 @@ def domain_of(domain, shape, radius=1.0, name="domain"):
             f"{name} must be one of {', '.join(map(repr, NAMES))}, ('lp', p) or a domain with a "
             f"method lmo(gradient), got {domain!r}"
         )
-    check_choice(domain, name, NAMES)
+    check.choice(domain, name, NAMES)
     if domain in VECTORS:
         return VECTORS[domain](size, radius=radius)
     if len(shape) != 2:

@@ -7,14 +7,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from ..._core.validation import (
-    check_array_of_numbers,
-    check_flag,
-    check_integer,
-    check_not_negative,
-    check_positive,
-    check_sparse,
-)
+from ..._core import check
 from ...projections import project_l1_ball, project_simplex
 from ._base import Projectable, RankOneAtom, SparseAtom, check_answer, check_shape
 
@@ -31,8 +24,8 @@ class _Spectral(Projectable):
     def __init__(self, shape, radius, max_products):
         self.shape = shape
         self.size = shape[0] * shape[1]
-        self.radius = check_positive(radius, "radius")
-        self.max_products = check_integer(max_products, "max_products", 3)
+        self.radius = check.positive(radius, "radius")
+        self.max_products = check.integer(max_products, "max_products", 3)
 
     @cached_property
     def _noise(self):
@@ -42,12 +35,12 @@ class _Spectral(Projectable):
     def _matrix(self, gradient):
         """The gradient as a matrix of moderate numbers, and what these are to be multiplied by."""
         if sp.issparse(gradient):
-            matrix = check_sparse(gradient, "gradient")
+            matrix = check.sparse(gradient, "gradient")
             if matrix.shape != self.shape:
                 raise ValueError(f"gradient.shape == {matrix.shape}, expected {self.shape}")
             if matrix.format not in ("csr", "csc"):
                 matrix = matrix.tocsr()
-            values = check_array_of_numbers(matrix.data, "gradient")
+            values = check.array(matrix.data, "gradient")
         else:
             values = self._vector(gradient, "gradient")
             matrix = values.reshape(self.shape)
@@ -82,7 +75,7 @@ class _Spectral(Projectable):
             return self._at_zero()
         target = None  # how close the bound shall come, in units of the scaled matrix
         if accuracy is not None:
-            target = check_not_negative(accuracy, "accuracy") / (self.radius * scale)
+            target = check.not_negative(accuracy, "accuracy") / (self.radius * scale)
         return self._lowest(matrix, self.radius * scale, start, target)
 
     def _at_zero(self):
@@ -258,9 +251,9 @@ class Spectrahedron(_Spectral):
     """
 
     def __init__(self, n_rows, radius=1.0, fixed_trace=True, max_products=20):
-        self.n_rows = check_integer(n_rows, "n_rows", 1)
+        self.n_rows = check.integer(n_rows, "n_rows", 1)
         super().__init__((self.n_rows, self.n_rows), radius, max_products)
-        self.fixed_trace = check_flag(fixed_trace, "fixed_trace")
+        self.fixed_trace = check.flag(fixed_trace, "fixed_trace")
 
     @property
     def diameter(self):

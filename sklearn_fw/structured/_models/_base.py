@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 
+from ..._core import check
 from ..._core.parameters import Parameterized
-from ..._core.validation import check_array_of_numbers, check_magnitude
 from ...task_losses import TaskLoss, resolve_task_loss
 
 # What outputs are, by the name of a model where it is known by its name alone.
@@ -38,8 +38,8 @@ def loss_of_nodes(model, task_loss, names):
 
 def check_weights(w, size):
     """Weights of moderate size, as many as there have to be."""
-    w = check_array_of_numbers(w, "w")
-    check_magnitude(w, "w")
+    w = check.array(w, "w")
+    check.magnitude(w, "w")
     if w.shape != (size,):
         raise ValueError(f"w must have shape ({size},), got {w.shape}")
     return w

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._core.validation import is_auto
+from ..._core import check
 from ...inference import resolve_oracle
 from .._problems._checked_model import CheckedModel
 from ._base import is_scored
@@ -27,7 +27,7 @@ class BlackBox:
 
         if is_scored(self.model):
             oracle = resolve_oracle(oracle, default=self.model.default_oracle())
-        elif oracle is None or is_auto(oracle):
+        elif oracle is None or check.is_auto(oracle):
             oracle = None
         else:
             raise TypeError(

@@ -4,7 +4,7 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
-from ..._core.validation import check_flag
+from ..._core import check
 from ...inference import Viterbi
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph
@@ -86,7 +86,7 @@ class ChainModel(PairwiseModel):
 
     def initialize(self, X, y):
         self._set_losses()
-        check_flag(self.start_end, "start_end")
+        check.flag(self.start_end, "start_end")
         matrix, row_start = stack_rows(X)
         flat, _ = stack_labels(y, row_start)
         self.classes_ = find_classes(flat)

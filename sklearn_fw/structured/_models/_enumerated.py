@@ -4,9 +4,9 @@ from numbers import Integral
 
 import numpy as np
 
+from ..._core import check
 from ..._core.packed import length_of
 from ..._core.parameters import Parameterized
-from ..._core.validation import check_array_of_numbers, check_magnitude, is_moderate
 from ...task_losses import ZeroOneLoss, resolve_task_loss
 from ._base import ScoredModel, check_weights, kept_loss
 from ._ragged import check_counts
@@ -88,13 +88,13 @@ class EnumeratedModel(ScoredModel):
         width = None
         check_counts(length_of(X, "X"), length_of(y, "y"))
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
-            x = check_array_of_numbers(x, f"X[{i}]", finite=None)
+            x = check.array(x, f"X[{i}]", finite=None)
             if x.ndim != 2 or (width or x.shape[1]) != x.shape[1]:
                 raise ValueError(f"X[{i}] must have shape (n_candidates, {width}), got {x.shape}")
             width = x.shape[1]
             if not np.all(np.isfinite(x)):
                 raise ValueError(f"X[{i}] contains NaN or infinity")
-            check_magnitude(x, f"X[{i}]")
+            check.magnitude(x, f"X[{i}]")
             _number_of(truth, len(x), f"y[{i}]")
         self.size_joint_feature = width
         return self
@@ -140,7 +140,7 @@ class EnumeratedModel(ScoredModel):
         return self._candidates(x) @ check_weights(w, self.size_joint_feature)
 
     def augment(self, scores, y_true):
-        scores = check_array_of_numbers(scores, "scores")
+        scores = check.array(scores, "scores")
         if scores.ndim != 1:
             raise ValueError(f"scores must have shape (n_candidates,), got {scores.shape}")
         n, loss = len(scores), self._loss
@@ -184,8 +184,8 @@ def _are_costs(y):
 
 
 def _costs(y, name):
-    costs = check_array_of_numbers(y, name)
-    check_magnitude(costs, name)
+    costs = check.array(y, name)
+    check.magnitude(costs, name)
     if costs.ndim != 1 or np.any(costs < 0.0) or not np.any(costs == 0.0):
         raise ValueError(
             f"{name} must be the number of a candidate or a vector of the costs of all, not "
@@ -195,8 +195,8 @@ def _costs(y, name):
 
 
 def _matrix(x, name):
-    is_kept = type(x) is np.ndarray and x.dtype == np.float32 and is_moderate(x)
-    return x if is_kept else check_array_of_numbers(x, name)
+    is_kept = type(x) is np.ndarray and x.dtype == np.float32 and check.is_moderate(x)
+    return x if is_kept else check.array(x, name)
 
 
 def _resolve(task_loss):

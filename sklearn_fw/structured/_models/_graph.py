@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..._core import check
 from ..._core.packed import starts_of
 from ..._core.scores import as_array, integers
-from ..._core.validation import check_array_of_numbers, check_choice, check_list, is_auto
 from ._labelled import LabelledParts
 from ._parts import MIRRORS, Sample
 from ._ragged import is_graph, labels_in, n_dims
@@ -125,7 +125,7 @@ class GraphModel(LabelledParts):
             raise TypeError(
                 f"node_attributes must be a name or a list of names, got {self.node_attributes!r}"
             )
-        X, y = check_list(X, "X", "graphs"), check_list(y, "y", "labels of graphs")
+        X, y = check.items(X, "X", "graphs"), check.items(y, "y", "labels of graphs")
         first = next(iter(X), None)
         if first is None or isinstance(first, Sample):
             return
@@ -146,7 +146,7 @@ class GraphModel(LabelledParts):
     def _found_edge_attributes(self, X):
         """Names of the attributes that edges of networkx graphs are read for."""
         names = self.edge_attributes
-        if is_auto(names):
+        if check.is_auto(names):
             data = (own for x in X if is_graph(x) for _, _, own in x.edges(data=True))
             return ["features"] if "features" in next(data, {}) else []
         return [] if names is None else [names] if isinstance(names, str) else list(names)
@@ -165,9 +165,9 @@ class GraphModel(LabelledParts):
             raise TypeError(f"edge_symmetry must be a name, a list or a dict, got {names!r}")
         of_kinds = [names] * n_kinds if isinstance(names, str) else list(names)
         for name in of_kinds:
-            check_choice(name, "edge_symmetry", {"auto", *MIRRORS})
+            check.choice(name, "edge_symmetry", {"auto", *MIRRORS})
         natural = "symmetric" if self._is_undirected else "free"
-        of_kinds = [natural if is_auto(name) else name for name in of_kinds]
+        of_kinds = [natural if check.is_auto(name) else name for name in of_kinds]
         self.edge_symmetry_ = of_kinds[0] if isinstance(names, str) and of_kinds else of_kinds
         return of_kinds
 
@@ -218,7 +218,7 @@ class GraphModel(LabelledParts):
     def _with_constant(self, pairs, z):
         if z is None or not self.fit_intercept or not len(pairs):
             return pairs, z
-        z = check_array_of_numbers(z, "edge_features")
+        z = check.array(z, "edge_features")
         z = z[:, None] if z.ndim == 1 else z
         if len(z) != len(pairs):
             raise ValueError(
@@ -421,5 +421,5 @@ def _attributes(data, names, what, keys):
             values = np.array([own[name] for own in data])
         except ValueError:
             raise ValueError(f"attribute {name!r} of each {what} must be of one shape") from None
-        columns.append(check_array_of_numbers(values, f"attribute {name!r} of each {what}"))
+        columns.append(check.array(values, f"attribute {name!r} of each {what}"))
     return np.column_stack([column.reshape(len(data), -1) for column in columns])

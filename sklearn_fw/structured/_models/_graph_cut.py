@@ -4,8 +4,8 @@ from dataclasses import field
 
 import numpy as np
 
+from ..._core import check
 from ..._core.scores import is_forest
-from ..._core.validation import is_auto
 from ...inference import GraphCut
 from ...task_losses import HammingLoss
 from ._graph import GraphModel
@@ -140,7 +140,7 @@ class GraphCutModel(GraphModel):
         return {**weights, "edges": -self._views(w)[1][:, apart].mean(axis=1) + 0.0}
 
     def _set_losses(self):
-        if is_auto(self.task_loss):
+        if check.is_auto(self.task_loss):
             self.task_loss_ = HammingLoss(class_weight="balanced_sample")
             self._training_loss = self._judging_loss = self.task_loss_
         else:

@@ -5,8 +5,8 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
+from ..._core import check
 from ..._core.scores import as_array
-from ..._core.validation import check_array_of_numbers, check_flag, check_list, is_auto
 from ._labelled import LabelledParts
 from ._parts import Sample
 from ._ragged import n_dims
@@ -104,12 +104,12 @@ class GridModel(LabelledParts):
     # ---- what a training set looks like ----------------------------------------------------------
 
     def _look_at(self, X, y):
-        X, y = check_list(X, "X", "grids"), check_list(y, "y", "grids of labels")
+        X, y = check.items(X, "X", "grids"), check.items(y, "y", "grids of labels")
         first = next(iter(X), None)
         if first is None or isinstance(first, Sample):
             return
-        check_flag(self.directional, "directional")
-        check_flag(self.contrast, "contrast")
+        check.flag(self.directional, "directional")
+        check.flag(self.contrast, "contrast")
         n_axes = n_dims(next(iter(y), None), -1)
         if n_axes not in NEIGHBORHOODS:
             raise ValueError(
@@ -123,7 +123,7 @@ class GridModel(LabelledParts):
     def _offsets(self, n_axes):
         known = NEIGHBORHOODS[n_axes]
         size = self.neighborhood
-        if is_auto(size):
+        if check.is_auto(size):
             size = min(known)
         if not isinstance(size, int) or size not in known:
             raise ValueError(
@@ -178,7 +178,7 @@ class GridModel(LabelledParts):
                 f"shape {x.shape}"
             )
         shape = x.shape[:n_axes]
-        return check_array_of_numbers(x, name, finite=None).reshape(np.prod(shape), -1), shape
+        return check.array(x, name, finite=None).reshape(np.prod(shape), -1), shape
 
     def _shape(self, x):
         return np.shape(x)[: self.offsets_.shape[1]]

@@ -5,8 +5,8 @@ from operator import attrgetter
 
 import numpy as np
 
+from ..._core import check
 from ..._core.costs import costs_of
-from ..._core.validation import check_integer, check_list
 from ...inference import Viterbi
 from ._base import kind_of
 from ._pairwise import PairwiseModel
@@ -236,8 +236,8 @@ def _counts(given, n_labels):
     """Number of states of each label, one array for each kind of node."""
     name, n_kinds = "n_states_per_label", len(n_labels)
     if isinstance(given, str) or not hasattr(given, "__len__"):
-        return [np.full(n, check_integer(given, name, 1)) for n in n_labels]
-    given = check_list(given, name, "numbers of states")
+        return [np.full(n, check.integer(given, name, 1)) for n in n_labels]
+    given = check.items(given, name, "numbers of states")
     if n_kinds == 1:
         given = [given]
     elif len(given) != n_kinds:
@@ -250,5 +250,5 @@ def _counts(given, n_labels):
         own = [own] * n if not hasattr(own, "__len__") else list(own)
         if len(own) != n:
             raise ValueError(f"{name} must hold {n} numbers, one for each label, got {len(own)}")
-        counts.append(np.array([check_integer(number, name, 1) for number in own]))
+        counts.append(np.array([check.integer(number, name, 1) for number in own]))
     return counts

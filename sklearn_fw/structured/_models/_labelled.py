@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ..._core import check
 from ..._core.packed import starts_of
 from ..._core.scores import integers
-from ..._core.validation import check_flag, check_list
 from ...task_losses import Truth
 from ._parts import PartModel, Sample
 from ._ragged import class_weights, encode_labels, find_classes, stack_labels, stack_rows
@@ -27,7 +27,7 @@ class LabelledParts(PartModel):
 
     @property
     def _has_intercepts(self):
-        return check_flag(self.fit_intercept, "fit_intercept")
+        return check.flag(self.fit_intercept, "fit_intercept")
 
     @property
     def _n_kinds(self):
@@ -44,7 +44,7 @@ class LabelledParts(PartModel):
     # ---- labels --------------------------------------------------------------------------------
 
     def _find_states(self, samples, y):
-        check_flag(self.fit_intercept, "fit_intercept")
+        check.flag(self.fit_intercept, "fit_intercept")
         counts = np.array([[rows.shape[0] for rows in sample.nodes] for sample in samples])
         labels = self._labels_of(y, counts)
         classes = [find_classes(own) for own in labels]
@@ -74,7 +74,7 @@ class LabelledParts(PartModel):
 
     def _labels_of(self, y, counts=None):
         """Labels of all nodes, an array for each kind; ``counts`` are those of inputs."""
-        y = check_list(y, "y", "outputs, one for each graph")
+        y = check.items(y, "y", "outputs, one for each graph")
         outputs = [self._split(output, f"y[{i}]") for i, output in enumerate(y)]
         labels = []
         for k in range(self._n_kinds):

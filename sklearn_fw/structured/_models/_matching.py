@@ -4,16 +4,10 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
+from ..._core import check
 from ..._core.costs import costs_of, truth_of_pairs
 from ..._core.labels import common_shape, links_of, pairs_of
 from ..._core.packed import length_of
-from ..._core.validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_flag,
-    check_list,
-    check_magnitude,
-)
 from ..._kernels import lazy
 from ...inference import Assignment
 from ...projections import project_matching
@@ -111,8 +105,8 @@ class MatchingModel(ScoredModel):
                 f"task_loss must be a sum over pairs of a matching, got {self.task_loss!r}"
             )
         self.task_loss_ = self.task_loss
-        check_flag(self.perfect, "perfect")
-        X = check_list(X, "X", "arrays of features of pairs")
+        check.flag(self.perfect, "perfect")
+        X = check.items(X, "X", "arrays of features of pairs")
         if not X:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
         first = self._table(X[0], "X[0]")
@@ -152,10 +146,10 @@ class MatchingModel(ScoredModel):
         if x.dtype.kind not in "fiubO":
             raise ValueError(f"{name} must be numeric, got dtype {x.dtype}")
         if x.dtype.kind == "O":
-            x = check_array_of_numbers(x, name, finite=None)
+            x = check.array(x, name, finite=None)
         if not np.all(np.isfinite(x)):
             raise ValueError(f"{name} contains NaN or infinity")
-        check_magnitude(x, name)
+        check.magnitude(x, name)
         return x
 
     def _check_truth(self, links, shape, name):
@@ -238,7 +232,7 @@ class MatchingModel(ScoredModel):
         return scores
 
     def augment(self, scores, y_true):
-        scores = check_array_of_numbers(scores, "scores")
+        scores = check.array(scores, "scores")
         if scores.ndim != 2:
             raise ValueError(f"scores must have shape (n_rows, n_columns), got {scores.shape}")
         true = links_of(y_true, "y_true", scores.shape)
@@ -449,7 +443,7 @@ class MatchingModel(ScoredModel):
         diameter : float
             The divergence.
         """
-        check_choice(geometry, "geometry", {"euclidean", "entropy"})
+        check.choice(geometry, "geometry", {"euclidean", "entropy"})
         n_rows, n_columns = self._check_input(x).shape[:2]
         fewer, more = min(n_rows, n_columns), max(n_rows, n_columns)
         if fewer == 0:
@@ -479,8 +473,8 @@ class MatchingModel(ScoredModel):
 
     def _matrix(self, x, vector, name):
         shape = self._check_input(x).shape[:2]
-        vector = check_array_of_numbers(vector, name)
+        vector = check.array(vector, name)
         if vector.shape != (shape[0] * shape[1],):
             raise ValueError(f"{name} must have shape ({shape[0] * shape[1]},), got {vector.shape}")
-        check_magnitude(vector, name)
+        check.magnitude(vector, name)
         return vector.reshape(shape)

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..._core import check
 from ..._core.costs import costs_of
-from ..._core.validation import check_array_of_numbers, check_flag, find_labels
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph
 from ._ragged import (
@@ -106,9 +106,9 @@ class MulticlassModel(RowsModel):
     _loss_is_a_sum = True  # every loss of a single node is
 
     def initialize(self, X, y):
-        check_flag(self.fit_intercept, "fit_intercept")
+        check.flag(self.fit_intercept, "fit_intercept")
         X, y = check_rows(X), as_labels(y)
-        find_labels(observed(y.ravel()), "y")
+        check.find_labels(observed(y.ravel()), "y")
         check_classification_targets(observed(y))
         self.classes_ = find_classes(y.ravel())
         if len(self.classes_) < 2:
@@ -158,7 +158,7 @@ class MulticlassModel(RowsModel):
             Class scores.
         """
         if not sp.issparse(w):
-            w = check_array_of_numbers(w, "w")
+            w = check.array(w, "w")
         return self._node_scores(self._stack(X), w)
 
     def _arrange(self, marginals, node_start, X):

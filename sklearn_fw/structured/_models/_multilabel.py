@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from ..._core import check
 from ..._core.costs import MISSING
-from ..._core.validation import check_array_of_numbers, check_choice, check_flag, check_sparse
 from ...optim.domains import SpanningTrees
 from ._multiclass import RowsModel
 from ._part_scores import Graph, oriented
@@ -82,7 +82,7 @@ class MultilabelModel(RowsModel):
 
     def initialize(self, X, y):
         self._set_losses()
-        check_flag(self.fit_intercept, "fit_intercept")
+        check.flag(self.fit_intercept, "fit_intercept")
         X = check_rows(X)
         y = _check_indicators(y)
         self.classes_ = np.arange(y.shape[1])
@@ -98,13 +98,13 @@ class MultilabelModel(RowsModel):
     def _choose_edges(self, y):
         n_labels = y.shape[1]
         if isinstance(self.edges, str):
-            check_choice(self.edges, "edges", {"tree", "full", "none"}, "pairs of labels")
+            check.choice(self.edges, "edges", {"tree", "full", "none"}, "pairs of labels")
             if self.edges == "none" or n_labels < 2:
                 return np.empty((0, 2), np.int64)
             if self.edges == "full":
                 return np.stack(np.triu_indices(n_labels, 1), axis=1)
             return _chow_liu_tree(y)
-        given = check_array_of_numbers(self.edges, "edges")
+        given = check.array(self.edges, "edges")
         edges = given.astype(np.int64).reshape(-1, 2) if given.size == 0 else given.astype(np.int64)
         if edges.ndim != 2 or np.any(edges.reshape(given.shape) != given):
             raise ValueError(f"edges must hold pairs of labels from 0 to {n_labels - 1}")
@@ -173,7 +173,7 @@ def _check_indicators(y):
     if isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1:
         y = np.stack([np.asarray(row) for row in y])
     if sp.issparse(y):
-        y = check_sparse(y, "y").toarray()
+        y = check.sparse(y, "y").toarray()
     y = check_array(y, dtype=None, input_name="y")
     if not np.all((y == 0) | (y == 1)):
         raise ValueError(

@@ -15,9 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
+from ..._core import check
 from ..._core.costs import MISSING, costs_of
 from ..._core.oracle import checked
-from ..._core.validation import check_array_of_numbers, check_magnitude, is_auto
 from ..._kernels import lazy
 from ...inference import (
     FEW_LABELINGS,
@@ -75,7 +75,7 @@ class PairwiseModel(StructuredModel):
     # ---- losses --------------------------------------------------------------------------------
 
     def _set_losses(self):
-        by_itself = is_auto(self.task_loss)
+        by_itself = check.is_auto(self.task_loss)
         self.task_loss_ = "hamming_sum" if by_itself else self.task_loss
         self._training_loss = loss_of_nodes(self, self.task_loss_, self._loss_names)
         # Of "auto" the judge is a loss between 0 and 1.
@@ -129,7 +129,7 @@ class PairwiseModel(StructuredModel):
 
     def _check_weights(self, w):
         # NaN is looked for where single inputs are asked about, not in every prediction.
-        w = check_array_of_numbers(w, "w", finite=None)
+        w = check.array(w, "w", finite=None)
         if w.shape != (self.size_joint_feature,):
             raise ValueError(f"w must have shape ({self.size_joint_feature},), got {w.shape}")
         return w
@@ -139,7 +139,7 @@ class PairwiseModel(StructuredModel):
 
         Those of features are for features as they come.
         """
-        w = self._check_weights(check_array_of_numbers(w, "w"))
+        w = self._check_weights(check.array(w, "w"))
         rows, tables = self._parted(w)
         scales = self._table_scales
         rows = self._units.to_given(rows, self.n_features_in_)
@@ -452,8 +452,8 @@ class PairwiseModel(StructuredModel):
         scores : PairwiseScores
             What an oracle maximises.
         """
-        w = check_array_of_numbers(w, "w")
-        check_magnitude(self._check_weights(w), "w")
+        w = check.array(w, "w")
+        check.magnitude(self._check_weights(w), "w")
         tables = w[self._cut :].reshape(self.n_tables_, self.n_states_, self.n_states_)
         rows = self._stack(_singleton(x))
         graph = self._graph_of(rows)

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..._core import check
 from ..._core.costs import MISSING
 from ..._core.packed import length_of, starts_of
 from ..._core.scores import as_array, is_forest
-from ..._core.validation import check_array_of_numbers, check_choice, check_list, check_magnitude
 from ..._kernels import lazy
 from ...task_losses import Truth
 from ._pairwise import PairwiseModel
@@ -108,14 +108,14 @@ def read_edges(kind, n_nodes, name):
     if np.any(pairs[:, 0] == pairs[:, 1]):
         raise ValueError(f"{name} must join two different nodes")
     if features is not None:
-        features = check_array_of_numbers(features, f"features of {name}")
+        features = check.array(features, f"features of {name}")
         features = features[:, None] if features.ndim == 1 else features
         if features.ndim != 2 or len(features) != len(pairs):
             raise ValueError(
                 f"features of {name} must have shape ({len(pairs)}, n_edge_features), got "
                 f"{features.shape}"
             )
-        check_magnitude(features, f"features of {name}")
+        check.magnitude(features, f"features of {name}")
     return pairs.astype(np.int64), features
 
 
@@ -306,7 +306,7 @@ class PartModel(PairwiseModel):
         if len(names) != n_kinds:
             raise ValueError(f"edge_symmetry names {len(names)} kinds of edges of {n_kinds}")
         for name in names:
-            check_choice(name, "edge_symmetry", set(MIRRORS))
+            check.choice(name, "edge_symmetry", set(MIRRORS))
         repeats = np.array([max(1, n) for n in self.edge_features_], np.int64)
         return np.repeat(np.array([MIRRORS[name] for name in names], np.float64), repeats)
 
@@ -375,7 +375,7 @@ class PartModel(PairwiseModel):
     # ---- reading samples -----------------------------------------------------------------------
 
     def _read_all(self, X):
-        X = check_list(X, "X", "samples")
+        X = check.items(X, "X", "samples")
         if not X:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
         return [self._read(x, f"X[{i}]") for i, x in enumerate(X)]
@@ -410,13 +410,13 @@ class PartModel(PairwiseModel):
         weights = self.node_weights(x)
         if weights is None:
             return None
-        weights = check_array_of_numbers(weights, "weights of nodes")
+        weights = check.array(weights, "weights of nodes")
         if weights.shape != (n_nodes,) or np.any(weights < 0.0):
             raise ValueError(
                 f"weights of nodes must be {n_nodes} numbers that are not negative, one for each "
                 f"node, got shape {weights.shape}"
             )
-        check_magnitude(weights, "weights of nodes")
+        check.magnitude(weights, "weights of nodes")
         return weights
 
     def _check_kinds(self, samples):

@@ -8,16 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import assert_all_finite
 
+from ..._core import check
 from ..._core.costs import MISSING
 from ..._core.packed import Packed, length_of, stack, take
-from ..._core.validation import (
-    check_list,
-    check_magnitude,
-    check_not_negative,
-    check_sample_weight,
-    check_sparse,
-    is_moderate,
-)
 from ..._core.warnings import warn
 
 KEPT = (np.float64, np.float32)  # all other numbers become the former
@@ -40,17 +33,17 @@ def stack_rows(X, n_features=None):
     """All feature rows, item after item, of ``n_features`` unless None, and where items start."""
     if isinstance(X, Packed):
         if not isinstance(X, Stacked):
-            check_sparse(X.values, "X.values")
+            check.sparse(X.values, "X.values")
         packed = Packed.compact(X)
         matrix, row_start = packed.values, np.array(packed.offsets, dtype=np.int64)
         _check_item(matrix, n_features, "X.values")
     else:
-        X = check_list(X, "X", "samples, one array of shape (n_nodes, n_features) each")
+        X = check.items(X, "X", "samples, one array of shape (n_nodes, n_features) each")
         items = [_as_array(item, f"X[{i}]") for i, item in enumerate(X)]
         if not items:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
         matrix, row_start = stack(_alike(items, n_features))
-        matrix = check_sparse(matrix, "X")
+        matrix = check.sparse(matrix, "X")
     if len(row_start) == 1:
         raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
     return (matrix if isinstance(X, Stacked) else _finite(matrix)), row_start
@@ -78,16 +71,16 @@ def _finite(matrix):
         with np.errstate(over="ignore"):  # what no float64 can hold is seen below
             matrix = matrix.astype(np.float64)
     values = matrix.data if sp.issparse(matrix) else matrix
-    if not is_moderate(values):
+    if not check.is_moderate(values):
         with np.errstate(invalid="ignore"):  # the sum of inf and -inf
             assert_all_finite(values, input_name="X")
-        check_magnitude(values, "X")
+        check.magnitude(values, "X")
     return matrix
 
 
 def _as_array(item, name):
     if sp.issparse(item):
-        return item if _is_plain(item) else check_sparse(item, name).tocsr()
+        return item if _is_plain(item) else check.sparse(item, name).tocsr()
     if np.ma.is_masked(item):
         raise ValueError(f"{name} has masked entries: fill them, for instance by filled(0)")
     try:
@@ -138,7 +131,7 @@ def stack_labels(y, node_start=None):
         y = Packed.compact(y)
         flat, starts = as_labels(y.values), np.asarray(y.offsets, dtype=np.int64)
     else:
-        items = [as_labels(item) for item in check_list(y, "y", "label sequences")]
+        items = [as_labels(item) for item in check.items(y, "y", "label sequences")]
         first = next((i for i, item in enumerate(items) if item.size), 0)
         for i, item in enumerate(items):
             if item.dtype.kind == "O" and any(
@@ -271,7 +264,7 @@ def class_weights(class_weight, classes, flat):
         name = f"class_weight[{label!r}]"
         if isinstance(weight, Real) and not weight >= 0:
             raise ValueError(f"{name} must not be negative, got {weight}")
-        weights[number[label]] = check_not_negative(weight, name)
+        weights[number[label]] = check.not_negative(weight, name)
     return weights
 
 
@@ -289,7 +282,7 @@ def weighted_samples(X, y, sample_weight, sequences):
     check_counts(n_samples, length_of(y, "y"))
     if n_samples == 0:
         raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
-    weight = check_sample_weight(sample_weight, n_samples)
+    weight = check.sample_weight(sample_weight, n_samples)
     if sequences:
         weight = without_empty(X, y, weight)
     if np.any(weight == 0):

@@ -4,8 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from ..._core import check
 from ..._core.packed import Packed
-from ..._core.validation import check_samples, is_auto
 from ._base import missing_methods
 from ._box import BoxModel
 from ._chain import ChainModel
@@ -36,7 +36,7 @@ MODELS = {
 def resolve_model(model, X, y, task_loss="auto"):
     """A model object for a name, or a clone of a model object, with a loss unless it is "auto"."""
     model = _resolve_model(model, X, y)
-    if is_auto(task_loss):
+    if check.is_auto(task_loss):
         return model
     if not callable(getattr(model, "get_params", None)) or "task_loss" not in model.get_params():
         raise ValueError(
@@ -48,9 +48,9 @@ def resolve_model(model, X, y, task_loss="auto"):
 
 def _resolve_model(model, X, y):
     if y is not None:
-        check_samples(y, "y")
+        check.samples(y, "y")
     if isinstance(model, str):
-        if is_auto(model):
+        if check.is_auto(model):
             return _model_for(X, y)
         if model in MODELS:
             return MODELS[model]()

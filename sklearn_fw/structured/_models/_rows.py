@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..._core import check
 from ..._core.packed import starts_of
-from ..._core.validation import check_magnitude, check_table
 from ._ragged import Stacked
 
 DENSE = 0.5  # share of entries that are not zero, from which a column has a mean to take off
@@ -199,8 +199,8 @@ def check_rows(X):
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1 and len(X):
         # A container of one row, as the methods for a single sample make it.
         X = sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.stack([np.ravel(x) for x in X])
-    X = check_table(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    check_magnitude(X.data if sp.issparse(X) else X, "X")
+    X = check.table(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    check.magnitude(X.data if sp.issparse(X) else X, "X")
     return X
 
 

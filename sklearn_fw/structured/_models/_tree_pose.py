@@ -4,15 +4,8 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
+from ..._core import check
 from ..._core.scores import integers
-from ..._core.validation import (
-    check_array_of_numbers,
-    check_integer,
-    check_list,
-    check_magnitude,
-    is_auto,
-    is_moderate,
-)
 from ...inference import DistanceTransform, PoseScores, check_positions, check_tree, parents
 from ...task_losses import resolve_task_loss
 from ._base import ScoredModel, check_weights, kept_loss
@@ -119,7 +112,7 @@ class TreePoseModel(ScoredModel):
         self._loss  # refuses what is no loss  # noqa: B018
         self.task_loss_ = self.task_loss
         X, y = as_lists(X, y)
-        self._n_types = check_integer(self.n_types, "n_types", 1)
+        self._n_types = check.integer(self.n_types, "n_types", 1)
         self.n_features_in_ = as_image(X[0], "X[0]").shape[2]
         self.n_joints_ = len(_pose(y[0], "y[0]"))
         poses = []
@@ -135,7 +128,7 @@ class TreePoseModel(ScoredModel):
     def _measure(self, poses):
         """Edges, their anchors and the scales of displacements from these."""
         if isinstance(self.edges, str):
-            if not is_auto(self.edges):
+            if not check.is_auto(self.edges):
                 raise ValueError(f"edges must be 'auto' or pairs of joints, got {self.edges!r}")
             self.edges_ = _tree_of_least_variance(poses)
         else:
@@ -287,7 +280,7 @@ class TreePoseModel(ScoredModel):
 
 
 def as_lists(X, y):
-    X, y = check_list(X, "X", "images"), check_list(y, "y", "outputs")
+    X, y = check.items(X, "X", "images"), check.items(y, "y", "outputs")
     if len(X) == 0:
         raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
     check_counts(len(X), len(y))
@@ -296,19 +289,19 @@ def as_lists(X, y):
 
 def as_image(x, name, n_features="n_features"):
     """Feature maps as an array of moderate numbers, float32 or else float64."""
-    is_kept = type(x) is np.ndarray and x.dtype == np.float32 and is_moderate(x)
-    x = x if is_kept else check_array_of_numbers(x, name)
+    is_kept = type(x) is np.ndarray and x.dtype == np.float32 and check.is_moderate(x)
+    x = x if is_kept else check.array(x, name)
     if x.ndim != 3 or 0 in x.shape or n_features not in ("n_features", x.shape[2]):
         raise ValueError(
             f"{name} must have shape (n_rows, n_columns, {n_features}) with at least one of each, "
             f"got {x.shape}"
         )
-    check_magnitude(x, name)
+    check.magnitude(x, name)
     return x
 
 
 def _pose(y, name):
-    y = check_array_of_numbers(y, name)
+    y = check.array(y, name)
     if y.ndim != 2 or y.shape[1] not in (2, 3) or len(y) == 0:
         raise ValueError(
             f"{name} must have shape (n_joints, 2), a row and a column for each joint, or "

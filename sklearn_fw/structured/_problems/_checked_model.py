@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..._core import check
 from ..._core.oracle import function_of, name_of
-from ..._core.validation import check_array_of_numbers, check_magnitude, check_sparse, is_moderate
 from .._models._base import missing_methods
 
 
@@ -95,13 +95,13 @@ class CheckedModel:
     def features(self, i, x, y):
         phi, name = self._call("joint_feature", i, x, y), f"joint_feature of sample {i}"
         if sp.issparse(phi):
-            phi = check_sparse(phi, name).tocsr()
-            data = check_array_of_numbers(phi.data, name, finite=None)
+            phi = check.sparse(phi, name).tocsr()
+            data = check.array(phi.data, name, finite=None)
         else:
-            phi = data = check_array_of_numbers(phi, name, finite=None)
-        if not is_moderate(data):
-            check_array_of_numbers(data, name)
-            check_magnitude(data, name)
+            phi = data = check.array(phi, name, finite=None)
+        if not check.is_moderate(data):
+            check.array(data, name)
+            check.magnitude(data, name)
         if self.n_weights is None and phi.ndim:
             self.n_weights = phi.shape[-1]
         if phi.shape not in ((self.n_weights,), (1, self.n_weights)):
@@ -230,7 +230,7 @@ def ask_for_outputs(oracle, scores, k):
         raise TypeError(
             f"{name} must return a tuple (values, outputs), got {type(answer).__name__}"
         )
-    values = check_array_of_numbers(answer[0], f"values that {name} returned")
+    values = check.array(answer[0], f"values that {name} returned")
     if not len(values) == len(answer[1]) <= k or np.any(np.diff(values) > 0.0):
         raise ValueError(
             f"{name} must return at most {k} outputs in descending order, got "

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
+from ..._core import check
 from ..._core.packed import starts_of
-from ..._core.validation import is_auto
 from ..._core.warnings import warn
 from ..._kernels import lazy
 from ..._kernels.structured.edge_mix import POTTS
@@ -95,7 +95,9 @@ class PartPolytopes:
                 "z_geometry='entropy' needs marginals, which are known for graphs without cycles "
                 "only: use z_geometry='euclidean'"
             )
-        return ("entropy" if has_marginals else "euclidean") if is_auto(geometry) else geometry
+        return (
+            ("entropy" if has_marginals else "euclidean") if check.is_auto(geometry) else geometry
+        )
 
     # ---- features and losses ---------------------------------------------------------------------
 

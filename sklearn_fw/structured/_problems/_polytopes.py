@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._core import check
 from ..._core.packed import starts_of
-from ..._core.validation import check_array_of_numbers, is_auto
 from ._checked_model import count, read_only
 
 # Methods that a model without part scores needs besides the four compulsory ones.
@@ -188,7 +188,7 @@ class ModelPolytopes:
 
     def resolve(self, geometry):
         """The geometry asked for, or one that the model knows."""
-        if is_auto(geometry):
+        if check.is_auto(geometry):
             knows = callable(getattr(self._model.model, "project", None))
             geometry = "euclidean" if knows or not self._knows("entropy") else "entropy"
         self._require(NEEDED[geometry])
@@ -316,7 +316,7 @@ class CheckedPolytopes:
 
 
 def _of_shape(shape, value, name):
-    value = check_array_of_numbers(value, name)
+    value = check.array(value, name)
     if value.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {value.shape}")
     return value

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.special import logsumexp, softmax
 
+from ..._core import check
 from ..._core.costs import costs_of
 from ..._core.oracle import checked, name_of
-from ..._core.validation import is_auto
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
 from .._models import EnumeratedModel
@@ -33,7 +33,7 @@ class Candidates:
     """One candidate out of a list, by number or by the costs of all."""
 
     def __init__(self, layouts, y, task_loss, oracle):
-        by_itself = is_auto(task_loss)
+        by_itself = check.is_auto(task_loss)
         self.task_loss_ = "zero_one" if by_itself else task_loss
         self.oracle = resolve_oracle(oracle, default=Largest())
         self._model = EnumeratedModel(self.task_loss_)
@@ -108,7 +108,7 @@ class Labellings:
     """A label for every node of a chain or graph."""
 
     def __init__(self, layouts, y, task_loss, oracle):
-        by_itself = is_auto(task_loss)
+        by_itself = check.is_auto(task_loss)
         self.task_loss_ = "hamming_sum" if by_itself else task_loss
         loss = loss_of_nodes(self, self.task_loss_, NODE_LOSSES)
         if not loss.decomposes:

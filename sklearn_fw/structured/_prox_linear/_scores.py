@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._core import check
 from ..._core.parameters import Parameterized
 from ..._core.scores import check_edges
 from ..._core.torch import import_torch, is_torch_module
-from ..._core.validation import check_array_of_numbers, check_magnitude
 
 NEEDED = ("init", "value", "jvp", "vjp")
 STEP = 1e-5  # of central differences, relative to the weights
@@ -191,7 +191,7 @@ class CheckedScores:
 
     def init(self, rng):
         """Weights to begin with."""
-        w = check_array_of_numbers(self.model.init(rng), f"init of {self.name}")
+        w = check.array(self.model.init(rng), f"init of {self.name}")
         if w.ndim != 1 or not len(w):
             raise ValueError(
                 f"init of {self.name} must return an array of shape (n_weights,), got {w.shape}"
@@ -211,10 +211,10 @@ class CheckedScores:
         edges = None
         if len(arrays) == 3:
             edges, arrays = arrays[2], arrays[:2]
-        arrays = [check_array_of_numbers(array, name) for array in arrays]
+        arrays = [check.array(array, name) for array in arrays]
         layout = _layout(arrays, edges, name)
         for array in arrays:
-            check_magnitude(array, name)
+            check.magnitude(array, name)
         return _flat(arrays), layout
 
     def jvp(self, i, x, w, d, layout):
@@ -222,7 +222,7 @@ class CheckedScores:
         name = f"jvp of {self.name} for sample {i}"
         answer = self._call("jvp", i, x, _read_only(w), _read_only(d))
         arrays = tuple(answer) if isinstance(answer, tuple | list) else (answer,)
-        arrays = [check_array_of_numbers(array, name) for array in arrays[: len(layout.shapes)]]
+        arrays = [check.array(array, name) for array in arrays[: len(layout.shapes)]]
         shapes = tuple(array.shape for array in arrays)
         if shapes != layout.shapes:
             raise ValueError(f"{name} must have the shapes of value, {layout.shapes}, got {shapes}")
@@ -232,7 +232,7 @@ class CheckedScores:
         """Gradient of the scores times ``flat``."""
         name = f"vjp of {self.name} for sample {i}"
         answer = self._call("vjp", i, x, _read_only(w), layout.as_given(flat))
-        gradient = check_array_of_numbers(answer, name)
+        gradient = check.array(answer, name)
         if gradient.shape != w.shape:
             raise ValueError(f"{name} must have shape {w.shape}, got {gradient.shape}")
         return gradient
@@ -281,7 +281,7 @@ class CheckedScores:
         return self.vjp(group.index[0], group.inputs[0], w, flat, group.layouts[0])
 
     def _finite(self, array, method):
-        return check_array_of_numbers(array, f"{method} of {self.name}")
+        return check.array(array, f"{method} of {self.name}")
 
     def check_derivatives(self, x, w, rng):
         """Refuse derivatives of sample 0 that contradict each other or the values."""

@@ -1,6 +1,6 @@
 """Solvers of the structured SVM; each is an object whose parameters are grid keys."""
 
-from ..._core.validation import resolve_named
+from ..._core import check
 from ._base import Solver, begin, has_radius, with_bounds_of
 from ._block_frank_wolfe import BlockFrankWolfe, FrankWolfe, MinibatchFrankWolfe
 from ._casimir import Casimir
@@ -56,7 +56,7 @@ SOLVERS = {
 
 def resolve_solver(solver):
     """A solver object for a name, or a clone of a solver object."""
-    return resolve_named(solver, "solver", Solver, SOLVERS)
+    return check.resolve_named(solver, "solver", Solver, SOLVERS)
 
 
 def suitable_solver(blocks):

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from ..._core import check
 from ..._core.loop import IterativeMethod
-from ..._core.parameters import Parameterized, at_least, check_parameters
-from ..._core.validation import check_array_of_numbers, check_not_negative, check_positive, is_auto
+from ..._core.parameters import Parameterized, check_parameters
 from ..._kernels import lazy
 
 block_rules = lazy("structured.block_rules")
@@ -205,7 +205,7 @@ class _UserMethod:
 
     def weights(self):
         name = f"weights() of the solver {self._name}"
-        w = check_array_of_numbers(self._method.weights(), name)
+        w = check.array(self._method.weights(), name)
         if w.shape != (self._blocks.n_weights,):
             raise ValueError(f"{name} must have shape ({self._blocks.n_weights},), got {w.shape}")
         return w
@@ -361,7 +361,7 @@ def dual_norm(v, norm):
 
 def check_switch(value, name):
     """True, False or "auto"."""
-    if not (isinstance(value, bool) or is_auto(value)):
+    if not (isinstance(value, bool) or check.is_auto(value)):
         raise ValueError(f"{name} must be True, False or 'auto', got {value!r}")
 
 
@@ -373,7 +373,7 @@ def check_bounds(lower, upper, n_weights):
     for value, name, default in ((lower, "lower_bounds", -np.inf), (upper, "upper_bounds", np.inf)):
         if value is None:
             value = default
-        side = check_array_of_numbers(value, name, finite=False)
+        side = check.array(value, name, finite=False)
         if side.ndim and side.shape != (n_weights,):
             raise ValueError(
                 f"{name} must be a number or have shape ({n_weights},), got {side.shape}"
@@ -397,7 +397,7 @@ def with_bounds_of(solver, model):
             f"bounds of {type(model).__name__} must be a pair (lower, upper), got {bounds!r}"
         )
     lower, upper = (
-        None if side is None else check_array_of_numbers(side, f"{name}_bounds", finite=False)
+        None if side is None else check.array(side, f"{name}_bounds", finite=False)
         for side, name in zip(bounds, ("lower", "upper"), strict=True)
     )
     is_free = lower is None or np.all(np.isneginf(lower))
@@ -433,12 +433,12 @@ def _check_within(solver, lower, upper, model):
 
 # Parameters that mean the same in several solvers.
 PASSES = {
-    "gap_check": at_least(1),
-    "gap_degree": check_positive,
-    "early_exit": check_not_negative,
+    "gap_check": check.at_least(1),
+    "gap_degree": check.positive,
+    "early_exit": check.not_negative,
     "cache": check_switch,
-    "cache_f": check_not_negative,
-    "cache_nu": check_not_negative,
+    "cache_f": check.not_negative,
+    "cache_nu": check.not_negative,
 }
 
 

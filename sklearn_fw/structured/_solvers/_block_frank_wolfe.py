@@ -4,8 +4,7 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
-from ..._core.parameters import at_least, auto_or, options
-from ..._core.validation import check_flag, is_auto
+from ..._core import check
 from ..._core.warnings import warn
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import open_loop_step
@@ -124,29 +123,29 @@ class BlockFrankWolfe(Solver):
     'gap'
     """
 
-    variant: options(*VARIANTS) = "fw"
+    variant: check.options(*VARIANTS) = "fw"
     _: KW_ONLY
-    sampling: options("uniform", "shuffle", "gap", "max_gap", "active") = "gap"
+    sampling: check.options("uniform", "shuffle", "gap", "max_gap", "active") = "gap"
     gap_degree: float = 1.0
     cache: bool | str = "auto"
     cache_f: float = 0.25
     cache_nu: float = 0.01
-    cache_size: at_least(1) = 50
+    cache_size: check.at_least(1) = 50
     gap_check: int = 10
     early_exit: float = 0.8
     averaging: check_switch = False
-    step_size: options(*STEP_SIZES) = "line_search"
-    batch_step: check_flag = False
+    step_size: check.options(*STEP_SIZES) = "line_search"
+    batch_step: check.flag = False
     lower_bounds: object = None
     upper_bounds: object = None
-    warm_start_type: options("keep_primal", "keep_dual", "none") = "keep_primal"
+    warm_start_type: check.options("keep_primal", "keep_dual", "none") = "keep_primal"
     parameters = PASSES
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         name = f"variant={self.variant!r}"
         if self.step_size != "line_search" and self.variant != "fw":
             raise ValueError(f"step_size='universal' is defined for variant='fw' only, got {name}")
-        if is_auto(self.averaging) and self.variant != "fw":
+        if check.is_auto(self.averaging) and self.variant != "fw":
             raise ValueError(
                 f"averaging='auto' is defined for variant='fw' only, got {name}: set averaging to "
                 f"True or False"
@@ -327,14 +326,14 @@ class _BlockMethod(DualMethod):
         good enough. Its gap falls about as one over the passes, hence it is asked when it may be.
         """
         limit, most = self.blocks.gap_limit(self.tol), int(self.settings.gap_check)
-        if not is_auto(self.settings.averaging) or not 0.0 < gap < 2.0 * limit:
+        if not check.is_auto(self.settings.averaging) or not 0.0 < gap < 2.0 * limit:
             return most
         return max(1, min(most, round(EAGER * self.n_passes * (gap / limit - 1.0))))
 
     def _certify_average(self, iterate):
         """Certificate of the average, or of the better point with the better bound."""
         average = self.blocks.certify(averaged=True)
-        if not is_auto(self.settings.averaging):
+        if not check.is_auto(self.settings.averaging):
             return average
         self.averages = average.primal < iterate.primal
         better, dual = (average if self.averages else iterate), max(average.dual, iterate.dual)
@@ -404,10 +403,10 @@ class MinibatchFrankWolfe(Solver):
     True
     """
 
-    batch_size: auto_or(at_least(1)) = "auto"
+    batch_size: check.auto_or(check.at_least(1)) = "auto"
     _: KW_ONLY
-    sampling: options("gap", "shuffle") = "gap"
-    cache_size: at_least(2) = 50
+    sampling: check.options("gap", "shuffle") = "gap"
+    cache_size: check.at_least(2) = 50
     gap_check: int = 10
     early_exit: float = 0.8
     lower_bounds: object = None
@@ -419,7 +418,7 @@ class MinibatchFrankWolfe(Solver):
         return _BatchMethod(self, blocks, tol, rng, warm is not None)
 
     def _size_for(self, blocks):
-        if not is_auto(self.batch_size):
+        if not check.is_auto(self.batch_size):
             return min(int(self.batch_size), blocks.n_blocks)
         n_workers = 1 if blocks.is_compiled else blocks.workers.size
         if n_workers == 1:
@@ -500,7 +499,7 @@ class FrankWolfe(Solver):
     """
 
     _: KW_ONLY
-    step_size: options(*STEP_SIZES) = "line_search"
+    step_size: check.options(*STEP_SIZES) = "line_search"
     lower_bounds: object = None
     upper_bounds: object = None
 

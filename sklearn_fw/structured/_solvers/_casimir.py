@@ -4,8 +4,7 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
-from ..._core.parameters import at_least, auto_or, optional, options
-from ..._core.validation import check_integer, check_not_negative, check_positive, is_auto, is_named
+from ..._core import check
 from ..._kernels import lazy
 from ._base import BestPointMethod, Solution, Solver
 from ._variance_reduced import Smoothing, smooth_pass, svrg_walk
@@ -113,15 +112,17 @@ class Casimir(Solver):
     True
     """
 
-    schedule: options(*SCHEDULES) = "adapt"
+    schedule: check.options(*SCHEDULES) = "adapt"
     _: KW_ONLY
-    smoother: optional(options(*SMOOTHERS)) = "l2"
-    n_best: lambda value, name: is_named(value, "adaptive") or check_integer(value, name, 1) = 5
-    mu: auto_or(check_positive) = "auto"
-    kappa: auto_or(check_not_negative) = "auto"
-    lipschitz: auto_or(check_positive) = "auto"
-    inner_start: options("extrapolation", "previous", "prox_center") = "prox_center"
-    inner_budget: optional(at_least(1)) = None
+    smoother: check.optional(check.options(*SMOOTHERS)) = "l2"
+    n_best: (
+        lambda value, name: check.is_named(value, "adaptive") or check.integer(value, name, 1)
+    ) = 5
+    mu: check.auto_or(check.positive) = "auto"
+    kappa: check.auto_or(check.not_negative) = "auto"
+    lipschitz: check.auto_or(check.positive) = "auto"
+    inner_start: check.options("extrapolation", "previous", "prox_center") = "prox_center"
+    inner_budget: check.optional(check.at_least(1)) = None
     lower_bounds: object = None
     upper_bounds: object = None
 
@@ -189,9 +190,9 @@ class _CasimirMethod(BestPointMethod):
         if warm is not None and warm.get("mu") and self.smoothing.kind in SMOOTHERS:
             self.smoothing = self.smoothing._replace(mu=min(self.mu, warm["mu"]))
         self._look(w)
-        self.measures = is_auto(settings.lipschitz)
+        self.measures = check.is_auto(settings.lipschitz)
         self.lipschitz = self._probed() if self.measures else float(settings.lipschitz)
-        kappa = self._own_kappa() if is_auto(settings.kappa) else float(settings.kappa)
+        kappa = self._own_kappa() if check.is_auto(settings.kappa) else float(settings.kappa)
         self.schedule = Schedule(settings.schedule, self.mu, kappa, lam)
         self.w = self.center = w
 
@@ -213,12 +214,12 @@ class _CasimirMethod(BestPointMethod):
             )
             return
         self.mu = settings.mu
-        if is_auto(self.mu):
+        if check.is_auto(self.mu):
             falls = settings.schedule.startswith("adapt")
             self.mu = (FALLING if falls else FIXED) * self.unit
         self.smoothing = Smoothing(None)
         if settings.smoother is not None:
-            few = is_named(settings.n_best, "adaptive")
+            few = check.is_named(settings.n_best, "adaptive")
             sizes = (5, MOST_OUTPUTS) if few else (settings.n_best, settings.n_best)
             self.smoothing = Smoothing(settings.smoother, float(self.mu), *sizes)
 

@@ -5,9 +5,8 @@ from dataclasses import KW_ONLY
 import numpy as np
 from scipy.optimize import brentq
 
+from ..._core import check
 from ..._core.budget import budget_now
-from ..._core.parameters import at_least, within
-from ..._core.validation import is_auto
 from ...optim._frank_wolfe._corrective import maximise_on_simplex
 from ._base import PASSES, BestPointMethod, Solver, SweepMethod
 from ._visits import revisit_rules, visit_blocks
@@ -79,17 +78,17 @@ class OneSlack(Solver):
     """
 
     _: KW_ONLY
-    step_size: within(0, 1, "right") = 0.3
+    step_size: check.within(0, 1, "right") = 0.3
     cache: bool | str = "auto"
     cache_f: float = 0.1
-    cache_size: at_least(1) = 50
-    max_idle: at_least(1) = 20
+    cache_size: check.at_least(1) = 50
+    max_idle: check.at_least(1) = 20
     lower_bounds: object = None
     upper_bounds: object = None
     parameters = PASSES
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        cache = not blocks.is_compiled if is_auto(self.cache) else self.cache
+        cache = not blocks.is_compiled if check.is_auto(self.cache) else self.cache
         self._reset(blocks, lam, warm, capacity=int(self.cache_size) + 1 if cache else 0)
         return _OneSlackMethod(self, blocks, bool(cache))
 
@@ -301,7 +300,7 @@ class NSlack(Solver):
     """
 
     _: KW_ONLY
-    cache_size: at_least(2) = 50
+    cache_size: check.at_least(2) = 50
     lower_bounds: object = None
     upper_bounds: object = None
 

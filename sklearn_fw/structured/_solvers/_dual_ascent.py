@@ -4,8 +4,7 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
-from ..._core.parameters import options
-from ..._core.validation import is_auto
+from ..._core import check
 from ..._kernels import lazy
 from ._base import PASSES, Breakpoint, DualMethod, Solution, Solver, check_switch, numbers
 from ._compiled import accelerated, ascend_parts, sums_are_compiled
@@ -107,7 +106,7 @@ class DualAscent(Solver):
     """
 
     _: KW_ONLY
-    sampling: options("gap", "shuffle", "uniform") = "gap"
+    sampling: check.options("gap", "shuffle", "uniform") = "gap"
     gap_degree: float = 1.0
     gap_check: int = 10
     early_exit: float = 0.8
@@ -213,7 +212,7 @@ class _AscentMethod(DualMethod):
 
     def _is_slow(self):
         """Whether dual ascent is, by its last two certificates."""
-        if not is_auto(self.settings.quasi_newton):
+        if not check.is_auto(self.settings.quasi_newton):
             return self.settings.quasi_newton
         return self.passes_to_go > MANY_PASSES
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core.parameters import at_least, optional, options, within
-from ..._core.validation import check_flag, check_positive, check_strength, is_auto
+from ..._core import check
 from ..._kernels import lazy
 from ...projections import project_l2_ball
 from ._base import PASSES, BestPointMethod, Solver, dual_norm
@@ -28,14 +27,14 @@ HUGE, TINY = 1e50, 1e-12
 
 
 def _word_or_positive(*words):
-    def check(value, name):
+    def accept(value, name):
         if isinstance(value, Real):
-            check_positive(value, name)
+            check.positive(value, name)
         elif not (isinstance(value, str) and value in words):
             known = " or ".join(map(repr, words))
             raise ValueError(f"{name} must be {known} or a positive number, got {value!r}")
 
-    return check
+    return accept
 
 
 class Extragradient(Solver):
@@ -139,15 +138,15 @@ class Extragradient(Solver):
     """
 
     _: KW_ONLY
-    radius: optional(check_strength) = None
-    norm: options("l1", "l2") = "l2"
-    z_geometry: options("auto", "entropy", "euclidean") = "auto"
+    radius: check.optional(check.strength) = None
+    norm: check.options("l1", "l2") = "l2"
+    z_geometry: check.options("auto", "entropy", "euclidean") = "auto"
     step_size: _word_or_positive("auto", "backtrack") = "backtrack"
     balance: _word_or_positive("auto") = "auto"
-    first_passes: at_least(0) = 10
-    cut: within(0, 1, "left") = 0.0
-    restart: check_flag = True
-    memory_efficient: check_flag = True
+    first_passes: check.at_least(0) = 10
+    cut: check.within(0, 1, "left") = 0.0
+    restart: check.flag = True
+    memory_efficient: check.flag = True
     gap_check: int = 10
     lower_bounds: object = None
     upper_bounds: object = None
@@ -377,7 +376,7 @@ class _ExtragradientMethod(BestPointMethod):
         self.gap_at_start = self.gap
         self.d_w = space.set_out(center, max(self.gap, np.finfo(np.float64).eps))
         balance = settings.balance
-        if is_auto(balance):
+        if check.is_auto(balance):
             balance = np.sqrt(self.d_w / outputs.diameter) if outputs.diameter > 0.0 else 1.0
         if isinstance(settings.step_size, Real):
             step = float(settings.step_size)
@@ -455,7 +454,7 @@ class _ExtragradientMethod(BestPointMethod):
         factor = GROW if is_loose else max(SAFETY * right / left, SHRINK)
         accepted = left <= right
         self.step_weight *= factor if accepted else min(factor, SAFETY)
-        if is_auto(self.settings.step_size):
+        if check.is_auto(self.settings.step_size):
             self.step_weight = min(self.step_weight, 1.0)
         if self.step_weight < TINY:
             raise FloatingPointError(

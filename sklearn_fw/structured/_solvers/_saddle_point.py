@@ -4,8 +4,7 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
-from ..._core.parameters import options
-from ..._core.validation import check_choice, check_flag, check_strength
+from ..._core import check
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import open_loop_step
 from ._base import PASSES, BestPointMethod, Solver, dual_norm
@@ -28,7 +27,7 @@ def _check_step_size(value, name):
             f"{name}={value!r} {reasons[value]}: take 'universal' or 'fictitious'; "
             f"sklearn_fw.optim.solve_saddle_point has it for problems that allow it"
         )
-    check_choice(value, name, {"universal", "fictitious"})
+    check.choice(value, name, {"universal", "fictitious"})
 
 
 class SaddlePointFrankWolfe(Solver):
@@ -92,9 +91,9 @@ class SaddlePointFrankWolfe(Solver):
     """
 
     _: KW_ONLY
-    radius: check_strength = 1.0
-    norm: options("l1", "l2") = "l1"
-    block: check_flag = False
+    radius: check.strength = 1.0
+    norm: check.options("l1", "l2") = "l1"
+    block: check.flag = False
     step_size: _check_step_size = "universal"
     gap_check: int = 5
     parameters = PASSES

@@ -4,8 +4,8 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
+from ..._core import check
 from ..._core.loop import IterativeMethod
-from ..._core.validation import check_flag
 from ._base import Solution, Solver
 from ._compiled import accelerated, is_compiled, subgradient_visits_of_parts
 
@@ -107,8 +107,8 @@ class Subgradient(Solver):
     """
 
     _: KW_ONLY
-    averaging: check_flag = True
-    perceptron: check_flag = False
+    averaging: check.flag = True
+    perceptron: check.flag = False
 
     certified = False
 

@@ -4,6 +4,7 @@ A number is anything that registers as `numbers.Real`: Python and numpy numbers,
 `fractions.Fraction` too, as long as a float64 can hold it. It is a float from here on.
 """
 
+import functools
 import re
 from contextlib import contextmanager
 from numbers import Integral, Real
@@ -25,7 +26,7 @@ BEYOND = {"over": "ignore", "invalid": "ignore"}
 # ---- numbers and names ---------------------------------------------------------------------------
 
 
-def check_positive(value, name):
+def positive(value, name):
     """A finite real number above zero, as a float."""
     check_scalar(value, name, Real, min_val=0, include_boundaries="neither")
     number = _as_float(value, name)
@@ -34,34 +35,34 @@ def check_positive(value, name):
     return number
 
 
-def check_strength(value, name):
+def strength(value, name):
     """A positive number of which squares and inverses are numbers, too."""
-    return check_between(value, name, 1.0 / LARGEST, LARGEST)
+    return between(value, name, 1.0 / LARGEST, LARGEST)
 
 
-def check_between(value, name, least, most):
+def between(value, name, least, most):
     """A positive number in a range, as a float."""
-    number = check_positive(value, name)
+    number = positive(value, name)
     if not least <= number <= most:
         raise ValueError(f"{name} must be from {least:g} to {most:g}, got {number:g}")
     return number
 
 
-def check_not_negative(value, name):
+def not_negative(value, name):
     """A finite real number that is not below zero, as a float."""
     check_scalar(value, name, Real, min_val=0)
     return _as_float(value, name)
 
 
-def check_moderate(value, name):
+def moderate(value, name):
     """A number from 0 to one of which squares can be summed."""
-    number = check_not_negative(value, name)
+    number = not_negative(value, name)
     if number > LARGEST:
         raise ValueError(f"{name} must be at most {LARGEST:g}, or sums would overflow; got {value}")
     return number
 
 
-def check_number(value, name):
+def number(value, name):
     """A finite real number, as a float."""
     check_scalar(value, name, Real)
     return _as_float(value, name)
@@ -79,7 +80,7 @@ def _as_float(value, name):
     return number
 
 
-def check_integer(value, name, minimum):
+def integer(value, name, minimum):
     """An integer not below ``minimum``."""
     value = int(check_scalar(value, name, Integral, min_val=minimum))
     if value >= 2**63:
@@ -87,7 +88,7 @@ def check_integer(value, name, minimum):
     return value
 
 
-def check_flag(value, name):
+def flag(value, name):
     """True or False, or 1 or 0."""
     if not (
         isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1))
@@ -96,7 +97,7 @@ def check_flag(value, name):
     return bool(value)
 
 
-def check_list(values, name, what):
+def items(values, name, what):
     """The elements of a list, tuple, array or other container, which is no text and no mapping."""
     if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__iter__"):
         kind = "None" if values is None else f"a {type(values).__name__}"
@@ -106,7 +107,7 @@ def check_list(values, name, what):
     return list(values)
 
 
-def check_samples(items, name):
+def samples(items, name):
     """Refuse what has no length; the shape is returned, or None of what has none."""
     shape = getattr(items, "shape", None)
     if shape is None and hasattr(items, "__array__"):
@@ -119,7 +120,7 @@ def check_samples(items, name):
     return shape
 
 
-def check_dtype(dtype):
+def dtype(dtype):
     """A kind of real numbers, as numpy's dtype."""
     if dtype is None:
         raise ValueError("dtype must be a kind of numbers such as numpy.float64, got None")
@@ -132,12 +133,12 @@ def check_dtype(dtype):
     return dtype
 
 
-def check_time_limit(value):
+def time_limit(value):
     """Seconds, or infinity for None."""
-    return np.inf if value is None else check_positive(value, "time_limit")
+    return np.inf if value is None else positive(value, "time_limit")
 
 
-def check_random_state(random_state):
+def random_state(random_state):
     """That of scikit-learn, with the name of the parameter in errors."""
     try:
         return _random_state(random_state)
@@ -158,7 +159,7 @@ def is_auto(value):
     return is_named(value, "auto")
 
 
-def check_choice(value, name, choices, other=None):
+def choice(value, name, choices, other=None):
     """One of a few strings; ``other`` names what else the parameter may be, for the message."""
     if not (isinstance(value, str) and value in choices):
         known = ", ".join(repr(choice) for choice in sorted(choices))
@@ -184,10 +185,54 @@ def resolve_named(value, name, base, makers):
     raise ValueError(f"{name} must be one of {known} or a {name} object; got {value!r}")
 
 
+# ---- constraints, made of checks: functions of value and name -----------------------------------
+
+
+def at_least(minimum):
+    """An integer not below ``minimum``."""
+    return functools.partial(integer, minimum=minimum)
+
+
+def within(low, high, closed="both"):
+    """A number of an interval; ``closed`` is "both", "left", "right" or "neither"."""
+
+    def accept(value, name):
+        check_scalar(value, name, Real, min_val=low, max_val=high, include_boundaries=closed)
+
+    return accept
+
+
+def options(*names, other=None):
+    """One of a few strings; ``other`` names what else is possible, which is checked elsewhere."""
+
+    def accept(value, name):
+        if other is None or isinstance(value, str):
+            choice(value, name, names, other)
+
+    return accept
+
+
+def optional(accept):
+    """None, or what ``accept`` accepts."""
+    return lambda value, name: None if value is None else accept(value, name)
+
+
+def auto_or(accept, other="a number"):
+    """The word "auto", or what ``accept`` accepts, which is ``other`` in messages."""
+
+    def accept_both(value, name):
+        if isinstance(value, str):
+            choice(value, name, ("auto",), other)
+        else:
+            accept(value, name)
+
+    return accept_both
+
+
 # ---- arrays --------------------------------------------------------------------------------------
 
 
-def check_array_of_numbers(values, name, finite=True):
+def array(values, name, finite=True):
     """A float64 array of real numbers of any shape, possibly the very same one.
 
     Text, objects that are no numbers, complex numbers, dates and masked entries are refused, which
@@ -231,7 +276,7 @@ def is_moderate(values):
     )
 
 
-def check_magnitude(values, name):
+def magnitude(values, name):
     """Refuse numbers with squares that overflow."""
     if is_moderate(values):
         return
@@ -243,11 +288,11 @@ def check_magnitude(values, name):
         )
 
 
-def check_sample_weight(sample_weight, n_samples, name="sample_weight"):
+def sample_weight(sample_weight, n_samples, name="sample_weight"):
     """Weights of samples as a float64 array; None gives ones."""
     if sample_weight is None:
         return np.ones(n_samples)
-    weight = check_array_of_numbers(sample_weight, name)
+    weight = array(sample_weight, name)
     if weight.ndim == 0:
         weight = np.full(n_samples, float(weight))
     if weight.ndim != 1:
@@ -275,25 +320,25 @@ def check_sample_weight(sample_weight, n_samples, name="sample_weight"):
 # ---- sparse matrices -----------------------------------------------------------------------------
 
 
-def check_table(X, *, input_name="X", **options):
+def table(X, *, input_name="X", **options):
     """`sklearn.utils.check_array`, after `check_kind`."""
-    X = check_kind(X, input_name)
+    X = kind(X, input_name)
     with _named(input_name):
         return check_array(X, input_name=input_name, **options)
 
 
-def check_data(estimator, X, *y, **options):
+def data(estimator, X, *y, **options):
     """`sklearn.utils.validation.validate_data`, after `check_kind`."""
     if y and y[0] is not None and not sp.issparse(y[0]):
         y = (_check_targets(y[0], options.get("y_numeric", False)),)
-    X = check_kind(X, "X")
+    X = kind(X, "X")
     with _named("X", "y"):
         return validate_data(estimator, X, *y, **options)
 
 
 def _check_targets(y, numeric):
     if not isinstance(y, str):  # of scikit-learn, which says what a missing y is
-        check_samples(y, "y")
+        samples(y, "y")
     if np.ma.is_masked(y):
         raise ValueError("y has masked entries: leave them out")
     try:
@@ -303,7 +348,7 @@ def _check_targets(y, numeric):
     if kind == "c":
         raise ValueError("Complex data not supported in y")
     if numeric and kind == "O":  # where None would become NaN after all checks
-        return check_array_of_numbers(y, "y")
+        return array(y, "y")
     if numeric and kind not in "fiub":
         raise ValueError(f"y must hold numbers, got dtype {np.asarray(y).dtype}")
     if kind == "O" and any(map(is_missing, np.ravel(np.asarray(y)))):
@@ -353,10 +398,10 @@ def _named(*names):
         raise kind(f"{' and '.join(names) if both else names[0]}: {error}") from None
 
 
-def check_kind(X, name):
+def kind(X, name):
     """Refuse what scikit-learn would read as numbers without a word, or hand to unsafe code."""
     if sp.issparse(X):
-        return check_sparse(X, name)
+        return sparse(X, name)
     if np.ma.is_masked(X):
         raise ValueError(f"{name} has masked entries: fill them, for instance by {name}.filled(0)")
     columns = getattr(X, "columns", None)
@@ -377,7 +422,7 @@ def check_kind(X, name):
     return X
 
 
-def check_sparse(X, name):
+def sparse(X, name):
     """A sparse matrix of which all indices are in range; anything else is returned as it is.
 
     Compiled code, ours and that of scipy, follows indptr and indices without a look: entries out of
