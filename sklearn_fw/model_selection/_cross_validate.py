@@ -1,9 +1,9 @@
 """Choice of a value by cross-validation along paths, as a function and as an estimator."""
 
 import math
-from abc import abstractmethod
 from dataclasses import KW_ONLY
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -157,127 +157,119 @@ def cross_validate_path(
     weight = None if sample_weight is None else check.sample_weight(sample_weight, n_samples)
     groups = _check_groups(groups, n_samples)
     folds = split_folds(cv, y, groups, n_samples, is_classifier(resolved))
-    search = _Search(estimator, X, y, weight, folds, scorer, n_jobs, options)
+    folds = [_Fold(estimator, X, y, weight, scorer, *fold) for fold in folds]
+    make = getattr(estimator, "_path_class", None)
     with time_budget(time_limit):
-        make = getattr(estimator, "_path_class", None)
-        between = make is not None and make().grid_option is None
-        return search.between(n_values, make()) if between else search.on_grid(n_values)
+        if make is None or make().grid_option is not None:
+            return _on_grid(folds, n_jobs, n_values, options)
+        return _between(folds, n_jobs, n_values, options, make())
 
 
-class _Search:
-    """What all folds share."""
+class _Fold(NamedTuple):
+    """Data of which a part is learnt from, and another one is predicted."""
 
-    def __init__(self, estimator, X, y, weight, folds, scorer, n_jobs, options):
-        self.estimator, self.X, self.y, self.weight = estimator, X, y, weight
-        self.folds, self.scorer, self.n_jobs, self.options = folds, scorer, n_jobs, options
+    estimator: object
+    X: object
+    y: object
+    weight: object  # of all samples, or None
+    scorer: object
+    train: np.ndarray
+    test: np.ndarray
 
-    def on_grid(self, n_values):
-        """One path on all data, whose grid is that of all folds."""
-        options, given = self.options, self.options.keys() & {"Cs", "alphas"}
-        sized = not given and accepts(self.estimator._regularization_path, "n_values")
-        sizes = {"n_values": n_values} if sized else {}
-        with time_budget(budget_now().share(1.0 / (len(self.folds) + 1))):
-            path = regularization_path(
-                self.estimator, self.X, self.y, sample_weight=self.weight, **sizes, **options
-            )
-        if path.grid_option is None:
-            raise TypeError(
-                f"the path of {type(self.estimator).__name__} has no grid_option, by which folds "
-                f"would get the same values: give the estimator a method _path_class that returns "
-                f"the class of a path that holds between its ends"
-            )
-        options = options | sizes | {path.grid_option: path.values_}
-        n_folds, n_parallel = len(self.folds), n_workers(self.n_jobs)
-        turns = [(1.0 / math.ceil((n_folds - k) / n_parallel),) for k in range(n_folds)]
-        scores = self._parallel(_score_on_grid, (self.scorer, options), turns)
-        best = _best(scores, path.values_)
-        return Bunch(
-            param_values=path.values_, scores=scores, best_value=best,
-            best_estimator=path.estimator_at(best), path=path, paths=None,
-        )  # fmt: skip
-
-    def between(self, n_values, kind):
-        """Paths of the folds, judged between the ends that all of them have."""
-        ends = [f"{kind.param_name}_min", f"{kind.param_name}_max"]
-        shares = [self._share(train) if kind.of_sum else 1.0 for train, _ in self.folds]
-        paths = self._parallel(_path_of_fold, (self.options, ends), [(share,) for share in shares])
-        starts, stops, lasts = (
-            [value * share for value, share in zip(values, shares)]
-            for values in (
-                [path.values_[0] for path in paths], [path.end_ for path in paths],
-                [path.values_[-1] for path in paths],
-            )
-        )  # fmt: skip
-        start, stop = max(starts), min(min(stops), max(lasts))
-        if self.options.get(ends[1]) is not None:
-            stop = min(stop, float(self.options[ends[1]]))
-        values = np.geomspace(start, max(start, stop), n_values)
-        own = [(path, values / share) for path, share in zip(paths, shares)]
-        scores = self._parallel(_score_between, (self.scorer,), own)
-        best = _best(scores, values)
-        chosen = clone(self.estimator).set_params(**paths[0]._params_at(best))
-        chosen.fit(self.X, self.y, sample_weight=self.weight)
-        return Bunch(
-            param_values=values, scores=scores, best_value=best, best_estimator=chosen, path=None,
-            paths=paths,
-        )  # fmt: skip
-
-    def _share(self, train):
-        """Weight of the samples of a fold as a part of that of all."""
+    @property
+    def share(self):
+        """Weight of the samples that are learnt from as a fraction of that of all."""
         if self.weight is None:
-            return len(train) / length_of(self.X, "X")
-        return self.weight[train].sum() / self.weight.sum()
+            return len(self.train) / length_of(self.X, "X")
+        return self.weight[self.train].sum() / self.weight.sum()
 
-    def _parallel(self, task, common, own=None):
-        """Results of a task for all folds, each with the budget of the moment."""
-        own = [()] * len(self.folds) if own is None else own
-        data = (self.estimator, self.X, self.y, self.weight)
-        results = parallel(self.n_jobs)(
-            delayed(shared(task))(*data, *fold, *common, *parts)
-            for fold, parts in zip(self.folds, own, strict=True)
-        )
-        return np.array(results) if isinstance(results[0], np.ndarray) else results
+    def _part(self, index):
+        weight = None if self.weight is None else self.weight[index]
+        return {"X": take(self.X, index), "y": take(self.y, index), "sample_weight": weight}
 
+    def path(self, options):
+        return regularization_path(self.estimator, **self._part(self.train), **options)
 
-def _score_on_grid(estimator, X, y, weight, train, test, scorer, options, turn):
-    """Scores on the test part of the path of the training part; NaN where its time was over."""
-    with time_budget(budget_now().share(turn)):
-        path = regularization_path(
-            estimator, take(X, train), take(y, train), sample_weight=_take(weight, train), **options
-        )
-    scores = _scores(path, X, y, weight, test, scorer, path.values_)
-    n_missing = len(options[path.grid_option]) - len(scores)
-    return np.append(scores, np.full(n_missing, np.nan))
+    def scores(self, path, values):
+        return path.score_path(scoring=self.scorer, at=values, **self._part(self.test))
+
+    def scores_on_grid(self, options, n_values, turn):
+        """Scores of a path of so many values; NaN where its time was over."""
+        with time_budget(budget_now().share(turn)):
+            path = self.path(options)
+        scores = self.scores(path, path.values_)
+        return np.append(scores, np.full(n_values - len(scores), np.nan))
 
 
-def _path_of_fold(estimator, X, y, weight, train, test, options, ends, share):
-    """Path on the training part of a fold, with ends as far as those of all data."""
-    own = {
-        name: value / share if name in ends and _is_number(value) else value
-        for name, value in options.items()
-    }
-    return regularization_path(
-        estimator, take(X, train), take(y, train), sample_weight=_take(weight, train), **own
+def _parallel(n_jobs, task, folds, *args):
+    """Results of a task for all folds, each with the budget of the moment."""
+    task = shared(task)
+    return parallel(n_jobs)(
+        delayed(task)(fold, *own) for fold, *own in zip(folds, *args, strict=True)
     )
+
+
+def _on_grid(folds, n_jobs, n_values, options):
+    """One path on all data, whose grid is that of all folds."""
+    estimator, X, y, weight, *_ = folds[0]
+    if not options.keys() & {"Cs", "alphas"} and accepts(
+        estimator._regularization_path, "n_values"
+    ):
+        options = {"n_values": n_values} | options
+    with time_budget(budget_now().share(1.0 / (len(folds) + 1))):
+        path = regularization_path(estimator, X, y, sample_weight=weight, **options)
+    if path.grid_option is None:
+        raise TypeError(
+            f"the path of {type(estimator).__name__} has no grid_option, by which folds "
+            f"would get the same values: give the estimator a method _path_class that returns "
+            f"the class of a path that holds between its ends"
+        )
+    options = options | {path.grid_option: path.values_}
+    n_folds, n_parallel = len(folds), n_workers(n_jobs)
+    turns = [1.0 / math.ceil((n_folds - k) / n_parallel) for k in range(n_folds)]
+    same = [options] * n_folds, [len(path.values_)] * n_folds
+    scores = np.array(_parallel(n_jobs, _Fold.scores_on_grid, folds, *same, turns))
+    best = _best(scores, path.values_)
+    return Bunch(
+        param_values=path.values_, scores=scores, best_value=best,
+        best_estimator=path.estimator_at(best), path=path, paths=None,
+    )  # fmt: skip
+
+
+def _between(folds, n_jobs, n_values, options, kind):
+    """Paths of the folds, judged between the ends that all of them have."""
+    ends = f"{kind.param_name}_min", f"{kind.param_name}_max"
+    shares = [fold.share if kind.of_sum else 1.0 for fold in folds]
+    own = [
+        {
+            name: value / share if name in ends and _is_number(value) else value
+            for name, value in options.items()
+        }
+        for share in shares
+    ]
+    paths = _parallel(n_jobs, _Fold.path, folds, own)
+    start, last, stop = np.transpose([
+        (path.values_[0] * share, path.values_[-1] * share, path.end_ * share)
+        for path, share in zip(paths, shares)
+    ])  # fmt: skip
+    start, stop = start.max(), min(stop.min(), last.max())
+    if options.get(ends[1]) is not None:
+        stop = min(stop, float(options[ends[1]]))
+    values = np.geomspace(start, max(start, stop), n_values)
+    scores = _parallel(n_jobs, _Fold.scores, folds, paths, [values / share for share in shares])
+    best = _best(np.array(scores), values)
+    estimator, X, y, weight, *_ = folds[0]
+    chosen = clone(estimator).set_params(**paths[0]._params_at(best))
+    chosen.fit(X, y, sample_weight=weight)
+    return Bunch(
+        param_values=values, scores=np.array(scores), best_value=best, best_estimator=chosen,
+        path=None, paths=paths,
+    )  # fmt: skip
 
 
 def _is_number(value):
     """What is none goes on to the path, which says so."""
     return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _score_between(estimator, X, y, weight, train, test, scorer, path, values):
-    return _scores(path, X, y, weight, test, scorer, values)
-
-
-def _scores(path, X, y, weight, test, scorer, values):
-    return path.score_path(
-        take(X, test), take(y, test), scorer, at=values, sample_weight=_take(weight, test)
-    )
-
-
-def _take(weight, index):
-    return None if weight is None else weight[index]
 
 
 def _best(scores, values):
@@ -306,19 +298,84 @@ def _has(name):
     )
 
 
-class PathSearch(Estimator):
-    """Base of searches along paths: a subclass says which estimator, and the options of its path.
+class RegularizationPathCV(Estimator):
+    """An estimator whose strength of regularization is chosen by cross-validation along paths.
 
-    Subclasses have the parameters ``n_values``, ``cv``, ``scoring``, ``n_jobs`` and ``time_limit``.
+    `cross_validate_path` as an estimator: in place of a grid search, which fits every value on its
+    own.
+
+    Parameters
+    ----------
+    estimator : StructuredSVM, AsagaClassifier, AsagaRegressor or one with a path of its own
+        Model, solver and budget.
+    path_options : dict or None, default=None
+        Options of `regularization_path` by name.
+    n_values : int, default=30
+        How many values are judged, if the options give none.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        Folds; stratified for class labels.
+    scoring : str, callable or None, default=None
+        Name of a scorer of `sklearn_fw.metrics.SCORERS` or, for outputs in arrays, of
+        scikit-learn; or ``scoring(estimator, X, y)``; None uses the estimator's score.
+    n_jobs : int or None, default=None
+        Folds in parallel, through joblib.
+    time_limit : float or None, default=None
+        Seconds for everything; what is begun later makes one pass or ends at once.
+
+    Attributes
+    ----------
+    best_value_ : float
+        Chosen value.
+    best_estimator_ : estimator
+        Fitted on all data.
+    values_ : ndarray of shape (n_values,)
+        Values that were judged, from strong to weak regularization.
+    scores_ : ndarray of shape (n_splits, n_values)
+        Scores on the held-out parts.
+    paths_ : list of RegularizationPath or None
+        Paths of the folds, if they hold between their ends.
+    path_ : RegularizationPath or None
+        Path on all data, for a grid.
+    classes_ : ndarray
+        Labels, if the estimator has them.
+    n_features_in_ : int
+        Number of features, if the estimator has them.
+
+    See Also
+    --------
+    sklearn_fw.structured.StructuredSVMCV : With the options of structured paths as parameters.
+    sklearn.model_selection.GridSearchCV : For any parameter, each value fitted on its own.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_fw import AsagaRegressor
+    >>> from sklearn_fw.model_selection import RegularizationPathCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> lasso = RegularizationPathCV(AsagaRegressor(l1_ratio=1.0, max_iter=1000), cv=3, n_values=5)
+    >>> lasso.fit(X, y).scores_.shape
+    (3, 5)
     """
 
-    @abstractmethod
+    estimator: object
+    _: KW_ONLY
+    path_options: object = None
+    n_values: int = 30
+    cv: object = None
+    scoring: object = None
+    n_jobs: int | None = None
+    time_limit: float | None = None
+
     def _inner(self):
         """The estimator whose path is followed."""
+        return self.estimator
 
-    @abstractmethod
     def _options(self):
         """Options of its path."""
+        options = {} if self.path_options is None else self.path_options
+        if not isinstance(options, dict):
+            raise TypeError(f"path_options must be a dict or None, got {options!r}")
+        return options
 
     def fit(self, X, y, sample_weight=None, groups=None):
         """Choose the value, and fit on all data.
@@ -388,6 +445,22 @@ class PathSearch(Estimator):
         """
         return self._fitted().decision_function(X)
 
+    @_has("predict_proba")
+    def predict_proba(self, X):
+        """Probabilities of the classes, see the estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Rows sum to one.
+        """
+        return self._fitted().predict_proba(X)
+
     @_has("score_samples")
     def score_samples(self, X):
         """Score of the predicted output of every sample, see the estimator.
@@ -442,97 +515,3 @@ class PathSearch(Estimator):
 
     def __sklearn_tags__(self):
         return self._inner().__sklearn_tags__()
-
-
-class RegularizationPathCV(PathSearch):
-    """An estimator whose strength of regularization is chosen by cross-validation along paths.
-
-    `cross_validate_path` as an estimator: in place of a grid search, which fits every value on its
-    own.
-
-    Parameters
-    ----------
-    estimator : StructuredSVM, AsagaClassifier, AsagaRegressor or one with a path of its own
-        Model, solver and budget.
-    path_options : dict or None, default=None
-        Options of `regularization_path` by name.
-    n_values : int, default=30
-        How many values are judged, if the options give none.
-    cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds; stratified for class labels.
-    scoring : str, callable or None, default=None
-        Name of a scorer of `sklearn_fw.metrics.SCORERS` or, for outputs in arrays, of
-        scikit-learn; or ``scoring(estimator, X, y)``; None uses the estimator's score.
-    n_jobs : int or None, default=None
-        Folds in parallel, through joblib.
-    time_limit : float or None, default=None
-        Seconds for everything; what is begun later makes one pass or ends at once.
-
-    Attributes
-    ----------
-    best_value_ : float
-        Chosen value.
-    best_estimator_ : estimator
-        Fitted on all data.
-    values_ : ndarray of shape (n_values,)
-        Values that were judged, from strong to weak regularization.
-    scores_ : ndarray of shape (n_splits, n_values)
-        Scores on the held-out parts.
-    paths_ : list of RegularizationPath or None
-        Paths of the folds, if they hold between their ends.
-    path_ : RegularizationPath or None
-        Path on all data, for a grid.
-    classes_ : ndarray
-        Labels, if the estimator has them.
-    n_features_in_ : int
-        Number of features, if the estimator has them.
-
-    See Also
-    --------
-    sklearn_fw.structured.StructuredSVMCV : With the options of structured paths as parameters.
-    sklearn.model_selection.GridSearchCV : For any parameter, each value fitted on its own.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn_fw import AsagaRegressor
-    >>> from sklearn_fw.model_selection import RegularizationPathCV
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> lasso = RegularizationPathCV(AsagaRegressor(l1_ratio=1.0, max_iter=1000), cv=3, n_values=5)
-    >>> lasso.fit(X, y).scores_.shape
-    (3, 5)
-    """
-
-    estimator: object
-    _: KW_ONLY
-    path_options: object = None
-    n_values: int = 30
-    cv: object = None
-    scoring: object = None
-    n_jobs: int | None = None
-    time_limit: float | None = None
-
-    def _inner(self):
-        return self.estimator
-
-    def _options(self):
-        options = {} if self.path_options is None else self.path_options
-        if not isinstance(options, dict):
-            raise TypeError(f"path_options must be a dict or None, got {options!r}")
-        return options
-
-    @_has("predict_proba")
-    def predict_proba(self, X):
-        """Probabilities of the classes, see the estimator.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Rows sum to one.
-        """
-        return self._fitted().predict_proba(X)

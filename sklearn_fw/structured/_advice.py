@@ -7,6 +7,7 @@ from .._core.result import Status
 from .._core.warnings import warn
 from .._kernels import lazy
 from ._choice_of_c import factors_of, natural_C
+from ._problems._part_sets import rows_of
 from ._solvers import BlockFrankWolfe
 
 block_rules = lazy("structured.block_rules")
@@ -23,22 +24,20 @@ def warn_of_oracle(blocks):
     faults = []
     if n_worse:
         faults.append(
-            f"answered {n_worse} times with an output worse than the true "
-            f"one, which was used instead"
+            f"answered {n_worse} times with an output worse than the true one, which was used "
+            f"instead"
         )
     if blocks.n_unbounded:
         faults.append(f"gave {blocks.n_unbounded} answers without an upper bound")
     if faults:
         void = ", and dual_gap_ is no certificate: take one that is exact or has bounds"
+        helps = (
+            ". What helps: an oracle that searches longer, such as BestOf(tol=1e-6), a larger "
+            "max_iter of it, or a model without cycles (a tree)"
+        )
         warn(
             f"the oracle {' and '.join(faults)}: it is not exact"
-            + ("" if blocks.certified else void)
-            + (
-                ". What helps: an oracle that searches longer, such as "
-                "BestOf(tol=1e-6), a larger max_iter of it, or a model without cycles (a tree)"
-                if n_worse
-                else ""
-            ),
+            f"{'' if blocks.certified else void}{helps if n_worse else ''}",
             RuntimeWarning,
         )
 
@@ -47,9 +46,9 @@ def warn_of_budget(svm, blocks, status):
     """A ConvergenceWarning with numbers, unless the end was reached or asked for."""
     if status not in (Status.MAX_ITER, Status.TIME_LIMIT) or svm.tol_ == 0:
         return
-    gap, objective = svm.dual_gap_, abs(svm.objective_)
-    share = f", {gap / objective:.2g} of the objective" if objective > 0 else ""
-    n_iter, limit = svm.n_iter_, f"more than tol={svm.tol_:.3g}"
+    gap, objective, n_iter = svm.dual_gap_, abs(svm.objective_), svm.n_iter_
+    relative = gap / objective if objective > 0 else np.inf
+    of_objective = f", {relative:.2g} of the objective" if objective > 0 else ""
     what, done = svm._iterations
     if status is Status.TIME_LIMIT:
         own = "" if svm.time_limit is None else f"={svm.time_limit:.3g}"  # else that of a search
@@ -57,21 +56,17 @@ def warn_of_budget(svm, blocks, status):
         helps = "a larger time_limit"
     else:
         ended, helps = f"{n_iter} {what} were {done}", f"max_iter above {n_iter}"
-    helps = [helps, *_other_help(svm, blocks, gap / objective if objective > 0 else np.inf)]
+    helps = "; ".join([helps, *_other_help(svm, blocks, relative)])
     warn(
-        f"{ended} and the duality gap is {gap:.3g}{share}, {limit}. What helps: "
-        f"{'; '.join(helps)}{_looser(svm)}",
+        f"{ended} and the duality gap is {gap:.3g}{of_objective}, more than tol={svm.tol_:.3g}. "
+        f"What helps: {helps}{'; or accept it with a larger tol' if svm.tol_ < 0.1 else ''}",
         ConvergenceWarning,
     )
 
 
-def _looser(svm):
-    return "; or accept it with a larger tol" if svm.tol_ < 0.1 else ""
-
-
-def _other_help(svm, blocks, share):
+def _other_help(svm, blocks, relative_gap):
     solver = svm.solver_
-    if isinstance(solver, BlockFrankWolfe) and solver.variant == "fw" and share < FAR:
+    if isinstance(solver, BlockFrankWolfe) and solver.variant == "fw" and relative_gap < FAR:
         yield "solver='bcpfw', which needs fewer passes for a small gap"
     saturated = svm.history_.get("saturated", [0.0])[-1]
     if saturated > SATURATED:
@@ -81,8 +76,7 @@ def _other_help(svm, blocks, share):
             f"some that count)"
         )
     natural = natural_C(blocks)
-    factors = factors_of(blocks)
-    low, high = factors[0] * natural, factors[-1] * natural
+    low, *_, high = natural * factors_of(blocks)
     if getattr(solver, "radius", None) is None and LARGE_C * natural < svm.C_:
         yield f"a smaller C (C='auto' considers {low:.2g} to {high:.2g})"
     ratio = _inequality(svm, blocks)
@@ -97,17 +91,10 @@ def _inequality(svm, blocks):
     """Largest root mean square of a column of X over the median; 1 where no columns are known."""
     if blocks.n_nodes is None or np.ndim(svm.feature_scale_) == 1:
         return 1.0
-    parts = blocks._parts
-    indicator = 1.0 / svm.feature_scale_
+    rows = rows_of(blocks._parts)[:, : svm.n_features_in_]
     # Indicators are rare or frequent, not large or small.
-    if np.all((parts.data == 1.0) | (parts.data == indicator)):
+    if np.all((rows.data == 1.0) | (rows.data == 1.0 / svm.feature_scale_)):
         return 1.0
-    counts = np.diff(parts.attribute_start)
-    rows = np.repeat(np.arange(len(counts)), np.diff(parts.indptr[parts.row_start]))
-    columns = parts.attributes[parts.attribute_start[rows] + parts.local]
-    sums = np.bincount(
-        columns, np.square(parts.data, dtype=np.float64), minlength=parts.n_attributes
-    )
-    sums = sums[: svm.n_features_in_]
-    sums = np.sqrt(sums[sums > 0])
-    return float(sums.max() / np.median(sums)) if len(sums) else 1.0
+    sizes = np.sqrt(rows.astype(np.float64).power(2).sum(axis=0))
+    sizes = sizes[sizes > 0.0]
+    return float(sizes.max() / np.median(sizes)) if len(sizes) else 1.0

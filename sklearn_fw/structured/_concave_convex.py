@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._core.loop import IterativeMethod, drive
 from .._kernels import lazy
@@ -50,11 +51,18 @@ class ConcaveConvex(IterativeMethod):
             self.point = last._replace(dual=dual)
             self.inner_tol = max(self.tol, FASTER * self.inner_tol)
         else:
-            self.point = self._moved(found, objective, states, n_changed)
+            dual = found.dual
+            if n_changed:
+                retarget(self.blocks, states)
+                if dual is not None:
+                    dual = self.blocks.dual_value(self.blocks.v, self.blocks.loss.sum())
+            self.point = Solution(found.w, objective, dual, None, found.block_gaps)
             if last is not None:
                 decrease = (last.primal - objective) / max(abs(objective), ROUNDING)
                 self.inner_tol = max(self.tol, min(self.inner_tol, SHARE * decrease))
-        self._keep_warm()
+        self.warm = self.blocks.export() if self.solver.certified else None
+        if self.warm and self.blocks.explicit and self.warm["vertices"] is None:
+            self.warm = None  # some were evicted: what is left is no distribution
         gap = None if self.point.dual is None else self.point.primal - self.point.dual
         self.point = self.point._replace(gap=gap)
         return {
@@ -90,19 +98,6 @@ class ConcaveConvex(IterativeMethod):
         """Whether a lower bound on the convex problem at a point leaves next to nothing to gain."""
         return dual is not None and point.primal - dual <= self.tol * abs(point.primal)
 
-    def _moved(self, found, objective, states, n_changed):
-        dual = found.dual
-        if n_changed:
-            retarget(self.blocks, states)
-            if dual is not None:
-                dual = self.blocks.dual_value(self.blocks.v, self.blocks.loss.sum())
-        return Solution(found.w, objective, dual, None, found.block_gaps)
-
-    def _keep_warm(self):
-        self.warm = self.blocks.export() if self.solver.certified else None
-        if self.warm and self.blocks.explicit and self.warm["vertices"] is None:
-            self.warm = None  # some were evicted: what is left is no distribution
-
     @property
     def n_oracle_calls(self):
         return int(self.counts[block_rules.CALLS]) + self.n_imputed
@@ -132,69 +127,58 @@ def start_states(model, rows, codes, init, rng):
     their neighbours, and for missing labels what a classifier of single nodes predicts.
     """
     allowed = model.allowed(codes, rows.kind)
-    first, n_allowed = allowed.argmax(axis=1), allowed.sum(axis=1)
+    first, n_allowed = allowed.argmax(axis=1).astype(np.int32), allowed.sum(axis=1)
     if init == "random":
         return (first + rng.randint(n_allowed)).astype(np.int32)
-    states = first.astype(np.int32)
+    states = first.copy()
     matrix = sp.csr_array(rows.matrix) if sp.issparse(rows.matrix) else rows.matrix
     per_row = model.n_columns_ // model.n_states_
     row, group = np.divmod(np.arange(len(codes)), per_row)  # and the place in it
     if rows.kind is not None:
         group = group + per_row * rows.kind
-    shares = _neighbours(model, rows, codes)
+    neighbours = _labels_of_neighbours(model, rows, codes)
     for own in np.unique(group):  # a kind of node, or a place in a set of labels
         nodes = np.flatnonzero(group == own)
         known, missing = nodes[codes[nodes] >= 0], nodes[codes[nodes] < 0]
         for label in np.unique(codes[known if len(known) else nodes]):
             here = nodes[codes[nodes] == label]
             if n_allowed[here[0]] > 1:
-                blocks = [matrix[row[here]]] + ([] if shares is None else [shares[here]])
-                table = _joined(list(map(_of_unit_spread, blocks)))
-                states[here] = first[here] + _clusters(table, n_allowed[here[0]], rng)
+                tables = [_of_unit_spread(matrix[row[here]]), _of_unit_spread(neighbours[here])]
+                states[here] = first[here] + _clusters(tables, n_allowed[here[0]], rng)
         if len(missing) and len(known):
             table = matrix[row[np.concatenate([known, missing])]]
             states[missing] = _classified(table, states[known], rng)
     return states
 
 
-def _joined(blocks):
-    if any(map(sp.issparse, blocks)):
-        return sp.csr_array(sp.hstack(blocks, format="csr"))
-    return np.hstack(blocks)
+def _labels_of_neighbours(model, rows, codes):
+    """Fraction of each label of each kind among the neighbours of each node."""
+    graph, n_labels = model._graph_of(rows), model.first_.shape[1] - 1
+    names = codes if rows.kind is None else rows.kind * n_labels + codes
+    found = np.zeros((len(codes), n_labels * len(model.first_)))
+    for start, stop, node in zip(graph.start, graph.stop, rows.node_start):
+        a, b = graph.edges[start:stop].T + node
+        for here, there in ((a, b), (b, a)):
+            is_known = codes[there] >= 0
+            np.add.at(found, (here[is_known], names[there[is_known]]), 1.0)
+    return found / np.maximum(found.sum(axis=1, keepdims=True), 1.0)
 
 
-def _of_unit_spread(block):
+def _of_unit_spread(table):
     """Columns divided by the root of the sum of their variances."""
-    square = np.asarray((block.multiply(block) if sp.issparse(block) else block**2).mean(axis=0))
-    spread = float(np.sum(square - np.asarray(block.mean(axis=0)) ** 2))
+    if sp.issparse(table):
+        mean, variance = mean_variance_axis(table.astype(np.float64), axis=0)
+    else:
+        mean, variance = table.mean(axis=0), table.var(axis=0)
+    spread = variance.sum()
     # Of columns that are constant but for rounding nothing is to be learnt.
-    return block * (1.0 / np.sqrt(spread) if spread > 1e-12 * square.sum() else 0.0)
+    return table * (1.0 / np.sqrt(spread) if spread > 1e-12 * np.sum(mean**2) else 0.0)
 
 
-def _neighbours(model, rows, codes):
-    """Share of each label among the neighbours of each node; None without edges."""
-    graph = model._graph_of(rows)
-    counts = graph.n_edges
-    if not counts.sum():
-        return None
-    sample = np.repeat(np.arange(len(counts)), counts)
-    within = np.arange(len(sample)) - np.repeat(np.cumsum(counts) - counts, counts)
-    edges = graph.edges[graph.start[sample] + within] + rows.node_start[sample, None]
-    n_nodes, n_labels = len(codes), model.first_.shape[1] - 1
-    kind = np.zeros_like(codes) if rows.kind is None else rows.kind
-    known = np.flatnonzero(codes >= 0)
-    labels = sp.csr_array(
-        (np.ones(len(known)), (known, (kind * n_labels + codes)[known])),
-        shape=(n_nodes, n_labels * len(model.first_)),
-    )
-    ends = np.concatenate([edges, edges[:, ::-1]])
-    joined = sp.csr_array((np.ones(len(ends)), tuple(ends.T)), shape=(n_nodes, n_nodes))
-    shares = (joined @ labels).toarray()
-    return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
-
-
-def _clusters(table, n_states, rng):
+def _clusters(tables, n_states, rng):
     """Numbers of clusters; states that no node is left for stay empty."""
+    is_sparse = any(map(sp.issparse, tables))
+    table = sp.csr_array(sp.hstack(tables)) if is_sparse else np.hstack(tables)
     chosen = rng.permutation(table.shape[0])[:MOST_NODES]
     means = KMeans(min(n_states, len(chosen)), n_init=1, random_state=rng)
     with warnings.catch_warnings():
@@ -205,7 +189,7 @@ def _clusters(table, n_states, rng):
 
 def _classified(table, states, rng):
     """States of the last rows of a table by a linear classifier of the first ones."""
-    from ._models import MulticlassModel
+    from ._models._multiclass import MulticlassModel
     from ._svm import StructuredSVM
 
     n_known = len(states)

@@ -1,16 +1,15 @@
 """The structured support vector machine with hidden states and missing labels."""
 
+from dataclasses import KW_ONLY, field
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
-from .._core.budget import time_budget
-from .._core.callbacks import FitTasks, with_callbacks
+from .._core.callbacks import FitTasks
 from .._core.costs import MISSING
 from .._core.loop import drive
 from ._choice_of_c import most_passes, natural_C
-from ._missing_labels import with_label, with_masks
-from ._models._base import TABULAR, kind_of
 from ._models._hidden_states import HiddenStates
 from ._models._pairwise import has_parts
 from ._svm import StructuredSVM
@@ -26,29 +25,28 @@ class LatentStructuredSVM(StructuredSVM):
 
     States h of all nodes, each of which belongs to a label, have scores ``<w, phi(x, h)>``. With
     the states A_i that agree with the labels known of sample i, ``lam = 1 / (C n)`` and weights s_i
-    (``sample_weight``, one by default), minimises::
+    (``sample_weight``, one by default), minimizes::
 
         lam / 2 |w|^2 + sum_i s_i (max_h [L(y_i, h) + <w, phi(x_i, h)>]
                                    - max_{h in A_i} <w, phi(x_i, h)>) / sum_i s_i
 
-    where the loss L looks at labels alone, and at nodes without a label not at all. Choose it where
-    one label looks in several ways (a class of several shapes), where nodes have no label at all
+    where the loss L depends on labels alone, and not on nodes without a label. Choose it where one
+    label has several appearances (a class of several shapes), where nodes have no label at all
     (hidden nodes), or where only some nodes of a sample were labelled.
 
     Parameters
     ----------
     model : str or object, default="auto"
-        Model of the labels, as `StructuredSVM` takes it, with nodes and edges.
+        Model of the labels, with nodes and edges, see `StructuredSVM`.
     n_states_per_label : int, array-like of shape (n_classes,), or list of these, default=2
         Number of states of each label, in the order of ``classes_``; a list has one entry for each
         kind of node, where there are several. 1 for missing labels alone.
     missing_label : object, default=None
-        What stands for a missing label in y, such as -1 or NaN. Masked entries of masked arrays
-        are missing labels, too.
+        Value of a missing label in y, such as -1 or NaN; masked entries are missing, too.
     init : {"k-means", "random"}, default="k-means"
-        First states: clusters of the nodes of each label, by their features and the labels of
-        their neighbours, and for missing labels what a classifier of single nodes predicts; or
-        chance.
+        First states: random, or clusters of the nodes of each label, by their features and the
+        labels of their neighbors, and for missing labels predictions of a classifier of single
+        nodes.
     n_init : int, default=1
         Number of starts, of which the one of smallest objective is kept.
     task_loss : "auto", str, array-like of shape (n_classes, n_classes) or TaskLoss, default="auto"
@@ -56,12 +54,12 @@ class LatentStructuredSVM(StructuredSVM):
     oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
         Inference on the scores of states, see `sklearn_fw.inference`.
     solver : str or solver object, default="auto"
-        What solves the convex problems, see `StructuredSVM`.
+        Solver of the convex problems, see `StructuredSVM`.
     C : float or "auto", default="auto"
         Weight of the sum of losses. "auto" chooses on samples held out, with the first states;
         where more than a third of the labels is missing, it is three times the natural one.
     feature_scale : "auto", float, array-like of shape (n_features,) or None, default="auto"
-        What the fit divides features by, see `StructuredSVM`.
+        Divisor of features in the fit, see `StructuredSVM`.
     edge_feature_scale : "auto", float or None, default="auto"
         The same for the features of edges.
     tol : float or "auto", default="auto"
@@ -75,7 +73,7 @@ class LatentStructuredSVM(StructuredSVM):
     warm_start : bool, default=False
         Start from the states and the dual variables of the previous fit on the same outputs.
     random_state : int, RandomState instance or None, default=None
-        First states and visiting order. Runs with the same value are identical.
+        First states and visiting order.
     verbose : int, default=0
         Log one line per convex problem to the logger "sklearn_fw".
 
@@ -86,7 +84,7 @@ class LatentStructuredSVM(StructuredSVM):
     coef_ : ndarray of shape (n_weights,), or CSR of shape (1, n_weights)
         Weights, with a column for each state where `StructuredSVM` has one for each label.
     dual_gap_ : float
-        What the convex problem at ``coef_`` may still gain: zero where ``coef_`` is stationary.
+        Bound on the decrease left in the convex problem at ``coef_``; zero at stationary points.
     objective_, dual_objective_ : float
         The objective at ``coef_``, and the lower bound on the convex problem there.
     n_iter_, n_oracle_calls_ : int
@@ -105,21 +103,18 @@ class LatentStructuredSVM(StructuredSVM):
 
     Notes
     -----
-    More than 13 parameters: four are added to those of `StructuredSVM`, all of them of the start
-    or of what is hidden.
+    More than 13 parameters: four are added to those of `StructuredSVM`.
 
-    The concave-convex procedure [1]_ takes the best states in A_i at the present weights, solves
-    the convex problem in which these are the truth, and repeats that. The first problems are solved
+    The concave-convex procedure [1]_ imputes the best states in A_i at the present weights, solves
+    the convex problem in which these are true, and repeats that. The first problems are solved
     roughly, later ones to half of the last decrease at least, and to ``tol`` in the end. Dual
-    variables are kept from one problem to the next; where a solver keeps no outputs, samples of
-    several nodes whose states changed begin anew. A solution that does not lower the objective
-    is not taken, so that the objective never rises, and the last convex problem certifies the
-    weights: no weights lower it, which touches the objective at ``coef_`` and is above it
-    elsewhere, by more than ``dual_gap_``.
+    variables are kept from one problem to the next. A solution that does not lower the objective
+    is not taken, so that the objective never rises. The last convex problem, which touches the
+    objective at ``coef_`` and is above it elsewhere, certifies the weights.
 
     A sample without any label is left out, of scores too. Nodes of a kind that never has a label
     are hidden nodes, with ``n_states_per_label`` states each. A state that no node begins in stays
-    empty, as a rule: there are no more clusters than different nodes.
+    empty, as a rule.
 
     The natural C is ``largest loss / squared norm of the features`` of the nodes with labels, both
     means over samples.
@@ -144,60 +139,18 @@ class LatentStructuredSVM(StructuredSVM):
     ['same', 'same', 'other']
     >>> svm.state_labels_.tolist()
     ['other', 'other', 'same', 'same']
-
-    Sequences of which some labels are unknown:
-
-    >>> words = [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 0]], np.eye(3)[[1, 1]]]
-    >>> tags = [["a", "b", None], ["c", "a"], [None, "b"]]
-    >>> svm = LatentStructuredSVM(n_states_per_label=1, random_state=0).fit(words, tags)
-    >>> [labels.tolist() for labels in svm.predict(words)]
-    [['a', 'b', 'c'], ['c', 'a'], ['b', 'b']]
     """
 
-    def __init__(
-        self,
-        model="auto",
-        *,
-        n_states_per_label=2,
-        missing_label=None,
-        init="k-means",
-        n_init=1,
-        task_loss="auto",
-        oracle="auto",
-        solver="auto",
-        C="auto",
-        feature_scale="auto",
-        edge_feature_scale="auto",
-        tol="auto",
-        max_iter="auto",
-        time_limit=None,
-        n_jobs=None,
-        warm_start=False,
-        random_state=None,
-        verbose=0,
-    ):
-        super().__init__(
-            model, task_loss=task_loss, oracle=oracle, solver=solver, C=C,
-            feature_scale=feature_scale, edge_feature_scale=edge_feature_scale, tol=tol,
-            max_iter=max_iter, time_limit=time_limit, n_jobs=n_jobs, warm_start=warm_start,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        del self.surrogate  # no parameter here: the value of the class holds
-        self.n_states_per_label = n_states_per_label
-        self.missing_label = missing_label
-        self.init = init
-        self.n_init = n_init
+    _: KW_ONLY
+    n_states_per_label: object = 2
+    missing_label: object = None
+    init: check.options("k-means", "random") = "k-means"
+    n_init: int = 1
+    surrogate: str = field(default="hinge", init=False)  # what the convex problems are made of
 
-    parameters = {"init": check.options("k-means", "random")}
     _iterations = "convex problems", "solved"
-    surrogate = "hinge"  # what the convex problems are made of
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        with time_budget(self.time_limit):
-            return self._fit(X, y, sample_weight)
-
-    # ---- the training set ------------------------------------------------------------------------
+    # ---- fitting ---------------------------------------------------------------------------------
 
     def _find_model(self, X, y):
         model = super()._find_model(X, y)
@@ -206,22 +159,7 @@ class LatentStructuredSVM(StructuredSVM):
                 f"hidden states need a model of nodes and edges, which {type(model).__name__} is "
                 f"not: take StructuredSVM, or a model of parts such as PartModel"
             )
-        return HiddenStates(model, self.n_states_per_label)
-
-    def _training_set(self, X, y, sample_weight):
-        is_table = kind_of(self._find_model(X, y)) in TABULAR
-        y = with_masks(y, self.missing_label, is_table)
-        X, y, weight = super()._training_set(X, y, with_label(y, sample_weight, is_table))
-        self.state_labels_ = self.model_.state_labels()
-        return X, y, weight
-
-    def _check_table(self, X, y):
-        if not np.ma.is_masked(y):
-            return super()._check_table(X, y)
-        X, labels = super()._check_table(X, y.data)
-        return X, np.ma.array(labels, mask=np.ma.getmaskarray(y).reshape(labels.shape))
-
-    # ---- fitting ---------------------------------------------------------------------------------
+        return HiddenStates(model, self.n_states_per_label, self.missing_label)
 
     def _fit(self, X, y, sample_weight):
         from ._concave_convex import ConcaveConvex, start_states
@@ -233,9 +171,9 @@ class LatentStructuredSVM(StructuredSVM):
         is_hidden = bool(np.any(allowed.sum(axis=1) > 1))
         warm = getattr(self, "_warm", None) if self.warm_start else None
         n_starts = self.n_init if is_hidden and warm is None else 1
-        max_iter = (
-            (MOST_PROBLEMS if is_hidden else 1) if check.is_auto(self.max_iter) else self.max_iter
-        )
+        max_iter = self.max_iter
+        if check.is_auto(max_iter):
+            max_iter = MOST_PROBLEMS if is_hidden else 1
         tasks = FitTasks(
             self, *given, max_subtasks=n_starts * max_iter, sample_weight=sample_weight
         )
@@ -299,22 +237,14 @@ class LatentStructuredSVM(StructuredSVM):
         rows = model._stack(X)
         codes = np.full(rows.node_start[-1], MISSING, np.int32)
         if y is not None:
-            codes = model._encode(self._with_masks(y), rows.node_start)
+            codes = model._encode(y, rows.node_start)
         allowed = model.allowed(codes, rows.kind)
         states, _ = model.impute(rows, allowed, self.coef_, self.oracle_)
         return model.in_container(states, rows.node_start, X)
 
-    def loss(self, X, y):
-        check_is_fitted(self)
-        return super().loss(X, self._with_masks(y))
-
     def score(self, X, y, sample_weight=None):
         check_is_fitted(self)
-        y = self._with_masks(y)
-        return super().score(X, y, with_label(y, sample_weight, kind_of(self.model_) in TABULAR))
-
-    def _with_masks(self, y):
-        return with_masks(y, self.missing_label, kind_of(self.model_) in TABULAR)
+        return super().score(X, *self.model_.labelled(y, sample_weight))
 
     @property
     def n_best(self):

@@ -132,7 +132,8 @@ class StructuredPath(RegularizationPath):
             if j < 0:
                 np.multiply(self.coefs_[0], number / self.values_[0], out=row)
                 continue
-            share = 0.0 if self._is_breakpoint(j, number) else self._problem.share(j, number)
+            is_breakpoint = j == len(self.values_) - 1 or self._touches(j, number)
+            share = 0.0 if is_breakpoint else self._problem.share(j, number)
             np.multiply(self.coefs_[j], 1.0 - share, out=row)
             if share > 0.0:
                 row += share * self.coefs_[j + 1]
@@ -175,10 +176,6 @@ class StructuredPath(RegularizationPath):
 
     def _touches(self, j, value):
         return j >= 0 and value <= self.values_[j] * (1 + TOUCH)
-
-    def _is_breakpoint(self, j, value):
-        """Whether the weights are those of a breakpoint: at it, and beyond the last one."""
-        return j == len(self.values_) - 1 or self._touches(j, value)
 
     def _on_path(self, value):
         """Values as a vector; refuses those that the path says nothing about."""
@@ -235,7 +232,6 @@ def structured_path(
 
     fitted = kind.posed(estimator, mode)
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
-    kind.adapt(fitted.solver_)
     max_iter, rng = fitted._most_passes(blocks), check.random_state(estimator.random_state)
     problem = kind(fitted)
     method = begin(fitted.solver_, blocks, lam=1.0, tol=0.0, rng=rng)
@@ -294,18 +290,15 @@ class _Walk:
             self.ended = str(reason)
 
         if self.ended in ("max_iter", "rounding"):
-            self._warn_of_end()
-
-    def _warn_of_end(self):
-        passes, name = self.ended == "max_iter", self.problem.param_name
-        last = self.problem.value(self.solved[-1].at)
-        warn(
-            f"the path ends at {name} = {last:.3g}: "
-            f"{f'{self.max_iter} passes' if passes else 'steps as short as rounding'} missed a gap "
-            f"of kappa * eps = {self.method.tol:.3g} at the next {name}; increase "
-            f"{'max_iter or ' if passes else ''}eps",
-            ConvergenceWarning,
-        )
+            passes, name = self.ended == "max_iter", self.problem.param_name
+            last = self.problem.value(self.solved[-1].at)
+            what = f"{self.max_iter} passes" if passes else "steps as short as rounding"
+            warn(
+                f"the path ends at {name} = {last:.3g}: {what} missed a gap of kappa * eps = "
+                f"{self.method.tol:.3g} at the next {name}; increase "
+                f"{'max_iter or ' if passes else ''}eps",
+                ConvergenceWarning,
+            )
 
     def _next(self, here):
         if here.hinge <= self.eps:

@@ -70,19 +70,16 @@ class OverC:
     check_value = staticmethod(check.strength)
 
     def __init__(self, fitted):
-        self.scale = 1.0 / (fitted.lam_ * fitted.C_)
+        self.scale, solver = 1.0 / (fitted.lam_ * fitted.C_), fitted.solver_
+        # Weights and bound of one certificate belong together.
+        if getattr(solver, "averaging", None) == "auto":
+            solver.set_params(averaging=False)
 
     @staticmethod
     def posed(estimator, mode):
         """The estimator to set up the problem with."""
         _check_solver(estimator, mode)
         return clone(estimator).set_params(C=1.0)
-
-    @staticmethod
-    def adapt(solver):
-        """Weights and bound of one certificate belong together."""
-        if getattr(solver, "averaging", None) == "auto":
-            solver.set_params(averaging=False)
 
     def begin(self, method, eps, kappa, low, high, mode):
         """The method of the walk; sets accuracy and ends."""
@@ -107,7 +104,6 @@ class OverC:
     value = at  # C of a lam
 
     def piece(self, left, right):
-        """What two breakpoints prove."""
         return RidgePiece(left, right)
 
     def finish(self, solved):
@@ -243,7 +239,15 @@ class _Trusting:
         )
 
 
-class RidgePiece:
+class Piece:
+    """The path between two breakpoints."""
+
+    def probe(self):
+        """Gaps at N_PROBES points, evenly spread from left to right on a log scale."""
+        return self.gap(np.geomspace(self.left.at, self.right.at, N_PROBES))
+
+
+class RidgePiece(Piece):
     """The path between two breakpoints, for a larger and a smaller lam."""
 
     def __init__(self, left, right):
@@ -272,10 +276,6 @@ class RidgePiece:
         left, right = self.left, self.right
         primal = 0.5 * lam * self._w.square(p) + left.hinge + p * (right.hinge - left.hinge)
         return primal - (left.loss + q * (right.loss - left.loss) - 0.5 * self._u.square(q) / lam)
-
-    def probe(self):
-        """Gaps at N_PROBES points, evenly spread from left to right on a log scale."""
-        return self.gap(np.geomspace(self.left.at, self.right.at, N_PROBES))
 
     def is_certified(self, eps):
         """Whether the gap is at most ``eps`` on the whole piece.
@@ -332,18 +332,12 @@ class OverRadius:
 
     @staticmethod
     def posed(estimator, mode):
-        """The estimator to set up the problem with."""
         return clone(estimator)
 
-    @staticmethod
-    def adapt(solver):
-        """Solvers of balls are as they are."""
-
     def begin(self, method, eps, kappa, low, high, mode):
-        """The method of the walk; sets accuracy and ends.
+        """Up to the first radius zero weights are good enough.
 
-        Up to the first radius zero weights are good enough. The gap of an oracle with loose bounds
-        does not go to 0 with it.
+        The gap of an oracle with loose bounds does not go to 0 with it.
         """
         blocks = method.blocks
         self.eps = EPS * blocks.max_loss if eps is None else eps
@@ -361,18 +355,14 @@ class OverRadius:
         self.ends = min(max(start, low or 0.0), end), end
         return _BallMethod(method, self.lines)
 
-    def at(self, value):
-        """The radius itself."""
-        return value
-
-    value = at
+    @staticmethod
+    def value(at):
+        return at
 
     def piece(self, left, right):
-        """What two breakpoints prove."""
         return BallPiece(left, right, self.lines)
 
     def finish(self, solved):
-        """Keep what the breakpoints prove; returns where the guarantee begins and ends."""
         self.radii = np.array([0.0] + [ball.at for ball in solved])
         self.hinges = np.array([self.hinge_at_zero] + [ball.hinge for ball in solved])
         before = zip(self.radii[:2], self.hinges[:2])
@@ -380,21 +370,17 @@ class OverRadius:
         return float(begin), max(self.lines.fall_to(self.hinges[-1] - self.eps), self.radii[-1])
 
     def share(self, j, value):
-        """Share of the weights of breakpoint j + 1 in those at a value between j and it."""
         low, high = self.radii[j + 1 : j + 3]
         return float((value - low) / (high - low))
 
     def gap(self, j, value):
-        """The gap at a value: that between the chord and the highest line."""
         return float(np.interp(value, self.radii, self.hinges) - self.lines.at(value))
 
     def attributes_at(self, estimator, value):
-        """What a fitted estimator has at a value."""
         solver = self.params_at(estimator, value)["solver"]
         return {"solver": solver, "solver_": solver}
 
     def params_at(self, estimator, value):
-        """Parameters that pose the problem of a value."""
         return {"solver": clone(estimator.solver_).set_params(radius=value)}
 
 
@@ -440,21 +426,21 @@ class Lines:
         """Take in pairs (l, n)."""
         pairs = np.concatenate([np.column_stack([self.loss, self.norm]), np.array(lines)])
         order = np.lexsort((-pairs[:, 0], -pairs[:, 1]))  # steepest first, the highest of equals
-        kept, kinks = [], []
+        kept, kinks = [], []  # and the radii from which each of the lines is the highest
         for loss, norm in pairs[order].tolist():
             if kept and norm == kept[-1][1]:
                 continue
+            begin = 0.0
             while kept:
-                takes_over = (kept[-1][0] - loss) / (kept[-1][1] - norm)
-                if takes_over > (kinks[-1] if kinks else 0.0):
-                    kinks.append(takes_over)
+                begin = (kept[-1][0] - loss) / (kept[-1][1] - norm)
+                if begin > kinks[-1]:
                     break
                 kept.pop()
-                if kinks:
-                    kinks.pop()
+                kinks.pop()
             kept.append((loss, norm))
+            kinks.append(begin if len(kept) > 1 else 0.0)
         self.loss, self.norm = np.array(kept).T
-        self.kinks = np.array(kinks)
+        self.kinks = np.array(kinks[1:])
 
     def at(self, radius):
         """The height at one or many radii."""
@@ -475,7 +461,7 @@ class Lines:
         return float(np.max((self.loss - height)[:-1] / self.norm[:-1], initial=0.0))
 
 
-class BallPiece:
+class BallPiece(Piece):
     """The path between two breakpoints, for a smaller and a larger radius."""
 
     def __init__(self, left, right, lines):
@@ -487,11 +473,6 @@ class BallPiece:
         chord = np.interp(radius, [left.at, right.at], [left.hinge, right.hinge])
         return chord - self.lines.at(radius)
 
-    def probe(self):
-        """Gaps at N_PROBES points, evenly spread from left to right on a log scale."""
-        return self.gap(np.geomspace(self.left.at, self.right.at, N_PROBES))
-
     def is_certified(self, eps):
-        """Whether the gap is at most ``eps`` on the whole piece."""
         left, right = ((ball.at, ball.hinge) for ball in (self.left, self.right))
         return self.lines.worst(left, right) <= eps

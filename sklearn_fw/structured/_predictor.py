@@ -27,8 +27,8 @@ def _offered(name):
 class StructuredPredictor:
     """Base of structured SVMs.
 
-    A subclass has `_offers` (whether a method exists), `_check_X`, `_predict`, `_losses`, `_can`,
-    `_top_k`, `_marginals` and `_held_out`.
+    A subclass has `_check_X`, and a `_view` of what was fit, with the methods of `PairwiseModel`
+    that an estimator calls.
     """
 
     parameters = {
@@ -46,6 +46,10 @@ class StructuredPredictor:
 
     # ---- predictions -----------------------------------------------------------------------------
 
+    def _predict(self, X):
+        X = self._check_X(X)
+        return self._view._predict(X, self.coef_, self.oracle_)
+
     def predict(self, X):
         """Outputs of highest score.
 
@@ -59,7 +63,7 @@ class StructuredPredictor:
         y : ndarray of shape (n_samples,) or (n_samples, n_labels)
             Labels; an object array of label arrays for sequences.
         """
-        outputs = self._predict(self._check_X(X))[0]
+        outputs = self._predict(X)[0]
         warn_of_scorer(outputs)
         return outputs
 
@@ -76,7 +80,7 @@ class StructuredPredictor:
         scores : ndarray of shape (n_samples,)
             The largest score of an output of each input.
         """
-        outputs, scores = self._predict(self._check_X(X))
+        outputs, scores = self._predict(X)
         return np.fromiter(scores, np.float64, len(outputs))
 
     def loss(self, X, y):
@@ -96,7 +100,7 @@ class StructuredPredictor:
         """
         predicted = self.predict(X)
         check_counts(len(predicted), length_of(y, "y"))
-        return self._losses(X, y, predicted)
+        return self._view._losses(y, predicted, X=X)
 
     def score(self, X, y, sample_weight=None):
         """One minus the mean task loss; for class labels the accuracy.
@@ -139,7 +143,7 @@ class StructuredPredictor:
         """
         X, k = self._check_X(X), check.integer(k, "k", 1)
         self._need("n_best", "top_k")
-        return self._top_k(X, k)
+        return self._view._top_k(X, self.coef_, self.oracle_, k)
 
     # ---- probabilities ---------------------------------------------------------------------------
 
@@ -163,7 +167,8 @@ class StructuredPredictor:
         """
         X = self._check_X(X)
         self._need("predict_marginals", "marginals")
-        return self._marginals(X)
+        temperature = getattr(self, "temperature_", 1.0)
+        return self._view._marginals(X, self.coef_, self.oracle_, temperature)
 
     @_offered("calibrate")
     def calibrate(self, X, y, sample_weight=None):
@@ -199,19 +204,17 @@ class StructuredPredictor:
         self._need("calibrate", "marginals")
         check_counts(length_of(X, "X"), length_of(y, "y"))
         sample_weight = check.sample_weight(sample_weight, length_of(X, "X"))
-        probabilities, spreads, weight = self._held_out(X, y, sample_weight)
+        probabilities, spreads, weight = self._view._held_out(
+            X, y, self.coef_, self.oracle_, sample_weight
+        )
         if not weight.sum() > 0.0:
             raise ValueError("X and y hold no node with positive weight and a label seen in fit")
         weight = weight / weight.sum()
         self.temperature_ = best_temperature(probabilities, spreads @ weight or 1.0, weight)
         return self
 
-    @property
-    def _temperature(self):
-        return getattr(self, "temperature_", 1.0)
-
     def _need(self, method, ability):
-        if not self._can(ability):
+        if not self._view._can(ability, self.oracle_):
             raise TypeError(
                 f"{method} needs an oracle with the method {ability}, which "
                 f"{name_of(self.oracle_)} lacks: fit with another oracle"

@@ -231,7 +231,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         given, rng = (X, y), check.random_state(self.random_state)
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         first_eta = None if start is None else self.eta_
-        X, y, weight = weighted_samples(X, y, sample_weight, sequences=False)
+        X, y, weight = weighted_samples(X, y, sample_weight)
         blocks, w = self._blocks(list(X), list(y), weight, start, rng)
         usual = max(USUAL_C, 1.0 / (LARGEST_LAM * weight.sum()))
         self.C_ = usual if check.is_auto(self.C) else float(self.C)
@@ -277,22 +277,22 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
                 )
             w = np.array(start)
         layouts = [scores.value(i, x, w)[1] for i, x in enumerate(X)]
-        self._outputs = outputs_for(layouts, y, self.task_loss, self.oracle)
-        self.oracle_, self.task_loss_ = self._outputs.oracle, self._outputs.task_loss_
+        self._view = outputs_for(scores, layouts, y, self.task_loss, self.oracle)
+        self.oracle_, self.task_loss_ = self._view.oracle, self._view.task_loss_
         vars(self).pop("classes_", None)
-        if hasattr(self._outputs, "classes_"):
-            self.classes_ = self._outputs.classes_
+        if hasattr(self._view, "classes_"):
+            self.classes_ = self._view.classes_
         scores.check_derivatives(X[0], w, np.random.RandomState(0))
         groups = scores.groups(X, layouts, w)
         if check.is_auto(self.solver):
             # Outputs of many samples together are seldom met again.
             self.solver_ = resolve_solver("bcfw" if len(groups) < len(X) else "cached")
-        return LinearizedProblem(scores, groups, self._outputs, weight / weight.sum(), len(w)), w
+        return LinearizedProblem(scores, groups, self._view, weight / weight.sum(), len(w)), w
 
     def _snapshot(self, run):
         """Fitted attributes in the middle of a fit, for callbacks."""
         return {name: value for name, value in vars(self).items() if name.endswith("_")} | {
-            "coef_": run.solution().copy(), "_outputs": self._outputs,
+            "coef_": run.solution().copy(), "_view": self._view,
         }  # fmt: skip
 
     def _store(self, run, blocks, outcome):
@@ -310,7 +310,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         vars(self).pop("module_", None)
         if isinstance(self.model_, TorchScores):
             self.module_ = self.model_.module_at(self.coef_)
-        self._outputs.forget()
+        self._view.forget()
         warn_of_oracle(blocks)
         if status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol_ > 0:
             self._warn_of_budget(status)
@@ -332,63 +332,6 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         check_is_fitted(self)
         length_of(X, "X")  # refuses what is no list
         return X
-
-    def _scores_of(self, X):
-        """Flat scores of each input with their layout."""
-        scores = CheckedScores(self.model_)
-        for i, x in enumerate(X):
-            try:
-                flat, layout = scores.value(i, x, self.coef_)
-            except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-                raise ValueError(
-                    f"X[{i}] does not fit the score model {scores.name}: {error}"
-                ) from error
-            self._outputs.check(layout, i)
-            yield flat, layout
-
-    def _predict(self, X):
-        outputs, best = [], np.empty(length_of(X, "X"))
-        for i, (flat, layout) in enumerate(self._scores_of(X)):
-            output, _ = self._outputs.best(flat, layout)
-            best[i] = flat @ self._outputs.vector(output, layout)
-            outputs.append(output)
-        return self._outputs.collect(outputs), best
-
-    def _losses(self, X, y, predicted):
-        return self._outputs.losses(y, predicted)
-
-    def _can(self, ability):
-        return self._outputs.can(ability)
-
-    def _top_k(self, X, k):
-        found = [self._outputs.k_best(flat, layout, k) for flat, layout in self._scores_of(X)]
-        return [outputs for outputs, _ in found], [scores for _, scores in found]
-
-    def _marginals(self, X):
-        marginals = np.empty(length_of(X, "X"), dtype=object)
-        for i, (flat, layout) in enumerate(self._scores_of(X)):
-            marginals[i] = self._outputs.marginals(flat, layout, self.temperature_)
-        return marginals
-
-    def _held_out(self, X, y, sample_weight):
-        outputs, scores = self._outputs, list(self._scores_of(X))
-        targets = outputs.states_of(y, [layout for _, layout in scores])
-        known = [np.flatnonzero(truth >= 0) for truth in targets]
-        weight = np.repeat(sample_weight, [len(rows) for rows in known])
-
-        def probabilities(temperature):
-            pairs = []
-            for (flat, layout), rows, truth in zip(scores, known, targets):
-                p = np.atleast_2d(outputs.marginals(flat, layout, temperature))[rows]
-                t = truth[rows]
-                pairs.append((p[np.arange(len(t)), t], p.argmax(axis=1) == t))
-            return tuple(map(np.concatenate, zip(*pairs, strict=True)))
-
-        spreads = [
-            np.ptp(np.atleast_2d(layout.split(flat)[0]), axis=1)[rows]
-            for (flat, layout), rows in zip(scores, known)
-        ]
-        return probabilities, np.concatenate(spreads), weight
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

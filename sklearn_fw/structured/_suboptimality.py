@@ -5,10 +5,8 @@ import numpy as np
 from .._core import check
 from .._core.loop import drive
 from ._choice_of_c import most_passes
-from ._models._base import TABULAR, kind_of
 from ._models._black_box import view_of
-from ._models._ragged import weighted_samples
-from ._solvers import BlockFrankWolfe, begin, suitable_solver, with_bounds_of
+from ._solvers import BlockFrankWolfe, begin, has_radius, suitable_solver, with_bounds_of
 from ._surrogates import resolve_surrogate
 
 # The bound is good enough when so much of it at most is owed to the dual variables found.
@@ -20,8 +18,10 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
         raise ValueError(
             "solver='perceptron' minimises no objective, so there is no gap: fit with another one"
         )
-    model = svm._model_in(svm._units)
-    blocks, total = _blocks_of(svm, model, X, y, sample_weight)
+    model = view_of(svm._view._in_units(svm._units))
+    X, y, weight = model._samples(svm, X, y, sample_weight, reset=False)
+    total = weight.sum()
+    blocks = model._problem(X, y, weight / total, svm.oracle_, svm.n_jobs)[0]
     blocks.surrogate = resolve_surrogate(svm.surrogate)
     lam = 1.0 / (svm.C_ * total)
     if max_iter is None:
@@ -29,34 +29,20 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
     max_iter = check.integer(max_iter, "max_iter", 1)
     solver = _solver_for(svm, blocks)
     method = begin(solver, blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
-    w = view_of(model)._weights_in_units(svm._dense_coef())
+    w = model._weights_in_units(svm._dense_coef())
     loss = blocks.mean_loss(w)
     if not blocks.certified:
         return np.inf
-    ridge = 0.0 if _radius_of(svm) is not None else 0.5 * lam * (w @ w)
+    ridge = 0.0 if has_radius(svm.solver_) else 0.5 * lam * (w @ w)
     watch = _Watch(method, loss + ridge)
     drive(watch, tol=ACCURACY, max_iter=max_iter, verbose=svm.verbose)
     # A promise of the oracle that was broken on the way voids the value, not the bound from below.
     return watch.gap if blocks.certified or blocks.n_unbounded else np.inf
 
 
-def _blocks_of(svm, model, X, y, sample_weight):
-    """The problem of other data with the fitted model, and the sum of their weights."""
-    kind = kind_of(model)
-    if kind in TABULAR:
-        X, y = svm._check_table(X, y, reset=False)
-    X, y, weight = weighted_samples(X, y, sample_weight, kind == "sequences")
-    total = weight.sum()
-    return view_of(model)._problem(X, y, weight / total, svm.oracle_, svm.n_jobs)[0], total
-
-
-def _radius_of(svm):
-    return getattr(svm.solver_, "radius", None)
-
-
 def _solver_for(svm, blocks):
     """What finds dual variables: the solver of a ball, else what moves one block at a time."""
-    if _radius_of(svm) is not None:
+    if has_radius(svm.solver_):
         return svm.solver_
     solver = suitable_solver(blocks)
     if blocks.surrogate.smooth:

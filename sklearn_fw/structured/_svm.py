@@ -19,12 +19,9 @@ from .._core.warnings import warn
 from .._kernels import lazy
 from ._advice import warn_of_budget, warn_of_oracle
 from ._choice_of_c import cautious_C, choose_C, most_passes
-from ._feature_scales import units_of, warn_of_scale
-from ._models._base import TABULAR, kind_of
 from ._models._black_box import view_of
-from ._models._ragged import weighted_samples
-from ._models._resolve import resolve_model
-from ._models._rows import PLAIN
+from ._models._resolve import known_of, resolve_model
+from ._models._units import Units
 from ._path import kind_of_path, structured_path
 from ._predictor import StructuredPredictor
 from ._solvers import begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
@@ -276,13 +273,9 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         method = begin(self.solver_, blocks, lam=lam, tol=self.tol_, rng=rng, warm=warm)
         tasks = FitTasks(self, X, y, max_subtasks=max_iter, sample_weight=sample_weight)
         outcome = drive(
-            method,
-            tol=self.tol_,
-            max_iter=max_iter,
-            relative_to="objective",
-            verbose=self.verbose,
-            **tasks.hooks(lambda: self._snapshot(method)),
-        )
+            method, tol=self.tol_, max_iter=max_iter, relative_to="objective",
+            verbose=self.verbose, **tasks.hooks(lambda: self._snapshot(method)),
+        )  # fmt: skip
         self._store(method, blocks, outcome)
         tasks.finish()
         return self
@@ -294,12 +287,6 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     def _find_model(self, X, y):
         return resolve_model(self.model, X, y, self.task_loss)
 
-    def _check_table(self, X, y, reset=True):
-        return check.data(
-            self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32],
-            multi_output=kind_of(self.model_) == "multilabel",
-        )  # fmt: skip
-
     @property
     def _view(self):
         return view_of(self.model_)
@@ -310,13 +297,10 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         if not check.is_auto(self.solver):
             check_trains(self.solver_, resolve_surrogate(self.surrogate))
         self.model_ = self._find_model(X, y)
-        kind = kind_of(self.model_)
-        if kind in TABULAR:
-            X, y = self._check_table(X, y)
-        X, y, weight = weighted_samples(X, y, sample_weight, kind == "sequences")
+        X, y, weight = self._view._samples(self, X, y, sample_weight)
         X, y = self._view._stacked(X, y)
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
-        for name in ("classes_", "n_features_in_", "task_loss_"):
+        for name in ("classes_", "n_features_in_", "task_loss_", "state_labels_"):
             if hasattr(self.model_, name):
                 setattr(self, name, getattr(self.model_, name))
         return X, y, weight
@@ -340,25 +324,20 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         is_natural = check.is_auto(self.C) and not has_radius(self.solver_)
         scales = self.feature_scale, self.edge_feature_scale
         if not (self.warm_start and hasattr(self, "_warm")):
-            self._units = units_of(self._view, X, weight, *scales, is_natural)
+            self._units = self._view._units_for(X, weight, *scales, is_natural)
             self.feature_scale_, self.edge_feature_scale_ = self._units[0], self._units[2]
         if not check.is_auto(self.C) and all(map(check.is_auto, scales)):
-            warn_of_scale(self._view, X)
-        self.model_ = self._model_in(self._units)
-
-    def _model_in(self, units):
-        """The model whose weights count in some units of features."""
-        return self._view._in_units(units)
+            self._view._warn_of_scale(X)
+        self.model_ = self._view._in_units(self._units)
 
     def _as_given(self, w):
         """Weights of the fit for features as given, and the model of those."""
-        return {"coef_": self._view._weights_as_given(w), "model_": self._model_in(PLAIN)}
+        return {"coef_": self._view._weights_as_given(w), "model_": self._view._in_units(Units())}
 
     def _resolve_tol(self):
         if not check.is_auto(self.tol):
             return float(self.tol)
-        smooth = resolve_surrogate(self.surrogate).smooth
-        return 0.01 if smooth or kind_of(self.model_) == "multiclass" else LOOSEST
+        return 0.01 if resolve_surrogate(self.surrogate).smooth else self._view._usual_tol
 
     def _most_passes(self, blocks):
         if check.is_auto(self.max_iter):
@@ -371,56 +350,48 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         if getattr(self.solver_, "perceptron", False) or has_radius(self.solver_):
             return cautious_C(blocks)
         blocks = blocks.quick() if check.is_auto(self.oracle) else blocks
-        return choose_C(self._view, self._suitable_solver, blocks, X, y, weight, self.random_state)
 
-    def _suitable_solver(self, blocks):
-        return with_bounds_of(suitable_solver(blocks), self.model_)
+        def make_solver(blocks):
+            return with_bounds_of(suitable_solver(blocks), self.model_)
+
+        return choose_C(self._view, make_solver, blocks, X, y, weight, self.random_state)
 
     def _blocks_of(self, X, y, weight):
         blocks, self.oracle_ = self._view._problem(X, y, weight, self.oracle, self.n_jobs)
         blocks.surrogate = resolve_surrogate(self.surrogate)
         return blocks
 
-    def _path_class(self):
-        return kind_of_path(self)
-
-    def _regularization_path(self, X, y, *, sample_weight=None, **options):
-        return structured_path(self, X, y, sample_weight=sample_weight, **options)
+    _path_class, _regularization_path = kind_of_path, structured_path
 
     def _resolved(self, X, y):
         return clone(self).set_params(model=resolve_model(self.model, X, y, self.task_loss))
 
     def _snapshot(self, method):
         """Fitted attributes in the middle of a fit, for callbacks."""
-        return {name: value for name, value in vars(self).items() if name.endswith("_")} | {
-            **self._as_given(method.weights().copy())
-        }
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        return fitted | self._as_given(method.weights().copy())
 
     def _store(self, method, blocks, outcome):
-        solution, counts = method.solution(), blocks.counts
+        solution, counts = method.solution(), blocks.counts.tolist()
         certified, status = self.solver_.certified and blocks.certified, outcome.status
         if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
             status = Status.FINISHED
         vars(self).update(self._as_given(solution.w), temperature_=1.0)
         self.dual_gap_ = solution.gap if blocks.certified or solution.gap is None else np.inf
-        self.objective_ = solution.primal
-        self.dual_objective_, self.block_gaps_ = solution.dual, solution.block_gaps
+        self.objective_, self.dual_objective_ = solution.primal, solution.dual
+        self.block_gaps_ = solution.block_gaps
         self.dual_coef_ = blocks.dual_coef()
-        self.n_oracle_calls_ = int(counts[block_rules.CALLS])
+        self.n_oracle_calls_, hits = counts[block_rules.CALLS], counts[block_rules.HITS]
         self.step_counts_ = {
-            "fw": int(counts[block_rules.STEPS + block_rules.FW]),
-            "pairwise": int(counts[block_rules.STEPS + block_rules.PAIRWISE]),
-            "away": int(counts[block_rules.STEPS + block_rules.AWAY]),
-            "drop": int(counts[block_rules.DROPS]),
-            "exact": int(counts[block_rules.EXACT_STEPS]),
-        }
-        hits = int(counts[block_rules.HITS])
+            "fw": counts[block_rules.STEPS + block_rules.FW],
+            "pairwise": counts[block_rules.STEPS + block_rules.PAIRWISE],
+            "away": counts[block_rules.STEPS + block_rules.AWAY],
+            "drop": counts[block_rules.DROPS], "exact": counts[block_rules.EXACT_STEPS],
+        }  # fmt: skip
         self.cache_stats_ = {
-            "hits": hits,
-            "misses": int(counts[block_rules.VISITS]) - hits,
-            "local": int(counts[block_rules.MISSED_LOCAL]),
-            "global": int(counts[block_rules.MISSED_GLOBAL]),
-        }
+            "hits": hits, "misses": counts[block_rules.VISITS] - hits,
+            "local": counts[block_rules.MISSED_LOCAL], "global": counts[block_rules.MISSED_GLOBAL],
+        }  # fmt: skip
         if status is Status.CONVERGED and self.dual_gap_ > LOOSEST * abs(self.objective_):
             status = Status.LOOSE
         vars(self).update(outcome._replace(status=status).attributes())
@@ -447,13 +418,13 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     # ---- predictions -----------------------------------------------------------------------------
 
     def _offers(self, method):
-        model = getattr(self, "model_", self.model)
+        model = known_of(getattr(self, "model_", self.model))
         if method == "decision_function":
-            if kind_of(model) == "multiclass":
+            if hasattr(model, method):
                 return True
             raise AttributeError(f"{method} exists for multiclass models only; see score_samples")
-        if isinstance(model, str) or view_of(model)._offers(method):  # names: known after fit
-            return True
+        if model is None or isinstance(model, type) or view_of(model)._offers(method):
+            return True  # names: known after fit
         raise AttributeError(
             f"{method} needs a model with part scores, which {type(model).__name__} lacks"
         )
@@ -461,29 +432,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     def _check_X(self, X):
         if not hasattr(self, "coef_"):  # the check of scikit-learn costs more than a sentence
             check_is_fitted(self)
-        if kind_of(self.model_) in TABULAR:
-            X = check.data(
-                self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-            )
-        return X
-
-    def _predict(self, X):
-        return self._view._predict(X, self.coef_, self.oracle_)
-
-    def _losses(self, X, y, predicted):
-        return self._view._losses(y, predicted, X=X)
-
-    def _can(self, ability):
-        return self._view._can(ability, self.oracle_)
-
-    def _top_k(self, X, k):
-        return self._view._top_k(X, self.coef_, self.oracle_, k)
-
-    def _marginals(self, X):
-        return self._view._marginals(X, self.coef_, self.oracle_, self._temperature)
-
-    def _held_out(self, X, y, sample_weight):
-        return self._view._held_out(X, y, self.coef_, self.oracle_, sample_weight)
+        return self._view._inputs(self, X)
 
     @available_if(lambda svm: svm._offers("decision_function"))
     def decision_function(self, X):
@@ -615,9 +564,9 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = tags.input_tags.sparse = True
-        kind = kind_of(getattr(self, "model_", self.model))
-        if kind in TABULAR:
-            multi_label = kind == "multilabel"
+        model = known_of(getattr(self, "model_", self.model))
+        multi_label = getattr(model, "_multi_label", None)
+        if multi_label is not None:
             tags.estimator_type = "classifier"
             tags.classifier_tags = ClassifierTags(multi_label=multi_label)
             tags.target_tags.single_output = not multi_label

@@ -1,13 +1,13 @@
 """Choice of C by cross-validation along the regularization path."""
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
 
-from ..model_selection import PathSearch
+from ..model_selection import RegularizationPathCV
 from ._solvers import has_radius, resolve_solver
 from ._svm import StructuredSVM
 
 
-class StructuredSVMCV(PathSearch):
+class StructuredSVMCV(RegularizationPathCV):
     """Structured SVM whose C is chosen by cross-validation along the regularization path.
 
     Every fold computes its whole path, on which any C can be judged; many are, since a score costs
@@ -93,6 +93,7 @@ class StructuredSVMCV(PathSearch):
     scoring: object = None
     n_jobs: int | None = None
     time_limit: float | None = None
+    path_options: object = field(default=None, init=False)  # single parameters take its place
 
     def _inner(self):
         return StructuredSVM() if self.estimator is None else self.estimator

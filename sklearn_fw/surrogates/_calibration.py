@@ -222,20 +222,14 @@ def _envelope(eps, values):
     """Hull below the points ``(eps[t], values[t - 1])``."""
     below = np.concatenate([[0.0], values[:-1]])
     finite = np.flatnonzero(np.isfinite(below))
-    hull = []
-    for t in finite:
-        while len(hull) > 1 and _is_above(hull[-1], hull[-2], t, eps, below):
-            hull.pop()
-        hull.append(t)
+    hull = [0]
+    while hull[-1] < finite[-1]:  # to the last of the points that the flattest line leads to
+        rest = np.arange(hull[-1] + 1, finite[-1] + 1)
+        slopes = (below[rest] - below[hull[-1]]) / (eps[rest] - eps[hull[-1]])
+        hull.append(int(rest[np.flatnonzero(slopes == slopes.min())[-1]]))
     envelope = np.interp(eps, eps[hull], below[hull])
     envelope[finite[-1] + 1 :] = np.inf
     return envelope
-
-
-def _is_above(middle, left, right, eps, below):
-    """Whether a point lies on or above the line between its neighbours."""
-    rise = (below[right] - below[left]) * (eps[middle] - eps[left])
-    return (below[middle] - below[left]) * (eps[right] - eps[left]) >= rise
 
 
 def surrogate_excess(costs, scores, probabilities, *, score_space="loss"):
@@ -525,44 +519,26 @@ class _PairPrograms:
         L = space.costs.T / space.costs.max()
         k, m = L.shape
         self.n_predictions, self.n_labels = k, m
-        spread = sl.null_space(np.ones((1, m)))
-        self.to_q = spread / np.sqrt(PROXIMITY)
+        self.to_q = sl.null_space(np.ones((1, m))) / np.sqrt(PROXIMITY)
         projected = space.projected[among] / space.costs.max()
-        # Linear functions of a point (v, q), one in a row: their values at v = 0 and slopes.
-        self.risk = L[among]
-        self.risk_slope = np.column_stack(
-            [np.zeros((len(among), space.rank)), L[among] @ self.to_q]
-        )
-        self.shift = -projected
-        self.score_slope = np.column_stack([np.sqrt(k) * space.unit[among], -projected @ self.to_q])
-        self.simplex_slope = np.column_stack([np.zeros((m, space.rank)), -self.to_q])
-
-    def _rows(self, i, j, eps):
-        """Slopes, values as functions of q, and limits of ``slope x + value q <= limit``."""
-        slope = np.vstack(
-            [
-                self.risk_slope[i] - self.risk_slope[j],
-                np.delete(self.risk_slope[i] - self.risk_slope, [i, j], axis=0),
-                np.delete(self.score_slope - self.score_slope[j], j, axis=0),
-                self.simplex_slope,
-            ]
-        )
-        value = np.vstack(
-            [
-                self.risk[i] - self.risk[j],
-                np.delete(self.risk[i] - self.risk, [i, j], axis=0),
-                np.delete(self.shift - self.shift[j], j, axis=0),
-                -np.eye(self.n_labels),
-            ]
-        )
-        limit = np.zeros(len(slope))
-        limit[0] = -eps
-        return slope, value, limit
+        # Linear functions of a point (v, q), one in a row: their slopes, and values by q at v = 0.
+        none = np.zeros((len(among), space.rank))
+        self.risk = np.hstack([none, L[among] @ self.to_q, L[among]])
+        self.score = np.hstack([np.sqrt(k) * space.unit[among], -projected @ self.to_q, -projected])
+        self.simplex = np.hstack([np.zeros((m, space.rank)), -self.to_q, -np.eye(m)])
 
     def solve(self, i, j, eps):
         """The minimum, v and q; or infinity and None, where no q makes i so much better than j."""
-        slope, value, limit = self._rows(i, j, eps)
-        rank, n = self.space.rank, slope.shape[1]
+        rows = np.vstack([
+            self.risk[i] - self.risk[j],
+            np.delete(self.risk[i] - self.risk, [i, j], axis=0),
+            np.delete(self.score - self.score[j], j, axis=0),
+            self.simplex,
+        ])  # fmt: skip
+        rank, n = self.space.rank, rows.shape[1] - self.n_labels
+        slope, value = np.hsplit(rows, [n])  # of ``slope x + value q <= limit``
+        limit = np.zeros(len(rows))
+        limit[0] = -eps
         size = np.sqrt(np.sum(slope**2, axis=1))
         used = size > 1e-14
         q = np.full(self.n_labels, 1.0 / self.n_labels)
@@ -591,15 +567,12 @@ class _PairPrograms:
 
     def largest_excess(self, i, j):
         """Largest excess of the risk of j over that of the best, i, with scores ``-P_F L q``."""
-        scores = -self.shift  # P_F L, of which j has the least
-        A = np.vstack(
-            [
-                np.delete(self.risk[i] - self.risk, i, axis=0),
-                np.delete(scores[j] - scores, j, axis=0),
-            ]
-        )
+        risk, score = self.risk[:, -self.n_labels :], self.score[:, -self.n_labels :]
+        A = np.vstack([
+            np.delete(risk[i] - risk, i, axis=0), np.delete(score - score[j], j, axis=0)
+        ])  # fmt: skip
         found = linprog(
-            self.risk[i] - self.risk[j], A, np.zeros(len(A)),
-            np.ones((1, self.n_labels)), [1.0], bounds=(0.0, None),
+            risk[i] - risk[j], A, np.zeros(len(A)), np.ones((1, self.n_labels)), [1.0],
+            bounds=(0.0, None),
         )  # fmt: skip
         return -found.fun * self.space.costs.max() if found.status == 0 else 0.0

@@ -87,6 +87,10 @@ class ScoreSpace:
     def widest(self, among):
         return float(self.distances(among).max())
 
+    def scores(self, g):
+        """Scores of all predictions; equal ones for those that cannot be told apart."""
+        return (g @ self.basis[self.first].T)[:, self.group]
+
     def predictable(self):
         """Predictions that some scores lead to, ties going to the first."""
         rows = self.basis[self.first]
@@ -126,9 +130,7 @@ class ListedOutputs:
         return self.table[codes]
 
     def scores(self, g):
-        """Scores (n, k) of all outputs; equal ones for those that cannot be told apart."""
-        space = self.space
-        return (g @ space.basis[space.first].T)[:, space.group]
+        return self.space.scores(g)
 
     def states(self, g):
         return self.scores(g).argmax(axis=1)
@@ -201,9 +203,8 @@ class NodeOutputs:
             if space is None:
                 scores.append(np.zeros((len(g), len(own))))
                 continue
-            part = g[:, first : first + space.rank]
+            scores.append(space.scores(g[:, first : first + space.rank]))
             first += space.rank
-            scores.append((part @ space.basis[space.first].T)[:, space.group])
         return scores
 
     def states(self, g):
@@ -227,10 +228,5 @@ class NodeOutputs:
 
     def widest(self):
         """k times the largest squared length of ``P_F (e_i - e_j)``, of all outputs."""
-        return float(
-            sum(
-                len(space.basis) * space.widest(space.first)
-                for space in self.spaces
-                if space is not None
-            )
-        )
+        spaces = [space for space in self.spaces if space is not None]
+        return sum(len(space.basis) * space.widest(space.first) for space in spaces)

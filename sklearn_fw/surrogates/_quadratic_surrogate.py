@@ -229,7 +229,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
                 and check.is_named(self.kernel, "precomputed")
             ):
                 raise ValueError("standardize must be 'auto' or False for kernel='precomputed'")
-            settings = bool(self.fit_intercept), check.random_state(self.random_state)
+            rng = check.random_state(self.random_state)
             X, y = check.data(self, X, y, multi_output=True, **TABLE)
             check.magnitude(X.data if sp.issparse(X) else X, "X")
             weight = check.sample_weight(sample_weight, X.shape[0])
@@ -237,10 +237,10 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             self.coef_ = self.dual_coef_ = None
             size = self._sizes(targets, weight)
             targets, weight = targets / size[:, None], weight * size
-            features = choose(self, X, targets, weight, *settings)
+            features = choose(self, X, targets, weight, bool(self.fit_intercept), rng)
             if self._inverse is not None:
                 targets = np.column_stack([targets, 1.0 / size])
-            return self._learn(features, targets, weight, settings)
+            return self._learn(features, targets, weight, rng)
 
     def _sizes(self, targets, weight):
         """Factors of the losses; keeps the range of their inverse where they differ."""
@@ -297,11 +297,16 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         self.rank_ = self._outputs.rank
         return self._outputs.embed(codes)
 
-    def _learn(self, features, targets, weight, settings):
-        fit_intercept, rng = settings
-        is_kernel = self.X_fit_ is not None
+    def _learn(self, features, targets, weight, rng):
+        is_kernel, fit_intercept = self.X_fit_ is not None, bool(self.fit_intercept)
         if self.solver == "ridge":
-            coef, self.intercept_ = self._ridge(features, targets, weight, fit_intercept)
+            fit = fit_kernel if is_kernel else fit_features
+            coef, self.intercept_ = fit(features, targets, weight, self.alpha_, fit_intercept)
+            gaps = functions(features, coef, self.intercept_, is_kernel) - targets
+            objective = float(weight @ np.sum(gaps**2, axis=1)) / weight.sum() / 2.0
+            row = {"n_iter": 1.0, "time": budget_now().elapsed, "objective": objective}
+            self.n_iter_ = 1
+            self.history_ = {name: np.array([value]) for name, value in row.items()}
         else:
             coef, self.intercept_, outcome = descend(
                 self, features, targets, weight, fit_intercept, rng, is_kernel=is_kernel
@@ -317,21 +322,10 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         }  # fmt: skip
         return self
 
-    def _ridge(self, features, targets, weight, fit_intercept):
-        fit = fit_features if self.X_fit_ is None else fit_kernel
-        coef, intercept = fit(features, targets, weight, self.alpha_, fit_intercept)
-        found = functions(features, coef, intercept, self.X_fit_ is not None)
-        gaps = np.sum((found - targets) ** 2, axis=1)
-        self.n_iter_ = 1
-        self.history_ = {
-            "n_iter": np.array([1.0]), "time": np.array([budget_now().elapsed]),
-            "objective": np.array([float(weight @ gaps) / weight.sum() / 2.0]),
-        }  # fmt: skip
-        return coef, intercept
-
     # ---- answers ---------------------------------------------------------------------------------
 
-    def _embedding(self, X):
+    def _answer(self, X, name):
+        """A method of the outputs for the functions of X."""
         check_is_fitted(self)
         X = check.data(self, X, reset=False, **TABLE)
         check.magnitude(X.data if sp.issparse(X) else X, "X")
@@ -341,7 +335,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         if self._inverse is not None:
             g = g[:, :-1] / np.clip(g[:, -1:], *self._inverse)
         check.magnitude(g, "what the functions give for X")
-        return g
+        return getattr(self._outputs, name)(g)
 
     def decision_function(self, X):
         """Scores of the outputs: estimates of minus the expected loss.
@@ -359,8 +353,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             several labels that are not listed: the same for each label, where all are of the same
             two; else a list with the scores of the classes of each, without a common constant.
         """
-        embedding = self._embedding(X)
-        scores = self._outputs.scores(embedding)
+        scores = self._answer(X, "scores")
         if isinstance(scores, list):
             all_binary = all(s.shape[1] == 2 for s in scores)
             return np.column_stack([s[:, 1] - s[:, 0] for s in scores]) if all_binary else scores
@@ -380,8 +373,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         y : ndarray of shape (n_samples,) or (n_samples, n_labels)
             Labels.
         """
-        embedding = self._embedding(X)
-        states = self._outputs.states(embedding)
+        states = self._answer(X, "states")
         return (self.classes_ if self.outputs_ is None else self.outputs_)[states]
 
     def predict_risk(self, X):
@@ -397,8 +389,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         risk : ndarray of shape (n_samples, n_outputs) or (n_samples,)
             Of every output; where outputs are not listed, of the predicted one.
         """
-        embedding = self._embedding(X)
-        return self._outputs.risks(embedding)
+        return self._answer(X, "risks")
 
     def score(self, X, y, sample_weight=None):
         """One minus the mean task loss.

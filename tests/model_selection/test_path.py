@@ -129,14 +129,6 @@ def test_cross_validation_in_parallel_and_with_weights():
     np.testing.assert_array_equal(scores, one.scores[0])
 
 
-def test_of_equal_scores_the_most_regularized_wins():
-    X, y = load_diabetes(return_X_y=True)
-    result = cross_validate_path(
-        AsagaRegressor(l1_ratio=1.0), X, y, alphas=[1.0, 0.1], scoring=lambda est, A, b: 1.0, cv=2
-    )
-    assert result.best_value == result.path.values_.max()
-
-
 def test_of_many_equal_scores_the_middle_wins():
     X, y = load_diabetes(return_X_y=True)
     alphas = [1.0, 0.8, 0.6, 0.4, 0.2]

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from sklearn_fw._kernels.structured import block_rules
 from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.inference import resolve_oracle
-from sklearn_fw.structured._models import ChainModel, EnumeratedModel
+from sklearn_fw.structured import ChainModel, EnumeratedModel
+from sklearn_fw.structured._models._base import REQUIRED
 from sklearn_fw.structured._problems._listed import BlackBoxProblem
 from sklearn_fw.structured._problems._parts import PartProblem
 from sklearn_fw.structured._solvers._visits import visit_blocks
@@ -33,17 +34,10 @@ class FourMethods:
     def __init__(self, model):
         self._model = model
 
-    def joint_feature(self, x, y):
-        return self._model.joint_feature(x, y)
-
-    def loss(self, y_true, y):
-        return self._model.loss(y_true, y)
-
-    def inference(self, x, w):
-        return self._model.inference(x, w)
-
-    def loss_augmented_inference(self, x, y_true, w):
-        return self._model.loss_augmented_inference(x, y_true, w)
+    def __getattr__(self, name):
+        if name in REQUIRED:
+            return getattr(self._model, name)
+        raise AttributeError(name)
 
 
 class SparseFeatures(FourMethods):
@@ -294,9 +288,6 @@ def test_warm_start_of_other_kinds(chains, rng):
             blocks.restore(old)
 
 
-# ---- invariants on enumerated models -------------------------------------------------------------
-
-
 # ---- closed forms --------------------------------------------------------------------------------
 
 
@@ -317,29 +308,3 @@ def test_one_sample_and_two_outputs(step, lam):
     optimum = 1 - norm / (2 * lam) if lam >= norm else lam / (2 * norm)
     np.testing.assert_allclose([point.primal, point.dual], optimum, rtol=1e-12)
     assert point.sweep.answers[0].psi.indices.tolist() in ([], [0, 1])  # never the zero feature
-
-
-def test_toy_example_of_gap_sampling():
-    """One hard block among easy ones: gap and suboptimality are known after every visit of it."""
-    n, n_outputs = 6, 5
-    features = -np.eye(n_outputs + 1)
-    hard = np.vstack([np.zeros(n_outputs + 1), features[:-1] / np.sqrt(2)])
-    easy = np.vstack([np.zeros(n_outputs + 1), np.tile(features[-1], (n_outputs, 1))])
-    X, y = [hard, *[easy] * (n - 1)], [0] * n
-    blocks = BlackBoxProblem(EnumeratedModel().initialize(X, y), X, y, np.full(n, 1 / n))
-    blocks.reset(1 / n)
-    rules = make_rules(1 / n)
-    visit_blocks(blocks, np.arange(1, n), np.zeros(n - 1), rules)
-    gaps, duals = [], []
-    for _ in range(n_outputs):
-        visit_blocks(blocks, np.zeros(1, np.int64), np.zeros(1), rules)
-        point = blocks.certify()
-        gaps.append(point.gap)
-        duals.append(point.dual)
-    t = np.arange(1, n_outputs + 1)
-    np.testing.assert_allclose(gaps[:-1], 1 / (2 * n * t[:-1]), rtol=1e-9)
-    np.testing.assert_allclose(gaps[-1], 0.0, atol=1e-12)  # alpha_1(k) = 1 / K is optimal
-    np.testing.assert_allclose(
-        duals[-1] - np.array(duals), (1 / t - 1 / n_outputs) / (4 * n), atol=1e-12
-    )
-    np.testing.assert_allclose(point.w[:-1], 1 / (n_outputs * np.sqrt(2)), rtol=1e-12)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from joblib import parallel_config
 
 from sklearn_fw._kernels.structured.block_rules import Rules
-from sklearn_fw.structured._models import ChainModel
+from sklearn_fw.structured import ChainModel
 from sklearn_fw.structured._problems._listed import BlackBoxProblem
 from sklearn_fw.structured._solvers._visits import visit_blocks
 

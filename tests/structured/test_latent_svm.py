@@ -117,15 +117,6 @@ def test_one_state_per_label_is_a_structured_svm(name):
     assert svm.score(X, y) == plain.score(X, y)
 
 
-@cases
-def test_defaults_are_those_of_a_structured_svm_where_nothing_is_hidden(name):
-    model, X, y = case(name)
-    plain = StructuredSVM(model, random_state=0).fit(X, y)
-    svm = LatentStructuredSVM(model, n_states_per_label=1, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(svm.coef_, plain.coef_)
-    assert svm.C_ == plain.C_
-
-
 @budget_may_end
 @cases
 @pytest.mark.parametrize("solver", ["bcfw", "bcpfw", "cached", "auto", "fw"])
@@ -229,17 +220,6 @@ def test_warm_start_goes_on():
 
 
 # ---- together with the rest ----------------------------------------------------------------------
-
-
-def test_weights_are_repeated_samples():
-    X, y = sequences(6)
-    weight = [2, 1, 0, 1, 3, 1]
-    repeated = [i for i, n in enumerate(weight) for _ in range(n)]
-    svm = LatentStructuredSVM(n_states_per_label=[1, 2], C=1.0, **TIGHT)
-    weighted = clone(svm).fit(X, y, sample_weight=weight)
-    same = clone(svm).fit([X[i] for i in repeated], [y[i] for i in repeated])
-    assert weighted.objective_ == pytest.approx(same.objective_, rel=0.3)
-    assert weighted.lam_ == pytest.approx(same.lam_, rel=1e-12)
 
 
 def test_grid_search_and_pipeline():

@@ -227,24 +227,6 @@ def test_sparse_inputs(name):
             np.testing.assert_array_equal(a.pairwise, b.pairwise)
 
 
-def test_zero_one_when_the_truth_is_best(rng):
-    """The runner-up wins exactly when it is less than the loss behind the truth."""
-    for name in ("chain, zero-one", "labels, zero-one"):
-        model, X, y = PROBLEMS[name](2)
-        x, truth = X[0], y[0]
-        outputs, _ = outputs_of(model, truth)
-        direction = model.joint_feature(x, truth)
-        seen = set()
-        for size in (0.0, 0.05, 0.2, 5.0):
-            w = size * direction + 0.01 * rng.normal(size=len(direction))
-            values = [w @ model.joint_feature(x, o) + model.loss(truth, o) for o in outputs]
-            best = model.loss_augmented_inference(x, truth, w)
-            found = w @ model.joint_feature(x, best) + model.loss(truth, best)
-            np.testing.assert_allclose(found, max(values), rtol=1e-12)
-            seen.add(bool(np.array_equal(best, truth)))
-        assert seen == {False, True}
-
-
 # ---- class weights and cost matrices -------------------------------------------------------------
 
 
@@ -275,21 +257,6 @@ def test_bad_class_weights(make, class_weight, message):
     data = ([X], [y]) if make is ChainModel else (X, y)
     with pytest.raises(ValueError, match=message):
         make(class_weight=class_weight).initialize(*data)
-
-
-@pytest.mark.parametrize(
-    "task_loss, message",
-    [
-        ("hamming", "task_loss must be one of 'zero_one', a matrix of costs, .*; got 'hamming'"),
-        (np.ones((3, 3)), r"task_loss must have shape \(2, 2\), got \(3, 3\)"),
-        ([[0, 1], [-1, 0]], "task_loss must be finite and nonnegative with a zero diagonal"),
-        ([[1, 1], [1, 0]], "task_loss must be finite and nonnegative with a zero diagonal"),
-        ([[0, np.nan], [1, 0]], "task_loss must be finite and nonnegative with a zero diagonal"),
-    ],
-)
-def test_bad_costs_of_classes(task_loss, message):
-    with pytest.raises(ValueError, match=message):
-        MulticlassModel(task_loss).initialize(np.ones((2, 1)), ["a", "b"])
 
 
 def test_bad_losses():

@@ -8,7 +8,6 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -17,7 +16,7 @@ from _references import EnumeratedDual, solve_structured_svm
 from sklearn_fw import StructuredSVM
 from sklearn_fw._kernels.structured.block_rules import Rules
 from sklearn_fw.inference import BestOf, Elimination, Enumeration, TreeMaxProduct, Viterbi
-from sklearn_fw.structured import ChainModel, PartModel
+from sklearn_fw.structured import PartModel
 from sklearn_fw.structured._problems._parts import PartProblem
 from sklearn_fw.structured._solvers._visits import visit_blocks
 from sklearn_fw.task_losses import MatrixLoss
@@ -226,30 +225,6 @@ def test_scores_and_features(problem, rng):
             np.testing.assert_allclose(model.joint_feature(x, y) @ w, by_hand, **ROUNDING)
 
 
-@pytest.mark.slow
-def test_answers(problem, rng):
-    """Augmented, plain and smoothed, of compiled and of other oracles."""
-    for oracle in (None, Enumeration().argmax, Elimination()):
-        from sklearn_fw.inference import resolve_oracle
-
-        blocks = problem.blocks(None if oracle is None else resolve_oracle(oracle))
-        blocks.reset(problem.lam)
-        w = rng.normal(size=blocks.n_weights)
-        for i, (psi, losses) in enumerate(zip(problem.psi, problem.losses)):
-            for loss_weight in (1.0, 0.0, 0.3):
-                answer = blocks.answer(i, w, loss_weight)
-                values = loss_weight * losses - psi @ w
-                np.testing.assert_allclose(answer.value, values.max(), **ROUNDING)
-                best = values.argmax()
-                np.testing.assert_allclose(answer.loss, losses[best], **ROUNDING)
-                difference = np.zeros(blocks.n_weights)
-                blocks.add_to(i, answer, 1.0, difference)
-                np.testing.assert_allclose(difference, psi[best], **ROUNDING)
-        sweep = blocks.sweep(w)
-        expected = [np.max(l - psi @ w) for psi, l in zip(problem.psi, problem.losses)]
-        np.testing.assert_allclose(sweep.hinge, expected, **ROUNDING)
-
-
 def test_smoothed_answers(problem, rng):
     blocks = problem.blocks(Enumeration())
     blocks.reset(problem.lam)
@@ -320,26 +295,6 @@ def test_fits_reach_the_optimum(problem, solver):
     ]
     for predicted, expected in zip(svm.predict(problem.X), best, strict=True):
         np.testing.assert_array_equal(predicted, expected)
-
-
-@pytest.mark.slow
-def test_a_line_is_a_chain(rng):
-    """The same objective and the same steps as the built-in model."""
-    X = [rng.normal(size=(n, 3)).astype(np.float32) for n in (3, 1, 5, 4, 2, 6)]
-    y = [rng.integers(3, size=len(x)) for x in X]
-    settings = {"solver": "bcfw", "C": 0.5, "tol": 0.01, "max_iter": 500, "random_state": 0}
-    for form in (np.asarray, sp.csr_array):
-        inputs = [form(x) for x in X]
-        own = StructuredSVM(Line(), **settings).fit(inputs, y)
-        chain = StructuredSVM(ChainModel(start_end=False), **settings).fit(inputs, y)
-        np.testing.assert_allclose(own.coef_, chain.coef_, **CLOSE)
-        np.testing.assert_allclose(own.history_["dual_gap"], chain.history_["dual_gap"], **CLOSE)
-        for one, other in zip(own.predict(inputs), chain.predict(inputs), strict=True):
-            np.testing.assert_array_equal(one, other)
-        marginals = zip(own.predict_marginals(inputs), chain.predict_marginals(inputs))
-        for one, other in marginals:
-            np.testing.assert_allclose(one, other, **CLOSE)
-        assert own.score(inputs, y) == chain.score(inputs, y)
 
 
 @pytest.mark.slow

@@ -14,7 +14,6 @@ from sklearn_fw.structured import (
     ChainModel,
     EnumeratedModel,
     ProxLinearStructuredSVM,
-    ScoreModel,
     StructuredSVM,
 )
 from sklearn_fw.structured._prox_linear._scores import CheckedScores
@@ -126,24 +125,6 @@ def test_the_certificate_bounds_the_model_and_its_gradient():
     assert svm.dual_gap_ <= 0.1 * svm.objective_
 
 
-def test_the_error_of_linearised_scores_is_quadratic(rng):
-    """|s(w) - s(w') - J (w - w')| <= L / 2 |w - w'|^2, with an L known for tanh networks."""
-    model = TagNetwork(form="none")
-    x = rng.normal(size=(4, 3))
-    for _ in range(50):
-        w, d = rng.normal(size=(2, model.init(np.random.RandomState(0)).size))
-        ratios = []
-        for t in (1e-1, 1e-2, 1e-3):
-            error = model.value(x, w + t * d) - model.value(x, w) - t * model.jvp(x, w, d)
-            ratios.append(np.abs(error).max() / t**2)
-        # |tanh''| <= 0.77, |tanh'| <= 1: second derivative along d, of each of the products.
-        d1, d2, _ = model.unpack(d)
-        _, second, _ = model.unpack(w)
-        bound = 0.77 * np.abs((x @ d1) ** 2 @ (np.abs(second) + 0.1 * np.abs(d2))).max()
-        bound += 2 * np.abs(np.abs(x @ d1) @ np.abs(d2)).max()
-        assert max(ratios) <= 0.5 * bound + 1e-6
-
-
 # ---- kinds of scores -----------------------------------------------------------------------------
 
 
@@ -214,12 +195,6 @@ def test_solvers_without_certificate_are_refused():
         ProxLinearStructuredSVM(BoxNetwork(), solver="subgradient").fit(X, y)
 
 
-def test_the_same_seed_gives_the_same_bits():
-    X, y = sequences()
-    fits = [ProxLinearStructuredSVM(TagNetwork(), random_state=3).fit(X, y) for _ in range(2)]
-    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
-
-
 def test_weights_of_samples_are_repetitions():
     X, y = sequences(n_samples=6)
     options = {"C": 1.0, "tol": 1e-3, "eta": 1.0, "random_state": 0, "max_iter": 300}
@@ -269,17 +244,6 @@ def test_budgets_end_a_fit_with_a_certificate():
         ProxLinearStructuredSVM(BoxNetwork(), time_limit=1e-9, tol=1e-3).fit(X, y)
 
 
-def test_a_start_at_zero_does_not_fail():
-    X, y = sequences()
-
-    class Zero(TagNetwork):
-        def init(self, rng):
-            return np.zeros_like(super().init(rng))
-
-    svm = ProxLinearStructuredSVM(Zero(), random_state=0).fit(X, y)
-    assert np.isfinite(svm.objective_)
-
-
 # ---- bad input -----------------------------------------------------------------------------------
 
 
@@ -290,20 +254,11 @@ class Broken(TagNetwork):
         super().__init__()
         self.method, self.change = method, change
 
-    def _changed(self, method, answer):
-        return self.change(answer) if method == self.method else answer
-
-    def init(self, rng):
-        return self._changed("init", super().init(rng))
-
-    def value(self, x, w):
-        return self._changed("value", super().value(x, w))
-
-    def jvp(self, x, w, d):
-        return self._changed("jvp", super().jvp(x, w, d))
-
-    def vjp(self, x, w, v):
-        return self._changed("vjp", super().vjp(x, w, v))
+    def __getattribute__(self, name):
+        get = super().__getattribute__
+        if name != get("__dict__").get("method"):
+            return get(name)
+        return lambda *args: get("change")(get(name)(*args))
 
 
 @pytest.mark.parametrize(
@@ -345,24 +300,6 @@ def test_errors_of_user_code_name_the_sample():
 def test_what_is_no_score_model(model):
     with pytest.raises(TypeError, match=r"torch.nn.Module or an object with the methods init"):
         ProxLinearStructuredSVM(model).fit(*sequences())
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"C": 0.0}, "C == 0"),
-        ({"eta": 0.0}, "eta == 0"),
-        ({"eta": "large"}, "eta"),
-        ({"tol": -1.0}, "tol == "),
-        ({"max_iter": 0}, "max_iter == 0"),
-        ({"task_loss": "zero_one"}, "zero_one"),
-        ({"oracle": "nothing"}, "nothing"),
-        ({"solver": "nothing"}, "nothing"),
-    ],
-)
-def test_parameters_out_of_range(params, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        ProxLinearStructuredSVM(TagNetwork(), **params).fit(*sequences())
 
 
 def test_outputs_that_do_not_fit():
@@ -413,8 +350,3 @@ def test_weights_are_read_only_for_user_code():
 
     with pytest.raises(ValueError, match="read-only"):
         ProxLinearStructuredSVM(Writes(2)).fit([np.eye(2)], [0])
-
-
-def test_score_model_is_abstract():
-    with pytest.raises(TypeError, match="abstract"):
-        ScoreModel()

@@ -103,7 +103,7 @@ def test_temperatures_of_candidates():
     svm = ProxLinearStructuredSVM(BoxNetwork(), tol=0.5, random_state=0).fit(X[:10], y[:10])
     scores = np.array([svm.model_.value(x, svm.coef_) for x in X])
     scores[20:] = -scores[20:]  # a third is wrong, so that no temperature is the smallest
-    svm.model_ = Table(scores)
+    svm._view.scores.model = Table(scores)
     numbers = [[i] for i in range(30)]
     best = svm.calibrate(numbers, np.zeros(30, int)).temperature_
 

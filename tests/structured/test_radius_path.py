@@ -66,14 +66,6 @@ def test_every_radius_is_solved_to_eps(name, settings):
         assert -1e-9 <= excess <= gap + 1e-9
 
 
-def test_the_bound_from_below_is_below_everywhere():
-    """The lines themselves, not only what the path says of its weights."""
-    p = problem("multiclass, costs")
-    path = path_of(p, SOLVERS["extragradient"], eps=0.05, radius_max=2.0)
-    for radius in np.linspace(0.0, 5.0, 26):
-        assert path._problem.lines.at(radius) <= smallest("multiclass, costs", radius) + 1e-9
-
-
 @pytest.mark.parametrize(
     "solver", [SaddlePointFrankWolfe(norm="l2"), Extragradient(radius=1.0)], ids=str
 )
@@ -233,36 +225,7 @@ def test_black_boxes_and_oracles_in_python_have_the_same_path():
         assert -1e-9 <= excess <= 0.1 + 1e-9
 
 
-def test_the_radius_of_the_solver_does_not_matter():
-    p = problem("multiclass")
-    paths = [
-        path_of(p, SaddlePointFrankWolfe(radius=radius), eps=0.1, radius_max=1.0)
-        for radius in (0.01, 1.0, 50.0)
-    ]
-    for path in paths[1:]:
-        np.testing.assert_allclose(path.values_, paths[0].values_, rtol=1e-12)
-        np.testing.assert_allclose(path.coefs_, paths[0].coefs_, atol=1e-9)
-
-
 # ---- errors --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"eps": 0.0}, "eps"),
-        ({"kappa": 1.0}, "kappa must be below 1"),
-        ({"radius_max": -1.0}, "radius_max"),
-        ({"radius_min": np.inf}, "radius_min"),
-        ({"radius_min": 2.0, "radius_max": 1.0}, "radius_min must be below radius_max, got 2.0"),
-        ({"max_breakpoints": 0}, "max_breakpoints"),
-        ({"time_limit": 0}, "time_limit"),
-    ],
-)
-def test_bad_options(options, message):
-    X, y = digits()
-    with pytest.raises(ValueError, match=message):
-        regularization_path(StructuredSVM(solver="sp_fw"), X, y, **options)
 
 
 def test_options_of_the_other_path():

@@ -10,7 +10,8 @@ from sklearn_fw import StructuredSVM
 from sklearn_fw.structured import ChainModel, EnumeratedModel, MatchingModel, PartModel
 from sklearn_fw.structured._models import _ragged
 from sklearn_fw.structured._models._ragged import stack_labels, stack_rows
-from sklearn_fw.structured._models._rows import Rows, Units, with_constants
+from sklearn_fw.structured._models._rows import Rows, with_constants
+from sklearn_fw.structured._models._units import Units
 from sklearn_fw.utils import Packed
 
 FORMS = {

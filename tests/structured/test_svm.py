@@ -11,22 +11,12 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
 from sklearn.exceptions import DataConversionWarning
-from sklearn.feature_extraction import DictVectorizer
-from sklearn.model_selection import (
-    GridSearchCV,
-    cross_val_predict,
-    cross_val_score,
-    train_test_split,
-)
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import GridSearchCV
 
 from _references import all_labelings
 from _registry import candidates, label_sets, sequences
 from sklearn_fw import StructuredSVM
-from sklearn_fw.datasets import make_digit_words
 from sklearn_fw.inference import Viterbi
-from sklearn_fw.preprocessing import NodeTransformer
 from sklearn_fw.structured import (
     BlockFrankWolfe,
     BoxModel,
@@ -321,21 +311,6 @@ def test_tags():
         assert not StructuredSVM(model).__sklearn_tags__().input_tags.two_d_array
 
 
-@pytest.mark.parametrize("form", [list, objects, Packed.from_list])
-def test_splits(form, words):
-    X, y = form(words[0]), form(words[1])
-    svm = StructuredSVM("chain", random_state=0)
-    scores = cross_val_score(svm, X, y, cv=3)
-    assert scores.shape == (3,)
-    assert np.all((scores > 0) & (scores <= 1))
-    out = cross_val_predict(svm, X, y, cv=3)
-    assert [len(labels) for labels in out] == [len(x) for x in words[0]]
-    parts = train_test_split(X, y, test_size=0.4, random_state=0)
-    assert type(parts[0]) is type(X)
-    svm.fit(parts[0], parts[2])
-    assert 0 < svm.score(parts[1], parts[3]) <= 1
-
-
 def test_grid_search(words):
     X, y = words
     search = GridSearchCV(
@@ -359,28 +334,6 @@ def test_grid_search(words):
     assert search.score(X, y) == best.score(X, y)
 
 
-def test_pipelines():
-    """Raw tokens to tags; pixels of digit words with every scaler where scikit-learn has it."""
-    sentences = [["the", "cat"], ["a", "dog", "runs"], ["cat", "runs"], ["the", "dog"]] * 3
-    tags = [["D", "N"], ["D", "N", "V"], ["N", "V"], ["D", "N"]] * 3
-    tokens = [[{"word": word} for word in sentence] for sentence in sentences]
-    pipe = make_pipeline(
-        NodeTransformer(DictVectorizer()), StructuredSVM("chain", C=10.0, random_state=0)
-    )
-    assert pipe.fit(tokens, tags).score(tokens, tags) == 1.0
-    assert pipe.predict(tokens[:1])[0].tolist() == ["D", "N"]
-    assert np.all(cross_val_score(pipe, tokens, tags, cv=3) == 1.0)
-
-    X, y, *_ = make_digit_words(n_train=30, n_test=1, return_X_y=True)
-    pipe = make_pipeline(NodeTransformer(StandardScaler()), StructuredSVM("chain", tol=0.05))
-    search = GridSearchCV(pipe, {"structuredsvm__C": [0.001, 0.1]}, cv=2).fit(X, y)
-    assert search.best_score_ > 0.5
-
-    X, y = load_iris(return_X_y=True)
-    pipe = make_pipeline(StandardScaler(), StructuredSVM(random_state=0))
-    assert cross_val_score(pipe, X, y, cv=3).mean() > 0.9
-
-
 @pytest.mark.parametrize("data", [sequences, label_sets, candidates])
 @pytest.mark.parametrize("warm_start", [False, True])
 def test_storage(data, warm_start):
@@ -400,15 +353,3 @@ def test_storage(data, warm_start):
         np.testing.assert_array_equal(again.coef_, expected.coef_)
     # The dual variables of all samples are stored only where the next fit will use them.
     assert ("_warm" in svm.__getstate__()) == warm_start
-
-
-def test_skops(words):
-    skops = pytest.importorskip("skops.io")
-    X, y = words
-    svm = StructuredSVM(solver="bcpfw", tol=0.02, random_state=0).fit(X, y)
-    dumped = skops.dumps(svm)
-    types = skops.get_untrusted_types(data=dumped)
-    assert all(name.startswith("sklearn_fw.") for name in types)
-    restored = skops.loads(dumped, trusted=types)
-    np.testing.assert_array_equal(restored.coef_, svm.coef_)
-    assert restored.dual_coef_ == svm.dual_coef_

@@ -150,16 +150,6 @@ def test_infinite_above_the_largest_excess(seed):
     assert calibration_function(costs, largest + 1e-6) == np.inf
 
 
-def test_each_pair_is_convex(rng):
-    costs = random_costs(rng)
-    eps = np.linspace(0.05, 0.6, 12)
-    values = calibration_function(costs, eps, score_space=rng.normal(size=(5, 2)))
-    assert np.all(np.diff(values) >= -1e-12)
-    pair = calibration_function(costs, 0.3, return_pair=True)[1]
-    values = calibration_function(costs, eps, pairs=[(pair.best, pair.chosen)])
-    assert np.all(np.diff(values, 2) >= -1e-12)
-
-
 @pytest.mark.parametrize("space", ["loss", "full", "own"])
 def test_the_worst_case_is_one(space, rng):
     costs, blocks = block_costs((2, 2), 0.4)
@@ -179,16 +169,6 @@ def test_the_worst_case_is_one(space, rng):
     assert excess == pytest.approx(value, abs=1e-10)
 
 
-def test_known_worst_case():
-    costs = 1 - np.eye(4)
-    excess = surrogate_excess(costs, [-0.5, -0.5, -1, -1], [0.65, 0.35, 0, 0])
-    assert excess == pytest.approx(calibration_function(costs, 0.3), abs=1e-12)
-    q = np.array([0.65, 0.35])
-    q = np.kron(np.kron(q, q), q)  # every bit is one with probability 1/2 - eps/2
-    excess = surrogate_excess(hamming_costs(3), np.full(8, -0.5), q)
-    assert excess == pytest.approx(calibration_function(hamming_costs(3), 0.3), abs=1e-12)
-
-
 @pytest.mark.parametrize("space", ["loss", "full"])
 def test_excess_of_the_risk_by_that_of_the_surrogate(space, rng):
     """The inequality that calibration means, at random scores and probabilities."""
@@ -203,30 +183,6 @@ def test_excess_of_the_risk_by_that_of_the_surrogate(space, rng):
     at = bound[np.floor(excess * 400 + 1e-9).astype(int)]  # not above the bound at the excess
     assert np.all(at <= surrogate + 1e-12)
     assert np.any(excess > 0.1)
-
-
-def test_brute_force_over_scores_and_probabilities(rng):
-    """No random point of three labels is below the value, and some come near."""
-    costs = np.array([[0.0, 1.0, 0.4], [0.7, 0.0, 1.0], [0.2, 0.9, 0.0]])
-    eps = 0.2
-    value = calibration_function(costs, eps)
-    q = rng.dirichlet(np.ones(3), size=200000)
-    risk = q @ costs
-    best = np.inf
-    for j in range(3):
-        # The nearest scores with f_j the largest are found by sorting; an average of the top ones.
-        f = -risk.copy()
-        excess = risk[:, j] - risk.min(axis=1)
-        g = f[excess >= eps]
-        others = -np.sort(-np.delete(g, j, axis=1), axis=1)
-        for n_top in (1, 2):
-            level = (g[:, j] + others[:, :n_top].sum(axis=1)) / (n_top + 1)
-            lifted = (level - g[:, j]) ** 2 + np.sum(
-                np.maximum(others - level[:, None], 0.0) ** 2, axis=1
-            )
-            best = min(best, lifted.min() / 6)
-    assert value <= best + 1e-12
-    assert value >= 0.95 * best
 
 
 @pytest.mark.parametrize(
@@ -255,22 +211,6 @@ def test_convex_envelope():
 
 
 # ---- ranks, constants, complexity ----------------------------------------------------------------
-
-
-def test_ranks_and_norms():
-    costs, _ = block_costs((3, 3, 3))
-    assert learning_complexity(costs, 1.0, return_constants=True)[1]["r"] == 3
-    assert np.linalg.norm(costs, 2) == pytest.approx(9 - 3)
-    assert learning_complexity(1 - np.eye(6), 1.0, return_constants=True)[1]["r"] == 6
-    assert learning_complexity(hamming_costs(4), 1.0, return_constants=True)[1]["r"] == 5
-    assert np.linalg.norm(hamming_costs(4), 2) == pytest.approx(16 / 2)
-    for n_bits, kappa in ((2, 3.7321), (3, 4.7913), (4, 5.8284)):
-        bits = np.array(list(itertools.product([0.0, 1.0], repeat=n_bits)))
-        basis = np.column_stack([np.full(len(bits), 0.5), bits])
-        _, constants = learning_complexity(
-            hamming_costs(n_bits), 1.0, score_space=basis, return_constants=True
-        )
-        assert constants["kappa"] == pytest.approx(kappa, abs=1e-4)
 
 
 def test_constants_multiply_to_the_formula(rng):

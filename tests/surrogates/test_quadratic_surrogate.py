@@ -9,7 +9,6 @@ from sklearn.datasets import load_digits
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -177,19 +176,6 @@ def test_overlap_trains_by_its_bound(rng):
 
 
 # ---- consistency ---------------------------------------------------------------------------------
-
-
-def test_predictions_become_the_best_for_the_loss():
-    rng = np.random.default_rng(0)
-    costs, q = random_costs(5, 1), rng.dirichlet(np.full(5, 0.5), size=6)
-    x = rng.integers(6, size=40000)
-    y = (rng.random((40000, 1)) > np.cumsum(q, axis=1)[x]).sum(axis=1)
-    model = QuadraticSurrogateClassifier(costs, alpha=1.0, fit_intercept=False)
-    model.fit(np.eye(6)[x], y)
-    best = (q @ costs).argmin(axis=1)
-    assert np.any(best != q.argmax(axis=1))  # not what counting would say
-    np.testing.assert_array_equal(model.predict(np.eye(6)), best)
-    np.testing.assert_allclose(model.predict_risk(np.eye(6)), q @ costs, rtol=0, atol=0.02)
 
 
 @pytest.mark.parametrize("outputs", ["labels", "several"])
@@ -402,19 +388,6 @@ def test_kernel_of_auto_is_linear_where_it_has_no_choice(settings):
 
 
 # ---- scikit-learn --------------------------------------------------------------------------------
-
-
-def test_grid_search_judges_by_the_loss(digits):
-    X, y, X_new, y_new = digits
-    labels = np.array([f"digit {k}" for k in range(10)])
-    costs = 5.0 * random_costs()
-    pipeline = make_pipeline(StandardScaler(), QuadraticSurrogateClassifier(costs))
-    grid = {"quadraticsurrogateclassifier__alpha": [1.0, 100.0]}
-    search = GridSearchCV(pipeline, grid, cv=2).fit(X, labels[y])
-    predicted = search.predict(X_new)
-    codes = np.array([int(label[-1]) for label in predicted])
-    mean = costs[y_new, codes].mean()
-    assert search.score(X_new, labels[y_new]) == pytest.approx(1 - mean)
 
 
 def test_weights_are_copies(digits, rng):

@@ -5,10 +5,8 @@ from abc import ABC, abstractmethod
 from ..._core import check
 from ..._core.parameters import Parameterized
 from ...task_losses import TaskLoss, resolve_task_loss
+from ._ragged import weighted_samples
 
-# What outputs are, by the name of a model where it is known by its name alone.
-KINDS = {"auto": "multiclass", "multiclass": "multiclass", "multilabel": "multilabel"}
-TABULAR = ("multiclass", "multilabel")  # whose samples are one row each
 ASKED = ("inference", "loss_augmented_inference")
 REQUIRED = ("joint_feature", "loss", "loss_augmented_inference", "inference")
 
@@ -16,11 +14,6 @@ REQUIRED = ("joint_feature", "loss", "loss_augmented_inference", "inference")
 def missing_methods(model):
     """Names of the four compulsory methods that an object lacks."""
     return [name for name in REQUIRED if not callable(getattr(model, name, None))]
-
-
-def kind_of(model):
-    """What the outputs of a model, or of a name, are: "multiclass", "multilabel", "sequences"..."""
-    return KINDS.get(model) if isinstance(model, str) else getattr(model, "_kind", None)
 
 
 def loss_of_nodes(model, task_loss, names):
@@ -72,6 +65,17 @@ class StructuredModel(Parameterized, ABC):
     ``output_key(y)``, a hashable that tells outputs apart (default: their bytes);
     ``bounds()``, a pair (lower, upper) of bounds on the weights.
     """
+
+    _multi_label = None  # whether a sample is one row with several labels; None where it is no row
+    _usual_tol = 0.1  # what ``tol="auto"`` stands for
+
+    def _inputs(self, svm, X):
+        """Checked inputs of a fitted estimator."""
+        return X
+
+    def _samples(self, svm, X, y, sample_weight, reset=True):
+        """Checked samples of positive weight, and their weights."""
+        return weighted_samples(X, y, sample_weight)
 
     def initialize(self, X, y):
         """Infer sizes from the training set.

@@ -5,9 +5,10 @@ import numpy as np
 from ..._core import check
 from ...inference import resolve_oracle
 from .._problems._checked_model import CheckedModel
-from ._base import is_scored
+from ._base import StructuredModel, is_scored
 from ._pairwise import has_parts
-from ._ragged import collect
+from ._ragged import collect, weighted_samples
+from ._units import Units
 
 
 class BlackBox:
@@ -15,6 +16,15 @@ class BlackBox:
 
     def __init__(self, model):
         self.model = model
+        self._usual_tol = getattr(model, "_usual_tol", StructuredModel._usual_tol)
+
+    def _inputs(self, svm, X):
+        return getattr(self.model, "_inputs", lambda svm, X: X)(svm, X)
+
+    def _samples(self, svm, X, y, sample_weight, reset=True):
+        if isinstance(self.model, StructuredModel):
+            return self.model._samples(svm, X, y, sample_weight, reset)
+        return weighted_samples(X, y, sample_weight)
 
     def _offers(self, method):
         return method == "n_best" and is_scored(self.model)
@@ -39,15 +49,16 @@ class BlackBox:
     def _stacked(self, X, y):
         return X, y
 
-    n_tables_ = 0  # which units of features would matter beside
+    def _units_for(self, X, weight, scale, edge_scale, is_natural):
+        if not all(value is None or check.is_auto(value) for value in (scale, edge_scale)):
+            raise ValueError(
+                f"feature_scale and edge_feature_scale need a model of nodes and edges, "
+                f"which {type(self.model).__name__} is not: scale its features yourself"
+            )
+        return Units()
 
-    def _columns_of_features(self, X, weight):
-        return None
-
-    def _size_of_features(self, X):
-        return np.nan
-
-    _size_of_edge_features = _size_of_features
+    def _warn_of_scale(self, X):
+        """Units are those of the model's own features."""
 
     def _in_units(self, units):
         return self.model

@@ -6,9 +6,9 @@ import numpy as np
 
 from ..._core import check
 from ...inference import Viterbi
+from . import _ragged as ragged
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph
-from ._ragged import Stacked, class_weights, encode_labels, find_classes, stack_labels, stack_rows
 from ._rows import Rows
 
 ENDS = np.array([0, 1])  # nodes of an edge, counted from its number
@@ -82,17 +82,15 @@ class ChainModel(PairwiseModel):
     class_weight: object = None
     start_end: bool = True
 
-    _kind = "sequences"
-
     def initialize(self, X, y):
         self._set_losses()
         check.flag(self.start_end, "start_end")
-        matrix, row_start = stack_rows(X)
-        flat, _ = stack_labels(y, row_start)
-        self.classes_ = find_classes(flat)
+        matrix, row_start = ragged.stack_rows(X)
+        flat, _ = ragged.stack_labels(y, row_start)
+        self.classes_ = ragged.find_classes(flat)
         if len(self.classes_) < 2:
             raise ValueError("needs at least 2 classes; y holds only one class")
-        self.class_weight_ = class_weights(self.class_weight, self.classes_, flat)
+        self.class_weight_ = ragged.class_weights(self.class_weight, self.classes_, flat)
         self.n_features_in_ = matrix.shape[1]
         self.n_states_ = self.n_columns_ = len(self.classes_)
         self.n_constants_ = 2 if self.start_end else 0
@@ -101,6 +99,9 @@ class ChainModel(PairwiseModel):
 
     def default_oracle(self):
         return Viterbi()
+
+    def _samples(self, svm, X, y, sample_weight, reset=True):
+        return ragged.weighted_samples(X, y, sample_weight, drops_empty=True)
 
     def unpack(self, w):
         """Name the parts of a weight vector.
@@ -123,21 +124,22 @@ class ChainModel(PairwiseModel):
         return weights
 
     def _stacked(self, X, y):
-        rows, starts = stack_rows(X)
-        labels, _ = stack_labels(y, starts)
-        return Stacked.of(rows, starts), Stacked.of(labels, starts)
+        rows, starts = ragged.stack_rows(X)
+        labels, _ = ragged.stack_labels(y, starts)
+        return ragged.Stacked.of(rows, starts), ragged.Stacked.of(labels, starts)
 
     def _stack(self, X):
-        matrix, starts = stack_rows(X, self.n_features_in_)
+        matrix, starts = ragged.stack_rows(X, self.n_features_in_)
         full = np.flatnonzero(np.diff(starts))
         constants = (starts[full], starts[full + 1] - 1) if self.start_end else ()
         return Rows(matrix, starts, starts, constants)
 
     def _encode(self, y, node_start, allow_unseen=False):
-        return encode_labels(stack_labels(y, node_start)[0], self.classes_, allow_unseen)
+        flat, _ = ragged.stack_labels(y, node_start)
+        return ragged.encode_labels(flat, self.classes_, allow_unseen)
 
     def _node_start_of(self, y):
-        return stack_labels(y)[1]
+        return ragged.stack_labels(y)[1]
 
     def _decode(self, states, node_start, X=None):
         labels = self.classes_[states]

@@ -83,7 +83,7 @@ class EnumeratedModel(ScoredModel):
     task_loss: object = "zero_one"
 
     def initialize(self, X, y):
-        _resolve(self.task_loss)  # refuses what is no loss
+        self._loss  # refuses what is no loss  # noqa: B018
         self.task_loss_ = self.task_loss
         width = None
         check_counts(length_of(X, "X"), length_of(y, "y"))
@@ -131,7 +131,7 @@ class EnumeratedModel(ScoredModel):
 
     @property
     def _loss(self):
-        return kept_loss(self, _resolve)
+        return kept_loss(self, lambda task_loss: resolve_task_loss(task_loss, ("zero_one",)))
 
     def default_oracle(self):
         return Largest()
@@ -156,7 +156,8 @@ class EnumeratedModel(ScoredModel):
         return augmented
 
     def _candidates(self, x):
-        x = _matrix(x, "x")
+        is_kept = type(x) is np.ndarray and x.dtype == np.float32 and check.is_moderate(x)
+        x = x if is_kept else check.array(x, "x")
         if x.ndim != 2 or len(x) == 0 or x.shape[1] != self.size_joint_feature:
             raise ValueError(
                 f"x must have shape (n_candidates, {self.size_joint_feature}) with one candidate "
@@ -192,12 +193,3 @@ def _costs(y, name):
             f"negative and zero for the true one; got costs of shape {costs.shape}"
         )
     return costs
-
-
-def _matrix(x, name):
-    is_kept = type(x) is np.ndarray and x.dtype == np.float32 and check.is_moderate(x)
-    return x if is_kept else check.array(x, name)
-
-
-def _resolve(task_loss):
-    return resolve_task_loss(task_loss, ("zero_one",))

@@ -1,7 +1,6 @@
 """Graphs with features of nodes and of edges."""
 
 from dataclasses import KW_ONLY
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -135,8 +134,7 @@ class GraphModel(LabelledParts):
         if is_graph(first):
             self._edge_names = self._found_edge_attributes(X)
             self._is_undirected = not first.is_directed()
-            return
-        if isinstance(first, tuple) and len(first) in (2, 3, 4):
+        elif isinstance(first, tuple) and len(first) in (2, 3, 4):
             if isinstance(first[0], dict):
                 self._node_kinds = list(first[0])
             if isinstance(first[1], dict):
@@ -191,8 +189,10 @@ class GraphModel(LabelledParts):
                 f"have model='grid'"
             )
         nodes = self._kinds_of_nodes(x[0])
-        kinds = Numbered(self._node_kinds, [own.shape[0] for own in nodes])
-        found = edges_of_kinds(x[1], x[2] if len(x) > 2 else None, self._edge_kinds, kinds)
+        found = edges_of_kinds(
+            x[1], x[2] if len(x) > 2 else None, self._edge_kinds, self._node_kinds,
+            [own.shape[0] for own in nodes],
+        )  # fmt: skip
         return nodes, [self._with_constant(*kind) for kind in found]
 
     def node_weights(self, x):
@@ -303,58 +303,41 @@ def is_kinds(given):
     )
 
 
-class Numbered(NamedTuple):
-    """Numbers of the nodes of all kinds, one kind after the other."""
-
-    names: list  # or None
-    counts: list
-
-    def ends(self, kind):
-        """Numbers of the kinds that both ends of a kind of edge are, by its name, or None."""
-        if not isinstance(kind, tuple) or len(kind) not in (2, 3):
-            return None
-        names = list(range(len(self.counts))) if self.names is None else self.names
-        if kind[0] in names and kind[-1] in names:
-            return names.index(kind[0]), names.index(kind[-1])
-        return None
-
-    def numbered_through(self, pairs, kind):
-        """Pairs of nodes of a kind of edge."""
-        pairs = _pairs_in(pairs)
-        ends = self.ends(kind)
-        if ends is None or not len(pairs):
-            return pairs
-        first = starts_of(self.counts)
-        for column, end in enumerate(ends):
-            own = pairs[:, column] if pairs.ndim == 2 and pairs.shape[1] == 2 else pairs
-            if own.min() < 0 or own.max() >= self.counts[end]:
-                raise ValueError(
-                    f"edges of the kind {kind!r} must name nodes 0 to {self.counts[end] - 1} of "
-                    f"their kind, got {own.min()} to {own.max()}"
-                )
-        return pairs + first[list(ends)]
+def numbered_through(pairs, kind, names, counts):
+    """Pairs of nodes, whose numbers are within their kinds where the kind of edge names these."""
+    pairs = _pairs_in(pairs)
+    names = list(range(len(counts))) if names is None else names
+    is_named = isinstance(kind, tuple) and len(kind) in (2, 3) and {kind[0], kind[-1]} <= set(names)
+    if not is_named or not len(pairs):
+        return pairs
+    ends = [names.index(kind[0]), names.index(kind[-1])]
+    for own, end in zip(pairs.T, ends):
+        if own.min() < 0 or own.max() >= counts[end]:
+            raise ValueError(
+                f"edges of the kind {kind!r} must name nodes 0 to {counts[end] - 1} of "
+                f"their kind, got {own.min()} to {own.max()}"
+            )
+    return pairs + starts_of(counts)[ends]
 
 
-def edges_of_kinds(edges, features, names, nodes):
+def edges_of_kinds(edges, features, names, node_names, counts):
     """Pairs and features (or None) of each kind of edge."""
     if isinstance(edges, dict):
-        unknown = [kind for kind in edges if kind not in (names or [])]
-        if unknown:
-            raise ValueError(
-                f"the input has the kind of edge {unknown[0]!r}, which no training input has"
-            )
         features = {} if features is None else features
         if not isinstance(features, dict):
             raise TypeError(
                 f"edge_features must be a dict as edges are, got {type(features).__name__}"
             )
-        unknown = [kind for kind in features if kind not in edges]
-        if unknown:
-            raise ValueError(f"edge_features has the kind {unknown[0]!r}, which edges lack")
-        return [
-            (nodes.numbered_through(edges.get(kind, ()), kind), features.get(kind))
-            for kind in names
-        ]
+        for kind in edges:
+            if kind not in (names or []):
+                raise ValueError(
+                    f"the input has the kind of edge {kind!r}, which no training input has"
+                )
+        for kind in features:
+            if kind not in edges:
+                raise ValueError(f"edge_features has the kind {kind!r}, which edges lack")
+        pairs = (numbered_through(edges.get(kind, ()), kind, node_names, counts) for kind in names)
+        return [(own, features.get(kind)) for own, kind in zip(pairs, names)]
     if names is not None:
         raise TypeError(f"edges must be a dict as in the training, got {type(edges).__name__}")
     if not is_kinds(edges):

@@ -4,13 +4,14 @@ from copy import copy
 from operator import attrgetter
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from ..._core import check
 from ..._core.costs import costs_of
 from ...inference import Viterbi
-from ._base import kind_of
+from ._missing_labels import unlabelled, with_masks
 from ._pairwise import PairwiseModel
-from ._parts import PartModel, difficulty
+from ._parts import difficulty
 from ._ragged import Stacked
 
 
@@ -30,6 +31,30 @@ class HiddenStates(PairwiseModel):
 
     base: object
     n_states_per_label: int = 2
+    missing_label: object = None
+
+    # ---- samples -------------------------------------------------------------------------------
+
+    def _masked(self, y):
+        return with_masks(y, self.missing_label, self._multi_label is not None)
+
+    def labelled(self, y, sample_weight):
+        """Outputs with masks where labels are missing; weights, zero for samples without any."""
+        y = self._masked(y)
+        without = unlabelled(y, self._multi_label is not None)
+        if without is None:
+            return y, sample_weight
+        if np.all(without):
+            raise ValueError("y holds no label: all are missing")
+        return y, check.sample_weight(sample_weight, len(without)) * ~without
+
+    def _samples(self, svm, X, y, sample_weight, reset=True):
+        y, weight = self.labelled(y, sample_weight)
+        if self._multi_label is None or not np.ma.is_masked(y):
+            return self.base._samples(svm, X, y, weight, reset)
+        mask = y.mask[weight > 0.0]
+        X, y, weight = self.base._samples(svm, X, y.data, weight, reset)
+        return X, np.ma.array(y, mask=mask.reshape(y.shape)), weight
 
     # ---- sizes ---------------------------------------------------------------------------------
 
@@ -70,9 +95,8 @@ class HiddenStates(PairwiseModel):
         self.n_columns_ = base.n_columns_ // base.n_states_ * self.n_states_
 
     def _set_natural(self, rows):
-        own = self.base.default_oracle()
-        if self.is_plain or isinstance(own, Viterbi):
-            self._natural = own
+        self._natural = self.base.default_oracle()
+        if self.is_plain or isinstance(self._natural, Viterbi):
             return
         graph, lengths = self._graph_of(rows), np.diff(rows.node_start)
         graphs = [graph.edges[a:b] for a, b in zip(graph.start, graph.stop)]
@@ -89,10 +113,6 @@ class HiddenStates(PairwiseModel):
         return own
 
     # ---- what is that of the model of labels -----------------------------------------------------
-
-    @property
-    def _kind(self):
-        return kind_of(self.base)
 
     def _in_units(self, units):
         other = copy(self)
@@ -116,7 +136,7 @@ class HiddenStates(PairwiseModel):
         if hasattr(inside, "states_"):
             inside.states_ = self._totals.tolist()
         if hasattr(inside, "_classes"):
-            labels = self.state_labels()
+            labels = self.state_labels_
             inside._classes = labels if isinstance(labels, list) else [labels]
         return inside
 
@@ -127,15 +147,13 @@ class HiddenStates(PairwiseModel):
             return None
         return self._totals[rows.kind]
 
-    def state_labels(self):
+    @property
+    def state_labels_(self):
         """Label of each state; a list with an array for each kind of node, where there are more."""
         nothing, several = np.empty(0, np.int32), len(self._totals) > 1
         truth = self.base._truth_of(nothing, np.zeros(1, np.int64), nothing if several else None)
         labels = [own[at[:n]] for own, at, n in zip(truth.classes, self.label_, self._totals)]
         return labels if several else labels[0]
-
-    def _labels(self, states, kind=None):
-        return self.label_[0 if kind is None else kind, states].astype(np.int32)
 
     def allowed(self, codes, kind=None):
         """The states of each node that its label allows, (n_nodes, n_states)."""
@@ -152,11 +170,11 @@ class HiddenStates(PairwiseModel):
         parts = parts._replace(nodes=np.where(allowed, parts.nodes, -np.inf))
         return self._best_states(parts, oracle)
 
-    def _codes(self, y, node_start, allow_unseen=False):
+    def _encode(self, y, node_start, allow_unseen=False):
         """Numbers of the labels of all nodes, as users or `_stacked` give them."""
         if isinstance(y, Stacked):
             return y.compact().values[:, 0]
-        return self.base._encode(y, node_start, allow_unseen)
+        return self.base._encode(self._masked(y), node_start, allow_unseen)
 
     def _targets(self, y, rows, n_own):
         codes, states = np.ascontiguousarray(y.compact().values.T, dtype=np.int32)
@@ -171,19 +189,16 @@ class HiddenStates(PairwiseModel):
         row = costs.row if rows.kind is None else (rows.kind * n_rows + costs.row).astype(np.int32)
         return states, costs._replace(table=np.ascontiguousarray(table), row=row)
 
-    def _encode(self, y, node_start, allow_unseen=False):
-        return self._codes(y, node_start, allow_unseen)
-
     def _decode(self, states, node_start, X=None):
-        kind = None if len(self._totals) == 1 else self._about_nodes(X)[0]
-        return self.base._decode(self._labels(states, kind), node_start, X)
+        kind = 0 if len(self._totals) == 1 else self._about_nodes(X)[0]
+        return self.base._decode(self.label_[kind, states].astype(np.int32), node_start, X)
 
     def _losses(self, y_true, y, training=False, X=None):
         if not isinstance(y_true, Stacked):
-            return self.base._losses(y_true, y, training, X)
+            return self.base._losses(self._masked(y_true), y, training, X)
         base, node_start = self.base, self._node_start_of(y)
         nodes = self._about_nodes(X)
-        truth = base._truth_of(self._codes(y_true, node_start), node_start, *nodes)
+        truth = base._truth_of(self._encode(y_true, node_start), node_start, *nodes)
         states = base._encode(y, node_start)
         return costs_of(base._judging_loss, truth).losses(truth, states)
 
@@ -196,18 +211,14 @@ class HiddenStates(PairwiseModel):
 
     def in_container(self, states, node_start, X):
         """States of all nodes, in a container like that of the labels."""
-        if isinstance(self.base, PartModel):  # which puts numbers of nodes where labels would be
-            outputs = self.base._arrange(states[:, None], node_start, X)
-            for i, output in enumerate(outputs):
-                outputs[i] = _without_last_axis(output)
-            return outputs
-        outputs = self.base._decode(np.zeros(len(states), np.int32), node_start)
+        outputs = self.base._arrange(states[:, None], node_start, X)
         if outputs.dtype != object:
-            return states.reshape(outputs.shape)
-        for i in range(len(outputs)):
-            outputs[i] = states[node_start[i] : node_start[i + 1]]
+            return outputs[..., 0]
+        for i, output in enumerate(outputs):
+            outputs[i] = _without_last_axis(output)
         return outputs
 
+    @available_if(lambda model: hasattr(model.base, "decision_function"))
     def decision_function(self, X, w):
         """Scores of the best state of each class."""
         scores = self._node_scores(self._stack(X), self._check_weights(w))
@@ -218,7 +229,7 @@ OF_BASE = (
     "_units", "_loss_is_a_sum", "_has_batches", "_stack", "_graph", "_about_nodes",
     "_node_start_of", "_arrange", "_size_of_edge_features", "n_constants_", "n_tables_",
     "n_features_in_", "classes_", "class_weight_", "task_loss_", "class_weight", "_training_loss",
-    "_judging_loss",
+    "_judging_loss", "_multi_label", "_is_single", "_usual_tol", "_inputs",
 )  # fmt: skip
 for _name in OF_BASE:
     setattr(HiddenStates, _name, property(attrgetter(f"base.{_name}")))
@@ -236,18 +247,18 @@ def _counts(given, n_labels):
     """Number of states of each label, one array for each kind of node."""
     name, n_kinds = "n_states_per_label", len(n_labels)
     if isinstance(given, str) or not hasattr(given, "__len__"):
-        return [np.full(n, check.integer(given, name, 1)) for n in n_labels]
-    given = check.items(given, name, "numbers of states")
-    if n_kinds == 1:
-        given = [given]
-    elif len(given) != n_kinds:
+        given = [given] * n_kinds
+    else:
+        given = check.items(given, name, "numbers of states")
+        given = [given] if n_kinds == 1 else given
+    if len(given) != n_kinds:
         raise ValueError(
             f"{name} must be an integer or hold one entry for each of {n_kinds} kinds of nodes, "
             f"got {len(given)}"
         )
     counts = []
     for own, n in zip(given, n_labels):
-        own = [own] * n if not hasattr(own, "__len__") else list(own)
+        own = list(own) if hasattr(own, "__len__") and not isinstance(own, str) else [own] * n
         if len(own) != n:
             raise ValueError(f"{name} must hold {n} numbers, one for each label, got {len(own)}")
         counts.append(np.array([check.integer(number, name, 1) for number in own]))

@@ -6,8 +6,8 @@ from ..._core import check
 from ..._core.packed import starts_of
 from ..._core.scores import integers
 from ...task_losses import Truth
-from ._parts import PartModel, Sample
-from ._ragged import class_weights, encode_labels, find_classes, stack_labels, stack_rows
+from . import _ragged as ragged
+from ._parts import PartModel, Sample, kinds_of
 
 
 class LabelledParts(PartModel):
@@ -47,7 +47,7 @@ class LabelledParts(PartModel):
         check.flag(self.fit_intercept, "fit_intercept")
         counts = np.array([[rows.shape[0] for rows in sample.nodes] for sample in samples])
         labels = self._labels_of(y, counts)
-        classes = [find_classes(own) for own in labels]
+        classes = [ragged.find_classes(own) for own in labels]
         # Nodes of a kind that nobody labelled are hidden; predictions have 0 in their place.
         classes = [own if len(own) else np.zeros(1, np.int64) for own in classes]
         if max(map(len, classes)) < 2:
@@ -60,17 +60,14 @@ class LabelledParts(PartModel):
 
     def _weights_by_kind(self, labels):
         """Class weights of each kind; a dict names classes of any kind."""
-        given = self.class_weight
+        given, kinds = self.class_weight, list(zip(self._classes, labels))
         if len(labels) == 1 or not isinstance(given, dict):
-            return [class_weights(given, own, flat) for own, flat in zip(self._classes, labels)]
-        known = set().union(*(own.tolist() for own in self._classes))
+            return [ragged.class_weights(given, *kind) for kind in kinds]
         for label in given:
-            if label not in known:
+            if not any(label in own.tolist() for own in self._classes):
                 raise ValueError(f"class_weight names the class {label!r}, which is not in y")
-        return [
-            class_weights({a: w for a, w in given.items() if a in own.tolist()}, own, flat)
-            for own, flat in zip(self._classes, labels)
-        ]
+        of_kinds = [{a: w for a, w in given.items() if a in own.tolist()} for own in self._classes]
+        return [ragged.class_weights(own, *kind) for own, kind in zip(of_kinds, kinds)]
 
     def _labels_of(self, y, counts=None):
         """Labels of all nodes, an array for each kind; ``counts`` are those of inputs."""
@@ -79,7 +76,7 @@ class LabelledParts(PartModel):
         labels = []
         for k in range(self._n_kinds):
             starts = None if counts is None else starts_of(counts[:, k])
-            labels.append(stack_labels([output[k] for output in outputs], starts)[0])
+            labels.append(ragged.stack_labels([output[k] for output in outputs], starts)[0])
         return labels
 
     def _counts_in(self, y):
@@ -89,26 +86,13 @@ class LabelledParts(PartModel):
 
     def _encode(self, y, node_start, allow_unseen=False):
         counts = self._counts_in(y)
+        ragged.check_lengths(counts.sum(axis=1), np.diff(node_start))
+        kinds = zip(self._labels_of(y, counts), self._classes)
+        states = np.concatenate([ragged.encode_labels(*kind, allow_unseen) for kind in kinds])
         if self._n_kinds == 1:
-            labels = self._labels_of(y, np.diff(node_start)[:, None])
-            return encode_labels(labels[0], self._classes[0], allow_unseen)
-        wrong = len(y) == len(node_start) - 1 and np.flatnonzero(
-            counts.sum(axis=1) != np.diff(node_start)
-        )
-        if len(y) != len(node_start) - 1 or len(wrong):
-            i = wrong[0] if len(y) == len(node_start) - 1 else 0
-            raise ValueError(
-                f"y[{i}] has {counts[i].sum()} labels, but X[{i}] has {np.diff(node_start)[i]} "
-                f"nodes: one label per node is needed"
-            )
-        states = np.concatenate(
-            [
-                encode_labels(flat, own, allow_unseen)
-                for flat, own in zip(self._labels_of(y, counts), self._classes)
-            ]
-        )
+            return states
         ordered = np.empty_like(states)
-        ordered[np.argsort(_kind_of_nodes(counts), kind="stable")] = states
+        ordered[np.argsort(kinds_of(counts), kind="stable")] = states
         return ordered
 
     def encode(self, y):
@@ -117,7 +101,7 @@ class LabelledParts(PartModel):
         return self._encode(output, self._node_start_of(output))
 
     def decode(self, states, x):
-        states, kind = integers(states, "states", None), _kind_of_nodes(self._counts_of(x))
+        states, kind = integers(states, "states", None), kinds_of(self._counts_of(x))
         if states.shape != kind.shape:
             raise ValueError(f"states must have shape {kind.shape}, got {states.shape}")
         if np.any(states < 0) or np.any(states >= np.array(self.states_)[kind]):
@@ -145,7 +129,7 @@ class LabelledParts(PartModel):
         sample = self._read(x, "X[0]")
         self._check_kinds([sample])
         for rows, n_features in zip(sample.nodes, self.node_features_):
-            stack_rows([rows], n_features)
+            ragged.stack_rows([rows], n_features)
         return sample.nodes, sample.edges
 
     def _counts_of(self, x):
@@ -155,7 +139,7 @@ class LabelledParts(PartModel):
         return starts_of(self._counts_in(y).sum(axis=1))
 
     def _kinds_in(self, y):
-        return None if self._n_kinds == 1 else _kind_of_nodes(self._counts_in(y))
+        return None if self._n_kinds == 1 else kinds_of(self._counts_in(y))
 
     def _class_weights_of(self, states, kind):
         if self._n_kinds == 1:
@@ -174,18 +158,15 @@ class LabelledParts(PartModel):
         named = states.ndim == 1  # else rows of marginals
         out = np.empty(len(node_start) - 1, dtype=object)
         for i in range(len(out)):
-            x = X[i]
-            sample = x if isinstance(x, Sample) else None
-            own = states[node_start[i] : node_start[i + 1]]
-            kinds = [own]
+            kinds = [states[node_start[i] : node_start[i + 1]]]
             if self._n_kinds > 1:
-                sample = sample or self._read(x, f"X[{i}]")
-                kinds = np.split(own, np.cumsum([rows.shape[0] for rows in sample.nodes])[:-1])
+                counts = [rows.shape[0] for rows in self._read(X[i], f"X[{i}]").nodes]
+                kinds = np.split(kinds[0], np.cumsum(counts)[:-1])
             rows = [
                 labels[part] if named else part[:, : len(labels)]
                 for part, labels in zip(kinds, self._classes)
             ]
-            out[i] = self._join(rows, x if sample is None else sample.x)
+            out[i] = self._join(rows, X[i].x if isinstance(X[i], Sample) else X[i])
         return out
 
     def _arrange(self, marginals, node_start, X):
@@ -197,8 +178,3 @@ class LabelledParts(PartModel):
             rows = self._views(w)[0][self.n_features_in_ :]
             weights["intercept"] = [row[: len(own)] for row, own in zip(rows, self._classes)]
         return weights
-
-
-def _kind_of_nodes(counts):
-    """Kind of every node, from the number of nodes of each kind in each sample."""
-    return np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), counts.ravel())

@@ -109,13 +109,13 @@ class MatchingModel(ScoredModel):
         X = check.items(X, "X", "arrays of features of pairs")
         if not X:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
-        first = self._table(X[0], "X[0]")
-        if first.ndim != 3 or first.shape[2] == 0:
+        shape = np.shape(X[0])
+        if len(shape) != 3 or shape[2] == 0:
             raise ValueError(
-                f"X[0] must have shape (n_rows, n_columns, n_features), got {first.shape}: "
+                f"X[0] must have shape (n_rows, n_columns, n_features), got {shape}: "
                 f"a vector of features for every pair"
             )
-        self.n_features_in_ = first.shape[2]
+        self.n_features_in_ = shape[2]
         check_counts(length_of(X, "X"), length_of(y, "y"))
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
             x = self._check_input(x, f"X[{i}]")
@@ -126,30 +126,24 @@ class MatchingModel(ScoredModel):
         return self
 
     def _check_input(self, x, name="x"):
-        x = self._table(x, name)
+        x = np.asarray(x)
+        if x.dtype.kind not in "fiubO":
+            raise ValueError(f"{name} must be numeric, got dtype {x.dtype}")
+        if x.dtype.kind == "O":
+            x = check.array(x, name, finite=None)
         if x.ndim != 3 or x.shape[2] != self.n_features_in_:
             raise ValueError(
                 f"{name} must have shape (n_rows, n_columns, {self.n_features_in_}), got {x.shape}"
             )
-        if x.dtype.kind not in "fiub":
-            raise ValueError(f"{name} must be numeric, got dtype {x.dtype}")
+        if not np.all(np.isfinite(x)):
+            raise ValueError(f"{name} contains NaN or infinity")
+        check.magnitude(x, name)
         if self.perfect and x.shape[0] != x.shape[1]:
             raise ValueError(
                 f"perfect=True needs as many rows as columns, but {name} has {x.shape[0]} and "
                 f"{x.shape[1]}: set perfect=False, or add rows or columns for partners that do not "
                 f"exist"
             )
-        return x
-
-    def _table(self, x, name):
-        x = np.asarray(x)
-        if x.dtype.kind not in "fiubO":
-            raise ValueError(f"{name} must be numeric, got dtype {x.dtype}")
-        if x.dtype.kind == "O":
-            x = check.array(x, name, finite=None)
-        if not np.all(np.isfinite(x)):
-            raise ValueError(f"{name} contains NaN or infinity")
-        check.magnitude(x, name)
         return x
 
     def _check_truth(self, links, shape, name):

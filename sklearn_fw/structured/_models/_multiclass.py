@@ -8,28 +8,30 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..._core import check
 from ..._core.costs import costs_of
+from . import _ragged as ragged
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph
-from ._ragged import (
-    Stacked,
-    as_labels,
-    check_counts,
-    class_weights,
-    encode_labels,
-    find_classes,
-    observed,
-)
 from ._rows import Rows, check_rows
+
+TABLE = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
 class RowsModel(PairwiseModel):
     """Base of models whose samples are one row of features each."""
 
+    _multi_label = False
     _n_nodes_of_row = 1
+
+    def _inputs(self, svm, X):
+        return check.data(svm, X, reset=False, **TABLE)
+
+    def _samples(self, svm, X, y, sample_weight, reset=True):
+        X, y = check.data(svm, X, y, reset=reset, multi_output=self._multi_label, **TABLE)
+        return super()._samples(svm, X, y, sample_weight)
 
     def _stacked(self, X, y):
         X = check_rows(X)
-        return Stacked.of(X, np.arange(X.shape[0] + 1)), y
+        return ragged.Stacked.of(X, np.arange(X.shape[0] + 1)), y
 
     def _stack(self, X):
         X = check_rows(X)
@@ -101,19 +103,20 @@ class MulticlassModel(RowsModel):
     class_weight: object = None
     fit_intercept: bool = True
 
-    _kind = "multiclass"
+    _usual_tol = 0.01
+    _is_single = True
     _loss_names = ("zero_one",)
     _loss_is_a_sum = True  # every loss of a single node is
 
     def initialize(self, X, y):
         check.flag(self.fit_intercept, "fit_intercept")
-        X, y = check_rows(X), as_labels(y)
-        check.find_labels(observed(y.ravel()), "y")
-        check_classification_targets(observed(y))
-        self.classes_ = find_classes(y.ravel())
+        X, y = check_rows(X), ragged.as_labels(y)
+        check.find_labels(ragged.observed(y.ravel()), "y")
+        check_classification_targets(ragged.observed(y))
+        self.classes_ = ragged.find_classes(y.ravel())
         if len(self.classes_) < 2:
             raise ValueError("needs at least 2 classes; y holds only one class")
-        self.class_weight_ = class_weights(self.class_weight, self.classes_, y.ravel())
+        self.class_weight_ = ragged.class_weights(self.class_weight, self.classes_, y.ravel())
         self._set_losses()
         each = self._truth_of(np.arange(len(self.classes_)), np.arange(len(self.classes_) + 1))
         self.cost_ = costs_of(self._training_loss, each).dense()
@@ -165,12 +168,12 @@ class MulticlassModel(RowsModel):
         return marginals
 
     def _encode(self, y, node_start, allow_unseen=False):
-        y = as_labels(y)
+        y = ragged.as_labels(y)
         if y.dtype == object and not isinstance(y, np.ma.MaskedArray):
             y = np.array(y.tolist())  # containers of single labels, as the four methods make them
         y = y.ravel()
-        check_counts(len(node_start) - 1, len(y))
-        return encode_labels(y, self.classes_, allow_unseen)
+        ragged.check_counts(len(node_start) - 1, len(y))
+        return ragged.encode_labels(y, self.classes_, allow_unseen)
 
     def _node_start_of(self, y):
         return np.arange(len(y) + 1)

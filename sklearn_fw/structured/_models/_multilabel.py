@@ -78,7 +78,7 @@ class MultilabelModel(RowsModel):
     task_loss: object = "auto"
     fit_intercept: bool = True
 
-    _kind = "multilabel"
+    _multi_label = True
 
     def initialize(self, X, y):
         self._set_losses()
@@ -104,12 +104,12 @@ class MultilabelModel(RowsModel):
             if self.edges == "full":
                 return np.stack(np.triu_indices(n_labels, 1), axis=1)
             return _chow_liu_tree(y)
-        given = check.array(self.edges, "edges")
-        edges = given.astype(np.int64).reshape(-1, 2) if given.size == 0 else given.astype(np.int64)
-        if edges.ndim != 2 or np.any(edges.reshape(given.shape) != given):
+        edges = check.array(self.edges, "edges")
+        edges = edges if edges.size else np.empty((0, 2))
+        is_pair = edges.ndim == 2 and edges.shape[1] == 2 and np.all(edges == np.floor(edges))
+        if not is_pair or np.any(edges < 0) or np.any(edges >= n_labels):
             raise ValueError(f"edges must hold pairs of labels from 0 to {n_labels - 1}")
-        if edges.shape[1] != 2 or np.any(edges < 0) or np.any(edges >= n_labels):
-            raise ValueError(f"edges must hold pairs of labels from 0 to {n_labels - 1}")
+        edges = edges.astype(np.int64)
         if np.any(edges[:, 0] == edges[:, 1]):
             raise ValueError("edges must join two different labels")
         if len(np.unique(np.sort(edges, axis=1), axis=0)) < len(edges):
@@ -186,10 +186,8 @@ def _check_indicators(y):
 def _chow_liu_tree(y):
     """Maximum spanning tree of the pairwise mutual information of the labels."""
     n_labels = y.shape[1]
-    counts = np.empty((2, 2, n_labels, n_labels))
-    for a in (0, 1):
-        for b in (0, 1):
-            counts[a, b] = (y == a).T.astype(float) @ (y == b)
+    is_one = np.stack([y == 0, y == 1]).astype(float)
+    counts = np.einsum("ail,bim->ablm", is_one, is_one, optimize=True)
     # Smoothed: labels that never vary still get an edge. Pairs count where both are known.
     joint = (counts + 0.5) / (counts.sum(axis=(0, 1)) + 2.0)
     marginal_a, marginal_b = joint.sum(axis=1, keepdims=True), joint.sum(axis=0, keepdims=True)

@@ -29,16 +29,8 @@ from ...inference import (
 from ...task_losses import HammingLoss, Truth
 from ._base import REQUIRED, StructuredModel, loss_of_nodes
 from ._part_scores import COMPILED, PartScores, augmented_argmax
-from ._rows import (
-    PLAIN,
-    Columns,
-    dense_part,
-    plain,
-    product,
-    size_of_rows,
-    with_constants,
-    writable,
-)
+from ._rows import dense_part, plain, product, with_constants, writable
+from ._units import Units, units_for, warn_of_scale
 
 parts_kernels = lazy("structured.parts")
 rows_kernels = lazy("common.rows")
@@ -57,8 +49,8 @@ class PairwiseModel(StructuredModel):
     count in ``_units`` of features, which are those as given but within a fit.
     """
 
-    _units = PLAIN
-    _kind = None  # of outputs, see `kind_of`
+    _units = Units()
+    _is_single = False  # whether each output is the state of one node
     _loss_names = ("auto", "hamming", "hamming_sum", "zero_one")  # "auto" trains by the sum
     class_weight = None  # of models without this parameter
     _natural = TreeMaxProduct()  # the default oracle, of graphs without cycles
@@ -169,6 +161,8 @@ class PairwiseModel(StructuredModel):
         other._units = units
         return other
 
+    _units_for, _warn_of_scale = units_for, warn_of_scale
+
     @property
     def _table_scales(self):
         """What the features of edges behind each table are divided by; None for ones alone."""
@@ -203,7 +197,7 @@ class PairwiseModel(StructuredModel):
 
     def _can(self, ability, oracle):
         """Whether an oracle can be asked for something; marginals of single nodes need none."""
-        is_single = ability == "marginals" and self._kind == "multiclass"
+        is_single = ability == "marginals" and self._is_single
         return is_single or callable(getattr(checked(oracle), ability, None))
 
     def _problem(self, X, y, weight, oracle, n_jobs):
@@ -215,20 +209,8 @@ class PairwiseModel(StructuredModel):
 
     # ---- many samples --------------------------------------------------------------------------
 
-    def _columns_of_features(self, X, weight):
-        """`Columns` of samples; means are taken off where each node has the same constant."""
-        rows = self._stack(X)
-        n_rows = np.diff(rows.row_start)
-        weight = np.repeat(weight, n_rows)
-        centers = [len(marker) for marker in rows.constants] == [len(weight)]
-        return Columns.of(plain(rows.matrix), weight / weight.sum(), centers)
-
-    def _size_of_features(self, X):
-        """Root mean square norm of the features of a node."""
-        return size_of_rows(self._stack(X).matrix)
-
     def _size_of_edge_features(self, X):
-        """The same of an edge, without constants; NaN where edges have none."""
+        """Root mean square norm of the features of an edge but constants; NaN if it has none."""
         return np.nan
 
     def _build_parts(self, X, y, weight):
@@ -303,17 +285,18 @@ class PairwiseModel(StructuredModel):
             scores[marker] += row
         return scores.reshape(-1, self.n_states_)
 
-    def _part_scores(self, X, w, temperature=1.0):
-        """Scores of the nodes and tables of all samples, by which a temperature divides."""
-        return self._scores_of(self._stack(X), w, temperature)
+    def _part_scores(self, X, w):
+        return self._scores_of(self._stack(X), w)
 
-    def _scores_of(self, rows, w, temperature=1.0):
+    def _scores_of(self, rows, w):
+        """Scores of the nodes and tables of all samples."""
         scores = self._node_scores(rows, w)
         tables = dense_part(w, self._cut, self.size_joint_feature)
         tables = np.array(tables, dtype=np.float64).reshape(-1, self.n_states_, self.n_states_)
-        if temperature != 1.0:
-            scores, tables = scores / temperature, tables / temperature
-        scores = self._own_states(rows, np.ascontiguousarray(scores))
+        n_own = self._n_own(rows)
+        if n_own is not None:
+            scores = np.where(np.arange(self.n_states_) < n_own[:, None], scores, -np.inf)
+        scores = np.ascontiguousarray(scores)
         return PartScores(scores, tables, self._graph_of(rows), rows.node_start)
 
     def _graph_of(self, rows):
@@ -321,13 +304,6 @@ class PairwiseModel(StructuredModel):
 
     def _n_own(self, rows):
         """Number of states of every node; None where all have as many."""
-
-    def _own_states(self, rows, scores):
-        """Scores of nodes, -inf for states that they lack."""
-        n_own = self._n_own(rows)
-        if n_own is None:
-            return scores
-        return np.where(np.arange(self.n_states_) < n_own[:, None], scores, -np.inf)
 
     def _predict(self, X, w, oracle):
         parts = self._part_scores(X, w)
@@ -347,11 +323,11 @@ class PairwiseModel(StructuredModel):
 
     def _marginals(self, X, w, oracle, temperature=1.0):
         """Marginals of the nodes of every sample, in a container like that of the outputs."""
-        parts = self._part_scores(X, w, temperature)
+        parts = self._part_scores(X, w).at(temperature)
         return self._arrange(self._marginals_of(parts, oracle), parts.node_start, X)
 
     def _marginals_of(self, parts, oracle):
-        if _is_compiled(oracle) or self._kind == "multiclass":
+        if _is_compiled(oracle) or self._is_single:
             oracle = None if self._has_batches else TreeMaxProduct()
         return self._of_labels(parts.marginals(oracle and checked(oracle)))
 
@@ -375,13 +351,11 @@ class PairwiseModel(StructuredModel):
         truth = truth[nodes]
 
         def probabilities(temperature):
-            scaled = parts._replace(
-                nodes=parts.nodes / temperature, tables=parts.tables / temperature
-            )
-            rows = self._marginals_of(scaled, oracle)[nodes]
+            rows = self._marginals_of(parts.at(temperature), oracle)[nodes]
             return rows[np.arange(len(nodes)), truth], rows.argmax(axis=1) == truth
 
-        return probabilities, _spreads(parts.nodes[nodes]), weight[nodes]
+        own = np.ma.masked_invalid(parts.nodes[nodes])  # without the states that nodes lack
+        return probabilities, np.ptp(own, axis=1).filled(0.0), weight[nodes]
 
     def _of_labels(self, marginals):
         """Marginals of labels from those of the states of nodes."""
@@ -391,7 +365,7 @@ class PairwiseModel(StructuredModel):
         """Rows of nodes in a container like that of the outputs."""
         outputs = self._decode(np.zeros(node_start[-1], np.int32), node_start)
         if outputs.dtype != object:
-            return marginals.reshape(len(outputs), -1, self.n_states_)
+            return marginals.reshape(len(outputs), -1, marginals.shape[1])
         for i in range(len(outputs)):
             outputs[i] = marginals[node_start[i] : node_start[i + 1]]
         return outputs
@@ -454,10 +428,8 @@ class PairwiseModel(StructuredModel):
         """
         w = check.array(w, "w")
         check.magnitude(self._check_weights(w), "w")
-        tables = w[self._cut :].reshape(self.n_tables_, self.n_states_, self.n_states_)
-        rows = self._stack(_singleton(x))
-        graph = self._graph_of(rows)
-        return graph.scores(0, self._own_states(rows, self._node_scores(rows, w)), tables)
+        parts = self._part_scores(_singleton(x), w)
+        return parts.graph.scores(0, parts.nodes, parts.tables)
 
     def augment(self, scores, y_true):
         """Add the loss to part scores.
@@ -538,12 +510,6 @@ def has_parts(model):
 def _is_compiled(oracle):
     """Whether the compiled trees answer in place of an oracle; None stands for them."""
     return oracle is None or type(oracle) in COMPILED
-
-
-def _spreads(scores):
-    """Distance of the highest and the lowest score of each row, among the states there are."""
-    lowest = np.where(np.isneginf(scores), np.inf, scores).min(axis=1)
-    return scores.max(axis=1) - lowest
 
 
 def _flat(rows, tables):

@@ -11,7 +11,6 @@ from ...inference import PairwiseScores, TreeMaxProduct, Viterbi
 
 edge_mix = lazy("structured.edge_mix")
 sum_product = lazy("graphs.sum_product")
-tree_kernels = lazy("graphs.tree")
 tree = lazy("graphs.tree")
 
 # Oracles whose loop is inside compiled passes and predictions; others are called from Python.
@@ -88,6 +87,12 @@ class PartScores(NamedTuple):
     def lengths(self):
         return np.diff(self.node_start)
 
+    def at(self, temperature):
+        """The same divided by a temperature."""
+        if temperature == 1.0:
+            return self
+        return self._replace(nodes=self.nodes / temperature, tables=self.tables / temperature)
+
     def each(self):
         """Yield the `PairwiseScores` of one sample after the other, but for those without nodes."""
         for i in np.flatnonzero(self.lengths):
@@ -97,7 +102,7 @@ class PartScores(NamedTuple):
     def argmax(self):
         """States of all nodes and values of all samples, by the compiled trees."""
         graph, states = self.graph, np.empty(len(self.nodes), np.int32)
-        values = tree_kernels.tree_argmax_batch(
+        values = tree.tree_argmax_batch(
             self.nodes, self.node_start, graph.start, graph.stop, graph.edges, graph.table,
             self.tables, states,
         )  # fmt: skip

@@ -15,7 +15,8 @@ from ...task_losses import Truth
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
 from ._ragged import check_counts, stack_rows
-from ._rows import Rows, size_of_rows
+from ._rows import Rows
+from ._units import size_of_rows
 
 edge_mix = lazy("structured.edge_mix")
 
@@ -49,9 +50,14 @@ class Sample(NamedTuple):
         ]
 
 
+def kinds_of(counts):
+    """Kind of every node, from the number of nodes of each kind in each sample."""
+    counts = np.asarray(counts)
+    return np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), counts.ravel())
+
+
 def kinds(samples):
-    counts = [[rows.shape[0] for rows in sample.nodes] for sample in samples]
-    return np.repeat(np.tile(np.arange(len(counts[0])), len(counts)), np.ravel(counts))
+    return kinds_of([[rows.shape[0] for rows in sample.nodes] for sample in samples])
 
 
 def graph_of(sample):
@@ -74,20 +80,14 @@ def weights(samples):
 def first_widths(found):
     """Numbers of features of all kinds, each by the first sample that says it."""
     n_kinds = len(found[0])
-    known = [
-        [own[k] for own in found if len(own) > k and own[k] is not None] for k in range(n_kinds)
+    return [
+        next((own[k] for own in found if len(own) > k and own[k] is not None), 0)
+        for k in range(n_kinds)
     ]
-    return [widths[0] if widths else 0 for widths in known]
 
 
 def joined(arrays):
     return np.concatenate([np.empty((0, 2), np.int64), *arrays])
-
-
-def units(table, n_tables):
-    """CSR with a one for the table of each edge."""
-    shape = len(table), n_tables
-    return sp.csr_array((np.ones(len(table)), table, np.arange(len(table) + 1)), shape=shape)
 
 
 def read_edges(kind, n_nodes, name):
@@ -470,7 +470,11 @@ class PartModel(PairwiseModel):
         table, turned = np.concatenate(table).astype(np.int64), np.concatenate(turned)
         mix = None
         if weights or np.any(turned) or np.any(self._mirrors):
-            rows = sp.vstack(weights, format="csr") if weights else units(table, self.n_tables_)
+            if weights:
+                rows = sp.vstack(weights, format="csr")
+            else:  # a one for the table of each edge
+                units = np.ones(len(table)), table, np.arange(len(table) + 1)
+                rows = sp.csr_array(units, shape=(len(table), self.n_tables_))
             scales = self._table_scales
             if scales is not None:
                 rows.data /= scales[rows.indices]
@@ -483,13 +487,7 @@ class PartModel(PairwiseModel):
     def _edge_weights(self, sample, offsets):
         """(n_edges, n_tables) CSR of a sample."""
         blocks = [
-            sp.csr_array(
-                (0, max(1, width))
-                if not len(pairs)
-                else np.ones((len(pairs), 1))
-                if z is None
-                else z
-            )
+            np.ones((len(pairs), max(1, width))) if z is None or not len(pairs) else z
             for (pairs, z), width in zip(sample.edges, self.edge_features_)
         ]
         return sp.csr_array(sp.block_diag(blocks, format="csr"), dtype=np.float64)

@@ -94,6 +94,13 @@ def _as_array(item, name):
     return array
 
 
+def refuse_words(first, name):
+    """Refuse an item whose first entry is a token or a dictionary of features."""
+    if isinstance(first, str | dict):
+        kind = "text" if isinstance(first, str) else "dictionaries"
+        raise ValueError(f"{name} holds {kind}: {NEEDS_NUMBERS}")
+
+
 def _is_plain(item):
     """Whether a matrix is CSR of parts of the right lengths, which can be stacked unseen."""
     return (
@@ -107,10 +114,7 @@ def _is_plain(item):
 
 def _check_item(item, width, name):
     if item.size and item.dtype.kind in "OUS":
-        first = item.ravel()[0]
-        if isinstance(first, str | dict):
-            kind = "text" if isinstance(first, str) else "dictionaries"
-            raise ValueError(f"{name} holds {kind}: {NEEDS_NUMBERS}")
+        refuse_words(item.ravel()[0], name)
     if item.ndim != 2:
         raise ValueError(
             f"{name} must have shape (n_nodes, n_features), got {item.shape}: "
@@ -134,14 +138,12 @@ def stack_labels(y, node_start=None):
         items = [as_labels(item) for item in check.items(y, "y", "label sequences")]
         first = next((i for i, item in enumerate(items) if item.size), 0)
         for i, item in enumerate(items):
-            if item.dtype.kind == "O" and any(
-                label is None or not hasattr(label, "__hash__") or label.__hash__ is None
-                for label in observed(item.ravel()).tolist()
-            ):
+            known = observed(item.ravel()).tolist() if item.dtype.kind == "O" else ()
+            if any(label is None or type(label).__hash__ is None for label in known):
                 remedy = ": LatentStructuredSVM trains where labels are missing"
                 raise ValueError(
                     f"y[{i}] must hold labels, got {item.ravel().tolist()[:3]}"
-                    f"{remedy if any(label is None for label in item.ravel().tolist()) else ''}"
+                    f"{remedy if any(label is None for label in known) else ''}"
                 )
             if item.ndim == 0 and item.dtype.kind in "US":
                 raise ValueError(
@@ -160,15 +162,20 @@ def stack_labels(y, node_start=None):
         flat, starts = stack(items or [np.empty(0)])
         starts = starts[: len(items) + 1]
     if node_start is not None:
-        check_counts(len(node_start) - 1, len(starts) - 1)
-        wrong = np.flatnonzero(np.diff(starts) != np.diff(node_start))
-        if len(wrong):
-            i = wrong[0]
-            raise ValueError(
-                f"y[{i}] has {np.diff(starts)[i]} labels, but X[{i}] has "
-                f"{np.diff(node_start)[i]} nodes: one label per node is needed"
-            )
+        check_lengths(np.diff(starts), np.diff(node_start))
     return flat, starts
+
+
+def check_lengths(n_labels, n_nodes):
+    """Refuse samples with other numbers of labels than of nodes."""
+    check_counts(len(n_nodes), len(n_labels))
+    wrong = np.flatnonzero(n_labels != n_nodes)
+    if len(wrong):
+        i = wrong[0]
+        raise ValueError(
+            f"y[{i}] has {n_labels[i]} labels, but X[{i}] has {n_nodes[i]} nodes: one label per "
+            f"node is needed"
+        )
 
 
 def as_labels(y):
@@ -229,7 +236,7 @@ def encode_labels(flat, classes, allow_unseen=False):
             raise ValueError(f"y must hold labels: {error}") from None
     unseen = np.flatnonzero(states < 0)
     if len(unseen):
-        label = flat[unseen[0]].item() if hasattr(flat[unseen[0]], "item") else flat[unseen[0]]
+        label = flat[unseen[:1]].tolist()[0]
         if not allow_unseen:
             known = classes[:30].tolist() + (["..."] if len(classes) > 30 else [])
             raise ValueError(
@@ -247,11 +254,7 @@ def class_weights(class_weight, classes, flat):
     """Weight of each class: None, a dict or "balanced" as in scikit-learn (by the labels given)."""
     if class_weight is None:
         return np.ones(len(classes))
-    if isinstance(class_weight, str):
-        if class_weight != "balanced":
-            raise ValueError(
-                f"class_weight must be None, a dict or 'balanced'; got {class_weight!r}"
-            )
+    if check.is_named(class_weight, "balanced"):
         counts = np.bincount(encode_labels(observed(flat), classes), minlength=len(classes))
         return counts.sum() / (len(classes) * counts)
     if not isinstance(class_weight, Mapping):
@@ -276,27 +279,21 @@ def check_counts(n_inputs, n_outputs):
         raise ValueError(f"X and y must have the same length, got {n_inputs} and {n_outputs}")
 
 
-def weighted_samples(X, y, sample_weight, sequences):
-    """The samples of positive weight that teach something, and their weights."""
+def weighted_samples(X, y, sample_weight, drops_empty=False):
+    """The samples of positive weight, without empty ones if asked for, and their weights."""
     n_samples = length_of(X, "X")
     check_counts(n_samples, length_of(y, "y"))
     if n_samples == 0:
         raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
     weight = check.sample_weight(sample_weight, n_samples)
-    if sequences:
-        weight = without_empty(X, y, weight)
+    if drops_empty:  # they teach nothing
+        weight = np.where(_are_empty(X) & _are_empty(y), 0.0, weight)
+        if not np.any(weight):
+            raise ValueError("X holds no element: all sequences of positive weight are empty")
     if np.any(weight == 0):
         kept = np.flatnonzero(weight)
         X, y, weight = take(X, kept), take(y, kept), weight[kept]
     return X, y, weight
-
-
-def without_empty(X, y, weight):
-    """Weights that are zero for samples without elements, which teach nothing."""
-    weight = np.where(_are_empty(X) & _are_empty(y), 0.0, weight)
-    if not np.any(weight):
-        raise ValueError("X holds no element: all sequences of positive weight are empty")
-    return weight
 
 
 def _are_empty(items):

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from ..._core import check
 from ..._core.packed import Packed
-from ._base import missing_methods
+from ._base import StructuredModel, missing_methods
 from ._box import BoxModel
 from ._chain import ChainModel
 from ._enumerated import EnumeratedModel
@@ -16,7 +16,7 @@ from ._grid import NEIGHBORHOODS, GridModel
 from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
-from ._ragged import NEEDS_NUMBERS, is_graph, n_dims
+from ._ragged import is_graph, n_dims, refuse_words
 from ._tree_pose import TreePoseModel
 
 MODELS = {
@@ -31,6 +31,13 @@ MODELS = {
     "multilabel": MultilabelModel,
     "tree_pose": TreePoseModel,
 }
+
+
+def known_of(model):
+    """The class that a name stands for, as far as it is known before fit; objects as they are."""
+    if isinstance(model, str):
+        return MODELS.get("multiclass" if check.is_auto(model) else model)
+    return model
 
 
 def resolve_model(model, X, y, task_loss="auto"):
@@ -49,13 +56,10 @@ def resolve_model(model, X, y, task_loss="auto"):
 def _resolve_model(model, X, y):
     if y is not None:
         check.samples(y, "y")
+    if check.is_auto(model):
+        return _model_for(X, y)
     if isinstance(model, str):
-        if check.is_auto(model):
-            return _model_for(X, y)
-        if model in MODELS:
-            return MODELS[model]()
-        known = ", ".join(repr(name) for name in ("auto", *sorted(MODELS)))
-        raise ValueError(f"model must be one of {known} or a model object; got {model!r}")
+        return check.resolve_named(model, "model", StructuredModel, {"auto": None, **MODELS})
     if isinstance(model, type):
         raise TypeError(f"model is the class {model.__name__}, pass an object of that class")
     missing = missing_methods(model)
@@ -184,10 +188,4 @@ def _refuse_words(X, y):
     """Say what sequences of words or of dictionaries need, before they are taken for a table."""
     if not isinstance(X, list | tuple) or isinstance(next(iter(y), None), str | int | float):
         return
-    first = X[0][0] if isinstance(X[0], list | tuple) and X[0] else X[0]
-    if isinstance(first, str | dict):
-        raise ValueError(f"X[0] holds {_kind_of(first)}: {NEEDS_NUMBERS}")
-
-
-def _kind_of(item):
-    return "text" if isinstance(item, str) else "dictionaries"
+    refuse_words(X[0][0] if isinstance(X[0], list | tuple) and X[0] else X[0], "X[0]")

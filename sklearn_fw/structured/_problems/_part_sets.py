@@ -116,7 +116,7 @@ def regrouped(parts, group):
     source = source[within]
     samples = _sample_of_nodes(parts)
     weight = parts.weight[samples[nodes[node_start[:-1]]]]
-    rows = _rows(parts, samples)[nodes]
+    rows = rows_of(parts)[nodes]
     local, attribute_start, attributes = rows_kernels.number_locally(
         node_start, rows.indptr.astype(np.int64), rows.indices, parts.n_attributes
     )
@@ -154,10 +154,11 @@ def _edges_of_samples(parts):
     return parts.edges[source] + np.repeat(parts.node_start[:-1], counts)[:, None], source
 
 
-def _rows(parts, samples):
-    first = np.repeat(parts.attribute_start[samples], np.diff(parts.indptr))
-    columns = parts.attributes[first + parts.local]
-    shape = len(samples), parts.n_attributes
+def rows_of(parts):
+    """CSR of the feature rows of all samples, constants included."""
+    n_entries = np.diff(parts.indptr[parts.row_start])
+    columns = parts.attributes[np.repeat(parts.attribute_start[:-1], n_entries) + parts.local]
+    shape = len(parts.indptr) - 1, parts.n_attributes
     return sp.csr_array((parts.data, columns, parts.indptr), shape=shape)
 
 

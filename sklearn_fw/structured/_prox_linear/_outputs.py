@@ -6,18 +6,18 @@ from scipy.special import logsumexp, softmax
 from ..._core import check
 from ..._core.costs import costs_of
 from ..._core.oracle import checked, name_of
+from ..._core.packed import length_of
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
-from .._models import EnumeratedModel
 from .._models._base import loss_of_nodes
-from .._models._enumerated import Largest
+from .._models._enumerated import EnumeratedModel, Largest
 from .._models._ragged import collect, encode_labels, find_classes, stack_labels
 from .._problems._checked_model import ask_for_output, ask_for_outputs
 
 NODE_LOSSES = ("auto", "hamming", "hamming_sum")
 
 
-def outputs_for(layouts, y, task_loss, oracle):
+def outputs_for(scores, layouts, y, task_loss, oracle):
     """The kind of outputs that scores of such layouts have."""
     kinds = {layout.is_list for layout in layouts}
     if len(kinds) > 1:
@@ -26,13 +26,75 @@ def outputs_for(layouts, y, task_loss, oracle):
             "got both"
         )
     kind = Candidates if kinds.pop() else Labellings
-    return kind(layouts, y, task_loss, oracle)
+    return kind(scores, layouts, y, task_loss, oracle)
 
 
-class Candidates:
+class Outputs:
+    """What a fitted estimator predicts; a subclass relates outputs, scores and vectors."""
+
+    def forget(self):
+        """Drop what belongs to the training set."""
+        self.targets = self.costs = None
+
+    def _scores_of(self, X, w):
+        """Flat scores of each input with their layout."""
+        for i, x in enumerate(X):
+            try:
+                flat, layout = self.scores.value(i, x, w)
+            except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+                raise ValueError(
+                    f"X[{i}] does not fit the score model {self.scores.name}: {error}"
+                ) from error
+            self.check(layout, i)
+            yield flat, layout
+
+    def _can(self, ability, oracle):
+        return callable(getattr(oracle, ability, None))
+
+    def _predict(self, X, w, oracle):
+        outputs, best = [], np.empty(length_of(X, "X"))
+        for i, (flat, layout) in enumerate(self._scores_of(X, w)):
+            output, _ = self.best(flat, layout)
+            best[i] = flat @ self.vector(output, layout)
+            outputs.append(output)
+        return self.collect(outputs), best
+
+    def _top_k(self, X, w, oracle, k):
+        found = [self.k_best(flat, layout, k) for flat, layout in self._scores_of(X, w)]
+        return [outputs for outputs, _ in found], [scores for _, scores in found]
+
+    def _marginals(self, X, w, oracle, temperature):
+        marginals = np.empty(length_of(X, "X"), dtype=object)
+        for i, (flat, layout) in enumerate(self._scores_of(X, w)):
+            marginals[i] = self.marginals(flat, layout, temperature)
+        return marginals
+
+    def _held_out(self, X, y, w, oracle, sample_weight):
+        scores = list(self._scores_of(X, w))
+        targets = self.states_of(y, [layout for _, layout in scores])
+        known = [np.flatnonzero(truth >= 0) for truth in targets]
+        weight = np.repeat(sample_weight, [len(rows) for rows in known])
+
+        def probabilities(temperature):
+            pairs = []
+            for (flat, layout), rows, truth in zip(scores, known, targets):
+                p = np.atleast_2d(self.marginals(flat, layout, temperature))[rows]
+                t = truth[rows]
+                pairs.append((p[np.arange(len(t)), t], p.argmax(axis=1) == t))
+            return tuple(map(np.concatenate, zip(*pairs, strict=True)))
+
+        spreads = [
+            np.ptp(np.atleast_2d(layout.split(flat)[0]), axis=1)[rows]
+            for (flat, layout), rows in zip(scores, known)
+        ]
+        return probabilities, np.concatenate(spreads), weight
+
+
+class Candidates(Outputs):
     """One candidate out of a list, by number or by the costs of all."""
 
-    def __init__(self, layouts, y, task_loss, oracle):
+    def __init__(self, scores, layouts, y, task_loss, oracle):
+        self.scores = scores
         by_itself = check.is_auto(task_loss)
         self.task_loss_ = "zero_one" if by_itself else task_loss
         self.oracle = resolve_oracle(oracle, default=Largest())
@@ -46,9 +108,6 @@ class Candidates:
                 raise ValueError(f"y[{i}]: {error}") from None
             self.costs.append(np.asarray(cost, dtype=np.float64))
             self.targets.append(self.vector(self._model.output_key(truth), layout))
-
-    def forget(self):
-        self.targets = self.costs = None
 
     def check(self, layout, i):
         """Refuse scores of sample i that are not those of candidates."""
@@ -75,9 +134,8 @@ class Candidates:
         scaled = flat / temperature
         return softmax(scaled), float(logsumexp(scaled))
 
-    def can(self, ability):
-        """Whether there are n-best lists ("top_k") or probabilities ("marginals")."""
-        return ability == "marginals" or callable(getattr(self.oracle, ability, None))
+    def _can(self, ability, oracle):
+        return ability == "marginals" or super()._can(ability, oracle)
 
     def marginals(self, flat, layout, temperature):
         return self.mean(flat, layout, temperature)[0]
@@ -97,17 +155,17 @@ class Candidates:
                 )
         return [np.array([number]) for number in numbers]
 
-    def collect(self, outputs):
-        return collect(outputs)
+    collect = staticmethod(collect)
 
-    def losses(self, y_true, y):
+    def _losses(self, y_true, y, X=None):
         return np.array([self._model.loss(a, int(b)) for a, b in zip(y_true, y, strict=True)])
 
 
-class Labellings:
+class Labellings(Outputs):
     """A label for every node of a chain or graph."""
 
-    def __init__(self, layouts, y, task_loss, oracle):
+    def __init__(self, scores, layouts, y, task_loss, oracle):
+        self.scores = scores
         by_itself = check.is_auto(task_loss)
         self.task_loss_ = "hamming_sum" if by_itself else task_loss
         loss = loss_of_nodes(self, self.task_loss_, NODE_LOSSES)
@@ -145,9 +203,6 @@ class Labellings:
         if table.ndim == 2:
             table = np.broadcast_to(table, (len(edges), n_states, n_states))
         return PairwiseScores._view(unary, table, edges)
-
-    def forget(self):
-        self.targets = self.costs = None
 
     def check(self, layout, i):
         """Refuse scores of sample i that are not those of nodes with as many states."""
@@ -189,10 +244,6 @@ class Labellings:
         edge = edge.sum(axis=0) if len(layout.shapes[1]) == 2 else edge
         return np.concatenate([node.ravel(), edge.ravel()]), log_sum
 
-    def can(self, ability):
-        """Whether there are n-best lists ("top_k") or probabilities ("marginals")."""
-        return callable(getattr(self.oracle, ability, None))
-
     def marginals(self, flat, layout, temperature):
         if not layout.n_nodes:
             return np.empty(layout.shapes[0])
@@ -216,7 +267,7 @@ class Labellings:
             out[i] = self.classes_[states]
         return out
 
-    def losses(self, y_true, y):
+    def _losses(self, y_true, y, X=None):
         stack_labels(y_true, np.cumsum([0] + [len(labels) for labels in y]))  # lengths agree
         return self._judge.losses(y_true, y)
 
