@@ -431,66 +431,22 @@ class RegularizationPathCV(Estimator):
 
     @_has("decision_function")
     def decision_function(self, X):
-        """Scores of the classes, see the estimator.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Larger is more likely.
-        """
+        """Scores of the classes, see the estimator."""
         return self._fitted().decision_function(X)
 
     @_has("predict_proba")
     def predict_proba(self, X):
-        """Probabilities of the classes, see the estimator.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Rows sum to one.
-        """
+        """Probabilities of the classes, see the estimator."""
         return self._fitted().predict_proba(X)
 
     @_has("score_samples")
     def score_samples(self, X):
-        """Score of the predicted output of every sample, see the estimator.
-
-        Parameters
-        ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            Larger is more likely.
-        """
+        """Score of the predicted output of every sample, see the estimator."""
         return self._fitted().score_samples(X)
 
     @_has("predict_marginals")
     def predict_marginals(self, X):
-        """Probabilities of the states of all nodes, see the estimator.
-
-        Parameters
-        ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-
-        Returns
-        -------
-        marginals : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels, 2)
-            Probabilities, or an object array of arrays for sequences.
-        """
+        """Probabilities of the states of all nodes, see the estimator."""
         return self._fitted().predict_marginals(X)
 
     def score(self, X, y, sample_weight=None):

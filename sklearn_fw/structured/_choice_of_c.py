@@ -165,21 +165,20 @@ def _fold(model, blocks, X, y, weight, held_out, rest, n_passes, smooth):
     total, X_held_out, y_held_out = weight[rest].sum(), take(X, held_out), take(y, held_out)
     if smooth:
         n = len(held_out)
-        judge = blocks.of_samples(model, X_held_out, y_held_out, np.full(n, 1.0 / n))
-        judge.reset(1.0)
-        losses = _log_losses(judge)
+        losses = _log_losses(blocks.of_samples(model, X_held_out, y_held_out, np.full(n, 1.0 / n)))
     else:
-        losses = _losses_of_samples(model, blocks.oracle, X_held_out, y_held_out)
+
+        def losses(w):
+            predicted, _ = model._predict(X_held_out, w, blocks.oracle)
+            return model._losses(y_held_out, predicted, X=X_held_out)
+
     learnt = blocks.of_samples(model, take(X, rest), take(y, rest), weight[rest] / total)
     return _Fold(learnt, total, n_passes, losses, weight[held_out])
 
 
 def _log_losses(judge):
+    judge.reset(1.0)
     return lambda w: judge.smoothed_sweep(w, judge.surrogate.temperature, 0.0).value
-
-
-def _losses_of_samples(model, oracle, X, y):
-    return lambda w: model._losses(y, model._predict(X, w, oracle)[0], X=X)
 
 
 def _of_pieces(blocks, total, rng):
@@ -201,20 +200,13 @@ def _of_pieces(blocks, total, rng):
         if not n_passes:
             return
         judge = of(held_out)
-        judge.reset(1.0)
-        yield _Fold(
-            blocks=of(rest),
-            total=weight[rest].sum(),
-            n_passes=n_passes,
-            losses=(
-                _log_losses(judge)
-                if judge.surrogate.smooth
-                else lambda w, judge=judge: blocks_kernels.losses_of(
-                    judge._parts, judge.predicted(w)
-                )
-            ),
-            weight=judge.weight,
-        )
+        losses = _log_losses(judge) if judge.surrogate.smooth else _losses_of_pieces(judge)
+        yield _Fold(of(rest), weight[rest].sum(), n_passes, losses, judge.weight)
+
+
+def _losses_of_pieces(judge):
+    judge.reset(1.0)
+    return lambda w: blocks_kernels.losses_of(judge._parts, judge.predicted(w))
 
 
 def _of_black_box(model, blocks, X, y, weight, rng):

@@ -62,6 +62,9 @@ class ChainModel(PairwiseModel):
     feature weights, the start and end rows, and the (n_states, n_states) transitions. One oracle
     call costs O(nnz(x) K + T K^2).
 
+    `unpack` names the parts of the weights: "features" (n_features, n_states), "start" and "end"
+    (n_states,) if present, and "transitions" (n_states, n_states), from row to column.
+
     References
     ----------
     .. [1] B. Taskar, C. Guestrin, D. Koller, "Max-margin Markov networks", NIPS 2003.
@@ -104,19 +107,6 @@ class ChainModel(PairwiseModel):
         return ragged.weighted_samples(X, y, sample_weight, drops_empty=True)
 
     def unpack(self, w):
-        """Name the parts of a weight vector.
-
-        Parameters
-        ----------
-        w : ndarray of shape (size_joint_feature,)
-            Weights.
-
-        Returns
-        -------
-        weights : dict of str to ndarray
-            "features" (n_features, n_states), "start" and "end" (n_states,) if present, and
-            "transitions" (n_states, n_states), from row to column.
-        """
         rows, tables = self._views(w)
         weights = {"features": rows[: self.n_features_in_], "transitions": tables[0]}
         if self.start_end:

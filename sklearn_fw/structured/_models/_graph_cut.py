@@ -78,7 +78,8 @@ class GraphCutModel(GraphModel):
     ``coef_`` holds W and the constants, of shape ``(n_features_in_ + 1, n_states_)``, and then a
     table of shape ``(n_states_, n_states_)`` for each edge feature, with ``-v`` off the diagonal
     and 0 on it. With ``u = W[:, 1] = -W[:, 0]`` its squared norm is ``2 |u|^2 + 2 |v|^2``: the C of
-    [1]_, where u and v are the weights, is twice the C here.
+    [1]_, where u and v are the weights, is twice the C here. `unpack` names the parts as for
+    `GraphModel`, but "edges" is v, of shape (n_edge_features,), the constant first.
 
     References
     ----------
@@ -122,19 +123,6 @@ class GraphCutModel(GraphModel):
         return None, upper
 
     def unpack(self, w):
-        """Name the parts of a weight vector.
-
-        Parameters
-        ----------
-        w : ndarray of shape (size_joint_feature,)
-            Weights.
-
-        Returns
-        -------
-        weights : dict of str to ndarray or list of ndarray
-            "nodes" and "intercept" as of `GraphModel`; "edges" is v, of shape (n_edge_features,),
-            the constant first.
-        """
         weights = super().unpack(w)
         apart = ~np.eye(self.n_states_, dtype=bool)
         return {**weights, "edges": -self._views(w)[1][:, apart].mean(axis=1) + 0.0}

@@ -126,7 +126,6 @@ class HiddenStates(PairwiseModel):
         return self._inside()._weights_in_units(w)
 
     def unpack(self, w):
-        """The weights by name, see the model; what has columns for labels has them for states."""
         return (self.base if self.is_plain else self._inside()).unpack(w)
 
     def _inside(self):

@@ -85,6 +85,9 @@ class MulticlassModel(RowsModel):
     With 0/1 loss and ``fit_intercept=False``, ``StructuredSVM(C=C)`` has the optimum of
     ``LinearSVC(multi_class="crammer_singer", C=C, fit_intercept=False)``.
 
+    `unpack` names the parts of the weights: "features" (n_features, n_classes) and, if fitted,
+    "intercept" (n_classes,).
+
     References
     ----------
     .. [1] K. Crammer, Y. Singer, "On the algorithmic implementation of multiclass kernel-based
@@ -127,18 +130,6 @@ class MulticlassModel(RowsModel):
         return self
 
     def unpack(self, w):
-        """Name the parts of a weight vector.
-
-        Parameters
-        ----------
-        w : ndarray of shape (size_joint_feature,)
-            Weights.
-
-        Returns
-        -------
-        weights : dict of str to ndarray
-            "features" (n_features, n_classes) and, if fitted, "intercept" (n_classes,).
-        """
         rows = self._views(w)[0]
         weights = {"features": rows[: self.n_features_in_]}
         if self.fit_intercept:

@@ -58,6 +58,9 @@ class MultilabelModel(RowsModel):
     have their labellings listed, up to twelve labels, or are solved by elimination while that costs
     little, else approximately with bounds: with all pairs of many labels use a tree.
 
+    `unpack` names the parts of the weights: "features" (n_features, n_labels, 2), "intercept"
+    (n_labels, 2) if fitted, and "pairs" (n_edges, 2, 2) in the order of ``edges_``.
+
     References
     ----------
     .. [1] T. Finley, T. Joachims, "Training structural SVMs when exact inference is intractable",
@@ -117,19 +120,6 @@ class MultilabelModel(RowsModel):
         return edges
 
     def unpack(self, w):
-        """Name the parts of a weight vector.
-
-        Parameters
-        ----------
-        w : ndarray of shape (size_joint_feature,)
-            Weights.
-
-        Returns
-        -------
-        weights : dict of str to ndarray
-            "features" (n_features, n_labels, 2), "intercept" (n_labels, 2) if fitted, and "pairs"
-            (n_edges, 2, 2) in the order of ``edges_``.
-        """
         rows, tables = self._views(w)
         rows = rows.reshape(len(rows), -1, 2)
         weights = {"features": rows[: self.n_features_in_], "pairs": tables}

@@ -27,7 +27,7 @@ from ...inference import (
     resolve_oracle,
 )
 from ...task_losses import HammingLoss, Truth
-from ._base import REQUIRED, StructuredModel, loss_of_nodes
+from ._base import REQUIRED, ScoredModel, loss_of_nodes
 from ._part_scores import COMPILED, PartScores, augmented_argmax
 from ._rows import dense_part, plain, product, with_constants, writable
 from ._units import Units, units_for, warn_of_scale
@@ -38,7 +38,7 @@ rows_kernels = lazy("common.rows")
 ALL_LABELINGS = 1_000_000  # what `Enumeration` lists at most
 
 
-class PairwiseModel(StructuredModel):
+class PairwiseModel(ScoredModel):
     """Linear scores on the states of nodes and the pairs of states of edges (base class).
 
     Subclasses say how inputs are checked and stacked as `Rows` (``_stack(X)``), which `Graph`
@@ -141,6 +141,21 @@ class PairwiseModel(StructuredModel):
         n_states = self.n_states_
         rows = w[: self._cut].reshape(self._n_attributes, self.n_columns_)
         return rows, w[self._cut :].reshape(self.n_tables_, n_states, n_states)
+
+    def unpack(self, w):
+        """Name the parts of a weight vector.
+
+        Parameters
+        ----------
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        weights : dict of str to ndarray, or to list of ndarray
+            The parts by name, see the notes of the class.
+        """
+        raise NotImplementedError
 
     def _weights_as_given(self, w):
         """Weights for features as given, of those in the units of a fit."""
@@ -412,41 +427,12 @@ class PairwiseModel(StructuredModel):
             raise ValueError(f"{'' if 'y_true' in message else 'y_true: '}{message}") from None
 
     def scores(self, x, w):
-        """Part scores of one input.
-
-        Parameters
-        ----------
-        x : object
-            Input.
-        w : ndarray of shape (size_joint_feature,)
-            Weights.
-
-        Returns
-        -------
-        scores : PairwiseScores
-            What an oracle maximises.
-        """
         w = check.array(w, "w")
         check.magnitude(self._check_weights(w), "w")
         parts = self._part_scores(_singleton(x), w)
         return parts.graph.scores(0, parts.nodes, parts.tables)
 
     def augment(self, scores, y_true):
-        """Add the loss to part scores.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores of an input.
-        y_true : object
-            Its true output.
-
-        Returns
-        -------
-        augmented : PairwiseScores
-            Scores whose maximiser is the loss-augmented prediction. Weights of nodes, which only
-            inputs tell, are not in them.
-        """
         if not isinstance(scores, PairwiseScores):
             raise TypeError(f"scores must be PairwiseScores, got {type(scores).__name__}")
         if not all(

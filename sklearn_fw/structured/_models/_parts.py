@@ -165,7 +165,10 @@ class PartModel(PairwiseModel):
     parameter ``task_loss``.
 
     ``coef_`` holds weights of nodes, of shape ``(n_features_in_, n_states_)``, and then tables, of
-    shape ``(n_tables_, n_states_, n_states_)``, one for each feature of each kind of edge.
+    shape ``(n_tables_, n_states_, n_states_)``, one for each feature of each kind of edge. `unpack`
+    names the parts: "nodes" with an array (n_features, n_states) for each kind of node, "intercept"
+    with one (n_states,), where the model fits it, and "edges" with an array (n_edge_features,
+    n_states, n_states) for each kind of edge, from row to column.
 
     References
     ----------
@@ -230,7 +233,8 @@ class PartModel(PairwiseModel):
         -------
         weights : array of shape (n_nodes,), or None
             Not negative, in the order of `parts`; None, as here, where all count alike. Losses
-            that are sums over nodes multiply by them, in `fit` and in `score`.
+            that are sums over nodes multiply by them, in `fit` and in `score`; `augment`, which has
+            no inputs, does not.
         """
 
     def encode(self, y):
@@ -352,20 +356,6 @@ class PartModel(PairwiseModel):
         return np.array(self.states_)[rows.kind] if len(set(self.states_)) > 1 else None
 
     def unpack(self, w):
-        """Name the parts of a weight vector.
-
-        Parameters
-        ----------
-        w : ndarray of shape (size_joint_feature,)
-            Weights.
-
-        Returns
-        -------
-        weights : dict of str to list of ndarray
-            "nodes" with an array (n_features, n_states) for each kind of node, "intercept" with
-            one (n_states,), where the model fits it, and "edges" with an array (n_edge_features,
-            n_states, n_states) for each kind of edge, from row to column.
-        """
         rows, tables = self._views(w)
         cuts = np.cumsum(self.node_features_)
         ends = np.cumsum([max(1, n) for n in self.edge_features_])[:-1]

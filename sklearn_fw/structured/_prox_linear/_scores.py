@@ -201,17 +201,14 @@ class CheckedScores:
     def value(self, i, x, w):
         """Flat scores of sample i, and their `Layout`."""
         name = f"value of {self.name} for sample {i}"
-        answer = self._call("value", i, x, _read_only(w))
-        arrays = tuple(answer) if isinstance(answer, tuple | list) else (answer,)
+        arrays = _as_tuple(self._call("value", i, x, _read_only(w)))
         if not 1 <= len(arrays) <= 3:
             raise ValueError(
                 f"{name} must be an array, (unary, pairwise) or (unary, pairwise, edges), got a "
                 f"tuple of {len(arrays)}"
             )
-        edges = None
-        if len(arrays) == 3:
-            edges, arrays = arrays[2], arrays[:2]
-        arrays = [check.array(array, name) for array in arrays]
+        edges = arrays[2] if len(arrays) == 3 else None
+        arrays = [check.array(array, name) for array in arrays[:2]]
         layout = _layout(arrays, edges, name)
         for array in arrays:
             check.magnitude(array, name)
@@ -220,8 +217,7 @@ class CheckedScores:
     def jvp(self, i, x, w, d, layout):
         """Flat derivative along d."""
         name = f"jvp of {self.name} for sample {i}"
-        answer = self._call("jvp", i, x, _read_only(w), _read_only(d))
-        arrays = tuple(answer) if isinstance(answer, tuple | list) else (answer,)
+        arrays = _as_tuple(self._call("jvp", i, x, _read_only(w), _read_only(d)))
         arrays = [check.array(array, name) for array in arrays[: len(layout.shapes)]]
         shapes = tuple(array.shape for array in arrays)
         if shapes != layout.shapes:
@@ -272,11 +268,9 @@ class CheckedScores:
     def vjps(self, group, w, flat):
         """Gradient of the scores of a group times ``flat``."""
         if len(group.index) > 1:
-            rows = flat.reshape(len(group.index), -1)
-            parts, start = [], 0
-            for shape, size in zip(group.layouts[0].shapes, group.layouts[0].sizes):
-                parts.append(rows[:, start : start + size].reshape(-1, *shape))
-                start += size
+            layout, rows = group.layouts[0], flat.reshape(len(group.index), -1)
+            parts = np.split(rows, np.cumsum(layout.sizes)[:-1], axis=1)
+            parts = [own.reshape(-1, *shape) for own, shape in zip(parts, layout.shapes)]
             return self._finite(self.model._vjps(group.inputs, _read_only(w), parts), "vjp")
         return self.vjp(group.index[0], group.inputs[0], w, flat, group.layouts[0])
 
@@ -346,6 +340,10 @@ def _layout(arrays, edges, name):
     if edges is None:
         edges = np.arange(n_edges)[:, None] + np.arange(2)
     return Layout((unary.shape, arrays[1].shape), edges)
+
+
+def _as_tuple(answer):
+    return tuple(answer) if isinstance(answer, tuple | list) else (answer,)
 
 
 def _flat(arrays):
@@ -529,7 +527,7 @@ class TorchScores(ScoreModel):
         # Fast kernels of attention have no derivative in forward mode, and no map over inputs.
         with sdpa_kernel(SDPBackend.MATH):
             scores = torch.func.functional_call(self._copy, named, (x,))
-        scores = tuple(scores) if isinstance(scores, tuple | list) else (scores,)
+        scores = _as_tuple(scores)
         for part in scores:
             if not isinstance(part, torch.Tensor):
                 raise TypeError(
@@ -565,12 +563,9 @@ class TorchScores(ScoreModel):
     def _tensors(self, w):
         import torch
 
-        w, tensors, start = torch.tensor(w, device=self._device), [], 0
-        for shape in self._shapes:
-            stop = start + int(np.prod(shape))
-            tensors.append(w[start:stop].reshape(shape))
-            start = stop
-        return tensors
+        sizes = [int(np.prod(shape)) for shape in self._shapes]
+        parts = torch.tensor(w, device=self._device).split(sizes)
+        return [part.reshape(shape) for part, shape in zip(parts, self._shapes)]
 
     def _as_arrays(self, parts):
         arrays = [part.detach().cpu().numpy() for part in parts]
