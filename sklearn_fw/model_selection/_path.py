@@ -301,20 +301,14 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
     values up to its ``end_``, a method ``_path_class()`` that returns its class lets
     cross-validation judge values between breakpoints.
 
-    What two solutions prove about the problems between them takes the products of their weights
-    and no oracle calls: weights ``w = (1 - p) w_0 + p w_1`` have a mean hinge loss of at most the
-    same mixture of hinge losses, and dual variables are mixed with a share of their own (with an
-    entropy, too, which is concave); both
-    shares have a closed form. That the gap is at most ``eps`` in between is verified before a
-    breakpoint is accepted, else one more is put in the middle. The number of breakpoints grows
-    about like 1 / sqrt(eps), where keeping weights or dual variables would take 1 / eps. In exact
-    mode there are at most ``1 + log(lam_max / lam_min) * mean_i max L_i / (eps (1 - kappa))``, up
-    to a factor of two, where lam = 1 / (C n). Averages of iterates (``averaging=True``) begin anew
-    at every breakpoint, and the certificate is theirs. Over radii, weights are mixed in proportion,
-    and each mixture of outputs that a solver met bounds the optimum by a line in the radius; what
-    is between chords and lines is known exactly. Linear paths save a fifth to a half of
-    the epochs of single fits with a ridge, less with an l1 penalty, where the new coefficients of
-    every value have their way to go. Memory: the coefficients of all values.
+    Mixtures of two solutions, with shares in closed form, are certified for all problems between
+    them by the products of their weights, without oracle calls. A breakpoint is accepted once the
+    gap is at most ``eps`` in between, else one more is put in the middle. The number of breakpoints
+    grows about like 1 / sqrt(eps). In exact mode there are at most ``1 + log(lam_max / lam_min) *
+    mean_i max L_i / (eps (1 - kappa))``, up to a factor of two, where lam = 1 / (C n). Averages of
+    iterates (``averaging=True``) begin again at every breakpoint. Linear paths save a fifth to a
+    half of the epochs of single fits with a ridge, less with an l1 penalty. Memory: the
+    coefficients of all values.
 
     References
     ----------

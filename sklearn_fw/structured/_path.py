@@ -83,10 +83,9 @@ class StructuredPath(RegularizationPath):
 
     Notes
     -----
-    Over radii the optimum falls and is convex. Breakpoints bound it from above by chords; and any
+    Over radii the optimum falls and is convex. Breakpoints bound it from above by chords; any
     mixture of outputs, with mean loss l and mean feature difference v, bounds it from below by
-    ``l - radius * |v|``, in the dual norm, for all radii. Every certificate on the way adds such a
-    line, hence breakpoints help each other, and the largest gap between two is known exactly.
+    ``l - radius * |v|``, in the dual norm, for all radii.
 
     Examples
     --------

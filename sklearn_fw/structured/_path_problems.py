@@ -20,9 +20,8 @@ of outputs its mean loss l and the dual norm n of its mean feature difference, t
     h((1 - s) w_0 + s w_1) <= (1 - s) h(w_0) + s h(w_1)   for R = (1 - s) R_0 + s R_1,  |w_i| <= R_i
     p(R) >= l - R n                                       for every mixture and every R
 
-Each solution bounds p from above by chords, each mixture that a solver ever met from below by a
-line. The gap between chords and the highest line is concave and linear between kinks of the lines:
-its largest value is found at kinks and ends, exactly, without a call of the oracle.
+The gap between the chords and the highest line is linear between kinks of the lines: its largest
+value is at kinks or ends.
 """
 
 import math

@@ -57,10 +57,8 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         What solves the convex models, any one of `StructuredSVM` with a certificate. "auto" is
         "cached", or "bcfw" for a module that takes many samples at once.
     C : float or "auto", default="auto"
-        Weight of the sum of losses against the regulariser. "auto" is 0.1, and
-        20 / n for fewer than 200 samples, so that lam is at most 0.05: on eight sets of 30 to 300
-        samples small networks came within 3 points of the best of 0.03 to 1, and larger values
-        take several times longer.
+        Weight of the sum of losses against the regularizer. "auto" is 0.1, and 20 / n for fewer
+        than 200 samples, so that lam is at most 0.05.
     eta : float or "auto", default="auto"
         Step size: models are kept near the present weights by ``|w - w_k|^2 / (2 eta)``. "auto"
         finds it, larger while scores are as good as linear along the steps, smaller where a step
@@ -137,21 +135,18 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
     Notes
     -----
     The prox-linear method [1]_ replaces the scores by their linear part at the present weights w_k,
-    which makes a structured SVM with the rows of the Jacobian as features and a regulariser
+    which makes a structured SVM with the rows of the Jacobian as features and a regularizer
     ``lam / 2 |w|^2 + |w - w_k|^2 / (2 eta)``. Its solution is taken if it lowers F, so that F never
-    rises. The model is solved by block-coordinate Frank-Wolfe steps, one product with the Jacobian
-    and one with its transpose per step; the dual variables of one model are where the next one
-    starts. A model is solved until its certified gap is at most half of the decrease that it
-    promises, in place of the fixed sequence of tolerances of [1]_, which needs a constant. Samples
-    whose inputs have one shape take steps of eight at a time where a module can be mapped over its
-    inputs (``torch.func.vmap``). Local minima, first weights and
-    the architecture matter, as in all training of networks; scale the inputs.
+    rises. A block-coordinate step takes one product with the Jacobian and one with its transpose. A
+    model is solved until its certified gap is at most half of the decrease that it promises, in
+    place of the fixed sequence of tolerances of [1]_. Samples whose inputs have one shape take
+    steps of eight at a time where a module can be mapped over its inputs (``torch.func.vmap``).
+    Scale the inputs.
 
     Modules are copied, computed in double precision on the device where they are, and in
-    evaluation mode: dropout is off, and statistics of batch normalisation stay as they are.
-    Frozen parameters stay frozen. Numbers of arrays become tensors of double precision, whole
-    numbers keep their type; other inputs reach the module as they are. Memory holds a vector of the
-    size of the scores per sample, and none of the size of the weights.
+    evaluation mode: dropout is off, and statistics of batch normalization stay as they are.
+    Frozen parameters stay frozen. Floating point arrays become tensors of double precision, whole
+    numbers keep their type. Memory holds a vector of the size of the scores per sample.
 
     References
     ----------

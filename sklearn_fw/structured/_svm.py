@@ -37,7 +37,7 @@ LOOSEST = 0.1
 class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     """Support vector machine for structured outputs, trained to a certified duality gap.
 
-    Minimises, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
+    Minimizes, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
 
         lam / 2 |w|^2 + sum_i s_i max_y [ L(y_i, y) - <w, phi(x_i, y_i) - phi(x_i, y)> ] / sum_i s_i
 
@@ -59,7 +59,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         Loss in place of the model's own, which "auto" leaves, see the model: "hamming",
         "hamming_sum", "zero_one", a matrix of costs, or an object of `sklearn_fw.task_losses`.
     surrogate : {"hinge", "crf", "softmax_margin"}, default="hinge"
-        What training minimises. "hinge" is the maximum over outputs of their task loss and margin.
+        What training minimizes. "hinge" is the maximum over outputs of their task loss and margin.
         "crf" is minus the logarithm of the probability of the true output, ``p(y) ~ exp(<w,
         phi(x, y)>)``, which does not look at the task loss; "softmax_margin" adds the task loss
         to the scores of that sum. Both need an oracle with marginals.
@@ -167,33 +167,28 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     Notes
     -----
     ``C="auto"`` tries 0.5, 2, 8, 32 and 128 times ``largest loss / squared norm of the features``,
-    both means over samples (the norms of all nodes added up), with a part of the samples held out.
-    It takes the value nearest to 2 within half a standard error of the best mean loss; larger
-    values are left out once two are worse, or where few passes leave a wide gap. Fewer than 20
-    samples are cut into some 20 connected pieces where they have 1,000 nodes, and judged by the
-    training loss. Values for black boxes, which have two folds and eight passes, are four times as
-    large. Where less could be held out, or mostly copies of nodes (or of whole graphs), with
-    oracles that are slow or unknown, and with more than 75,000 nodes, the usual factor is taken: 2,
-    and 8 for a black box. Calls of the oracle for this choice are not counted.
-
-    For "crf" and "softmax_margin" it tries 4 to 1024 times ``nodes with a label / squared norm of
-    the features``, as long as these are solved, and judges by minus the logarithm of the
-    probability of the outputs held out. The usual factor is 16.
+    both means over samples, on a hold-out set. It takes the value nearest to 2 within half a
+    standard error of the best mean loss; larger values are left out once two are worse, or where
+    few passes leave a wide gap. Fewer than 20 samples are cut into some 20 connected pieces where
+    they have 1,000 nodes. Factors for black boxes are four times as large. Where less could be held
+    out, or mostly copies of nodes (or of whole graphs), with oracles that are slow or unknown, and
+    with more than 75,000 nodes, the usual factor is taken: 2, and 8 for a black box. Oracle calls
+    for this choice are not counted. For "crf" and "softmax_margin" it tries 4 to 1024 times ``nodes
+    with a label / squared norm of the features``, and judges by the log-likelihood of the hold-out
+    set. The usual factor is 16.
 
     Before, ``feature_scale="auto"`` brings columns to one scale if their sizes differ by a factor
     above 30: it divides each by its standard deviation or, if most of its entries are zero, by the
     root mean square of the others. Where there are tables of pairs of states, it also divides by
     the power of two that brings the root mean square norm of a node near to 2, unless it is from
     0.8 to 5, and ``edge_feature_scale="auto"`` does the same for edges: in other units tables are
-    hardly learnt, or nothing else. With a C that is given, or a solver with a ``radius``, "auto"
-    uses features as they are.
+    hardly learned, or nothing else.
 
     More than 13 parameters: the scales belong to ``C``, whose value means nothing without them.
 
-    A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
-    lists, object arrays or `Packed` with one item per sample; the packed form is shared by the
-    workers of a grid search. Features of type float32 stay so, all others become float64. Runs are
-    reproducible bit by bit for a given ``random_state``.
+    A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. Features of type
+    float32 stay so, all others become float64. Runs are reproducible bit by bit for a given
+    ``random_state``.
 
     References
     ----------
@@ -479,8 +474,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         """Bound on how far ``coef_`` is from the optimum of the problem that some data pose.
 
         The problem is the one that `fit` solves with ``C = C_`` (or with the radius of the solver)
-        and the fitted model. On the training data it is that of ``dual_gap_``. On others it says
-        whether a fit on them would pay: how much smaller its objective could be at most.
+        and the fitted model. On the training data it is that of ``dual_gap_``; on others it bounds
+        what a fit on them would gain.
 
         Parameters
         ----------
@@ -502,11 +497,10 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
         Notes
         -----
-        The weights alone tell nothing of the minimum: dual variables of these data must be found,
-        by passes of block-coordinate Frank-Wolfe (the solver itself, if it has a radius). They end
-        when a tenth of the gap at most is owed to them, so that the true distance is at least nine
-        tenths of what is returned, or with ``max_iter``. Costs n_samples oracle calls, and one or
-        two times as many per pass. On the training data ``dual_gap_`` is known without any.
+        Passes of block-coordinate Frank-Wolfe (or of the solver itself, if it has a radius) find
+        dual variables of these data. They end when the true distance is at least nine tenths of
+        the gap, or with ``max_iter``. Costs n_samples oracle calls, and one or two times as many
+        per pass.
         """
         check_is_fitted(self)
         return suboptimality(self, X, y, sample_weight, max_iter)
@@ -516,17 +510,13 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     def sparsify(self):
         """Keep ``coef_`` as a sparse row.
 
-        Predictions stay the same. Choose it before a model with many features is stored or sent.
+        Predictions stay the same. Choose it before a model with many features is stored or sent. A
+        weight that is not zero takes 12 bytes in place of 8; `fit` and `densify` make all dense.
 
         Returns
         -------
         self : StructuredSVM
             The estimator.
-
-        Notes
-        -----
-        A weight that is not zero takes 12 bytes in place of 8. Prediction makes only those weights
-        dense that an input uses; `fit` and `densify` make all dense.
         """
         check_is_fitted(self)
         if not sp.issparse(self.coef_):

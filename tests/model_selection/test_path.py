@@ -304,14 +304,3 @@ def test_only_the_largest_coefficients_are_drawn():
     display = RegularizationPathDisplay([1.0, 2.0], coefs=0 * coefs).plot()
     assert display.lines_["coef"] == []  # nothing to see, and no error
     display.figure_.canvas.draw()
-
-
-def test_several_outputs():
-    X, y = load_iris(return_X_y=True)
-    path = regularization_path(AsagaClassifier(l1_ratio=0.5), X, y, Cs=[0.01, 0.1])
-    display = RegularizationPathDisplay.from_path(path, curves=["coef", "nonzero"])
-    assert display.lines_["nonzero"].get_ydata().tolist() == [
-        np.count_nonzero(path.coefs_[k]) for k in (0, 1)
-    ]
-    assert not display.ax_.xaxis_inverted()
-    assert display.axes_[-1].get_xlabel() == "C"

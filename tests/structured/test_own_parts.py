@@ -8,7 +8,6 @@ import itertools
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from _problems import ROUNDING
@@ -276,25 +275,6 @@ def test_visits_are_those_of_the_reference(problem, step, rng):
         blocks.lam *= 0.5
         blocks.refresh()
         np.testing.assert_allclose(blocks.v, slow.v, **CLOSE)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("solver", ["bcfw", "bcpfw"])
-def test_fits_reach_the_optimum(problem, solver):
-    value = solve_structured_svm(problem.psi, problem.losses, problem.weight, problem.lam)[1]
-    svm = StructuredSVM(
-        clone(problem.model), solver=solver, C=1.0, tol=1e-3, max_iter=5000, random_state=0
-    ).fit(problem.X, problem.y)
-    assert svm.converged_
-    assert type(svm.oracle_) in (TreeMaxProduct, Viterbi) or isinstance(svm.oracle_, Enumeration)
-    assert svm.dual_objective_ <= value <= svm.objective_ <= value * 1.001
-    np.testing.assert_allclose(problem.objective(svm.coef_), svm.objective_, rtol=1e-12)
-    best = [
-        problem.model.decode(np.array(outputs[int((psi @ -svm.coef_).argmax())]), x)
-        for x, psi, outputs in zip(problem.X, problem.psi, problem.outputs)
-    ]
-    for predicted, expected in zip(svm.predict(problem.X), best, strict=True):
-        np.testing.assert_array_equal(predicted, expected)
 
 
 @pytest.mark.slow

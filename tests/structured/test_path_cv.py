@@ -26,16 +26,6 @@ def test_cross_validation_picks_the_best_step():
     np.testing.assert_array_equal(search.classes_, np.arange(10))
 
 
-def test_cross_validation_of_sequences_in_parallel():
-    X, y = words()
-    one = StructuredSVMCV(svm("chain"), eps=0.3, cv=2, C_max=1.0).fit(X, y)
-    two = StructuredSVMCV(svm("chain"), eps=0.3, cv=2, C_max=1.0, n_jobs=2).fit(X, y)
-    assert one.C_ == two.C_
-    np.testing.assert_array_equal(one.scores_, two.scores_)
-    assert len(one.predict(X[:3])) == 3
-    assert one.score_samples(X[:3]).shape == (3,)
-
-
 def test_cross_validation_takes_weights_groups_and_splits():
     X, y = digits()
     groups = np.arange(len(y)) % 20

@@ -39,21 +39,6 @@ def objective(svm, X, y, w):
 
 @pytest.mark.slow
 @ignore_budget
-@pytest.mark.parametrize(("eta", "after_3", "after_15"), [(1.0, 0.03, 0.008), (10.0, 0.03, 0.006)])
-def test_boxes_reach_the_objective_of_the_prototype(eta, after_3, after_15):
-    X, y = boxes()
-    svm = ProxLinearStructuredSVM(
-        BoxNetwork(), C=1.0, eta=eta, max_iter=15, tol=1e-4, random_state=0
-    )
-    values = svm.fit(X, y).history_["objective"]
-    assert values[2] <= after_3
-    assert values[14] <= after_15
-    assert np.all(np.diff(values) <= 0.0)
-    assert svm.score(X, y) > 0.98
-
-
-@pytest.mark.slow
-@ignore_budget
 def test_boxes_with_automatic_steps():
     X, y = boxes()
     svm = ProxLinearStructuredSVM(BoxNetwork(), C=1.0, tol=1e-3, max_iter=15, random_state=0)

@@ -251,20 +251,6 @@ def test_complexity_below_the_consistency_level():
             ),
             "score_space must hold",
         ),
-        (
-            lambda: calibration_function([[0, 1], [2, 0]], 0.1, bound="upper"),
-            "costs must be distances",
-        ),
-        (
-            lambda: calibration_function_closed_form(
-                "hamming", 0.1, n_variables=3, score_space="full"
-            ),
-            "score_space='full' has no formula",
-        ),
-        (
-            lambda: calibration_function_closed_form("mixed", 0.1, block_sizes=[2, 3], within=0.1),
-            "block_sizes must be equal",
-        ),
         (lambda: calibration_function(np.eye(2), [0.2, 0.1], convex=True), "eps must be a vector"),
         (lambda: calibration_function(np.eye(2), 0.2, bound="both"), "bound must be one of"),
         (lambda: surrogate_excess(np.eye(2), [1, 0], [0.5, 0.6]), "probabilities must"),
