@@ -3,6 +3,7 @@
 import functools
 from copy import deepcopy
 from dataclasses import KW_ONLY
+from types import SimpleNamespace
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +18,7 @@ from ..optim._subgradient import (
     RidgeProblem,
     RowSteps,
     SubgradientState,
+    ask,
     check_step_size,
 )
 from ..projections import project_l1_ball
@@ -29,16 +31,6 @@ NAMES = (
 )  # fmt: skip
 # A score where slopes are those far away, and the largest that they may be there.
 FAR, STEEPEST = 1e12, 1e6
-
-
-class Stream:
-    """What a fit goes on with: states of all problems, and units that stay those of the first."""
-
-    def __init__(self, units, mean_weight, spreads, states, rng):
-        self.units, self.mean_weight, self.spreads = units, mean_weight, spreads
-        self.states, self.rng = states, rng
-        self.alphas = None  # weights of the ridge
-        self.square = None  # mean square of the rows
 
 
 class AveragedModel(LinearEstimator):
@@ -149,6 +141,7 @@ class AveragedModel(LinearEstimator):
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _begin(self, X, targets, weight):
+        """What a fit goes on with: the states of all problems, and units that stay the first."""
         is_free = isinstance(self.alpha, str) and self.projection is None
         standardizes = self.standardize
         if isinstance(standardizes, str):
@@ -164,11 +157,12 @@ class AveragedModel(LinearEstimator):
             SubgradientState(X.shape[1] + 1, RunningAverage(self.averaging, horizon=horizon))
             for _ in targets
         ]
-        mean_weight = 1.0 if weight is None else weight.mean()
-        rng = check.random_state(self.random_state)
-        stream = Stream(units, mean_weight, spreads, states, rng)
-        stream.alphas = self._strengths(spreads, targets, weight)
-        return stream
+        return SimpleNamespace(
+            units=units, mean_weight=1.0 if weight is None else weight.mean(), spreads=spreads,
+            states=states, rng=check.random_state(self.random_state),
+            alphas=self._strengths(spreads, targets, weight),
+            square=None,  # mean of the squared rows, where steps depend on it
+        )  # fmt: skip
 
     def _check_loss(self, targets):
         loss = resolve_loss(self.loss, self._task, names=NAMES)
@@ -194,7 +188,7 @@ class AveragedModel(LinearEstimator):
         if chosen is None:
             return None, np.inf
         if callable(chosen):
-            return functools.partial(_ask_projection, chosen), np.inf
+            return functools.partial(ask, chosen, name="projection"), np.inf
         check.choice(chosen, "projection", PROJECTIONS)
         if chosen == "nonneg":
             return functools.partial(np.maximum, 0.0), np.inf
@@ -236,13 +230,6 @@ class AveragedModel(LinearEstimator):
         self.alpha_ = float(alphas[0]) if np.all(alphas == alphas[0]) else alphas
         self.t_, self._stream = stream.states[0].t, stream
         self.scale_ = stream.units.scale
-
-
-def _ask_projection(function, w):
-    found = check.array(function(w.copy()), "what projection returned")
-    if found.shape != w.shape:
-        raise ValueError(f"projection must return shape {w.shape}, got shape {found.shape}")
-    return found
 
 
 class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):

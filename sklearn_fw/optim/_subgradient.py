@@ -135,7 +135,7 @@ class _Steps(IterativeMethod):
     def step(self):
         self.t += 1
         size = step_sizes(self.step_size, self.mu, self.t, 1)[0]
-        g = self._answer(self.oracle(self.w.copy(), self.rng), "oracle")
+        g = ask(self.oracle, self.w, self.rng, name="oracle")
         self.w = self._project(self.w - (size / self.mu if self.mu > 0.0 else size) * g)
         self.average.update(self.w)
         is_power = self.t & (self.t - 1) == 0
@@ -153,18 +153,15 @@ class _Steps(IterativeMethod):
         return OptimizeResult(x=self.average.value, x_last=self.w.copy(), nit=self.t)
 
     def _project(self, w):
-        if self.projection is None:
-            return w
-        return self._answer(self.projection(w), "projection", w)
+        return w if self.projection is None else ask(self.projection, w, name="projection")
 
-    def _answer(self, found, name, like=None):
-        like = self.w if like is None else like
-        found = check.array(found, f"what {name} returned")
-        if found.shape != like.shape:
-            raise ValueError(
-                f"{name} must return an array of shape {like.shape}, got shape {found.shape}"
-            )
-        return np.array(found)
+
+def ask(function, w, *more, name):
+    """A new array of the shape of w, which a function of the user returned."""
+    found = check.array(function(w.copy(), *more), f"what {name} returned")
+    if found.shape != w.shape:
+        raise ValueError(f"{name} must return an array of shape {w.shape}, got shape {found.shape}")
+    return np.array(found)
 
 
 NAMED = {"theory": (2.0, 1.0), "pegasos": (1.0, 0.0)}
@@ -338,7 +335,11 @@ class RowSteps(IterativeMethod):
         state.v, state.u, state.factors = w, mean, np.array([1.0, 1.0, 0.0, w @ w])
 
 
-SCHEMES = {"none", "uniform", "suffix", "doubling", "weighted", "weighted2"}
+# Those with weights that are powers; they are the same for exponents 0 and 1 in both families.
+SCHEMES = {
+    "none": None, "suffix": None, "doubling": None,
+    "uniform": ("power", 0.0), "weighted": ("power", 1.0), "weighted2": ("power", 2.0),
+}  # fmt: skip
 FAMILIES = {"power", "polynomial"}
 
 # Factors below this are multiplied out before they underflow.
@@ -425,8 +426,6 @@ class RunningAverage:
     def _rates(self, t):
         if self._kind == "none":
             return np.ones_like(t)
-        if self._kind == "uniform":
-            return 1.0 / (t + 1.0)
         if self._kind == "suffix":
             return 1.0 / np.maximum(t - (self.horizon + 1) // 2 + 1.0, 1.0)
         if self._kind == "doubling":
@@ -434,8 +433,6 @@ class RunningAverage:
             return 1.0 / (t - np.where(t > 0, np.exp2(np.frexp(t)[1] - 1.0), 0.0) + 1.0)
         if self._kind == "polynomial":
             return (1.0 + self._exponent) / (t + 1.0 + self._exponent)
-        if self._exponent == 1.0:
-            return 2.0 / (t + 2.0)
         if self._exponent == 2.0:
             return 6.0 * (t + 1.0) / ((t + 2.0) * (2.0 * t + 3.0))
         # In units of the last weight, since powers of many steps overflow.
@@ -529,11 +526,12 @@ class RunningAverage:
 
 def _check_scheme(scheme):
     if isinstance(scheme, str) and scheme in SCHEMES:
-        powers = {"weighted": 1.0, "weighted2": 2.0}
-        return ("power", powers[scheme]) if scheme in powers else (scheme, None)
+        if SCHEMES[scheme] is None:
+            return scheme, None
+        scheme = SCHEMES[scheme]
     if isinstance(scheme, tuple) and len(scheme) == 2 and scheme[0] in FAMILIES:
         exponent = check.not_negative(scheme[1], f"exponent of {scheme[0]!r}")
-        return scheme[0], exponent
+        return ("polynomial" if exponent in (0.0, 1.0) else scheme[0]), exponent
     names = ", ".join(map(repr, sorted(SCHEMES)))
     raise ValueError(
         f"the averaging scheme must be one of {names}, ('power', k) or ('polynomial', eta); got "

@@ -217,11 +217,8 @@ class RankOneAtom(Atom):
     """
 
     def __init__(self, left, right):
-        self.left = np.array(check.array(left, "left")) + 0.0
-        self.right = np.array(check.array(right, "right")) + 0.0
-        for vector, name in ((self.left, "left"), (self.right, "right")):
-            if vector.ndim != 1 or not vector.size:
-                raise ValueError(f"{name} must be a vector, got shape {vector.shape}")
+        self.left = check.vector(left, "left") + 0.0
+        self.right = check.vector(right, "right") + 0.0
         self.shape = self.left.size, self.right.size
         self.size = self.left.size * self.right.size
 
@@ -246,11 +243,8 @@ class DenseAtom(Atom):
     """A point as an array of all its entries, which is copied."""
 
     def __init__(self, array):
-        array = check.array(array, "array")
-        if array.ndim != 1 or not array.size:
-            raise ValueError(f"array must be a vector, got shape {array.shape}")
-        self.array = array + 0.0  # a zero has no sign
-        self.size = array.size
+        self.array = check.vector(array, "array") + 0.0  # a zero has no sign
+        self.size = self.array.size
 
     @cached_property
     def key(self):
@@ -406,10 +400,7 @@ class Domain(ABC):
         return f"{type(self).__name__}(size={self.size})"
 
     def _vector(self, x, name):
-        x = check.array(x, name)
-        if x.shape != (self.size,):
-            raise ValueError(f"{name}.shape == {x.shape}, expected ({self.size},)")
-        return x
+        return check.vector(x, name, self.size)
 
 
 class Described(Domain):
