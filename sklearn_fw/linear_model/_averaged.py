@@ -19,7 +19,7 @@ from ..optim._subgradient import (
     RowSteps,
     SubgradientState,
     ask,
-    check_step_size,
+    resolve_step_size,
 )
 from ..projections import project_l1_ball
 from ._linear import LinearClassifier, LinearEstimator, LinearRegressor, Units, only
@@ -131,9 +131,8 @@ class AveragedModel(LinearEstimator):
         if check.is_auto(self.step_size):
             if stream.square is None:
                 stream.square = problem.mean_square()
-            return "shifted", 1.0, stream.square / (spread * problem.alpha)
-        check_step_size(self.step_size, problem.alpha)
-        return self.step_size
+            return 1.0, stream.square / (spread * problem.alpha)
+        return resolve_step_size(self.step_size, problem.alpha)
 
     @property
     def _bias(self):
@@ -213,7 +212,7 @@ class AveragedModel(LinearEstimator):
 
     def _steps(self, problem, state, rng):
         return RowSteps(
-            problem, state, step_size=problem.rule, sampling=self.sampling, rng=rng,
+            problem, state, rule=problem.rule, sampling=self.sampling, rng=rng,
             record=bool(self.record_history),
         )  # fmt: skip
 

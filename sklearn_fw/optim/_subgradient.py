@@ -106,11 +106,11 @@ def projected_subgradient(
     if not callable(oracle):
         raise TypeError(f"oracle must be callable, got {oracle!r}")
     mu = check.strength(mu, "mu") if check.not_negative(mu, "mu") > 0.0 else 0.0
-    check_step_size(step_size, mu)
+    rule = resolve_step_size(step_size, mu)
     max_iter = check.integer(max_iter, "max_iter", 1)
     start = check.array(start, "start")
     average = RunningAverage(averaging, horizon=max_iter)
-    method = _Steps(oracle, start, mu, step_size, average, projection, objective)
+    method = _Steps(oracle, start, mu, rule, average, projection, objective)
     method.rng = check.random_state(random_state)
     outcome = run_to_end(
         method, tol=0.0, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
@@ -125,16 +125,16 @@ def projected_subgradient(
 class _Steps(IterativeMethod):
     """The state of one run."""
 
-    def __init__(self, oracle, start, mu, step_size, average, projection, objective):
+    def __init__(self, oracle, start, mu, rule, average, projection, objective):
         self.oracle, self.projection, self.objective = oracle, projection, objective
-        self.mu, self.step_size, self.average = mu, step_size, average
+        self.mu, self.rule, self.average = mu, rule, average
         self.t, self.fun = 0, None
         self.w = self._project(start.copy())
         average.update(self.w)
 
     def step(self):
         self.t += 1
-        size = step_sizes(self.step_size, self.mu, self.t, 1)[0]
+        size = step_sizes(self.rule, self.mu, self.t, 1)[0]
         g = ask(self.oracle, self.w, self.rng, name="oracle")
         self.w = self._project(self.w - (size / self.mu if self.mu > 0.0 else size) * g)
         self.average.update(self.w)
@@ -167,11 +167,15 @@ def ask(function, w, *more, name):
 NAMED = {"theory": (2.0, 1.0), "pegasos": (1.0, 0.0)}
 
 
-def check_step_size(step_size, mu):
+def resolve_step_size(step_size, mu):
+    """A callable, or the numbers c and b of ``c / (mu (t + b))``."""
     if callable(step_size):
-        return
-    shift = _shift(step_size)
-    if shift is None:
+        return step_size
+    if isinstance(step_size, tuple) and len(step_size) == 3 and step_size[0] == "shifted":
+        c, b = check.positive(step_size[1], "c"), check.not_negative(step_size[2], "b")
+    elif isinstance(step_size, str) and step_size in NAMED:
+        c, b = NAMED[step_size]
+    else:
         raise ValueError(
             f"step_size must be 'theory', 'pegasos', ('shifted', c, b) or a callable; got "
             f"{step_size!r}"
@@ -181,7 +185,6 @@ def check_step_size(step_size, mu):
             f"step_size={step_size!r} divides by mu, which is 0: give a callable, for instance "
             f"lambda t: 1 / t**0.5"
         )
-    c, b = shift
     if not c > 0.5:
         raise ValueError(f"c of ('shifted', c, b) must be above 1/2, got {c}")
     if c > 1.0 + b:
@@ -189,27 +192,19 @@ def check_step_size(step_size, mu):
             f"('shifted', c, b) needs c <= 1 + b, or the first steps are longer than 1 / mu; got "
             f"c={c}, b={b}"
         )
+    return c, b
 
 
-def _shift(step_size):
-    """The numbers c and b of ``c / (mu (t + b))``, None for what is no such rule."""
-    if isinstance(step_size, str):
-        return NAMED.get(step_size)
-    if isinstance(step_size, tuple) and len(step_size) == 3 and step_size[0] == "shifted":
-        return check.positive(step_size[1], "c"), check.not_negative(step_size[2], "b")
-    return None
-
-
-def step_sizes(step_size, mu, first, n_steps):
+def step_sizes(rule, mu, first, n_steps):
     """Sizes of the steps ``first``, first + 1, ..., counted from one, in units of 1 / mu if mu > 0.
 
     In these units the sizes of named rules are exact, and none is above one.
     """
     t = np.arange(first, first + n_steps)
-    if not callable(step_size):
-        c, b = _shift(step_size)
+    if not callable(rule):
+        c, b = rule
         return c / (t + b)
-    sizes = np.array([_ask(step_size, k) for k in t.tolist()])
+    sizes = np.array([check.positive(rule(k), f"step_size({k})") for k in t.tolist()])
     if mu == 0.0:
         return sizes
     sizes = np.where(np.isclose(mu * sizes, 1.0, rtol=1e-12, atol=0.0), 1.0, mu * sizes)
@@ -220,14 +215,6 @@ def step_sizes(step_size, mu, first, n_steps):
             f"1 / mu = {1.0 / mu:g}"
         )
     return sizes
-
-
-def _ask(step_size, t):
-    try:
-        return check.positive(step_size(t), "step_size(t)")
-    except (TypeError, ValueError) as error:
-        error.add_note(f"step_size was called with t = {t}")
-        raise
 
 
 subgradient = lazy("incremental.subgradient")
@@ -280,15 +267,15 @@ class SubgradientState:
 class RowSteps(IterativeMethod):
     """Passes over the rows of one problem; no certificate."""
 
-    def __init__(self, problem, state, *, step_size, sampling, rng, record):
-        self.problem, self.state, self.step_size = problem, state, step_size
+    def __init__(self, problem, state, *, rule, sampling, rng, record):
+        self.problem, self.state, self.rule = problem, state, rule
         self.sampling, self.rng, self.record = sampling, rng, record
         self.rows, self.target = problem.rows(), problem.target()
 
     def step(self):
         state, n = self.state, self.problem.y.size
         order = self._order(n)
-        shares = step_sizes(self.step_size, self.problem.alpha, state.t + 1, n)
+        shares = step_sizes(self.rule, self.problem.alpha, state.t + 1, n)
         rates = state.average.rates(n)
         state.t += n
         (self._plain if self.problem.project is not None else self._compiled)(order, shares, rates)

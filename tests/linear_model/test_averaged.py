@@ -93,8 +93,8 @@ def test_order_of_schemes_on_breast_cancer():
     for scheme in PUBLISHED:
         state = SubgradientState(31, RunningAverage(scheme, horizon=50 * n))
         run = RowSteps(
-            problem, state, step_size="pegasos", sampling="uniform",
-            rng=np.random.RandomState(0), record=False,
+            problem, state, rule=(1.0, 0.0), sampling="uniform", rng=np.random.RandomState(0),
+            record=False,
         )  # fmt: skip
         for _ in range(50):
             run.step()

@@ -1,6 +1,7 @@
 """How far Frank-Wolfe methods step: functions of the state of the method."""
 
 import math
+from functools import cached_property
 from numbers import Real
 from typing import NamedTuple
 
@@ -40,13 +41,11 @@ class Line:
 
     def __init__(self, objective, x, value, make_direction):
         self.objective, self.x, self.value = objective, x, value
-        self._make_direction, self._direction = make_direction, None
+        self._make_direction = make_direction
 
-    @property
+    @cached_property
     def direction(self):
-        if self._direction is None:
-            self._direction = self._make_direction()
-        return self._direction
+        return self._make_direction()
 
     def at(self, step):
         value, gradient = self.objective(self.x + step * self.direction)
