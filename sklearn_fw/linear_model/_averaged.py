@@ -487,18 +487,11 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
 
     def _centers_and_spreads(self, targets, weight):
         """Medians, and mean distances from them; one where all targets are the same."""
-        centers = np.array([_median(y, weight) for y in targets])
+        # With weights the smallest number that has half of the weight at or below it.
+        method = "linear" if weight is None else "inverted_cdf"
+        centers = np.quantile(targets, 0.5, axis=1, weights=weight, method=method)
         spreads = np.array([
             np.average(np.abs(y - center), weights=weight)
             for y, center in zip(targets, centers, strict=True)
         ])  # fmt: skip
         return centers, np.where(spreads > 0.0, spreads, 1.0)
-
-
-def _median(y, weight):
-    """Smallest number that has half of the weight at or below it; without weights, the median."""
-    if weight is None:
-        return float(np.median(y))
-    order = np.argsort(y)
-    total = np.cumsum(weight[order])
-    return float(y[order][np.searchsorted(total, 0.5 * total[-1])])

@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
+from sklearn.utils.extmath import row_norms
 
 from .._core import check
 from .._core.loop import IterativeMethod
@@ -234,10 +235,8 @@ class RidgeProblem(FiniteSum):
         self.alpha, self.bias, self.project, self.radius = alpha, bias, project, radius
 
     def mean_square(self):
-        X = self.X
-        squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
-        squares = np.asarray(squares, np.float64).ravel() + self.bias**2
-        return float(squares.mean() if self.weight is None else squares @ self.weight / self.y.size)
+        squares = row_norms(self.X, squared=True).astype(np.float64) + self.bias**2
+        return float(np.average(squares, weights=self.weight))
 
     def value(self, w):
         """The objective at ``w``, whose last entry belongs to the constant feature."""
@@ -439,7 +438,8 @@ class RunningAverage:
         """
         w = check.array(w, "w")
         check.magnitude(w, "w")
-        self._check_shape(w)
+        if self._point is not None and w.shape != self._point.shape:
+            raise ValueError(f"w has shape {w.shape}, the points before {self._point.shape}")
         self._unfold()
         rho = self.rates(1)[0]
         if rho == 1.0:
@@ -499,10 +499,6 @@ class RunningAverage:
             self._average = b * self._average + c * self._point
             self._point = a * self._point
             self._state = None
-
-    def _check_shape(self, w):
-        if self._point is not None and w.shape != self._point.shape:
-            raise ValueError(f"w has shape {w.shape}, the points before {self._point.shape}")
 
     @property
     def value(self):

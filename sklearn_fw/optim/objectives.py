@@ -393,7 +393,8 @@ class LinearMap:
     def __init__(self, A, n_outputs=1):
         A = check.table(A, input_name="A", accept_sparse=("csr", "csc"), dtype=np.float64)
         check.magnitude(A.data if sp.issparse(A) else A, "A")
-        self.A, self.n_outputs, self._is_alone, self._layout = A, n_outputs, n_outputs == 1, None
+        self.A, self.n_outputs, self._is_alone = A, n_outputs, n_outputs == 1
+        self._layout = self._places = None  # of the entries of points that are matrices
         self.size, self.n_image = A.shape[1] * n_outputs, A.shape[0] * n_outputs
 
     def image(self, point):
@@ -459,10 +460,10 @@ class LinearMap:
             return np.multiply.outer(self.A @ atom.left, atom.right).ravel()
         if not (self._is_alone and sp.issparse(self.A)):
             return self.image(atom.to_array())
-        rows, columns = np.divmod(self._entries.indices, atom.right.size)
+        if self._places is None or self._places[0] != atom.right.size:
+            self._places = atom.right.size, *np.divmod(self._entries.indices, atom.right.size)
+        _, rows, columns = self._places
         values = atom.left[rows] * atom.right[columns] * self._entries.data
-        if self._is_selection:
-            return values
         return np.bincount(self._row_of_entry, weights=values, minlength=self.n_image)
 
     def column(self, j):
@@ -480,11 +481,6 @@ class LinearMap:
     @cached_property
     def _entries(self):
         return self.A.tocsr()
-
-    @cached_property
-    def _is_selection(self):
-        """Whether each row has one entry."""
-        return bool(np.all(np.diff(self._entries.indptr) == 1))
 
     @cached_property
     def _row_of_entry(self):

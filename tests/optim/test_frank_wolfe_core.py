@@ -1,4 +1,4 @@
-"""Learned constants, projections onto hulls, and certificates of oracles that are not exact."""
+"""Projections onto hulls, and certificates of oracles that are not exact."""
 
 import itertools
 
@@ -41,20 +41,6 @@ def vertices_of(domain, rng):
     """Vertices that random gradients meet."""
     atoms = [domain.lmo(gradient) for gradient in rng.normal(size=(300, domain.size))]
     return np.array([atom.to_array() for atom in {atom.key: atom for atom in atoms}.values()])
-
-
-def test_backtracking_learns_the_curvature():
-    scales = np.array([1.0, 4.0, 9.0, 16.0])
-
-    def objective(x):
-        return 0.5 * float(scales @ (x - 0.4) ** 2), scales * (x - 0.4)
-
-    result = minimize_frank_wolfe(
-        objective, domains.Box(0.0, 1.0, size=4), variant="away", step_size="backtracking", tol=1e-6
-    )
-    assert result.success
-    assert result.nit < 500
-    assert np.all(np.diff(result.history["objective"]) <= 1e-12)
 
 
 @pytest.mark.parametrize("name", DOMAINS)
