@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+
+from _domain_references import least_on_simplex
 
 PROGRAMS = Path(__file__).parents[1] / "examples" / "benchmarks"
 
@@ -14,18 +15,6 @@ PROGRAMS = Path(__file__).parents[1] / "examples" / "benchmarks"
 def away_steps(monkeypatch):
     monkeypatch.syspath_prepend(str(PROGRAMS))
     return importlib.import_module("away_steps").away_steps
-
-
-def optimum(V, c, scale):
-    """By a solver for general constraints."""
-    m = len(c)
-    result = minimize(
-        lambda a: 0.5 * scale * np.sum((V.T @ a) ** 2) - c @ a, np.full(m, 1 / m),
-        jac=lambda a: scale * V @ (V.T @ a) - c, bounds=[(0, 1)] * m, method="SLSQP",
-        constraints={"type": "eq", "fun": lambda a: a.sum() - 1, "jac": np.ones_like},
-        options={"ftol": 1e-14, "maxiter": 1000},
-    )  # fmt: skip
-    return result.fun
 
 
 @pytest.mark.parametrize("n_sampled", [None, 5, 1])
@@ -38,7 +27,9 @@ def test_it_finds_the_optimum(away_steps, n_sampled, seed):
     assert run.alpha.min() >= 0.0
     assert run.alpha.sum() == pytest.approx(1.0)
     value = np.sum((V.T @ run.alpha) ** 2) - c @ run.alpha
-    best = optimum(V, c, 2.0)
+    best = least_on_simplex(
+        lambda a: np.sum((V.T @ a) ** 2) - c @ a, lambda a: 2.0 * V @ (V.T @ a) - c, len(c)
+    )
     assert -1e-9 <= value - best <= run.gap + 1e-7
     assert np.all(np.diff(run.values) <= 1e-12)  # exact line searches
     if n_sampled is None:

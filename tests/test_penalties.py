@@ -272,34 +272,6 @@ def test_separable_conjugate_is_the_supremum(penalty, rng):
             assert conjugate == pytest.approx(supremum, rel=0, abs=1e-7)
 
 
-@pytest.mark.parametrize(
-    "penalty",
-    [GroupLasso([[0, 1, 2]], l2=0.5), GroupLasso([[1, 0], [2]], l1=0.3, l2=0.5)],
-    ids=repr,
-)
-def test_group_conjugate_is_the_supremum(penalty, rng):
-    form = penalty.bind(3)
-    for v in 2 * rng.normal(size=(3, 3)):
-        best = nelder_mead(lambda w, v=v: form.value(w) - v @ w, [0.1 * v, -0.1 * v])
-        assert form.conjugate(v) == pytest.approx(-best.fun, rel=0, abs=1e-7)
-
-
-@pytest.mark.parametrize(
-    "penalty",
-    [GroupLasso([[0, 1, 2]]), GroupLasso([[0, 2], [1]], l1=0.3), LargestEntry()],
-    ids=repr,
-)
-def test_conjugates_of_norms_are_indicators(penalty, rng):
-    form = penalty.bind(3)
-    for scale in (0.1, 0.5, 1.0, 3.0):
-        v = scale * rng.normal(size=3)
-        # The prox at v is zero exactly inside; outside it is a direction of unbounded growth.
-        w = form.prox(v, 1.0)
-        assert form.conjugate(v) == (0.0 if not np.any(w) else np.inf)
-        if np.any(w):
-            assert v @ w > form.value(w)
-
-
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
 def test_dual_scale_ends_at_the_edge(penalty, rng):
     form = bound(penalty).scaled(0.5)
@@ -406,18 +378,13 @@ class WithoutConjugate(LargestEntry):
     [
         (lambda: ElasticNet(1.0).bind(0), ValueError, "n_features == 0, must be >= 1"),
         (lambda: bound(ElasticNet(1.5)), ValueError, "l1_ratio == 1.5, must be <= 1"),
-        (lambda: bound(ElasticNet(-1)), ValueError, "l1_ratio == -1, must be >= 0"),
         (lambda: bound(ElasticNet(np.nan)), ValueError, "l1_ratio must be finite"),
         (lambda: bound(ElasticNet("auto")), TypeError, "l1_ratio must be an instance of float"),
         (lambda: bound(Box(1, 0)), ValueError, "lower must not be above upper anywhere"),
-        (lambda: bound(Box(np.inf, np.inf)), ValueError, "lower must not be above upper"),
         (lambda: bound(Box([0, 0], 1)), ValueError, "lower has shape (2,), expected () or (5,)"),
-        (lambda: bound(Box(0, [1] * 6)), ValueError, "upper has shape (6,), expected () or (5,)"),
         (lambda: bound(Box(np.nan, 1)), ValueError, "lower must not be NaN; for no bound use"),
         (lambda: bound(Box(0, 1, l1=-1)), ValueError, "l1 == -1, must be >= 0"),
-        (lambda: bound(Box(l2=-1)), ValueError, "l2 == -1, must be >= 0"),
         (lambda: bound(Box(l1=np.inf)), ValueError, "l1 must be finite"),
-        (lambda: bound(GroupLasso([[0]], l2=-1)), ValueError, "l2 == -1, must be >= 0"),
         (
             lambda: bound(GroupLasso([[0]], "cubic")),
             ValueError,
@@ -434,7 +401,6 @@ class WithoutConjugate(LargestEntry):
             "group_weights must be finite and not negative",
         ),
         (lambda: bound(L2Ball(0)), ValueError, "radius == 0, must be > 0"),
-        (lambda: bound(Simplex(-1)), ValueError, "radius == -1, must be > 0"),
         (
             lambda: bound(Misshapen([[0, 1]])).prox(np.zeros(5), 1.0),
             ValueError,
@@ -446,12 +412,6 @@ class WithoutConjugate(LargestEntry):
             "no duality gap can be computed: override group_conjugate",
         ),
         (lambda: resolve_penalty("l2", 0.5), ValueError, "penalty must be 'elasticnet', None or"),
-        (
-            lambda: resolve_penalty(Box, 0.5),
-            ValueError,
-            "such as ElasticNet() or GroupLasso(groups); got",
-        ),
-        (lambda: resolve_penalty("elasticnet", 2), ValueError, "l1_ratio == 2, must be <= 1"),
     ],
 )
 def test_errors_name_parameter_and_remedy(call, error, message):

@@ -264,6 +264,16 @@ def array(values, name, finite=True):
     return array
 
 
+def vector(values, name, size=None):
+    """A float64 vector that is not empty, or is as long as ``size`` says."""
+    values = array(values, name)
+    if size is not None and values.shape != (size,):
+        raise ValueError(f"{name}.shape == {values.shape}, expected ({size},)")
+    if size is None and (values.ndim != 1 or not values.size):
+        raise ValueError(f"{name} must be a vector, got shape {values.shape}")
+    return values
+
+
 def is_moderate(values):
     """Whether all numbers are finite and have squares that can be summed: a quick question."""
     if not values.size:

@@ -3,6 +3,7 @@
 import functools
 from copy import deepcopy
 from dataclasses import KW_ONLY
+from types import SimpleNamespace
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +18,8 @@ from ..optim._subgradient import (
     RidgeProblem,
     RowSteps,
     SubgradientState,
-    check_step_size,
+    ask,
+    resolve_step_size,
 )
 from ..projections import project_l1_ball
 from ._linear import LinearClassifier, LinearEstimator, LinearRegressor, Units, only
@@ -29,16 +31,6 @@ NAMES = (
 )  # fmt: skip
 # A score where slopes are those far away, and the largest that they may be there.
 FAR, STEEPEST = 1e12, 1e6
-
-
-class Stream:
-    """What a fit goes on with: states of all problems, and units that stay those of the first."""
-
-    def __init__(self, units, mean_weight, spreads, states, rng):
-        self.units, self.mean_weight, self.spreads = units, mean_weight, spreads
-        self.states, self.rng = states, rng
-        self.alphas = None  # weights of the ridge
-        self.square = None  # mean square of the rows
 
 
 class AveragedModel(LinearEstimator):
@@ -139,9 +131,8 @@ class AveragedModel(LinearEstimator):
         if check.is_auto(self.step_size):
             if stream.square is None:
                 stream.square = problem.mean_square()
-            return "shifted", 1.0, stream.square / (spread * problem.alpha)
-        check_step_size(self.step_size, problem.alpha)
-        return self.step_size
+            return 1.0, stream.square / (spread * problem.alpha)
+        return resolve_step_size(self.step_size, problem.alpha)
 
     @property
     def _bias(self):
@@ -149,6 +140,7 @@ class AveragedModel(LinearEstimator):
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _begin(self, X, targets, weight):
+        """What a fit goes on with: the states of all problems, and units that stay the first."""
         is_free = isinstance(self.alpha, str) and self.projection is None
         standardizes = self.standardize
         if isinstance(standardizes, str):
@@ -164,11 +156,12 @@ class AveragedModel(LinearEstimator):
             SubgradientState(X.shape[1] + 1, RunningAverage(self.averaging, horizon=horizon))
             for _ in targets
         ]
-        mean_weight = 1.0 if weight is None else weight.mean()
-        rng = check.random_state(self.random_state)
-        stream = Stream(units, mean_weight, spreads, states, rng)
-        stream.alphas = self._strengths(spreads, targets, weight)
-        return stream
+        return SimpleNamespace(
+            units=units, mean_weight=1.0 if weight is None else weight.mean(), spreads=spreads,
+            states=states, rng=check.random_state(self.random_state),
+            alphas=self._strengths(spreads, targets, weight),
+            square=None,  # mean of the squared rows, where steps depend on it
+        )  # fmt: skip
 
     def _check_loss(self, targets):
         loss = resolve_loss(self.loss, self._task, names=NAMES)
@@ -194,7 +187,7 @@ class AveragedModel(LinearEstimator):
         if chosen is None:
             return None, np.inf
         if callable(chosen):
-            return functools.partial(_ask_projection, chosen), np.inf
+            return functools.partial(ask, chosen, name="projection"), np.inf
         check.choice(chosen, "projection", PROJECTIONS)
         if chosen == "nonneg":
             return functools.partial(np.maximum, 0.0), np.inf
@@ -219,7 +212,7 @@ class AveragedModel(LinearEstimator):
 
     def _steps(self, problem, state, rng):
         return RowSteps(
-            problem, state, step_size=problem.rule, sampling=self.sampling, rng=rng,
+            problem, state, rule=problem.rule, sampling=self.sampling, rng=rng,
             record=bool(self.record_history),
         )  # fmt: skip
 
@@ -236,13 +229,6 @@ class AveragedModel(LinearEstimator):
         self.alpha_ = float(alphas[0]) if np.all(alphas == alphas[0]) else alphas
         self.t_, self._stream = stream.states[0].t, stream
         self.scale_ = stream.units.scale
-
-
-def _ask_projection(function, w):
-    found = check.array(function(w.copy()), "what projection returned")
-    if found.shape != w.shape:
-        raise ValueError(f"projection must return shape {w.shape}, got shape {found.shape}")
-    return found
 
 
 class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
@@ -501,18 +487,11 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
 
     def _centers_and_spreads(self, targets, weight):
         """Medians, and mean distances from them; one where all targets are the same."""
-        centers = np.array([_median(y, weight) for y in targets])
+        # With weights the smallest number that has half of the weight at or below it.
+        method = "linear" if weight is None else "inverted_cdf"
+        centers = np.quantile(targets, 0.5, axis=1, weights=weight, method=method)
         spreads = np.array([
             np.average(np.abs(y - center), weights=weight)
             for y, center in zip(targets, centers, strict=True)
         ])  # fmt: skip
         return centers, np.where(spreads > 0.0, spreads, 1.0)
-
-
-def _median(y, weight):
-    """Smallest number that has half of the weight at or below it; without weights, the median."""
-    if weight is None:
-        return float(np.median(y))
-    order = np.argsort(y)
-    total = np.cumsum(weight[order])
-    return float(y[order][np.searchsorted(total, 0.5 * total[-1])])

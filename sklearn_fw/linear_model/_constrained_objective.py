@@ -21,19 +21,8 @@ class MeanLoss(Composite):
 
     The slopes of the losses at the best c are the derivative of f, so that f is as smooth as the
     loss, no column is centred, and a certificate for f is one for w and c together.
-
-    Parameters
-    ----------
-    loss : Loss
-        Loss of a score.
-    X : {ndarray, CSR matrix} of shape (n_samples, n_features)
-        Rows.
-    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Truth.
-    weight : ndarray of shape (n_samples,) or None
-        Factors s_i of the losses.
-    fit_intercept : bool
-        Whether there is a c, else it is zero.
+    Targets (n_samples,) or (n_samples, n_outputs) have a c per output, or zero without
+    ``fit_intercept``; ``weight`` (n_samples,) or None are the s_i.
     """
 
     def __init__(self, loss, X, y, weight, fit_intercept):
@@ -56,18 +45,7 @@ class MeanLoss(Composite):
         return max(self(w)[0], NOTHING * self.value(w, np.zeros(self.n_outputs)))
 
     def intercepts(self, w):
-        """The best c of every output.
-
-        Parameters
-        ----------
-        w : ndarray of shape (size,)
-            Coefficients.
-
-        Returns
-        -------
-        ndarray of shape (n_outputs,)
-            Intercepts.
-        """
+        """The best c of every output."""
         return self._best(self.image(w).reshape(-1, self.n_outputs))
 
     def value(self, w, intercepts):

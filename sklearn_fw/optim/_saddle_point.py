@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from numbers import Real
 
 import numpy as np
@@ -587,7 +586,7 @@ def solve_matrix_game(
     lower, upper = run.bounds(pays_x, pays_y)[1]
     return OptimizeResult(
         x=x, y=y, fun=float(x @ pays_x), lower=lower, upper=upper, dual_gap=upper - lower,
-        x_last=run.sum_x / run.total, y_last=run.sum_y / run.total, lower_last=run.lower,
+        x_last=run.sums[0] / run.total, y_last=run.sums[1] / run.total, lower_last=run.lower,
         upper_last=run.upper, **fields_of(outcome, upper - lower, tol),
     )  # fmt: skip
 
@@ -596,14 +595,13 @@ class GameRun(IterativeMethod):
     """Sums of what was played, and of what each pure strategy would have paid against it."""
 
     def __init__(self, products, domains, points, growing):
-        self.times, self.transposed_times = products
-        self.domain_x, self.domain_y = domains
-        self.growing, self.n_played, self.total = growing, 0, 1.0
-        self.sum_x, self.sum_y = points
+        self.products, self.domains, self.growing = products, domains, growing
+        self.sums, self.n_played, self.total = points, 0, 1.0
         # Copies, since an operator may return its own memory, or its argument.
-        start_x, start_y = (DenseAtom(point) for point in points)
-        self.pays_x = np.array(self.times(start_y), dtype=np.float64)
-        self.pays_y = np.array(self.transposed_times(start_x), dtype=np.float64)
+        self.pays = [
+            np.array(times(DenseAtom(point)), dtype=np.float64)
+            for times, point in zip(products, reversed(points))
+        ]
         self.replies = self.best_x = self.best_y = None
         self.best_lower, self.best_upper = -np.inf, np.inf
 
@@ -614,44 +612,42 @@ class GameRun(IterativeMethod):
         return self.certify()
 
     def play(self):
-        reply_x, reply_y = self.replies
         weight = self.n_played + 1.0 if self.growing else 1.0
         if self.n_played == 0:
             self.total = 0.0
-            for array in (self.sum_x, self.sum_y, self.pays_x, self.pays_y):
+            for array in (*self.sums, *self.pays):
                 array[:] = 0.0
-        reply_x.add_to(self.sum_x, weight)
-        reply_y.add_to(self.sum_y, weight)
-        self.pays_x += weight * self.times(reply_y)
-        self.pays_y += weight * self.transposed_times(reply_x)
+        for k, reply in enumerate(self.replies):
+            reply.add_to(self.sums[k], weight)
+            self.pays[1 - k] += weight * self.products[1 - k](reply)
         self.total += weight
         self.n_played += 1
 
+    def _strategy(self, k):
+        """The average of one side, and what it makes pure replies pay."""
+        return self.sums[k] / self.total, self.pays[1 - k] / self.total
+
     def solution(self):
-        """The best strategies of both sides, each with what it makes pure replies pay."""
         return self.best_x, self.best_y
 
     def bounds(self, pays_x, pays_y):
         """Best replies, and what they would pay."""
         if not (np.all(np.isfinite(pays_x)) and np.all(np.isfinite(pays_y))):
             raise ValueError("products with payoff must be finite, got NaN or infinity")
-        reply_x = ask(self.domain_x, pays_x, "domain_x")
-        reply_y = ask(self.domain_y, -pays_y, "domain_y")
-        return (reply_x, reply_y), (lowest(reply_x, pays_x), -lowest(reply_y, -pays_y))
+        costs = pays_x, -pays_y
+        x, y = (ask(self.domains[k], costs[k], f"domain_{'xy'[k]}") for k in range(2))
+        return (x, y), (lowest(x, costs[0]), -lowest(y, costs[1]))
 
     def certify(self):
-        self.replies, (lower, upper) = self.bounds(self.pays_x, self.pays_y)
+        self.replies, (lower, upper) = self.bounds(*self.pays)
         if not lower <= upper:  # by rounding, or since an oracle is wrong
-            reply_x, reply_y = self.replies
-            check_answer(reply_x, "x", self.pays_x, self.sum_x / self.total)
-            check_answer(reply_y, "y", -self.pays_y, self.sum_y / self.total)
+            for k, cost in enumerate((self.pays[0], -self.pays[1])):
+                check_answer(self.replies[k], "xy"[k], cost, self.sums[k] / self.total)
         self.lower, self.upper = lower / self.total, upper / self.total
         if self.upper < self.best_upper:
-            self.best_upper = self.upper
-            self.best_x = self.sum_x / self.total, self.pays_y / self.total
+            self.best_upper, self.best_x = self.upper, self._strategy(0)
         if self.lower > self.best_lower:
-            self.best_lower = self.lower
-            self.best_y = self.sum_y / self.total, self.pays_x / self.total
+            self.best_lower, self.best_y = self.lower, self._strategy(1)
         gap = self.best_upper - self.best_lower
         return {
             "objective": self.best_upper, "dual_objective": self.best_lower, "dual_gap": gap,
@@ -670,7 +666,9 @@ def column_products(payoff):
     if isinstance(payoff, LinearOperator):
         _check_transpose(payoff)
         products = payoff.matvec, payoff.rmatvec
-        return payoff.shape, [partial(_whole, product) for product in products]
+        return payoff.shape, [
+            lambda atom, times=times: times(atom.to_array()) for times in products
+        ]
     payoff = check.table(payoff, accept_sparse="csr", dtype=np.float64, input_name="payoff")
     return payoff.shape, [LinearMap(matrix).image for matrix in (payoff, payoff.T)]
 
@@ -686,7 +684,3 @@ def _check_transpose(payoff):
             f"payoff must be finite, and its rmatvec the product with its transpose, but x'(My) is "
             f"{x @ forward:.6g} and y'(M'x) is {y @ backward:.6g} for some x and y"
         )
-
-
-def _whole(product, atom):
-    return product(atom.to_array())

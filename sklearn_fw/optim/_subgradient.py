@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
+from sklearn.utils.extmath import row_norms
 
 from .._core import check
 from .._core.loop import IterativeMethod
@@ -106,11 +107,11 @@ def projected_subgradient(
     if not callable(oracle):
         raise TypeError(f"oracle must be callable, got {oracle!r}")
     mu = check.strength(mu, "mu") if check.not_negative(mu, "mu") > 0.0 else 0.0
-    check_step_size(step_size, mu)
+    rule = resolve_step_size(step_size, mu)
     max_iter = check.integer(max_iter, "max_iter", 1)
     start = check.array(start, "start")
     average = RunningAverage(averaging, horizon=max_iter)
-    method = _Steps(oracle, start, mu, step_size, average, projection, objective)
+    method = _Steps(oracle, start, mu, rule, average, projection, objective)
     method.rng = check.random_state(random_state)
     outcome = run_to_end(
         method, tol=0.0, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
@@ -125,17 +126,17 @@ def projected_subgradient(
 class _Steps(IterativeMethod):
     """The state of one run."""
 
-    def __init__(self, oracle, start, mu, step_size, average, projection, objective):
+    def __init__(self, oracle, start, mu, rule, average, projection, objective):
         self.oracle, self.projection, self.objective = oracle, projection, objective
-        self.mu, self.step_size, self.average = mu, step_size, average
+        self.mu, self.rule, self.average = mu, rule, average
         self.t, self.fun = 0, None
         self.w = self._project(start.copy())
         average.update(self.w)
 
     def step(self):
         self.t += 1
-        size = step_sizes(self.step_size, self.mu, self.t, 1)[0]
-        g = self._answer(self.oracle(self.w.copy(), self.rng), "oracle")
+        size = step_sizes(self.rule, self.mu, self.t, 1)[0]
+        g = ask(self.oracle, self.w, self.rng, name="oracle")
         self.w = self._project(self.w - (size / self.mu if self.mu > 0.0 else size) * g)
         self.average.update(self.w)
         is_power = self.t & (self.t - 1) == 0
@@ -153,28 +154,29 @@ class _Steps(IterativeMethod):
         return OptimizeResult(x=self.average.value, x_last=self.w.copy(), nit=self.t)
 
     def _project(self, w):
-        if self.projection is None:
-            return w
-        return self._answer(self.projection(w), "projection", w)
+        return w if self.projection is None else ask(self.projection, w, name="projection")
 
-    def _answer(self, found, name, like=None):
-        like = self.w if like is None else like
-        found = check.array(found, f"what {name} returned")
-        if found.shape != like.shape:
-            raise ValueError(
-                f"{name} must return an array of shape {like.shape}, got shape {found.shape}"
-            )
-        return np.array(found)
+
+def ask(function, w, *more, name):
+    """A new array of the shape of w, which a function of the user returned."""
+    found = check.array(function(w.copy(), *more), f"what {name} returned")
+    if found.shape != w.shape:
+        raise ValueError(f"{name} must return an array of shape {w.shape}, got shape {found.shape}")
+    return np.array(found)
 
 
 NAMED = {"theory": (2.0, 1.0), "pegasos": (1.0, 0.0)}
 
 
-def check_step_size(step_size, mu):
+def resolve_step_size(step_size, mu):
+    """A callable, or the numbers c and b of ``c / (mu (t + b))``."""
     if callable(step_size):
-        return
-    shift = _shift(step_size)
-    if shift is None:
+        return step_size
+    if isinstance(step_size, tuple) and len(step_size) == 3 and step_size[0] == "shifted":
+        c, b = check.positive(step_size[1], "c"), check.not_negative(step_size[2], "b")
+    elif isinstance(step_size, str) and step_size in NAMED:
+        c, b = NAMED[step_size]
+    else:
         raise ValueError(
             f"step_size must be 'theory', 'pegasos', ('shifted', c, b) or a callable; got "
             f"{step_size!r}"
@@ -184,7 +186,6 @@ def check_step_size(step_size, mu):
             f"step_size={step_size!r} divides by mu, which is 0: give a callable, for instance "
             f"lambda t: 1 / t**0.5"
         )
-    c, b = shift
     if not c > 0.5:
         raise ValueError(f"c of ('shifted', c, b) must be above 1/2, got {c}")
     if c > 1.0 + b:
@@ -192,27 +193,19 @@ def check_step_size(step_size, mu):
             f"('shifted', c, b) needs c <= 1 + b, or the first steps are longer than 1 / mu; got "
             f"c={c}, b={b}"
         )
+    return c, b
 
 
-def _shift(step_size):
-    """The numbers c and b of ``c / (mu (t + b))``, None for what is no such rule."""
-    if isinstance(step_size, str):
-        return NAMED.get(step_size)
-    if isinstance(step_size, tuple) and len(step_size) == 3 and step_size[0] == "shifted":
-        return check.positive(step_size[1], "c"), check.not_negative(step_size[2], "b")
-    return None
-
-
-def step_sizes(step_size, mu, first, n_steps):
+def step_sizes(rule, mu, first, n_steps):
     """Sizes of the steps ``first``, first + 1, ..., counted from one, in units of 1 / mu if mu > 0.
 
     In these units the sizes of named rules are exact, and none is above one.
     """
     t = np.arange(first, first + n_steps)
-    if not callable(step_size):
-        c, b = _shift(step_size)
+    if not callable(rule):
+        c, b = rule
         return c / (t + b)
-    sizes = np.array([_ask(step_size, k) for k in t.tolist()])
+    sizes = np.array([check.positive(rule(k), f"step_size({k})") for k in t.tolist()])
     if mu == 0.0:
         return sizes
     sizes = np.where(np.isclose(mu * sizes, 1.0, rtol=1e-12, atol=0.0), 1.0, mu * sizes)
@@ -223,14 +216,6 @@ def step_sizes(step_size, mu, first, n_steps):
             f"1 / mu = {1.0 / mu:g}"
         )
     return sizes
-
-
-def _ask(step_size, t):
-    try:
-        return check.positive(step_size(t), "step_size(t)")
-    except (TypeError, ValueError) as error:
-        error.add_note(f"step_size was called with t = {t}")
-        raise
 
 
 subgradient = lazy("incremental.subgradient")
@@ -250,10 +235,8 @@ class RidgeProblem(FiniteSum):
         self.alpha, self.bias, self.project, self.radius = alpha, bias, project, radius
 
     def mean_square(self):
-        X = self.X
-        squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
-        squares = np.asarray(squares, np.float64).ravel() + self.bias**2
-        return float(squares.mean() if self.weight is None else squares @ self.weight / self.y.size)
+        squares = row_norms(self.X, squared=True).astype(np.float64) + self.bias**2
+        return float(np.average(squares, weights=self.weight))
 
     def value(self, w):
         """The objective at ``w``, whose last entry belongs to the constant feature."""
@@ -283,15 +266,15 @@ class SubgradientState:
 class RowSteps(IterativeMethod):
     """Passes over the rows of one problem; no certificate."""
 
-    def __init__(self, problem, state, *, step_size, sampling, rng, record):
-        self.problem, self.state, self.step_size = problem, state, step_size
+    def __init__(self, problem, state, *, rule, sampling, rng, record):
+        self.problem, self.state, self.rule = problem, state, rule
         self.sampling, self.rng, self.record = sampling, rng, record
         self.rows, self.target = problem.rows(), problem.target()
 
     def step(self):
         state, n = self.state, self.problem.y.size
         order = self._order(n)
-        shares = step_sizes(self.step_size, self.problem.alpha, state.t + 1, n)
+        shares = step_sizes(self.rule, self.problem.alpha, state.t + 1, n)
         rates = state.average.rates(n)
         state.t += n
         (self._plain if self.problem.project is not None else self._compiled)(order, shares, rates)
@@ -338,7 +321,11 @@ class RowSteps(IterativeMethod):
         state.v, state.u, state.factors = w, mean, np.array([1.0, 1.0, 0.0, w @ w])
 
 
-SCHEMES = {"none", "uniform", "suffix", "doubling", "weighted", "weighted2"}
+# Those with weights that are powers; they are the same for exponents 0 and 1 in both families.
+SCHEMES = {
+    "none": None, "suffix": None, "doubling": None,
+    "uniform": ("power", 0.0), "weighted": ("power", 1.0), "weighted2": ("power", 2.0),
+}  # fmt: skip
 FAMILIES = {"power", "polynomial"}
 
 # Factors below this are multiplied out before they underflow.
@@ -425,8 +412,6 @@ class RunningAverage:
     def _rates(self, t):
         if self._kind == "none":
             return np.ones_like(t)
-        if self._kind == "uniform":
-            return 1.0 / (t + 1.0)
         if self._kind == "suffix":
             return 1.0 / np.maximum(t - (self.horizon + 1) // 2 + 1.0, 1.0)
         if self._kind == "doubling":
@@ -434,8 +419,6 @@ class RunningAverage:
             return 1.0 / (t - np.where(t > 0, np.exp2(np.frexp(t)[1] - 1.0), 0.0) + 1.0)
         if self._kind == "polynomial":
             return (1.0 + self._exponent) / (t + 1.0 + self._exponent)
-        if self._exponent == 1.0:
-            return 2.0 / (t + 2.0)
         if self._exponent == 2.0:
             return 6.0 * (t + 1.0) / ((t + 2.0) * (2.0 * t + 3.0))
         # In units of the last weight, since powers of many steps overflow.
@@ -455,7 +438,8 @@ class RunningAverage:
         """
         w = check.array(w, "w")
         check.magnitude(w, "w")
-        self._check_shape(w)
+        if self._point is not None and w.shape != self._point.shape:
+            raise ValueError(f"w has shape {w.shape}, the points before {self._point.shape}")
         self._unfold()
         rho = self.rates(1)[0]
         if rho == 1.0:
@@ -516,10 +500,6 @@ class RunningAverage:
             self._point = a * self._point
             self._state = None
 
-    def _check_shape(self, w):
-        if self._point is not None and w.shape != self._point.shape:
-            raise ValueError(f"w has shape {w.shape}, the points before {self._point.shape}")
-
     @property
     def value(self):
         """The average, a new array; None before the first point."""
@@ -529,11 +509,12 @@ class RunningAverage:
 
 def _check_scheme(scheme):
     if isinstance(scheme, str) and scheme in SCHEMES:
-        powers = {"weighted": 1.0, "weighted2": 2.0}
-        return ("power", powers[scheme]) if scheme in powers else (scheme, None)
+        if SCHEMES[scheme] is None:
+            return scheme, None
+        scheme = SCHEMES[scheme]
     if isinstance(scheme, tuple) and len(scheme) == 2 and scheme[0] in FAMILIES:
         exponent = check.not_negative(scheme[1], f"exponent of {scheme[0]!r}")
-        return scheme[0], exponent
+        return ("polynomial" if exponent in (0.0, 1.0) else scheme[0]), exponent
     names = ", ".join(map(repr, sorted(SCHEMES)))
     raise ValueError(
         f"the averaging scheme must be one of {names}, ('power', k) or ('polynomial', eta); got "

@@ -166,9 +166,7 @@ class Objective(ABC):
         return value, self.adjoint(slopes)
 
     def _vector(self, x, name):
-        x = check.array(x, name)
-        if x.shape != (self.size,):
-            raise ValueError(f"{name}.shape == {x.shape}, expected ({self.size},)")
+        x = check.vector(x, name, self.size)
         check.magnitude(x, name)
         return np.ascontiguousarray(x)
 
@@ -239,7 +237,6 @@ class Composite(Objective):
         self.is_quadratic = isinstance(self.loss, SquaredError)
         y = self._check_truth(y)
         classes = isinstance(self.loss, MultinomialLogLoss)
-        self._shape_of_scores = None
         n_outputs = 1
         if classes:
             n_outputs = int(y.max(initial=0)) + 1
@@ -257,14 +254,8 @@ class Composite(Objective):
         self._row_weight = weight
         self.y = y if classes or y is None else np.ascontiguousarray(y.ravel())
         self._weight = weight if classes else np.repeat(weight, n_outputs)
-        if classes:
-            self._shape_of_scores = n, n_outputs
-        self.linear = None
-        if linear is not None:
-            self.linear = check.array(linear, "linear")
-            if self.linear.shape != (self.size,):
-                raise ValueError(f"linear.shape == {self.linear.shape}, expected ({self.size},)")
-            check.magnitude(self.linear, "linear")
+        self._shape_of_scores = (n, n_outputs) if classes else (-1,)
+        self.linear = None if linear is None else self._vector(linear, "linear")
         # Kernels know the second derivatives of our losses of one score.
         is_known = getattr(self.loss, "_is_compiled", False) and not classes
         self._knows_lines = is_known and not self.is_quadratic and self.linear is None
@@ -319,7 +310,7 @@ class Composite(Objective):
             residual = z - self.y
             slopes = self._weight * residual
             return 0.5 * float(slopes @ residual), slopes
-        z = np.array(z) if self._shape_of_scores is None else z.reshape(self._shape_of_scores)
+        z = np.array(z).reshape(self._shape_of_scores)  # which the loss of a user may change
         slopes = np.empty_like(z)
         value = self.loss._total_and_slopes(self.y, z, self._weight, slopes)
         return float(value), slopes.ravel()
@@ -402,15 +393,13 @@ class LinearMap:
     def __init__(self, A, n_outputs=1):
         A = check.table(A, input_name="A", accept_sparse=("csr", "csc"), dtype=np.float64)
         check.magnitude(A.data if sp.issparse(A) else A, "A")
-        self.A, self.n_outputs, self._layout = A, n_outputs, None
+        self.A, self.n_outputs, self._is_alone = A, n_outputs, n_outputs == 1
+        self._layout = self._places = None  # of the entries of points that are matrices
         self.size, self.n_image = A.shape[1] * n_outputs, A.shape[0] * n_outputs
-
-    def _is_alone(self):
-        return self.n_outputs == 1
 
     def image(self, point):
         if isinstance(point, np.ndarray):
-            if self._is_alone():
+            if self._is_alone:
                 if point.size > LONG and not sp.issparse(self.A):
                     used = np.flatnonzero(point)
                     if len(used) <= SPARSE * point.size:
@@ -426,20 +415,20 @@ class LinearMap:
 
     def adjoint(self, slopes):
         """``A' slopes``."""
-        if self._is_alone():
+        if self._is_alone:
             return self.A.T @ slopes
         return (self.A.T @ slopes.reshape(-1, self.n_outputs)).ravel()
 
     def adjoint_in(self, slopes, block):
         """The same for the entries of a slice, by their columns."""
-        if self._is_alone():
+        if self._is_alone:
             return self._columns[:, block].T @ slopes
         return self.adjoint(slopes)[block].copy()
 
     @cached_property
     def has_few_columns(self):
         """Whether most columns are zero, as of the observed entries of a matrix."""
-        return self._is_alone() and sp.issparse(self.A) and self.A.nnz <= FEW * self.size
+        return self._is_alone and sp.issparse(self.A) and self.A.nnz <= FEW * self.size
 
     def matrix_adjoint(self, slopes, shape):
         """``A' slopes`` as a sparse matrix, row by row."""
@@ -456,7 +445,7 @@ class LinearMap:
         return used, self.A[:, used].T.tocsr()
 
     def _image_of_few(self, places, values):
-        if self._is_alone():
+        if self._is_alone:
             if len(places) == 1:
                 return self.column(int(places[0])) * values[0]
             return self._columns[:, places] @ values
@@ -467,16 +456,14 @@ class LinearMap:
         return image.ravel()
 
     def _image_of_product(self, atom):
-        if not self._is_alone():
-            if atom.right.size == self.n_outputs:
-                return np.multiply.outer(self.A @ atom.left, atom.right).ravel()
+        if not self._is_alone and atom.right.size == self.n_outputs:
+            return np.multiply.outer(self.A @ atom.left, atom.right).ravel()
+        if not (self._is_alone and sp.issparse(self.A)):
             return self.image(atom.to_array())
-        if not sp.issparse(self.A):
-            return self.image(atom.to_array())
-        rows, columns = np.divmod(self._entries.indices, atom.right.size)
+        if self._places is None or self._places[0] != atom.right.size:
+            self._places = atom.right.size, *np.divmod(self._entries.indices, atom.right.size)
+        _, rows, columns = self._places
         values = atom.left[rows] * atom.right[columns] * self._entries.data
-        if self._is_selection:
-            return values
         return np.bincount(self._row_of_entry, weights=values, minlength=self.n_image)
 
     def column(self, j):
@@ -494,11 +481,6 @@ class LinearMap:
     @cached_property
     def _entries(self):
         return self.A.tocsr()
-
-    @cached_property
-    def _is_selection(self):
-        """Whether each row has one entry."""
-        return bool(np.all(np.diff(self._entries.indptr) == 1))
 
     @cached_property
     def _row_of_entry(self):
@@ -566,11 +548,7 @@ class Quadratic(Objective):
                 f"take (Q + Q.T) / 2, which has the same values"
             )
         self.size = Q.shape[0]
-        b = np.zeros(self.size) if b is None else check.array(b, "b")
-        if b.shape != (self.size,):
-            raise ValueError(f"b.shape == {b.shape}, expected ({self.size},)")
-        check.magnitude(b, "b")
-        self.b = b
+        self.b = np.zeros(self.size) if b is None else self._vector(b, "b")
 
     @property
     def lipschitz(self):

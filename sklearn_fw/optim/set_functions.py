@@ -193,8 +193,10 @@ class CardinalityFunction(SubmodularFunction):
     """
 
     def __init__(self, values):
-        self.values = _vector(values, "values", 2)
+        self.values = _vector(values, "values")
         self.size = len(self.values) - 1
+        if not self.size:
+            raise ValueError("values must hold those of the empty set and of one element at least")
         self.integer_valued = _are_integers(self.values)
         self._steps = np.diff(self.values)
         rises = np.diff(self._steps) > BENT * np.abs(self._steps).max()
@@ -249,10 +251,7 @@ class CoverageFunction(SubmodularFunction):
         self.size, n_items = covers.shape
         if self.size == 0:
             raise ValueError("covers must have a row for each element, got none")
-        weights = np.ones(n_items) if weights is None else _vector(weights, "weights", 0)
-        if weights.shape != (n_items,):
-            raise ValueError(f"weights.shape == {weights.shape}, expected ({n_items},)")
-        _refuse_negative(weights)
+        weights = _weights(weights, n_items)
         used = np.diff(covers.indptr) > 0  # what nobody covers weighs nothing
         self._starts, self._by = covers.indptr[:-1][used].astype(np.int64), covers.indices
         self._weights = weights[used]
@@ -322,14 +321,10 @@ class CutFunction(SubmodularFunction):
                     raise ValueError("size must be given for a graph without edges")
                 size = int(ends.max()) + 1
             edges = check_edges(edges, size, "nodes").reshape(-1, 2)
-            weights = np.ones(len(edges)) if weights is None else _vector(weights, "weights", 0)
-            if weights.shape != (len(edges),):
-                raise ValueError(f"weights.shape == {weights.shape}, expected ({len(edges)},)")
-        _refuse_negative(weights)
         self.size, self.directed = size, directed
         self._tails, self._heads = np.ascontiguousarray(edges.T)
-        self._weights = weights
-        self.integer_valued = _are_integers(weights)
+        self._weights = _weights(weights, len(edges))
+        self.integer_valued = _are_integers(self._weights)
 
     def value(self, members):
         members = self._members(members)
@@ -427,20 +422,20 @@ def _arcs_of(edges, size):
     return edges[between], weights[between], graph.shape[0]
 
 
-def _vector(values, name, shortest=1):
-    values = np.array(check.array(values, name))
-    if values.ndim != 1 or len(values) < shortest:
-        raise ValueError(f"{name} must be a vector, got shape {values.shape}")
+def _vector(values, name, size=None):
+    values = np.array(check.vector(values, name, size))
     check.magnitude(values, name)
     return values
 
 
-def _refuse_negative(weights):
+def _weights(weights, size):
+    weights = np.ones(size) if weights is None else _vector(weights, "weights", size)
     if np.any(weights < 0.0):
         raise ValueError(
             f"weights must not be negative, else the function is not submodular; got "
             f"{weights.min():g}"
         )
+    return weights
 
 
 def _are_integers(values):

@@ -93,8 +93,8 @@ def test_order_of_schemes_on_breast_cancer():
     for scheme in PUBLISHED:
         state = SubgradientState(31, RunningAverage(scheme, horizon=50 * n))
         run = RowSteps(
-            problem, state, step_size="pegasos", sampling="uniform",
-            rng=np.random.RandomState(0), record=False,
+            problem, state, rule=(1.0, 0.0), sampling="uniform", rng=np.random.RandomState(0),
+            record=False,
         )  # fmt: skip
         for _ in range(50):
             run.step()
@@ -201,7 +201,7 @@ def test_history_has_both_points():
         ({"step_size": lambda t: 1e9}, "must not be longer than 1 / mu"),
         ({"projection": "ball"}, "projection must be one of"),
         ({"projection": "l1_ball"}, "radius must be given"),
-        ({"projection": lambda w: w[:2]}, "projection must return shape"),
+        ({"projection": lambda w: w[:2]}, "projection must return an array of shape"),
         ({"projection": "l2_ball", "radius": -1.0}, "radius == -1.0, must be > 0"),
         ({"loss": SquaredHinge()}, "slopes without a bound"),
     ],

@@ -62,18 +62,3 @@ def test_no_gap_is_below_the_error(name, rng):
         assert lower <= upper + 1e-9 * scale
         assert sure.success
         assert sure.dual_gap <= 1e-7
-
-
-@pytest.mark.parametrize("name", ["nuclear", "nuclear, few products", "trace", "free trace", "l2"])
-def test_nearest_points(name, rng):
-    """Against the closed forms: projected singular values, and eigenvalues."""
-    domain = DOMAINS[name]()
-    for point in rng.normal(scale=2.0, size=(4, domain.size)):
-        objective = objectives.Quadratic(np.eye(domain.size), -point)
-        result = minimize_frank_wolfe(
-            objective, domain, variant="fully_corrective", tol=1e-8, max_iter=500
-        )
-        nearest = domain.project(point)
-        error = result.fun - objective(nearest)[0]
-        assert -1e-12 <= error <= result.dual_gap <= 1e-8
-        np.testing.assert_allclose(result.x, nearest, rtol=0, atol=2e-4)

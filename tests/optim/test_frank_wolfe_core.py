@@ -1,11 +1,11 @@
-"""Learned constants, projections onto hulls, and certificates of oracles that are not exact."""
+"""Projections onto hulls, and certificates of oracles that are not exact."""
 
 import itertools
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
+from _domain_references import least_on_simplex
 from sklearn_fw.optim import domains, minimize_frank_wolfe
 from sklearn_fw.optim._frank_wolfe._corrective import HullProjection
 
@@ -43,32 +43,6 @@ def vertices_of(domain, rng):
     return np.array([atom.to_array() for atom in {atom.key: atom for atom in atoms}.values()])
 
 
-def nearest_value(vertices, center):
-    """Half the squared distance from a hull, by a solver for general constraints."""
-    m = len(vertices)
-    found = minimize(
-        lambda a: 0.5 * np.sum((a @ vertices - center) ** 2), np.full(m, 1.0 / m),
-        jac=lambda a: vertices @ (a @ vertices - center), bounds=[(0, 1)] * m, method="SLSQP",
-        constraints={"type": "eq", "fun": lambda a: a.sum() - 1, "jac": np.ones_like},
-        options={"ftol": 1e-15, "maxiter": 1000},
-    )  # fmt: skip
-    return found.fun
-
-
-def test_backtracking_learns_the_curvature():
-    scales = np.array([1.0, 4.0, 9.0, 16.0])
-
-    def objective(x):
-        return 0.5 * float(scales @ (x - 0.4) ** 2), scales * (x - 0.4)
-
-    result = minimize_frank_wolfe(
-        objective, domains.Box(0.0, 1.0, size=4), variant="away", step_size="backtracking", tol=1e-6
-    )
-    assert result.success
-    assert result.nit < 500
-    assert np.all(np.diff(result.history["objective"]) <= 1e-12)
-
-
 @pytest.mark.parametrize("name", DOMAINS)
 def test_projection_onto_the_hull(name, rng):
     domain = DOMAINS[name]
@@ -77,7 +51,11 @@ def test_projection_onto_the_hull(name, rng):
         p = vertices.mean(axis=0) + rng.normal(size=domain.size)
         z, _ = hull.project(p)
         assert np.max((vertices - z) @ (p - z)) <= 1e-8
-        assert 0.5 * np.sum((z - p) ** 2) == pytest.approx(nearest_value(vertices, p), abs=1e-6)
+        least = least_on_simplex(
+            lambda a, p=p: np.sum((a @ vertices - p) ** 2),
+            lambda a, p=p: 2.0 * vertices @ (a @ vertices - p), len(vertices),
+        )  # fmt: skip
+        assert np.sum((z - p) ** 2) == pytest.approx(least, abs=2e-6)
         assert len(hull.active) <= domain.size + 1
 
 

@@ -166,14 +166,10 @@ def test_names():
     ("call", "error", "message"),
     [
         (lambda: NuclearNormBall(3), ValueError, "shape must be (n_rows, n_columns), got 3"),
-        (lambda: NuclearNormBall((3, 0)), ValueError, "shape == 0, must be >= 1"),
         (lambda: NuclearNormBall((3, 2), 0.0), ValueError, "radius == 0.0, must be > 0"),
-        (lambda: NuclearNormBall((3, 2), np.inf), ValueError, "radius must be finite"),
         (lambda: NuclearNormBall((3, 2), max_products=2), ValueError, "max_products == 2"),
         (lambda: Spectrahedron(0), ValueError, "n_rows == 0, must be >= 1"),
-        (lambda: Spectrahedron(2, radius=-1), ValueError, "radius == -1, must be > 0"),
         (lambda: Spectrahedron(2, fixed_trace="yes"), TypeError, "fixed_trace must be True or"),
-        (lambda: Spectrahedron(2).lmo([1.0]), ValueError, "gradient.shape == (1,), expected (4,)"),
         (
             lambda: NuclearNormBall((2, 3)).lmo(sp.csr_array((3, 2))), ValueError,
             "gradient.shape == (3, 2), expected (2, 3)",
@@ -187,7 +183,6 @@ def test_names():
         (lambda: domain_of(3, (2,)), ValueError, "('lp', p) or a domain"),
         (lambda: domain_of("nuclear", (2,)), ValueError, "needs points with two axes"),
         (lambda: domain_of("spectrahedron", (2, 3)), ValueError, "needs square matrices"),
-        (lambda: domain_of("linf", (2,), 0.0), ValueError, "radius == 0.0, must be > 0"),
     ],
 )  # fmt: skip
 def test_errors(call, error, message):

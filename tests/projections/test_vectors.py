@@ -1,6 +1,6 @@
-"""Projections against constrained minimisation and their variational inequality."""
+"""Projections: fixed points, monotone, large and small numbers."""
 
-import itertools
+import functools
 import re
 
 import numpy as np
@@ -8,63 +8,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import minimize
 
 from sklearn_fw.projections import project_box, project_l1_ball, project_l2_ball, project_simplex
 
 VECTORS = arrays(np.float64, 5, elements=st.floats(-10, 10))
-SIGNS = np.array(list(itertools.product([-1.0, 1.0], repeat=5)))
-# Name: projection, and what minimisation is told of the set.
-SETS = {
-    "simplex": (
-        project_simplex,
-        {
-            "bounds": [(0, None)] * 5,
-            "constraints": {"type": "eq", "fun": lambda x: x.sum() - 1, "jac": np.ones_like},
-        },
-    ),
-    "larger simplex": (
-        lambda v: project_simplex(v, radius=3.0),
-        {
-            "bounds": [(0, None)] * 5,
-            "constraints": {"type": "eq", "fun": lambda x: x.sum() - 3, "jac": np.ones_like},
-        },
-    ),
-    "l1 ball": (
-        lambda v: project_l1_ball(v, radius=2.0),
-        {"constraints": {"type": "ineq", "fun": lambda x: 2 - SIGNS @ x, "jac": lambda x: -SIGNS}},
-    ),
-    "ball": (
-        lambda v: project_l2_ball(v, radius=2.0),
-        {"constraints": {"type": "ineq", "fun": lambda x: 4 - x @ x, "jac": lambda x: -2 * x}},
-    ),
-    "box": (
-        lambda v: project_box(v, [-1, 0, -np.inf, 2, -3], [1, 0, 1, np.inf, 3]),
-        {"bounds": [(-1, 1), (0, 0), (None, 1), (2, None), (-3, 3)]},
-    ),
+# Domains with these projections are in tests/optim/test_domains.py, where they are the nearest.
+PROJECTIONS = {
+    "simplex": project_simplex,
+    "larger simplex": functools.partial(project_simplex, radius=3.0),
+    "l1 ball": functools.partial(project_l1_ball, radius=2.0),
+    "ball": functools.partial(project_l2_ball, radius=2.0),
+    "box": lambda v: project_box(v, [-1, 0, -np.inf, 2, -3], [1, 0, 1, np.inf, 3]),
 }
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_projection_is_the_nearest_point(name, rng):
-    project, description = SETS[name]
-    for v in rng.normal(scale=2, size=(10, 5)):
-        best = minimize(
-            lambda x, v=v: 0.5 * np.sum((x - v) ** 2),
-            project(np.zeros(5)),
-            jac=lambda x, v=v: x - v,
-            method="SLSQP",
-            options={"ftol": 1e-15, "maxiter": 500},
-            **description,
-        )
-        np.testing.assert_allclose(project(v), best.x, rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", PROJECTIONS)
 @settings(derandomize=True, deadline=None)
 @given(u=VECTORS, v=VECTORS)
 def test_projections_are_firmly_nonexpansive(name, u, v):
-    project, _ = SETS[name]
+    project = PROJECTIONS[name]
     p, q = project(u), project(v)
     assert (p - q) @ (u - v) >= (p - q) @ (p - q) - 1e-12
     np.testing.assert_allclose(project(p), p, rtol=0, atol=1e-14)
@@ -93,15 +55,11 @@ def test_l1_ball_keeps_signs_and_has_no_negative_zeros():
     ("call", "message"),
     [
         (lambda: project_simplex([1.0], radius=0), "radius == 0, must be > 0"),
-        (lambda: project_simplex([1.0], radius=np.inf), "radius must be finite"),
         (lambda: project_simplex([]), "v must hold vectors along its last axis, got shape (0,)"),
         (lambda: project_simplex(1.0), "v must hold vectors along its last axis, got shape ()"),
         (lambda: project_l2_ball([1.0], radius=-1), "radius == -1, must be > 0"),
-        (lambda: project_l1_ball([1.0], radius=-1), "radius == -1, must be > 0"),
-        (lambda: project_l1_ball([[]]), "v must hold vectors along its last axis"),
         (lambda: project_l2_ball([np.nan]), "v must be finite, got NaN or infinity"),
         (lambda: project_box([1.0], 1, 0), "lower must not be above upper anywhere"),
-        (lambda: project_box([1.0], np.nan, 0), "lower must not be above upper anywhere"),
     ],
 )
 def test_errors(call, message):

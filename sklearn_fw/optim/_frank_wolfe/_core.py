@@ -81,12 +81,12 @@ class FrankWolfe(IterativeMethod):
             if not near or slack <= max(limit, self.tol - gap):
                 return
             for iterate in self._refining:
-                iterate.refine()
+                iterate.answer()
 
     @property
     def slack(self):
         """What the answers may miss, by their bounds."""
-        return sum(iterate.slack for iterate in self.iterates)
+        return sum([iterate.slack for iterate in self.iterates])
 
     def row(self):
         known = math.isfinite(self.dual_gap)  # not where an oracle has no bound
@@ -105,16 +105,16 @@ class FrankWolfe(IterativeMethod):
     @property
     def gap(self):
         """What steps towards the answers promise."""
-        return sum(iterate.gap for iterate in self.iterates)
+        return sum([iterate.gap for iterate in self.iterates])
 
     @property
     def away_gap(self):
         """What steps away from the worst atoms promise."""
-        return sum(iterate.away_gap for iterate in self.iterates)
+        return sum([iterate.away_gap for iterate in self.iterates])
 
     @property
     def n_atoms(self):
-        return sum(iterate.n_atoms for iterate in self.iterates)
+        return sum([iterate.n_atoms for iterate in self.iterates])
 
     def advance(self):
         kind, gap, away_gap = KINDS.get(self.variant, FW), self.gap, self.away_gap
@@ -219,24 +219,6 @@ class Minimisation(FrankWolfe):
         if self.best is None or rank < self._rank:
             self.best, self._rank = self.described(), rank
         return row
-
-    # Of one iterate there is nothing to sum.
-
-    @property
-    def gap(self):
-        return self.iterate.gap
-
-    @property
-    def away_gap(self):
-        return self.iterate.away_gap
-
-    @property
-    def slack(self):
-        return self.iterate.slack
-
-    @property
-    def n_atoms(self):
-        return self.iterate.n_atoms
 
     def refresh(self):
         """Free the point and its image of the rounding errors of earlier steps."""
@@ -360,24 +342,18 @@ def checked_derivatives(answer, wanted, n_iter, who="function"):
     if not (isinstance(answer, (tuple, list)) and len(answer) == 1 + len(wanted)):
         raise ValueError(f"{who} must return (value, {names}), got {answer!r}")
     value, *gradients = answer
-    if type(value) in (float, np.float64) and math.isfinite(value) and all(
-        type(g) is np.ndarray and g.dtype == np.float64 and g.shape == like.shape
-        and check.is_moderate(g) for g, (_, like) in zip(gradients, wanted)
-    ):  # fmt: skip
-        return float(value), gradients
-    gradients = [
-        check.array(gradient, f"{name} of {who}", finite=None)
-        for gradient, (name, _) in zip(gradients, wanted)
-    ]
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if not isinstance(value, Real):
         raise ValueError(f"{who} must return a number as value, got {value!r}")
-    for gradient, (name, like) in zip(gradients, wanted):
+    is_finite = math.isfinite(value)
+    for i, (name, like) in enumerate(wanted):
+        gradients[i] = gradient = check.array(gradients[i], f"{name} of {who}", finite=None)
         if gradient.shape != like.shape:
             raise ValueError(
                 f"{who} returned a {name} of shape {gradient.shape}, expected {like.shape}"
             )
-    if not (math.isfinite(value) and all(np.all(np.isfinite(g)) for g in gradients)):
+        is_finite = is_finite and np.isfinite(gradient).all()
+    if not is_finite:
         raise ValueError(f"{who} returned NaN or infinity after {max(n_iter, 0)} steps")
     return float(value), gradients

@@ -10,7 +10,7 @@ from ..._core.warnings import warn
 from ..._kernels import lazy
 from ..domains._base import UnitAtom, as_atom, is_ours
 from ..domains._sets import ConvexHull, L1Ball, Simplex
-from ..objectives import Objective
+from ..objectives import Composite, Objective
 from ._core import KINDS, Minimisation
 from ._iterate import ActiveSet
 
@@ -55,9 +55,20 @@ class Correction(Minimisation):
         return inner.iterate.point
 
     def _on_weights(self, active):
-        if self.image is None:
-            return _Combined(self.objective, active)
-        return _CombinedImages(self.objective, np.array([self.image_of(a) for a in active.atoms]))
+        """The objective as a function of the weights of all atoms."""
+        atoms = active.atoms
+        if self.image is not None:
+            return Composite(self.objective.slopes, np.transpose([self.image_of(a) for a in atoms]))
+
+        def function(weights):
+            x = np.zeros(atoms[0].size)
+            for weight, atom in zip(weights.tolist(), atoms):
+                if weight:
+                    atom.add_to(x, weight)
+            value, gradient = self.objective(x)
+            return value, active.scores(gradient)
+
+        return function
 
 
 class QuadraticCorrection(Correction):
@@ -87,11 +98,8 @@ class QuadraticCorrection(Correction):
         return maximise_on_simplex(self.gram, self.products, weights, 0.5 * self.tol)
 
     def _append(self, image):
-        rows = np.vstack([self.rows, image])
-        row = self.objective.inner(image, rows)
-        gram = np.empty((len(rows), len(rows)))
-        gram[:-1, :-1], gram[-1], gram[:, -1] = self.gram, row, row
-        self.rows, self.gram = rows, gram
+        self.rows = np.vstack([self.rows, image])
+        self.gram = _bordered(self.gram, self.objective.inner(image, self.rows))
         self.products = np.append(self.products, -(image @ self.origin))
 
     def land(self, kept):
@@ -113,39 +121,6 @@ class QuadraticCorrection(Correction):
         self._n_moves = 0
         self.iterate.refresh()
         self.image = self.objective.image(self.iterate.point)
-
-
-class _CombinedImages(Objective):
-    """An objective as a function of the weights of some atoms, by their images."""
-
-    def __init__(self, objective, images):
-        self.objective, self.images, self.size = objective, images, len(images)
-
-    def image(self, point):
-        if isinstance(point, UnitAtom):
-            return self.images[point.place] * point.height
-        return point @ self.images
-
-    def slopes(self, image):
-        return self.objective.slopes(image)
-
-    def adjoint(self, slopes):
-        return self.images @ slopes
-
-
-class _Combined:
-    """The same for an objective without images."""
-
-    def __init__(self, objective, active):
-        self.objective, self.active = objective, active
-
-    def __call__(self, weights):
-        x = np.zeros(self.active.atom(0).size)
-        for weight, atom in zip(weights.tolist(), self.active.atoms):
-            if weight:
-                atom.add_to(x, weight)
-        value, gradient = self.objective(x)
-        return value, self.active.scores(gradient)
 
 
 # Added to the diagonal, as a share of its largest entry. Where the quadratic is flat, steps then
@@ -205,10 +180,8 @@ class HullProjection:
         if self.active.include(atom) < len(self.gram):
             return  # it was there
         x = atom.to_array()
-        row = self.active.scores(x)
-        gram = np.empty((len(row), len(row)))
-        gram[:-1, :-1], gram[-1], gram[:, -1] = self.gram, row, row
-        self.gram, self.products = gram, np.concatenate([self.products, [x @ p]])
+        self.gram = _bordered(self.gram, self.active.scores(x))
+        self.products = np.append(self.products, x @ p)
 
     def _correct(self):
         weights = nearest_mean(self.active.weights, self.gram, self.products)
@@ -216,6 +189,13 @@ class HullProjection:
         if len(kept) < len(weights):
             self.gram, self.products = self.gram[np.ix_(kept, kept)], self.products[kept]
         return self.active.point()
+
+
+def _bordered(gram, row):
+    """A symmetric matrix with one row and column more."""
+    larger = np.empty((len(row), len(row)))
+    larger[:-1, :-1], larger[-1], larger[:, -1] = gram, row, row
+    return larger
 
 
 NEAR = 1e-12  # distance from a hull, relative, that is none
@@ -316,16 +296,16 @@ class ScanRun(Minimisation):
         super().__init__(objective, domain, variant=variant, **options)
         self.max_iter, self.hull, self._since = max_iter, None, 0
         self._chunk_size = 1 if is_watched else CHUNK
+        self.points = getattr(domain, "points", None)  # of a hull, else atoms are unit vectors
+        # The factor of the columns that an atom is, and whether each column stands for two atoms.
+        self.scale, self.signed = getattr(domain, "radius", 1.0), type(domain) is L1Ball
 
     @property
     def is_slow(self):
         """Whether corrections of all weights are likely to end the run sooner."""
+        n_active = self.n_atoms if self.hull is None else int(self.hull.counts[scan.N_ACTIVE])
         steps, each = PATIENCE
-        return self.n_iter >= max(steps, each * self.n_active) and self.n_active <= MOST
-
-    @property
-    def n_active(self):
-        return self.n_atoms if self.hull is None else int(self.hull.counts[scan.N_ACTIVE])
+        return self.n_iter >= max(steps, each * n_active) and n_active <= MOST
 
     def corrected(self, options):
         """A run by corrections that goes on from here."""
@@ -345,43 +325,30 @@ class ScanRun(Minimisation):
 
     # ---- the list of atoms ---------------------------------------------------------------------
 
-    @property
-    def signed(self):
-        """Whether each column stands for two atoms."""
-        return type(self.iterate.domain) is L1Ball
-
-    @property
-    def scale(self):
-        """The factor of the columns that an atom is."""
-        return getattr(self.iterate.domain, "radius", 1.0)
-
     def _atom_of(self, number):
         domain = self.iterate.domain
-        if type(domain) is ConvexHull:
-            return as_atom(domain.points[number], domain.size, "a point")
+        if self.points is not None:
+            return domain._vertex(number)
         height = self.scale if number < domain.size else -self.scale
         return UnitAtom(domain.size, int(number % domain.size), height)
 
-    def _on_columns(self, gradient):
-        """Slopes in the columns."""
-        domain = self.iterate.domain
-        return domain.points @ gradient if type(domain) is ConvexHull else gradient
+    def _on_columns(self, vector):
+        """Inner products of a vector with the columns."""
+        return vector if self.points is None else self.points @ vector
 
     def _numbers_of(self, atoms):
         """Numbers of atoms in the list; None if one is not there."""
-        domain = self.iterate.domain
-        if type(domain) is ConvexHull:
+        if self.points is not None:
             known = {}
-            for i, x in enumerate(domain.points):
-                known.setdefault(as_atom(x, domain.size, "a point").key, i)
+            for i in range(self.points.shape[0]):
+                known.setdefault(self._atom_of(i).key, i)
             found = [known.get(atom.key) for atom in atoms]
         else:
-            heights = {self.scale: 0, -self.scale: domain.size} if self.signed else {self.scale: 0}
+            size = self.iterate.domain.size
+            first = {self.scale: 0, -self.scale: size} if self.signed else {self.scale: 0}
             found = [
-                atom.place + heights[atom.height]
-                if isinstance(atom, UnitAtom) and atom.height in heights
-                else None
-                for atom in atoms
+                a.place + first[a.height] if isinstance(a, UnitAtom) and a.height in first else None
+                for a in atoms
             ]
         return None if None in found else found
 
@@ -476,13 +443,10 @@ class ScanRun(Minimisation):
         if self.hull is None:
             return super().state()
         hull, k = self.hull, self.hull.counts[scan.N_ACTIVE]
-        ids, weights, m = hull.ids[:k], hull.weights[:k], len(hull.slopes)
-        if type(self.iterate.domain) is ConvexHull:
-            x = weights @ self.iterate.domain.points[ids]
-        else:
-            heights = np.where(ids < m, self.scale, -self.scale)
-            x = np.bincount(ids % m, weights=weights * heights, minlength=m)
-        return self.described_state(x=x)
+        ids, m = hull.ids[:k], len(hull.slopes)
+        heights = hull.weights[:k] * np.where(ids < m, self.scale, -self.scale)
+        x = np.bincount(ids % m, weights=heights, minlength=m)  # weights of the columns
+        return self.described_state(x=x if self.points is None else x @ self.points)
 
     def _hand_over(self):
         """Put the base where the kernel stands."""

@@ -35,7 +35,8 @@ class Iterate:
             self.active = combined
         self.atom = self.worst = None
         self.gap = self.slack = self.ahead = self.away_gap = 0.0
-        self.wanted = None  # slack to ask for, where the oracle can come closer
+        # Whether `answer` can come closer with more work, to a slack of ``wanted``.
+        self.can_refine, self.wanted = getattr(domain, "can_refine", False), None
 
     @property
     def point(self):
@@ -53,15 +54,15 @@ class Iterate:
         """Ask the oracle, and find the worst atom; ``here`` is ``<gradient, point>`` if known."""
         here = float(gradient @ self.point) if here is None else here
         self._gradient, self._here = gradient, here
-        self._last = None
-        self._answer()
+        self.answer()
         if self.seeks_worst:
             scores = self.active.scores(gradient)
             self.worst = int(scores.argmax())
             self.away_gap = float(scores[self.worst]) - here
 
-    def _answer(self):
+    def answer(self):
         gradient, point = self._gradient, None if self.lazy else self.point
+        self._last = None
         self.atom = self.ask(self.domain, gradient, point, self._here)
         self.ahead = self.atom.dot(gradient)
         self.slack = 0.0
@@ -74,24 +75,9 @@ class Iterate:
         if self.atom.bound is not None:
             self.slack = max(self.ahead - self.atom.bound, 0.0)
 
-    def refine(self):
-        """Ask an oracle again that can come closer, for a slack of at most ``wanted``."""
-        self._last = None
-        self._answer()
-
-    @property
-    def can_refine(self):
-        """Whether the oracle can come closer with more work, and `refine` may be asked for it."""
-        return getattr(self.domain, "can_refine", False)
-
     @property
     def length(self):
         return float(np.linalg.norm(self.direction(FW)))
-
-    def _from_worst(self):
-        direction = -self.point
-        self.active.atom(self.worst).add_to(direction)
-        return direction
 
     def ask(self, domain, gradient, point, here=None):
         """The checked answer of an oracle; ``here`` is ``<gradient, point>`` where it is known."""
@@ -100,12 +86,10 @@ class Iterate:
         atom = ask(domain, gradient, _of(self.name), last, self.wanted)
         if point is not None:
             check_answer(atom, self.name, gradient, point, here)
-        if not is_ours(domain):
-            x = atom.to_array()
-            if _is_outside(domain, x, 1e-6 * max(1.0, np.abs(x).sum())):
-                raise ValueError(
-                    f"the lmo of {_of(self.name)} returned a point that its contains() refuses"
-                )
+        if not is_ours(domain) and _is_outside(domain, atom.to_array()):
+            raise ValueError(
+                f"the lmo of {_of(self.name)} returned a point that its contains() refuses"
+            )
         return atom
 
     def direction(self, kind):
@@ -116,7 +100,9 @@ class Iterate:
 
     def _direction(self, kind):
         if kind == AWAY:
-            return -self._from_worst()
+            direction = self.point.copy()
+            self.active.atom(self.worst).add_to(direction, -1.0)
+            return direction
         direction = -self.point if kind == FW else -self.active.atom(self.worst).to_array()
         self.atom.add_to(direction)
         return direction
@@ -175,10 +161,8 @@ def start_of(domain, name, point=None, known=False, size=None):
     if shape != (size,):
         raise ValueError(f"{which} must be a vector of length {size}, got shape {shape}")
     atom = as_atom(atom, size, which)
-    if given and not known:
-        x = atom.to_array()
-        if _is_outside(domain, x, 1e-6 * max(1.0, np.abs(x).sum())):
-            raise ValueError(f"{which} is not in {_of(name)}")
+    if given and not known and _is_outside(domain, atom.to_array()):
+        raise ValueError(f"{which} is not in {_of(name)}")
     return atom
 
 
@@ -186,8 +170,9 @@ def _of(name):
     return f"domain_{name}" if name else "domain"
 
 
-def _is_outside(domain, point, tol):
+def _is_outside(domain, point, tol=None):
     """Whether a point violates a constraint that is known; factors of a product may have none."""
+    tol = 1e-6 * max(1.0, np.abs(point).sum()) if tol is None else tol
     if hasattr(domain, "blocks"):
         parts = zip(domain.domains, domain.blocks)
         return any(_is_outside(factor, point[block], tol) for factor, block in parts)
@@ -229,7 +214,7 @@ class ActiveSet:
                 atom = as_atom(atom, None, "a start")
                 if not self._atoms:
                     self._rows = _Rows(atom)
-                slot = self._slot_of(atom)
+                slot = self.include(atom)
                 self._weights[slot] += weight  # a new array, if it had to grow
         self._settle()
 
@@ -262,10 +247,6 @@ class ActiveSet:
             return self._rows.scores(gradient, len(self))
         return np.array([atom.dot(gradient) for atom in self._atoms])
 
-    def worst(self, gradient):
-        """Slot of the atom of largest inner product; ties go to the first."""
-        return int(np.argmax(self.scores(gradient)))
-
     def atom(self, slot):
         return self._atoms[slot]
 
@@ -284,13 +265,9 @@ class ActiveSet:
         ``x + gamma (x - the one in slot away)``.
         """
         longest = self.longest(kind, away)
-        slot = -1 if atom is None else self._slot_of(atom)
+        slot = -1 if atom is None else self.include(atom)
         move_mass(self._weights, len(self._atoms), kind, slot, away, min(gamma, longest), longest)
         self._settle()
-
-    def include(self, atom):
-        """Take an atom in with weight zero, until the next step; returns its slot."""
-        return self._slot_of(atom)
 
     def reweigh(self, weights):
         """Give the atoms other weights and leave out those of weight zero.
@@ -302,8 +279,8 @@ class ActiveSet:
         self._settle()
         return [before[key] for key in self._keys]
 
-    def _slot_of(self, atom):
-        """The slot of an atom, which is put into a new one, without weight, where it is missing."""
+    def include(self, atom):
+        """The slot of an atom; a missing one gets a slot, with weight zero, until the next step."""
         key = atom.key
         slot = self._slots.get(key)
         if slot is None:
@@ -317,21 +294,18 @@ class ActiveSet:
                 self._rows = None
         return slot
 
-    def _drop(self, slot):
-        """The last atom takes the place of the one that goes."""
-        del self._slots[self._keys[slot]]
-        atom, key = self._atoms.pop(), self._keys.pop()
-        if slot < len(self):
-            self._atoms[slot], self._keys[slot], self._slots[key] = atom, key, slot
-            self._weights[slot] = self._weights[len(self)]
-            if self._rows is not None:
-                self._rows.move(len(self), slot)
-
     def _settle(self):
+        """Leave out atoms without weight, whose places the last ones take."""
         weights = self.weights
         if len(weights) and weights[weights.argmin()] <= 0.0:
             for slot in np.flatnonzero(weights <= 0.0)[::-1]:
-                self._drop(slot)
+                del self._slots[self._keys[slot]]
+                atom, key = self._atoms.pop(), self._keys.pop()
+                if slot < len(self):
+                    self._atoms[slot], self._keys[slot], self._slots[key] = atom, key, slot
+                    self._weights[slot] = self._weights[len(self)]
+                    if self._rows is not None:
+                        self._rows.move(len(self), slot)
             weights = self.weights
         weights /= np.add.reduce(weights)
 

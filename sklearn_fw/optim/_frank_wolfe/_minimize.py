@@ -190,34 +190,29 @@ def _patient(run, max_iter, verbose, callback, options):
     Steps find the vertices that matter. Where columns are much alike their weights take ten
     thousands of steps, of which a correction is one.
     """
-    history, watch, is_asked = History(), end_of(callback, run.state), False
+    history, is_asked = History(), False
 
-    def end():
-        nonlocal is_asked
-        is_asked = watch is not None and watch()
-        return is_asked or (run.is_slow and history.n_iter < max_iter)
-
-    outcome = drive(run, tol=None, max_iter=max_iter, verbose=verbose, end=end, history=history)
-    n_iter = outcome.n_iter
-    if outcome.status is Status.STOPPED and not is_asked:
-        follower = run.corrected(options)
-        watch = end_of(callback, follower.state)
+    def drive_until(run, is_enough):
+        watch = end_of(callback, run.state)
 
         def end():
             nonlocal is_asked
             is_asked = watch is not None and watch()
-            return is_asked or follower.step_length == 0.0  # rounding leaves no more
+            return is_asked or is_enough()
 
-        outcome = drive(
-            follower, tol=None, max_iter=max_iter - n_iter, verbose=verbose, end=end,
-            history=history,
-        )  # fmt: skip
+        left = max_iter - history.n_iter
+        return drive(run, tol=None, max_iter=left, verbose=verbose, end=end, history=history)
+
+    outcome = drive_until(run, lambda: run.is_slow and history.n_iter < max_iter)
+    if outcome.status is Status.STOPPED and not is_asked:
+        follower = run.corrected(options)
+        # Steps of length zero: rounding leaves no more.
+        outcome = drive_until(follower, lambda: follower.step_length == 0.0)
         if outcome.status is Status.STOPPED and not is_asked:
-            outcome = outcome._replace(status=Status.MAX_ITER)  # more of them would change nothing
-        n_iter += outcome.n_iter
+            outcome = outcome._replace(status=Status.MAX_ITER)
         runs = (follower,) if outcome.converged else (follower, run)
         run = min(runs, key=lambda run: run.certified_best().dual_gap)
-    return run, outcome._replace(n_iter=n_iter, history=history.columns())
+    return run, outcome._replace(n_iter=history.n_iter, history=history.columns())
 
 
 def choose(objective, domain, variant, step_size, convex):

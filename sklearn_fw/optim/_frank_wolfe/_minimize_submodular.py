@@ -118,17 +118,14 @@ def minimize_submodular(
     (-4.0, -4.0)
     """
     check.choice(variant, "variant", VARIANTS)
-    bases = ScaledBases(as_submodular(function, size))
-    bound = Rounding(bases.function, integer_valued, normalize)
-    direction = np.zeros(bases.size) if start is None else bases._vector(start, "start")
-    first = bases.first(direction, bound)
-    bound.begin(bases, first)
+    bases = ScaledBases(as_submodular(function, size), start)
+    bound = Rounding(bases, integer_valued, normalize)
     tol = GAP * bound.size if tol is None else check.not_negative(tol, "tol")
     if variant == "min_norm_point":
-        run = Corrected(bases, bound, first, affine=True)
+        run = Corrected(bases, bound, affine=True)
     else:
         rule = named_rule("exact")
-        run = Stepwise(bases, bound, first, variant=variant, rule=rule, refresh=REFRESH)
+        run = Stepwise(bases, bound, variant=variant, rule=rule, refresh=REFRESH)
     asks = end_of(callback, lambda: OptimizeResult(**run.bound.fields(), nit=run.n_iter + 1))
     outcome = run_to_end(
         run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
@@ -155,29 +152,26 @@ class Base(DenseAtom):
 class ScaledBases(Domain):
     """Bases divided by a power of two near the length of the first one, which rounds nothing."""
 
-    def __init__(self, function):
+    def __init__(self, function, start):
         self.function, self.size, self.n_calls, self.scale = function, function.size, 0, 1.0
+        first = self.lmo(np.zeros(self.size) if start is None else self._vector(start, "start"))
+        length = float(np.linalg.norm(first.array))
+        self.scale = 2.0 ** round(math.log2(length)) if length > 0.0 else 1.0
+        self.first = Base(first.array / self.scale, first.order)
 
     def lmo(self, gradient):
         self.n_calls += 1
         order = np.argsort(gradient, kind="stable")
         return Base(base_of(self.function, order) / self.scale, order)
 
-    def first(self, direction, bound):
-        """The base that sets the units, which the bound gets to know."""
-        found = self.lmo(direction)
-        bound.size = float(np.abs(found.array).sum())
-        length = float(np.linalg.norm(found.array))
-        bound.scale = self.scale = 2.0 ** round(math.log2(length)) if length > 0.0 else 1.0
-        return Base(found.array / self.scale, found.order)
-
 
 class Rounding:
     """The best set that was valued and the best bound of a base, of F less F(empty set)."""
 
-    def __init__(self, function, integer_valued, normalize):
-        self.function, self.is_known = function, is_known(function)
-        self.by_values = type(function).base is SubmodularFunction.base
+    def __init__(self, bases, integer_valued, normalize):
+        self.function = function = bases.function
+        self.is_known, self.scale = is_known(function), bases.scale
+        self.size = float(np.abs(bases.first.array).sum()) * self.scale
         if isinstance(integer_valued, str):
             check.choice(integer_valued, "integer_valued", ("auto",), "True or False")
             integer_valued = function.integer_valued
@@ -189,6 +183,8 @@ class Rounding:
                 f"leave that to normalize=True"
             )
         self.value, self.lower, self.best = 0.0, -math.inf, np.empty(0, np.int64)
+        if not self.is_known:
+            self._value_in_reverse(bases)
 
     @property
     def dual_gap(self):
@@ -214,16 +210,16 @@ class Rounding:
         if not self.is_known:
             self._verify(atom.order, values, atoms)
 
-    def begin(self, bases, first):
+    def _value_in_reverse(self, bases):
         """Value the chain of the first base in reverse, which few functions pass by chance."""
-        if not self.is_known:
-            order = first.order[::-1].copy()
-            base = SubmodularFunction.base(self.function, order)  # by the values
-            told = base if self.by_values else base_of(self.function, order)
-            if np.abs(base - told).max() > VIOLATION * self.size:
-                raise ValueError(f"the base of {self.function!r} is not what its values say")
-            bases.n_calls += 1
-            self.look(first.array, Base(base / self.scale, order), [first])
+        order = bases.first.order[::-1].copy()
+        base = told = SubmodularFunction.base(self.function, order)  # by the values
+        if type(self.function).base is not SubmodularFunction.base:
+            told = base_of(self.function, order)
+        if np.abs(base - told).max() > VIOLATION * self.size:
+            raise ValueError(f"the base of {self.function!r} is not what its values say")
+        bases.n_calls += 1
+        self.look(bases.first.array, Base(base / self.scale, order), [bases.first])
 
     def _verify(self, order, values, atoms):
         """Refuse a function that a base exceeds on a set of a chain."""
@@ -277,9 +273,9 @@ class Rounding:
 class Shortest:
     """The part of a run on half the squared length that rounds to sets and counts their gap."""
 
-    def __init__(self, bases, bound, first, **options):
+    def __init__(self, bases, bound, **options):
         self.bound, self.before = bound, math.inf
-        super().__init__(HalfSquare(bases.size), bases, start=first, **options)
+        super().__init__(HalfSquare(bases.size), bases, start=bases.first, **options)
 
     @property
     def is_stuck(self):

@@ -1,6 +1,7 @@
 """How far Frank-Wolfe methods step: functions of the state of the method."""
 
 import math
+from functools import cached_property
 from numbers import Real
 from typing import NamedTuple
 
@@ -11,6 +12,9 @@ from ..objectives import knows_lines
 MOST_TRIALS = 60  # of one line search or one backtracking
 NOISE = 1e-6  # share of a value that may be rounding
 FLAT = 1e-12  # share of the first slope at which a line search ends
+RULES = (
+    "universal", "fictitious", "exact", "line_search", "short", "curvature", "backtracking",
+)  # fmt: skip
 
 
 class StepState(NamedTuple):
@@ -37,13 +41,11 @@ class Line:
 
     def __init__(self, objective, x, value, make_direction):
         self.objective, self.x, self.value = objective, x, value
-        self._make_direction, self._direction = make_direction, None
+        self._make_direction = make_direction
 
-    @property
+    @cached_property
     def direction(self):
-        if self._direction is None:
-            self._direction = self._make_direction()
-        return self._direction
+        return self._make_direction()
 
     def at(self, step):
         value, gradient = self.objective(self.x + step * self.direction)
@@ -115,21 +117,12 @@ def named_rule(step_size, *, lipschitz=None, curvature=None, variant="fw", conve
     if step_size == "backtracking":
         return Backtracking()
     if step_size == "line_search":
-        return LineSearch() if convex else LowerOf(LineSearch(), Backtracking())
-    return RULES[step_size]
-
-
-def universal(state):
-    return open_loop_step(state.n_good, 1.0, math.inf)
-
-
-def fictitious(state):
-    return 1.0 / (1.0 + state.n_good)
-
-
-def exact(state):
-    """The minimum along the direction, where the objective is quadratic."""
-    return _parabola(state, state.line.curvature())
+        return LineSearch() if convex else lower_of(LineSearch(), Backtracking())
+    if step_size == "exact":
+        return lambda state: _parabola(state, state.line.curvature())
+    if step_size == "universal":
+        return lambda state: open_loop_step(state.n_good, 1.0, math.inf)
+    return lambda state: 1.0 / (1.0 + state.n_good)
 
 
 class LineSearch:
@@ -225,31 +218,19 @@ class Backtracking:
         return step
 
 
-class LowerOf:
+def lower_of(*rules):
     """The step of two rules at which the objective is lower."""
 
-    def __init__(self, *rules):
-        self.rules = rules
-
-    def __call__(self, state):
-        steps = [min(rule(state), state.max_step) for rule in self.rules]
+    def rule(state):
+        steps = [min(rule(state), state.max_step) for rule in rules]
         return min(steps, key=lambda step: state.line.at(step)[0])
+
+    return rule
 
 
 def _parabola(state, curvature):
     step = short_step(state.direction_gap, curvature, state.max_step)
     return step if step < math.inf else 0.0  # nothing moves: a slope of rounding errors
-
-
-RULES = {
-    "universal": universal,
-    "fictitious": fictitious,
-    "exact": exact,
-    "line_search": None,
-    "short": None,
-    "curvature": None,
-    "backtracking": None,
-}
 
 
 def take(rule, state):

@@ -225,7 +225,7 @@ class Flows(_Network):
         sent = np.maximum(self.demand, 0.0).sum()
         limits = self.capacity[np.isfinite(self.capacity)]
         self._limit = np.minimum(self.capacity, sent + limits.sum())
-        self._check_bounded()
+        self._check_bounded(graph)
         if self._flow(np.zeros(self.size)) is None:
             raise ValueError(
                 "no flow meets all of demand: capacities are too small, or nodes cannot be reached"
@@ -259,15 +259,11 @@ class Flows(_Network):
             checked[place] = np.inf if endless else check.not_negative(limit, name)
         return checked
 
-    def _check_bounded(self):
-        from scipy.sparse.csgraph import connected_components
+    def _check_bounded(self, graph):
+        import networkx as nx
 
-        endless = self._ends[np.isinf(self.capacity)]
-        shape = len(self.nodes), len(self.nodes)
-        loops = endless[:, 0] == endless[:, 1]
-        links = sp.csr_array((np.ones(len(endless)), endless.T), shape=shape)
-        n_parts, _ = connected_components(links, connection="strong")
-        if n_parts < len(self.nodes) or np.any(loops):
+        endless = [edge for edge, limit in zip(self.edges, self.capacity) if limit == np.inf]
+        if not nx.is_directed_acyclic_graph(graph.edge_subgraph(endless)):
             raise ValueError(
                 "graph has a cycle of edges without capacity, so flows are not bounded: give each "
                 "cycle an edge with one"

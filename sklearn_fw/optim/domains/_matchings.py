@@ -170,16 +170,11 @@ class Matchings(Described):
         import networkx as nx
 
         used = np.arange(self.size) if largest else np.flatnonzero(weights > 0.0)
-        found = nx.max_weight_matching(self._weighted(weights, used), maxcardinality=largest)
-        return np.array([self._entry[min(a, b), max(a, b)] for a, b in found], np.int64)
-
-    def _weighted(self, weights, used):
-        import networkx as nx
-
         graph = nx.Graph()
         ends = self._ends[used].tolist()
         graph.add_weighted_edges_from((i, j, w) for (i, j), w in zip(ends, weights[used].tolist()))
-        return graph
+        found = nx.max_weight_matching(graph, maxcardinality=largest)
+        return np.array([self._entry[min(a, b), max(a, b)] for a, b in found], np.int64)
 
     def _contains(self, x, tol):
         from .._frank_wolfe._corrective import is_in_hull

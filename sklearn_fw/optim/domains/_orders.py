@@ -32,10 +32,11 @@ class _Masked(Domain):
     def lmo(self, gradient):
         return self.vertex(self._best(self._costs(gradient, "gradient")))
 
-    def _forbid(self, allowed, single, shapes, what):
-        """Keep the masks of all sequences; None where all entries are allowed."""
-        self._masks = [None] * len(shapes)
-        self._forbidden = None
+    def _lay_out(self, shapes, allowed, single, what):
+        """Where the matrices of all sequences lie, and their masks; None allows all entries."""
+        ends = starts_of([n * m for n, m in shapes]).tolist()
+        self._blocks, self.size = [slice(a, b) for a, b in pairwise(ends)], ends[-1]
+        self._masks, self._forbidden = [None] * len(shapes), None
         if allowed is None:
             return
         allowed = [allowed] if single else allowed
@@ -123,14 +124,11 @@ class OrderedPlacements(_Masked, Described):
                     f"shape of sequence {n} has {n_items} items and {n_slots} slots: give it one "
                     f"item at least and a slot for each"
                 )
-        lengths = self.shapes[:, 0] * self.shapes[:, 1]
-        if lengths.astype(float).sum() > MOST:
+        if self.shapes.prod(axis=1, dtype=float).sum() > MOST:
             raise ValueError(f"shape makes points of more than {MOST:g} numbers")
-        self._blocks = _blocks(lengths)
-        self.size = self._blocks[-1].stop
-        self._row = np.repeat(self.shapes[:, 1], self.shapes[:, 0])  # of each item
-        self._row = starts_of(self._row)[:-1]
-        self._forbid(allowed, given.ndim == 1, self.shapes.tolist(), "sequence")
+        # Where the row of each item begins.
+        self._row = starts_of(np.repeat(self.shapes[:, 1], self.shapes[:, 0]))[:-1]
+        self._lay_out(self.shapes.tolist(), allowed, given.ndim == 1, "sequence")
         self.place(np.zeros(self.size))
 
     def _factors(self):
@@ -171,7 +169,7 @@ class OrderedPlacements(_Masked, Described):
         slots : array-like of shape (n_items,), integer
             Slot of each item, as `place` gives them.
         """
-        slots = _whole(slots, "slots", self._row.shape)
+        slots = _whole(slots, "slots", len(self._row))
         if np.any((slots < 0) | (slots >= np.repeat(self.shapes[:, 1], self.shapes[:, 0]))):
             raise ValueError("slots must be from 0 to the last slot of their sequence")
         return SparseAtom(self.size, self._row + slots)
@@ -257,10 +255,8 @@ class StateChoices(_Masked):
             order.append(ranks + self._offsets[n])
             before.append(np.searchsorted(e[ranks], s[ranks], side="left"))
         self._order, self._before = np.concatenate(order), np.concatenate(before)
-        self._blocks = _blocks([2 * len(s) for s in starts])
-        self.size = self._blocks[-1].stop
         self._given = starts, ends
-        self._forbid(allowed, not _is_list(start), [(len(s), 2) for s in starts], "clip")
+        self._lay_out([(len(s), 2) for s in starts], allowed, not _is_list(start), "clip")
         self.choose(np.zeros(self.size))
 
     def _factors(self):
@@ -303,25 +299,18 @@ class StateChoices(_Masked):
         states : array-like of shape (n_candidates,), integer
             As `choose` gives them.
         """
-        states = _whole(states, "states", (self.size // 2,))
+        states = _whole(states, "states", self.size // 2)
         if np.any((states < -1) | (states > 1)):
             raise ValueError("states must be -1, 0 or 1")
         used = np.flatnonzero(states >= 0)
         return SparseAtom(self.size, 2 * used + states[used])
 
 
-def _whole(values, name, shape):
-    values = check.array(values, name)
-    if values.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {values.shape}")
+def _whole(values, name, size):
+    values = check.vector(values, name, size)
     if np.any(np.abs(values) > MOST) or np.any(values != values // 1):
         raise ValueError(f"{name} must be whole numbers")
     return values.astype(np.int64)
-
-
-def _blocks(sizes):
-    starts = starts_of(sizes).tolist()
-    return [slice(a, b) for a, b in pairwise(starts)]
 
 
 def _is_list(values):
@@ -420,9 +409,7 @@ class Permutahedron(Projectable):
     """
 
     def __init__(self, values):
-        values = check.array(values, "values")
-        if values.ndim != 1 or not values.size:
-            raise ValueError(f"values must be a vector, got shape {values.shape}")
+        values = check.vector(values, "values")
         check.magnitude(values, "values")
         self.values = np.sort(values)[::-1] + 0.0
         self.size = values.size

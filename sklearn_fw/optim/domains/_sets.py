@@ -171,14 +171,12 @@ class LpBall(Described):
             return UnitAtom(self.size, 0, self.radius)
         # With 1/p + 1/q = 1, entries are as those of the gradient to the power of q - 1.
         shares = (np.abs(gradient) / largest) ** (1.0 / (self.p - 1.0))
-        return DenseAtom(np.copysign(shares, -gradient) * (self.radius / self._norm(shares)))
-
-    def _norm(self, x):
-        largest = np.abs(x).max()
-        return largest * np.sum((np.abs(x) / (largest or 1.0)) ** self.p) ** (1.0 / self.p)
+        length = np.linalg.norm(shares, self.p)
+        return DenseAtom(np.copysign(shares, -gradient) * (self.radius / length))
 
     def _contains(self, x, tol):
-        return self._norm(x) <= self.radius + tol
+        # Powers of larger numbers than these can overflow, and of smaller ones underflow.
+        return np.linalg.norm(x / (self.radius + tol), self.p) <= 1.0
 
 
 class L2Ball(LpBall, Projectable):
@@ -206,9 +204,6 @@ class L2Ball(LpBall, Projectable):
 
     def __init__(self, size, radius=1.0):
         super().__init__(size, 2.0, radius)
-
-    def _norm(self, x):
-        return np.linalg.norm(x)
 
     def project(self, x):
         return project_l2_ball(self._vector(x, "x"), self.radius)
@@ -320,10 +315,12 @@ class ConvexHull(Described):
         return max(float(np.linalg.norm(points - x, axis=1).max()) for x in points)
 
     def lmo(self, gradient):
-        lowest = int(np.argmin(self.points @ self._vector(gradient, "gradient")))
+        return self._vertex(int(np.argmin(self.points @ self._vector(gradient, "gradient"))))
+
+    def _vertex(self, i):
         if not sp.issparse(self.points):
-            return as_atom(self.points[lowest], self.size, repr(self))
-        row = slice(*self.points.indptr[lowest : lowest + 2])
+            return as_atom(self.points[i], self.size, "a point")
+        row = slice(*self.points.indptr[i : i + 2])
         return SparseAtom(self.size, self.points.indices[row], self.points.data[row])
 
     def _contains(self, x, tol):
@@ -436,22 +433,15 @@ class Product(Projectable):
         return f"Product({', '.join(map(repr, self.domains))})"
 
 
-def _max_norm_ball(size, radius):
-    radius = check.positive(radius, "radius")
-    return Box(-radius, radius, size=size)
-
-
-VECTORS = {"l1": L1Ball, "l2": L2Ball, "linf": _max_norm_ball, "simplex": Simplex}
-NAMES = (*VECTORS, "nuclear", "spectrahedron")
+VECTORS = {"l1": L1Ball, "l2": L2Ball, "simplex": Simplex}
+NAMES = ("l1", "l2", "linf", "simplex", "nuclear", "spectrahedron")
 
 
 def domain_of(domain, shape, radius=1.0, name="domain"):
     """The domain that a word, a pair or an object means for points of a shape."""
     if is_domain(domain):
         return domain
-    size = 1
-    for length in shape:
-        size *= length
+    size = math.prod(shape)
     if isinstance(domain, tuple | list) and len(domain) == 2 and domain[0] == "lp":
         return LpBall(size, domain[1], radius)
     if not isinstance(domain, str):
@@ -461,7 +451,10 @@ def domain_of(domain, shape, radius=1.0, name="domain"):
         )
     check.choice(domain, name, NAMES)
     if domain in VECTORS:
-        return VECTORS[domain](size, radius=radius)
+        return VECTORS[domain](size, radius)
+    if domain == "linf":
+        radius = check.positive(radius, "radius")
+        return Box(-radius, radius, size)
     if len(shape) != 2:
         raise ValueError(f"{name}={domain!r} needs points with two axes, got shape {tuple(shape)}")
     if domain == "nuclear":

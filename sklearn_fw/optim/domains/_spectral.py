@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg.lapack import dstev
 
 from ..._core import check
 from ...projections import project_l1_ball, project_simplex
@@ -413,7 +414,7 @@ class _Block:
 
     def judge(self, basis, n, scale, closed, is_all):
         """What is known after n steps, those of earlier starts included."""
-        values, vectors = _small_eigenproblem(self.diagonal, self.beside[:-1])
+        values, vectors, _ = dstev(self.diagonal, self.beside[:-1] or [0.0])
         value, sizes = float(values[-1]), self.beside.copy()
         floor = n * scale * ROUNDING
         is_lower = closed is not None and closed.value > value
@@ -448,10 +449,3 @@ class _Block:
                 break
             log_excess -= move
         return float(values[-1] + math.exp(min(max(log_excess, lowest), 700.0)) + floor)
-
-
-def _small_eigenproblem(diagonal, beside):
-    matrix = np.diag(diagonal)
-    places = np.arange(len(beside))
-    matrix[places + 1, places] = beside
-    return np.linalg.eigh(matrix)  # which reads the lower half
