@@ -8,8 +8,8 @@ from scipy.sparse.linalg import LinearOperator, svds
 
 from .._core.conjugate_gradients import conjugate_gradients
 from .._core.warnings import warn
-from ._moments import DENSE_UP_TO, EXTRA_COLUMNS, FORMED_UP_TO, N_POWERS, pair_sum, triple_sum
-from ._rows import times
+from ._moments import DENSE_UP_TO, EXTRA_COLUMNS, FORMED_UP_TO, N_POWERS, triple_sum
+from ._rows import times, weighted_product
 
 LARGEST_EXPONENT = 300.0  # its square is still a number
 CG_TOL, CG_ITERATIONS = 1e-8, 200
@@ -67,7 +67,7 @@ class CrossMoments:
 
     def matrix(self, view=0, other=1):
         """That covariance itself, one pass over the rows."""
-        (out,) = self.pairs.sum(lambda pair, w: (_product(pair[view], pair[other], w),))
+        (out,) = self.pairs.sum(lambda pair, w: (weighted_product(pair[view], pair[other], w),))
         return (out - self.n * np.outer(self.means[view], self.means[other])) / (self.n - 1.0)
 
     def solve(self, view, ridge, B):
@@ -141,7 +141,7 @@ class CrossMoments:
             cubes[view] = cubes[view] * self.n / ((self.n - 1.0) * (self.n - 2.0))
             if is_count:
                 W, back = whitening[view], whitening[2 + view]
-                cubes[view] = cubes[view] - pair_sum(W, back)
+                cubes[view] = cubes[view] - triple_sum(W.T, back)
         return np.concatenate([cubes[0].transpose(1, 0, 2), cubes[1].transpose(1, 2, 0)])
 
     def generalized(self, whitening, delta, signs):
@@ -207,17 +207,6 @@ class CrossMoments:
                     )
                 )  # fmt: skip
         return tuple(np.array(part) for part in zip(*sums))
-
-
-def _product(X, Y, weight):
-    """X.T @ diag(weight) @ Y as a dense matrix."""
-    if sp.issparse(X) and not sp.issparse(Y):
-        return X.T @ times(weight, Y)
-    if not sp.issparse(X):
-        return np.asarray((Y.T @ times(weight, X)).T)
-    scaled = X.copy()
-    scaled.data = X.data * np.repeat(weight, np.diff(X.indptr))
-    return (scaled.T @ Y).toarray()
 
 
 def _largest(matrix, n_components):

@@ -23,10 +23,10 @@ class JointDiagonalization(NamedTuple):
     basis : ndarray of shape (K, K)
         Common eigenvectors as columns.
     diagonals : ndarray of shape (P, K)
-        Eigenvalues of each matrix that the columns stand for.
+        Eigenvalues of each matrix.
     off_diagonality : float
-        Sum of the squares of the entries that are left beside the diagonals, divided by that of all
-        entries of the transformed matrices; 0 for matrices that commute.
+        Fraction of the squares of the transformed matrices outside of their diagonals; 0 for
+        matrices that commute.
     n_iter : int
         Sweeps over all pairs of coordinates.
     """
@@ -40,22 +40,20 @@ class JointDiagonalization(NamedTuple):
 def joint_diagonalize(matrices, *, shear=None, tol=1e-8, max_iter=100):
     """Basis in which several matrices are as diagonal as possible.
 
-    Without ``shear`` matrices are symmetric and the basis V is orthonormal: Jacobi rotations that
-    start from the identity minimize the sum of squares of the entries beside the diagonals of
-    ``V.T @ B_p @ V`` [1]_. With it they are those of one unknown basis, ``B_p = Q @ diag(d_p) @
-    inv(Q)`` and noise: pairs of coordinates are sheared, towards matrices that commute with their
-    transposes, and rotated, towards diagonal ``inv(Q) @ B_p @ Q``, in turns. For one matrix both
-    give its eigenvectors.
+    Without ``shear`` matrices are symmetric and the basis V is orthonormal: Jacobi rotations
+    minimize the sum of squares of the off-diagonal entries of ``V.T @ B_p @ V`` [1]_. With it
+    ``B_p = Q @ diag(d_p) @ inv(Q)`` and noise: pairs of coordinates are sheared, towards matrices
+    that commute with their transposes, and rotated, towards diagonal ``inv(Q) @ B_p @ Q``, in
+    turns. For one matrix both give its eigenvectors.
 
     Parameters
     ----------
     matrices : array-like of shape (P, K, K)
         Matrices, symmetric without ``shear``.
     shear : {None, "normality", "jdtm", "shrt", "just"}, default=None
-        How the shear of a pair is found: by the smallest sum of squares of all entries
-        ("normality", which never increases it), by one Newton step for that sum ("shrt"), by the
-        sum beside the diagonals ("just"), or by the entries of the pair alone ("jdtm", that of
-        [4]_, which may go round in circles where noise is strong).
+        Shear of a pair: of the smallest sum of squares of all entries ("normality"), one Newton
+        step for it ("shrt"), of the smallest off-diagonal sum ("just"), or by the entries of the
+        pair alone ("jdtm", that of [4]_, which may cycle where noise is strong).
     tol : float, default=1e-8
         A sweep in which all rotations and shears have a sine (hyperbolic of shears) of at most this
         is the last.

@@ -40,11 +40,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     Counts are ``x_m ~ Poisson(sum_k a_k topics[k, m])`` with independent intensities a_k of any
     distribution; with gamma distributions this is latent Dirichlet allocation with document lengths
-    that vary. The
-    second moment, corrected for the noise of counts, is diagonal in the topics, and so is every
-    projection of the third: a basis is found that makes all of them as diagonal as possible. More
-    documents bring the topics as near to the true ones as wanted; no number of them is a local
-    optimum.
+    that vary. The second moment, corrected for the noise of counts, is diagonal in the topics, and
+    so is every projection of the third: the fit finds the basis in which all of them are as
+    diagonal as possible. The topics converge to the true ones as documents are added.
 
     Parameters
     ----------
@@ -52,11 +50,11 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Number of topics K, at most that of words. "auto" takes the number of eigenvalues of the
         second moment that are larger than any when words are shuffled among documents, at most 100.
     moments : {"auto", "gp", "lda", "generalized"}, default="auto"
-        "gp" takes cumulants, for documents whose lengths vary, short ones too; "lda"
-        takes the moments of latent Dirichlet allocation, for lengths that hardly vary; "auto" takes
-        these where the variance of lengths is less than 1.5 times their mean, or lengths vary
-        little and the moments leave little negative mass, and cumulants otherwise; "generalized"
-        takes covariances under exponential weights in place of the third cumulant.
+        Cumulants ("gp"), for documents whose lengths vary; moments of latent Dirichlet allocation
+        ("lda"), for lengths that hardly vary; or covariances under exponential weights in place of
+        the third cumulant ("generalized"). "auto" takes "lda" where the variance of lengths is less
+        than 1.5 times their mean, or lengths vary little and the moments leave little negative
+        mass, else "gp".
     algorithm : {"jd", "spectral", "tpm"}, default="jd"
         Joint diagonalization of several projections; one random projection and its eigenvectors,
         faster and less accurate; or the tensor power method, which "generalized" has no tensor for.
@@ -67,30 +65,27 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Sum of the concentrations of topics, for LDA moments alone; None takes the one under which
         they are most nearly diagonal.
     weighting : {"auto", "equal"}, default="auto"
-        How much documents count in moments: all the same ("equal", that of the papers), or long
-        ones as much as their tokens do ("auto"), so that a few of them do not decide. Cumulants
-        take documents beyond the mean length by that over theirs, LDA moments all by their lengths.
+        Weights of documents in moments: "equal" as in the papers, or "auto", so that a few long
+        ones do not decide: in cumulants the mean length over theirs for those beyond it, in LDA
+        moments their lengths.
     prior_estimator : {"auto", "tensor", "average", "mean_variance", "likelihood"}, default="auto"
-        Where concentrations come from: the skewness of sources ("tensor"), its mean over
-        projections ("average", that of the paper), means and variances of sources ("mean_variance",
-        not for LDA moments), or the evidence bound of the documents ("likelihood", some passes
-        more). "auto" maximizes the evidence bound of a fifth of the documents, at most 1,000, under
-        topics that the moments of the others give.
+        Source of the concentrations: the skewness of sources ("tensor"), its mean over projections
+        ("average", that of the paper), the squared means of sources over their variances
+        ("mean_variance", not for LDA moments), or the evidence bound of the documents
+        ("likelihood"). "auto" maximizes the evidence bound of a fifth of the documents, at most
+        1,000, under topics that the moments of the others give.
     refine : {None, "vi"}, default=None
-        "vi" improves topics and prior by variational Bayes from there on: topics have Dirichlet
-        distributions, whose concentration is learned, so that few documents do not make them too
-        sharp.
-        It is tried on four fifths of the documents first, and left out, with a warning, where it
-        lowers the likelihood of the others; fewer than 150 documents judge nothing.
+        "vi" refines topics and prior by variational Bayes: topics have Dirichlet distributions,
+        whose concentration is learned. Four fifths of the documents are refined first; where that
+        lowers the likelihood of the others, 30 at least, the fit warns and refines nothing.
     max_iter : int, default=100
         Largest number of passes of the refinement.
     tol : float, default=1e-4
         The refinement ends when a pass raises the evidence bound by less than this share of it.
     smoothing : "auto" or float, default="auto"
         Share of the corpus' own distribution of words in topics when documents are scored and
-        refined: zeros in topics would forbid words. "auto" takes the share from 0.01 to 0.999
-        of largest likelihood together with an "auto" prior. With other priors, and for refined
-        topics, it is 0.01.
+        refined: zeros in topics would forbid words. "auto" takes that of largest likelihood from
+        0.01 to 0.999 together with an "auto" prior, else 0.01.
     batch_size : int, default=4096
         Rows that are worked on together.
     random_state : int, RandomState instance or None, default=None
@@ -154,10 +149,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     Warns
     -----
     UserWarning
-        When the model does not fit: lengths of documents that hardly vary, many topics with much
-        negative mass, a third moment far from diagonal, documents too short for LDA moments,
-        documents set aside that are no more probable under the topics than by the frequencies of
-        words, or less probable after the refinement. The message says what to choose then.
+        When the model does not fit: lengths that hardly vary, documents too short for LDA moments,
+        much negative mass, a third moment far from diagonal, or held-out documents that are no more
+        probable under the topics, or less after the refinement. The message names the remedy.
 
     See Also
     --------
@@ -170,12 +164,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     products of the counts with a vector for each eigenvalue; memory is O(batch_size K + M K + K^3),
     and counts stay sparse. The refinement keeps N K numbers more.
 
-    All projections come from one K x K x K tensor; projections on single words, which the paper
-    calls JD(f), are left out: they cost M / K times as much and change no result.
-
-    A prior of the estimate "mean_variance" is the squared mean of a source over its variance. The
-    centred formulas are equal to those of the paper and do not cancel for long documents; its
-    compact formula of the third cumulant (appendix) has a wrong bracket.
+    All projections come from one K x K x K tensor; projections on single words, JD(f) of the paper,
+    cost M / K times as much and change no result. The centred formulas equal those of the paper
+    without cancellation; its compact third cumulant (appendix) has a wrong bracket.
 
     References
     ----------

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ._diagonalization import jacobi
-from ._rows import times
+from ._rows import times, weighted_product
 
 DENSE_UP_TO = 200  # features: S is formed and decomposed at once
 FORMED_UP_TO = 4096  # the same where rows come in batches from elsewhere, and a pass is dear
@@ -34,7 +34,7 @@ class Moments:
     def matrix(self):
         """S itself, one pass over the rows."""
         total, share, center, diagonal = self._second()
-        (out,) = self.rows.sum(lambda X, weight: (_gram(X, self.weigh(X, weight)),))
+        (out,) = self.rows.sum(lambda X, weight: (weighted_product(X, X, self.weigh(X, weight)),))
         return out / total - share * np.outer(center, center) - np.diag(diagonal)
 
     def apply(self, V):
@@ -202,42 +202,23 @@ def _tuple_weights(X, weight):
     return used, d1, d2, d2 / (length - 2.0)
 
 
-def triple_sum(H, weighted):
-    """Sum over rows of h (x) h (x) weighted h, which is the same for all orders of the modes."""
+def triple_sum(H, Y):
+    """Sum over rows h of H and y of Y of h (x) h (x) y."""
     first, second = np.triu_indices(H.shape[1])
+    step = max(64, CACHED // len(first))  # of rows whose products stay in the cache
     total = 0.0
-    for part in _slices(len(H), len(first)):
-        total = total + (H[part][:, first] * H[part][:, second]).T @ weighted[part]
-    return _unfold(total, first, second)
+    for start in range(0, len(H), step):
+        part = H[start : start + step]
+        total = total + (part[:, first] * part[:, second]).T @ Y[start : start + step]
+    cube = np.empty((H.shape[1], H.shape[1], Y.shape[1]))
+    cube[first, second] = cube[second, first] = total
+    return cube
 
 
 def placements(W, Y):
     """Sum of sum_m w_m (x) w_m (x) y_m over the three places that y can take."""
-    part = pair_sum(W, Y)
+    part = triple_sum(W.T, Y)
     return part + part.transpose(0, 2, 1) + part.transpose(2, 1, 0)
-
-
-def pair_sum(W, Y):
-    """Sum over columns w_m of W and rows y_m of Y of w_m (x) w_m (x) y_m."""
-    first, second = np.triu_indices(len(W))
-    total = 0.0
-    for part in _slices(len(Y), len(first)):
-        total = total + (W[:, part][first] * W[:, part][second]) @ Y[part]
-    return _unfold(total, first, second)
-
-
-def _slices(size, width):
-    """Slices of rows, so that ``width`` columns of them stay in the cache."""
-    step = max(64, CACHED // width)
-    return [slice(a, a + step) for a in range(0, size, step)]
-
-
-def _unfold(values, first, second):
-    size = values.shape[1]
-    cube = np.empty((size, size, size))
-    cube[first, second] = values
-    cube[second, first] = values
-    return cube
 
 
 def largest_eigenpairs(moments, n_components):
@@ -265,14 +246,6 @@ def largest_eigenpairs(moments, n_components):
     return values[order], vectors[:, order]
 
 
-def _gram(X, weight):
-    """Sum over rows of weight x x^T, by the products of nonzero entries."""
-    root = np.sqrt(weight)
-    scaled = X.copy()
-    scaled.data = X.data * np.repeat(root, np.diff(X.indptr))
-    return (scaled.T @ scaled).toarray()
-
-
 def generalized_targets(moments, W, directions, scale):
     """Covariances under exponential weights, whitened: one target for each column u of directions.
 
@@ -295,12 +268,8 @@ def _generalized_target(moments, whitening, t):
     def sums(X, weight):
         probability = weight * np.exp(X @ t - shift)
         H = X @ whitening.T - center
-        return (
-            probability.sum(),
-            X.T @ probability,
-            probability @ H,
-            H.T @ (probability[:, None] * H),
-        )
+        second = H.T @ (probability[:, None] * H)
+        return probability.sum(), X.T @ probability, probability @ H, second
 
     total, first, projected, second = moments.rows.sum(sums)
     projected = projected / total

@@ -40,10 +40,7 @@ class Loadings(NamedTuple):
 
 
 def find_loadings(whitening, basis, counts):
-    """Loadings from the basis in which whitened targets are diagonal, largest covariance first.
-
-    The paper's D2 of its appendix has Q inverse where its transpose is needed.
-    """
+    """Loadings from the basis in which whitened targets are diagonal, largest covariance first."""
     views = [whitening.x_back @ basis, np.linalg.solve(basis, whitening.y_back.T).T]
     rotations = [np.linalg.solve(basis, whitening.x).T, whitening.y.T @ basis]
     judged = [D for D, is_count in zip(views, counts) if is_count]
@@ -89,9 +86,9 @@ class MultiViewCCA(
         What is diagonal in the loadings: third cumulants across the views, which skewed sources
         have, or covariances under exponential weights. "auto" takes cumulants for ``"discrete"``.
     points : {"auto", "one_sided", "symmetric", "both"}, default="auto"
-        Where generalized covariances are taken: at points t; at t and -t with the mean of both,
-        for symmetric sources; or at t and -t apart. "auto" takes points t for ``"discrete"``, else
-        the odd or the even part of both points, whichever is the more nearly diagonal.
+        Points of generalized covariances: t; the mean of t and -t, for symmetric sources; or t and
+        -t apart. "auto" takes t for ``"discrete"``, else the odd or the even part of both, of which
+        it keeps the more nearly diagonal one.
     delta : float, default=0.1
         Standard deviation of the exponents ``t @ x``, from 0.0001 to 10.
     algorithm : {"nojd", "spectral"}, default="nojd"
@@ -170,8 +167,8 @@ class MultiViewCCA(
     A fit costs O(nnz K) for whitened rows and O(N K^3) for cumulants, O((nnz + N K) K^2) for
     generalized covariances; memory is O(batch_size K + M K + K^3), and sparse views stay sparse.
     Estimates of sources come from conjugate gradients where a view has more than 200 columns.
-    Singular vectors come from a dense decomposition, or by Lanczos, not from the sketch of the
-    paper's appendix, which does not return them; its D2 lacks a transpose.
+    Singular vectors come from a dense decomposition or Lanczos, not the sketch of the paper's
+    appendix, which does not return them; its D2 lacks a transpose.
 
     References
     ----------

@@ -1,6 +1,7 @@
 """Documents under topics: proportions, evidence bounds, probabilities, and refined topics."""
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.special import digamma, gammaln, polygamma
 from sklearn.exceptions import ConvergenceWarning
 
@@ -93,7 +94,7 @@ class TopicDistributions:
         """Distributions, concentration and again distributions, each the best for the others; no
         step lowers the evidence bound."""
         _, logs = self._given(counts)
-        self.concentration = _fit_symmetric(self.concentration, len(counts), float(logs.mean()))
+        self.concentration = float(_fit_symmetric(len(counts), logs.mean()))
         self.parameters, logs = self._given(counts)
         self.seen = np.exp(logs)  # what takes the place of topics in proportions of documents
         size, K = counts.shape
@@ -113,21 +114,15 @@ class TopicDistributions:
         return self.parameters / self.parameters.sum(axis=0)
 
 
-def _fit_symmetric(concentration, size, mean_log, n_steps=50):
-    """Concentration that makes the mean of expected log probabilities of words most probable.
+def _fit_symmetric(size, mean_log):
+    """Concentration that makes the mean of expected log probabilities of words most probable."""
 
-    Newton steps for its logarithm, at most one each.
-    """
-    x = np.log(concentration)
-    for _ in range(n_steps):
-        c = np.exp(x)
-        slope = size * (digamma(size * c) - digamma(c) + mean_log) * c
-        curvature = slope + size * c * c * (size * polygamma(1, size * c) - polygamma(1, c))
-        step = float(np.clip(slope / abs(curvature or 1.0), -1.0, 1.0))
-        x = float(np.clip(x + step, *np.log(CONCENTRATIONS)))
-        if abs(step) < 1e-8:
-            break
-    return float(np.exp(x))
+    def loss(log_c):
+        c = np.exp(log_c)
+        return size * (gammaln(c) - c * mean_log) - gammaln(size * c)
+
+    bounds, options = np.log(CONCENTRATIONS), {"xatol": 1e-9}
+    return np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options=options).x)
 
 
 def refine_topics(rows, topics, prior, *, tol, max_iter):
@@ -136,7 +131,7 @@ def refine_topics(rows, topics, prior, *, tol, max_iter):
     Each pass improves the proportions of documents by a few rounds from where they were, then the
     distributions of topics, and the priors of both; no step lowers the evidence bound.
 
-    Returns `TopicLaws`, the prior of documents, and bounds of all passes.
+    Returns `TopicDistributions`, the prior of documents, and bounds of all passes.
     """
     gammas, counts = [None] * len(rows), np.zeros(topics.shape)
     _, logs = _pass(rows, topics, prior, gammas, counts)

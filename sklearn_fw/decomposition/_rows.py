@@ -1,6 +1,7 @@
 """Rows of one view or of two in batches, and sums over them, which is all that moments need."""
 
 import sys
+from functools import reduce
 
 import numpy as np
 import scipy.sparse as sp
@@ -74,19 +75,11 @@ class Rows:
                 pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
                 parts = [dask.delayed(_add)(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
             return dask.compute(parts[0])[0]
-        totals = None
-        for X, weight in self:
-            terms = function(X, weight)
-            totals = terms if totals is None else _add(totals, terms)
-        return totals
+        return reduce(_add, (function(X, weight) for X, weight in self))
 
     def _term(self, batch, i, function):
         X = self._loaded(batch, i)
         return function(X, self._weight(X, i))
-
-    def shuffled(self, seed):
-        """The same with the entries of each column in random rows of their batch."""
-        return ShuffledRows(self, seed)
 
 
 class ShuffledRows(Rows):
@@ -113,6 +106,17 @@ class ShuffledRows(Rows):
 def times(weight, V):
     """Rows of V, a vector or a matrix, times a weight each."""
     return weight * V if V.ndim == 1 else weight[:, None] * V
+
+
+def weighted_product(X, Y, weight):
+    """X.T @ diag(weight) @ Y as a dense matrix."""
+    if sp.issparse(X) and not sp.issparse(Y):
+        return X.T @ times(weight, Y)
+    if not sp.issparse(X):
+        return np.asarray((Y.T @ times(weight, X)).T)
+    scaled = X.copy()
+    scaled.data = X.data * np.repeat(weight, np.diff(X.indptr))
+    return (scaled.T @ Y).toarray()
 
 
 def _add(totals, terms):

@@ -8,6 +8,7 @@ from scipy.optimize import nnls
 from .._core import check
 from ._diagonalization import jacobi, tensor_power_method
 from ._moments import GPMoments, LDAMoments, generalized_targets, largest_eigenpairs
+from ._rows import ShuffledRows
 
 MOST_COMPONENTS = 100  # that "auto" looks at
 FIXED_LENGTHS = 1.5  # variance of lengths over their mean; 1 for Poisson lengths
@@ -165,7 +166,7 @@ def _pairs_above_noise(moments, rng):
     """Eigenpairs above the largest eigenvalue that shuffled words have beside their variances."""
     size = min(moments.n_features, MOST_COMPONENTS)
     floor = max(
-        largest_eigenpairs(NoiseMoments(moments.rows.shuffled(int(seed))), 1)[0][0]
+        largest_eigenpairs(NoiseMoments(ShuffledRows(moments.rows, int(seed))), 1)[0][0]
         for seed in rng.randint(2**31 - 1, size=2)
     )
     values, vectors = largest_eigenpairs(moments, size)

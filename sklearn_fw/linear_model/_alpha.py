@@ -7,9 +7,8 @@ from .._core import check
 from .._core.budget import budget_now, time_budget
 from .._core.warnings import warn
 from ..optim import Start, solve
-from ..optim._incremental._finite_sum import JITTER, Curvature
+from ..optim._incremental import _finite_sum as sums
 from ..optim._incremental._minimize_saga import DENSE, SPARSE, Auto
-from ..optim._incremental._newton import is_ridge
 from ._path import has_strength, zero_strength
 
 # Candidates per decade, from this share of the smallest variance of a column to so many times the
@@ -51,13 +50,13 @@ def automatic_strength(problem, targets):
     ``targets`` (n_targets, n_samples).
     """
     penalty, default = problem.penalty, ALPHA * problem.total_weight
-    if not is_ridge(penalty):
+    if not sums.is_ridge(penalty):
         return (strength_by_folds(problem, targets) if has_strength(penalty) else None) or default
     if penalty.l2 == 0.0:
         return default
     unit = problem.loss.smoothness / penalty.l2
     few = problem.n_columns <= (SPARSE if sp.issparse(problem.X) else DENSE)
-    strength = _by_validation(problem, targets) if few else _sum_of_variances(problem)
+    strength = _by_validation(problem, targets) if few else float(_variances(problem).sum())
     # Columns without any variance have no need of a penalty.
     return unit * strength if strength > 0.0 else default
 
@@ -66,9 +65,8 @@ def automatic_strength(problem, targets):
 
 
 def _by_validation(problem, targets):
-    weight = np.ones(problem.n_rows) if problem.weight is None else problem.weight
-    center = problem.fit_intercept
-    matrix = Curvature.bound(problem).matrix(weight)
+    weight, center = problem.weights, problem.fit_intercept
+    matrix = sums.weighted_products(problem, weight)
     variances = np.diagonal(matrix)
     constant = np.square(CONSTANT * problem.column_means) * problem.total_weight
     variances = variances[variances > constant]
@@ -116,7 +114,7 @@ def _eigenvalues(matrix):
         return np.maximum(sizes, 0.0), axes
     # Singular values of a factor, which does not mix small columns with large ones.
     scaled = matrix / np.multiply.outer(scale, scale)
-    scaled[np.diag_indices_from(scaled)] += len(scale) * JITTER
+    scaled[np.diag_indices_from(scaled)] += len(scale) * sums.JITTER
     axes, roots, _ = np.linalg.svd(scale[:, None] * np.linalg.cholesky(scaled))
     return np.square(roots), axes
 
@@ -162,15 +160,13 @@ def _keys(problem):
     return keys
 
 
-def _sum_of_variances(problem):
-    """Mean square of the rows, which of a dense table are centered."""
-    weight = np.ones(problem.n_rows) if problem.weight is None else problem.weight
-    X = problem.X
-    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
-    total = float(weight @ np.asarray(squares, np.float64).ravel()) / problem.total_weight
+def _variances(problem):
+    """Mean squares of the columns, about their means where the table is dense."""
+    squares = sums.sums_of_squares(problem.X, problem.weights) / problem.total_weight
     if problem.centers:
-        total -= float(np.sum(np.square(problem.column_means)))
-    return max(total, 0.0)
+        means = np.square(problem.column_means)
+        squares = np.where(squares > (1.0 + CONSTANT) * means, squares - means, 0.0)
+    return squares
 
 
 # ---- other penalties -----------------------------------------------------------------------------
@@ -194,8 +190,10 @@ def strength_by_folds(problem, targets):
         train, test = problem.active[fold != k], problem.active[fold == k]
         if train.size and test.size:
             pairs += [(p, p.part(train), p.part(test)) for p in problems]
-    scales = np.sqrt(_mean_squares(problem))
-    scales = scales[scales > 0.0]
+    scales = _variances(problem)
+    if sp.issparse(problem.X):  # of the entries
+        scales *= problem.total_weight / np.maximum(problem.counts, 1)
+    scales = np.sqrt(scales[scales > 0.0])
     # From where on all columns may be in, and a ridge does not shrink them.
     weakest = max(strongest) * scales.min() / scales.max()
     ridge = problem.penalty.strong_convexity
@@ -221,26 +219,12 @@ def radii_by_folds(problem, targets):
     if strength is None:
         return None
     radii, rng = [], check.random_state(0)
+    penalty = problem.penalty.scaled(strength)
     for y in targets:
-        penalty = problem.penalty.scaled(strength)
         variant = problem.variant(y=np.ascontiguousarray(y), penalty=penalty)
         run, _ = solve(variant, Auto(), tol=ACCURACY, max_iter=ITERATIONS, rng=rng)
         radii.append(float(np.abs(run.best.coef).sum()))
     return radii
-
-
-def _mean_squares(problem):
-    """Of the columns: of their entries where X is sparse, and less their means where centered."""
-    weight = np.ones(problem.n_rows) if problem.weight is None else problem.weight
-    X, squares = problem.X, 0.0
-    for part in problem._parts():
-        rows = X[part].astype(np.float64)
-        squares = squares + weight[part] @ (rows.multiply(rows) if sp.issparse(X) else rows**2)
-    if sp.issparse(X):
-        return squares / np.maximum(problem.counts, 1)
-    squares /= problem.total_weight
-    centers = np.square(problem.column_means) if problem.centers else 0.0
-    return np.where(squares > (1.0 + CONSTANT) * centers, squares - centers, 0.0)
 
 
 def _losses_along(pairs, values, reached, usual, rng):

@@ -110,7 +110,20 @@ def _keeps_memory(estimator):
 
 
 class AsagaModel(PathModel):
-    """Base of the estimators; subclasses say which problems a fit consists of."""
+    """Base of the estimators; subclasses make the problems of a fit."""
+
+    _: KW_ONLY
+    l1_ratio: float = 0.0
+    penalty: object = "elasticnet"
+    solver: object = "auto"
+    fit_intercept: bool = True
+    max_iter: int = 100
+    tol: float = 1e-4
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    warm_start: bool = False
+    random_state: object = None
+    verbose: int = 0
 
     def _train(self, problems, tasks):
         def end(runs):
@@ -161,11 +174,11 @@ class AsagaModel(PathModel):
 
     @available_if(_keeps_memory)
     def partial_fit(self, X, y, classes=None, sample_weight=None, rows=None):
-        """One epoch over a part of the data; the other parts are remembered by their slopes.
+        """One epoch over a part of the data; other parts are remembered by their slopes.
 
-        The objective is that of all rows seen so far. Of the rows that are not at hand the method
-        keeps one number each and the sum of their gradients, so that going through all parts again
-        and again, with ``rows``, leads where `fit` on all of them leads. Nothing is certified.
+        The objective is that of all rows seen so far. Of the other rows the method keeps one number
+        each and the sum of their gradients, so that repeated passes over all parts, with ``rows``,
+        converge to the result of `fit` on all of them. Nothing is certified.
 
         Parameters
         ----------
@@ -323,9 +336,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
 
         C sum_i s_i loss(y_i, <w, x_i> + c) + l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2
 
-    which for the default loss is the objective of scikit-learn's LogisticRegression. Tables of some
-    hundred columns, however badly scaled, are solved by Newton's method, many sparse columns by
-    dual coordinate ascent, penalties of groups by asynchronous sparse SAGA.
+    which for the default loss is the objective of scikit-learn's LogisticRegression.
 
     Parameters
     ----------
@@ -338,19 +349,16 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     l1_ratio : float, default=0.0
         Share of the l1 norm in the elastic net, in [0, 1].
     penalty : "elasticnet", None or Penalty, default="elasticnet"
-        In the place of the elastic net: an object of `sklearn_fw.penalties` (groups, bounds, ball,
-        simplex, your own), with factor 1 / C as well.
+        An object of `sklearn_fw.penalties` (groups, bounds, ball, simplex, your own), with factor
+        1 / C as well.
     multi_class : {"auto", "ovr", "multinomial"}, default="auto"
-        For more than two classes: one problem per class against the rest, or one problem with the
-        loss "multinomial". "auto" is "multinomial" for "log_loss", as in LogisticRegression, and
-        "ovr" for the other losses.
+        For more than two classes: one problem per class against the rest ("ovr"), or one with the
+        loss "multinomial". "auto" is "multinomial" for "log_loss", else "ovr".
     solver : str or solver object, default="auto"
         "auto" takes "newton" or "newton_cg" for dense tables and some hundred sparse columns where
         the penalty allows it, "sdca" for more sparse columns and a penalty with a ridge part, else
-        "asaga"; ``solver_reason_`` says why. By name: "asaga", "sdca" (on all of ``n_jobs``
-        threads), "sparse_saga" (as the first, with one thread), "newton", "newton_cg",
-        "saga", "lagged_saga", "sag", "svrg"; an object of `sklearn_fw.optim` for other settings,
-        which are then grid keys ``solver__step_size``.
+        "asaga". Also "sparse_saga" ("asaga" on one thread), "saga", "lagged_saga", "sag", "svrg",
+        or an object of `sklearn_fw.optim`, whose settings are grid keys ``solver__step_size``.
     fit_intercept : bool, default=True
         Whether there is a c; it is not penalised.
     class_weight : dict, "balanced" or None, default=None
@@ -358,9 +366,9 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     max_iter : int, default=100
         Largest number of epochs of n_samples steps, or of steps of Newton's method.
     tol : float, default=1e-4
-        Stop when ``dual_gap_`` is at most ``tol`` times the objective. For penalties without a dual
-        ``gradient_mapping_`` must be at most ``tol`` times its value at w = 0 as well as a bound on
-        the suboptimality, see ``history_``, at most ``tol`` times the objective.
+        Stop when ``dual_gap_`` is at most ``tol`` times the objective; without a dual when
+        ``gradient_mapping_`` is at most ``tol`` times its value at w = 0 and a bound on the
+        suboptimality, see ``history_``, at most ``tol`` times the objective.
     time_limit : float or None, default=None
         Seconds per problem after which no new iteration begins.
     n_jobs : int or None, default=None
@@ -387,9 +395,8 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     solver_reason_ : str
         Why "auto" took it.
     dual_gap_ : float or None
-        How far the mean form of the objective, ``mean loss + penalty / (C sum_i s_i)``, can be
-        from its optimum; computed at ``coef_``. The largest of several problems, None where the
-        penalty has no dual.
+        Bound on the suboptimality of the mean form of the objective, ``mean loss + penalty / (C
+        sum_i s_i)``. The largest of several problems, None where the penalty has no dual.
     gradient_mapping_ : float
         Largest entry of the gradient mapping at ``coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -407,10 +414,9 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     memory_drift_ : float
         How far the running sum of the memory was from the memory before its last repair.
     history_ : dict of str to ndarray
-        One row per iteration: "n_iter", "time" (seconds), "objective", "dual_gap" and "certified":
-        estimates made on the way are not, rows computed from X are, and the last row always is.
-        Without a dual "gradient_mapping" and "suboptimality" in the place of "dual_gap"; the latter
-        is a bound in the last row, if one could be proven, and the objective itself before.
+        One row per iteration: "n_iter", "time" (seconds), "objective", "dual_gap" and "certified",
+        false for estimates; the last row is computed from X. Without a dual "gradient_mapping" and
+        "suboptimality" replace "dual_gap"; the latter is the objective where no bound is proven.
         "output" numbers several problems.
 
     See Also
@@ -425,12 +431,11 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
 
     An epoch of the incremental methods costs O(nnz); memory beyond X is about 3 n + 6 d numbers for
     two classes. With several threads, or more than 260,000 sparse columns, a renumbered copy of the
-    column indices of X comes on top (4 bytes per entry), which keeps together what is used
-    together. Newton's method costs O(n d^2 + d^3) per step and d^2 numbers of memory.
+    column indices of X comes on top (4 bytes per entry). Newton's method costs O(n d^2 + d^3) per
+    step and d^2 numbers of memory.
 
-    Where several threads work, each keeps the columns that most rows touch in a copy of its own
-    and its own part of the sum of the memory, so that no addition is lost and none needs to be
-    atomic; the papers add atomically, which on two cores is slower than one thread.
+    Every thread keeps copies of the most frequent columns and its own part of the sum of the
+    memory, so that no addition needs to be atomic, as those of the papers are.
 
     References
     ----------
@@ -453,19 +458,8 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     loss: object = "log_loss"
     _: KW_ONLY
     C: float = 1.0
-    l1_ratio: float = 0.0
-    penalty: object = "elasticnet"
     multi_class: check.options("auto", "multinomial", "ovr") = "auto"
-    solver: object = "auto"
-    fit_intercept: bool = True
     class_weight: object = None
-    max_iter: int = 100
-    tol: float = 1e-4
-    time_limit: float | None = None
-    n_jobs: int | None = None
-    warm_start: bool = False
-    random_state: object = None
-    verbose: int = 0
 
     def _make_problems(self, X, y, weight, total_weight=None):
         codes, weight = self._codes(y, weight, is_part=total_weight is not None)
@@ -524,10 +518,10 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         `sklearn_fw.losses`, maybe your own.
     alpha : float or "auto", default="auto"
         Weight of the penalty, not negative. For a ridge "auto" minimizes the generalized
-        cross-validation error of the squared loss [1]_; where the columns are too many for
-        "newton", it is the sum of their variances divided by n. For other penalties "auto"
-        minimizes the held-out loss in five folds along a path with warm starts, in one fold from
-        2 million entries of X on. Copied rows count as one row and stay in one fold.
+        cross-validation error of the squared loss [1]_, or is the sum of the variances of the
+        columns divided by n where these are too many for "newton". For other penalties it minimizes
+        the held-out loss of five folds along a path, of one from 2 million entries of X on. Copied
+        rows count as one row and stay in one fold.
     l1_ratio : float, default=0.0
         Share of the l1 norm in the elastic net, in [0, 1].
     penalty : "elasticnet", None or Penalty, default="elasticnet"
@@ -562,8 +556,8 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
     dual_gap_ : float or None
-        How far the objective can be from its optimum; computed at ``coef_``. The largest of
-        several targets, None where the penalty has no dual.
+        Bound on the suboptimality; the largest of several targets, None where the penalty has no
+        dual.
     objective_, step_size_ : float or ndarray of shape (n_targets,)
         Value of the objective, and the step size as `AsagaClassifier`.
     solver_, solver_reason_, converged_, status_ : solver object, str, bool and str
@@ -597,17 +591,6 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     loss: object = "squared_error"
     _: KW_ONLY
     alpha: check.auto_or(_check_alpha) = "auto"
-    l1_ratio: float = 0.0
-    penalty: object = "elasticnet"
-    solver: object = "auto"
-    fit_intercept: bool = True
-    max_iter: int = 100
-    tol: float = 1e-4
-    time_limit: float | None = None
-    n_jobs: int | None = None
-    warm_start: bool = False
-    random_state: object = None
-    verbose: int = 0
 
     def _make_problems(self, X, y, weight, total_weight=None):
         if total_weight is None:

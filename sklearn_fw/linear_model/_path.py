@@ -16,8 +16,8 @@ from ._linear import LinearEstimator
 
 # Options for the grid, by the parameter of the estimator.
 GRID_OPTIONS = {"C": "Cs", "alpha": "alphas", "radius": "radii"}
-# Halvings of a factor of 16, on a log scale, to a hundredth of that.
-BISECTIONS = 42
+# Halvings of all strengths that there are, on a log scale.
+BISECTIONS = 54
 
 
 class LinearPath(RegularizationPath):
@@ -203,16 +203,11 @@ def zero_strength(problem):
 
     largest = float(np.abs(total).max(initial=0.0))
     # Weights of the l1 norm and of groups below this share of the penalty are rounding.
-    limit = 1e16 * max(largest, 1.0)
-    powers = range(math.ceil(math.log(limit, 16.0))) if largest < np.inf else ()
-    strong = next((16.0**k for k in powers if stays(16.0**k)), None)
-    if strong is None:
+    strong, weak = 1e16 * max(largest, 1.0), 1e-300
+    if not (largest < np.inf and stays(strong)):
         return None
-    weaker = (strong / 16.0**k for k in range(1, 260))  # to 1e-300 from one
-    weak = next((weak for weak in weaker if weak < 1e-300 or not stays(weak)), 0.0)
-    if weak < 1e-300:
+    if stays(weak):
         return 0.0
-    strong = 16.0 * weak
     for _ in range(BISECTIONS):
         middle = math.sqrt(strong) * math.sqrt(weak)  # the product might underflow
         strong, weak = (middle, weak) if stays(middle) else (strong, middle)

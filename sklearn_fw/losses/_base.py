@@ -32,14 +32,10 @@ STEP = 1e-4
 class Loss(Parameterized, ABC):
     """Loss of a score, convex and differentiable (base class); derive your own from it.
 
-    A subclass sets ``task`` and ``smoothness`` and writes ``value`` and ``derivative`` for arrays.
-    That is all it takes to train with every solver and penalty, up to a certified gap. Parameters
-    of a subclass are keyword arguments of its constructor, as everywhere in scikit-learn, and then
-    keys of a grid (``loss__name``).
-
-    ``task`` is "classification", where y is -1 or +1, or "regression". ``smoothness`` is the
-    largest second derivative in the score; solvers take their steps from it, so that it must not be
-    too small.
+    A subclass sets ``task``, "classification" (y is -1 or +1) or "regression", and ``smoothness``,
+    the largest second derivative in the score, and writes ``value`` and ``derivative`` for arrays.
+    Every solver and penalty then trains with it, up to a certified gap. Parameters of a subclass
+    are keyword arguments of its constructor and keys of a grid (``loss__name``).
 
     See Also
     --------
@@ -48,16 +44,16 @@ class Loss(Parameterized, ABC):
 
     Notes
     -----
-    Losses are not negative, and convex in the score; else certificates are worth nothing. Before a
-    fit both are looked into at some hundred scores, with the derivative and the smoothness: a loss
-    that is not what it says raises ValueError. Every answer is checked for its shape and for NaN.
+    Certificates require losses that are not negative and convex in the score. Before a fit both are
+    checked at some hundred scores, with the derivative and the smoothness; every result is checked
+    for its shape and for NaN.
 
-    Solvers that look at all rows at once ("newton", "newton_cg") ask for arrays and are
-    hardly slower than with a loss of this package; "auto" prefers them. The others ask Python for
-    single scores, some 10 microseconds each.
+    "newton" and "newton_cg" call the methods with arrays and are hardly slower than with a loss of
+    this package; "auto" prefers them. The other solvers call Python for every score, for some 10
+    microseconds each.
 
-    A method ``probability(z)``, if there is one, gives the classifier its ``predict_proba``: the
-    probability of y = +1 for each score.
+    A method ``probability(z)``, the probability of y = +1 for each score, gives the classifier its
+    ``predict_proba``.
 
     Examples
     --------
@@ -134,10 +130,8 @@ class Loss(Parameterized, ABC):
     def conjugate(self, y, s):
         """Convex conjugate ``sup_z <s, z> - loss(y, z)`` of every sample.
 
-        Where a loss does not have its own, this is found by bisection, in some 60 calls of
-        `derivative`, and is an upper bound to rounding, which keeps certificates true.
-
-        Slopes that are outside its domain by no more than rounding, 1e-12, count as its edge.
+        That of the base class bisects, in some 60 calls of `derivative`, and is an upper bound to
+        rounding. Slopes outside of the domain by at most 1e-12 count as its edge.
 
         Parameters
         ----------
@@ -156,9 +150,7 @@ class Loss(Parameterized, ABC):
             return _conjugate_by_slopes(self, y, s)
 
     def curvature(self, y, z):
-        """Second derivative in every score, which Newton's method takes its steps from.
-
-        Where a loss does not have its own, this is a difference of derivatives.
+        """Second derivative in every score; that of the base class is a difference of derivatives.
 
         Parameters
         ----------

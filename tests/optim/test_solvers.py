@@ -12,9 +12,8 @@ from sklearn.svm import LinearSVC
 from _linear_references import minimize_linear, sparse_logistic
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim import Asaga, NewtonCG, Saga, Svrg, minimize_saga
-from sklearn_fw.optim._incremental._finite_sum import FiniteSum
+from sklearn_fw.optim._incremental._finite_sum import FiniteSum, is_ridge
 from sklearn_fw.optim._incremental._minimize_saga import SOLVERS, resolve_incremental_solver, solve
-from sklearn_fw.optim._incremental._newton import is_ridge
 from sklearn_fw.penalties import (
     Box,
     ElasticNet,

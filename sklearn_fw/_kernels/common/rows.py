@@ -75,9 +75,8 @@ def count_columns(rows, active, counts):
 
 
 @njit
-def largest_norm(rows, active, weight, metric):
-    """``max_i s_i sum_j metric_j a_ij^2`` over the rows ``active``."""
-    largest = 0.0
+def squared_norms(rows, active, metric, norms):
+    """``sum_j metric_j a_ij^2`` of the rows ``active`` into ``norms`` (n_rows,)."""
     for i in active:
         start, stop, shift = extent(rows, i)
         norm = 0.0
@@ -85,8 +84,7 @@ def largest_norm(rows, active, weight, metric):
             j = rows.indices[k - shift]
             a = entry(rows.data, k, rows.center, j)
             norm += a * a if metric is None else metric[j] * a * a
-        largest = max(largest, norm if weight is None else weight[i] * norm)
-    return largest
+        norms[i] = norm
 
 
 @njit

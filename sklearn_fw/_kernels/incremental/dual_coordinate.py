@@ -24,7 +24,7 @@ from .._jit import inner, njit
 from ..common.losses import loss_parts, prox
 from ..common.prox import prox_separable
 from ..common.rows import entry, extent, fetch_ahead
-from .incremental import FACTORS, weight_of
+from .incremental import FACTORS, meet, row_of, weight_of
 
 
 class Curved(NamedTuple):
@@ -32,14 +32,6 @@ class Curved(NamedTuple):
 
     threshold: float
     bounds: np.ndarray | None
-
-
-@inner
-def place_of(j, me, team):
-    """Where worker ``me`` keeps the column with number j; unsigned: not counted from behind."""
-    if team is None:
-        return np.uint64(j)
-    return np.uint64(j) + np.uint64((j >= team.first) * me * team.base.size)
 
 
 @inner
@@ -54,7 +46,7 @@ def coefficient(u, curved, bounds, j):
 def term(rows, curved, v, me, team, p, shift):
     """Part of the score that the entry at position p has."""
     j = rows.indices[p - shift]
-    u = v[place_of(j, me, team)]
+    u = v[row_of(j, me, team)]
     if curved is not None:
         u = coefficient(u, curved, curved.bounds, j)
     return entry(rows.data, p, rows.center, j) * u
@@ -86,13 +78,13 @@ def epoch(rows, target, curved, scale, order, v, memory, norms, last, me, team):
     steps of minus the conjugate of the loss at the new slope, and of the weighted losses before the
     step.
     """
-    at = place_of(last, me, team)
+    at = row_of(last, me, team)
     concave, losses = 0.0, 0.0
     product, product_before = 1.0, 1.0
     for t in range(order.size):
         fetch_ahead(rows, order, t, target.y, memory)
         if team is not None and t % team.period == 0:
-            meet(v, me, team)
+            meet(v, me, team, team.published)
         i = order[t]
         start, stop, shift = extent(rows, i)
         z = v[at] + score(rows, curved, v, me, team, start, stop, shift)
@@ -123,34 +115,7 @@ def epoch(rows, target, curved, scale, order, v, memory, norms, last, me, team):
         step = scale[0] * change
         for p in range(start, stop):
             j = rows.indices[p - shift]
-            v[place_of(j, me, team)] -= step * entry(rows.data, p, rows.center, j)
+            v[row_of(j, me, team)] -= step * entry(rows.data, p, rows.center, j)
     if team is not None:
-        meet(v, me, team)
+        meet(v, me, team, team.published)
     return concave + math.log(product), losses + math.log(product_before)
-
-
-@inner
-def meet(v, me, team):
-    """Publish what this worker added to the hot columns and read what the others did."""
-    n_workers, n_hot = team.published.shape
-    first = team.first + me * n_hot
-    for h in range(n_hot):
-        team.published[me, h] += v[first + h] - team.seen[me, h]
-    for h in range(n_hot):
-        u = team.base[h]
-        for worker in range(n_workers):
-            u += team.published[worker, h]
-        v[first + h] = u
-        team.seen[me, h] = u
-
-
-@njit
-def squared_norms(rows, active, norms):
-    """Squared norms of the rows ``active`` into ``norms`` (n_rows,)."""
-    for i in active:
-        start, stop, shift = extent(rows, i)
-        norm = 0.0
-        for p in range(start, stop):
-            a = entry(rows.data, p, rows.center, rows.indices[p - shift])
-            norm += a * a
-        norms[i] = norm

@@ -23,7 +23,7 @@ import numpy as np
 
 from .._jit import inner, njit
 from ..common.atomics import exchange
-from ..common.losses import TOLERANCE, Formula, loss_parts
+from ..common.losses import Formula, loss_parts
 from ..common.prox import prox_elastic_net, prox_separable
 from ..common.rows import entry, extent, fetch_ahead
 
@@ -73,11 +73,11 @@ def weight_of(weight, i):
 
 @inner
 def row_of(j, me, team):
-    """Row of the state where worker ``me`` keeps the column with number j."""
+    """Place where worker ``me`` keeps the column with number j; unsigned: not from behind."""
     if team is None:
-        return np.int64(j)
+        return np.uint64(j)
     # Numbers from ``first`` on are those of hot columns: worker 0 has its copies there.
-    return np.int64(j) + (j >= team.first) * me * team.base.size
+    return np.uint64(j) + np.uint64((j >= team.first) * me * team.base.size)
 
 
 @inner
@@ -123,7 +123,8 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, l
     for t in range(order.size):
         fetch_ahead(rows, order, t, target.y, memory)
         if team is not None and t % team.period == 0:
-            meet(state, me, team)
+            meet(state[:, X], me, team, team.published[:, 0])
+            share_sums(state, me, team)
         i = order[t]
         start, stop, shift = extent(rows, i)
 
@@ -165,77 +166,35 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, l
             if refresh:
                 state[at, mine] += change
     if team is not None:
-        meet(state, me, team)
+        meet(state[:, X], me, team, team.published[:, 0])
+        share_sums(state, me, team)
     return concave + math.log(product)
 
 
 @inner
-def meet(state, me, team):
-    """Publish what this worker added to the hot columns and read what the others did."""
-    n_workers, _, n_hot = team.published.shape
+def meet(x, me, team, published):
+    """Publish what this worker added to its copies in x and add what the others did."""
+    n_workers, n_hot = published.shape
     first = team.first + me * n_hot
     for h in range(n_hot):
-        added = state[first + h, X] - team.seen[me, h]
-        team.published[me, 0, h] += added
-        team.published[me, 1, h] = state[first + h, SUM + me]
+        published[me, h] += x[first + h] - team.seen[me, h]
     for h in range(n_hot):
-        x = team.base[h]
+        together = team.base[h]
         for worker in range(n_workers):
-            x += team.published[worker, 0, h]
-            state[first + h, SUM + worker] = team.published[worker, 1, h]
-        state[first + h, X] = x
-        team.seen[me, h] = x
-
-
-@njit
-def fenchel(state, n_columns, n_workers, penalty, step):
-    """The penalty at x and at -A, in one sweep, and the gradient mapping of ``step``, if above 0.
-
-    Returns ``penalty(x)``, ``<A, x>`` (with the intercept), ``penalty*(-A)``, which has 0 for the
-    entries where it is infinite, the largest |A_v| of those entries, and the largest entry of
-    ``(x - prox(x - step A)) / step``.
-    """
-    value, product, conjugate, steepest, mapping = 0.0, 0.0, 0.0, 0.0, 0.0
-    curved = penalty.bounds is None and penalty.l2 > 0.0
-    for j in range(n_columns + 1):
-        slope = state[j, SUM]
-        for worker in range(1, n_workers):
-            slope += state[j, SUM + worker]
-        x = state[j, X]
-        product += slope * x
-        if j == n_columns:
-            break
-        value += penalty.l1 * abs(x) + 0.5 * penalty.l2 * x * x
-        if curved:
-            excess = max(abs(slope) - penalty.l1, 0.0)
-            conjugate += excess * excess
-        else:
-            best, infinite = best_response(-slope, penalty, penalty.bounds, j)
-            if infinite:
-                steepest = max(steepest, abs(slope))
-            else:
-                conjugate += -slope * best - penalty.l1 * abs(best) - 0.5 * penalty.l2 * best * best
-        if step > 0.0:
-            moved = proximal(x - step * slope, step, penalty, penalty.bounds, j)
-            mapping = max(mapping, abs(x - moved) / step)
-    if curved:
-        conjugate /= 2.0 * penalty.l2
-    return value, product, conjugate, steepest, mapping
+            together += published[worker, h]
+        x[first + h] = team.seen[me, h] = together
 
 
 @inner
-def best_response(v, penalty, bounds, j):
-    """``argmax_x v x - penalty(x)``, and whether it is infinite."""
-    excess = max(v - penalty.l1, 0.0) - max(-v - penalty.l1, 0.0)
-    if abs(excess) <= TOLERANCE * penalty.l1:
-        best = 0.0
-    elif penalty.l2 > 0.0:
-        best = excess / penalty.l2
-    else:
-        best = math.copysign(np.inf, excess)
-    if bounds is not None:
-        best = min(max(best, bounds[j, 0]), bounds[j, 1])
-    return best, abs(best) == np.inf
+def share_sums(state, me, team):
+    """The same for the parts of A, which each worker has for itself."""
+    n_workers, _, n_hot = team.published.shape
+    first = team.first + me * n_hot
+    for h in range(n_hot):
+        team.published[me, 1, h] = state[first + h, SUM + me]
+    for h in range(n_hot):
+        for worker in range(n_workers):
+            state[first + h, SUM + worker] = team.published[worker, 1, h]
 
 
 SHORT = 6  # so many repetitions cost less than the logarithms of the closed form

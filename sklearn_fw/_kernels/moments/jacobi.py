@@ -15,8 +15,8 @@ ROUNDING = 1e-12  # defective pairs: tanh(4 y) tends to one
 
 @any_order
 def _pair_sums(matrices, p, q):
-    """Sums over matrices of D^2, xi^2, E^2, D xi and D E of a pair of coordinates."""
-    dd = xx = ee = dx = de = 0.0
+    """Sums over matrices of D^2, xi^2, E^2, D xi, D E and xi E of a pair of coordinates."""
+    dd = xx = ee = dx = de = xe = 0.0
     for n in range(matrices.shape[2]):
         d = matrices[p, p, n] - matrices[q, q, n]
         x = matrices[p, q, n] - matrices[q, p, n]
@@ -26,7 +26,8 @@ def _pair_sums(matrices, p, q):
         ee += e * e
         dx += d * x
         de += d * e
-    return dd, xx, ee, dx, de
+        xe += x * e
+    return dd, xx, ee, dx, de, xe
 
 
 @any_order
@@ -64,7 +65,7 @@ def _newton(g, h, e4, f):
 @njit
 def best_shear(matrices, p, q, kind):
     """Parameter y of the shear [[cosh y, sinh y], [sinh y, cosh y]] of a pair."""
-    dd, xx, _, f, _ = _pair_sums(matrices, p, q)
+    dd, xx, _, f, _, _ = _pair_sums(matrices, p, q)
     e4 = dd + xx
     if kind == ORTHOGONAL:
         return 0.0
@@ -90,22 +91,13 @@ def best_shear(matrices, p, q, kind):
 @njit
 def best_rotation(matrices, p, q, y):
     """Angle that is best for a pair after a shear by y."""
-    dd, xx, ee, dx, de = _pair_sums(matrices, p, q)
+    dd, xx, ee, dx, de, xe = _pair_sums(matrices, p, q)
     # A shear mixes D and xi and leaves E.
     c, s = np.cosh(2 * y), np.sinh(2 * y)
     dd_after = c * c * dd + 2 * c * s * dx + s * s * xx
-    de_after = c * de + s * _xi_e(matrices, p, q) if y != 0.0 else de
+    de_after = c * de + s * xe
     ton, toff = dd_after - ee, 2.0 * de_after
     return 0.5 * np.arctan2(toff, ton + np.hypot(ton, toff))
-
-
-@any_order
-def _xi_e(matrices, p, q):
-    total = 0.0
-    for n in range(matrices.shape[2]):
-        b, c = matrices[p, q, n], matrices[q, p, n]
-        total += b * b - c * c
-    return total
 
 
 @inner

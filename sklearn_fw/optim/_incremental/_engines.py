@@ -1,27 +1,25 @@
 """The iterate of an incremental method where kernels can work on it: one interface, three layouts.
 
 An engine holds the coefficients, the intercepts, the memory and the sum ``A = sum_i memory_i x_i``,
-and runs steps on given rows. Which layout fits is a question of the penalty and of the number of
-outputs; methods do not see the difference.
+and runs steps on given rows. The penalty and the number of outputs choose the layout.
 """
 
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import replace
 from threading import Event
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..._kernels import lazy
-from ._finite_sum import Pair
+from ._finite_sum import has_bounds, on_columns
 
 group_incremental = lazy("incremental.group_incremental")
 incremental = lazy("incremental.incremental")
 rows_kernels = lazy("common.rows")
 
-# Bytes of the state of a column.
-ROW_BYTES = 32
+# Tables of a row per column and one, the last, of intercepts: the iterate, and A.
+POINT, SUM = 0, 1
 
 
 def make_engine(problem, n_workers, *, dense=False):
@@ -32,7 +30,10 @@ def make_engine(problem, n_workers, *, dense=False):
 
 
 class Engine(ABC):
-    """What a method needs to know; steps have the size ``gamma`` times ``metric``."""
+    """Iterate and memory of a method; steps have the size ``gamma`` times ``metric``.
+
+    ``tables`` holds the `POINT` and the `SUM` unless `_get` and `_put` find them elsewhere.
+    """
 
     def __init__(self, problem, n_workers):
         self.problem = problem
@@ -54,9 +55,8 @@ class Engine(ABC):
         self.n_rows = seen.n_rows + self.n_rows if seen.adds else seen.n_rows
 
     def counts(self):
-        if self._seen is None:
-            return self._own_counts()
-        return self._seen.counts + (self._own_counts() if self._seen.adds else 0.0)
+        own, seen = self._own_counts, self._seen
+        return own() if seen is None else seen.counts + (own() if seen.adds else 0.0)
 
     @property
     def sparsity(self):
@@ -88,22 +88,22 @@ class Engine(ABC):
         """
         if self.center is not None:
             intercept = intercept + self.center @ coef
-        self._put_point(coef, intercept)
+        self._put(POINT, coef, intercept)
         if memory is not None:
             self.memory = memory.reshape(self.memory.shape)
             mass = memory.sum(axis=0) if mass is None else mass
             if self.center is not None:
                 total = total - np.multiply.outer(self.center, mass)
-            self._put_total(total, mass)
+            self._put(SUM, total, mass)
 
     def point(self):
-        coef, intercept = self._get_point()
+        coef, intercept = self._get(POINT)
         if self.center is not None:
             intercept = intercept - self.center @ coef
         return coef, intercept
 
     def total(self):
-        total, mass = self._get_total()
+        total, mass = self._get(SUM)
         if self.center is not None:
             total = total + np.multiply.outer(self.center, mass)
         return total
@@ -118,36 +118,25 @@ class Engine(ABC):
         return self.shares()[:-1] == 0.0
 
     def mass(self):
-        return np.array(self._get_total()[1])
+        return np.array(self._get(SUM)[1])
 
     def close(self):
         self.pool.close()
 
     def fenchel(self, mapping=True):
         """The `Pair` of the present point and the present A; ``mapping`` may be left out."""
-        (coef, intercept), (total, mass) = self._get_point(), self._get_total()
-        return self.problem.pair(coef, intercept, total, mass)
+        return self.problem.pair(*self._get(POINT), *self._get(SUM), mapping=mapping)
 
     def _allocate(self):
-        """Point and A as tables: a row per column and one, the last, of intercepts."""
         shape = self.problem.n_columns + 1, self.problem.n_outputs or 1
-        self.x, self.sum = np.zeros(shape), np.zeros(shape)
+        self.tables = np.zeros((2, *shape))
 
-    def _put_point(self, coef, intercept):
-        self.x[:-1], self.x[-1] = coef.reshape(self.x[:-1].shape), intercept
+    def _put(self, which, coef, intercept):
+        table = self.tables[which]
+        table[:-1], table[-1] = coef.reshape(table[:-1].shape), intercept
 
-    def _get_point(self):
-        coef, intercept = self._parted(self.x)
-        return coef.copy(), intercept.copy()
-
-    def _put_total(self, total, mass):
-        self.sum[:-1], self.sum[-1] = total.reshape(self.sum[:-1].shape), mass
-
-    def _get_total(self):
-        return self._parted(self.sum)
-
-    def _parted(self, table):
-        shape = self.problem.shape
+    def _get(self, which):
+        table, shape = self.tables[which].copy(), self.problem.shape
         return table[:-1].reshape(shape), table[-1].reshape(shape[1:])
 
     @abstractmethod
@@ -160,25 +149,18 @@ class SeparableEngine(Engine):
 
     def __init__(self, problem, n_workers, *, order_columns=True):
         super().__init__(problem, n_workers)
-        penalty = problem.penalty
-        self._bounds = bounds_of(penalty, problem)
+        self.columns = Columns(problem, self.pool, order_columns)
+        self.hot = self.columns.hot
+        self.team = None
+        if n_workers > 1:
+            n_hot = self.hot.size
+            self.team = incremental.Team(
+                self.columns.first, np.zeros(n_hot), np.zeros((n_workers, n_hot)),
+                np.zeros((n_workers, 2, n_hot)), 1,
+            )  # fmt: skip
         # Rows of the state of the columns and, last, of the intercept: here, and for the workers.
-        self.columns = Columns(problem, self.pool, ROW_BYTES if order_columns else 0)
-        self.team = self._gather_team() if n_workers > 1 else None
         self.state = np.zeros((self.columns.size, 2 + n_workers))
-        bounds = self.columns.placed(self._bounds)
-        self.penalty = incremental.Separable(float(penalty.l1), float(penalty.l2), bounds)
-
-    @property
-    def hot(self):
-        return self.columns.hot
-
-    def _gather_team(self):
-        n_hot, n_workers = self.hot.size, self.pool.size
-        return incremental.Team(
-            self.columns.first, np.zeros(n_hot), np.zeros((n_workers, n_hot)),
-            np.zeros((n_workers, 2, n_hot)), 1,
-        )  # fmt: skip
+        self.penalty = separable(problem.penalty, self.columns.placed(bounds_of(problem)))
 
     def set_step(self, gamma, metric, center):
         super().set_step(gamma, metric, center)
@@ -189,8 +171,7 @@ class SeparableEngine(Engine):
             self.team = self.team._replace(period=period)
         self.rows = self.columns.rows(center)
         shares = self.shares()
-        last = self.columns.first - 1
-        self.state[self.columns.place, 1], self.state[last, 1] = shares[:-1], shares[-1]
+        self.state[self.columns.place, 1] = shares
         self._private()[:, :, 1] = shares[self.hot]
 
     def _private(self):
@@ -216,62 +197,36 @@ class SeparableEngine(Engine):
         return done
 
     def _hand_out(self):
-        team, private, rows = self.team, self._private(), self.columns.hot_place
-        team.base[:] = self.state[rows, 0]
+        team, private, hot = self.team, self._private(), self.state[self.columns.hot_place]
+        team.base[:] = hot[:, 0]
         team.seen[:] = team.base
         team.published[:, 0] = 0.0
-        team.published[:, 1] = self.state[rows, 2 : 2 + self.pool.size].T
+        team.published[:, 1] = hot[:, 2:].T
         private[:, :, 0] = team.base
-        private[:, :, 2:] = self.state[rows, 2:]
+        private[:, :, 2:] = hot[:, 2:]
 
     def _collect(self):
         team, hot, rows = self.team, self.hot, self.columns.hot_place
-        self.state[rows, 2 : 2 + self.pool.size] = team.published[:, 1].T
+        self.state[rows, 2:] = team.published[:, 1].T
         x = team.base + team.published[:, 0].sum(axis=0)
         # Sums of steps are not exact zeros or bounds: one more proximal step on these columns.
-        share, total = self.state[rows, 1], self.state[rows, 2 : 2 + self.pool.size].sum(axis=1)
+        share, total = self.state[rows, 1], self.state[rows, 2:].sum(axis=1)
         moved = x - share * total
         inside = hot < self.problem.n_columns
-        moved[inside] = self._hot_penalty().prox(moved[inside], share[inside])
+        penalty = on_columns(self.problem.penalty, hot[inside])
+        moved[inside] = penalty.prox(moved[inside], share[inside])
         self.state[rows, 0] = moved
 
-    def fenchel(self, mapping=True):
-        step = self.problem.unit_step if mapping else 0.0
-        value, product, conjugate, steepest, size = incremental.fenchel(
-            self.state, self.problem.n_columns, self.pool.size, self.penalty, step
-        )
-        scale = 1.0
-        if steepest > 0.0:
-            if self.penalty.bounds is not None:
-                return super().fenchel()
-            conjugate, scale = 0.0, self.penalty.l1 / steepest
-        return Pair(value, product, conjugate, scale, size)
+    def _put(self, which, coef, intercept):
+        if which == SUM:
+            self.state[: self.columns.first, 2:] = 0.0
+        self.state[self.columns.place, 2 * which] = np.append(coef, intercept)
 
-    def _hot_penalty(self):
-        """The penalty of the hot columns."""
-        penalty, hot = self.problem.penalty, self.hot[self.hot < self.problem.n_columns]
-        lower, upper = (
-            side if np.ndim(side) == 0 else side[hot] for side in (penalty.lower, penalty.upper)
-        )
-        return replace(penalty, lower=lower, upper=upper, n_features=None)
-
-    def _put_point(self, coef, intercept):
-        self.state[self.columns.place, 0] = coef
-        self.state[self.problem.n_columns, 0] = intercept
-
-    def _get_point(self):
-        coef = self.state[self.columns.place, 0]
-        return np.array(coef), self.state[self.problem.n_columns, 0].copy()
-
-    def _put_total(self, total, mass):
-        n_columns = self.problem.n_columns
-        self.state[: n_columns + 1, 2:] = 0.0
-        self.state[self.columns.place, 2], self.state[n_columns, 2] = total, mass
-
-    def _get_total(self):
-        n_columns = self.problem.n_columns
-        parts = self.state[: n_columns + 1, 2 : 2 + self.pool.size].sum(axis=1)
-        return parts[self.columns.place], parts[n_columns]
+    def _get(self, which):
+        columns = self.state[: self.columns.first]
+        values = columns[:, 2:].sum(axis=1) if which == SUM else columns[:, 0].copy()
+        values = values[self.columns.place]
+        return values[:-1], values[-1]
 
 
 class GroupEngine(Engine):
@@ -286,9 +241,7 @@ class GroupEngine(Engine):
         self.separable = incremental.Separable(0.0, 0.0, None)
         code, params, weight = group_incremental.ELEMENTWISE, np.zeros(1), None
         if penalty.separable:
-            self.separable = incremental.Separable(
-                float(penalty.l1), float(penalty.l2), bounds_of(penalty, problem)
-            )
+            self.separable = separable(penalty, bounds_of(problem))
             label = np.zeros(n_columns, np.intp) if dense else np.arange(n_columns)
         else:
             if dense:
@@ -296,7 +249,11 @@ class GroupEngine(Engine):
                     "solver='saga' makes dense steps and takes penalties of single coefficients "
                     "only; use solver='asaga' for penalties of groups"
                 )
-            label, weight = alone_where_free(penalty.labels, penalty.weights)
+            # Columns without penalty (label -1) are groups of their own, of negative weight.
+            label, free = penalty.labels.astype(np.intp), penalty.labels < 0
+            n_free = np.count_nonzero(free)
+            label[free] = penalty.weights.size + np.arange(n_free)
+            weight = np.append(np.asarray(penalty.weights, dtype=float), np.full(n_free, -1.0))
             code, params = penalty.code, penalty.params
             if code == group_incremental.PYTHON:
                 self.call = group_incremental.PythonProx(penalty.group_prox)
@@ -308,7 +265,8 @@ class GroupEngine(Engine):
             np.argsort(label, kind="stable"), code, np.asarray(params, dtype=float), weight,
         )  # fmt: skip
         self._allocate()
-        self.now = group_incremental.Iterate(self.x, np.zeros(n_columns + 1), self.sum)
+        x, total = self.tables
+        self.now = group_incremental.Iterate(x, np.zeros(n_columns + 1), total)
         largest = int(sizes.max(initial=1)) * self.n_outputs
         self.scratches = [
             group_incremental.Scratch(
@@ -363,36 +321,34 @@ class LaggedEngine(Engine):
                 "columns can catch up later for one output and penalties of single coefficients "
                 "only: use solver='asaga'"
             )
-        if bounds_of(penalty, problem) is not None:
+        if has_bounds(penalty):
             raise ValueError("bounds cannot be caught up with; use solver='asaga'")
-        self.penalty = incremental.Separable(float(penalty.l1), float(penalty.l2), None)
+        self.penalty = separable(penalty, None)
         self.pull = pull
         self._allocate()
         self.last = np.zeros(problem.n_columns, dtype=np.int64)
 
     def run(self, order, refresh=True):
+        x, total = self.tables.reshape(2, -1)
         return incremental.lagged_epoch(
-            self.rows, self.target, self.penalty, order, self.x.ravel(), self.sum.ravel(),
-            self.memory, self.problem.active.size, self.gamma, self.pull, self.metric, self.last,
+            self.rows, self.target, self.penalty, order, x, total, self.memory,
+            self.problem.active.size, self.gamma, self.pull, self.metric, self.last,
         )  # fmt: skip
 
 
-def bounds_of(penalty, problem):
+def separable(penalty, bounds):
+    """A separable penalty as kernels take it."""
+    return incremental.Separable(float(penalty.l1), float(penalty.l2), bounds)
+
+
+def bounds_of(problem):
     """Bounds (n_columns, 2) of a separable penalty, None when there are none."""
-    if np.all(np.isneginf(penalty.lower)) and np.all(np.isposinf(penalty.upper)):
+    penalty = problem.penalty
+    if not has_bounds(penalty):
         return None
     bounds = np.empty((problem.n_columns, 2))
     bounds[:, 0], bounds[:, 1] = penalty.lower, penalty.upper
     return bounds
-
-
-def alone_where_free(labels, weights):
-    """Columns without penalty (label -1) become groups of their own, of negative weight."""
-    label = labels.astype(np.intp)
-    free = label < 0
-    n_free = np.count_nonzero(free)
-    label[free] = weights.size + np.arange(n_free)
-    return label, np.append(np.asarray(weights, dtype=float), np.full(n_free, -1.0))
 
 
 # Rows after which a worker looks whether it should stop: some milliseconds.
@@ -447,9 +403,9 @@ class ThreadPool:
             self._pool = None
 
 
-# Bytes of the state from which on its columns are put in the order of the rows: more than stays in
-# the cache of one processor.
-LARGE = 1 << 23
+# Columns from which on they are put in the order of the rows: their state, 32 bytes each, is more
+# than stays in the cache of one processor.
+LARGE = 1 << 18
 
 # Indices that are renumbered at a time.
 MANY = 1 << 18
@@ -463,16 +419,15 @@ HOT, LARGEST, PERIOD, SAMPLE = 16, 512, 64, 256
 class Columns:
     """Places of the columns, of the intercept behind them, and of the copies behind that.
 
-    Copies are for a pool of more than one. The state of one column takes ``n_bytes``; 0 leaves the
-    columns in their order.
+    Copies are for a pool of more than one.
     """
 
-    def __init__(self, problem, pool, n_bytes=0):
+    def __init__(self, problem, pool, is_ordered):
         self.problem, self.pool = problem, pool
         self.first = problem.n_columns + 1  # where the copies begin
         self.home, self.numbers = None, None  # places, and what the indices of the data say
         self.hot = np.empty(0, dtype=np.intp)  # columns with copies
-        if sp.issparse(problem.X) and problem.n_columns * n_bytes > LARGE:
+        if is_ordered and sp.issparse(problem.X) and problem.n_columns > LARGE:
             self._order()
         if pool.size > 1:
             self._copy()
@@ -503,7 +458,8 @@ class Columns:
 
     @property
     def place(self):
-        return slice(0, self.first - 1) if self.home is None else self.home[:-1]
+        """Places of the columns and, last, of the intercept."""
+        return slice(0, self.first) if self.home is None else self.home
 
     @property
     def last(self):
@@ -514,8 +470,8 @@ class Columns:
         if values is None or self.numbers is None:
             return values
         placed = np.zeros((self.first + self.hot.size, *values.shape[1:]))
-        placed[self.place] = values
-        placed[self.numbers[:-1]] = values
+        for numbers in (np.arange(self.first)[self.place], self.numbers):
+            placed[numbers[:-1]] = values
         return placed
 
     def rows(self, center):

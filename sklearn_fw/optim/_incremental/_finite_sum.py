@@ -1,6 +1,7 @@
 """The objective of linear models as a sum over rows: certificates, second derivatives, bounds."""
 
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -20,8 +21,8 @@ LONG = 1e12
 SHIFTS = 100
 # A score at which the logistic loss is far from its rounding error and small.
 SURE = 30.0
-# Rows that temporary arrays are made for at a time.
-PART = 1 << 13
+# Rows that temporary arrays are made for at a time, and numbers that are squared at once.
+PART, SQUARED = 1 << 13, 1 << 16
 
 
 class Certificate(NamedTuple):
@@ -34,7 +35,7 @@ class Certificate(NamedTuple):
     intercept: np.ndarray
     memory: np.ndarray  # slopes of the losses at the point
     total: np.ndarray  # their sum over the rows, X^T memory
-    bound: float | None = None  # proven without a dual, see `_bound.py`
+    bound: float | None = None  # `suboptimality_bound`, without a dual
 
     def row(self):
         if self.dual_gap is None:
@@ -53,7 +54,7 @@ class Pair(NamedTuple):
     product: float  # <A, w>, and of the intercept
     conjugate: float  # P*(-scale A)
     scale: float  # the largest number in [0, 1] for which that is finite
-    mapping: float  # largest entry of the gradient mapping
+    mapping: float  # largest entry of the gradient mapping, NaN where it was left out
 
 
 class FiniteSum:
@@ -107,13 +108,22 @@ class FiniteSum:
         other.penalty = self.penalty if penalty is None else penalty
         return other
 
+    def like(self, X, y, penalty, weight):
+        """The sum over other rows, with another penalty."""
+        return FiniteSum(
+            X, y, self.loss, penalty, weight=weight, fit_intercept=self.fit_intercept,
+            n_outputs=self.n_outputs,
+        )  # fmt: skip
+
     def part(self, rows):
         """The sum over some of the rows, with the whole penalty."""
         weight = None if self.weight is None else self.weight[rows]
-        return FiniteSum(
-            self.X[rows], self.y[rows], self.loss, self.penalty, weight=weight,
-            fit_intercept=self.fit_intercept, n_outputs=self.n_outputs,
-        )  # fmt: skip
+        return self.like(self.X[rows], self.y[rows], self.penalty, weight)
+
+    @property
+    def weights(self):
+        """The weight of every row, also where all are one."""
+        return np.ones(self.n_rows) if self.weight is None else self.weight
 
     @property
     def shape(self):
@@ -147,8 +157,7 @@ class FiniteSum:
 
     @cached_property
     def column_means(self):
-        weight = np.ones(self.n_rows) if self.weight is None else self.weight
-        return self.gradient(weight) / self.total_weight
+        return self.gradient(self.weights) / self.total_weight
 
     @cached_property
     def counts(self):
@@ -184,12 +193,6 @@ class FiniteSum:
     def _parts(self, size=None):
         size = size or PART
         return [slice(i, i + size) for i in range(0, self.n_rows, size)]
-
-    def _weighted(self, values, part):
-        if self.weight is None:
-            return values
-        weight = self.weight[part]
-        return values * (weight if values.ndim == 1 else weight[:, None])
 
     def loss_sum(self, scores, shift=0.0):
         """Sum of the weighted losses."""
@@ -251,15 +254,13 @@ class FiniteSum:
 
     # ---- certificate -----------------------------------------------------------------------------
 
-    def certify(self, coef, intercept, stand=None):
+    def certify(self, coef, intercept):
         """The point with its best intercept, its objective and how far it can be from the optimum.
 
         The slopes ``s`` of the losses at the point are dual variables: every ``t s`` with t in
         [0, 1] bounds the optimum from below by ``-sum_i loss_i*(t s_i) - penalty*(-t X^T s)``,
-        and t is the largest number for which that is finite. An intercept asks for slopes with
-        sum zero, which is what its optimum is. Costs two products with X.
-
-        ``stand(coef, intercept, slopes, total)`` gives the `Pair` if there is a cheaper way.
+        and t is the largest number for which that is finite. An intercept needs slopes with sum
+        zero, which its optimum has. Costs two products with X.
         """
         scores, intercept = self._best_scores(coef, intercept)
         slopes = scores  # the same memory: n numbers are what a certificate may take
@@ -267,7 +268,7 @@ class FiniteSum:
         total = self.gradient(slopes)
         if not np.isfinite(losses):  # `drive` says so; penalties refuse such points
             return Certificate(losses, losses, losses, coef, intercept, slopes, total)
-        pair = (stand or self._pair)(coef, intercept, slopes, total)
+        pair = self.pair(coef, intercept, total, slopes.sum(axis=0))
         gap = None
         if self.has_dual and pair.scale == 1.0:
             # By Fenchel-Young equality of the losses at their slopes, without cancellation.
@@ -283,17 +284,16 @@ class FiniteSum:
             coef, intercept, slopes, total,
         )  # fmt: skip
 
-    def _pair(self, coef, intercept, slopes, total):
-        return self.pair(coef, intercept, total, slopes.sum(axis=0))
-
-    def pair(self, coef, intercept, total, mass):
+    def pair(self, coef, intercept, total, mass, mapping=True):
         """The penalty at a point and at minus the gradient; ``mass`` is that of the intercept."""
         scale = self.penalty.dual_scale(-total) if self.has_dual else 1.0
         product = float(np.sum(total * coef) + np.sum(mass * intercept))
         conjugate = self.penalty.conjugate(-scale * total) if self.has_dual else np.inf
-        moved = self.penalty.prox(coef - self.unit_step * total, self.unit_step)
-        mapping = np.abs(coef - moved).max(initial=0.0) / self.unit_step
-        return Pair(self.penalty.value(coef), product, conjugate, scale, float(mapping))
+        longest = np.nan
+        if mapping:
+            moved = self.penalty.prox(coef - self.unit_step * total, self.unit_step)
+            longest = float(np.abs(coef - moved).max(initial=0.0) / self.unit_step)
+        return Pair(self.penalty.value(coef), product, conjugate, scale, longest)
 
     @property
     def unit_step(self):
@@ -307,8 +307,15 @@ class FiniteSum:
 
     def smoothness_in(self, metric, center):
         """The same in a metric (factors of the columns), with something taken from the rows."""
-        norm = rows_kernels.largest_norm(self.rows(center), self.active, self.weight, metric)
-        return self.loss.smoothness * norm
+        norms = self.squared_norms(metric, center)
+        norms = norms if self.weight is None else norms * self.weight
+        return self.loss.smoothness * float(norms.max(initial=0.0))
+
+    def squared_norms(self, metric=None, center=None):
+        """Squared norms of the active rows, 0 for the others."""
+        norms = np.zeros(self.n_rows)
+        rows_kernels.squared_norms(self.rows(center), self.active, metric, norms)
+        return norms
 
     def conjugate_sum(self, slopes, scale=1.0):
         """``sum_i (s_i loss_i)*(scale slopes_i)``."""
@@ -368,13 +375,14 @@ class FiniteSum:
     def _best_shifts(self, scores):
         """The same for one intercept per class: Newton's method, damped as long as it is far."""
         shift, reach = np.zeros(scores.shape[1]), 1.0
-        value = self.loss_sum(scores)
+        value, slopes = self.loss_sum(scores), np.empty_like(scores)
         for _ in range(100):
-            gradient, hessian = self._curvature(scores, shift)
+            self.losses_and_slopes(scores + shift, slopes)
+            gradient = slopes.sum(axis=0)
             steepest = np.abs(gradient).max()
             if steepest <= 1e-15 * self.total_weight:
                 break
-            sizes, axes = np.linalg.eigh(hessian)
+            sizes, axes = np.linalg.eigh(Curvature(self, scores, slopes).mass())
             while reach > 1e-8:
                 damped = np.maximum(sizes, 0.0) + steepest / reach
                 move = axes @ (axes.T @ gradient / damped)
@@ -387,17 +395,6 @@ class FiniteSum:
                 break
             shift, value, reach = trial, trial_value, 4.0 * reach
         return shift
-
-    def _curvature(self, scores, shift):
-        """Gradient and Hessian of the softmax losses in the intercepts."""
-        gradient, hessian = np.zeros(shift.size), np.zeros((shift.size, shift.size))
-        for part in self._parts():
-            p = self.loss.derivative(self.y[part], scores[part] + shift)
-            gradient += self._weighted(p, part).sum(axis=0)
-            p[np.arange(len(p)), self.y[part].astype(np.intp)] += 1.0  # now probabilities
-            weighted = self._weighted(p, part)
-            hessian += np.diag(weighted.sum(axis=0)) - weighted.T @ p
-        return gradient, hessian
 
 
 # Bytes of the dense rows of which outer products are summed at a time.
@@ -427,15 +424,6 @@ class Curvature:
         if self.weight is not None:
             self.rows = self.rows * self.weight
 
-    @classmethod
-    def bound(cls, problem):
-        """The largest second derivatives that there can be; one output."""
-        largest = cls.__new__(cls)
-        largest.problem, largest.probabilities, largest.weight = problem, None, problem.weight
-        weight = np.ones(problem.n_rows) if problem.weight is None else problem.weight
-        largest.rows = problem.loss.smoothness * weight
-        return largest
-
     def along(self, moves):
         """Changes of the slopes, to first order, when the scores but for the intercepts move.
 
@@ -447,7 +435,7 @@ class Curvature:
         if self.probabilities is None:
             total = self.rows.sum()
             return changes - self.rows * (changes.sum() / total) if total > 0.0 else changes
-        shift, *_ = np.linalg.lstsq(self._mass(), changes.sum(axis=0))
+        shift, *_ = np.linalg.lstsq(self.mass(), changes.sum(axis=0))
         return changes - self.apply(np.tile(shift, (len(moves), 1)))
 
     def apply(self, moves):
@@ -458,30 +446,29 @@ class Curvature:
         sums.softmax_curvature(self.probabilities, self.problem.weight, moves, changes)
         return changes
 
-    def _mass(self):
+    def mass(self):
         """Sum over the rows of their curvatures (n_outputs, n_outputs)."""
         p = self.probabilities
         weighted = p if self.weight is None else p * self.weight
         return np.diag(weighted.sum(axis=0)) - weighted.T @ p
 
-    def matrix(self, rows=None):
-        """``sum_i h_i (x_i - m) (x_i - m)^T`` for one output, or for curvatures ``rows``.
 
-        m is the mean with the weights h_i; zero without an intercept.
-        """
-        problem, h = self.problem, self.rows if rows is None else rows
-        size = problem.n_columns
+def weighted_products(problem, h):
+    """``sum_i h_i (x_i - m) (x_i - m)^T`` with curvatures ``h`` of the rows, for one output.
+
+    m is the mean with the weights h_i; zero without an intercept.
+    """
+    if sp.issparse(problem.X):
+        size, X = problem.n_columns, problem.X
+        total, mass = np.zeros((size, size)), np.zeros(size)
+        sums.add_outer_products(X.data, X.indices, X.indptr, h, total, mass)
+    else:
         center = problem.column_means if problem.centers else None
-        if sp.issparse(problem.X):
-            total, mass, X = np.zeros((size, size)), np.zeros(size), problem.X
-            sums.add_outer_products(X.data, X.indices, X.indptr, h, total, mass)
-        else:
-            total, mass = _dense_products(problem.X, h, center)
-        if problem.fit_intercept:
-            sum_of_h = h.sum()
-            if sum_of_h > 0.0:
-                total -= np.multiply.outer(mass, mass / sum_of_h)
-        return total
+        total, mass = _dense_products(problem.X, h, center)
+    sum_of_h = h.sum()
+    if problem.fit_intercept and sum_of_h > 0.0:
+        total -= np.multiply.outer(mass, mass / sum_of_h)
+    return total
 
 
 def _dense_products(X, h, center):
@@ -500,6 +487,17 @@ def _dense_products(X, h, center):
         total = product if total is None else np.add(total, product, out=total)
         mass = mass + root[part] @ scaled
     return total, mass
+
+
+def sums_of_squares(X, weight):
+    """Weighted sums of the squares of each column, in parts: rows may lie in a file."""
+    n, size = X.shape[0], X.nnz if sp.issparse(X) else X.size
+    step, total = max(1, SQUARED * n // max(size, 1)), 0.0
+    for start in range(0, n, step):
+        part = X[start : start + step].astype(np.float64, copy=False)
+        part = part.power(2) if sp.issparse(part) else np.square(part)
+        total = total + part.T @ weight[start : start + step]
+    return total
 
 
 def solve_positive(matrix, right, ridge=0.0):
@@ -576,11 +574,7 @@ def _subgradient(problem, coef, total):
     penalty = problem.penalty
     if penalty.separable:
         # l1 and l2 are zero, or there would be a dual.
-        sides = (
-            np.asarray(side)[:, None] if np.ndim(side) and coef.ndim == 2 else side
-            for side in (penalty.lower, penalty.upper)
-        )
-        lower, upper = sides
+        lower, upper = (_wide(side, coef) for side in (penalty.lower, penalty.upper))
         if coef.ndim == 2 and (np.all(np.isneginf(lower)) or np.all(np.isposinf(upper))):
             # The same for all classes may be added to a feature: no bound need be met.
             return coef, np.zeros_like(coef), np.ones(coef.shape, dtype=bool)
@@ -606,7 +600,7 @@ def solve_scores(problem, curvature, missing, free, negligible):
     if problem.n_outputs is None and problem.n_columns <= COLUMNS:
         move = np.zeros_like(missing)
         if free.any():
-            matrix = curvature.matrix()
+            matrix = weighted_products(problem, curvature.rows)
             move[free] = solve_positive(matrix[np.ix_(free, free)], missing[free])
         return move
     from scipy.sparse.linalg import LinearOperator, cg
@@ -618,8 +612,7 @@ def solve_scores(problem, curvature, missing, free, negligible):
         changed = problem.gradient(curvature.along(problem.scores(v, 0.0)))
         return np.where(free, changed, v).ravel()
 
-    squares = problem.X.multiply(problem.X) if hasattr(problem.X, "multiply") else problem.X**2
-    diagonal = np.asarray(squares.T @ curvature.rows)
+    diagonal = sums_of_squares(problem.X, curvature.rows)
     diagonal = np.where(diagonal > 0.0, diagonal, 1.0).ravel()
     size = missing.size
     move, _ = cg(
@@ -628,3 +621,23 @@ def solve_scores(problem, curvature, missing, free, negligible):
         M=LinearOperator((size, size), matvec=lambda v: v.ravel() / diagonal, dtype=np.float64),
     )  # fmt: skip
     return move.reshape(shape)
+
+
+# ---- penalties of single coefficients ------------------------------------------------------------
+
+
+def has_bounds(penalty):
+    return not (np.all(np.isneginf(penalty.lower)) and np.all(np.isposinf(penalty.upper)))
+
+
+def is_ridge(penalty):
+    """Whether there is a ridge or nothing."""
+    return penalty.separable and penalty.l1 == 0.0 and not has_bounds(penalty)
+
+
+def on_columns(penalty, columns):
+    """The penalty of some of the columns."""
+    lower, upper = (
+        side[columns] if np.ndim(side) else side for side in (penalty.lower, penalty.upper)
+    )
+    return replace(penalty, lower=lower, upper=upper, n_features=columns.size)

@@ -15,8 +15,8 @@ from ..._core.warnings import warn
 from ..._kernels import lazy
 from ...losses import MultinomialLogLoss, resolve_loss
 from ...penalties import resolve_penalty
-from ._finite_sum import FiniteSum
-from ._newton import Newton, NewtonCG, is_dense, is_ridge, is_wide
+from ._finite_sum import FiniteSum, is_ridge
+from ._newton import Newton, NewtonCG, is_dense, is_wide
 from ._run import Solver, Start
 from ._saga import Asaga, Saga, Sdca, Svrg
 
@@ -75,9 +75,8 @@ def minimize_saga(
     max_iter : int, default=100
         Largest number of epochs (steps on n_samples rows, all threads together).
     tol : float, default=1e-4
-        Stop when the duality gap is at most ``tol`` times the objective; without a dual when the
-        gradient mapping is at most ``tol`` times what it is at w = 0 and a bound on the
-        suboptimality at most ``tol`` times the objective.
+        Stop when the duality gap is at most ``tol`` times the objective; without a dual see
+        `sklearn_fw.linear_model.AsagaClassifier`.
     time_limit : float or None, default=None
         Seconds after which no new epoch begins.
     n_jobs : int or None, default=None
@@ -92,8 +91,8 @@ def minimize_saga(
     result : OptimizeResult
         ``x``, ``intercept``, ``fun`` (objective), ``dual_gap`` (None without a dual),
         ``gradient_mapping``, ``nit`` (epochs), ``n_updates`` (steps), ``success``, ``status``,
-        ``message``, ``memory`` (slopes of the losses at x), ``memory_drift`` (how far the running
-        sum of the memory had drifted before the last repair) and ``history`` (dict of arrays).
+        ``message``, ``memory`` (slopes of the losses at x), ``memory_drift`` (of the running sum of
+        the memory before its last repair) and ``history`` (dict of arrays).
 
     See Also
     --------
@@ -101,8 +100,7 @@ def minimize_saga(
 
     Notes
     -----
-    More than 13 parameters: the problem, the method and the budget in one call, where an estimator
-    has a constructor and ``fit``.
+    More than 13 parameters: the problem, the method and the budget in one call.
 
     An epoch costs O(nnz). Memory beyond X is about 3 n + 6 d numbers for one output; with several
     threads, or more than 260,000 sparse columns, the column indices of X once more, in four bytes.
@@ -249,8 +247,7 @@ def choose_solver(problem):
 def _rows_differ(problem):
     """Whether rows are fewer than columns and have little in common, next to the ridge."""
     n = problem.active.size
-    weight = np.ones(problem.n_rows) if problem.weight is None else problem.weight
-    together = problem.gradient(weight)
+    together = problem.gradient(problem.weights)
     shared = problem.loss.smoothness * float(together @ together) / problem.total_weight
     return n < problem.n_columns and shared < SHARED * problem.penalty.l2
 

@@ -1,6 +1,5 @@
 """Newton's method: by matrices for few columns, by conjugate gradients for smooth objectives."""
 
-from copy import copy
 from dataclasses import KW_ONLY, replace
 
 import numpy as np
@@ -11,14 +10,21 @@ from ..._core import check
 from ..._core.parameters import check_parameters
 from ..._kernels import lazy
 from ...losses import SquaredError
-from ._finite_sum import Curvature, FiniteSum, solve_positive, solve_scores
-from ._run import PlainRun, Point, Solver, Start
+from ._finite_sum import (
+    Curvature,
+    is_ridge,
+    on_columns,
+    solve_positive,
+    solve_scores,
+    sums_of_squares,
+    weighted_products,
+)
+from ._run import Run, Solver, Start
 
 sums = lazy("common.sums")
 
 # Columns up to which a matrix that all outputs share preconditions.
 COLUMNS = 1000
-PART = 1 << 16  # numbers that are squared at once
 # Iterations of conjugate gradients per step.
 CG_STEPS = 250
 # Rows from which on a run begins on one in SHARE of them, to a rough accuracy or for some steps.
@@ -41,20 +47,41 @@ DECREASE, FLATTER, TRIALS = 1e-4, 0.9, 40
 class Hessian:
     """Second derivatives at a point: products, and the inverse of something like them.
 
+    That is the curvature of all outputs on average, of which the diagonal serves for many columns.
     Points, gradients and moves are arrays of a row per column and one, the last, of intercepts.
     """
 
     def __init__(self, problem, scores, slopes, ridge, damping=0.0, exact=True):
+        from scipy.linalg.lapack import dpotrf
+
         self.problem, self.ridge = problem, ridge
         self.curvature = Curvature(problem, scores, slopes)
+        h = self.curvature.rows
         if problem.n_outputs is None:
             # Where losses are straight their largest curvature keeps the steps short.
-            largest = Curvature.bound(problem).rows
-            if self.curvature.rows.sum() <= STRAIGHT * largest.sum():
+            largest = problem.loss.smoothness * problem.weights
+            if h.sum() <= STRAIGHT * largest.sum():
                 damping = max(damping, DAMPED[1])
             if damping:
-                self.curvature.rows = self.curvature.rows + damping * largest
-        self.inverse = SharedInverse(self, COLUMNS if exact else 0)
+                h = self.curvature.rows = h + damping * largest
+        else:
+            h = h.mean(axis=1)
+        if h.sum() <= 0.0:
+            h = np.full_like(h, problem.loss.smoothness)
+        self.mass, self.factor = h.sum(), None
+        if problem.fit_intercept:
+            self.mean = problem.gradient(h) / self.mass
+        if exact and problem.n_columns <= COLUMNS:
+            matrix = weighted_products(problem, h)
+            places = np.diag_indices_from(matrix)
+            matrix[places] += ridge
+            self.scale = _inverse_root(np.diagonal(matrix))
+            matrix *= np.multiply.outer(self.scale, self.scale)
+            matrix[places] = 1.0 + 1e-10
+            self.factor, info = dpotrf(matrix, lower=1)
+            self.factor = None if info else self.factor
+        if self.factor is None:
+            self.scale = _inverse_root(sums_of_squares(problem.X, h) + ridge)
 
     def times(self, v):
         """Product with a move."""
@@ -68,67 +95,27 @@ class Hessian:
             product[-1] = changes.sum(axis=0)
         return product
 
-
-class SharedInverse:
-    """The inverse of the curvature of all outputs on average, of its diagonal for many columns."""
-
-    def __init__(self, hessian, most):
-        from scipy.linalg.lapack import dpotrf
-
-        problem, ridge = hessian.problem, hessian.ridge
-        h = hessian.curvature.rows
-        h = h if h.ndim == 1 else h.mean(axis=1)
-        self.has_intercept = problem.fit_intercept
-        self.mass, self.factor = h.sum(), None
-        if self.mass <= 0.0:
-            h = np.full_like(h, problem.loss.smoothness)
-            self.mass = h.sum()
-        self.mean = problem.gradient(h) / self.mass if self.has_intercept else None
-        size = problem.n_columns
-        if size <= most:
-            matrix = hessian.curvature.matrix(h)
-            places = np.arange(size)
-            matrix[places, places] += ridge
-            self.scale = _inverse_root(np.diagonal(matrix))
-            matrix *= np.multiply.outer(self.scale, self.scale)
-            matrix[places, places] = 1.0 + 1e-10
-            self.factor, info = dpotrf(matrix, lower=1)
-            self.factor = None if info else self.factor
-        if self.factor is None:
-            self.scale = _inverse_root(_sums_of_squares(problem.X, h) + ridge)
-
-    def __call__(self, gradient):
+    def solve_roughly(self, gradient):
         from scipy.linalg.lapack import dpotrs
 
         total, mass = gradient[:-1], gradient[-1]
-        if self.has_intercept:
+        if self.problem.fit_intercept:
             total = total - np.multiply.outer(self.mean, mass)
         part = self.scale[:, None] * total
         if self.factor is not None:
             part, _ = dpotrs(self.factor, part, lower=1)
         step = np.zeros_like(gradient)
         step[:-1] = self.scale[:, None] * part
-        if self.has_intercept:
+        if self.problem.fit_intercept:
             step[-1] = mass / self.mass - self.mean @ step[:-1]
         return step
-
-
-def _sums_of_squares(X, weight):
-    """Weighted sums of the squares of each column, in parts: rows may lie in a file."""
-    n, size = X.shape[0], X.nnz if sp.issparse(X) else X.size
-    step, total = max(1, PART * n // max(size, 1)), np.zeros(X.shape[1])
-    for start in range(0, n, step):
-        part = X[start : start + step]
-        part = part.power(2) if sp.issparse(part) else np.square(part)
-        total += part.T @ weight[start : start + step]
-    return total
 
 
 def _inverse_root(diagonal):
     return 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
 
 
-class SecondOrderRun(PlainRun):
+class SecondOrderRun(Run):
     """Steps of a length to the minimum of a model that is damped when they fail."""
 
     def __init__(self, problem, settings, *, tol, rng, start=None):
@@ -138,6 +125,26 @@ class SecondOrderRun(PlainRun):
     @property
     def step_size(self):
         return self.length
+
+
+class Point:
+    """Coefficients and intercepts, which need no rows in a special layout and no memory."""
+
+    def __init__(self, problem):
+        self.n_columns = problem.n_columns
+
+    def move_to(self, coef, intercept, memory=None, total=None):
+        self.coef, self.intercept = coef, intercept
+
+    def point(self):
+        return self.coef, self.intercept
+
+    def idle(self):
+        """No column rests: every step obeys the penalty of all of them."""
+        return np.zeros(self.n_columns, dtype=bool)
+
+    def close(self):
+        """Nothing to end."""
 
 
 class NewtonCGRun(SecondOrderRun):
@@ -192,7 +199,7 @@ class NewtonCGRun(SecondOrderRun):
         """Conjugate gradients for the system of Newton's method."""
         rest = -self.gradient
         step = np.zeros_like(rest)
-        solved = hessian.inverse(rest)
+        solved = hessian.solve_roughly(rest)
         move = solved
         first = size = np.vdot(rest, solved)
         # The decrement of Newton's method, as a share of the objective, tells how near this is.
@@ -206,7 +213,7 @@ class NewtonCGRun(SecondOrderRun):
             share = size / curvature
             step += share * move
             rest -= share * product
-            solved = hessian.inverse(rest)
+            solved = hessian.solve_roughly(rest)
             before, size = size, np.vdot(rest, solved)
             if size <= accuracy**2 * first:
                 break
@@ -253,10 +260,10 @@ class NewtonCGRun(SecondOrderRun):
         # Losses are not negative.
         return {"objective": objective, "dual_gap": min(float(gap) / scale, objective)}
 
-    def _stand(self, coef, intercept, slopes, total):
-        pair = super()._stand(coef, intercept, slopes, total)
-        self._stand_at(coef, intercept, self.problem.scores(coef, intercept))
-        return pair
+    def _stand(self, best):
+        super()._stand(best)
+        scores = self.problem.scores(best.coef, best.intercept)
+        self._stand_at(best.coef, best.intercept, scores)
 
 
 def start_from_sample(problem, solver, *, tol, rng):
@@ -313,11 +320,8 @@ def start_from_products(problem, solver, *, tol, rng):
     if not np.isfinite(largest):
         return None
     root = np.linalg.cholesky(products)
-    penalty = replace(problem.penalty, lower=-np.inf, upper=np.inf, n_features=None)
-    small = FiniteSum(
-        root, part.y, problem.loss, penalty, weight=part.weight,
-        fit_intercept=problem.fit_intercept, n_outputs=problem.n_outputs,
-    )  # fmt: skip
+    penalty = replace(problem.penalty, n_features=None)
+    small = problem.like(root, part.y, penalty, part.weight)
     run = NewtonCGRun(small, solver, tol=0.1 * tol, rng=rng)
     run.exact = False
     coef, intercept = _after(run, WIDE_STEPS)
@@ -376,13 +380,6 @@ def is_dense(problem):
     return not sp.issparse(X) or X.nnz >= FULL * X.shape[0] * X.shape[1]
 
 
-def is_ridge(penalty):
-    return (
-        penalty.separable and penalty.l1 == 0.0
-        and bool(np.all(np.isneginf(penalty.lower)) and np.all(np.isposinf(penalty.upper)))
-    )  # fmt: skip
-
-
 # Sweeps of coordinate descent between attempts to solve for the free coefficients at once, which
 # cost as much as many of them.
 SWEEPS = (20, 20, 40, 80, 160, 320, 640, 1280)
@@ -412,7 +409,8 @@ class NewtonRun(SecondOrderRun):
 
     def step(self):
         coef, _ = self.engine.point()
-        matrix = Curvature(self.problem, self.scores, self.slopes).matrix()
+        curvature = Curvature(self.problem, self.scores, self.slopes)
+        matrix = weighted_products(self.problem, curvature.rows)
         for damping in range(self.damping, len(DAMPED)):
             damped = matrix if damping == 0 else matrix + DAMPED[damping] * self._bound()
             moved = minimize_model(damped, self.total, coef, self.problem.penalty, self.free)
@@ -430,7 +428,8 @@ class NewtonRun(SecondOrderRun):
 
     def _bound(self):
         if self.bound is None:
-            self.bound = Curvature.bound(self.problem).matrix()
+            largest = self.problem.loss.smoothness * self.problem.weights
+            self.bound = weighted_products(self.problem, largest)
         return self.bound
 
     def _descend(self, coef, move):
@@ -457,9 +456,9 @@ class NewtonRun(SecondOrderRun):
             self.length *= 0.5
         return False
 
-    def _stand(self, coef, intercept, slopes, total):
-        self.slopes, self.total = slopes, total
-        return super()._stand(coef, intercept, slopes, total)
+    def _stand(self, best):
+        super()._stand(best)
+        self.slopes, self.total = best.memory, best.total
 
 
 def minimize_model(matrix, slopes, coef, penalty, free):
@@ -588,16 +587,6 @@ def _newton_step(problem, certificate, columns):
 
 def _on_columns(problem, columns):
     """The problem where all other coefficients are zero."""
-    part, penalty = copy(problem), problem.penalty
-    for name in ("column_means", "counts", "has_dual", "null", "size", "smoothness"):
-        vars(part).pop(name, None)
-    part.X = problem.X[:, columns]
-    if not sp.issparse(part.X):
-        part.X = np.ascontiguousarray(part.X)
-    part.n_columns = columns.size
-    sides = {
-        name: side[columns] if np.ndim(side) else side
-        for name, side in (("lower", penalty.lower), ("upper", penalty.upper))
-    }
-    part.penalty = replace(penalty, n_features=columns.size, **sides)
-    return part
+    X = problem.X[:, columns]
+    X = X if sp.issparse(X) else np.ascontiguousarray(X)
+    return problem.like(X, problem.y, on_columns(problem.penalty, columns), problem.weight)

@@ -13,7 +13,7 @@ from ..._core.parameters import Parameterized, check_parameters
 from ..._core.warnings import warn
 from ..._kernels import lazy
 from ._engines import make_engine
-from ._finite_sum import suboptimality_bound
+from ._finite_sum import is_ridge, suboptimality_bound
 
 random = lazy("common.random")
 rows = lazy("common.rows")
@@ -119,10 +119,7 @@ class IncrementalSolver(Solver):
         dense = not sp.issparse(problem.X)
         if self.conditioning is None or (check.is_auto(self.conditioning) and not dense):
             return None, None
-        center = None
-        if dense and problem.fit_intercept:
-            weight = np.ones(problem.n_rows) if problem.weight is None else problem.weight
-            center = problem.gradient(weight) / problem.total_weight
+        center = problem.column_means if problem.centers else None
         largest = np.zeros(problem.n_columns)
         rows.largest_entries(problem.rows(center), problem.active, largest)
         squares = np.square(largest)
@@ -130,7 +127,7 @@ class IncrementalSolver(Solver):
 
     def _gamma(self, problem, engine, metric, center):
         """Step sizes of columns and intercept."""
-        if metric is None and center is None:
+        if metric is None:
             smoothness = problem.smoothness
         else:
             smoothness = problem.smoothness_in(engine.common(metric), center)
@@ -179,6 +176,9 @@ class Run(IterativeMethod):
         self.memory_drift, self.n_updates = 0.0, 0
         self.seed = rng.randint(2**32, size=1, dtype=np.uint64)
         self.order = problem.active  # shuffled in place
+        self.has_dual = problem.has_dual
+        # Name of the number that `tol` stops.
+        self.certificate = "dual_gap" if self.has_dual else "suboptimality"
         shape = problem.shape
         self.tol, self.scale, self.rounding = tol, 0.0, 0.0
         self.unproven_at = np.inf  # gradient mapping of the last point with too large a bound
@@ -199,8 +199,9 @@ class Run(IterativeMethod):
 
     def _rested(self, coef):
         """The coefficients; where no row touches a column its penalty alone decides, for good."""
-        rest = self.problem.resting_point()
-        return np.where(_like(self.engine.idle(), rest), rest, coef.reshape(rest.shape))
+        rest, idle = self.problem.resting_point(), self.engine.idle()
+        idle = idle if rest.ndim == 1 else idle[:, None]
+        return np.where(idle, rest, coef.reshape(rest.shape))
 
     def draw(self, size=None):
         """Rows of an epoch, or ``size`` independent draws; valid until the next call."""
@@ -221,7 +222,8 @@ class Run(IterativeMethod):
         """Exact certificate of the present point, which then is what the engine stands on."""
         self.best = None  # its arrays may be as large as all others
         coef, intercept = self.engine.point()
-        best = self.problem.certify(coef, intercept, self._stand)
+        best = self.problem.certify(coef, intercept)
+        self._stand(best)
         if not self.has_dual and best.gradient_mapping <= self._flat:
             if self.problem.proves_separable(best.objective):
                 bound = max(best.objective, np.finfo(float).tiny)  # of zero, which no point has
@@ -265,10 +267,9 @@ class Run(IterativeMethod):
         """Columns of a row without dual, before anything is proven."""
         return {"gradient_mapping": mapping, "suboptimality": abs(objective)}
 
-    def _stand(self, coef, intercept, slopes, total):
-        """Take the point with its slopes as memory, and say what the penalty is there."""
-        self.engine.move_to(coef, intercept, slopes, total)
-        return self.engine.fenchel()
+    def _stand(self, best):
+        """Move to the point of a certificate, with its slopes as memory."""
+        self.engine.move_to(best.coef, best.intercept, best.memory, best.total)
 
     def solution(self):
         return self.best
@@ -282,52 +283,8 @@ class Run(IterativeMethod):
     def step_size(self):
         return self.engine.gamma[0]
 
-    @property
-    def has_dual(self):
-        return self.problem.has_dual
-
-    @property
-    def certificate(self):
-        """Name of the number that `tol` stops."""
-        return "dual_gap" if self.has_dual else "suboptimality"
-
     def close(self):
         self.engine.close()
-
-
-def _like(mask, array):
-    return mask if array.ndim == 1 else mask[:, None]
-
-
-class PlainRun(Run):
-    """A run whose certificates leave no trace but the best intercept."""
-
-    def _stand(self, coef, intercept, slopes, total):
-        self.engine.move_to(coef, intercept)
-        return self.problem.pair(coef, intercept, total, slopes.sum(axis=0))
-
-
-class Point:
-    """Coefficients and intercepts: where a method stands that needs no rows in a special layout."""
-
-    def __init__(self, problem):
-        self.problem = problem
-        self.gamma = (np.nan,)  # set by the method
-        self.coef = self.intercept = None
-
-    def move_to(self, coef, intercept, memory=None, total=None, mass=None):
-        """Go to a point; methods without memory have no use for the rest."""
-        self.coef, self.intercept = coef, intercept
-
-    def point(self):
-        return self.coef, self.intercept
-
-    def idle(self):
-        """No column rests: the penalty of all of them is obeyed in every step."""
-        return np.zeros(self.problem.n_columns, dtype=bool)
-
-    def close(self):
-        """Nothing to end."""
 
 
 def proven_share(engine, overlap):
@@ -350,7 +307,8 @@ def proven_share(engine, overlap):
     kappa, root = max(np.count_nonzero(engine.counts()), 1), np.sqrt(engine.sparsity)
     xi = np.sqrt(1.0 + min(1.0 / root, overlap) / (8.0 * kappa))
     share, most = 1.0 / (32.0 * (1.0 + overlap * root) * xi), 0.1 * engine.n_rows
-    if not _is_none(engine.problem.penalty):
+    penalty = engine.problem.penalty
+    if not (is_ridge(penalty) and penalty.l2 == 0.0):
         share = min(share, min(1.0, 6.0 * kappa / overlap) / 36.0)
         most = min(most, 0.1 / root)
     if overlap >= most:
@@ -361,9 +319,3 @@ def proven_share(engine, overlap):
             UserWarning,
         )
     return float(share)
-
-
-def _is_none(penalty):
-    if not penalty.separable or penalty.l1 != 0.0 or penalty.l2 != 0.0:
-        return False
-    return bool(np.all(np.isneginf(penalty.lower)) and np.all(np.isposinf(penalty.upper)))

@@ -69,12 +69,11 @@ class SagaRun(Run):
             point = minimize_on_support(self.problem, old, tol=self.tol, rng=self.rng)
             if point is None:
                 break
-            best = self.problem.certify(*point, self._stand)
+            best = self.problem.certify(*point)
             # Both bound the optimum.
             bound = max(best.objective - best.dual_gap, old.objective - old.dual_gap)
-            if best.objective > old.objective:
-                self._stand(old.coef, old.intercept, old.memory, old.total)
-                best = old
+            best = old if best.objective > old.objective else best
+            self._stand(best)
             self.best = best._replace(dual_gap=max(0.0, best.objective - bound))
             row = self._row(self.best.row(), certified=True)
             if self.best.dual_gap > 0.5 * old.dual_gap:
@@ -303,7 +302,7 @@ class DualRun(SagaRun):
         """Exact certificate of the present point, with the better of two bounds."""
         self.best = None
         problem, engine = self.problem, self.engine
-        best = problem.certify(*engine.point(), self._stand)
+        best = problem.certify(*engine.point())
         if engine.pool.size > 1 or not self.may_stop(best.row()):
             gap = best.objective - self._bound()
             best = best._replace(dual_gap=min(best.dual_gap, max(0.0, gap)))
@@ -329,9 +328,6 @@ class DualRun(SagaRun):
         dual = -problem.conjugate_sum(memory) - problem.penalty.conjugate(-total)
         return dual / problem.total_weight
 
-    def _stand(self, coef, intercept, slopes, total):
-        return self.problem.pair(coef, intercept, total, slopes.sum(axis=0))
-
     def _estimate(self, sums):
         concave, losses = sums
         value, conjugate = self.engine.fenchel()
@@ -356,12 +352,11 @@ class DualEngine:
         self.problem, self.pool = problem, ThreadPool(n_workers)
         self.penalty = problem.penalty
         self.target = problem.target()
-        self.columns = Columns(problem, self.pool)
+        self.columns = Columns(problem, self.pool, False)
         self.rows = self.columns.rows(None)
         self.memory = np.zeros(problem.n_rows)
-        self.norms = np.zeros(problem.n_rows)
-        dual_coordinate.squared_norms(problem.rows(), problem.active, self.norms)
-        l2, bounds = self.penalty.l2, bounds_of(self.penalty, problem)
+        self.norms = problem.squared_norms()
+        l2, bounds = self.penalty.l2, bounds_of(problem)
         self.curved = None
         if self.penalty.l1 > 0.0 or bounds is not None:
             self.curved = dual_coordinate.Curved(self.penalty.l1 / l2, self.columns.placed(bounds))
