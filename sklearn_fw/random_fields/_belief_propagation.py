@@ -3,11 +3,8 @@
 import dataclasses
 import math
 from dataclasses import KW_ONLY
-from numbers import Real
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_scalar
 
 from .._core import check
 from .._core.budget import part_of_time, time_left
@@ -15,7 +12,7 @@ from .._core.loop import IterativeMethod, drive
 from .._core.result import History, Status
 from .._core.scores import is_forest
 from .._kernels import lazy
-from ._choice import NOTHING_ALLOWED, Inference, Request
+from ._choice import NOTHING_ALLOWED, Inference, Request, unfinished
 from ._estimator import MarginalsEstimator
 from ._objective import Products, make_layout, parts_in_time, uniform_marginals
 from ._spanning_trees import TreeChoice, spanning_tree_probabilities, starting_rho
@@ -25,11 +22,6 @@ belief_propagation = lazy("graphs.belief_propagation")
 DIVERGED = 1e3  # times the least distance from rest: messages go back there, with more damping
 SECONDS_PER_TERM = 4e-8  # of the last pass, for each pair of states and direction
 MIN_RHO = 1e-3  # messages are scaled by 1 / rho: below this they take too long to settle
-
-
-def check_damping(value, name):
-    check.not_negative(value, name)
-    check_scalar(value, name, Real, min_val=0, max_val=1, include_boundaries="left")
 
 
 class TRBPMarginals(MarginalsEstimator):
@@ -157,7 +149,7 @@ class TRBPMarginals(MarginalsEstimator):
     _: KW_ONLY
     n_rho_iter: check.at_least(1) = 1
     update: check.options("sequential", "random", "parallel") = "sequential"
-    damping: check_damping = 0.5
+    damping: check.within(0.0, 1.0, "left") = 0.5
     tol: check.positive = 1e-2
     max_iter: int = 1000
     time_limit: float | None = None
@@ -207,7 +199,7 @@ class Propagation(IterativeMethod):
         self.damping = 0.0 if self.is_forest else float(damping)
         self.layout = make_layout(mrf)
         self.messages = np.zeros(self.layout.message_start[-1])
-        self.slack = np.empty(len(self.layout.end))
+        self.slack = np.empty(len(self.layout.scope))
         self.beliefs = uniform_marginals(mrf)[: mrf.node_start[-1]]
         self.order = np.arange(mrf.n_variables)
         pairs = np.repeat(mrf.n_states[mrf.edges].prod(axis=1), 2)
@@ -228,13 +220,11 @@ class Propagation(IterativeMethod):
             self.history.amend(dual_objective=answer.upper, dual_gap=gap)
         outcome = outcome._replace(n_iter=self.history.n_iter, history=self.history.columns())
         answer.attributes |= {"rho_": rho, **outcome.attributes()}
-        if self.status not in (Status.CONVERGED, Status.STOPPED):
-            text = (
-                f"messages are {self.least[0]:.2g} nats from rest, tol="
-                f"{self.options['tol']:g}, after {outcome.n_iter} passes: increase max_iter, "
-                f"time_limit or damping, or loosen tol"
-            )
-            answer.notes.append(ConvergenceWarning(text))
+        answer.notes += unfinished(
+            outcome,
+            f"messages are {self.least[0]:.2g} nats from rest, tol={self.options['tol']:g}",
+            "increase max_iter, time_limit or damping, or loosen tol",
+        )
         return answer
 
     def solution(self):

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._core import check
 from .._core.oracle import checked
+from .._core.result import Status
 from ..inference import BestOf, TreeMaxProduct, exact_oracle, resolve_oracle
 
 ROUNDING = 1e-6  # by which probabilities may exceed one
@@ -70,6 +72,13 @@ class Request(NamedTuple):
         """Keywords of `drive`; ``progress()`` gives fitted attributes to callbacks."""
         options = {name: getattr(estimator, name) for name in ("tol", "max_iter", "verbose")}
         return options if self.tasks is None else options | self.tasks.hooks(progress)
+
+
+def unfinished(outcome, state, remedy="increase max_iter or time_limit, or loosen tol"):
+    """A list of the warning that passes ended before ``tol`` was reached, empty if they did not."""
+    if outcome.status in (Status.CONVERGED, Status.STOPPED):
+        return []
+    return [ConvergenceWarning(f"{state}, after {outcome.n_iter} passes: {remedy}")]
 
 
 class Choice(NamedTuple):

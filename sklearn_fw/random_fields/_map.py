@@ -380,11 +380,9 @@ def _find_in_factors(graph, oracle, first=False):
     With ``first`` any allowed labelling will do.
     """
     reduced = Reduced(graph)
-    size = f"tables of up to {reduced.largest_table():,} numbers"
-    cost, reason = reduced.cost(), f"exact by elimination: {size}"
-    if not len(reduced.free) or (
-        oracle is None and cost <= 3.0 * EXACT_SHARE * time_left() and np.isfinite(cost)
-    ):
+    size = f"tables of up to {reduced.elimination.largest_table():,} numbers"
+    cost, reason = reduced.elimination.cost(), f"exact by elimination: {size}"
+    if oracle is None and cost <= 3.0 * EXACT_SHARE * time_left() and np.isfinite(cost):
         labels, reason = _eliminated(reduced.best, reason)
         if labels is not None:
             return labels, None, reason
@@ -405,7 +403,7 @@ def _find_in_factors(graph, oracle, first=False):
                 found, _, bound = TRWS().argmax(pairs.scores())
             labels = np.asarray(found[: rest.n_variables], np.int64)
         labels, bound = _refined(rest, labels, bound, first)
-    return reduced.labels(labels), float(bound + rest.constant), reason
+    return reduced.labels(labels[None])[0], float(bound + rest.constant), reason
 
 
 def _refined(graph, labels, bound, first=False):

@@ -116,6 +116,17 @@ def prepare(scores, plan):
     return Problem(unary, oriented, edge_table, n_states, plan.start, plan.edge, plan.other)
 
 
+def softened(scores):
+    """Scores in which what is forbidden counts as more than all other scores together."""
+    unary, tables, edge_table = arrays_of(scores)
+    if unary.min() > -np.inf and tables.min(initial=0.0) > -np.inf:
+        return scores
+    sizes = [np.abs(np.where(part == -np.inf, 0.0, part)) for part in (unary, tables)]
+    most = sizes[0].max(axis=1).sum() + sizes[1].max(axis=(1, 2))[edge_table].sum()
+    tables = np.broadcast_to(np.maximum(tables, -2.0 * (1.0 + most)), scores.pairwise.shape)
+    return PairwiseScores._view(np.maximum(unary, -2.0 * (1.0 + most)), tables, scores.edges)
+
+
 def first_labels(scores, start):
     """A copy of a given labelling, by default the best state of every node by itself."""
     if start is None:

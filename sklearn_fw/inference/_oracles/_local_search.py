@@ -6,7 +6,7 @@ from ..._core import check
 from ..._core.budget import finishing, time_budget, time_left
 from ..._core.scores import PairwiseScores
 from ..._kernels import lazy
-from ._adjacency import GraphOracle, PlanCache, adjacency, first_labels, prepare
+from ._adjacency import GraphOracle, PlanCache, adjacency, first_labels, prepare, softened
 from ._elimination import Elimination
 
 message_passing = lazy("graphs.message_passing")
@@ -241,33 +241,16 @@ class IteratedLocalSearch(GraphOracle):
         rng = check.random_state(self.random_state)
         run = max(int(RUN_PER_NODE * scores.n_nodes), SHORTEST_RUN)
         with time_budget(self.time_limit, ends_oracles=True):
-            worst = _penalty(problem)
-            soft = problem._replace(
-                unary=np.maximum(problem.unary, worst), tables=np.maximum(problem.tables, worst)
-            )
+            soft = softened(scores)
+            problem = prepare(soft, self._plan(scores))._replace(n_states=problem.n_states)
             if n_rounds < FEWEST_RUNS * run:
-                _search(soft, labels, n_rounds, _state_of(rng))
+                _search(problem, labels, n_rounds, _state_of(rng))
             else:
-                labels = _runs(_softened(scores, worst), soft, labels, n_rounds, run, rng)
+                labels = _runs(soft, problem, labels, n_rounds, run, rng)
         value = scores.value(labels)
         if value < first_value:  # by rounding alone
             labels, value = first, first_value
         return labels, value, np.inf
-
-
-def _penalty(problem):
-    """A score that is worse than all else together, for what is forbidden; -inf if nothing is."""
-    if problem.unary.min() > -np.inf and problem.tables.min(initial=0.0) > -np.inf:
-        return -np.inf
-    return -2.0 * (message_passing.total_size(*problem) + 1.0)
-
-
-def _softened(scores, worst):
-    pairwise = scores.pairwise
-    shared = len(pairwise) > 1 and pairwise.strides[0] == 0
-    tables = np.maximum(pairwise[:1] if shared else pairwise, worst)
-    unary = np.maximum(scores.unary, worst)
-    return PairwiseScores._view(unary, np.broadcast_to(tables, pairwise.shape), scores.edges)
 
 
 def _state_of(rng):

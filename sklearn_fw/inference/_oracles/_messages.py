@@ -243,16 +243,13 @@ class MaxProduct(GraphOracle):
     (array([0, 1, 0, 1], dtype=int32), 4.5, inf)
     """
 
-    damping: check.not_negative = 0.5
+    damping: check.within(0.0, 1.0, "left") = 0.5
     max_iter: int = 100
     tol: float = 1e-5
 
     _plan = PlanCache(adjacency)
 
     def _argmax(self, scores, start):
-        damping = float(self.damping)
-        if damping >= 1.0:
-            raise ValueError(f"damping must be below 1, or no message ever changes; got {damping}")
         incumbent = Incumbent(scores, self._plan(scores), start)
         problem = incumbent.problem
         messages = np.zeros((2, scores.n_edges, scores.n_states))
@@ -261,7 +258,7 @@ class MaxProduct(GraphOracle):
             changes = []
             for upwards in (True, False):
                 value, change = message_passing.max_product_sweep(
-                    *problem, incumbent.potts, messages, labels, damping, upwards
+                    *problem, incumbent.potts, messages, labels, float(self.damping), upwards
                 )
                 incumbent.offer(labels, value)
                 changes.append(change)
