@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from _random_scores import best_value, grid, ising_grid, plain, random_edges, random_scores, size_of
+from _random_scores import best_value, grid, ising_grid, random_edges, random_scores, size_of
 from sklearn_fw._core.budget import time_budget
 from sklearn_fw._kernels.graphs import message_passing
 from sklearn_fw.inference import TRWS, BestOf, CutMoves, GraphCut, PairwiseScores
@@ -124,31 +124,6 @@ class TestContract:
             labels, value, _ = oracle.argmax(scores, start)
         np.testing.assert_array_equal(labels, start)
         assert value == scores.value(start)
-
-
-def test_compiled_and_plain_kernels_agree(rng):
-    from sklearn_fw._kernels.graphs import max_flow
-
-    for _ in range(30):
-        scores = random_scores(rng, n_states=3)
-        edges = np.ascontiguousarray(scores.edges)
-        _, head, sister, arc = max_flow.sort_arcs(edges, scores.n_nodes)
-        unary, tables = scores.unary, np.array(scores.pairwise)
-        problem = unary, tables, np.arange(len(tables)), edges
-        zero, one = rng.integers(3, size=(2, scores.n_nodes)).astype(np.int32)
-        found = []
-        for turn in (lambda kernel: kernel, plain):
-            residual, excess = np.empty(len(head)), np.empty(scores.n_nodes)
-            crossed = np.empty(len(arc), bool)
-            n_crossed = turn(max_flow.fusion)(
-                *problem, zero, one, 1e-14, arc, sister, residual, excess, crossed
-            )
-            value = turn(max_flow.score_of)(*problem, zero)
-            assert n_crossed == crossed.sum()
-            assert value == pytest.approx(scores.value(zero), rel=1e-12)
-            found.append([residual, excess, crossed])
-        for compiled, other in zip(*found):
-            np.testing.assert_allclose(compiled, other, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["normal", "forbidden", "missing states", "double edges"])

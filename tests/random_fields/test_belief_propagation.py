@@ -21,7 +21,6 @@ from sklearn_fw.random_fields import (
 )
 from sklearn_fw.random_fields._belief_propagation import away_from_zero
 from sklearn_fw.random_fields._choice import Request
-from sklearn_fw.random_fields._objective import make_layout
 from sklearn_fw.random_fields._spanning_trees import check_edge_probabilities
 
 LOOPY = functools.partial(TRBPMarginals, "ones")
@@ -357,33 +356,3 @@ def test_messages_that_diverge_go_back(damping, rng):
 
 
 # ---- kernels -------------------------------------------------------------------------------------
-
-
-def in_python(kernel):
-    return getattr(kernel, "py_func", kernel)  # NUMBA_DISABLE_JIT leaves plain functions
-
-
-@pytest.mark.parametrize("forbidden", [False, True])
-def test_compiled_and_plain_kernels_agree(forbidden, rng):
-    from sklearn_fw._kernels.graphs import belief_propagation as kernels
-
-    mrf = random_mrf(rng, (2, 3, 2, 4), density=1.0)
-    if forbidden:
-        mrf = with_forbidden(mrf, rng)
-    layout, rho = make_layout(mrf), np.full(mrf.n_edges, 0.5)
-    theta = mrf.theta.copy()
-    theta[mrf.node_start[-1] :] *= 2
-    answers = []
-    for use in (lambda kernel: kernel, in_python):
-        messages = np.zeros(layout.message_start[-1])
-        beliefs, slack = np.full(mrf.node_start[-1], 0.25), np.empty(2 * mrf.n_edges)
-        mu = np.empty(len(theta))
-        order = np.arange(4)
-        for _ in range(2):
-            assert use(kernels.propagate)(
-                layout, theta, rho, order, 0.3, messages, messages, beliefs, slack
-            )
-        numbers = use(kernels.conclude)(layout, theta, rho, messages, mu)
-        answers.append((messages, beliefs, slack, mu, np.array(numbers)))
-    for one, other in zip(*answers):
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
