@@ -92,9 +92,7 @@ class Choice(NamedTuple):
 def choose(mrf, time_limit=math.inf):
     """The oracle of "auto" for one random field and the seconds that there are.
 
-    Marginals by elimination cost about as much as three to ten of its best labellings, and no
-    method that asks for best labellings is content with so few: so where it is possible to
-    eliminate at all, and in time, sums are taken.
+    Marginals by elimination cost 3 to 10 of its MAP calls, fewer than any MAP-based method needs.
     """
     scores = mrf.scores()
     oracle, seconds = exact_oracle(scores)

@@ -7,16 +7,8 @@ import numpy as np
 
 from .._core import check
 from .._core.files import check_path, damage, read_text
+from . import _uai as uai
 from ._fields import FactorGraph, PairwiseMRF
-from ._uai import (
-    MOST_AXES,
-    read_evidence,
-    read_field,
-    read_solution,
-    write_evidence,
-    write_field,
-    write_solution,
-)
 
 TOKEN = re.compile(r'\s+|//[^\n]*|/\*.*?\*/|"([^"\n]*)"|([{}()\[\],;|])|([^\s{}()\[\],;|"]+)', re.S)
 # Probabilities that `default` lines may stand for, besides one for each word of the file.
@@ -390,10 +382,10 @@ class _Reader:
 
     def _size(self, scope):
         """Numbers in the table of a scope, which must have room in an array."""
-        if len(scope) > MOST_AXES:
+        if len(scope) > uai.MOST_AXES:
             self.fail(
                 f"the probabilities of {scope[0]!r} are on {len(scope)} variables, at most "
-                f"{MOST_AXES} can be"
+                f"{uai.MOST_AXES} can be"
             )
         return math.prod(len(self.states[variable]) for variable in scope)
 
@@ -480,12 +472,12 @@ def load_uai(path, kind="field"):
     {0: 1}
     """
     check.choice(kind, "kind", ("field", "evidence", "solution"))
-    readers = {"field": _read_graph, "evidence": read_evidence, "solution": read_solution}
+    readers = {"field": _read_graph, "evidence": uai.read_evidence, "solution": uai.read_solution}
     return readers[kind](path)
 
 
 def _read_graph(path):
-    unary, factors, constant = read_field(path)
+    unary, factors, constant = uai.read_field(path)
     kind = PairwiseMRF if all(len(scope) == 2 for scope, _ in factors) else FactorGraph
     return kind._of(unary, factors, constant=constant)
 
@@ -532,8 +524,8 @@ def save_uai(data, path, kind="auto"):
     """
     check.choice(kind, "kind", ("auto", "PR", "MAR", "MAP", "MPE"))
     if isinstance(data, FactorGraph):
-        write_field(data, path)
+        uai.write_field(data, path)
     elif isinstance(data, dict):
-        write_evidence(data, path)
+        uai.write_evidence(data, path)
     else:
-        write_solution(data, path, kind)
+        uai.write_solution(data, path, kind)

@@ -232,9 +232,7 @@ class _Expectation(IterativeMethod):
 
     Maximises the weighted sum over rows of ``log p(entries that are there)``, and of
     ``pseudocount`` times the mean log-probability of states and pairs, over distributions p on the
-    forest. Each round replaces missing entries by their distributions given the others and takes
-    frequencies, and never makes it smaller. It starts from the frequencies of what is there; with
-    few missing entries that is near the only maximum, else it may end in one of several.
+    forest, starting from the frequencies of what is there.
     """
 
     certificate = "gain"

@@ -85,11 +85,9 @@ class MiniBucketMarginals(MarginalsEstimator):
 
     Notes
     -----
-    The variable whose bucket would be smallest leaves first. Tables that meet are put together,
-    large ones first, as long as the size allows. Parts have equal weights; shifts go to where their
-    beliefs agree, in steps that are shortened where the bound would rise. States that tables with
-    -inf exclude are left out first. Time and memory of a pass are those of one table of
-    ``max_table_size`` for each variable at most.
+    The variable whose bucket would be smallest leaves first. Parts have equal weights; shifts go to
+    where their beliefs agree, in steps that are shortened where the bound would rise. Time and
+    memory of a pass are those of one table of ``max_table_size`` for each variable at most.
 
     References
     ----------
@@ -216,27 +214,12 @@ class _Bucket(NamedTuple):
 
 
 class MiniBuckets:
-    """Weighted mini-bucket elimination on one factor graph.
+    """Weighted mini-bucket elimination on one field, a `Reduced`.
 
     A variable leaves through its bucket, the product of all tables on it. Where that has too many
     numbers it is split in parts r with weights ``w_r`` that sum to one, and each sends::
 
         m_r = w_r log sum_x exp((f_r + shift_r(x)) / w_r),    sum_r shift_r = 0
-
-    By Hölder's inequality all that is left sums to at least Z, whatever the shifts; the derivatives
-    of the bound by the potentials are beliefs, which are marginals where nothing is split. Shifts
-    go to where the beliefs of the parts agree, as in [1]_.
-
-    Parameters
-    ----------
-    field : Reduced
-        ``unary``, ``scopes`` and ``tables``.
-    max_table_size : int
-        Most numbers in a table, unless a given one has more.
-
-    References
-    ----------
-    .. [1] Q. Liu, A. Ihler, "Bounding the partition function using Hölder's inequality", ICML 2011.
     """
 
     def __init__(self, field, max_table_size):

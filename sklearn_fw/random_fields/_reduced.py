@@ -44,15 +44,7 @@ def allowed_states(field):
 
 
 class Reduced:
-    """What elimination has to do of a field: states that are possible, variables with a choice.
-
-    Parameters
-    ----------
-    field : FactorGraph
-        Any field.
-    max_table_size : int
-        As for `Elimination`.
-    """
+    """What elimination has to do of a field: states that are possible, variables with a choice."""
 
     def __init__(self, field, max_table_size=2**26):
         self.field = field
@@ -133,8 +125,7 @@ def _some(value):
 def soften(mrf, notes):
     """The potentials with -inf replaced, for methods that need every state to be possible.
 
-    Forbidden entries get so much less than the best of their table that a labelling which has one
-    is `SOFT` nats below every labelling that has none, whatever the scale of the potentials. Log Z
+    A labelling with a forbidden entry becomes `SOFT` nats worse than every labelling without. Log Z
     can only grow, so an upper bound for the softened field holds for the given one.
     """
     forbidden = mrf.theta == -np.inf

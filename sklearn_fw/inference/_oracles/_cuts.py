@@ -84,8 +84,7 @@ class QPBO(GraphOracle):
         known, flow = roof_dual(form, scores.edges)
         guess = form.gain > 0.0 if start is None else first_labels(scores, start)
         labels = form.merge(np.where(known < 0, guess, known))
-        bound = float(form.constant + np.maximum(form.gain, 0.0).sum() - flow / 2)
-        return labels, scores.value(labels), bound + form.rounding, 2 * form.rounding
+        return labels, scores.value(labels), form.bound(flow / 2), 2 * form.rounding
 
 
 def half_integral(scores):
@@ -101,8 +100,7 @@ def half_integral(scores):
     # Of all edges between two nodes the best has as much as possible on one of the diagonals.
     both = np.where(form.crossed, np.maximum(x + y - 1.0, 0.0), np.minimum(x, y))
     edge = np.stack([1.0 - x - y + both, y - both, x - both, both], axis=1).reshape(-1, 2, 2)
-    bound = float(form.constant + np.maximum(form.gain, 0.0).sum() - flow / 2)
-    return np.column_stack([1.0 - one, one]), edge, bound + form.rounding
+    return np.column_stack([1.0 - one, one]), edge, form.bound(flow / 2)
 
 
 def roof_dual(form, edges):
@@ -170,6 +168,10 @@ class SwitchForm(NamedTuple):
     crossed: np.ndarray  # (n_edges,) bool
     fixed: np.ndarray  # (n_nodes,) int, the only state allowed or -1; such nodes have gain 0
     rounding: float  # how far sums of these numbers may be off
+
+    def bound(self, flow):
+        """No labelling scores more, if so much must flow from source to sink."""
+        return float(self.constant + np.maximum(self.gain, 0.0).sum() - flow + self.rounding)
 
     def merge(self, labels):
         return np.where(self.fixed < 0, labels, self.fixed).astype(np.int32)
@@ -388,8 +390,7 @@ class GraphCut(GraphOracle, RankingOracle):
         refuse_crossed(form, scores)
         cut = Cut.of(form, scores.edges)
         labels = form.merge(cut.sink)
-        bound = float(form.constant + np.maximum(form.gain, 0.0).sum() - cut.flow)
-        return labels, scores.value(labels), bound + form.rounding, 2 * form.rounding
+        return labels, scores.value(labels), form.bound(cut.flow), 2 * form.rounding
 
 
 def refuse_crossed(form, scores):

@@ -85,17 +85,12 @@ def without_impossible_pairs(scores):
     )
 
 
-class Costs(NamedTuple):
-    """What to minimise: the score of ``mu`` is ``constant - cost @ mu / scale``."""
-
-    cost: np.ndarray  # not below 0: what an entry loses against the best one of its part
-    largest: np.ndarray  # upper limits of mu: 0 for forbidden entries, whose cost is finite, too
-    scale: float
-    constant: float
-    error: float  # how far a bound of the solver may be off, in units of the scores
-
-
 def costs(scores):
+    """What to minimise: the score of ``mu`` is ``constant - cost @ mu / scale``.
+
+    Returns ``cost``, what an entry loses against the best one of its part; upper limits of ``mu``,
+    0 for forbidden entries; ``scale``; ``constant``; and how far a bound of the solver may be off.
+    """
     check_range(scores)
     best = _best_of_parts(scores.unary, scores.pairwise)
     best[best == -np.inf] = 0.0
@@ -105,7 +100,7 @@ def costs(scores):
     allowed = lost < np.inf
     lost[~allowed] = 0.0
     cost, scale, error = scaled_costs(lost, best)
-    return Costs(cost, allowed.astype(float), scale, float(best.sum()), error)
+    return cost, allowed.astype(float), scale, float(best.sum()), error
 
 
 def scaled_costs(lost, best):

@@ -82,29 +82,9 @@ MOST = 9  # labellings at once, or codes of what they agree on would leave 64 bi
 def fuse(scores, labellings):
     """The best labelling that has the states of one of the given ones at each cluster of nodes.
 
-    Clusters are connected nodes at which the same labellings agree: wherever labellings differ in
-    regions that do not touch, the best of them is taken in each region on its own. The value is at
-    least that of the first labelling, and the last ones are left out where clusters are joined too
-    densely for elimination.
-
-    Parameters
-    ----------
-    scores : PairwiseScores
-        Scores on any graph.
-    labellings : ndarray of shape (m, n_nodes), integer
-        At most `MOST`, best first.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_nodes,)
-        The best one.
-
-    References
-    ----------
-    .. [1] J. Houdayer, O. C. Martin, "Hierarchical approach for computing spin glass ground
-       states", Physical Review E 64, 2001: clusters of spins as new spins.
-    .. [2] V. Lempitsky, C. Rother, S. Roth, A. Blake, "Fusion moves for Markov random field
-       optimization", IEEE TPAMI 32, 2010.
+    Clusters are connected nodes at which the same labellings agree (Houdayer and Martin, 2001).
+    ``labellings`` (m, n_nodes), at most `MOST`, stand best first: the value is at least that of
+    the first, and the last ones are left out where clusters are joined too densely to eliminate.
     """
     oracle = Elimination(LARGEST_TABLE)
     while len(labellings) > 1:
@@ -192,12 +172,10 @@ class IteratedLocalSearch(GraphOracle):
     Notes
     -----
     A round takes time in proportion to n_states^2 and to the edges of some trees of 10 to 500
-    nodes, on dense graphs of as many nodes in pairs. Trees as neighbourhoods are from [1]_,
-    repeated kicks from [2]_. Eight runs at a time and the best labelling before them are joined:
-    connected nodes at which the same of them agree become one, as in [3]_, and elimination finds
-    the best choice for all of these, as long as its tables have at most 65,536 numbers. Forbidden
-    states and pairs count as more than all scores together; the answer is never worse than
-    ``start``.
+    nodes [1]_ [2]_. Eight runs and the best labelling before them are joined: connected nodes at
+    which the same of them agree become one node [3]_, and elimination chooses for all of these, in
+    tables of at most 65,536 numbers. Forbidden states and pairs count as more than all scores
+    together; the answer is never worse than ``start``.
 
     References
     ----------
