@@ -85,19 +85,6 @@ def test_grids_are_swept_from_end_to_end(n_rows, rng):
         assert Elimination().largest_table(scores) <= 2 ** (n_rows + 2)
 
 
-def test_orders_agree(rng, monkeypatch):
-    from sklearn_fw.inference._oracles import _elimination
-
-    scores = normal_scores(rng, grid_edges(9, 9))
-    greedy = Elimination().log_partition(scores)
-    monkeypatch.setattr(_elimination, "WIDE", 0.0)
-    swept = Elimination()
-    assert swept.largest_table(scores) <= 2**11
-    assert swept.log_partition(scores) == pytest.approx(greedy, rel=1e-12)
-    labels, value, _ = swept.argmax(scores)
-    assert value == pytest.approx(scores.value(labels), rel=1e-12)
-
-
 def test_ties_go_to_low_states_from_the_last_node_to_the_first():
     zero = PairwiseScores.from_arrays(np.zeros((4, 3)), np.zeros((3, 3)), clique(4))
     assert Elimination().argmax(zero)[0].tolist() == [0, 0, 0, 0]
