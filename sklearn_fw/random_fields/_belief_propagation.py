@@ -38,9 +38,8 @@ class TRBPMarginals(MarginalsEstimator):
     bound is loose: `TRWMarginals` excludes such points.
 
     With ``rho_init="ones"`` it is loopy belief propagation, whose fixed points are the stationary
-    points of the Bethe approximation: exact on trees, a heuristic elsewhere, and often accurate on
-    sparse graphs with long cycles or weak couplings. On other graphs it may not converge, or may
-    settle far from the truth with no sign of it: nothing is certified but a lower bound.
+    points of the Bethe approximation: exact on trees, often accurate on sparse graphs with long
+    cycles or weak couplings, and elsewhere a heuristic that certifies a lower bound only.
 
     Parameters
     ----------
@@ -108,17 +107,15 @@ class TRBPMarginals(MarginalsEstimator):
     -----
     A pass takes time linear in the size of the potentials: an exponential for each entry of each
     edge table and direction. On a chain whose variables are numbered along it two passes are exact,
-    on other graphs without cycles at most as many as the longest path has edges. States that
-    messages find impossible have probability zero exactly.
+    on other graphs without cycles at most as many as the longest path has edges.
 
-    The upper bound needs no convergence. Any messages split the potentials among spanning trees.
-    Summed from the leaves to a root, each edge of a tree contributes a factor that depends on the
-    state of its upper end; the bound takes the largest. For messages at rest all factors are 1.
+    The upper bound needs no convergence: any messages split the potentials among spanning trees,
+    and each edge of a tree, summed from the leaves to a root, contributes its largest factor.
 
-    Deviations from [1]_: this bound, which is also the stopping rule, since beliefs can stand still
-    while messages do not; and probabilities below 1e-3 are raised by mixing in those of uniform
-    spanning trees, because messages are scaled by 1 / rho. The bound for an array holds if it is in
-    the spanning tree polytope, which is tested in part only beyond 500 variables.
+    Deviations from [1]_: this bound, which is also the stopping rule; and probabilities below 1e-3
+    are raised by mixing in those of uniform spanning trees, because messages are scaled by 1 / rho.
+    The bound for an array holds if it is in the spanning tree polytope, which is tested in part
+    only beyond 500 variables.
 
     References
     ----------

@@ -282,8 +282,7 @@ class GraphCut(GraphOracle, RankingOracle):
         t[0, 0] + t[1, 1] >= t[0, 1] + t[1, 0]
 
     Choose it for segmentation and denoising of images with two labels, large grids
-    included. With edges of both kinds choose `QPBO`. It also knows the k best labellings (`top_k`)
-    and how much each state of each node costs (`max_marginals`).
+    included. With edges of both kinds choose `QPBO`.
 
     Attributes
     ----------
@@ -301,12 +300,11 @@ class GraphCut(GraphOracle, RankingOracle):
     The score is the capacity of all arcs less that of a cut between source and sink [1]_. The
     maximum flow is found with real capacities in double precision [2]_. Time at worst ``n_nodes^2 *
     n_edges``, in practice a little more than linear; memory linear. Of several best labellings the
-    one with most nodes in state 0 is returned. What forbidden states and pairs fix is fixed first.
+    one with most nodes in state 0 is returned.
 
-    `max_marginals` and `top_k` push what more is needed when one node changes its side, so that a
-    flip costs as much as its neighbourhood is large [3]_. The k best labellings come from
-    partitions of all others by the first node where they differ [4]_: k cuts and k times as many
-    flips as nodes.
+    In `max_marginals` and `top_k`, the flip of a node costs as much as its neighbourhood is large
+    [3]_. The k best labellings come from partitions of all others by the first node where they
+    differ [4]_: k cuts and k times as many flips as nodes.
 
     References
     ----------
@@ -471,12 +469,11 @@ class CutMoves(GraphOracle):
 
     Notes
     -----
-    An expansion is a minimum cut if, for the table ``t`` of every edge, the labels ``y`` and ``z``
-    of its ends and the state alpha, ``t[y, z] + t[alpha, alpha] >= t[y, alpha] + t[alpha, z]``: for
-    all states at once this says that ``-t`` is a metric, as of Potts and truncated linear scores. A
-    local optimum then loses at most twice what the best labelling loses on its edges, in Potts
-    scores [1]_. A swap is one if ``t[a, a] + t[b, b] >= t[a, b] + t[b, a]``. Where this does not
-    hold, the move is made by roof duality [2]_, and undecided nodes keep their state.
+    An expansion is a minimum cut if ``-t`` is a metric for the table ``t`` of every edge, as of
+    Potts and truncated linear scores. A local optimum then loses at most twice what the best
+    labelling loses on its edges, in Potts scores [1]_. A swap is one if ``t[a, a] + t[b, b] >=
+    t[a, b] + t[b, a]``. Where this does not hold, the move is made by roof duality [2]_, and
+    undecided nodes keep their state.
 
     Begins with ``start``, by default the best state of each node by itself; the answer is never
     worse. A round takes n_states cuts for expansions, n_states * (n_states - 1) / 2 for swaps.

@@ -143,10 +143,9 @@ class Elimination(GibbsInference):
     Parameters
     ----------
     max_table_size : int, default=2**26
-        Most numbers in the table of a node and the neighbours that it has when it is eliminated;
-        the guard against a call that needs all time and memory. A table of 2^26 numbers, 512 MB, is
-        reached at induced width 25 with two states. All messages together may have 2^29 numbers,
-        4 GB, as those of a grid of 20 x 20 do nearly, or 8 times ``max_table_size``.
+        Most numbers in the table of a node and the neighbours that it has when it is eliminated.
+        A table of 2^26 numbers, 512 MB, is reached at induced width 25 with two states. All
+        messages together may have 2^29 numbers, 4 GB, or 8 times ``max_table_size``.
 
     See Also
     --------

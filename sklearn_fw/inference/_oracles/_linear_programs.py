@@ -236,12 +236,10 @@ class MILP(GraphOracle):
     The solver is HiGHS, by way of ``scipy.optimize.milp``. Only node variables are integers; tables
     of edges follow. The time can grow exponentially, memory is linear in the size of the scores.
 
-    Tolerances of HiGHS, some 1e-12, and 1e-13 for each node and edge, of the largest difference
-    between two scores of one node or edge, are added to the bound; an answer that is as good as the
-    bound within them counts as exact where they are at most 1e-9 of its value. Else states and
-    pairs that cannot be part of a better labelling are left out, and the rest is solved again;
-    forbidding by ``-inf`` saves this. When the time is up, the answer is the best of what HiGHS has
-    found, ``start`` and the best states of nodes by their own scores.
+    Tolerances of HiGHS are added to the bound; an answer that is as good as the bound within them
+    counts as exact where they are at most 1e-9 of its value. Else states and pairs that cannot be
+    part of a better labelling are left out, and the rest is solved again. When the time is up, the
+    answer is the best of what HiGHS has found, ``start`` and the best states of nodes alone.
 
     References
     ----------
@@ -337,9 +335,8 @@ class LPRelaxation(GraphOracle):
     comes from one maximum flow instead, by roof duality (see `QPBO`).
 
     The bound does not rely on tolerances of the solver: its dual variables move scores from edges
-    to nodes, which changes no labelling's score, and the best states and pairs of all parts after
-    that bound every labelling. What counts as exact is as in `MILP`. Among equal marginals the
-    labels of ``start`` are preferred.
+    to nodes, and the best states and pairs of all parts after that bound every labelling. Among
+    equal marginals the labels of ``start`` are preferred.
 
     References
     ----------

@@ -48,11 +48,9 @@ class TRWS(GraphOracle):
 
     Every pass fixes a labelling node by node. `ICM` improves ``start`` and each of these that beats
     those before it. The calculation ends early when bound and value agree but for errors of
-    rounding, 2e-16 times (32 + n_nodes) of the sum of the largest absolute scores of all nodes and
-    edges, if these are at most 1e-9 of the value; else states and pairs that cannot be part of a
-    better labelling are left out, and it is made again. Minus infinity goes through the messages,
-    so that states which cannot be part of an allowed labelling are found out; ``value = -inf`` says
-    that no labelling tried was allowed.
+    rounding; where these are above 1e-9 of the value, states and pairs that cannot be part of a
+    better labelling are left out, and it is made again. ``value = -inf`` means that no labelling
+    tried was allowed.
 
     Nodes are passed through in the order of their numbers; good orders have long monotonic paths,
     as a grid has when it is numbered row by row.
@@ -220,9 +218,7 @@ class MaxProduct(GraphOracle):
     -----
     An iteration takes 4 * n_edges * n_states^2, or 4 * n_edges * n_states where a table has one
     score for equal states and one for all others (Potts). After each pass labels are fixed node by
-    node, each given those before it; those that beat all before are improved by `ICM`, and the best
-    of all is the answer, no worse than that of `ICM` from ``start``. A message uses those of the
-    same pass already.
+    node; those that beat all before are improved by `ICM`, and the best of all is the answer.
 
     References
     ----------
