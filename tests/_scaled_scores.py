@@ -6,24 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from _random_scores import random_edges
-from sklearn_fw.inference import (
-    ICM,
-    MILP,
-    QPBO,
-    TRWS,
-    BestOf,
-    BranchAndBound,
-    CutMoves,
-    Elimination,
-    Enumeration,
-    GraphCut,
-    IteratedLocalSearch,
-    LPRelaxation,
-    PairwiseScores,
-    Toulbar2,
-    TreeMaxProduct,
-    Viterbi,
-)
+from sklearn_fw import inference
 
 # How the sizes of the entries of one instance are drawn.
 SIZES = [
@@ -78,7 +61,7 @@ def scaled_scores(rng, sizes, graph="any", n_states=None, attractive=False, forb
         if attractive:
             gone &= ~np.eye(n_states, dtype=bool)
         pairwise[gone] = -np.inf
-    return PairwiseScores(unary, pairwise, edges).check()
+    return inference.PairwiseScores(unary, pairwise, edges).check()
 
 
 def _attraction(tables):
@@ -118,24 +101,24 @@ def _fractions(array):
 SHARE = Fraction(1, 10**9)
 TWO_STATES = {"n_states": 2, "attractive": True}
 ORACLES = {
-    "alpha-beta swap": (CutMoves("swap"), {}),
-    "alpha-expansion": (CutMoves(), {}),
-    "branch and bound": (BranchAndBound(), {}),
-    "branch and bound, budget": (BranchAndBound(max_nodes=2), {}),
-    "elimination": (Elimination(), {}),
-    "enumeration": (Enumeration(), {}),
-    "graph cut": (GraphCut(), TWO_STATES),
-    "icm": (ICM(), {}),
-    "local search": (IteratedLocalSearch(n_rounds=5), {}),
-    "lp": (LPRelaxation(), {}),
-    "milp": (MILP(), {}),
-    "milp, gap": (MILP(mip_rel_gap=0.1), {}),
-    "best of": (BestOf(), {}),
-    "qpbo": (QPBO(), {"n_states": 2}),
-    "toulbar2": (Toulbar2(resolution=0), {}),
-    "tree": (TreeMaxProduct(), {"graph": "forest"}),
-    "trws": (TRWS(), {}),
-    "viterbi": (Viterbi(), {"graph": "chain"}),
+    "alpha-beta swap": (inference.CutMoves("swap"), {}),
+    "alpha-expansion": (inference.CutMoves(), {}),
+    "branch and bound": (inference.BranchAndBound(), {}),
+    "branch and bound, budget": (inference.BranchAndBound(max_nodes=2), {}),
+    "elimination": (inference.Elimination(), {}),
+    "enumeration": (inference.Enumeration(), {}),
+    "graph cut": (inference.GraphCut(), TWO_STATES),
+    "icm": (inference.ICM(), {}),
+    "local search": (inference.IteratedLocalSearch(n_rounds=5), {}),
+    "lp": (inference.LPRelaxation(), {}),
+    "milp": (inference.MILP(), {}),
+    "milp, gap": (inference.MILP(mip_rel_gap=0.1), {}),
+    "best of": (inference.BestOf(), {}),
+    "qpbo": (inference.QPBO(), {"n_states": 2}),
+    "toulbar2": (inference.Toulbar2(resolution=0), {}),
+    "tree": (inference.TreeMaxProduct(), {"graph": "forest"}),
+    "trws": (inference.TRWS(), {}),
+    "viterbi": (inference.Viterbi(), {"graph": "chain"}),
 }
 
 

@@ -198,6 +198,7 @@ def within(low, high, closed="both"):
 
     def accept(value, name):
         check_scalar(value, name, Real, min_val=low, max_val=high, include_boundaries=closed)
+        _as_float(value, name)
 
     return accept
 

@@ -3,11 +3,8 @@
 import dataclasses
 import math
 from dataclasses import KW_ONLY
-from numbers import Real
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_scalar
 
 from .._core import check
 from .._core.budget import part_of_time, time_left
@@ -15,7 +12,7 @@ from .._core.loop import IterativeMethod, drive
 from .._core.result import History, Status
 from .._core.scores import is_forest
 from .._kernels import lazy
-from ._choice import NOTHING_ALLOWED, Inference, Request
+from ._choice import NOTHING_ALLOWED, Inference, Request, unfinished
 from ._estimator import MarginalsEstimator
 from ._objective import Products, make_layout, parts_in_time, uniform_marginals
 from ._spanning_trees import TreeChoice, spanning_tree_probabilities, starting_rho
@@ -25,11 +22,6 @@ belief_propagation = lazy("graphs.belief_propagation")
 DIVERGED = 1e3  # times the least distance from rest: messages go back there, with more damping
 SECONDS_PER_TERM = 4e-8  # of the last pass, for each pair of states and direction
 MIN_RHO = 1e-3  # messages are scaled by 1 / rho: below this they take too long to settle
-
-
-def check_damping(value, name):
-    check.not_negative(value, name)
-    check_scalar(value, name, Real, min_val=0, max_val=1, include_boundaries="left")
 
 
 class TRBPMarginals(MarginalsEstimator):
@@ -46,9 +38,8 @@ class TRBPMarginals(MarginalsEstimator):
     bound is loose: `TRWMarginals` excludes such points.
 
     With ``rho_init="ones"`` it is loopy belief propagation, whose fixed points are the stationary
-    points of the Bethe approximation: exact on trees, a heuristic elsewhere, and often accurate on
-    sparse graphs with long cycles or weak couplings. On other graphs it may not converge, or may
-    settle far from the truth with no sign of it: nothing is certified but a lower bound.
+    points of the Bethe approximation: exact on trees, often accurate on sparse graphs with long
+    cycles or weak couplings, and elsewhere a heuristic that certifies a lower bound only.
 
     Parameters
     ----------
@@ -116,17 +107,15 @@ class TRBPMarginals(MarginalsEstimator):
     -----
     A pass takes time linear in the size of the potentials: an exponential for each entry of each
     edge table and direction. On a chain whose variables are numbered along it two passes are exact,
-    on other graphs without cycles at most as many as the longest path has edges. States that
-    messages find impossible have probability zero exactly.
+    on other graphs without cycles at most as many as the longest path has edges.
 
-    The upper bound needs no convergence. Any messages split the potentials among spanning trees.
-    Summed from the leaves to a root, each edge of a tree contributes a factor that depends on the
-    state of its upper end; the bound takes the largest. For messages at rest all factors are 1.
+    The upper bound needs no convergence: any messages split the potentials among spanning trees,
+    and each edge of a tree, summed from the leaves to a root, contributes its largest factor.
 
-    Deviations from [1]_: this bound, which is also the stopping rule, since beliefs can stand still
-    while messages do not; and probabilities below 1e-3 are raised by mixing in those of uniform
-    spanning trees, because messages are scaled by 1 / rho. The bound for an array holds if it is in
-    the spanning tree polytope, which is tested in part only beyond 500 variables.
+    Deviations from [1]_: this bound, which is also the stopping rule; and probabilities below 1e-3
+    are raised by mixing in those of uniform spanning trees, because messages are scaled by 1 / rho.
+    The bound for an array holds if it is in the spanning tree polytope, which is tested in part
+    only beyond 500 variables.
 
     References
     ----------
@@ -157,7 +146,7 @@ class TRBPMarginals(MarginalsEstimator):
     _: KW_ONLY
     n_rho_iter: check.at_least(1) = 1
     update: check.options("sequential", "random", "parallel") = "sequential"
-    damping: check_damping = 0.5
+    damping: check.within(0.0, 1.0, "left") = 0.5
     tol: check.positive = 1e-2
     max_iter: int = 1000
     time_limit: float | None = None
@@ -207,7 +196,7 @@ class Propagation(IterativeMethod):
         self.damping = 0.0 if self.is_forest else float(damping)
         self.layout = make_layout(mrf)
         self.messages = np.zeros(self.layout.message_start[-1])
-        self.slack = np.empty(len(self.layout.end))
+        self.slack = np.empty(len(self.layout.scope))
         self.beliefs = uniform_marginals(mrf)[: mrf.node_start[-1]]
         self.order = np.arange(mrf.n_variables)
         pairs = np.repeat(mrf.n_states[mrf.edges].prod(axis=1), 2)
@@ -228,13 +217,11 @@ class Propagation(IterativeMethod):
             self.history.amend(dual_objective=answer.upper, dual_gap=gap)
         outcome = outcome._replace(n_iter=self.history.n_iter, history=self.history.columns())
         answer.attributes |= {"rho_": rho, **outcome.attributes()}
-        if self.status not in (Status.CONVERGED, Status.STOPPED):
-            text = (
-                f"messages are {self.least[0]:.2g} nats from rest, tol="
-                f"{self.options['tol']:g}, after {outcome.n_iter} passes: increase max_iter, "
-                f"time_limit or damping, or loosen tol"
-            )
-            answer.notes.append(ConvergenceWarning(text))
+        answer.notes += unfinished(
+            outcome,
+            f"messages are {self.least[0]:.2g} nats from rest, tol={self.options['tol']:g}",
+            "increase max_iter, time_limit or damping, or loosen tol",
+        )
         return answer
 
     def solution(self):

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._core import check
 from .._core.oracle import checked
+from .._core.result import Status
 from ..inference import BestOf, TreeMaxProduct, exact_oracle, resolve_oracle
 
 ROUNDING = 1e-6  # by which probabilities may exceed one
@@ -72,6 +74,13 @@ class Request(NamedTuple):
         return options if self.tasks is None else options | self.tasks.hooks(progress)
 
 
+def unfinished(outcome, state, remedy="increase max_iter or time_limit, or loosen tol"):
+    """A list of the warning that passes ended before ``tol`` was reached, empty if they did not."""
+    if outcome.status in (Status.CONVERGED, Status.STOPPED):
+        return []
+    return [ConvergenceWarning(f"{state}, after {outcome.n_iter} passes: {remedy}")]
+
+
 class Choice(NamedTuple):
     """An oracle, whether it also sums over all labellings, and why it was taken."""
 
@@ -83,9 +92,7 @@ class Choice(NamedTuple):
 def choose(mrf, time_limit=math.inf):
     """The oracle of "auto" for one random field and the seconds that there are.
 
-    Marginals by elimination cost about as much as three to ten of its best labellings, and no
-    method that asks for best labellings is content with so few: so where it is possible to
-    eliminate at all, and in time, sums are taken.
+    Marginals by elimination cost 3 to 10 of its MAP calls, fewer than any MAP-based method needs.
     """
     scores = mrf.scores()
     oracle, seconds = exact_oracle(scores)

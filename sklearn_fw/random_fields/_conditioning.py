@@ -69,8 +69,7 @@ class Naming:
         """Number of a variable that is given by number or name; ``what`` names it."""
         if isinstance(key, str):
             return self._number(key, what)
-        whole = isinstance(key, Integral) and not isinstance(key, bool | np.bool_)
-        if not whole or not 0 <= key < len(self.n_states):
+        if not _is_whole(key) or not 0 <= key < len(self.n_states):
             raise ValueError(
                 f"{what} must name variables 0 to {len(self.n_states) - 1}, got {key!r:.60}"
             )
@@ -109,9 +108,10 @@ class Naming:
         """
         labels = self.complete(self._check_labelling(labels, "labels"))
         _, names, state_names = self._all
+        keys = range(len(labels)) if names is None else names
         return {
             key: int(state) if state_names is None else state_names[i][state]
-            for i, (key, state) in enumerate(zip(_keys(names, len(labels)), labels))
+            for i, (key, state) in enumerate(zip(keys, labels))
         }
 
     def _name_marginals(self, marginals):
@@ -122,10 +122,6 @@ class Naming:
             states = range(len(block)) if self.state_names is None else self.state_names[i]
             answer[key] = dict(zip(states, block.tolist()))
         return answer
-
-
-def _keys(names, n):
-    return range(n) if names is None else names
 
 
 def _require_text(names, what):

@@ -17,7 +17,7 @@ from .._core.warnings import warn
 from ._choice import Inference, Request
 from ._fields import FactorGraph, PairwiseMRF
 from ._files import load_uai
-from ._learning import ForestRows, MRFLearner, check_learned, check_states
+from ._learning import ForestRows, MRFLearner, check_states
 from ._map import allowed_labelling
 from ._objective import Products
 
@@ -184,8 +184,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             vars(self).pop("feature_names_in_", None)  # columns of an earlier table
             return X._plain(), None  # a field is data: nobody asks the code of a subclass
         X = check_states(X, partial(check.data, self))
-        learner = self._part("learner")
-        learned = check_learned(learner.learn(X, sample_weight), learner, X.shape[1])
+        learned = self._part("learner").learn(X, sample_weight)
         learned.mrf.names = list(getattr(self, "feature_names_in_", [])) or None
         return learned.mrf, learned
 
@@ -263,16 +262,15 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         if X is None:
             return self.marginals_.copy()
 
-        def answer(row, given):
+        def answer(row, rest, inference):
+            observed = row >= 0
+            if not observed.any():
+                return self.marginals_
             found = np.zeros(self.marginals_.shape)
-            observed = np.flatnonzero(row >= 0)
             found[observed, row[observed]] = 1.0
-            if not len(observed):
-                found[:] = self.marginals_
-            elif len(observed) < len(row):
-                mrf, inference = given(observed)
-                node, _ = padded(mrf, inference.marginals)
-                found[row < 0, : node.shape[1]] = node
+            if inference is not None:
+                node, _ = padded(rest, inference.marginals)
+                found[~observed, : node.shape[1]] = node
             return found
 
         def of_forest(forest, rows):
@@ -285,8 +283,9 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
     def _by_rows(self, X, shape, answer, of_forest):
         """An answer of a shape to each row, with one warning for all.
 
-        ``answer(row, given)`` may ask ``given(observed)`` for the field of the missing entries and
-        its `Inference`; ``of_forest(forest, rows)`` answers at once where it is not None.
+        ``answer(row, rest, inference)`` gets the field of the missing entries and its `Inference`,
+        None where no entry or all are missing; ``of_forest(forest, rows)`` answers at once where it
+        is not None.
         """
         # Equal observations have equal answers; the order of rows must not matter.
         rows, source = np.unique(X, axis=0, return_inverse=True)
@@ -298,15 +297,13 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
                 answers[batch] = of_forest(forest, rows[batch])
             return answers[source.reshape(-1)]
         for r, row in enumerate(rows):
-
-            def given(observed, row=row):
+            observed, rest, inference = np.flatnonzero(row >= 0), mrf, None
+            if 0 < len(observed) < len(row):
                 rest = mrf.condition(dict(zip(observed.tolist(), row[observed].tolist())))
                 with self._budget():
                     inference = self._infer_any(rest)
                 notes.extend(inference.notes[-1:])
-                return rest, inference
-
-            answers[r] = answer(row, given)
+            answers[r] = answer(row, rest, inference)
         if notes:
             text = f"{len(notes)} of {len(rows)} different rows, the first: {notes[0]}"
             warn(type(notes[0])(text))
@@ -336,11 +333,9 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         scores[~holes] = self.mrf_.score(X[~holes])
         bounded = np.isfinite(self.log_partition_upper_)
 
-        def answer(row, given):
-            observed = np.flatnonzero(row >= 0)
-            if not len(observed):
+        def answer(row, rest, inference):
+            if inference is None:
                 return self.log_partition_lower_ if bounded else self.log_partition_
-            inference = given(observed)[1]
             return inference.lower if bounded else inference.log_partition
 
         def of_forest(forest, rows):

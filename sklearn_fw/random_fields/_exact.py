@@ -20,16 +20,14 @@ class ExactMarginals(MarginalsEstimator):
 
     and, for a `FactorGraph`, its tables on any number of variables.
 
-    The choice wherever the graph is narrow enough: trees and chains of any length, grids up to
-    about 20 variables wide, any graph of up to about 20 variables. The other estimators of this
-    family are for the rest, and this one says how good they are.
+    Choose it wherever the graph is narrow enough: trees and chains of any length, grids up to
+    about 20 variables wide, any graph of up to about 20 variables.
 
     Parameters
     ----------
     max_table_size : int, default=2**26
         Most numbers in the table of a variable and the neighbours that it has when it is
-        eliminated; the guard against a fit that needs all memory. 2^26 numbers are 512 MB, and
-        reached at induced width 25 with two states. Not needed without cycles.
+        eliminated. 2^26 numbers are 512 MB, and reached at induced width 25 with two states.
     learner : MRFLearner or None, default=None
         For tables: how the field is learned. None is ``MRFLearner()``.
 

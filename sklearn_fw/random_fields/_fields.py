@@ -359,11 +359,8 @@ class FactorGraph(Conditioning, Naming, Networks):
                 kept[scope] = table.copy()
                 for i in scope:
                     holders[i].add(scope)
-        return self._like(self.unary, kept.items())
-
-    def _like(self, unary, factors):
         graph = self._graph(
-            unary, list(factors), constant=self.constant, names=self.names,
+            self.unary, list(kept.items()), constant=self.constant, names=self.names,
             state_names=self.state_names,
         )  # fmt: skip
         graph.variables, graph.evidence = self.variables, self.evidence

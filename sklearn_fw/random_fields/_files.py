@@ -7,16 +7,8 @@ import numpy as np
 
 from .._core import check
 from .._core.files import check_path, damage, read_text
+from . import _uai as uai
 from ._fields import FactorGraph, PairwiseMRF
-from ._uai import (
-    MOST_AXES,
-    read_evidence,
-    read_field,
-    read_solution,
-    write_evidence,
-    write_field,
-    write_solution,
-)
 
 TOKEN = re.compile(r'\s+|//[^\n]*|/\*.*?\*/|"([^"\n]*)"|([{}()\[\],;|])|([^\s{}()\[\],;|"]+)', re.S)
 # Probabilities that `default` lines may stand for, besides one for each word of the file.
@@ -110,9 +102,8 @@ def save_bif(graph, path):
 
     Notes
     -----
-    Which variable a factor is the distribution of follows from the graph: it is the one that no
-    factor before it, in an order that begins with variables without parents, speaks for. Time and
-    size are linear in the potentials.
+    The variable of a factor is the one without a factor before it, in an order that begins with
+    variables without parents.
 
     Examples
     --------
@@ -177,31 +168,23 @@ def _numbers(row):
 
 def _conditionals(graph):
     """(scope, table) of each variable's distribution, with its own axis first, by variables."""
-    found, waiting = {}, {}
+    found = {}
     for i, block in enumerate(graph.unary):
         if _speaks(block) or len(block) == 1:
             found[i] = (i,), np.exp(block)
-    tables = [factor for factor in zip(graph.scopes, graph.tables) if _speaks(factor[1])]
-    holders = [[] for _ in graph.n_states]
-    for f, (scope, _) in enumerate(tables):
-        waiting[f] = {i for i in scope if i not in found}
-        for i in scope:
-            holders[i].append(f)
-    ready = [f for f, left in waiting.items() if len(left) == 1]
-    while ready:
-        f = ready.pop()
-        if len(waiting.pop(f)) != 1:
-            raise ValueError(_NO_NETWORK)
-        scope, table = tables[f]
-        child = next(i for i in scope if i not in found)
-        axis = scope.index(child)
-        parents = tuple(i for i in scope if i != child)
-        found[child] = (child, *parents), np.moveaxis(np.exp(table), axis, 0)
-        for g in holders[child]:
-            if g in waiting:
-                waiting[g].discard(child)
-                if len(waiting[g]) == 1:
-                    ready.append(g)
+    waiting = [factor for factor in zip(graph.scopes, graph.tables) if _speaks(factor[1])]
+    n_before = None
+    while len(waiting) != n_before:  # else no factor is the distribution of one variable more
+        n_before, later = len(waiting), []
+        for scope, table in waiting:
+            children = [axis for axis, i in enumerate(scope) if i not in found]
+            if len(children) != 1:
+                later.append((scope, table))
+                continue
+            axis = children[0]
+            whole = scope[axis], *scope[:axis], *scope[axis + 1 :]
+            found[scope[axis]] = whole, np.moveaxis(np.exp(table), axis, 0)
+        waiting = later
     rows = [table.sum(axis=0) for _, table in found.values()]
     complete = len(found) == graph.n_variables and not waiting and graph.constant == 0.0
     if not complete or not all(np.all(np.abs(sums - 1.0) <= ROUNDING) for sums in rows):
@@ -390,10 +373,10 @@ class _Reader:
 
     def _size(self, scope):
         """Numbers in the table of a scope, which must have room in an array."""
-        if len(scope) > MOST_AXES:
+        if len(scope) > uai.MOST_AXES:
             self.fail(
                 f"the probabilities of {scope[0]!r} are on {len(scope)} variables, at most "
-                f"{MOST_AXES} can be"
+                f"{uai.MOST_AXES} can be"
             )
         return math.prod(len(self.states[variable]) for variable in scope)
 
@@ -480,12 +463,12 @@ def load_uai(path, kind="field"):
     {0: 1}
     """
     check.choice(kind, "kind", ("field", "evidence", "solution"))
-    readers = {"field": _read_graph, "evidence": read_evidence, "solution": read_solution}
+    readers = {"field": _read_graph, "evidence": uai.read_evidence, "solution": uai.read_solution}
     return readers[kind](path)
 
 
 def _read_graph(path):
-    unary, factors, constant = read_field(path)
+    unary, factors, constant = uai.read_field(path)
     kind = PairwiseMRF if all(len(scope) == 2 for scope, _ in factors) else FactorGraph
     return kind._of(unary, factors, constant=constant)
 
@@ -532,8 +515,8 @@ def save_uai(data, path, kind="auto"):
     """
     check.choice(kind, "kind", ("auto", "PR", "MAR", "MAP", "MPE"))
     if isinstance(data, FactorGraph):
-        write_field(data, path)
+        uai.write_field(data, path)
     elif isinstance(data, dict):
-        write_evidence(data, path)
+        uai.write_evidence(data, path)
     else:
-        write_solution(data, path, kind)
+        uai.write_solution(data, path, kind)

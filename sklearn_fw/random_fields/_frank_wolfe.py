@@ -134,7 +134,6 @@ class TRWRun(IterativeMethod):
     certificate = "stopping_gap"
 
     def __init__(self, mrf, theta, polytope, settings, *, tol, local_search=False):
-        self._kernels = trw
         self.mrf, self.theta, self.polytope, self.settings = mrf, theta, polytope, settings
         self._nearby = None  # labellings that local search finds
         if isinstance(polytope, MarginalPolytope):
@@ -169,7 +168,7 @@ class TRWRun(IterativeMethod):
     @property
     def atoms(self):
         stores = self._start, self._place, self._share_start, self._share
-        return self._kernels.Atoms(*(store.room for store in stores))
+        return trw.Atoms(*(store.room for store in stores))
 
     @property
     def labellings(self):
@@ -205,7 +204,7 @@ class TRWRun(IterativeMethod):
         self.alpha[:] = weights
         if self.settings.contraction == "adaptive" and delta > 0.0:
             self.delta = min(self.delta, delta)
-        self._kernels.combine(self.uniform, self.atoms, self.alpha, self.delta, self.mu)
+        trw.combine(self.uniform, self.atoms, self.alpha, self.delta, self.mu)
 
     # ---- the method ----------------------------------------------------------------------------
 
@@ -241,7 +240,7 @@ class TRWRun(IterativeMethod):
     def correct(self, tol):
         if self.kind is None:
             return
-        _, self._last_correction_gap = self._kernels.correct(
+        _, self._last_correction_gap = trw.correct(
             self.energy, self.atoms, self.alpha, self.delta, self.mu, self.kind, tol,
             CORRECTION_STEPS,
         )  # fmt: skip
@@ -249,7 +248,7 @@ class TRWRun(IterativeMethod):
     @property
     def log_partition(self):
         """The objective at the current point: log Z of the surrogate from below."""
-        return self.mrf.constant + self._kernels.value(self.energy, self.mu)
+        return self.mrf.constant + trw.value(self.energy, self.mu)
 
     @property
     def lower(self):
@@ -277,7 +276,7 @@ class TRWRun(IterativeMethod):
 
     def _ask(self):
         self._slopes = np.empty_like(self.mu)
-        self._kernels.gradient(self.energy, self.mu, self._slopes)
+        trw.gradient(self.energy, self.mu, self._slopes)
         here = float(self._slopes @ self.mu)
         start = self._labels[-1] if self._labels else None
         vertex = self.polytope.lmo(-self._slopes, start)
@@ -321,8 +320,8 @@ class TRWRun(IterativeMethod):
         self.delta = delta
 
     def _move(self):
-        settings, kernels = self.settings, self._kernels
-        kernels.step_to(self.energy, self.atoms, self._last, self.delta, self.mu, self.alpha)
+        settings = self.settings
+        trw.step_to(self.energy, self.atoms, self._last, self.delta, self.mu, self.alpha)
         gap = max(self.estimated_gap, 0.0)
         if self.n_calls % settings.correction_every == 0:
             self.correct(settings._tol_of_correction(gap, self.tol))
@@ -333,13 +332,13 @@ class TRWRun(IterativeMethod):
         labels = self._labels[self._last - 1]
         for _ in range(LOCAL_SEARCHES):
             slopes = np.empty_like(self.mu)
-            self._kernels.gradient(self.energy, self.mu, slopes)
+            trw.gradient(self.energy, self.mu, slopes)
             vertex = self._nearby.lmo(-slopes, labels)
             if np.array_equal(vertex.labels, labels):
                 return
             labels = vertex.labels
             number = self._number(vertex)
-            self._kernels.step_to(self.energy, self.atoms, number, self.delta, self.mu, self.alpha)
+            trw.step_to(self.energy, self.atoms, number, self.delta, self.mu, self.alpha)
 
     def _mean_labels(self):
         return np.array([block.argmax() for block in self.mrf.node_blocks(self.mu)])

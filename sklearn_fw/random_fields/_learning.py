@@ -55,29 +55,6 @@ class LearnedMRF(NamedTuple):
     history: dict = {}
 
 
-def check_learned(learned, learner, n_variables):
-    """A `LearnedMRF` as it is used: subclasses of `MRFLearner` are code of users."""
-    name = f"{type(learner).__name__}.learn (learner)"
-    if not (isinstance(learned, LearnedMRF) and isinstance(learned.mrf, PairwiseMRF)):
-        raise TypeError(f"{name} must return a LearnedMRF with a PairwiseMRF, got {learned!r:.80}")
-    mrf = learned.mrf._plain()
-    if mrf.n_variables != n_variables:
-        raise ValueError(f"{name} returned {mrf.n_variables} variables for {n_variables} columns")
-    shapes = {"marginals": mrf.theta.shape, "rho": (mrf.n_edges,)}
-    if (learned.rows is None) != (learned.weight is None):
-        raise ValueError(f"{name} must return both rows and weight, or None for both")
-    if learned.rows is not None:
-        mrf._check_labels(learned.rows)
-        shapes["weight"] = (len(learned.rows) + 1,)
-    for field, shape in shapes.items():
-        values = check.array(getattr(learned, field), f"{field} of {name}")
-        if values.shape != shape or np.any(values < 0) or np.any(values > 1 + 1e-9):
-            raise ValueError(f"{field} of {name} must be of shape {shape}, between 0 and 1")
-    if not isinstance(learned.history, dict):
-        raise TypeError(f"history of {name} must be a dict, got {learned.history!r:.80}")
-    return learned._replace(mrf=mrf)
-
-
 # States of a variable, and entries of all tables of pairs, that still fit into memory.
 MOST_STATES, MOST_ENTRIES = 2**20, 2**28
 
@@ -255,9 +232,7 @@ class _Expectation(IterativeMethod):
 
     Maximises the weighted sum over rows of ``log p(entries that are there)``, and of
     ``pseudocount`` times the mean log-probability of states and pairs, over distributions p on the
-    forest. Each round replaces missing entries by their distributions given the others and takes
-    frequencies, and never makes it smaller. It starts from the frequencies of what is there; with
-    few missing entries that is near the only maximum, else it may end in one of several.
+    forest, starting from the frequencies of what is there.
     """
 
     certificate = "gain"
@@ -332,27 +307,26 @@ def check_states(X, read):
 
 
 def _states(X):
-    missing = np.isnan(X) if X.dtype.kind == "f" else np.zeros(X.shape, bool)
+    def refuse(wrong, reason, prefix=""):
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            raise ValueError(f"{prefix}X[{row}, {column}] is {X[row, column]}{reason}")
+
+    missing = np.isnan(X)
     X = np.where(missing, 0, X)
-    if X.min() < 0:
-        row, column = np.argwhere(X < 0)[0]
-        raise ValueError(
-            f"Negative values in data passed to fit: X[{row}, {column}] is {X[row, column]}. "
-            f"States count from 0; mark missing entries by NaN"
-        )
-    if X.max() > MOST_STATES:
-        row, column = np.argwhere(X.max() == X)[0]
-        raise ValueError(
-            f"X[{row}, {column}] is {X[row, column]}, and that many states have no room in memory: "
-            f"number the states from 0 by OrdinalEncoder"
-        )
+    # As checks of scikit-learn want it.
+    prefix = "Negative values in data passed to fit: "
+    refuse(X < 0, ". States count from 0; mark missing entries by NaN", prefix)
+    refuse(
+        X > MOST_STATES,
+        ", and that many states have no room in memory: number the states from 0 by OrdinalEncoder",
+    )
     states = X.astype(np.int64)
-    if np.any(states != X):
-        row, column = np.argwhere(states != X)[0]
-        raise ValueError(
-            f"X[{row}, {column}] is {X[row, column]}: states are whole numbers from 0; use "
-            f"OrdinalEncoder for categories and KBinsDiscretizer(encode='ordinal') for numbers"
-        )
+    refuse(
+        states != X,
+        ": states are whole numbers from 0; use OrdinalEncoder for categories and "
+        "KBinsDiscretizer(encode='ordinal') for numbers",
+    )
     nothing = missing.all(axis=0)
     if nothing.any():
         raise ValueError(f"column {int(nothing.argmax())} of X holds no entry at all: leave it out")

@@ -29,25 +29,12 @@ from ._reduced import Reduced, soften
 
 
 def solve_factor_program(graph, seconds):
-    """Labels and a bound on all labellings, without the constant, within some seconds.
+    """Labels or None, and a bound on all labellings, without the constant, within some seconds.
 
     Maximises ``<theta, mu>`` over marginals of variables, which are integral, and of factors, whose
-    sums agree with them. A program for the field of pairs that the graph is equal to would have a
-    variable for each pair of a joint state and a state: ten times as many and more.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        Every state of every variable is allowed by its own.
-    seconds : float
-        At most so long.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_variables,), int64 or None
-        None where none was found.
-    bound : float
-        Equal to the score of the labels where they are proved best; -inf if nothing is allowed.
+    sums agree with them. A program for the equivalent field of pairs would have ten times as many
+    variables and more. The bound is the score of the labels where they are proved best, and -inf if
+    nothing is allowed.
     """
     allowed = graph.theta > -np.inf
     starts = np.concatenate([graph.node_start, graph.factor_start[1:]])
@@ -112,14 +99,9 @@ class RegionSearch:
     """Search with neighbourhoods that are as large as elimination can solve.
 
     Layers of equal distance from a random variable are cut into bands, between which one layer
-    keeps its labels: what is left is narrow on planar graphs and grids [1]_, and most of the field.
-    Where it is too wide, bands get thinner, and at last the region is what random growth from one
-    variable reaches first.
-
-    References
-    ----------
-    .. [1] B. S. Baker, "Approximation algorithms for NP-complete problems on planar graphs",
-       Journal of the ACM 41, 1994.
+    keeps its labels: on planar graphs what is left is narrow (B. S. Baker, Journal of the ACM 41,
+    1994), and most of the field. Where it is too wide, bands get thinner, and at last the region is
+    what random growth from one variable reaches first.
     """
 
     def __init__(self, field, forbidden, rng):
@@ -233,7 +215,7 @@ class RegionSearch:
         factors = (self._factors[f] for f in sorted({f for i in inside for f in self._of[i]}))
         merged, _ = collect(unary, given(factors, np.where(free, -1, labels)))
         elimination = FactorElimination(unary, list(merged), list(merged.values()))
-        if elimination.largest_table() > LARGEST_TABLE:
+        if elimination.found.largest > LARGEST_TABLE:
             return None
         best = labels.copy()
         best[free] = elimination.argmax()[0][0]
@@ -380,11 +362,9 @@ def _find_in_factors(graph, oracle, first=False):
     With ``first`` any allowed labelling will do.
     """
     reduced = Reduced(graph)
-    size = f"tables of up to {reduced.largest_table():,} numbers"
-    cost, reason = reduced.cost(), f"exact by elimination: {size}"
-    if not len(reduced.free) or (
-        oracle is None and cost <= 3.0 * EXACT_SHARE * time_left() and np.isfinite(cost)
-    ):
+    size = f"tables of up to {reduced.elimination.found.largest:,} numbers"
+    cost, reason = reduced.elimination.cost(), f"exact by elimination: {size}"
+    if oracle is None and cost <= 3.0 * EXACT_SHARE * time_left() and np.isfinite(cost):
         labels, reason = _eliminated(reduced.best, reason)
         if labels is not None:
             return labels, None, reason
@@ -405,7 +385,7 @@ def _find_in_factors(graph, oracle, first=False):
                 found, _, bound = TRWS().argmax(pairs.scores())
             labels = np.asarray(found[: rest.n_variables], np.int64)
         labels, bound = _refined(rest, labels, bound, first)
-    return reduced.labels(labels), float(bound + rest.constant), reason
+    return reduced.labels(labels[None])[0], float(bound + rest.constant), reason
 
 
 def _refined(graph, labels, bound, first=False):

@@ -10,7 +10,7 @@ from .._core import check
 from .._core.budget import budget_now
 from .._core.loop import IterativeMethod, drive
 from .._core.result import History, Status
-from ._choice import Inference, Request
+from ._choice import Inference, Request, unfinished
 from ._estimator import MarginalsEstimator
 from ._objective import Products
 
@@ -122,19 +122,15 @@ class MeanFieldMarginals(MarginalsEstimator):
             best, best_bound = run.products.above(request.known)
             history.amend(objective=best_bound)
         outcome = outcome._replace(n_iter=history.n_iter, history=history.columns())
-        notes = []
+        notes = unfinished(
+            outcome, f"probabilities still change by more than tol={self.tol:g} in a pass"
+        )
         if best_bound == -math.inf:
             text = (
                 f"all of {start + 1} starts end with positive probability for what potentials of "
                 f"-inf forbid, so the bound is -inf: increase n_init"
             )
-            notes.append(ConvergenceWarning(text))
-        elif outcome.status not in (Status.CONVERGED, Status.STOPPED):
-            text = (
-                f"probabilities still change by more than tol={self.tol:g} in a pass, after "
-                f"{outcome.n_iter} passes: increase max_iter or time_limit, or loosen tol"
-            )
-            notes.append(ConvergenceWarning(text))
+            notes = [ConvergenceWarning(text)]
         return Inference(
             run.products.marginals(best),
             best_bound,

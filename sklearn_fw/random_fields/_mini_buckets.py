@@ -1,7 +1,6 @@
 """Bucket elimination with tables of limited size, and the bound on log Z that it gives."""
 
 import math
-from collections import Counter
 from dataclasses import KW_ONLY
 from typing import NamedTuple
 
@@ -11,8 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._core import check
 from .._core.budget import time_left
 from .._core.loop import IterativeMethod, drive
-from .._core.result import Status
-from ._choice import NOTHING_ALLOWED, Inference, Request
+from ._choice import NOTHING_ALLOWED, Inference, Request, unfinished
 from ._estimator import MarginalsEstimator
 from ._objective import Products
 from ._reduced import Reduced
@@ -87,11 +85,9 @@ class MiniBucketMarginals(MarginalsEstimator):
 
     Notes
     -----
-    The variable whose bucket would be smallest leaves first. Tables that meet are put together,
-    large ones first, as long as the size allows. Parts have equal weights; shifts go to where their
-    beliefs agree, in steps that are shortened where the bound would rise. States that tables with
-    -inf exclude are left out first. Time and memory of a pass are those of one table of
-    ``max_table_size`` for each variable at most.
+    The variable whose bucket would be smallest leaves first. Parts have equal weights; shifts go to
+    where their beliefs agree, in steps that are shortened where the bound would rise. Time and
+    memory of a pass are those of one table of ``max_table_size`` for each variable at most.
 
     References
     ----------
@@ -142,12 +138,9 @@ class MiniBucketMarginals(MarginalsEstimator):
         lower = Products(field).bound(marginals[: field.node_start[-1]])
         if not (run.buckets.n_split or run.is_loose):
             lower = upper
-        if outcome.status not in (Status.CONVERGED, Status.STOPPED):
-            text = (
-                f"the bound still falls by more than tol={self.tol:g} in a pass, after "
-                f"{outcome.n_iter} passes: increase max_iter or time_limit, or loosen tol"
-            )
-            notes.append(ConvergenceWarning(text))
+        notes += unfinished(
+            outcome, f"the bound still falls by more than tol={self.tol:g} in a pass"
+        )
         attributes = {**outcome.attributes(), "n_split_": run.buckets.n_split}
         return Inference(marginals, upper, upper, min(lower, upper), attributes, notes)
 
@@ -221,27 +214,12 @@ class _Bucket(NamedTuple):
 
 
 class MiniBuckets:
-    """Weighted mini-bucket elimination on one factor graph.
+    """Weighted mini-bucket elimination on one field, a `Reduced`.
 
     A variable leaves through its bucket, the product of all tables on it. Where that has too many
     numbers it is split in parts r with weights ``w_r`` that sum to one, and each sends::
 
         m_r = w_r log sum_x exp((f_r + shift_r(x)) / w_r),    sum_r shift_r = 0
-
-    By Hölder's inequality all that is left sums to at least Z, whatever the shifts; the derivatives
-    of the bound by the potentials are beliefs, which are marginals where nothing is split. Shifts
-    go to where the beliefs of the parts agree, as in [1]_.
-
-    Parameters
-    ----------
-    field : Reduced
-        ``unary``, ``scopes`` and ``tables``.
-    max_table_size : int
-        Most numbers in a table, unless a given one has more.
-
-    References
-    ----------
-    .. [1] Q. Liu, A. Ihler, "Bounding the partition function using Hölder's inequality", ICML 2011.
     """
 
     def __init__(self, field, max_table_size):
@@ -256,45 +234,33 @@ class MiniBuckets:
 
     def _plan(self, limit):
         """Let variables leave, the one with the smallest product first."""
-        at, self._meet = [set() for _ in self.sizes], [Counter() for _ in self.sizes]
+        at = [set() for _ in self.sizes]  # tables on each variable
+        for t, scope in enumerate(self.scopes):
+            for i in scope:
+                at[i].add(t)
         # Whole numbers, so that sums do not depend on the order.
-        self._logs = np.rint(LOG_UNIT * np.log2(np.maximum(self.sizes, 1.0))).astype(np.int64)
-        self._cost = np.zeros(len(self.sizes), np.int64)
-        for t in range(self.n_given):
-            self._place(t, at)
+        logs = np.rint(LOG_UNIT * np.log2(np.maximum(self.sizes, 1.0))).astype(np.int64).tolist()
+
+        def cost(i):
+            return sum(logs[j] for j in set().union(*(self.scopes[t] for t in at[i])))
+
+        costs = np.array([cost(i) for i in range(len(at))])
         for _ in self.sizes:
             if time_left() <= 0.0:
                 self.is_complete = False
                 break
-            v = int(self._cost.argmin())
+            v, changed = int(costs.argmin()), set()
             for turn, (inputs, together) in enumerate(self._split(sorted(at[v]), limit)):
                 output = len(self.scopes)
                 self.scopes.append(tuple(sorted(together - {v})))
                 bucket = _Bucket(v, turn, tuple(inputs), (*self.scopes[output], v), output)
                 self._buckets.append(bucket)
-                for t in inputs:
-                    self._remove(t, at)
-                self._place(output, at)
-            self._cost[v] = np.iinfo(np.int64).max
-
-    def _place(self, t, at):
-        """Count a table at its variables."""
-        for i in self.scopes[t]:
-            at[i].add(t)
-            meet = self._meet[i]
-            for j in self.scopes[t]:
-                meet[j] += 1
-                if meet[j] == 1:
-                    self._cost[i] += self._logs[j]
-
-    def _remove(self, t, at):
-        for i in self.scopes[t]:
-            at[i].discard(t)
-            meet = self._meet[i]
-            for j in self.scopes[t]:
-                meet[j] -= 1
-                if meet[j] == 0:
-                    self._cost[i] -= self._logs[j]
+                for i in self.scopes[output]:
+                    at[i] = (at[i] - set(inputs)) | {output}
+                changed.update(self.scopes[output])
+            for i in changed:
+                costs[i] = cost(i)
+            costs[v] = np.iinfo(np.int64).max
 
     def _split(self, tables, limit):
         """Lists of tables whose product is small enough, with its variables: large ones first."""

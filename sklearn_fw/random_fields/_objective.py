@@ -35,12 +35,9 @@ class Products:
 
     def __init__(self, field):
         self._field = field
-        self._layout = _factor_layout(field)
-        self._work = np.ones(field.n_variables)
-        for scope in field.scopes:
-            size = len(scope) * math.prod(field.n_states[i] for i in scope)
-            for i in scope:
-                self._work[i] += size
+        layout = self._layout = make_layout(field)
+        work = np.diff(layout.factor_start) * np.diff(layout.scope_start)
+        self._work = 1 + np.bincount(layout.scope, work[layout.factor], field.n_variables)
 
     def ascend(self, order, q):
         """Update the distributions of variables in turn.
@@ -74,31 +71,18 @@ class Products:
         return np.concatenate([q, *tables])
 
 
-def make_layout(mrf):
-    end = mrf.edges.ravel()
-    sizes = np.bincount(end, minlength=mrf.n_variables)
+def make_layout(field):
+    lengths = np.array([len(scope) for scope in field.scopes], np.int64)
+    scope = np.array([i for scope in field.scopes for i in scope], np.int64)
     return belief_propagation.Layout(
-        n_states=mrf.n_states,
-        node_start=mrf.node_start,
-        edge_start=mrf.edge_start,
-        end=end,
-        message_start=starts_of(mrf.n_states[end]),
-        half_start=starts_of(sizes),
-        half=np.argsort(end, kind="stable"),
-    )
-
-
-def _factor_layout(graph):
-    lengths = np.array([len(scope) for scope in graph.scopes], np.int64)
-    scope = np.array([i for scope in graph.scopes for i in scope], np.int64)
-    return belief_propagation.FactorLayout(
-        n_states=graph.n_states,
-        node_start=graph.node_start,
-        factor_start=graph.factor_start,
+        n_states=field.n_states,
+        node_start=field.node_start,
+        factor_start=field.factor_start,
         scope_start=starts_of(lengths),
         scope=scope,
         factor=np.repeat(np.arange(len(lengths)), lengths),
-        place_start=starts_of(np.bincount(scope, minlength=graph.n_variables)),
+        message_start=starts_of(field.n_states[scope]),
+        place_start=starts_of(np.bincount(scope, minlength=field.n_variables)),
         place=np.argsort(scope, kind="stable"),
     )
 

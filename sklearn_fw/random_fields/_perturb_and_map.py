@@ -23,9 +23,8 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         log Z <= E max_x  constant + sum_i (theta_i(x_i) + gamma_i(x_i)) + sum_ij theta_ij(x_i, x_j)
 
     where the expectation is replaced by a mean of few draws, so that the estimate is an upper bound
-    on average only. Choose it where a good oracle is at hand and good marginals matter more than a
-    bound; `TRWMarginals` gets a certified bound from the same oracle. The error falls with the
-    number of draws, but not to zero unless variables are independent.
+    on average only. Choose it where good marginals matter more than a bound. The error falls with
+    the number of draws, but not to zero unless variables are independent.
 
     Parameters
     ----------
@@ -81,17 +80,14 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     Notes
     -----
     All states are conditioned on with the same draws, so that differences between states have
-    little noise. An exact oracle with ``max_marginals`` answers for all states at once, else each
-    needs a call in which the other states of the variable are forbidden. An inexact oracle makes
-    every maximum, and so the estimate of log Z, too small by an unknown amount.
+    little noise. An inexact oracle makes every maximum, and so the estimate of log Z, too small by
+    an unknown amount.
 
     With c copies a variable contributes ``(theta_i + gamma) / c`` for each copy, and an edge
     ``theta_ij / c^2`` for each pair of copies. More copies have less noise, but the estimate is no
     upper bound any more: for large c it tends to that of `MeanFieldMarginals`, from below log Z.
-    [2]_ speaks of 5 copies, but its results are those of one.
 
-    `sample` gives best labellings for new perturbations, one for each state whatever ``n_copies``
-    is: likely labellings, but not exact samples.
+    `sample` returns best labellings for new perturbations: likely labellings, not exact samples.
 
     References
     ----------

@@ -44,61 +44,38 @@ def allowed_states(field):
 
 
 class Reduced:
-    """What elimination has to do of a field: states that are possible, variables with a choice.
-
-    Parameters
-    ----------
-    field : FactorGraph
-        Any field.
-    max_table_size : int
-        As for `Elimination`.
-    """
+    """What elimination has to do of a field: states that are possible, variables with a choice."""
 
     def __init__(self, field, max_table_size=2**26):
-        self.field, self.max_table_size = field, max_table_size
+        self.field = field
         self.states = [np.flatnonzero(kept) for kept in allowed_states(field)]
-        counts = np.array([len(kept) for kept in self.states])
-        self.free = np.flatnonzero(counts > 1)
-        constant, self.unary = field.constant, []
-        for block, kept in zip(field.unary, self.states):
-            if len(kept) > 1:
-                self.unary.append(block[kept])
-            else:
-                constant += float(block[kept[0]])
-        states = np.where(counts > 1, -1, [kept[0] for kept in self.states])
-        factors = list(given(zip(field.scopes, field.tables), states, self.states))
+        is_free = np.array([len(kept) > 1 for kept in self.states])
+        is_free[0] |= not is_free.any()  # there is nothing to do for no variable
+        self.free = np.flatnonzero(is_free)
+        fixed = np.where(is_free, -1, [kept[0] for kept in self.states])
+        unary = field.unary
+        constant = sum(
+            (float(unary[i][fixed[i]]) for i in np.flatnonzero(~is_free)), field.constant
+        )
+        self.unary = [unary[i][self.states[i]] for i in self.free]
+        factors = list(given(zip(field.scopes, field.tables), fixed, self.states))
         # Of each factor of the field, the variables that are left of its scope.
         self.keys = [key for key, _ in factors]
         merged, self.constant = collect(self.unary, factors, constant)
         self.scopes, self.tables = list(merged), list(merged.values())
-        self.elimination = None
-        if len(self.free):
-            self.elimination = FactorElimination(
-                self.unary, self.scopes, self.tables, max_table_size, N_ORDERS
-            )
-
-    def cost(self):
-        """Seconds that sums take at most, roughly; inf where they take too much memory."""
-        return self.elimination.cost() if len(self.free) else 0.0
-
-    def largest_table(self):
-        return self.elimination.largest_table() if len(self.free) else 1
+        self.elimination = FactorElimination(
+            self.unary, self.scopes, self.tables, max_table_size, N_ORDERS
+        )
 
     def graph(self):
-        """The variables that are left as a factor graph of their own; needs one."""
+        """The variables that are left as a factor graph of their own."""
         factors = list(zip(self.scopes, self.tables))
         return self.field._graph(self.unary, factors, constant=self.constant)
 
-    def labels(self, labels):
-        return self._labels(np.asarray(labels)[None])[0]
-
     def sums(self):
         """Marginals in the order of ``theta``, and log Z."""
-        node, tables, value = np.empty((0, 1)), [], 0.0
-        if len(self.free):
-            node, tables, value = self.elimination.sums()
-        if value == -np.inf:
-            raise ValueError(NOTHING_ALLOWED)
+        node, tables, value = self.elimination.sums()
+        _some(value)
         return self.expand(node, tables), self.constant + value
 
     def expand(self, node, tables):
@@ -107,11 +84,13 @@ class Reduced:
         ``node`` has a row for each variable with a choice, ``tables`` an array for each scope.
         """
         known = dict(zip(self.scopes, tables)) | {(): np.ones(())}
-        known |= {(v,): node[v][: len(self.states[i])] for v, i in enumerate(self.free)}
-        number = iter(range(len(self.free)))
+        known |= {(v,): node[v][: len(block)] for v, block in enumerate(self.unary)}
         marginals = np.zeros(len(self.field.theta))
-        for block, kept in zip(self.field.node_blocks(marginals), self.states):
-            block[kept] = known[(next(number),) if len(kept) > 1 else ()]
+        blocks = self.field.node_blocks(marginals)
+        for block, kept in zip(blocks, self.states):
+            block[kept[0]] = 1.0
+        for v, i in enumerate(self.free):
+            blocks[i][self.states[i]] = known[(v,)]
         blocks = self.field.factor_blocks(marginals)
         for block, scope, key in zip(blocks, self.field.scopes, self.keys):
             kept = [self.states[i] for i in scope]
@@ -119,22 +98,18 @@ class Reduced:
         return marginals
 
     def best(self):
-        if not len(self.free):
-            return self._labels(np.empty((1, 0), np.int64))[0]
+        """One of the best labellings of the field."""
         labels, value = self.elimination.argmax()
-        if value == -np.inf:
-            raise ValueError(NOTHING_ALLOWED)
-        return self._labels(labels)[0]
+        _some(value)
+        return self.labels(labels)[0]
 
     def draws(self, n_samples, rng):
-        labels = np.empty((n_samples, 0), np.int64)
-        if len(self.free):
-            labels, value = self.elimination.draws(n_samples, rng)
-            if value == -np.inf:
-                raise ValueError(NOTHING_ALLOWED)
-        return self._labels(labels)
+        labels, value = self.elimination.draws(n_samples, rng)
+        _some(value)
+        return self.labels(labels)
 
-    def _labels(self, labels):
+    def labels(self, labels):
+        """Labellings (n, n_variables) of the field from those of the variables that are left."""
         full = np.empty((len(labels), self.field.n_variables), np.int64)
         full[:] = [kept[0] for kept in self.states]
         for i, column in zip(self.free, labels.T):
@@ -142,11 +117,15 @@ class Reduced:
         return full
 
 
+def _some(value):
+    if value == -np.inf:
+        raise ValueError(NOTHING_ALLOWED)
+
+
 def soften(mrf, notes):
     """The potentials with -inf replaced, for methods that need every state to be possible.
 
-    Forbidden entries get so much less than the best of their table that a labelling which has one
-    is `SOFT` nats below every labelling that has none, whatever the scale of the potentials. Log Z
+    A labelling with a forbidden entry becomes `SOFT` nats worse than every labelling without. Log Z
     can only grow, so an upper bound for the softened field holds for the given one.
     """
     forbidden = mrf.theta == -np.inf

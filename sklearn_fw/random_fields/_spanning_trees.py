@@ -62,8 +62,7 @@ def spanning_tree_probabilities(
     -----
     Selected inversion gives the resistances of edges, exact up to rounding even for weights over
     six decades. Time is that of a sparse Cholesky decomposition: linear on trees, n_variables^1.5
-    on grids, n_variables^3 / 3 on complete graphs. Sampling takes n_trees * n_edges; the maximal
-    tree depends on the order of the weights alone, so orders are drawn.
+    on grids, n_variables^3 / 3 on complete graphs. Sampling takes n_trees * n_edges.
 
     References
     ----------
@@ -131,14 +130,9 @@ def check_edge_probabilities(rho, edges, n_variables):
 def edge_coupling_weights(mrf):
     """Strengths of the couplings of a random field: weights for spanning trees, (n_edges,).
 
-    For two variables with two states each and log-potentials t this is::
-
-        |t_00 + t_11 - t_01 - t_10|    (4 |J| for spins -1 and 1)
-
-    and for tables of any shape twice the Frobenius norm of ``t`` minus its row means minus its
-    column means plus its mean, which is the same number for two states. Potentials moved between
-    variables and edges leave it unchanged. An entry of ``-inf`` counts as 30 nats below the largest
-    of its table, and a table of nothing else is refused.
+    Twice the Frobenius norm of a table minus its row means minus its column means plus its mean:
+    4 |J| for spins -1 and 1. Potentials moved between variables and edges leave it unchanged. An
+    entry of ``-inf`` counts as 30 nats below the largest of its table.
     """
     weights = np.empty(mrf.n_edges)
     shapes, shape_of_edge = np.unique(mrf.n_states[mrf.edges], axis=0, return_inverse=True)
@@ -181,11 +175,9 @@ def starting_rho(rho_init, mrf, request, random_state, *others):
 class TreeChoice(FrankWolfe):
     """Choice of edge probabilities that lower the tree-reweighted bound, for `_loop.drive`.
 
-    To first order the bound falls by the mutual information of an edge, as its probability grows;
-    so each step goes towards the tree of largest information at the marginals of the moment.
-    ``solve`` goes from probabilities and the number of the choice to those that were taken, which
-    may be near, and the marginals that they lead to; ``rule`` is the step that a `StepState` asks
-    for, None is ``2 / (i + 2)`` for choice i = 1, 2, ...
+    To first order the bound falls by the mutual information of an edge, as its probability grows.
+    ``solve`` goes from probabilities and the number of the choice to those that were taken and the
+    marginals that they lead to; ``rule`` None is a step of ``2 / (i + 2)`` for i = 1, 2, ...
     """
 
     def __init__(self, mrf, rho, solve, rule=None):

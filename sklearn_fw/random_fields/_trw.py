@@ -42,10 +42,9 @@ class TRWMarginals(MarginalsEstimator):
         log Z <= max_mu  constant + <theta, mu> + sum_i H(mu_i) - sum_ij rho_ij I(mu_ij)
 
     where mu runs over the marginal polytope: fully corrective Frank-Wolfe, whose only access to it
-    is the oracle that finds best labellings. Choose it for strong or frustrated couplings, where
-    message passing fails, and when the answer must say how wrong it can be. By default it looks at
-    the graph first: without cycles, or where elimination fits into memory and ``time_limit``, sums
-    over all labellings cost less than a few calls of any exact oracle, so these are returned.
+    is a MAP oracle. Choose it for strong or frustrated couplings, where message passing fails, and
+    where bounds must be certified. By default, exact sums are returned on graphs without cycles and
+    where elimination fits into memory and ``time_limit``.
 
     Parameters
     ----------
@@ -74,9 +73,8 @@ class TRWMarginals(MarginalsEstimator):
     max_oracle_calls : int, default=None
         Oracle calls in all.
     time_limit : float, default=None
-        Seconds for a fit, after which no new step starts and oracles end their calls: elimination
-        is interrupted, with messages in its place, others return what they have. "auto" does not
-        begin exact sums that would take longer. In `predict` incomplete rows have as much each.
+        Seconds for a fit, after which no new step starts and oracles end their calls. "auto" does
+        not begin exact sums that would take longer. In `predict` incomplete rows have as much each.
     learner : MRFLearner or None, default=None
         For tables: how the field is learned. None is ``MRFLearner()``.
     warm_start : bool, default=False
@@ -144,12 +142,10 @@ class TRWMarginals(MarginalsEstimator):
     -----
     A step costs an oracle call, and a correction a few passes over the labellings found: time
     n_vertices * (n_variables + n_edges) each. Memory is 4 bytes for each variable and edge of each
-    labelling. `sample` draws from the mixture that ``weights_`` holds, and after exact sums from
-    the random field itself.
+    labelling. `sample` draws from the mixture of ``weights_``, after exact sums from the field.
 
-    The bound needs the gap over the whole polytope, which is what ``tol`` means, not the one over
-    the shrunk polytope that the steps see. With an inexact oracle that has an upper bound, bounds
-    stay certified, but may be no better than those of ``polytope="local"``.
+    ``tol`` is the gap over the whole polytope. With an inexact oracle that has an upper bound,
+    bounds stay certified, but may be no better than those of ``polytope="local"``.
 
     Deviations from [1]_: the rho step printed there is wrong (zero at first, then tending to one),
     so that of the authors' program is taken; delta is not halved after each choice of rho; the gap

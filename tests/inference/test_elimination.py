@@ -75,35 +75,6 @@ def test_clique_equals_the_curie_weiss_model(coupling, field, n_nodes):
     np.testing.assert_allclose(best[:, 1], energy[n_up > 0].max(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("n_states", [2, 3])
-def test_wide_grid_equals_the_transfer_matrix(n_states, rng):
-    n_rows, n_columns = (8, 9) if n_states == 2 else (5, 7)
-    scores = normal_scores(rng, grid_edges(n_rows, n_columns), n_states)
-    # A column is one node with n_states ** n_rows states: then the grid is a chain.
-    states = np.array(list(np.ndindex(*[n_states] * n_rows)))
-    table = {tuple(edge): pair for edge, pair in zip(scores.edges.tolist(), scores.pairwise)}
-    number = np.arange(n_rows * n_columns).reshape(n_rows, n_columns)
-    forward = np.zeros(len(states))
-    for j in range(n_columns):
-        column = scores.unary[number[:, j], states].sum(axis=1)
-        for i in range(n_rows - 1):
-            column += table[number[i, j], number[i + 1, j]][states[:, i], states[:, i + 1]]
-        if j > 0:
-            steps = forward[:, None] + sum(
-                table[number[i, j - 1], number[i, j]][np.ix_(states[:, i], states[:, i])]
-                for i in range(n_rows)
-            )
-            column += logsumexp(steps, axis=0)
-        forward = column
-    oracle = Elimination()
-    node, _, log_partition = oracle.marginals(scores)
-    assert log_partition == pytest.approx(logsumexp(forward), rel=1e-13)
-    last = np.exp(forward - logsumexp(forward))
-    for i in range(n_rows):
-        found = np.bincount(states[:, i], weights=last)
-        np.testing.assert_allclose(node[number[i, -1]], found, rtol=0, atol=1e-11)
-
-
 @pytest.mark.parametrize("n_rows", [13, 16, 20])
 def test_grids_are_swept_from_end_to_end(n_rows, rng):
     """The greedy order makes tables of 2^30 numbers for 20 rows."""
@@ -112,19 +83,6 @@ def test_grids_are_swept_from_end_to_end(n_rows, rng):
     for numbering in (edges, shuffled):
         scores = PairwiseScores.from_arrays(np.zeros((n_rows**2, 2)), np.eye(2), numbering)
         assert Elimination().largest_table(scores) <= 2 ** (n_rows + 2)
-
-
-def test_orders_agree(rng, monkeypatch):
-    from sklearn_fw.inference._oracles import _elimination
-
-    scores = normal_scores(rng, grid_edges(9, 9))
-    greedy = Elimination().log_partition(scores)
-    monkeypatch.setattr(_elimination, "WIDE", 0.0)
-    swept = Elimination()
-    assert swept.largest_table(scores) <= 2**11
-    assert swept.log_partition(scores) == pytest.approx(greedy, rel=1e-12)
-    labels, value, _ = swept.argmax(scores)
-    assert value == pytest.approx(scores.value(labels), rel=1e-12)
 
 
 def test_ties_go_to_low_states_from_the_last_node_to_the_first():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from _mrf_references import labellings, random_mrf
-from _random_scores import plain
 from sklearn_fw._kernels.graphs import local_search as kernels
 from sklearn_fw.datasets import make_ising
 from sklearn_fw.inference import TRWS, BestOf, Elimination, IteratedLocalSearch
@@ -42,23 +41,6 @@ def test_sums_and_value_stay_true(n_states, rng):
     assert value >= before - 1e-9
     kernels.gather_sums(*problem, labels, again)
     np.testing.assert_allclose(sums, again, rtol=0, atol=1e-9)
-
-
-def test_compiled_and_plain_loops_agree(rng, monkeypatch):
-    mrf = random_mrf(rng, (2, 3, 2, 3, 2, 2))
-    scores, problem = problem_of(mrf)
-    answers = []
-    for is_plain in (False, True):
-        if is_plain:  # inner loops have no door to Python
-            for name in ("_forget", "_give", "_grow", "_solve", "next_below"):
-                monkeypatch.setattr(kernels, name, plain(getattr(kernels, name)))
-        search = plain(kernels.search) if is_plain else kernels.search
-        labels, sums = np.zeros(6, np.int32), np.zeros(scores.unary.shape)
-        kernels.gather_sums(*problem, labels, sums)
-        with np.errstate(over="ignore"):
-            search(*problem, labels, sums, 0.0, 20, np.array([3], np.uint64))
-        answers.append(labels.tolist())
-    assert answers[0] == answers[1]
 
 
 # ---- the oracle ----------------------------------------------------------------------------------

@@ -82,29 +82,6 @@ def test_orient_forest_puts_leaves_first(rng):
             assert parent not in children[:r]
 
 
-@pytest.mark.parametrize("kind", ["normal", "ties", "forbidden"])
-def test_compiled_and_plain_kernels_agree(kind, rng):
-    from sklearn_fw._kernels.graphs import tree
-    from sklearn_fw.inference._oracles._tree import _forest
-
-    for _ in range(10):
-        unary, *graph = _forest(random_scores(rng, kind, "forest"))
-        n_nodes, n_states = unary.shape
-        for kernel, scratch in (
-            (tree.tree_argmax, [np.empty((n_nodes + 1, n_states))]),
-            (tree.enumerate_argmax, []),
-        ):
-            labels, plain_labels = np.empty((2, n_nodes), np.int32)
-            value = kernel(unary, *graph, labels, *scratch)
-            plain_value = plain(kernel)(unary, *graph, plain_labels, *scratch)
-            assert value == pytest.approx(plain_value, rel=0, abs=1e-12)
-            np.testing.assert_array_equal(labels, plain_labels)
-        values, labels = tree.tree_top_k(unary, *graph, 4)
-        plain_values, plain_labels = plain(tree.tree_top_k)(unary, *graph, 4)
-        np.testing.assert_allclose(values, plain_values, rtol=0, atol=1e-12)
-        np.testing.assert_array_equal(labels, plain_labels)
-
-
 # ---- errors ------------------------------------------------------------------------------------
 
 
@@ -277,15 +254,6 @@ def test_best_of_takes_the_best_value_and_the_smallest_bound():
     assert (labels.tolist(), value, upper_bound) == ([1], 3.0, 7.0)
     # Each begins with the best labelling known.
     assert asked == list(zip(answers, [[3], [0], [1], [1]]))
-
-
-def test_best_of_asks_nobody_after_an_exact_answer():
-    asked = []
-    answers = [([0], 1.0, 3.0), ([1], 3.0 + 1e-15, 4.0), ([2], 3.0, 3.0)]
-    oracle = BestOf([Fixed(answer, asked) for answer in answers])
-    # Rounding: the bound of the first is below the value of the second.
-    assert oracle.argmax(four_states()) == ([1], 3.0 + 1e-15, 3.0 + 1e-15)
-    assert len(asked) == 2
 
 
 def test_compare_lists_what_was_tried_in_order():

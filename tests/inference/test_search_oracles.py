@@ -14,7 +14,6 @@ from _random_scores import (
     grid,
     ising_grid,
     parts,
-    plain,
     random_scores,
     random_tables,
     size_of,
@@ -269,16 +268,10 @@ def test_start_is_checked(oracle, start, message):
     "oracle, message",
     [
         (ICM(max_iter=0), "max_iter == 0, must be >= 1"),
-        (TRWS(max_iter=0), "max_iter == 0, must be >= 1"),
         (TRWS(tol=-1.0), "tol == -1.0, must be >= 0"),
         (BranchAndBound(max_nodes=0), "max_nodes == 0, must be >= 1"),
-        (BranchAndBound(max_iter=0), "max_iter == 0, must be >= 1"),
-        (BranchAndBound(node_iter=0), "node_iter == 0, must be >= 1"),
         (BranchAndBound(time_limit=0.0), "time_limit == 0.0, must be > 0"),
-        (CutMoves(max_iter=0), "max_iter == 0, must be >= 1"),
-        (MaxProduct(damping=1.0), "damping must be below 1, or no message ever changes; got 1.0"),
-        (MaxProduct(damping=-0.1), "damping == -0.1, must be >= 0"),
-        (MaxProduct(tol=-1.0), "tol == -1.0, must be >= 0"),
+        (MaxProduct(damping=1.0), "damping == 1.0, must be < 1"),
         (IteratedLocalSearch(0), "n_rounds == 0, must be >= 1"),
         (MILP(time_limit=0), "time_limit == 0, must be > 0"),
         (MILP(mip_rel_gap=-1e-9), "mip_rel_gap == -1e-09, must be >= 0"),
@@ -320,45 +313,6 @@ def test_a_plan_is_made_once_for_each_graph(rng):
     assert oracle.plan(more_states)[1:] == (9, 3)
     alone = PairwiseScores.from_arrays(np.zeros((2, 2)))
     assert oracle.plan(alone)[0].shape == (0, 2)
-
-
-@pytest.mark.parametrize("kind", ["normal", "forbidden", "missing states", "shared table"])
-def test_compiled_and_plain_kernels_agree(kind, rng, monkeypatch):
-    from sklearn_fw._kernels.graphs import message_passing
-
-    for _ in range(10):
-        scores = random_scores(rng, kind)
-        plan = PlanCache(adjacency)(scores)
-        problem = prepare(scores, plan)
-        n_nodes, n_states = scores.unary.shape
-        results = []
-        inner = message_passing._send
-        for turn in (lambda kernel: kernel, plain):
-            monkeypatch.setattr(message_passing, "_send", turn(inner))  # it has no door to Python
-            tables = np.zeros((2, scores.n_edges, n_states, n_states))
-            turn(message_passing.orient_tables)(
-                np.array(scores.pairwise), plan.source, plan.flipped, tables
-            )
-            size = turn(message_passing.total_size)(*problem)
-            labels = np.zeros(n_nodes, np.int32)
-            potts = turn(message_passing.equal_and_other)(problem.tables[0])
-            waiting = np.ones(n_nodes, bool)
-            n_changes = turn(message_passing.icm_sweep)(*problem, potts, labels, waiting)
-            unary, messages = problem.unary.copy(), np.zeros((scores.n_edges, n_states))
-            tops, bounds = np.zeros(n_nodes), np.zeros((n_nodes, n_states))
-            guesses, bound, value = np.zeros((2, n_nodes), np.int32), 0.0, 0.0
-            for step in range(2):
-                if bound > -np.inf:
-                    bound, value = turn(message_passing.trws_sweep)(
-                        unary, *problem[1:], potts, messages, tops, bounds,
-                        guesses[step], bound, -np.inf, step == 0,
-                    )  # fmt: skip
-            results.append(
-                [tables, size, labels, n_changes, unary, messages, tops, bounds, guesses, bound]
-            )
-        for compiled, other in zip(*results):
-            np.testing.assert_allclose(compiled, other, rtol=0, atol=1e-12)
-        assert results[0][1] >= abs(value) - 1e-12 or value == -np.inf
 
 
 def hard_problems(rng):

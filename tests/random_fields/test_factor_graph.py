@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from _factor_references import enumerate_scores, random_graph
+from _mrf_references import enumerate_scores, random_graph
 from sklearn_fw.random_fields import ExactMarginals, FactorGraph, PairwiseMRF
 
 NOTHING = "potentials of -inf forbid every labelling"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from _factor_references import enumerate_scores, log_sum, marginal_blocks, random_graph
+from _mrf_references import enumerate_scores, log_sum, marginal_blocks, random_graph
 from sklearn_fw.inference import MILP
 from sklearn_fw.random_fields import (
     ExactMarginals,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from _factor_references import enumerate_scores, log_sum, marginal_blocks, random_graph
+from _mrf_references import enumerate_scores, log_sum, marginal_blocks, random_graph
 from sklearn_fw.datasets import make_ising
 from sklearn_fw.random_fields import ExactMarginals, FactorGraph, MiniBucketMarginals
 from sklearn_fw.random_fields._mini_buckets import MiniBuckets

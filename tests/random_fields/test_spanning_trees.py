@@ -96,19 +96,6 @@ class TestMatrixTree:
             assert rho.shape == (len(edges),)
             assert rho.dtype == np.float64
 
-    @pytest.mark.parametrize("n", [2, 3, 10, 60])
-    def test_complete_graph(self, n):
-        rho = spanning_tree_probabilities(complete(n), n)
-        np.testing.assert_allclose(rho, 2 / n, rtol=1e-13)
-
-    @pytest.mark.parametrize("weights", ["equal", "random"])
-    def test_equals_dense_inverse(self, weights, rng):
-        graph = nx.gnm_random_graph(200, 500, seed=1)
-        for edges, n in ((grid(20, 17), 340), (np.array(graph.edges), 200), (complete(40), 40)):
-            w = np.ones(len(edges)) if weights == "equal" else rng.uniform(0.1, 1, len(edges))
-            rho = spanning_tree_probabilities(edges, n, w)
-            np.testing.assert_allclose(rho, dense(edges, n, w), rtol=0, atol=1e-11)
-
     @pytest.mark.parametrize("edges, n", [(grid(3, 3), 9), (complete(6), 6)], ids=["grid", "K6"])
     def test_unequal_weights_cost_no_digits(self, edges, n, rng):
         weights = [Fraction(w) for w in 10.0 ** rng.uniform(-6, 0, len(edges))]

@@ -1,9 +1,9 @@
 """Marginals of random fields node by node: belief propagation with edge weights, and mean field.
 
-Numbers of nodes and edges are blocks of any length, one after the other, nodes first; the table of
-an edge has a row for each state of its first node. Half-edge ``2 e + s`` is end s of edge e, and
-holds the message into the node there. Messages are logarithms with maximum 0, and ``-inf`` where a
-state is impossible.
+Numbers of nodes and factors are blocks of any length, one after the other, nodes first; the last
+node of a scope turns fastest in its table. Belief propagation is for edges, factors on two nodes:
+place ``h = 2 e + s`` is end s of edge e and holds the message into the node there. Messages are
+logarithms with maximum 0, and ``-inf`` where a state is impossible.
 
 With edge weights rho, messages m and one normalised table for each node,
 
@@ -11,9 +11,6 @@ With edge weights rho, messages m and one normalised table for each node,
     t_ij = theta_ij / rho_ij - m_ij - m_ji
 
 the score of every labelling is ``sum_i t_i + sum_ij rho_ij t_ij`` for any messages at all.
-
-Mean field is for factors on any number of nodes, with a block for each factor instead of each edge;
-the last node of a scope turns fastest in its table.
 """
 
 from typing import NamedTuple
@@ -24,15 +21,17 @@ from .._jit import inner, njit
 
 
 class Layout(NamedTuple):
-    """Where the blocks of a random field and its messages begin, and who has which half-edges."""
+    """Where the blocks of a field and its messages begin, and who is in which factors."""
 
     n_states: np.ndarray  # (n_nodes,)
     node_start: np.ndarray  # (n_nodes + 1,)
-    edge_start: np.ndarray  # (n_edges + 1,)
-    end: np.ndarray  # (2 n_edges,) node at each half-edge
-    message_start: np.ndarray  # (2 n_edges + 1,)
-    half_start: np.ndarray  # (n_nodes + 1,)
-    half: np.ndarray  # (2 n_edges,) half-edges of each node
+    factor_start: np.ndarray  # (n_factors + 1,)
+    scope_start: np.ndarray  # (n_factors + 1,) the nodes of factor f are scope[scope_start[f]: ...]
+    scope: np.ndarray  # nodes
+    factor: np.ndarray  # factor of each place in ``scope``
+    message_start: np.ndarray  # (scope.size + 1,) of the message into the node at each place
+    place_start: np.ndarray  # (n_nodes + 1,)
+    place: np.ndarray  # places in ``scope`` of each node
 
 
 @njit
@@ -58,8 +57,8 @@ def gather(layout, theta, rho, messages, i, out):
     n = layout.n_states[i]
     for a in range(n):
         out[a] = theta[first + a]
-    for p in range(layout.half_start[i], layout.half_start[i + 1]):
-        h = layout.half[p]
+    for p in range(layout.place_start[i], layout.place_start[i + 1]):
+        h = layout.place[p]
         weight, start = rho[h // 2], layout.message_start[h]
         for a in range(n):
             out[a] += weight * messages[start + a]
@@ -85,10 +84,10 @@ def propagate(layout, theta, rho, order, damping, old, new, beliefs, slack):
         for a in range(n):
             beliefs[first + a] = np.exp(total[a] - log_mass)
 
-        for p in range(layout.half_start[i], layout.half_start[i + 1]):
-            h = layout.half[p]
+        for p in range(layout.place_start[i], layout.place_start[i + 1]):
+            h = layout.place[p]
             back, out = layout.message_start[h], layout.message_start[h ^ 1]
-            j = layout.end[h ^ 1]
+            j = layout.scope[h ^ 1]
             m = layout.n_states[j]
             by_own, by_other = (m, 1) if h % 2 == 0 else (1, n)
             for a in range(n):
@@ -98,7 +97,7 @@ def propagate(layout, theta, rho, order, damping, old, new, beliefs, slack):
             top = largest = -np.inf
             mean = 0.0
             for b in range(m):
-                place = layout.edge_start[h // 2] + b * by_other
+                place = layout.factor_start[h // 2] + b * by_other
                 for a in range(n):
                     terms[a] = cavity[a] + theta[place + a * by_own]
                 message = log_sum(terms[:n])
@@ -146,7 +145,7 @@ def conclude(layout, theta, rho, messages, mu):
 
     upper = lower = estimate
     for e in range(rho.size):
-        i, j = layout.end[2 * e], layout.end[2 * e + 1]
+        i, j = layout.scope[2 * e], layout.scope[2 * e + 1]
         n, m = layout.n_states[i], layout.n_states[j]
         into_i, into_j = layout.message_start[2 * e], layout.message_start[2 * e + 1]
         for a in range(n):
@@ -154,7 +153,7 @@ def conclude(layout, theta, rho, messages, mu):
                 table[a, b] = -np.inf
                 log_a, log_b = logs[layout.node_start[i] + a], logs[layout.node_start[j] + b]
                 if log_a > -np.inf and log_b > -np.inf:
-                    table[a, b] = theta[layout.edge_start[e] + a * m + b]
+                    table[a, b] = theta[layout.factor_start[e] + a * m + b]
                     table[a, b] += log_a - messages[into_i + a] + log_b - messages[into_j + b]
         largest, smallest = -np.inf, np.inf
         for a in range(n):
@@ -178,21 +177,8 @@ def conclude(layout, theta, rho, messages, mu):
         lower += rho[e] * smallest
         for a in range(n):
             for b in range(m):
-                mu[layout.edge_start[e] + a * m + b] = np.exp(table[a, b] - log_mass)
+                mu[layout.factor_start[e] + a * m + b] = np.exp(table[a, b] - log_mass)
     return estimate, upper, lower
-
-
-class FactorLayout(NamedTuple):
-    """Where the blocks of a factor graph begin, and who is in which factors."""
-
-    n_states: np.ndarray  # (n_nodes,)
-    node_start: np.ndarray  # (n_nodes + 1,)
-    factor_start: np.ndarray  # (n_factors + 1,)
-    scope_start: np.ndarray  # (n_factors + 1,) the nodes of factor f are scope[scope_start[f]: ...]
-    scope: np.ndarray  # nodes
-    factor: np.ndarray  # factor of each place in ``scope``
-    place_start: np.ndarray  # (n_nodes + 1,)
-    place: np.ndarray  # places in ``scope`` of each node
 
 
 @njit

@@ -417,59 +417,6 @@ def flip_losses(arcs, sink, nodes, fix, losses):
 
 
 @njit
-def strong_components(arcs, done):
-    """Number the strong components of the residual graph: (n_nodes,), -1 where ``done``.
-
-    No arc with room leads to a component of a higher number. Nodes that are ``done`` are left out.
-    One depth-first search (Tarjan, SIAM Journal on Computing 1, 1972).
-    """
-    n_nodes = arcs.excess.size
-    component = np.full(n_nodes, -1)
-    found = np.full(n_nodes, -1)  # order of discovery
-    low = np.empty(n_nodes, np.int64)  # earliest open node that the node's subtree leads to
-    current = arcs.first[:-1].copy()
-    path = np.empty(n_nodes, np.int64)
-    open_nodes = np.empty(n_nodes, np.int64)  # found, but not in a component yet
-    n_found = n_components = n_open = 0
-    for root in range(n_nodes):
-        if done[root] or found[root] >= 0:
-            continue
-        depth = 0
-        path[0] = root
-        while depth >= 0:
-            v = path[depth]
-            if found[v] < 0:
-                found[v] = low[v] = n_found
-                n_found += 1
-                open_nodes[n_open] = v
-                n_open += 1
-            deeper = False
-            while current[v] < arcs.first[v + 1]:
-                p = current[v]
-                u = arcs.head[p]
-                if not done[u] and arcs.residual[p] > 0.0:
-                    if found[u] < 0:
-                        depth += 1
-                        path[depth] = u
-                        deeper = True
-                        break
-                    if component[u] < 0:
-                        low[v] = min(low[v], low[u])
-                current[v] += 1
-            if deeper:
-                continue
-            if low[v] == found[v]:
-                while True:
-                    n_open -= 1
-                    component[open_nodes[n_open]] = n_components
-                    if open_nodes[n_open] == v:
-                        break
-                n_components += 1
-            depth -= 1
-    return component
-
-
-@njit
 def score_of(unary, tables, edge_table, edges, labels):
     """Score of a labelling."""
     total = 0.0

@@ -17,36 +17,30 @@ message_passing = lazy("graphs.message_passing")
 class PlanCache:
     """The plan of the graph asked about last: adjacency, an elimination order and the like.
 
-    ``make(edges, n_nodes, n_states)`` computes a plan; ``edges`` is a contiguous int64 copy of
-    shape (n_edges, 2), which the plan may keep. Plans are shared between threads: nobody may
-    write into one. As an attribute of a class, ``_plan = PlanCache(make)``, each object has a
-    memory of its own, ``self._plan(scores)``, which lives outside of the object: copies, clones
-    and pickles know nothing of it.
+    ``make(edges, *sizes)`` computes a plan from a contiguous int64 copy of the edges, which the
+    plan may keep, and the tuple ``sizes_of(scores)``, by default the numbers of nodes and of
+    states. Plans are shared between threads: nobody may write into one. As an attribute of a class,
+    ``_plan = PlanCache(make)``, each object has a memory of its own, ``self._plan(scores)``, which
+    lives outside of the object: copies, clones and pickles know nothing of it.
     """
 
-    def __init__(self, make):
-        self._make = make
-        self._last = None  # (edges, n_nodes, n_states, plan), always replaced as a whole
+    def __init__(self, make, sizes_of=lambda scores: scores.unary.shape):
+        self._make, self._sizes_of = make, sizes_of
+        self._last = None  # (edges, sizes, plan), always replaced as a whole
         self._of = WeakKeyDictionary()
 
     def __call__(self, scores):
-        n_nodes, n_states = scores.unary.shape
-        last = self._last
-        if (
-            last is None
-            or last[1:3] != (n_nodes, n_states)
-            or not np.array_equal(last[0], scores.edges)
-        ):
+        sizes, last = self._sizes_of(scores), self._last
+        if last is None or last[1] != sizes or not np.array_equal(last[0], scores.edges):
             # A private copy: the caller's array may change between two calls.
             edges = np.array(scores.edges, dtype=np.int64, order="C").reshape(-1, 2)
-            last = edges, n_nodes, n_states, self._make(edges, n_nodes, n_states)
-            self._last = last
-        return last[3]
+            self._last = last = edges, sizes, self._make(edges, *sizes)
+        return last[2]
 
     def __get__(self, oracle, owner=None):
         if oracle is None:
             return self
-        return self._of.setdefault(oracle, PlanCache(self._make))
+        return self._of.setdefault(oracle, PlanCache(self._make, self._sizes_of))
 
 
 class GraphOracle(Oracle):
@@ -114,6 +108,17 @@ def prepare(scores, plan):
     oriented = np.empty((2, len(source), width, width))
     message_passing.orient_tables(tables, source, flipped, oriented)
     return Problem(unary, oriented, edge_table, n_states, plan.start, plan.edge, plan.other)
+
+
+def softened(scores):
+    """Scores in which what is forbidden counts as more than all other scores together."""
+    unary, tables, edge_table = arrays_of(scores)
+    if unary.min() > -np.inf and tables.min(initial=0.0) > -np.inf:
+        return scores
+    sizes = [np.abs(np.where(part == -np.inf, 0.0, part)) for part in (unary, tables)]
+    most = sizes[0].max(axis=1).sum() + sizes[1].max(axis=(1, 2))[edge_table].sum()
+    tables = np.broadcast_to(np.maximum(tables, -2.0 * (1.0 + most)), scores.pairwise.shape)
+    return PairwiseScores._view(np.maximum(unary, -2.0 * (1.0 + most)), tables, scores.edges)
 
 
 def first_labels(scores, start):

@@ -36,25 +36,22 @@ class Assignment(Oracle):
     Notes
     -----
     SciPy's shortest augmenting paths [1]_, of cost ``n m^2`` for sides ``n >= m``. All
-    max-marginals together take ``m^3 + n m`` more: whoever loses a partner takes that of another,
-    who takes the next one, and what such chains cost at best are the longest paths between all
-    pairs of a graph without positive cycles [2]_. `top_k` divides the matchings into parts by
-    max-marginals [3]_ and takes two such calls for each of the k. Scores are a matrix here, not a
-    `PairwiseScores`.
+    max-marginals together take ``m^3 + n m`` more, by longest paths in the graph of exchanges
+    [2]_. `top_k` divides the matchings into parts by max-marginals [3]_ and takes two such calls
+    for each of the k.
 
     References
     ----------
     .. [1] D. F. Crouse, "On implementing 2D rectangular assignment algorithms", IEEE Transactions
        on Aerospace and Electronic Systems 52, 2016.
     .. [2] K. Pillutla, V. Roulet, S. M. Kakade, Z. Harchaoui, "A smoother way to train structured
-       prediction models", NeurIPS 2018: max-marginals by paths in the graph of exchanges.
+       prediction models", NeurIPS 2018.
     .. [3] C. R. Chegireddy, H. W. Hamacher, "Algorithms for finding k-best perfect matchings",
        Discrete Applied Mathematics 18, 155-165, 1987.
 
     Examples
     --------
-    Row 0 would rather have column 0, but leaves it to row 1, as together they do better so. Row 2
-    stays alone.
+    Row 0 prefers column 0, but the best matching gives it to row 1. Row 2 stays alone.
 
     >>> from sklearn_fw.inference import Assignment
     >>> scores = [[3.0, 2.0], [2.0, 0.5], [-1.0, 0.0]]

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..._core import check
 from ..._core.budget import time_left
-from ..._core.scores import PairwiseScores, allowed, arrays_of, check_range
+from ..._core.scores import PairwiseScores, allowed, arrays_of
 from ..._kernels import lazy
-from ._adjacency import ROUNDING, GraphOracle, PlanCache, first_labels, settled
+from ._adjacency import ROUNDING, GraphOracle, PlanCache, first_labels, settled, softened
 from ._exact import RankingOracle
 
 max_flow = lazy("graphs.max_flow")
@@ -84,8 +84,7 @@ class QPBO(GraphOracle):
         known, flow = roof_dual(form, scores.edges)
         guess = form.gain > 0.0 if start is None else first_labels(scores, start)
         labels = form.merge(np.where(known < 0, guess, known))
-        bound = float(form.constant + np.maximum(form.gain, 0.0).sum() - flow / 2)
-        return labels, scores.value(labels), bound + form.rounding, 2 * form.rounding
+        return labels, scores.value(labels), form.bound(flow / 2), 2 * form.rounding
 
 
 def half_integral(scores):
@@ -101,8 +100,7 @@ def half_integral(scores):
     # Of all edges between two nodes the best has as much as possible on one of the diagonals.
     both = np.where(form.crossed, np.maximum(x + y - 1.0, 0.0), np.minimum(x, y))
     edge = np.stack([1.0 - x - y + both, y - both, x - both, both], axis=1).reshape(-1, 2, 2)
-    bound = float(form.constant + np.maximum(form.gain, 0.0).sum() - flow / 2)
-    return np.column_stack([1.0 - one, one]), edge, bound + form.rounding
+    return np.column_stack([1.0 - one, one]), edge, form.bound(flow / 2)
 
 
 def roof_dual(form, edges):
@@ -126,10 +124,29 @@ def roof_dual(form, edges):
     one = max_flow.reaches_sink(arcs)
     # Any other node can be on another side than its opposite unless each has a way to the other.
     # If only one has, it belongs to the side of the sink, for nothing must flow to that side.
-    component = max_flow.strong_components(arcs, one | one[opposite])
+    component = strong_components(arcs, ~(one | one[opposite]))
     one |= component > component[opposite]
     one, zero = one[:n_nodes], one[n_nodes:]
     return np.where(one == zero, -1, one), flow
+
+
+def strong_components(arcs, free):
+    """Numbers of the strong components of what a flow leaves: (n_nodes,), zero but for free nodes.
+
+    No arc with room leads to a component of a higher number.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_nodes = len(free)
+    tail = np.repeat(np.arange(n_nodes), np.diff(arcs.first))
+    kept = (arcs.residual > 0.0) & free[tail] & free[arcs.head]
+    tail, head = tail[kept], arcs.head[kept]
+    graph = csr_array((np.ones(len(tail)), (tail, head)), shape=(n_nodes, n_nodes))
+    component = 1 + connected_components(graph, connection="strong")[1]
+    if np.any(component[tail] < component[head]):  # the search of SciPy may number either way
+        component = -component
+    return np.where(free, component, 0)
 
 
 class SwitchForm(NamedTuple):
@@ -152,70 +169,54 @@ class SwitchForm(NamedTuple):
     fixed: np.ndarray  # (n_nodes,) int, the only state allowed or -1; such nodes have gain 0
     rounding: float  # how far sums of these numbers may be off
 
+    def bound(self, flow):
+        """No labelling scores more, if so much must flow from source to sink."""
+        return float(self.constant + np.maximum(self.gain, 0.0).sum() - flow + self.rounding)
+
     def merge(self, labels):
         return np.where(self.fixed < 0, labels, self.fixed).astype(np.int32)
 
 
 def switch_form(scores, name):
     """The `SwitchForm` of scores of at most two states; None if every labelling is forbidden."""
-    if scores.n_states == 2 and (form := _finite_form(scores)) is not None:
-        return form
-    unary, tables = scores.unary, scores.pairwise
-    check_range(scores)
     if scores.n_states > 2:
         raise ValueError(
             f"{name} needs two states per node, got {scores.n_states}; TreeMaxProduct() takes more "
             f"on graphs without cycles, MILP() and Enumeration() on small graphs of any kind"
         )
+    unary, tables, edge_table = arrays_of(scores)
+    edges = np.array(scores.edges, dtype=np.int64, order="C")
+    fixed = np.full(len(unary), -1)
+    if scores.n_states == 2:
+        form = _finite_form(unary, tables, edge_table, edges, fixed)
+        if not np.isnan(form.rounding):
+            return form
+    tables = tables[edge_table]
     if scores.n_states == 1:
         unary = np.pad(unary, ((0, 0), (0, 1)), constant_values=-np.inf)
         tables = np.pad(tables, ((0, 0), (0, 1), (0, 1)))
-    fixed = np.full(len(unary), -1)
-    if unary.min() == -np.inf or (tables.size and tables.min() == -np.inf):
-        possible = possible_states(unary, tables, scores.edges)
-        if not possible.any(axis=1).all():
-            return None
-        fixed[~possible[:, 1]] = 0
-        fixed[~possible[:, 0]] = 1
-        unary, tables = _without_fixed(unary, tables, scores.edges, fixed)
-
-    a, b = scores.edges.T
+    possible = possible_states(unary, tables, edges)
+    if not possible.any(axis=1).all():
+        return None
+    fixed[~possible[:, 1]] = 0
+    fixed[~possible[:, 0]] = 1
+    unary, tables = _without_fixed(unary, tables, edges, fixed)
     equal, differ = tables[:, *DIAGONAL], tables[:, *OFF_DIAGONAL]
     no_equal, no_differ = equal == -np.inf, differ == -np.inf
-    equal, differ = _filled(equal, differ), _filled(differ, equal)
-    bias = (equal[:, 1] - equal[:, 0]) / 2  # what both nodes gain by state 1
-    tilt = (differ[:, 1] - differ[:, 0]) / 2  # what the first gains and the second loses
-    attraction = (equal.sum(axis=1) - differ.sum(axis=1)) / 2
-    size = np.abs(equal).sum(axis=1) + np.abs(differ).sum(axis=1)
-    attraction[np.abs(attraction) <= ROUNDING * size] = 0.0
-    # Weights at their bound may be off by the rounding of larger numbers.
-    largest = np.abs(unary).max(where=np.isfinite(unary), initial=0.0)
-    lost = (attraction < 0.0) & (attraction >= -ROUNDING * largest)
-    lost_sum = -attraction[lost].sum()
-    attraction[lost] = 0.0
-
-    n_nodes = len(unary)
-    gain = unary[:, 1] - unary[:, 0]
-    gain += np.bincount(a, bias + tilt, n_nodes) + np.bincount(b, bias - tilt, n_nodes)
-    crossed = (attraction < 0.0) | no_equal.any(axis=1)
+    tables[:, *DIAGONAL], tables[:, *OFF_DIAGONAL] = _filled(equal, differ), _filled(differ, equal)
+    form = _finite_form(unary, tables, np.arange(len(edges)), edges, fixed)
+    crossed = form.crossed | no_equal.any(axis=1)
     forbidden = np.where(crossed[:, None], no_equal, no_differ)
-    loss = np.where(forbidden, np.inf, np.abs(attraction)[:, None])
-    constant = unary[:, 0].sum() + equal[:, 0].sum() - np.minimum(attraction, 0.0).sum()
-    rounding = float(ROUNDING * (np.abs(unary).sum() + size.sum()) + lost_sum)
-    return SwitchForm(constant, gain, loss[:, 0], loss[:, 1], crossed, fixed, rounding)
+    forward, backward = np.where(forbidden, np.inf, form.forward[:, None]).T
+    return form._replace(forward=forward, backward=backward, crossed=crossed)
 
 
-def _finite_form(scores):
-    """The `SwitchForm` where nothing is forbidden, else None: half of the time of a small cut."""
-    unary, tables, edge_table = arrays_of(scores)
-    edges = np.array(scores.edges, dtype=np.int64, order="C")
+def _finite_form(unary, tables, edge_table, edges, fixed):
+    """The `SwitchForm` where nothing is forbidden, else ``rounding`` is NaN."""
     gain, loss, crossed = np.empty(len(unary)), np.empty(len(edges)), np.empty(len(edges), bool)
     constant, rounding = max_flow.switch_form(
         unary, tables, edge_table, edges, ROUNDING, gain, loss, crossed
     )
-    if np.isnan(rounding):
-        return None
-    fixed = np.full(len(unary), -1)
     return SwitchForm(constant, gain, loss, loss, crossed, fixed, rounding)
 
 
@@ -281,8 +282,7 @@ class GraphCut(GraphOracle, RankingOracle):
         t[0, 0] + t[1, 1] >= t[0, 1] + t[1, 0]
 
     Choose it for segmentation and denoising of images with two labels, large grids
-    included. With edges of both kinds choose `QPBO`. It also knows the k best labellings (`top_k`)
-    and how much each state of each node costs (`max_marginals`).
+    included. With edges of both kinds choose `QPBO`.
 
     Attributes
     ----------
@@ -300,12 +300,11 @@ class GraphCut(GraphOracle, RankingOracle):
     The score is the capacity of all arcs less that of a cut between source and sink [1]_. The
     maximum flow is found with real capacities in double precision [2]_. Time at worst ``n_nodes^2 *
     n_edges``, in practice a little more than linear; memory linear. Of several best labellings the
-    one with most nodes in state 0 is returned. What forbidden states and pairs fix is fixed first.
+    one with most nodes in state 0 is returned.
 
-    `max_marginals` and `top_k` push what more is needed when one node changes its side, so that a
-    flip costs as much as its neighbourhood is large [3]_. The k best labellings come from
-    partitions of all others by the first node where they differ [4]_: k cuts and k times as many
-    flips as nodes.
+    In `max_marginals` and `top_k`, the flip of a node costs as much as its neighbourhood is large
+    [3]_. The k best labellings come from partitions of all others by the first node where they
+    differ [4]_: k cuts and k times as many flips as nodes.
 
     References
     ----------
@@ -389,8 +388,7 @@ class GraphCut(GraphOracle, RankingOracle):
         refuse_crossed(form, scores)
         cut = Cut.of(form, scores.edges)
         labels = form.merge(cut.sink)
-        bound = float(form.constant + np.maximum(form.gain, 0.0).sum() - cut.flow)
-        return labels, scores.value(labels), bound + form.rounding, 2 * form.rounding
+        return labels, scores.value(labels), form.bound(cut.flow), 2 * form.rounding
 
 
 def refuse_crossed(form, scores):
@@ -446,20 +444,6 @@ def _others(unary, labels, nodes):
     return differ_first
 
 
-class Arcs(NamedTuple):
-    """The arcs of a graph, see `sklearn_fw._kernels.graphs.max_flow`."""
-
-    edges: np.ndarray
-    first: np.ndarray
-    head: np.ndarray
-    sister: np.ndarray
-    arc: np.ndarray
-
-    @classmethod
-    def of_graph(cls, edges, n_nodes, n_states):
-        return cls(edges, *max_flow.sort_arcs(edges, n_nodes))
-
-
 class CutMoves(GraphOracle):
     """Good labelling of any graph by minimum cuts: alpha-expansion and alpha-beta swap.
 
@@ -485,12 +469,11 @@ class CutMoves(GraphOracle):
 
     Notes
     -----
-    An expansion is a minimum cut if, for the table ``t`` of every edge, the labels ``y`` and ``z``
-    of its ends and the state alpha, ``t[y, z] + t[alpha, alpha] >= t[y, alpha] + t[alpha, z]``: for
-    all states at once this says that ``-t`` is a metric, as of Potts and truncated linear scores. A
-    local optimum then loses at most twice what the best labelling loses on its edges, in Potts
-    scores [1]_. A swap is one if ``t[a, a] + t[b, b] >= t[a, b] + t[b, a]``. Where this does not
-    hold, the move is made by roof duality [2]_, and undecided nodes keep their state.
+    An expansion is a minimum cut if ``-t`` is a metric for the table ``t`` of every edge, as of
+    Potts and truncated linear scores. A local optimum then loses at most twice what the best
+    labelling loses on its edges, in Potts scores [1]_. A swap is one if ``t[a, a] + t[b, b] >=
+    t[a, b] + t[b, a]``. Where this does not hold, the move is made by roof duality [2]_, and
+    undecided nodes keep their state.
 
     Begins with ``start``, by default the best state of each node by itself; the answer is never
     worse. A round takes n_states cuts for expansions, n_states * (n_states - 1) / 2 for swaps.
@@ -521,7 +504,7 @@ class CutMoves(GraphOracle):
     _: KW_ONLY
     max_iter: int = 100
 
-    _plan = PlanCache(Arcs.of_graph)
+    _plan = PlanCache(lambda edges, n_nodes, _: (edges, *max_flow.sort_arcs(edges, n_nodes)))
 
     def _argmax(self, scores, start):
         swaps = self.move == "swap"
@@ -559,14 +542,10 @@ class Fusions:
     """Labels that become better by mixtures with others."""
 
     def __init__(self, scores, plan, labels):
-        unary, tables, edge_table = arrays_of(scores)
-        # More than all other scores together, so that what is forbidden is left first.
-        worst = -2.0 * (
-            1.0 + _size(unary) + _size(tables, np.bincount(edge_table, minlength=len(tables)))
-        )
-        self._allowed = unary > -np.inf
-        self._scores = np.maximum(unary, worst), np.maximum(tables, worst), edge_table, plan.edges
-        self._plan = plan
+        self._allowed = scores.unary > -np.inf
+        edges, *self._arcs = plan
+        # What is forbidden is left first.
+        self._scores = *arrays_of(softened(scores)), edges
         self.labels = labels
         self.value = max_flow.score_of(*self._scores, labels)
 
@@ -580,14 +559,16 @@ class Fusions:
         zero = np.where(self._allowed[nodes, zero], zero, self.labels)
         if np.array_equal(zero, one):
             return False
-        _, first, head, sister, arc = self._plan
+        first, head, sister, arc = self._arcs
         residual, excess = np.empty(len(head)), np.empty(len(zero))
         crossed = np.empty(len(arc), bool)
         n_crossed = max_flow.fusion(
             *self._scores, zero, one, ROUNDING, arc, sister, residual, excess, crossed
         )
         if n_crossed:
-            side = self._relaxed(-excess, residual[arc], crossed)
+            fixed, loss = np.full(len(zero), -1), residual[arc]
+            form = SwitchForm(0.0, -excess, loss, loss, crossed, fixed, 0.0)
+            side, _ = roof_dual(form, self._scores[-1])
             side = np.where(side < 0, self.labels == one, side)
         else:
             arcs = max_flow.Arcs(first, head, sister, residual, excess)
@@ -599,14 +580,3 @@ class Fusions:
         if better:
             self.labels, self.value = labels, value
         return better
-
-    def _relaxed(self, gain, loss, crossed):
-        fixed = np.full(len(gain), -1)
-        form = SwitchForm(0.0, gain, loss, loss, crossed, fixed, 0.0)
-        return roof_dual(form, self._plan.edges)[0]
-
-
-def _size(parts, times=1):
-    """Sum of the largest absolute scores of parts, those that forbid left out."""
-    sizes = np.abs(np.where(parts == -np.inf, 0.0, parts))
-    return float((times * sizes.max(axis=tuple(range(1, parts.ndim)), initial=0.0)).sum())

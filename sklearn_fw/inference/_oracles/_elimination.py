@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._core import check
 from ..._core.budget import time_left
-from ..._core.packed import starts_of
+from ..._core.packed import starts_of, writable
 from ..._core.scores import arrays_of, check_sums, expect_scores
 from ..._kernels import lazy
 from ._adjacency import PlanCache
@@ -124,19 +124,12 @@ def make_plan(edges, size, scopes=(), n_orders=0):
     return Found(elimination_plan.Plan(*arrays, cuts=cuts), width, int(n_numbers.max()))
 
 
-class _Graph:
-    """A graph and its plan for the numbers of states asked about last."""
+def _sizes_of(scores):
+    return tuple(elimination_plan.count_states(writable(scores.unary)).tolist())
 
-    def __init__(self, edges, n_nodes, n_states):
-        self.edges = edges
-        self._last = None
 
-    def plan(self, size):
-        last = self._last
-        if last is None or not np.array_equal(last[0], size):
-            last = size, make_plan(self.edges, size)
-            self._last = last
-        return last[1]
+def _plan_of(edges, *sizes):
+    return edges, make_plan(edges, np.array(sizes))
 
 
 class Elimination(GibbsInference):
@@ -150,10 +143,9 @@ class Elimination(GibbsInference):
     Parameters
     ----------
     max_table_size : int, default=2**26
-        Most numbers in the table of a node and the neighbours that it has when it is eliminated;
-        the guard against a call that needs all time and memory. A table of 2^26 numbers, 512 MB, is
-        reached at induced width 25 with two states. All messages together may have 2^29 numbers,
-        4 GB, as those of a grid of 20 x 20 do nearly, or 8 times ``max_table_size``.
+        Most numbers in the table of a node and the neighbours that it has when it is eliminated.
+        A table of 2^26 numbers, 512 MB, is reached at induced width 25 with two states. All
+        messages together may have 2^29 numbers, 4 GB, or 8 times ``max_table_size``.
 
     See Also
     --------
@@ -162,13 +154,12 @@ class Elimination(GibbsInference):
 
     Notes
     -----
-    Nodes leave in a greedy order, the one whose neighbours lack the fewest edges first [1]_, or,
-    where that makes tables of thousands of numbers, in the order of their numbers or that of
-    Cuthill and McKee, if these do with smaller ones. Time is a few times the size of all tables,
-    memory 8 bytes for each entry of all messages, which are smaller than their tables by the number
-    of states of the node that left. States after the last one with a unary score above ``-inf``
-    count as absent. Sums run in ordinary numbers as long as no table spans more than a factor of
-    e^600, else in logarithms, which takes twice to five times as long.
+    Nodes leave in a greedy order, the one whose neighbours lack the fewest edges first [1]_, or in
+    that of their numbers or of Cuthill and McKee where this makes large tables smaller. Time is a
+    few times the size of all tables, memory 8 bytes for each entry of all messages, which are
+    smaller than their tables by the number of states of the node that left. States after the last
+    one with a unary score above ``-inf`` count as absent. Sums run in logarithms, which takes two
+    to five times as long, where a table spans more than a factor of e^600.
 
     `top_k` divides the labellings into parts by max-marginals [4]_: up to two calls of
     `max_marginals` and one of `argmax` for each of the k. Of several best labellings the node that
@@ -205,7 +196,7 @@ class Elimination(GibbsInference):
 
     max_table_size: object = 2**26
 
-    _graph = PlanCache(_Graph)
+    _plan = PlanCache(_plan_of, _sizes_of)
 
     def argmax(self, scores, start=None):
         expect_scores(scores)
@@ -270,14 +261,13 @@ class Elimination(GibbsInference):
     def _found(self, scores):
         """The plan for these scores, as large as it may be."""
         expect_scores(scores)
-        return self._graph(scores).plan(elimination_plan.count_states(arrays_of(scores)[0]))
+        return self._plan(scores)[1]
 
     def _walk(self, scores):
         """The walk through all buckets, after the check of the size."""
         unary, tables, edge_table = arrays_of(scores)
-        graph = self._graph(scores)
-        plan = graph.plan(elimination_plan.count_states(unary)).fitting(self.max_table_size)
-        return Walk(plan, unary, graph.edges, edge_table, tables)
+        edges, found = self._plan(scores)
+        return Walk(found.fitting(self.max_table_size), unary, edges, edge_table, tables)
 
 
 class Walk:
@@ -332,20 +322,9 @@ class Walk:
 
 
 class FactorElimination:
-    """Sums and maxima over all labellings of nodes, and of tables on two or more of them.
+    """Sums and maxima over all labellings of nodes, by log-potentials on any number of them.
 
-    Parameters
-    ----------
-    unary : list of arrays of shape (n_states_i,)
-        Log-potentials of each node.
-    scopes : list of tuples of int
-        Nodes of each table, each tuple once.
-    tables : list of arrays
-        Log-potentials, with one axis for each node of the scope.
-    max_table_size : int
-        As for `Elimination`.
-    n_orders : int
-        As for `make_plan`.
+    ``unary`` has an array for each node, ``tables`` one for each of ``scopes``, tuples of nodes.
     """
 
     def __init__(self, unary, scopes, tables, max_table_size=2**26, n_orders=0):
@@ -367,9 +346,6 @@ class FactorElimination:
 
     def cost(self):
         return self.found.cost(self.max_table_size)
-
-    def largest_table(self):
-        return self.found.largest
 
     def sums(self):
         """(marginals of nodes, padded; marginals of tables; log-partition, -inf if nothing is)."""

@@ -222,13 +222,7 @@ class Enumeration(GibbsInference):
 
     def _best(self, scores, k):
         values = self._values(scores)
-        n_labelings = len(values)
-        if k < n_labelings:  # sort only what can be among the best
-            bar = np.partition(values, n_labelings - k)[n_labelings - k]
-            candidates = np.flatnonzero(values >= bar)
-        else:
-            candidates = np.arange(n_labelings)
-        best = candidates[np.argsort(-values[candidates], kind="stable")[:k]]
+        best = np.argsort(-values, kind="stable")[:k]
         return allowed(values[best], _labels_of(best, scores))
 
     def _sums(self, scores, marginals):

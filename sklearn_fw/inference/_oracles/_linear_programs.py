@@ -85,17 +85,12 @@ def without_impossible_pairs(scores):
     )
 
 
-class Costs(NamedTuple):
-    """What to minimise: the score of ``mu`` is ``constant - cost @ mu / scale``."""
-
-    cost: np.ndarray  # not below 0: what an entry loses against the best one of its part
-    largest: np.ndarray  # upper limits of mu: 0 for forbidden entries, whose cost is finite, too
-    scale: float
-    constant: float
-    error: float  # how far a bound of the solver may be off, in units of the scores
-
-
 def costs(scores):
+    """What to minimise: the score of ``mu`` is ``constant - cost @ mu / scale``.
+
+    Returns ``cost``, what an entry loses against the best one of its part; upper limits of ``mu``,
+    0 for forbidden entries; ``scale``; ``constant``; and how far a bound of the solver may be off.
+    """
     check_range(scores)
     best = _best_of_parts(scores.unary, scores.pairwise)
     best[best == -np.inf] = 0.0
@@ -105,7 +100,7 @@ def costs(scores):
     allowed = lost < np.inf
     lost[~allowed] = 0.0
     cost, scale, error = scaled_costs(lost, best)
-    return Costs(cost, allowed.astype(float), scale, float(best.sum()), error)
+    return cost, allowed.astype(float), scale, float(best.sum()), error
 
 
 def scaled_costs(lost, best):
@@ -241,12 +236,10 @@ class MILP(GraphOracle):
     The solver is HiGHS, by way of ``scipy.optimize.milp``. Only node variables are integers; tables
     of edges follow. The time can grow exponentially, memory is linear in the size of the scores.
 
-    Tolerances of HiGHS, some 1e-12, and 1e-13 for each node and edge, of the largest difference
-    between two scores of one node or edge, are added to the bound; an answer that is as good as the
-    bound within them counts as exact where they are at most 1e-9 of its value. Else states and
-    pairs that cannot be part of a better labelling are left out, and the rest is solved again;
-    forbidding by ``-inf`` saves this. When the time is up, the answer is the best of what HiGHS has
-    found, ``start`` and the best states of nodes by their own scores.
+    Tolerances of HiGHS are added to the bound; an answer that is as good as the bound within them
+    counts as exact where they are at most 1e-9 of its value. Else states and pairs that cannot be
+    part of a better labelling are left out, and the rest is solved again. When the time is up, the
+    answer is the best of what HiGHS has found, ``start`` and the best states of nodes alone.
 
     References
     ----------
@@ -342,9 +335,8 @@ class LPRelaxation(GraphOracle):
     comes from one maximum flow instead, by roof duality (see `QPBO`).
 
     The bound does not rely on tolerances of the solver: its dual variables move scores from edges
-    to nodes, which changes no labelling's score, and the best states and pairs of all parts after
-    that bound every labelling. What counts as exact is as in `MILP`. Among equal marginals the
-    labels of ``start`` are preferred.
+    to nodes, and the best states and pairs of all parts after that bound every labelling. Among
+    equal marginals the labels of ``start`` are preferred.
 
     References
     ----------
@@ -538,79 +530,59 @@ class Toulbar2(GraphOracle):
 
     def _argmax(self, scores, start):
         time_limit = max(min(check.time_limit(self.time_limit), time_left()), 1e-3)
-        library = _pytoulbar2()
+        library, factor = _pytoulbar2(), 10.0**self.resolution
         possible = possible_states(scores.unary, scores.pairwise, scores.edges)
         if not possible.any(axis=1).all():
             return nothing_allowed(scores)
-        network = _Network(scores, possible, self.resolution)
+        states = [np.flatnonzero(row) for row in possible]
+        scopes = [*([t] for t in range(scores.n_nodes)), *scores.edges.tolist()]
+        parts = [
+            part[np.ix_(*(states[t] for t in scope))]
+            for scope, part in zip(scopes, [*scores.unary, *scores.pairwise])
+        ]
+        finite = [part[part > -np.inf] for part in parts]
+        size = sum(np.abs(part).max() for part in finite)
+        if size * factor >= LARGEST_INTEGER:
+            raise ValueError(
+                f"resolution={self.resolution} is too large for scores whose largest absolute "
+                f"values sum up to {size:.3g}: times 10^resolution this must stay below 2^53; "
+                f"lower resolution or scale the scores"
+            )
+        costs = [np.rint(-factor * part).ravel().tolist() for part in parts]
         with _alone:
-            found, cost = network.solve(library, time_limit)
+            found, cost = _solve_network(library, states, scopes, costs, time_limit)
         if cost == np.inf:
             return nothing_allowed(scores)
         labels, value = best_guess(scores, found, start)
-        bound = min(dual_bound(scores), network.bound(cost))
-        exact = value >= bound - network.rounding
-        if exact and is_negligible(network.rounding, (scores.unary, scores.pairwise), value):
+        # What rounding to decimals can add to a score at most, and errors of these numbers.
+        gain = sum((part + np.rint(-factor * part) / factor).max() for part in finite)
+        bound, rounding = min(dual_bound(scores), float(gain - cost / factor)), ROUNDING * size
+        exact = value >= bound - rounding
+        if exact and is_negligible(rounding, (scores.unary, scores.pairwise), value):
             return labels, value, value
-        return labels, value, max(value, float(bound + network.rounding))
+        return labels, value, max(value, float(bound + rounding))
 
 
-class _Network:
-    """Scores as integer costs of the states and pairs that are possible."""
-
-    def __init__(self, scores, possible, resolution):
-        self._scope = scores.edges.tolist()
-        self._states = [np.flatnonzero(row) for row in possible]
-        self._factor = 10.0**resolution
-        self._unary = [row[states] for row, states in zip(scores.unary, self._states)]
-        self._tables = [
-            table[np.ix_(self._states[a], self._states[b])]
-            for (a, b), table in zip(self._scope, scores.pairwise)
-        ]
-        sizes, gains = zip(*(self._error(part) for part in [*self._unary, *self._tables]))
-        if sum(sizes) * self._factor >= LARGEST_INTEGER:
-            raise ValueError(
-                f"resolution={resolution} is too large for scores whose largest absolute values "
-                f"sum up to {sum(sizes):.3g}: times 10^resolution this must stay below 2^53; lower "
-                f"resolution or scale the scores"
-            )
-        self.rounding = float(ROUNDING * sum(sizes))
-        self._gain = sum(gains)
-
-    def _error(self, part):
-        """Largest absolute score of a part, and what rounding can add to a score at most."""
-        finite = part[part > -np.inf]
-        return np.abs(finite).max(), (finite + self._costs(finite) / self._factor).max()
-
-    def _costs(self, part):
-        return np.rint(-self._factor * part)
-
-    def bound(self, cost):
-        return float(self._gain - cost / self._factor)
-
-    def solve(self, library, time_limit):
-        if not getattr(_of_thread, "ready", False):
-            library.pytb2.init()
-            _of_thread.ready = True
-        try:
-            network = library.CFN(resolution=0)
-            for t, states in enumerate(self._states):
-                network.AddVariable(f"node {t}", list(range(len(states))))
-            for t, part in enumerate(self._unary):
-                network.AddFunction([t], self._costs(part).tolist())
-            for (a, b), part in zip(self._scope, self._tables):
-                network.AddFunction([a, b], self._costs(part).ravel().tolist())
-            seconds = 0 if time_limit == np.inf else math.ceil(time_limit)
-            answer = network.Solve(timeLimit=seconds)
-        except library.pytb2.Contradiction:
-            return None, np.inf
-        # The bound of the library may lag behind when the search is through.
-        finished = not library.pytb2.option.limited
-        if answer is None:
-            return None, (np.inf if finished else network.GetDDualBound())
-        labels = [states[k] for states, k in zip(self._states, answer[0])]
-        cost = answer[1] if finished else network.GetDDualBound()
-        return np.array(labels, dtype=np.int32), cost
+def _solve_network(library, states, scopes, costs, time_limit):
+    """Labels or None, and a lower bound on all costs, inf if nothing is allowed."""
+    if not getattr(_of_thread, "ready", False):
+        library.pytb2.init()
+        _of_thread.ready = True
+    try:
+        network = library.CFN(resolution=0)
+        for t, row in enumerate(states):
+            network.AddVariable(f"node {t}", list(range(len(row))))
+        for scope, cost in zip(scopes, costs):
+            network.AddFunction(scope, cost)
+        answer = network.Solve(timeLimit=0 if time_limit == np.inf else math.ceil(time_limit))
+    except library.pytb2.Contradiction:
+        return None, np.inf
+    # The bound of the library may lag behind when the search is through.
+    finished = not library.pytb2.option.limited
+    if answer is None:
+        return None, (np.inf if finished else network.GetDDualBound())
+    labels = [row[k] for row, k in zip(states, answer[0])]
+    return np.array(labels, np.int32), answer[1] if finished else network.GetDDualBound()
 
 
 def _pytoulbar2():

@@ -6,7 +6,7 @@ from ..._core import check
 from ..._core.budget import finishing, time_budget, time_left
 from ..._core.scores import PairwiseScores
 from ..._kernels import lazy
-from ._adjacency import GraphOracle, PlanCache, adjacency, first_labels, prepare
+from ._adjacency import GraphOracle, PlanCache, adjacency, first_labels, prepare, softened
 from ._elimination import Elimination
 
 message_passing = lazy("graphs.message_passing")
@@ -82,29 +82,9 @@ MOST = 9  # labellings at once, or codes of what they agree on would leave 64 bi
 def fuse(scores, labellings):
     """The best labelling that has the states of one of the given ones at each cluster of nodes.
 
-    Clusters are connected nodes at which the same labellings agree: wherever labellings differ in
-    regions that do not touch, the best of them is taken in each region on its own. The value is at
-    least that of the first labelling, and the last ones are left out where clusters are joined too
-    densely for elimination.
-
-    Parameters
-    ----------
-    scores : PairwiseScores
-        Scores on any graph.
-    labellings : ndarray of shape (m, n_nodes), integer
-        At most `MOST`, best first.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_nodes,)
-        The best one.
-
-    References
-    ----------
-    .. [1] J. Houdayer, O. C. Martin, "Hierarchical approach for computing spin glass ground
-       states", Physical Review E 64, 2001: clusters of spins as new spins.
-    .. [2] V. Lempitsky, C. Rother, S. Roth, A. Blake, "Fusion moves for Markov random field
-       optimization", IEEE TPAMI 32, 2010.
+    Clusters are connected nodes at which the same labellings agree (Houdayer and Martin, 2001).
+    ``labellings`` (m, n_nodes), at most `MOST`, stand best first: the value is at least that of
+    the first, and the last ones are left out where clusters are joined too densely to eliminate.
     """
     oracle = Elimination(LARGEST_TABLE)
     while len(labellings) > 1:
@@ -192,12 +172,10 @@ class IteratedLocalSearch(GraphOracle):
     Notes
     -----
     A round takes time in proportion to n_states^2 and to the edges of some trees of 10 to 500
-    nodes, on dense graphs of as many nodes in pairs. Trees as neighbourhoods are from [1]_,
-    repeated kicks from [2]_. Eight runs at a time and the best labelling before them are joined:
-    connected nodes at which the same of them agree become one, as in [3]_, and elimination finds
-    the best choice for all of these, as long as its tables have at most 65,536 numbers. Forbidden
-    states and pairs count as more than all scores together; the answer is never worse than
-    ``start``.
+    nodes [1]_ [2]_. Eight runs and the best labelling before them are joined: connected nodes at
+    which the same of them agree become one node [3]_, and elimination chooses for all of these, in
+    tables of at most 65,536 numbers. Forbidden states and pairs count as more than all scores
+    together; the answer is never worse than ``start``.
 
     References
     ----------
@@ -241,33 +219,16 @@ class IteratedLocalSearch(GraphOracle):
         rng = check.random_state(self.random_state)
         run = max(int(RUN_PER_NODE * scores.n_nodes), SHORTEST_RUN)
         with time_budget(self.time_limit, ends_oracles=True):
-            worst = _penalty(problem)
-            soft = problem._replace(
-                unary=np.maximum(problem.unary, worst), tables=np.maximum(problem.tables, worst)
-            )
+            soft = softened(scores)
+            problem = prepare(soft, self._plan(scores))._replace(n_states=problem.n_states)
             if n_rounds < FEWEST_RUNS * run:
-                _search(soft, labels, n_rounds, _state_of(rng))
+                _search(problem, labels, n_rounds, _state_of(rng))
             else:
-                labels = _runs(_softened(scores, worst), soft, labels, n_rounds, run, rng)
+                labels = _runs(soft, problem, labels, n_rounds, run, rng)
         value = scores.value(labels)
         if value < first_value:  # by rounding alone
             labels, value = first, first_value
         return labels, value, np.inf
-
-
-def _penalty(problem):
-    """A score that is worse than all else together, for what is forbidden; -inf if nothing is."""
-    if problem.unary.min() > -np.inf and problem.tables.min(initial=0.0) > -np.inf:
-        return -np.inf
-    return -2.0 * (message_passing.total_size(*problem) + 1.0)
-
-
-def _softened(scores, worst):
-    pairwise = scores.pairwise
-    shared = len(pairwise) > 1 and pairwise.strides[0] == 0
-    tables = np.maximum(pairwise[:1] if shared else pairwise, worst)
-    unary = np.maximum(scores.unary, worst)
-    return PairwiseScores._view(unary, np.broadcast_to(tables, pairwise.shape), scores.edges)
 
 
 def _state_of(rng):

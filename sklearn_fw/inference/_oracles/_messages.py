@@ -48,11 +48,9 @@ class TRWS(GraphOracle):
 
     Every pass fixes a labelling node by node. `ICM` improves ``start`` and each of these that beats
     those before it. The calculation ends early when bound and value agree but for errors of
-    rounding, 2e-16 times (32 + n_nodes) of the sum of the largest absolute scores of all nodes and
-    edges, if these are at most 1e-9 of the value; else states and pairs that cannot be part of a
-    better labelling are left out, and it is made again. Minus infinity goes through the messages,
-    so that states which cannot be part of an allowed labelling are found out; ``value = -inf`` says
-    that no labelling tried was allowed.
+    rounding; where these are above 1e-9 of the value, states and pairs that cannot be part of a
+    better labelling are left out, and it is made again. ``value = -inf`` means that no labelling
+    tried was allowed.
 
     Nodes are passed through in the order of their numbers; good orders have long monotonic paths,
     as a grid has when it is numbered row by row.
@@ -220,9 +218,7 @@ class MaxProduct(GraphOracle):
     -----
     An iteration takes 4 * n_edges * n_states^2, or 4 * n_edges * n_states where a table has one
     score for equal states and one for all others (Potts). After each pass labels are fixed node by
-    node, each given those before it; those that beat all before are improved by `ICM`, and the best
-    of all is the answer, no worse than that of `ICM` from ``start``. A message uses those of the
-    same pass already.
+    node; those that beat all before are improved by `ICM`, and the best of all is the answer.
 
     References
     ----------
@@ -243,16 +239,13 @@ class MaxProduct(GraphOracle):
     (array([0, 1, 0, 1], dtype=int32), 4.5, inf)
     """
 
-    damping: check.not_negative = 0.5
+    damping: check.within(0.0, 1.0, "left") = 0.5
     max_iter: int = 100
     tol: float = 1e-5
 
     _plan = PlanCache(adjacency)
 
     def _argmax(self, scores, start):
-        damping = float(self.damping)
-        if damping >= 1.0:
-            raise ValueError(f"damping must be below 1, or no message ever changes; got {damping}")
         incumbent = Incumbent(scores, self._plan(scores), start)
         problem = incumbent.problem
         messages = np.zeros((2, scores.n_edges, scores.n_states))
@@ -261,7 +254,7 @@ class MaxProduct(GraphOracle):
             changes = []
             for upwards in (True, False):
                 value, change = message_passing.max_product_sweep(
-                    *problem, incumbent.potts, messages, labels, damping, upwards
+                    *problem, incumbent.potts, messages, labels, float(self.damping), upwards
                 )
                 incumbent.offer(labels, value)
                 changes.append(change)

@@ -10,52 +10,37 @@ sum_product = lazy("graphs.sum_product")
 tree = lazy("graphs.tree")
 
 
-class ForestInference(GibbsInference):
-    """Everything that oracles for graphs without cycles do once edges are in order."""
-
-    def _forest(self, scores):
-        """(unary, edges, edge_table, tables) as the compiled loops want them."""
-        raise NotImplementedError
-
-    def _undirected(self, edge, scores):
-        """Marginals of the edges of a forest in the order and direction of the scores."""
-        return edge
-
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
-        forest = self._forest(scores)
-        n_nodes, n_states = forest[0].shape
-        labels = np.empty(n_nodes, np.int32)
-        messages = np.empty((n_nodes + 1, n_states))
-        value = tree.tree_argmax(*forest, labels, messages)
-        return labels, value, value
-
-    def _best(self, scores, k):
-        k = min(k, count_labelings(scores))
-        return tree.tree_top_k(*self._forest(scores), k)
-
-    def _sums(self, scores, marginals):
-        forest, n_states = self._forest(scores), scores.n_states
-        node = np.empty((scores.n_nodes if marginals else 0, n_states))
-        edge = np.empty((scores.n_edges if marginals else 0, n_states, n_states))
-        value = sum_product.tree_marginals(*forest, node, edge)
-        if marginals:
-            edge = self._undirected(edge, scores)
-        return node, edge, value
-
-    def _maxima(self, scores):
-        forest = self._forest(scores)
-        node = np.empty(forest[0].shape)
-        sum_product.tree_max_marginals(*forest, node)
-        return node
-
-    def _draws(self, scores, uniforms):
-        forest = self._forest(scores)
-        labels = np.zeros(uniforms.shape, np.int32)
-        return labels, sum_product.tree_samples(*forest, uniforms, labels)
+def _orient(scores):
+    """Edges from child to parent, leaves first, and how they come from those of the scores."""
+    edges, source, flipped = tree.orient_forest(
+        np.array(scores.edges, dtype=np.int64, order="C"), scores.n_nodes
+    )
+    if len(edges) < scores.n_edges:
+        raise ValueError(
+            "TreeMaxProduct needs edges without a cycle (a double edge is one, too); "
+            "Elimination() takes any graph of small tree-width, Enumeration() any small one"
+        )
+    return edges, source, flipped
 
 
-class TreeMaxProduct(ForestInference):
+def _forest(scores):
+    """Arguments of the compiled loops: edges from child to parent, leaves first."""
+    edges, source, flipped = _orient(scores)
+    unary, tables, edge_table = arrays_of(scores)
+    shared = len(tables) < len(edges)
+    edge_table = edge_table[source]
+    if flipped.any():
+        if shared:
+            tables = np.ascontiguousarray(np.concatenate([tables, tables.transpose(0, 2, 1)]))
+            edge_table = flipped.astype(np.int64)
+        else:
+            turned = source[flipped]
+            tables = tables.copy()
+            tables[turned] = tables[turned].transpose(0, 2, 1)
+    return unary, edges, edge_table, tables
+
+
+class TreeMaxProduct(GibbsInference):
     """Best labelling of a tree or forest, by max-product message passing.
 
     Maximises the score of `PairwiseScores` exactly on any graph without cycles: chains, stars,
@@ -107,10 +92,44 @@ class TreeMaxProduct(ForestInference):
     array([0.269, 0.731])
     """
 
-    def _forest(self, scores):
-        return _forest(scores)
+    _forest = staticmethod(_forest)
 
-    def _undirected(self, edge, scores):
+    def argmax(self, scores, start=None):
+        expect_scores(scores)
+        forest = self._forest(scores)
+        n_nodes, n_states = forest[0].shape
+        labels = np.empty(n_nodes, np.int32)
+        messages = np.empty((n_nodes + 1, n_states))
+        value = tree.tree_argmax(*forest, labels, messages)
+        return labels, value, value
+
+    def _best(self, scores, k):
+        k = min(k, count_labelings(scores))
+        return tree.tree_top_k(*self._forest(scores), k)
+
+    def _sums(self, scores, marginals):
+        forest, n_states = self._forest(scores), scores.n_states
+        node = np.empty((scores.n_nodes if marginals else 0, n_states))
+        edge = np.empty((scores.n_edges if marginals else 0, n_states, n_states))
+        value = sum_product.tree_marginals(*forest, node, edge)
+        if marginals:
+            edge = self._undirected(edge, scores)
+        return node, edge, value
+
+    def _maxima(self, scores):
+        forest = self._forest(scores)
+        node = np.empty(forest[0].shape)
+        sum_product.tree_max_marginals(*forest, node)
+        return node
+
+    def _draws(self, scores, uniforms):
+        forest = self._forest(scores)
+        labels = np.zeros(uniforms.shape, np.int32)
+        return labels, sum_product.tree_samples(*forest, uniforms, labels)
+
+    @staticmethod
+    def _undirected(edge, scores):
+        """Marginals of the edges of a forest in the order and direction of the scores."""
         _, source, flipped = _orient(scores)
         edge[flipped] = edge[flipped].transpose(0, 2, 1)
         original = np.empty_like(edge)
@@ -118,37 +137,20 @@ class TreeMaxProduct(ForestInference):
         return original
 
 
-def _orient(scores):
-    """Edges from child to parent, leaves first, and how they come from those of the scores."""
-    edges, source, flipped = tree.orient_forest(
-        np.array(scores.edges, dtype=np.int64, order="C"), scores.n_nodes
-    )
-    if len(edges) < scores.n_edges:
+def _chain(scores):
+    """Arguments of the compiled loops: a chain is a tree whose edges are already in order."""
+    # A copy, since edges may be read-only, and each kind of array costs one more compilation.
+    edges = np.array(scores.edges, dtype=np.int64, order="C")
+    if not tree.is_chain(edges, scores.n_nodes):
         raise ValueError(
-            "TreeMaxProduct needs edges without a cycle (a double edge is one, too); "
-            "Elimination() takes any graph of small tree-width, Enumeration() any small one"
+            "Viterbi needs the edges of a chain, (0, 1), (1, 2), ... in this order, one fewer than "
+            "nodes; TreeMaxProduct() takes the edges of any tree or forest in any order"
         )
-    return edges, source, flipped
-
-
-def _forest(scores):
-    """Arguments of the compiled loops: edges from child to parent, leaves first."""
-    edges, source, flipped = _orient(scores)
     unary, tables, edge_table = arrays_of(scores)
-    shared = len(tables) < len(edges)
-    edge_table = edge_table[source]
-    if flipped.any():
-        if shared:
-            tables = np.ascontiguousarray(np.concatenate([tables, tables.transpose(0, 2, 1)]))
-            edge_table = flipped.astype(np.int64)
-        else:
-            turned = source[flipped]
-            tables = tables.copy()
-            tables[turned] = tables[turned].transpose(0, 2, 1)
     return unary, edges, edge_table, tables
 
 
-class Viterbi(ForestInference):
+class Viterbi(TreeMaxProduct):
     """Best labelling of a chain, by the Viterbi algorithm.
 
     Maximises the score of `PairwiseScores` exactly, where node t is joined to node t + 1 and to
@@ -189,18 +191,8 @@ class Viterbi(ForestInference):
     (array([0.878, 0.122]), 5.589)
     """
 
-    def _forest(self, scores):
-        return _chain(scores)
+    _forest = staticmethod(_chain)
 
-
-def _chain(scores):
-    """Arguments of the compiled loops: a chain is a tree whose edges are already in order."""
-    # A copy, since edges may be read-only, and each kind of array costs one more compilation.
-    edges = np.array(scores.edges, dtype=np.int64, order="C")
-    if not tree.is_chain(edges, scores.n_nodes):
-        raise ValueError(
-            "Viterbi needs the edges of a chain, (0, 1), (1, 2), ... in this order, one fewer than "
-            "nodes; TreeMaxProduct() takes the edges of any tree or forest in any order"
-        )
-    unary, tables, edge_table = arrays_of(scores)
-    return unary, edges, edge_table, tables
+    @staticmethod
+    def _undirected(edge, scores):
+        return edge
