@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._core import check
 from .._core.warnings import warn
 from .._kernels.moments.gaussian import propagate_boxes
-from ._engine import SLIGHT, gaussian_masses, interval_masses, is_narrow, open_part, propagate
+from ._engine import SLIGHT, OpenPart, gaussian_masses, interval_masses, is_narrow, propagate
 from ._exact import exact_log_probability
 from ._polyhedra import check_covariance, check_order, check_problem, minimal_polyhedron
 from ._sampling import SECONDS, refine
@@ -262,7 +262,7 @@ class Part:
         sites = self._sites(ceiling, options)
         if sites is None:
             return GaussianProbabilityResult(-np.inf, np.nan, "ep", log_prob_ep=-np.inf)
-        left = open_part(self.G, self.h, self.lower, self.upper, sites)
+        left = sites.open_part or OpenPart(self.G, self.h, self.lower, self.upper, sites)
         log_prob, error, kind = left.constant, left.error, "exact"
         blocks = left.blocks()
         seconds = (CHECK_SECONDS if method == "ep" else SECONDS) / max(len(blocks), 1)
