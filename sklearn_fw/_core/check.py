@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils import check_random_state as _random_state
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 # Largest number of which squares can be summed, and multiplied with weights; one over it is the
@@ -334,6 +335,23 @@ def data(estimator, X, *y, **options):
     X = kind(X, "X")
     with _named("X", "y"):
         return validate_data(estimator, X, *y, **options)
+
+
+def rows(estimator, X, *y, **options):
+    """`data` as float64, with squares that do not overflow."""
+    found = data(estimator, X, *y, dtype=np.float64, **options)
+    magnitude(found[0] if y else found, "X")
+    return found
+
+
+def classes(y, fractions=False):
+    """Sorted labels of a classifier, two at least, and the place of each sample among them."""
+    if not fractions:
+        check_classification_targets(y)
+    labels, places = np.unique(y, return_inverse=True)
+    if len(labels) < 2:
+        raise ValueError("needs labels of at least 2 classes, found one class in y")
+    return labels, places
 
 
 def _check_targets(y, numeric):

@@ -5,12 +5,11 @@ from dataclasses import KW_ONLY
 import numpy as np
 from scipy.linalg import lapack
 from scipy.special import logsumexp, softmax
-from sklearn.base import ClassifierMixin, clone
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
-from .._core.estimator import Estimator
+from .._core.estimator import Estimator, LabelMixin
 from .._core.parameters import check_parameters
 from ._backend import NUMPY
 from ._kernels import (
@@ -23,7 +22,7 @@ from ._kernels import (
     median_distance,
     resolve_kernel,
 )
-from ._model import StudentTModel, batches, check_rows, log_volume
+from ._model import StudentTModel, batches, log_volume
 from ._posterior import ExactPosterior
 from ._student_t import KernelStudentTDensity
 
@@ -31,7 +30,7 @@ MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the median distance
 TEMPERATURES = 2.0 ** np.arange(12)  # that candidates may choose from
 
 
-class KernelStudentTClassifier(ClassifierMixin, Estimator):
+class KernelStudentTClassifier(LabelMixin, Estimator):
     """Most probable label under a kernel Student-t density of inputs and labels together.
 
     The joint kernel is ``k(x, x') * r^[y != y']`` with ``r = exp(-1 / label_length_scale^2)``. For
@@ -125,13 +124,10 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         self : KernelStudentTClassifier
             The fitted classifier.
         """
-        X, y = check_rows(self, X, y)
-        check_classification_targets(y)
+        X, y = check.rows(self, X, y)
         weight = check.sample_weight(sample_weight, len(X))
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-        self.classes_, self.y_fit_ = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("needs labels of at least 2 classes, found one class in y")
+        self.classes_, self.y_fit_ = check.classes(y)
         self.density_ = prototype(self.density)
         self.X_fit_ = X
         check_parameters(self.density_)
@@ -200,7 +196,7 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
             Up to one constant for the whole model.
         """
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
+        X = check.rows(self, X, reset=False)
         model, variance = self._model, np.empty((len(X), len(self.classes_)))
         for rows in batches(len(X), 2 * len(self.X_fit_)):
             K, diagonal = self.kernel_(X[rows], self.X_fit_), self.kernel_.diag(X[rows])
@@ -351,34 +347,10 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         return model.log_score(variance, exponent[:, None])
 
     def predict(self, X):
-        """Most probable label of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
         scores = self.joint_log_scores(X)  # first: it asks whether the model is fitted
         return self.classes_[scores.argmax(axis=1)]
 
     def predict_proba(self, X):
-        """Probability of each label given the row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            Rows sum to one.
-        """
         return softmax(self.joint_log_scores(X) / float(self.temperature), axis=1)
 
     def predict_log_proba(self, X):

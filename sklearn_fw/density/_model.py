@@ -23,13 +23,6 @@ BATCH_COPIES = 3  # arrays of the size of a batch of kernel values that scoring 
 TIE = 1e-9  # copies of a row differ by rounding only and stand on the same side
 
 
-def check_rows(estimator, X, *y, **options):
-    """Rows as float64, with squares that do not overflow, and labels if there are any."""
-    checked = check.data(estimator, X, *y, dtype=np.float64, **options)
-    check.magnitude(checked[0] if y else checked, "X")
-    return checked
-
-
 def equal_rows(X):
     """Return (position of the first of all rows that are equal, place of each row among these)."""
     places = {}

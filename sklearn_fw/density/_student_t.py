@@ -12,7 +12,7 @@ from .._core.warnings import warn
 from ._backend import NUMPY, backend_of
 from ._box import Box, resolve_support, support_sides
 from ._kernels import needs_numpy, resolve_kernel
-from ._model import LogDensity, ReferenceScores, StudentTModel, check_rows, equal_rows
+from ._model import LogDensity, ReferenceScores, StudentTModel, equal_rows
 from ._posterior import ExactPosterior, LowRankPosterior
 
 NORMAL_SHARE = 0.05  # of new normal rows that contamination="auto" calls outliers
@@ -285,7 +285,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     def _check_X(self, X, backend, reset):
         """Rows as an array of our own, in whatever library X is."""
         if backend.on_host:
-            X = check_rows(self, X, reset=reset, copy=True)
+            X = check.rows(self, X, reset=reset, copy=True)
         else:
             xp = backend.xp
             X = validate_data(self, X, dtype=[xp.float64, xp.float32], reset=reset)

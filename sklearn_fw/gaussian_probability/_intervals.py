@@ -6,13 +6,14 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
 from sklearn.base import RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
 from .._core import check
+from .._core.estimator import LabelMixin
 from .._core.warnings import warn
 from ._engine import interval_masses
-from ._process import IntervalProcess, Intervals, LabelMixin
+from ._process import IntervalProcess, Intervals
 
 LOWEST = (-100.0, 100.0)  # of the lowest threshold, in units of the prior of noisy values
 GAPS = (1e-6, 1e3)  # between thresholds, in the same units
@@ -116,12 +117,13 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
 
     def fit(self, X, y):
         noise, order = float(self.noise), self._given_order(y)
-        X, y = check.data(self, X, y, dtype=np.float64)
-        check.magnitude(X, "X")
-        _check_labels(y, order)
-        self.classes_, places = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("needs labels of at least 2 classes, found one class in y")
+        X, y = check.rows(self, X, y)
+        if order is None and type_of_target(y) == "continuous":
+            raise ValueError(
+                "Unknown label type: y holds fractions. Cut measurements by thresholds; if "
+                "fractions are grades, list them in order"
+            )
+        self.classes_, places = check.classes(y, fractions=order is not None)
         self._columns = _places_in(self.classes_, order)  # of classes_, in their order
         self.order_ = self.classes_[self._columns]
         start = self._start_kernel(X)
@@ -203,17 +205,6 @@ class Ranks(Intervals):
         at_thresholds += np.bincount(self.ranks, low, n + 1)[1:]
         above = self.scale * np.cumsum(at_thresholds[::-1])[::-1]  # all thresholds from one on
         return above * np.r_[1.0, np.diff(self.thresholds) / self.scale]
-
-
-def _check_labels(y, order):
-    if type_of_target(y) == "continuous":
-        if order is not None:
-            return
-        raise ValueError(
-            "Unknown label type: y holds fractions. Cut measurements by thresholds; if fractions "
-            "are grades, list them in order"
-        )
-    check_classification_targets(y)
 
 
 def _places_in(classes, order):
@@ -363,14 +354,13 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     def _check_targets(self, X, y, reset=True):
         """Rows and the two ends of their targets."""
         if _has_two_columns(y):
-            X = check.data(self, X, dtype=np.float64, reset=reset)
+            X = check.rows(self, X, reset=reset)
             ends = check.array(y, "y", finite=False)
             check_consistent_length(X, ends)
             lower, upper = ends.T
         else:
-            X, lower = check.data(self, X, y, dtype=np.float64, y_numeric=True, reset=reset)
+            X, lower = check.rows(self, X, y, y_numeric=True, reset=reset)
             lower = upper = lower.astype(float)
-        check.magnitude(X, "X")
         check.magnitude(np.r_[lower[np.isfinite(lower)], upper[np.isfinite(upper)]], "y")
         if not np.all(lower <= upper):
             raise ValueError(

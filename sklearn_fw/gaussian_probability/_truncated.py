@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
-from scipy.special import ndtr, ndtri
+from scipy.stats import Covariance, multivariate_normal, truncnorm
 from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -96,8 +96,7 @@ class TruncatedGaussian(DensityMixin, Estimator):
         self : TruncatedGaussian
             The fitted model.
         """
-        X = check.data(self, X, dtype=np.float64, ensure_min_samples=2)
-        check.magnitude(X, "X")
+        X = check.rows(self, X, ensure_min_samples=2)
         n = X.shape[1]
         self._A = np.eye(n)
         if self.constraints is not None:
@@ -184,13 +183,10 @@ class TruncatedGaussian(DensityMixin, Estimator):
             -inf outside of the region.
         """
         check_is_fitted(self)
-        X = check.data(self, X, dtype=np.float64, reset=False)
-        check.magnitude(X, "X")
-        factor = np.linalg.cholesky(self.covariance_)
-        white = np.linalg.solve(factor, (X - self.mean_).T)
-        log_density = -0.5 * np.sum(white**2, axis=0) - np.sum(np.log(np.diag(factor)))
-        log_density -= 0.5 * X.shape[1] * np.log(2.0 * np.pi) + self.log_prob_region_
-        return np.where(self._is_inside(X), log_density, -np.inf)
+        X = check.rows(self, X, reset=False)
+        cov = Covariance.from_cholesky(np.linalg.cholesky(self.covariance_))
+        log_density = np.atleast_1d(multivariate_normal.logpdf(X, self.mean_, cov))
+        return np.where(self._is_inside(X), log_density - self.log_prob_region_, -np.inf)
 
     def score(self, X, y=None):
         """Mean log density of rows.
@@ -253,10 +249,5 @@ class TruncatedGaussian(DensityMixin, Estimator):
         second = (self._upper[used] - others[:, used]) / slopes[used]
         low = np.minimum(first, second).max(axis=1, initial=-np.inf)
         high = np.maximum(first, second).min(axis=1, initial=np.inf)
-        a, b = (low - centre) / sd, (high - centre) / sd
-        turned = a > 0.0  # where differences of Phi keep digits
-        a, b = np.where(turned, -b, a), np.where(turned, -a, b)
-        below, above = ndtr(a), ndtr(b)
-        draw = ndtri(below + rng.uniform(size=len(X)) * (above - below))
-        draw = np.where(turned, -draw, draw)
+        draw = truncnorm.ppf(rng.uniform(size=len(X)), (low - centre) / sd, (high - centre) / sd)
         X[:, j] = np.clip(np.nan_to_num(centre + sd * draw), low, high)

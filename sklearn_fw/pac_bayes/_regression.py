@@ -154,8 +154,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
             The estimator.
         """
         noise, has_constant = float(self.noise_variance), self.fit_intercept
-        X, y = check.data(self, X, y, dtype=np.float64, y_numeric=True)
-        check.magnitude(X, "X")
+        X, y = check.rows(self, X, y, y_numeric=True)
         check.magnitude(y, "y")
         weight = check.sample_weight(sample_weight, len(y))
         y = y.astype(np.float64)
@@ -236,9 +235,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
     def _checked(self, X):
         check_is_fitted(self)
-        X = check.data(self, X, reset=False, dtype=np.float64)
-        check.magnitude(X, "X")
-        return self._design(X)
+        return self._design(check.rows(self, X, reset=False))
 
     def _moments(self, design):
         """Means of predictions and variances, without those of the noise."""
