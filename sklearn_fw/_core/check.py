@@ -265,6 +265,21 @@ def array(values, name, finite=True):
     return array
 
 
+def numbers(values, name, finite=True):
+    """`array` of numbers with squares that can be summed, and of infinity unless ``finite``."""
+    values = array(values, name, finite)
+    magnitude(values if finite else values[np.isfinite(values)], name)
+    return values
+
+
+def matrix(values, name):
+    """`numbers` of two dimensions."""
+    values = numbers(values, name)
+    if values.ndim != 2 or not values.size:
+        raise ValueError(f"{name} must be a matrix that is not empty, got shape {values.shape}")
+    return values
+
+
 def is_moderate(values):
     """Whether all numbers are finite and have squares that can be summed: a quick question."""
     if not values.size:

@@ -63,8 +63,7 @@ class ScoreMixin(RegressorMixin):
         score : float
             At most 1; larger is better.
         """
-        y = check.array(y, "y")
-        check.magnitude(y, "y")
+        y = check.numbers(y, "y")
         if sample_weight is not None:
             sample_weight = check.sample_weight(sample_weight, len(y) if y.ndim else 1)
         return super().score(X, y, sample_weight)

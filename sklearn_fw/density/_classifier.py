@@ -1,5 +1,6 @@
 """Label reconstruction: the density of inputs and labels together."""
 
+from collections.abc import Hashable
 from dataclasses import KW_ONLY
 
 import numpy as np
@@ -58,14 +59,10 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         Labels, sorted.
     density_ : KernelStudentTDensity
         The prototype in use, with its parameters; not fitted on its own.
-    kernel_ : object
-        Kernel on the inputs.
-    length_scale_ : float, ndarray of shape (n_features,) or None
-        Its length scale.
-    X_fit_ : ndarray of shape (n_samples, n_features)
-        Training rows of positive weight.
-    y_fit_ : ndarray of shape (n_samples,)
-        Their labels, as positions in ``classes_``.
+    kernel_, length_scale_ : object, float, ndarray of shape (n_features,) or None
+        Kernel on the inputs, and its length scale.
+    X_fit_, y_fit_ : ndarray of shape (n_samples, n_features) and (n_samples,)
+        Training rows of positive weight, and their labels as positions in ``classes_``.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 
@@ -213,10 +210,8 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels, all from ``classes_``.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+            Rows and labels, all from ``classes_``.
 
         Returns
         -------
@@ -231,10 +226,8 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels, all from ``classes_``.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+            Rows and labels, all from ``classes_``.
 
         Returns
         -------
@@ -249,16 +242,13 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         y = np.asarray(y)
         if y.shape != (n_rows,):
             raise ValueError(f"y has shape {y.shape}, expected ({n_rows},): a label per row")
-        try:
-            place = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-            strange = np.asarray(self.classes_[place] != y, dtype=bool)
-        except TypeError:  # nothing that labels could be compared with
-            raise ValueError(
-                f"y must hold labels of fit, {self.classes_}; got objects of other kinds"
-            ) from None
-        if np.any(strange):
-            raise ValueError(f"y holds labels unseen in fit: {np.unique(y[strange])}")
-        return place
+        number = {label: place for place, label in enumerate(self.classes_.tolist())}
+        places = [
+            number.get(label, -1) if isinstance(label, Hashable) else -1 for label in y.tolist()
+        ]
+        if -1 in places:
+            raise ValueError(f"y holds labels unseen in fit: {y[places.index(-1)]!r}")
+        return np.array(places)
 
     def leave_one_out_scores(self):
         """*The* score of wrong labels: ``log p(y_i | x_i)`` in the model without row i.
@@ -305,8 +295,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
     def _left_out(self, model, K, y):
         """Log score of every row with every label, in the model without one unit of its weight.
 
-        `K` holds the kernel of the inputs alone and is overwritten; the model belongs to
-        ``K * mismatch^[y != y']``. With P = B^-1 of that matrix and u the joint kernel of row i
+        `K` holds the kernel of the inputs alone and is overwritten. With P = B^-1 of that matrix and u the joint kernel of row i
         under label c with the others, the variance without row i has ``u' P u - (P u)_i^2 / P_ii``
         in place of ``u' P u``. A row that keeps weight w' > 0 has noise ``s / w'`` instead of
         ``s / w``: there P_ii grows by the inverse of the difference, and entry i of u stays. The

@@ -34,10 +34,8 @@ class BayesPointMachine(LabelMixin, Estimator):
         Kernel of scikit-learn; rows are scaled to length one in its feature space.
     gamma : float, default=None
         Scale of "poly" and "rbf"; None for one over the number of features.
-    degree : int, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly", not negative.
+    degree, coef0 : int, default=3, and float, default=1.0
+        Degree and constant of "poly".
     fit_intercept : bool, default=True
         Whether a constant feature is added; the linear kernel then takes columns less their means.
     noise : float or "auto", default="auto"
@@ -52,18 +50,12 @@ class BayesPointMachine(LabelMixin, Estimator):
     ----------
     classes_ : ndarray of shape (2,)
         Labels, sorted.
-    coef_ : ndarray of shape (1, n_features)
-        Mean weights, for the linear kernel.
-    intercept_ : ndarray of shape (1,)
-        Mean weight of the constant feature, for the linear kernel.
-    dual_coef_ : ndarray of shape (n_samples,)
-        Coefficients of the training rows.
-    noise_ : float
-        The noise in use.
-    log_evidence_ : float
-        Log of the probability of the labels.
-    X_fit_ : ndarray of shape (n_samples, n_features)
-        Training rows.
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
+        Mean weights of features and constant, for the linear kernel.
+    X_fit_, dual_coef_ : ndarray of shape (n_samples, n_features) and (n_samples,)
+        Training rows, and their coefficients.
+    noise_, log_evidence_ : float
+        The noise in use, and the log probability of the labels.
     n_iter_ : int
         Sweeps of the last fixed point.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)

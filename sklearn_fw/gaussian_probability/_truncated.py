@@ -27,10 +27,8 @@ class TruncatedGaussian(DensityMixin, Estimator):
 
     Parameters
     ----------
-    lower : float or array-like of shape (p,), default=-inf
-        Lower ends.
-    upper : float or array-like of shape (p,), default=inf
-        Upper ends.
+    lower, upper : float or array-like of shape (p,), default=-inf and inf
+        Ends.
     constraints : array-like of shape (p, n_features), default=None
         A; None stands for the identity.
     reg_covar : float, default=1e-6
@@ -42,16 +40,12 @@ class TruncatedGaussian(DensityMixin, Estimator):
 
     Attributes
     ----------
-    mean_ : ndarray of shape (n_features,)
-        Mean before the truncation.
-    covariance_ : ndarray of shape (n_features, n_features)
-        Covariance before the truncation.
+    mean_, covariance_ : ndarray of shape (n_features,) and (n_features, n_features)
+        Moments before the truncation.
     log_prob_region_ : float
         Log probability of the region under these.
-    truncated_mean_ : ndarray of shape (n_features,)
-        Mean inside the region.
-    truncated_covariance_ : ndarray of shape (n_features, n_features)
-        Covariance inside the region.
+    truncated_mean_, truncated_covariance_ : ndarray
+        Moments inside the region, of the same shapes.
     n_iter_ : int
         Steps of the optimizer.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
