@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils import check_random_state as _random_state
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 # Largest number of which squares can be summed, and multiplied with weights; one over it is the
@@ -275,6 +276,21 @@ def vector(values, name, size=None):
     return values
 
 
+def numbers(values, name, finite=True):
+    """`array` of numbers with squares that can be summed, and of infinity unless ``finite``."""
+    values = array(values, name, finite)
+    magnitude(values if finite else values[np.isfinite(values)], name)
+    return values
+
+
+def matrix(values, name):
+    """`numbers` of two dimensions."""
+    values = numbers(values, name)
+    if values.ndim != 2 or not values.size:
+        raise ValueError(f"{name} must be a matrix that is not empty, got shape {values.shape}")
+    return values
+
+
 def is_moderate(values):
     """Whether all numbers are finite and have squares that can be summed: a quick question."""
     if not values.size:
@@ -345,6 +361,23 @@ def data(estimator, X, *y, **options):
     X = kind(X, "X")
     with _named("X", "y"):
         return validate_data(estimator, X, *y, **options)
+
+
+def rows(estimator, X, *y, **options):
+    """`data` as float64, with squares that do not overflow."""
+    found = data(estimator, X, *y, dtype=np.float64, **options)
+    magnitude(found[0] if y else found, "X")
+    return found
+
+
+def classes(y, fractions=False):
+    """Sorted labels of a classifier, two at least, and the place of each sample among them."""
+    if not fractions:
+        check_classification_targets(y)
+    labels, places = np.unique(y, return_inverse=True)
+    if len(labels) < 2:
+        raise ValueError("needs labels of at least 2 classes, found one class in y")
+    return labels, places
 
 
 def _check_targets(y, numeric):

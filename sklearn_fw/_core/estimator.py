@@ -3,7 +3,8 @@
 import functools
 import inspect
 
-from sklearn.base import RegressorMixin
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 from . import check
 from .parameters import Parameterized, check_parameters
@@ -62,8 +63,59 @@ class ScoreMixin(RegressorMixin):
         score : float
             At most 1; larger is better.
         """
-        y = check.array(y, "y")
-        check.magnitude(y, "y")
+        y = check.numbers(y, "y")
         if sample_weight is not None:
             sample_weight = check.sample_weight(sample_weight, len(y) if y.ndim else 1)
         return super().score(X, y, sample_weight)
+
+
+class LabelMixin(ClassifierMixin):
+    """Fit and predictions of classifiers that have probabilities of labels."""
+
+    def fit(self, X, y):
+        """Choose the hyper-parameters that are not given, and compute the posterior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        raise NotImplementedError
+
+    def predict_proba(self, X):
+        """Probabilities of labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_samples, n_classes)
+            One column per entry of ``classes_``.
+        """
+        raise NotImplementedError
+
+    def predict(self, X):
+        """Labels, the most probable ones unless a parameter says otherwise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels.
+        """
+        best = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[best]

@@ -1,10 +1,10 @@
-"""Linear algebra on the device where the data are: NumPy, PyTorch, CuPy or any array API library.
+"""Linear algebra on the device where the data are: NumPy, PyTorch or CuPy.
 
 The array API standard has no triangular solve, so the few factorizations that differ between
 libraries are here; everything else is written with functions that all of them share.
 """
 
-import sys
+import importlib
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, lapack, solve_triangular
@@ -67,14 +67,15 @@ class Backend:
         return np.asarray(values)
 
 
-class ArrayAPIBackend(Backend):
-    """Any library of the array API standard; triangular systems are solved as general ones."""
+class ArrayBackend(Backend):
+    """PyTorch, CuPy, or array-api-strict, the reference against which libraries are tested."""
 
-    def __init__(self, name, xp):
-        self.name, self.xp = name, xp
+    def __init__(self, name):
+        self.name = name
 
-    def __reduce__(self):  # modules cannot be pickled
-        return _named, (self.name,)
+    @property
+    def xp(self):
+        return importlib.import_module(self.name)  # after unpickling it is not imported yet
 
     def cholesky(self, A):
         try:
@@ -103,63 +104,43 @@ class ArrayAPIBackend(Backend):
         return self._solve(L.T, B, lower=False)
 
     def _solve(self, T, B, lower):
-        X = self._solve_triangular(T, B[:, None] if B.ndim == 1 else B, lower)
-        return X[:, 0] if B.ndim == 1 else X
+        X = B[:, None] if B.ndim == 1 else B
+        if self.name == "torch":
+            X = self.xp.linalg.solve_triangular(T, X, upper=not lower)
+        elif self.name == "cupy":
+            from cupyx.scipy.linalg import solve_triangular
 
-    def _solve_triangular(self, T, B, lower):
-        return self.xp.linalg.solve(T, B)
+            X = solve_triangular(T, X, lower=lower)
+        else:
+            X = self.xp.linalg.solve(T, X)
+        return X[:, 0] if B.ndim == 1 else X
 
     def inverse_diagonal(self, L):
         inverse = self.solve_lower(L, self.array(np.eye(L.shape[0]), L))
         return self.xp.sum(inverse * inverse, axis=0)
 
     def rows(self, X, index):
-        return self.xp.take(X, self._moved(index, X), axis=0)
+        index = self._moved(index, X)
+        return X[index] if self.name == "torch" else self.xp.take(X, index, axis=0)
 
     def array(self, values, like):
         # Through a list-free copy: not every library reads NumPy scalars or read-only buffers.
         return self._moved(np.array(self.to_host(values), dtype=np.float64), like)
 
     def _moved(self, values, like):
+        if self.name == "cupy":
+            with like.device:
+                return self.xp.asarray(values)
         return self.xp.asarray(values, device=like.device)
 
-
-class StrictBackend(ArrayAPIBackend):
-    """array-api-strict, the reference against which libraries are tested."""
-
     def to_host(self, values):
-        if hasattr(values, "__array_namespace__") and not isinstance(values, np.ndarray):
+        if self.name == "cupy":
+            return self.xp.asnumpy(values)
+        if self.name == "torch":
+            values = values.detach().cpu() if hasattr(values, "detach") else values
+        elif hasattr(values, "to_device") and not isinstance(values, np.ndarray):
             values = values.to_device(self.xp.Device("CPU_DEVICE"))
         return np.asarray(values)
-
-
-class TorchBackend(ArrayAPIBackend):
-    """PyTorch."""
-
-    def rows(self, X, index):
-        return X[self._moved(index, X)]
-
-    def _solve_triangular(self, T, B, lower):
-        return self.xp.linalg.solve_triangular(T, B, upper=not lower)
-
-    def to_host(self, values):
-        return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
-
-
-class CupyBackend(ArrayAPIBackend):
-    """CuPy."""
-
-    def _solve_triangular(self, T, B, lower):
-        from cupyx.scipy.linalg import solve_triangular as solve
-
-        return solve(T, B, lower=lower)
-
-    def _moved(self, values, like):
-        with like.device:
-            return self.xp.asarray(values)
-
-    def to_host(self, values):
-        return self.xp.asnumpy(values)
 
 
 NUMPY = Backend()
@@ -167,19 +148,6 @@ NUMPY = Backend()
 
 def backend_of(X):
     """The backend of an input: NumPy unless scikit-learn's array API dispatch is on."""
-    if not get_config()["array_api_dispatch"]:
-        return NUMPY
     library = type(X).__module__.partition(".")[0]
-    if library in ("torch", "cupy", "array_api_strict"):
-        return _named(library)
-    if library != "numpy" and hasattr(X, "__array_namespace__"):
-        return ArrayAPIBackend(library, X.__array_namespace__())
-    return NUMPY
-
-
-def _named(library):
-    # The array exists, so its library has been imported; after unpickling it may not have been.
-    if library not in sys.modules:
-        __import__(library)
-    kinds = {"array_api_strict": StrictBackend, "cupy": CupyBackend, "torch": TorchBackend}
-    return kinds.get(library, ArrayAPIBackend)(library, sys.modules[library])
+    is_other = library in ("torch", "cupy", "array_api_strict")
+    return ArrayBackend(library) if is_other and get_config()["array_api_dispatch"] else NUMPY

@@ -42,10 +42,7 @@ def support_sides(support):
     """The two sides of a pair (low, high) as arrays."""
     if not isinstance(support, tuple | list | np.ndarray) or len(support) != 2:
         raise ValueError(f"support must be 'auto' or a pair (low, high), got {support!r}")
-    sides = [check.array(side, "support") for side in support]
-    for side in sides:
-        check.magnitude(side, "support")
-    return sides
+    return [check.numbers(side, "support") for side in support]
 
 
 class Box:

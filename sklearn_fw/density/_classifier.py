@@ -1,16 +1,16 @@
 """Label reconstruction: the density of inputs and labels together."""
 
+from collections.abc import Hashable
 from dataclasses import KW_ONLY
 
 import numpy as np
 from scipy.linalg import lapack
 from scipy.special import logsumexp, softmax
-from sklearn.base import ClassifierMixin, clone
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
-from .._core.estimator import Estimator
+from .._core.estimator import Estimator, LabelMixin
 from .._core.parameters import check_parameters
 from ._backend import NUMPY
 from ._kernels import (
@@ -23,7 +23,7 @@ from ._kernels import (
     median_distance,
     resolve_kernel,
 )
-from ._model import StudentTModel, batches, check_rows, log_volume
+from ._model import StudentTModel, batches, log_volume
 from ._posterior import ExactPosterior
 from ._student_t import KernelStudentTDensity
 
@@ -31,7 +31,7 @@ MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the median distance
 TEMPERATURES = 2.0 ** np.arange(12)  # that candidates may choose from
 
 
-class KernelStudentTClassifier(ClassifierMixin, Estimator):
+class KernelStudentTClassifier(LabelMixin, Estimator):
     """Most probable label under a kernel Student-t density of inputs and labels together.
 
     The joint kernel is ``k(x, x') * r^[y != y']`` with ``r = exp(-1 / label_length_scale^2)``. For
@@ -59,14 +59,10 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         Labels, sorted.
     density_ : KernelStudentTDensity
         The prototype in use, with its parameters; not fitted on its own.
-    kernel_ : object
-        Kernel on the inputs.
-    length_scale_ : float, ndarray of shape (n_features,) or None
-        Its length scale.
-    X_fit_ : ndarray of shape (n_samples, n_features)
-        Training rows of positive weight.
-    y_fit_ : ndarray of shape (n_samples,)
-        Their labels, as positions in ``classes_``.
+    kernel_, length_scale_ : object, float, ndarray of shape (n_features,) or None
+        Kernel on the inputs, and its length scale.
+    X_fit_, y_fit_ : ndarray of shape (n_samples, n_features) and (n_samples,)
+        Training rows of positive weight, and their labels as positions in ``classes_``.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 
@@ -125,13 +121,10 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         self : KernelStudentTClassifier
             The fitted classifier.
         """
-        X, y = check_rows(self, X, y)
-        check_classification_targets(y)
+        X, y = check.rows(self, X, y)
         weight = check.sample_weight(sample_weight, len(X))
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-        self.classes_, self.y_fit_ = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("needs labels of at least 2 classes, found one class in y")
+        self.classes_, self.y_fit_ = check.classes(y)
         self.density_ = prototype(self.density)
         self.X_fit_ = X
         check_parameters(self.density_)
@@ -200,7 +193,7 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
             Up to one constant for the whole model.
         """
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
+        X = check.rows(self, X, reset=False)
         model, variance = self._model, np.empty((len(X), len(self.classes_)))
         for rows in batches(len(X), 2 * len(self.X_fit_)):
             K, diagonal = self.kernel_(X[rows], self.X_fit_), self.kernel_.diag(X[rows])
@@ -217,10 +210,8 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels, all from ``classes_``.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+            Rows and labels, all from ``classes_``.
 
         Returns
         -------
@@ -235,10 +226,8 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels, all from ``classes_``.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+            Rows and labels, all from ``classes_``.
 
         Returns
         -------
@@ -253,16 +242,13 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         y = np.asarray(y)
         if y.shape != (n_rows,):
             raise ValueError(f"y has shape {y.shape}, expected ({n_rows},): a label per row")
-        try:
-            place = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-            strange = np.asarray(self.classes_[place] != y, dtype=bool)
-        except TypeError:  # nothing that labels could be compared with
-            raise ValueError(
-                f"y must hold labels of fit, {self.classes_}; got objects of other kinds"
-            ) from None
-        if np.any(strange):
-            raise ValueError(f"y holds labels unseen in fit: {np.unique(y[strange])}")
-        return place
+        number = {label: place for place, label in enumerate(self.classes_.tolist())}
+        places = [
+            number.get(label, -1) if isinstance(label, Hashable) else -1 for label in y.tolist()
+        ]
+        if -1 in places:
+            raise ValueError(f"y holds labels unseen in fit: {y[places.index(-1)]!r}")
+        return np.array(places)
 
     def leave_one_out_scores(self):
         """*The* score of wrong labels: ``log p(y_i | x_i)`` in the model without row i.
@@ -309,8 +295,7 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
     def _left_out(self, model, K, y):
         """Log score of every row with every label, in the model without one unit of its weight.
 
-        `K` holds the kernel of the inputs alone and is overwritten; the model belongs to
-        ``K * mismatch^[y != y']``. With P = B^-1 of that matrix and u the joint kernel of row i
+        `K` holds the kernel of the inputs alone and is overwritten. With P = B^-1 of that matrix and u the joint kernel of row i
         under label c with the others, the variance without row i has ``u' P u - (P u)_i^2 / P_ii``
         in place of ``u' P u``. A row that keeps weight w' > 0 has noise ``s / w'`` instead of
         ``s / w``: there P_ii grows by the inverse of the difference, and entry i of u stays. The
@@ -351,34 +336,10 @@ class KernelStudentTClassifier(ClassifierMixin, Estimator):
         return model.log_score(variance, exponent[:, None])
 
     def predict(self, X):
-        """Most probable label of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
         scores = self.joint_log_scores(X)  # first: it asks whether the model is fitted
         return self.classes_[scores.argmax(axis=1)]
 
     def predict_proba(self, X):
-        """Probability of each label given the row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            Rows sum to one.
-        """
         return softmax(self.joint_log_scores(X) / float(self.temperature), axis=1)
 
     def predict_log_proba(self, X):

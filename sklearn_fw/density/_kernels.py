@@ -2,13 +2,8 @@
 
 A kernel object has ``K = kernel(X, Y)`` of shape (n, m), ``kernel.diag(X)`` of shape (n,), and
 ``kernel.log_volume(X)``, the term ``1/2 log det G`` of the change of variables, where
-``G_ij = d^2 k(x, x') / dx_i dx'_j`` at ``x' = x``. A smooth kernel (``differentiable``) adds
-
-- ``slopes(X, Y)``, what the next two need of the pairs, computed once;
-- ``contract(X, Y, slopes, C)`` of shape (n, d): ``sum_m C[:, m] d k(x, y_m) / dx``;
-- ``column(X, Y, slopes, j)`` of shape (n, m): ``d k(x, y_m) / dx_j``;
-- ``laplacian(X, Y)`` of shape (n, m), the trace of the second derivatives in x;
-- ``diag_gradient(X)``, ``diag_laplacian(X)``, ``volume_gradient(X)``, ``volume_laplacian(X)``.
+``G_ij = d^2 k(x, x') / dx_i dx'_j`` at ``x' = x``. A smooth kernel (``differentiable``) is a
+`SmoothKernel`.
 
 ``far_value`` is k(x, x) far from all data, where k(x, y) is zero; None for kernels that grow.
 """
@@ -16,7 +11,7 @@ A kernel object has ``K = kernel(X, Y)`` of shape (n, m), ``kernel.diag(X)`` of 
 from dataclasses import KW_ONLY
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import cdist, pdist, squareform
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import DotProduct, Kernel
@@ -85,7 +80,40 @@ RADIAL = {
 }
 
 
-class RadialKernel:
+class SmoothKernel:
+    """A kernel f(r), where r has the gradient ``own * x + other * y`` in x.
+
+    ``derivatives`` gives f' and f'' at all pairs.
+    """
+
+    differentiable = True
+
+    def contract(self, X, Y, slopes, C):
+        """``sum_m C[:, m] d k(x, y_m) / dx`` of shape (n, d), by the values of f'."""
+        P = C * slopes
+        return self.own * P.sum(axis=1)[:, None] * X + self.other * (P @ Y)
+
+    def column(self, X, Y, slopes, j):
+        """``d k(x, y_m) / dx_j`` of shape (n, m)."""
+        own, other = (np.broadcast_to(a, X.shape[1:])[j] for a in (self.own, self.other))
+        return slopes * (own * X[:, j, None] + other * Y[None, :, j])
+
+    def laplacian(self, X, Y):
+        """Trace of the second derivatives in x, of shape (n, m)."""
+        first, second = self.derivatives(X, Y)
+        squares = cdist(self.own * X, -self.other * Y, "sqeuclidean")
+        return np.broadcast_to(self.own, X.shape[1:]).sum() * first + second * squares
+
+    def diag_derivatives(self, X):
+        """Gradient and Laplacian of ``k(x, x)``."""
+        return np.zeros_like(X), np.zeros(len(X))
+
+    def volume_derivatives(self, X):
+        """Gradient and Laplacian of the volume element."""
+        return np.zeros_like(X), np.zeros(len(X))
+
+
+class RadialKernel(SmoothKernel):
     """Kernel of the distance, ``k(x, y) = f(sum_j (x_j - y_j)^2 / l_j^2)`` with ``f(0) = 1``."""
 
     far_value = 1.0
@@ -151,37 +179,18 @@ class RadialKernel:
             constant = 0.5 * X.shape[1] * np.log(-2.0 * slope[0]) - np.log(scale).sum()
         return self.backend.array(np.full(X.shape[0], constant), X)
 
-    def slopes(self, X, Y):
-        return 2.0 * self._derivatives(self.squared_distances(X, Y))[0]
+    own = property(lambda self: 2.0 / np.square(self.length_scale))  # of the squared distance
+    other = property(lambda self: -self.own)
 
-    def contract(self, X, Y, slopes, C):
-        P = C * slopes
-        return (P.sum(axis=1)[:, None] * X - P @ Y) / self.length_scale**2
-
-    def column(self, X, Y, slopes, j):
-        scale = np.broadcast_to(self.length_scale, (X.shape[1],))[j]
-        return slopes * ((X[:, j, None] - Y[None, :, j]) / scale**2)
-
-    def laplacian(self, X, Y):
-        first, second = self._derivatives(self.squared_distances(X, Y))
-        inverse = np.broadcast_to(1.0 / np.asarray(self.length_scale) ** 2, (X.shape[1],))
-        stretched = RadialKernel(self.name, 1.0 / inverse, self.center)  # sum_j (x_j - y_j)^2 / l^4
-        return 2.0 * inverse.sum() * first + 4.0 * second * stretched.squared_distances(X, Y)
-
-    def diag_gradient(self, X):
-        return np.zeros_like(X)
-
-    def diag_laplacian(self, X):
-        return np.zeros(len(X))
-
-    volume_gradient, volume_laplacian = diag_gradient, diag_laplacian
+    def derivatives(self, X, Y):
+        return self._derivatives(self.squared_distances(X, Y))
 
 
-class DotKernel:
+class DotKernel(SmoothKernel):
     """Polynomial kernel ``k(x, y) = (gamma <x, y> + coef0)^degree``; degree 1 is the linear one."""
 
     far_value = None
-    differentiable = True
+    own, other = 0.0, 1.0
 
     def __init__(self, degree, gamma, coef0, backend=NUMPY):
         self.degree, self.gamma, self.coef0, self.backend = degree, gamma, coef0, backend
@@ -209,41 +218,27 @@ class DotKernel:
         constant = d * float(np.log(p * self.gamma))
         return 0.5 * (constant + (d * (p - 1) - 1) * xp.log(r) + xp.log(end))
 
-    def slopes(self, X, Y):
-        return self._derivative(X @ Y.T, 1)
+    def derivatives(self, X, Y):
+        u = X @ Y.T
+        return self._derivative(u, 1), self._derivative(u, 2)
 
-    def contract(self, X, Y, slopes, C):
-        return (C * slopes) @ Y
-
-    def column(self, X, Y, slopes, j):
-        return slopes * Y[None, :, j]
-
-    def laplacian(self, X, Y):
-        return self._derivative(X @ Y.T, 2) * (Y * Y).sum(axis=1)
-
-    def diag_gradient(self, X):
+    def diag_derivatives(self, X):
         t = (X * X).sum(axis=1)
-        return 2.0 * self._derivative(t, 1)[:, None] * X
+        return _of_squares(self._derivative(t, 1), self._derivative(t, 2), X, t)
 
-    def diag_laplacian(self, X):
-        t = (X * X).sum(axis=1)
-        return 2.0 * X.shape[1] * self._derivative(t, 1) + 4.0 * t * self._derivative(t, 2)
-
-    def _volume_derivatives(self, t, d):
-        p, g, c = self.degree, self.gamma, self.coef0
+    def volume_derivatives(self, X):
+        p, g, c, d = self.degree, self.gamma, self.coef0, X.shape[1]
         if p == 1:
-            return 0.0 * t, 0.0 * t
-        power, inner, outer = d * (p - 1) - 1, g / (g * t + c), p * g / (p * g * t + c)
-        return 0.5 * (power * inner + outer), -0.5 * (power * inner**2 + outer**2)
-
-    def volume_gradient(self, X):
-        first, _ = self._volume_derivatives((X * X).sum(axis=1), X.shape[1])
-        return 2.0 * first[:, None] * X
-
-    def volume_laplacian(self, X):
+            return super().volume_derivatives(X)
         t = (X * X).sum(axis=1)
-        first, second = self._volume_derivatives(t, X.shape[1])
-        return 2.0 * X.shape[1] * first + 4.0 * t * second
+        power, inner, outer = d * (p - 1) - 1, g / (g * t + c), p * g / (p * g * t + c)
+        first, second = power * inner + outer, power * inner**2 + outer**2
+        return _of_squares(0.5 * first, -0.5 * second, X, t)
+
+
+def _of_squares(first, second, X, t):
+    """Gradient and Laplacian of a function of t = |x|^2 with these derivatives."""
+    return 2.0 * first[:, None] * X, 2.0 * X.shape[1] * first + 4.0 * t * second
 
 
 class AllSubsetsKernel:

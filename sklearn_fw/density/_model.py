@@ -23,13 +23,6 @@ BATCH_COPIES = 3  # arrays of the size of a batch of kernel values that scoring 
 TIE = 1e-9  # copies of a row differ by rounding only and stand on the same side
 
 
-def check_rows(estimator, X, *y, **options):
-    """Rows as float64, with squares that do not overflow, and labels if there are any."""
-    checked = check.data(estimator, X, *y, dtype=np.float64, **options)
-    check.magnitude(checked[0] if y else checked, "X")
-    return checked
-
-
 def equal_rows(X):
     """Return (position of the first of all rows that are equal, place of each row among these)."""
     places = {}
@@ -168,43 +161,37 @@ class LogDensity:
 
     def gradient(self, X):
         """Gradient in the coordinates of each row."""
-        return self._by_batches(self._gradient, X)
+        return np.concatenate([self._gradient(X[r]) for r in batches(len(X), len(self.X_fit))])
 
     def hyvarinen(self, X):
         """``|grad log q|^2 / 2 + laplacian log q`` per row, in O(n^2) for each row and feature."""
-        return self._by_batches(self._hyvarinen, X)
-
-    def _by_batches(self, function, X):
-        return np.concatenate([function(X[rows]) for rows in batches(len(X), len(self.X_fit))])
+        return np.concatenate([self._hyvarinen(X[r]) for r in batches(len(X), len(self.X_fit))])
 
     def _gradient(self, X):
         variance, gradient, *_ = self._variance_gradient(X)
-        log_gradient = -self.model.exponent * gradient / variance[:, None]
-        return log_gradient + self.kernel.volume_gradient(X) if self._has_volume else log_gradient
+        return self._volume_derivatives(X)[0] - self.model.exponent * gradient / variance[:, None]
 
     def _hyvarinen(self, X):
         kernel, posterior = self.kernel, self.model.posterior
         variance, gradient, coefficients, slopes = self._variance_gradient(X)
         *_, information = self.model.constants()
-        laplacian = kernel.diag_laplacian(X)
+        _, laplacian = kernel.diag_derivatives(X)
         laplacian -= 2.0 * np.einsum("ij,ij->i", coefficients, kernel.laplacian(X, self.X_fit))
         for j in range(X.shape[1]):
             column = kernel.column(X, self.X_fit, slopes, j)
             laplacian += 2.0 * (column @ posterior.sums) ** 2 / information
             half = posterior.backend.solve_lower(posterior.chol, column.T.copy())
             laplacian -= 2.0 * np.einsum("ij,ij->j", half, half)
-        h = self.model.exponent
-        log_gradient = -h * gradient / variance[:, None]
+        by_volume, log_laplacian = self._volume_derivatives(X)
+        log_gradient = by_volume - self.model.exponent * gradient / variance[:, None]
         squares = np.einsum("ij,ij->i", gradient, gradient)
-        log_laplacian = -h * (laplacian / variance - squares / variance**2)
-        if self._has_volume:
-            log_gradient = log_gradient + kernel.volume_gradient(X)
-            log_laplacian = log_laplacian + kernel.volume_laplacian(X)
+        log_laplacian -= self.model.exponent * (laplacian / variance - squares / variance**2)
         return 0.5 * np.einsum("ij,ij->i", log_gradient, log_gradient) + log_laplacian
 
-    @property
-    def _has_volume(self):
-        return check.is_auto(self.jacobian)
+    def _volume_derivatives(self, X):
+        if not check.is_auto(self.jacobian):
+            return 0.0, 0.0
+        return self.kernel.volume_derivatives(X)
 
     def _variance_gradient(self, X):
         """Variance of rows and its gradient ``grad k(x, x) - 2 sum_m c_m grad k(x, x_m)``.
@@ -218,9 +205,9 @@ class LogDensity:
         share = K_cross @ posterior.sums
         coefficients = coefficients + ((centre - share) / information)[:, None] * posterior.sums
         variance = self.model.variance(*posterior.project(K_cross, kernel.diag(X)))
-        slopes = kernel.slopes(X, self.X_fit)
+        slopes, _ = kernel.derivatives(X, self.X_fit)
         found = kernel.contract(X, self.X_fit, slopes, coefficients)
-        return variance, kernel.diag_gradient(X) - 2.0 * found, coefficients, slopes
+        return variance, kernel.diag_derivatives(X)[0] - 2.0 * found, coefficients, slopes
 
 
 class ReferenceScores:
@@ -231,10 +218,6 @@ class ReferenceScores:
         order = np.argsort(scores)
         self._sorted = scores[order]
         self._below = np.concatenate([[0.0], np.cumsum(weight[order])])
-
-    def threshold(self, share):
-        """Score below which at most that share of the weight lies."""
-        return score_threshold(self.scores, self.weight, share)
 
     def p_values(self, scores):
         """``(1 + weight of reference scores not above) / (1 + total weight)`` of each score."""

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core import check
 from .._core.estimator import Estimator
 from ._classifier import prototype
-from ._model import check_rows, score_threshold
+from ._model import score_threshold
 from ._student_t import check_contamination
 
 
@@ -98,7 +98,7 @@ class RelativeNoveltyDetector(Estimator):
         self : RelativeNoveltyDetector
             The fitted detector.
         """
-        X, y = check_rows(self, X, y)
+        X, y = check.rows(self, X, y)
         check_classification_targets(y)
         labels = np.unique(y)
         if len(labels) < 2:
@@ -145,7 +145,7 @@ class RelativeNoveltyDetector(Estimator):
             Low for rows that are novel relative to the background.
         """
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
+        X = check.rows(self, X, reset=False)
         return self.background_.score_samples(X) - self.target_.score_samples(X)
 
     def decision_function(self, X):

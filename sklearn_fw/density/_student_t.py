@@ -12,7 +12,7 @@ from .._core.warnings import warn
 from ._backend import NUMPY, backend_of
 from ._box import Box, resolve_support, support_sides
 from ._kernels import needs_numpy, resolve_kernel
-from ._model import LogDensity, ReferenceScores, StudentTModel, check_rows, equal_rows
+from ._model import LogDensity, ReferenceScores, StudentTModel, equal_rows, score_threshold
 from ._posterior import ExactPosterior, LowRankPosterior
 
 NORMAL_SHARE = 0.05  # of new normal rows that contamination="auto" calls outliers
@@ -99,12 +99,10 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         Length scale in use; None for kernels without one.
     X_fit_ : ndarray of shape (n_samples, n_features) or None
         Distinct training rows of positive weight; None for a precomputed kernel.
-    exponent_ : float
-        ``(1 + W + dof) / 2``.
+    exponent_, log_normalizer_ : float
+        ``(1 + W + dof) / 2``, and the log integral over ``support_``, 0 if not normalized.
     log_floor_ : float
         Limit of the score far from all data; ``-inf`` for kernels that grow, NaN where unknown.
-    log_normalizer_ : float
-        Log integral over ``support_``; 0 if not normalised.
     support_ : tuple of two ndarray of shape (n_features,) or None
         Corners of the box; None for a precomputed kernel.
     offset_ : float
@@ -130,11 +128,11 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
     "auto" of ``length_scale`` is 3.5 times the bandwidth of the Gaussian kernel density estimate
     of best leave-one-out likelihood on at most 500 distinct rows, and at least half the median
-    distance to the nearest neighbor. Order, copies and weights of rows have no effect.
+    distance to the nearest neighbor.
 
     Under ``max_rank`` a left-out pivot takes its column along, and the row that is then described
     worst becomes a pivot. With kernels that vanish at large distances the integral over the whole
-    space is infinite, whatever ``dof`` is; hence the box.
+    space is infinite; hence the box.
 
     NumPy, PyTorch and CuPy arrays are accepted under scikit-learn's ``array_api_dispatch``, in
     double precision with the named kernels; ``max_rank``, ``normalize``, `partial_fit`, `sample`
@@ -244,12 +242,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            New rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the new rows.
+        X, y, sample_weight : array-like of shape (n_samples, n_features), None, array-like or None
+            New rows, and their weights as in `fit`.
 
         Returns
         -------
@@ -285,7 +279,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     def _check_X(self, X, backend, reset):
         """Rows as an array of our own, in whatever library X is."""
         if backend.on_host:
-            X = check_rows(self, X, reset=reset, copy=True)
+            X = check.rows(self, X, reset=reset, copy=True)
         else:
             xp = backend.xp
             X = validate_data(self, X, dtype=[xp.float64, xp.float32], reset=reset)
@@ -311,7 +305,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         scores = density.reference() - self.log_normalizer_
         self._reference = ReferenceScores(scores, backend.to_host(weight))
         share = NORMAL_SHARE if check.is_auto(self.contamination) else self.contamination
-        self.offset_ = self._reference.threshold(share)
+        self.offset_ = score_threshold(scores, self._reference.weight, share)
 
     def _box(self):
         return Box(self.support_, self._log_density, self.X_fit_, self.length_scale_)
@@ -331,7 +325,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         scores : ndarray of shape (n_samples,)
             Larger is more probable; ``-inf`` outside the box of a normalised density.
         """
-        self._check_query(X, "score_samples")
         X, variance = self._variance(X, diag)
         scores = self._log_density.of_variance(X, variance)
         if self.normalize is not False:
@@ -343,17 +336,14 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, or their kernel values with the training rows.
-        diag : array-like of shape (n_samples,), default=None
-            Values k(x, x), for precomputed kernels where they vary.
+        X, diag : array-like of shape (n_samples, n_features), and array-like or None
+            As in `score_samples`.
 
         Returns
         -------
         variance : ndarray of shape (n_samples,)
             At least ``sigma0**2``, in units of k(x, x).
         """
-        self._check_query(X, "predictive_variance")
         return self._variance(X, diag)[1]
 
     def score(self, X, y=None):
@@ -371,7 +361,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         score : float
             Total log density.
         """
-        return float(self._model_backend().xp.sum(self.score_samples(X)))
+        scores = self.score_samples(X)
+        return float(self._model_backend().xp.sum(scores))
 
     def leave_one_out_scores(self):
         """Score of each training row in the model without it and its copies, in closed form.
@@ -485,17 +476,14 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, or their kernel values with the training rows.
-        diag : array-like of shape (n_samples,), default=None
-            Values k(x, x), for precomputed kernels where they vary.
+        X, diag : array-like of shape (n_samples, n_features), and array-like or None
+            As in `score_samples`.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,)
             Negative for outliers.
         """
-        self._check_query(X, "decision_function")
         return self.score_samples(X, diag=diag) - self.offset_
 
     def predict(self, X, *, diag=None):
@@ -503,17 +491,14 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, or their kernel values with the training rows.
-        diag : array-like of shape (n_samples,), default=None
-            Values k(x, x), for precomputed kernels where they vary.
+        X, diag : array-like of shape (n_samples, n_features), and array-like or None
+            As in `score_samples`.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             1 for inliers, -1 for outliers.
         """
-        self._check_query(X, "predict")
         return self._label(self.decision_function(X, diag=diag))
 
     def _label(self, scores):
@@ -528,12 +513,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows, or kernel values of shape (n_samples, n_samples).
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; rows of weight zero are labelled as new ones.
+        X, y, sample_weight : array-like of shape (n_samples, n_features), None, array-like or None
+            As in `fit`; rows of weight zero are labelled as new ones.
 
         Returns
         -------
@@ -556,19 +537,15 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            New rows, or their kernel values with the training rows.
-        diag : array-like of shape (n_samples,), default=None
-            Values k(x, x), for precomputed kernels where they vary.
+        X, diag : array-like of shape (n_samples, n_features), and array-like or None
+            As in `score_samples`.
 
         Returns
         -------
         p : ndarray of shape (n_samples,)
             In (0, 1]; small for novel rows.
         """
-        self._check_query(X, "novelty_p_values")
-        backend = self._model_backend()
-        scores = self.score_samples(X, diag=diag)
+        scores, backend = self.score_samples(X, diag=diag), self._model_backend()
         return backend.array(self._reference.p_values(backend.to_host(scores)), scores)
 
     @property
@@ -578,19 +555,16 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     def _model_backend(self):
         return self._model.posterior.backend
 
-    def _check_query(self, X, method):
+    def _variance(self, X, diag=None):
+        """Return (validated X, variance of its rows)."""
         check_is_fitted(self)
         backend, fitted = backend_of(X), self._model_backend()
         if backend.name != fitted.name:
             raise ValueError(
-                f"inputs passed to {type(self).__name__}.{method}() must use the same namespace as "
-                f"those of fit: fitted on {fitted.name} arrays, X is one of {backend.name}; "
-                "convert X, or fit again"
+                f"X must use the same namespace as the rows of fit: fitted on {fitted.name} "
+                f"arrays, X is one of {backend.name}; convert X, or fit again"
             )
-
-    def _variance(self, X, diag=None):
-        """Return (validated X, variance of its rows)."""
-        X = self._check_X(X, self._model_backend(), reset=False)
+        X = self._check_X(X, fitted, reset=False)
         if self._precomputed:
             diag = self._check_diagonal(diag, len(X))
         elif diag is not None:
@@ -607,8 +581,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
                     "diag=, the values k(x, x) of the new rows"
                 )
             return np.full(n_rows, fitted[0])
-        diag = check.array(diag, "diag")
-        check.magnitude(diag, "diag")
+        diag = check.numbers(diag, "diag")
         if diag.shape != (n_rows,):
             raise ValueError(f"diag has shape {diag.shape}, expected ({n_rows},): k(x, x) per row")
         return diag

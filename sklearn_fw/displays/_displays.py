@@ -252,7 +252,7 @@ class LoadingDisplay(Display):
         return display.plot(ax, components=components, n_top=n_top, **kwargs)
 
     def plot(self, ax=None, *, components=None, n_top=8, **kwargs):
-        views = [_matrix(getattr(self, name), name) for name in ("x_loadings", "y_loadings")]
+        views = [check.matrix(getattr(self, name), name) for name in ("x_loadings", "y_loadings")]
         sizes = [view.shape[1] for view in views]
         if sizes[0] != sizes[1]:
             raise ValueError(
@@ -345,8 +345,7 @@ class ScreeDisplay(Display):
         return display.plot(ax, **kwargs)
 
     def plot(self, ax=None, *, name=None, **kwargs):
-        values = check.array(self.values, "values")
-        check.magnitude(values, "values")
+        values = check.numbers(self.values, "values")
         if values.ndim != 1 or not np.any(values > 0.0):
             raise ValueError(
                 f"values must have shape (n_values,) and numbers above zero, got {self.values!r}"
@@ -429,7 +428,7 @@ class TopicDisplay(Display):
         return cls(topics, names=names).plot(ax, components=components, n_top=n_top, **kwargs)
 
     def plot(self, ax=None, *, components=None, n_top=8, **kwargs):
-        topics = _matrix(self.topics, "topics")
+        topics = check.matrix(self.topics, "topics")
         if topics.min() < 0.0:
             raise ValueError(f"topics must not be negative, got {topics.min():g}")
         total = topics.sum(axis=1, keepdims=True)
@@ -443,14 +442,6 @@ class TopicDisplay(Display):
             bars = self._bars(panel, topics[k, top], [names[m] for m in top], style, **labels)
             self.bars_.append(bars)
         return self
-
-
-def _matrix(values, name):
-    values = check.array(values, name)
-    check.magnitude(values, name)
-    if values.ndim != 2 or not values.size:
-        raise ValueError(f"{name} must be a matrix that is not empty, got shape {values.shape}")
-    return values
 
 
 def _chosen(components, size):

@@ -4,15 +4,14 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
-from .._core.estimator import Estimator
+from .._core.estimator import Estimator, LabelMixin
 from ._process import (
     IntervalProcess,
     Intervals,
-    LabelMixin,
     LatentIntervals,
     positive_probability,
     sign_bounds,
@@ -35,10 +34,8 @@ class BayesPointMachine(LabelMixin, Estimator):
         Kernel of scikit-learn; rows are scaled to length one in its feature space.
     gamma : float, default=None
         Scale of "poly" and "rbf"; None for one over the number of features.
-    degree : int, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly", not negative.
+    degree, coef0 : int, default=3, and float, default=1.0
+        Degree and constant of "poly".
     fit_intercept : bool, default=True
         Whether a constant feature is added; the linear kernel then takes columns less their means.
     noise : float or "auto", default="auto"
@@ -53,18 +50,12 @@ class BayesPointMachine(LabelMixin, Estimator):
     ----------
     classes_ : ndarray of shape (2,)
         Labels, sorted.
-    coef_ : ndarray of shape (1, n_features)
-        Mean weights, for the linear kernel.
-    intercept_ : ndarray of shape (1,)
-        Mean weight of the constant feature, for the linear kernel.
-    dual_coef_ : ndarray of shape (n_samples,)
-        Coefficients of the training rows.
-    noise_ : float
-        The noise in use.
-    log_evidence_ : float
-        Log of the probability of the labels.
-    X_fit_ : ndarray of shape (n_samples, n_features)
-        Training rows.
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
+        Mean weights of features and constant, for the linear kernel.
+    X_fit_, dual_coef_ : ndarray of shape (n_samples, n_features) and (n_samples,)
+        Training rows, and their coefficients.
+    noise_, log_evidence_ : float
+        The noise in use, and the log probability of the labels.
     n_iter_ : int
         Sweeps of the last fixed point.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
@@ -110,17 +101,13 @@ class BayesPointMachine(LabelMixin, Estimator):
         return tags
 
     def fit(self, X, y):
-        X, y = check.data(self, X, y, dtype=np.float64)
-        check.magnitude(X, "X")
-        check_classification_targets(y)
+        X, y = check.rows(self, X, y)
+        self.classes_, places = check.classes(y)
         if type_of_target(y) != "binary":
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is "
                 f"{type_of_target(y)}: y must have two labels, or wrap it in OneVsRestClassifier"
             )
-        self.classes_, places = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("needs labels of 2 classes, found one class in y")
         self.X_fit_, signs = X, np.where(places == 1, 1.0, -1.0)
         # Columns have no origin of their own where a constant is fitted to a linear kernel.
         centres = self.fit_intercept and self.kernel == "linear"
@@ -172,9 +159,7 @@ class BayesPointMachine(LabelMixin, Estimator):
 
     def _latent(self, X):
         check_is_fitted(self)
-        X = check.data(self, X, dtype=np.float64, reset=False)
-        check.magnitude(X, "X")
-        X = X - self._centre
+        X = check.rows(self, X, reset=False) - self._centre
         K = self._kernel(X, self.X_fit_ - self._centre) / self._lengths
         lengths = self._row_lengths(X)
         K /= lengths[:, None]
@@ -269,12 +254,8 @@ class EPProbitClassifier(LabelMixin, IntervalProcess):
     """
 
     def fit(self, X, y):
-        X, y = check.data(self, X, y, dtype=np.float64)
-        check.magnitude(X, "X")
-        check_classification_targets(y)
-        self.classes_, places = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("needs labels of at least 2 classes, found one class in y")
+        X, y = check.rows(self, X, y)
+        self.classes_, places = check.classes(y)
         targets = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         signs = [np.where(places == target, 1.0, -1.0) for target in targets]
         observed = [Intervals(*sign_bounds(one), float(self.noise)) for one in signs]

@@ -49,8 +49,10 @@ class Marginals:
         self.left = np.einsum("ij,ij->i", self.inverse.T, self.inverse.T)
         self.half_log_det = -float(np.sum(np.log(np.diag(self.inverse))))
         slight = tau * np.diag(G) < SLIGHT
-        self.weights = self._weights(G, h, nu, slight)
+        self.weights = self._weights(G, h, nu, slight)  # nu - tau mean
+        precise = tau * np.diag(G) > 1.0
         self.mean = h + G @ self.weights
+        self.mean[precise] = (nu - self.weights)[precise] / tau[precise]
         self.var = self._variances(G, tau, slight)
 
     def _weights(self, G, h, nu, slight):
@@ -78,11 +80,11 @@ class Marginals:
         full *= self.root
         return full
 
-    def about_mean(self, nu, fraction):
-        """Means and variances without a share of each site; ``nu`` and means about ``mean``."""
+    def cavities(self, fraction):
+        """Means about ``mean`` and variances without a share of each site."""
         left = self.left if np.all(fraction == 1.0) else 1.0 - (1.0 - self.left) / fraction
         left = np.where(left > 1e-300, left, 1e-300)
-        return -self.var * nu / fraction / left, self.var / left
+        return -self.var * self.weights / fraction / left, self.var / left
 
 
 def parallel_sites(G, h, lower, upper, fraction, tol, max_iter, first=None):
@@ -96,7 +98,7 @@ def parallel_sites(G, h, lower, upper, fraction, tol, max_iter, first=None):
     points, moves, best = [], [], np.inf
     for n_iter in range(1, max_iter + 1):
         now = Marginals(G, h, tau, nu)
-        shift, wide = now.about_mean(nu - tau * now.mean, fraction)
+        shift, wide = now.cavities(fraction)
         masses, mean, var = interval_masses(lower, upper, now.mean + shift, wide)
         if not (np.all(var > 0.0) and np.all(np.isfinite(masses))):
             return None
@@ -193,51 +195,50 @@ def log_factors(G, weights, half_log_det):
     return -half_log_det - 0.5 * weights @ G @ weights
 
 
-def propagate_wide(
-    G, h, lower, upper, *, fraction=None, damping=1.0, tol=1e-5, max_iter=500, start=None
-):
-    """Sites of the box lower < z < upper under N(h, G); None where the box has no mass.
+def _fixed_point(G, h, lower, upper, fraction, start, *, damping=1.0, tol=1e-5, max_iter=500):
+    """(origin, tau, nu about it, sweeps, whether they settled); None where the box has no mass.
 
-    Rows without variance must be gone. See Cunningham, Hennig, Lacoste-Julien (2011), with the
-    stopping rule on all marginals. ``start`` has tau and nu of a problem nearby; it helps large
-    problems only.
+    The origin is the point of the box that is nearest to h: so tails keep their digits.
     """
     origin = np.clip(h, lower, upper)
-    G = np.ascontiguousarray(G)
-    fraction = np.ones(len(h)) if fraction is None else fraction
-    low, high, centre = lower - origin, upper - origin, h - origin
+    box = np.ascontiguousarray(G), h - origin, lower - origin, upper - origin, fraction
     first = None if start is None else (start[0], start[1] - start[0] * origin)
     for _ in range(RESTARTS + 1):
         found = None
         if len(h) > WHOLE and damping == 1.0:
-            rounds = min(max_iter, TOGETHER)
-            found = parallel_sites(G, centre, low, high, fraction, tol, rounds, first)
+            found = parallel_sites(*box, tol, min(max_iter, TOGETHER), first)
         if found is None:
-            found = _sites_in_turn(G, centre, low, high, fraction, damping, tol, max_iter)
+            found = _sites_in_turn(*box, damping, tol, max_iter)
         tau, nu, n_iter, change = found
         if np.isnan(change):
             return None
         if change >= 0.0:
             break
         damping *= 0.8
-    now = Marginals(G, centre, tau, nu)
-    weights, mean = now.weights, now.mean
+    return origin, tau, nu, n_iter, bool(0.0 <= change <= tol)
+
+
+def _propagation(G, h, low, high, fraction, found):
+    """Log Z, moments and cavities of what `_fixed_point` found; the box is about its origin."""
+    origin, tau, nu, n_iter, converged = found
+    now = Marginals(G, h - origin, tau, nu)
+    mean = now.mean + origin
     # Coordinates about the mean: there log Z is a sum without large terms that cancel.
-    shifted_nu = nu - tau * mean
-    cavity_shift, cavity_var = now.about_mean(shifted_nu, fraction)
-    masses, _, _ = interval_masses(low - mean, high - mean, cavity_shift, cavity_var)
+    shift, cavity_var = now.cavities(fraction)
+    masses, _, _ = interval_masses(low - now.mean, high - now.mean, shift, cavity_var)
     bounded = np.isfinite(low) | np.isfinite(high)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # without a fixed point
-        sites = gaussian_masses(cavity_shift, cavity_var, tau / fraction, shifted_nu / fraction)
-        log_z = log_factors(G, weights, now.half_log_det)
+        sites = gaussian_masses(shift, cavity_var, tau / fraction, now.weights / fraction)
+        log_z = log_factors(G, now.weights, now.half_log_det)
         log_z += float(np.sum((fraction * (masses - sites))[bounded]))
     return Propagation(
-        log_z, weights, now.precision(), mean + origin, tau, nu + tau * origin,
-        cavity_shift + mean + origin, cavity_var, masses, n_iter, bool(0.0 <= change <= tol),
+        log_z, now.weights, now.precision(), mean, tau, nu + tau * origin, shift + mean,
+        cavity_var, masses, n_iter, converged,
     )  # fmt: skip
 
 
 NARROW = 1e-3  # standard deviations of the prior
+POINT = 1e-12  # width, in the same units, of the interval that stands for a known value
 STRAIN = 0.01  # width over the length on which a density changes: the parabola is right to 1e-8
 EQUAL = 1e-14  # of correlations
 DEPENDENT = 1e-10  # share of a variance below which a variable is a combination of others
@@ -250,9 +251,9 @@ class OpenPart(NamedTuple):
     h: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    sites: Propagation | None  # None where all are narrow
-    constant: float  # what the others add to the log probability
-    error: float  # of that
+    sites: Propagation | None = None  # None where all are narrow
+    constant: float = 0.0  # what the others add to the log probability
+    error: float = 0.0  # of that
 
     def blocks(self):
         """Parts without correlations between them, all single variables as one."""
@@ -264,19 +265,11 @@ class OpenPart(NamedTuple):
             return [self]
         _, labels = connected_components(linked, directed=False)
         labels[np.bincount(labels)[labels] == 1] = -1
-        groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+        groups = (np.flatnonzero(labels == label) for label in np.unique(labels))
         return [
-            OpenPart(
-                self.G[np.ix_(r, r)], self.h[r], self.lower[r], self.upper[r], self.sites.rows(r),
-                0.0, 0.0,
-            )
+            OpenPart(self.G[np.ix_(r, r)], *(a[r] for a in self[1:4]), self.sites.rows(r))
             for r in groups
-        ]  # fmt: skip
-
-
-def open_part(G, h, lower, upper, sites):
-    """What is left to integrate after `propagate` found ``sites``."""
-    return sites.open_part or OpenPart(G, h, lower, upper, sites, 0.0, 0.0)
+        ]
 
 
 def is_narrow(G, lower, upper):
@@ -285,113 +278,75 @@ def is_narrow(G, lower, upper):
 
 
 def propagate(G, h, lower, upper, *, fraction=None, start=None, **options):
-    """As `propagate_wide`, with intervals of any width: equal ends are a value that is known.
+    """Sites of the box lower < z < upper under N(h, G); None where the box has no mass.
 
-    Log Z is that of the densities of known values and the masses of intervals. None too where known
-    values depend on each other.
+    Equal ends are a known value, of which log Z counts the density; None too where known values
+    depend on each other. Rows without variance must be gone. See Cunningham, Hennig,
+    Lacoste-Julien (2011), with the stopping rule on all marginals. ``start`` has tau and nu of a
+    problem nearby; it helps large problems only.
     """
-    narrow = is_narrow(G, lower, upper)
-    if fraction is not None:
-        narrow &= fraction == 1.0
+    fraction = np.ones(len(h)) if fraction is None else fraction
+    box = G, h, lower, upper
+    narrow = is_narrow(G, lower, upper) & (fraction == 1.0)
     while np.any(narrow):
-        given = _Given(G, h, lower, upper, narrow)
-        if not given.independent:
-            if not np.all(lower[narrow] < upper[narrow]):
-                return None
-            break
-        part = given.propagate_rest(lower, upper, fraction, start, options)
-        if part is None:
+        part = _given_middles(*box, narrow)
+        if part is None and np.any(lower == upper):
             return None
-        sites, strain = given.joined(part)
-        if np.all(strain <= STRAIN):
+        if part is None:
+            break
+        sites, strain = _with_narrow(*box, fraction, narrow, part, start, options)
+        if sites is None or np.all(strain <= STRAIN):
             return sites
-        narrow[given.rows[strain > STRAIN]] = False
-    return propagate_wide(G, h, lower, upper, fraction=fraction, start=start, **options)
+        narrow[narrow] = strain <= STRAIN
+    found = _fixed_point(*box, fraction, start, **options)
+    if found is None:
+        return None
+    return _propagation(G, h, lower - found[0], upper - found[0], fraction, found)
 
 
-class _Given:
-    """N(h, G) given that its ``narrow`` variables are in the middles of their intervals."""
-
-    def __init__(self, G, h, lower, upper, narrow):
-        self.h, self.rows, self.rest = h, np.flatnonzero(narrow), np.flatnonzero(~narrow)
-        self.width = upper[self.rows] - lower[self.rows]
-        self.middle = lower[self.rows] + 0.5 * self.width
-        inner = G[np.ix_(self.rows, self.rows)]
-        factor, failed = dpotrf(inner, lower=1)
-        self.independent = not failed and _keep_variance(np.diag(factor) ** 2, np.diag(inner))
-        if not self.independent:
-            return
-        self.inverse = solve_triangular(factor, np.eye(len(inner)), lower=True)
-        self.cross = self.inverse @ G[np.ix_(self.rows, self.rest)]
-        self.ends = self.inverse @ (self.middle - h[self.rows])
-        outer = G[np.ix_(self.rest, self.rest)]
-        self.G_rest = outer - self.cross.T @ self.cross
-        self.independent = _keep_variance(np.diag(self.G_rest), np.diag(outer))
-        self.log_density = -0.5 * self.ends @ self.ends + np.sum(
-            np.log(np.diag(self.inverse)) - LOG_ROOT_2PI
-        )
-
-    def propagate_rest(self, lower, upper, fraction, start, options):
-        """The problem that is left, with its fixed point; None where it has no mass."""
-        rest = self.rest
-        h = self.h[rest] + self.cross.T @ self.ends
-        part = OpenPart(self.G_rest, h, lower[rest], upper[rest], None, self.log_density, 0.0)
-        if not len(rest):
-            return part
-        sites = propagate_wide(
-            *part[:4], fraction=None if fraction is None else fraction[rest],
-            start=None if start is None else tuple(a[rest] for a in start), **options,
-        )  # fmt: skip
-        return None if sites is None else part._replace(sites=sites)
-
-    def joined(self, part):
-        """Fixed point of all rows, and widths in units of what each density changes on."""
-        rows, n = self.rows, len(self.h)
-        weights, precision = np.empty(n), np.empty((n, n))
-        weights[rows] = self.inverse.T @ self.ends
-        precision[np.ix_(rows, rows)] = self.inverse.T @ self.inverse
-        if part.sites is not None:
-            rest, inner = self.rest, part.sites
-            slopes = self.inverse.T @ self.cross  # of what these variables say about the others
-            moved = slopes @ inner.precision
-            weights[rest] = inner.weights
-            weights[rows] -= slopes @ inner.weights
-            precision[np.ix_(rest, rest)] = inner.precision
-            precision[np.ix_(rows, rest)], precision[np.ix_(rest, rows)] = -moved, -moved.T
-            precision[np.ix_(rows, rows)] += moved @ slopes.T
-        slope, curve = weights[rows], np.diag(precision)[rows]
-        strain = self.width * np.sqrt(slope**2 + curve)
-        wide = self.width > 0.0  # of others the density counts
-        masses = np.log(self.width, out=np.zeros(len(rows)), where=wide)
-        masses += self.width**2 / 24.0 * (slope**2 - curve)
-        constant = part.constant + float(np.sum(masses))
-        error = np.sum(strain**2) ** 2 / 200.0 + 1e-14 * abs(constant)
-        part = part._replace(constant=constant, error=float(error))
-        masses += 0.5 * (np.log(curve) - slope**2 / curve) - LOG_ROOT_2PI
-        with np.errstate(divide="ignore", invalid="ignore"):
-            tau = 12.0 / self.width**2
-            own = {
-                "mean": self.middle, "tau": tau, "nu": tau * self.middle,
-                "cavity_mean": self.middle - slope / curve, "cavity_var": 1.0 / curve,
-                "log_masses": masses,
-            }  # fmt: skip
-        return self._all_rows(own, part, weights, precision), strain
-
-    def _all_rows(self, own, part, weights, precision):
-        inner, values = part.sites, {}
-        for name, mine in own.items():
-            values[name] = np.empty(len(self.h))
-            values[name][self.rows] = mine
-            if inner is not None:
-                values[name][self.rest] = getattr(inner, name)
-        log_z, n_iter, converged = 0.0, 1, True
-        if inner is not None:
-            log_z, n_iter, converged = inner.log_z, inner.n_iter, inner.converged
-        return Propagation(
-            log_z=log_z + part.constant, weights=weights, precision=precision, n_iter=n_iter,
-            converged=converged, open_part=part, **values,
-        )  # fmt: skip
+def _given_middles(G, h, lower, upper, narrow):
+    """The others given narrow variables in the middles of their intervals; None if dependent."""
+    rest = ~narrow
+    inner, outer = G[np.ix_(narrow, narrow)], G[np.ix_(rest, rest)]
+    factor, failed = dpotrf(inner, lower=1)
+    if failed or np.any(np.diag(factor) ** 2 <= DEPENDENT * np.diag(inner)):
+        return None
+    middle = lower[narrow] + 0.5 * (upper - lower)[narrow]
+    ends = solve_triangular(factor, middle - h[narrow], lower=True)
+    cross = solve_triangular(factor, G[np.ix_(narrow, rest)], lower=True)
+    left = outer - cross.T @ cross
+    if np.any(np.diag(left) <= DEPENDENT * np.diag(outer)):
+        return None
+    return OpenPart(left, h[rest] + cross.T @ ends, lower[rest], upper[rest])
 
 
-def _keep_variance(left, prior):
-    return bool(np.all(left > DEPENDENT * prior))
+def _with_narrow(G, h, lower, upper, fraction, narrow, part, start, options):
+    """Fixed point of all rows, and widths in units of what each density changes on.
+
+    Sites of narrow intervals are those of a uniform distribution; the others are swept given these.
+    """
+    rest, width = ~narrow, (upper - lower)[narrow]
+    n_iter, converged, log_z = 1, True, 0.0
+    origin, tau, nu = np.zeros((3, len(h)))
+    if np.any(rest):
+        first = None if start is None else (start[0][rest], start[1][rest])
+        found = _fixed_point(*part[:4], fraction[rest], first, **options)
+        if found is None:
+            return None, None
+        origin[rest], tau[rest], nu[rest], n_iter, converged = found
+        ends = part.lower - found[0], part.upper - found[0]
+        inner = _propagation(part.G, part.h, *ends, fraction[rest], found)
+        part, log_z = part._replace(sites=inner), inner.log_z
+    used = np.maximum(width, POINT * np.sqrt(np.diag(G)[narrow]))
+    origin[narrow], tau[narrow] = lower[narrow] + 0.5 * width, 12.0 / used**2
+    low, high = lower - origin, upper - origin
+    low[narrow], high[narrow] = -0.5 * used, 0.5 * used
+    sites = _propagation(G, h, low, high, fraction, (origin, tau, nu, n_iter, converged))
+    masses = np.log(np.where(width > 0.0, width, 1.0) / used)  # of known values the density counts
+    sites.log_masses[narrow] += masses
+    sites.log_z += float(np.sum(masses))
+    strain = width * np.sqrt(sites.weights**2 + np.diag(sites.precision))[narrow]
+    constant = sites.log_z - log_z
+    error = np.sum(strain**2) ** 2 / 200.0 + 1e-14 * abs(constant)
+    sites.open_part = part._replace(constant=constant, error=float(error))
+    return sites, strain

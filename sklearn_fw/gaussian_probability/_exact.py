@@ -12,23 +12,15 @@ def truncated_normal_moments(lower, upper, mean=0.0, var=1.0):
 
     Parameters
     ----------
-    lower : array-like
-        Lower ends, -inf allowed. All arguments are broadcast against each other.
-    upper : array-like
-        Upper ends, inf allowed, above ``lower``.
-    mean : array-like, default=0.0
-        Means before the truncation.
-    var : array-like, default=1.0
-        Variances before the truncation, positive.
+    lower, upper : array-like
+        Ends, infinite ones too; lower below upper. All arguments are broadcast.
+    mean, var : array-like, default=0.0 and 1.0
+        Means and positive variances before the truncation.
 
     Returns
     -------
-    log_prob : ndarray
-        Log of the mass inside.
-    mean : ndarray
-        Means of what is inside.
-    var : ndarray
-        Variances of what is inside.
+    log_prob, mean, var : ndarray
+        Log of the mass inside, and mean and variance there.
 
     Notes
     -----

@@ -6,13 +6,14 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
 from sklearn.base import RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
 from .._core import check
+from .._core.estimator import LabelMixin
 from .._core.warnings import warn
 from ._engine import interval_masses
-from ._process import IntervalProcess, Intervals, LabelMixin
+from ._process import IntervalProcess, Intervals
 
 LOWEST = (-100.0, 100.0)  # of the lowest threshold, in units of the prior of noisy values
 GAPS = (1e-6, 1e3)  # between thresholds, in the same units
@@ -41,14 +42,10 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
         Standard deviation of the noise between latent value and label. A kernel with an amplitude
         makes up for it, so it is not learned.
     optimizer : "fmin_l_bfgs_b" or None, default="fmin_l_bfgs_b"
-        None keeps the hyper-parameters of ``kernel``, and takes the thresholds under which labels
-        are as frequent as in ``y`` before rows are looked at.
-    n_restarts_optimizer : int, default=0
-        Further starts, drawn log-uniformly from the bounds of the hyper-parameters.
-    tol : float, default=1e-4
-        Largest change of a marginal in a sweep, in standard deviations.
-    max_iter : int, default=100
-        Largest number of sweeps for each value of the hyper-parameters.
+        None keeps the hyper-parameters of ``kernel``, and takes the thresholds under which a priori
+        labels are as frequent as in ``y``.
+    n_restarts_optimizer, tol, max_iter : int, default=0, float, default=1e-4, int, default=100
+        As `EPProbitClassifier`.
     random_state : int, RandomState instance or None, default=None
         Seed of the further starts.
 
@@ -60,21 +57,12 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
         The same labels from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)
         Latent values between the labels of ``order_``, ascending.
-    kernel_ : Kernel
-        Kernel with the hyper-parameters in use.
-    log_marginal_likelihood_value_ : float
-        Log evidence.
+    kernel_, log_marginal_likelihood_value_ : Kernel, float
+        Kernel with the hyper-parameters in use, and log evidence.
     X_train_, n_iter_ : ndarray of shape (n_samples, n_features), int
         Training rows, and sweeps of the last fixed point.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
-
-    Warns
-    -----
-    UserWarning
-        Where the order of three or more labels is that of the alphabet.
-    ConvergenceWarning
-        Where the sites did not come to rest.
 
     See Also
     --------
@@ -116,12 +104,13 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
 
     def fit(self, X, y):
         noise, order = float(self.noise), self._given_order(y)
-        X, y = check.data(self, X, y, dtype=np.float64)
-        check.magnitude(X, "X")
-        _check_labels(y, order)
-        self.classes_, places = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("needs labels of at least 2 classes, found one class in y")
+        X, y = check.rows(self, X, y)
+        if order is None and type_of_target(y) == "continuous":
+            raise ValueError(
+                "Unknown label type: y holds fractions. Cut measurements by thresholds; if "
+                "fractions are grades, list them in order"
+            )
+        self.classes_, places = check.classes(y, fractions=order is not None)
         self._columns = _places_in(self.classes_, order)  # of classes_, in their order
         self.order_ = self.classes_[self._columns]
         start = self._start_kernel(X)
@@ -205,17 +194,6 @@ class Ranks(Intervals):
         return above * np.r_[1.0, np.diff(self.thresholds) / self.scale]
 
 
-def _check_labels(y, order):
-    if type_of_target(y) == "continuous":
-        if order is not None:
-            return
-        raise ValueError(
-            "Unknown label type: y holds fractions. Cut measurements by thresholds; if fractions "
-            "are grades, list them in order"
-        )
-    check_classification_targets(y)
-
-
 def _places_in(classes, order):
     """Places in ``classes`` of labels from the lowest to the highest."""
     if order is None:
@@ -254,12 +232,8 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     optimizer : "fmin_l_bfgs_b" or None, default="fmin_l_bfgs_b"
         None keeps the hyper-parameters of ``kernel``, and half a standard deviation as the noise
         where none is given.
-    n_restarts_optimizer : int, default=0
-        As `EPOrdinalClassifier`.
-    tol : float, default=1e-4
-        Largest change of a marginal in a sweep, in standard deviations.
-    max_iter : int, default=100
-        Largest number of sweeps for each value of the hyper-parameters.
+    n_restarts_optimizer, tol, max_iter : int, default=0, float, default=1e-4, int, default=100
+        As `EPProbitClassifier`.
     random_state : int, RandomState instance or None, default=None
         Seed of the further starts.
 
@@ -279,13 +253,6 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         Training rows, and sweeps of the last fixed point.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
-
-    Warns
-    -----
-    UserWarning
-        Where hyper-parameters are learned, and no target is bounded on both sides.
-    ConvergenceWarning
-        Where the sites did not come to rest.
 
     See Also
     --------
@@ -363,14 +330,13 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     def _check_targets(self, X, y, reset=True):
         """Rows and the two ends of their targets."""
         if _has_two_columns(y):
-            X = check.data(self, X, dtype=np.float64, reset=reset)
+            X = check.rows(self, X, reset=reset)
             ends = check.array(y, "y", finite=False)
             check_consistent_length(X, ends)
             lower, upper = ends.T
         else:
-            X, lower = check.data(self, X, y, dtype=np.float64, y_numeric=True, reset=reset)
+            X, lower = check.rows(self, X, y, y_numeric=True, reset=reset)
             lower = upper = lower.astype(float)
-        check.magnitude(X, "X")
         check.magnitude(np.r_[lower[np.isfinite(lower)], upper[np.isfinite(upper)]], "y")
         if not np.all(lower <= upper):
             raise ValueError(
@@ -448,22 +414,15 @@ def _std_factor(X, lower, upper, posterior):
     if not np.any(rows):
         return 1.0
     mean, var = (a[rows, None] for a in (posterior.sites.cavity_mean, posterior.sites.cavity_var))
-    low, high = lower[rows, None], upper[rows, None]
-    half = NORMAL_95 * FACTORS * np.sqrt(var)
+    half, edge = NORMAL_95 * FACTORS * np.sqrt(var), 1e-9 * np.sqrt(var)  # of known targets
+    low, high = lower[rows, None] - edge, upper[rows, None] + edge
     inner = np.maximum(low, mean - half), np.minimum(high, mean + half)
-    known = (low == high)[:, 0]
-    held = (inner[0] <= inner[1]).astype(float)
-    if not np.all(known):
-        # Of an interval the part counts that is likely to hold the target.
-        some = ~known
-        var, mean = np.broadcast_to(FACTORS**2 * var[some], held[some].shape), mean[some]
-        mean = np.broadcast_to(mean, var.shape)
-        valid = inner[0][some] < inner[1][some]
-        ends = np.where(valid, inner[0][some], mean), np.where(valid, inner[1][some], mean + 1.0)
-        part, whole = (
-            next(interval_masses(a, b, mean, var)) for a, b in (ends, (low[some], high[some]))
-        )
-        held[some] = np.where(valid, np.exp(np.minimum(part - whole, 0.0)), 0.0)
+    var, mean = FACTORS**2 * var, np.broadcast_to(mean, half.shape)
+    valid = inner[0] < inner[1]
+    ends = np.where(valid, inner[0], mean), np.where(valid, inner[1], mean + 1.0)
+    part, whole = (next(interval_masses(*pair, mean, var)) for pair in (ends, (low, high)))
+    # Of an interval the part counts that is likely to hold the target.
+    held = np.where(valid, np.exp(np.minimum(part - whole, 0.0)), 0.0)
     enough = held.mean(axis=0) >= min(0.95 * (1.0 + 1.0 / len(held)), 1.0)
     return float(FACTORS[np.argmax(enough)]) if np.any(enough) else float(FACTORS[-1])
 

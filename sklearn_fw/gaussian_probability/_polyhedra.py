@@ -25,17 +25,16 @@ class Problem(NamedTuple):
         return self.A @ self.mean, 0.5 * (G + G.T)
 
 
-def check_covariance(cov, name="cov"):
+def check_covariance(cov):
     """Symmetric positive semi-definite matrix."""
     if cov is None:
-        raise ValueError(f"{name} must be given, for instance numpy.eye(n)")
-    cov = check.array(cov, name)
+        raise ValueError("cov must be given, for instance numpy.eye(n)")
+    cov = check.numbers(cov, "cov")
     if cov.ndim != 2 or cov.shape[0] != cov.shape[1] or not cov.size:
-        raise ValueError(f"{name} must be a square matrix, got shape {cov.shape}")
-    check.magnitude(cov, name)
+        raise ValueError(f"cov must be a square matrix, got shape {cov.shape}")
     scale = float(np.abs(cov).max())
     if not np.allclose(cov, cov.T, rtol=0.0, atol=1e-8 * scale):
-        raise ValueError(f"{name} must be symmetric: take 0.5 * ({name} + {name}.T)")
+        raise ValueError("cov must be symmetric: take 0.5 * (cov + cov.T)")
     cov = 0.5 * (cov + cov.T)
     try:
         np.linalg.cholesky(cov)
@@ -43,7 +42,7 @@ def check_covariance(cov, name="cov"):
         least = float(np.linalg.eigvalsh(cov)[0])
         if least < -1e-8 * scale:
             raise ValueError(
-                f"{name} must be positive semi-definite, its smallest eigenvalue is {least:.3g}: "
+                f"cov must be positive semi-definite, its smallest eigenvalue is {least:.3g}: "
                 f"add a multiple of the identity above {-least:.3g}"
             ) from None
     return cov
@@ -51,15 +50,17 @@ def check_covariance(cov, name="cov"):
 
 def check_bounds(lower, upper, p):
     """Vectors of p lower and upper ends, -inf and inf allowed."""
-    ends = []
-    for values, name in ((lower, "lower"), (upper, "upper")):
-        values = check.array(values, name, finite=False)
-        if values.ndim > 1 or values.size not in (1, p):
-            raise ValueError(f"{name} must be a number or {p} numbers, got shape {values.shape}")
-        check.magnitude(values[np.isfinite(values)], name)
-        ends.append(np.array(np.broadcast_to(values, p), dtype=float))
+    ends = _vector(lower, "lower", p), _vector(upper, "upper", p)
     check_order(*ends)
     return ends
+
+
+def _vector(values, name, p, finite=False):
+    """A number, or p numbers, as p numbers."""
+    values = check.numbers(values, name, finite)
+    if values.ndim > 1 or values.size not in (1, p):
+        raise ValueError(f"{name} must be a number or {p} numbers, got shape {values.shape}")
+    return np.array(np.broadcast_to(values, p), dtype=float)
 
 
 def check_order(lower, upper):
@@ -76,13 +77,12 @@ def check_order(lower, upper):
 
 def check_constraints(constraints, n=None):
     """Matrix with one constraint per row."""
-    A = check.array(constraints, "constraints")
+    A = check.numbers(constraints, "constraints")
     if A.ndim != 2 or not A.size or (n is not None and A.shape[1] != n):
         raise ValueError(
             f"constraints must be a matrix with one row per constraint"
             f"{'' if n is None else f' and {n} columns'}, got shape {A.shape}"
         )
-    check.magnitude(A, "constraints")
     return A
 
 
@@ -90,24 +90,10 @@ def check_problem(lower, upper, mean, cov, constraints):
     """All parts of a region and its distribution."""
     cov = check_covariance(cov)
     n = len(cov)
-    mean = check_mean(mean, n)
+    mean = _vector(0.0 if mean is None else mean, "mean", n, finite=True)
     A = None if constraints is None else check_constraints(constraints, n)
     lower, upper = check_bounds(lower, upper, n if A is None else len(A))
     return Problem(lower, upper, mean, cov, A)
-
-
-def check_mean(mean, n):
-    """Vector of n numbers; None gives zeros."""
-    if mean is None:
-        return np.zeros(n)
-    mean = check.array(mean, "mean")
-    if mean.ndim > 1 or mean.size not in (1, n):
-        raise ValueError(f"mean must be a number or {n} numbers, got shape {mean.shape}")
-    check.magnitude(mean, "mean")
-    return np.array(np.broadcast_to(mean, n), dtype=float)
-
-
-SAME = 1e-12  # of unit rows
 
 
 def minimal_polyhedron(constraints, lower, upper):
@@ -117,27 +103,22 @@ def minimal_polyhedron(constraints, lower, upper):
     ----------
     constraints : array-like of shape (p, n)
         A, one constraint per row.
-    lower : float or array-like of shape (p,)
-        Lower ends, -inf allowed.
-    upper : float or array-like of shape (p,)
-        Upper ends, inf allowed.
+    lower, upper : float or array-like of shape (p,)
+        Ends, infinite ones too.
 
     Returns
     -------
     constraints : ndarray of shape (q, n)
         The rows that are kept.
-    lower : ndarray of shape (q,)
-        Their lower ends, as tight as the region allows.
-    upper : ndarray of shape (q,)
-        Their upper ends.
+    lower, upper : ndarray of shape (q,)
+        Their ends, as tight as the region allows.
     active : ndarray of shape (p,)
         True for the rows that are kept.
 
     Notes
     -----
-    Rows that are multiples of each other are joined first. Then two linear programs per row ask how
-    far the others let it go: an end that is out of reach is tightened to what is reached, and
-    a row of which neither end is reached is left out before the next is looked at.
+    Two linear programs per row compute how far the others let it go. An end that is out of reach is
+    tightened to what is reached. A row of which neither end is reached is left out before the next.
 
     References
     ----------
@@ -162,7 +143,6 @@ def minimal_polyhedron(constraints, lower, upper):
     if np.any((lower[empty] >= 0.0) | (upper[empty] <= 0.0)):
         raise ValueError("constraints has a row of zeros that its bounds exclude: empty region")
     active &= norms > 0.0
-    _join_multiples(A, lower, upper, norms, active)
     _check_inside(A, lower, upper, norms, active)
     for j in np.flatnonzero(active):
         others = active.copy()
@@ -174,25 +154,6 @@ def minimal_polyhedron(constraints, lower, upper):
         else:
             lower[j], upper[j] = max(lower[j], least), min(upper[j], most)
     return A[active], lower[active], upper[active], active
-
-
-def _join_multiples(A, lower, upper, norms, active):
-    rows = np.flatnonzero(active)
-    for place, j in enumerate(rows):
-        for i in rows[:place]:
-            if not active[i]:
-                continue
-            cosine = A[i] @ A[j] / norms[i] / norms[j]
-            if abs(cosine) > 1.0 - SAME:
-                factor = np.sign(cosine) * norms[i] / norms[j]
-                ends = sorted((factor * lower[j], factor * upper[j]))
-                lower[i], upper[i] = max(lower[i], ends[0]), min(upper[i], ends[1])
-                active[j] = False
-                break
-        if np.any(lower[active] >= upper[active]):
-            raise ValueError(
-                "lower and upper leave an empty region: parallel constraints exclude each other"
-            )
 
 
 def _rows(A, lower, upper, active):

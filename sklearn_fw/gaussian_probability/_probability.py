@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._core import check
 from .._core.warnings import warn
 from .._kernels.moments.gaussian import propagate_boxes
-from ._engine import SLIGHT, gaussian_masses, interval_masses, is_narrow, open_part, propagate
+from ._engine import SLIGHT, OpenPart, gaussian_masses, interval_masses, is_narrow, propagate
 from ._exact import exact_log_probability
 from ._polyhedra import check_covariance, check_order, check_problem, minimal_polyhedron
 from ._sampling import SECONDS, refine
@@ -17,9 +17,9 @@ from ._sampling import SECONDS, refine
 
 @dataclass(frozen=True)
 class GaussianProbabilityResult:
-    """A log probability, how wrong it can be, and the moments of the truncated distribution.
+    """A log probability with its error, and the moments of the truncated distribution.
 
-    `float` of it is ``log_prob``. Results are made by `log_gaussian_probability`.
+    `log_gaussian_probability` makes it; `float` of it is ``log_prob``.
 
     Parameters
     ----------
@@ -33,26 +33,17 @@ class GaussianProbabilityResult:
     log_prob_ep : float
         That of expectation propagation alone, of which the gradients are those here; NaN where it
         was not run.
-    mean : ndarray of shape (n,) or None
-        Mean inside the region, by expectation propagation.
-    covariance : ndarray of shape (n, n) or None
-        Covariance inside the region, by expectation propagation.
-    gradient_mean : ndarray of shape (n,) or None
-        Gradient of ``log_prob_ep`` in the mean.
-    gradient_covariance : ndarray of shape (n, n) or None
-        Gradient in the covariance, symmetric: a change D adds ``sum(gradient_covariance * D)``.
-    gradient_lower : ndarray of shape (p,) or None
-        Gradient in the lower bounds.
-    gradient_upper : ndarray of shape (p,) or None
-        Gradient in the upper bounds.
-    site_precision : ndarray of shape (p,) or None
-        Precisions of the Gaussian sites, one per bound.
-    site_shift : ndarray of shape (p,) or None
-        Their precisions times means.
-    n_iter : int
-        Sweeps.
-    converged : bool
-        Whether the sites came to rest.
+    mean, covariance : ndarray of shape (n,) and (n, n), or None
+        Moments inside the region, by expectation propagation.
+    gradient_mean, gradient_covariance : ndarray of shape (n,) and (n, n), or None
+        Gradients of ``log_prob_ep`` in mean and covariance; the latter is symmetric: a change D
+        adds ``sum(gradient_covariance * D)``.
+    gradient_lower, gradient_upper : ndarray of shape (p,) or None
+        Gradients in the bounds.
+    site_precision, site_shift : ndarray of shape (p,) or None
+        Precisions of the Gaussian sites, and these times their means.
+    n_iter, converged : int, bool
+        Sweeps, and whether the sites came to rest.
     collinearity : float
         Largest absolute cosine between two constraints in whitened space; near 1 expectation
         propagation alone is wrong.
@@ -108,10 +99,8 @@ def log_gaussian_probability(
 
     Parameters
     ----------
-    lower : float or array-like of shape (p,)
-        Lower ends, -inf allowed.
-    upper : float or array-like of shape (p,)
-        Upper ends, inf allowed, above ``lower``.
+    lower, upper : float or array-like of shape (p,)
+        Ends, infinite ones too; lower below upper.
     mean : float or array-like of shape (n,), default=None
         Mean; None stands for zero.
     cov : array-like of shape (n, n)
@@ -132,8 +121,8 @@ def log_gaussian_probability(
     damping : float, default=1.0
         Share of each update of a site that is made, at most 1.
     tol : float, default=1e-5
-        Largest change of a marginal in a sweep, in standard deviations, at which sweeps end. Of
-        the log probability the error of this is of the order of its square.
+        Largest change of a marginal in the last sweep, in standard deviations; the log probability
+        has an error of the order of its square.
     max_iter : int, default=500
         Largest number of sweeps.
     n_draws : int, default=None
@@ -153,20 +142,15 @@ def log_gaussian_probability(
         Where the sites did not come to rest, have no fixed point with ``power``, or lose all
         digits beyond 1e7 standard deviations: ``log_prob_ep`` is NaN then.
 
-    See Also
-    --------
-    log_box_probabilities : Many boxes under one covariance.
-
     Notes
     -----
     Variables without correlation to the others are blocks of their own, and blocks that have an
     exact value take it in "auto".
 
     The error bar is that of 16 independent copies of a scrambled Sobol sequence, at 99 %. Points
-    lie closer in the tails of the first coordinates, so that a bound that binds there is met, and
-    the bar includes what no point can have met. The draw
-    takes one coordinate after another from its truncated normal distribution, and knows those to
-    come by the Gaussian sites [1]_, to a power that a pilot run chooses; power 0 is exponential
+    lie closer in the tails of the first coordinates, and the bar includes what no point can have
+    met. A draw takes one coordinate after another from its truncated normal distribution; Gaussian
+    sites [1]_ stand for those to come, to a power that a pilot run chooses. Power 0 is exponential
     tilting [2]_, which keeps the relative error bounded in the tails.
 
     Intervals below 1e-3 standard deviations count as densities times widths where that is right to
@@ -262,7 +246,7 @@ class Part:
         sites = self._sites(ceiling, options)
         if sites is None:
             return GaussianProbabilityResult(-np.inf, np.nan, "ep", log_prob_ep=-np.inf)
-        left = open_part(self.G, self.h, self.lower, self.upper, sites)
+        left = sites.open_part or OpenPart(self.G, self.h, self.lower, self.upper, sites)
         log_prob, error, kind = left.constant, left.error, "exact"
         blocks = left.blocks()
         seconds = (CHECK_SECONDS if method == "ep" else SECONDS) / max(len(blocks), 1)
@@ -382,18 +366,14 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
 
     Parameters
     ----------
-    lower : array-like of shape (n_boxes, n) or (n,)
-        Lower ends, -inf allowed.
-    upper : array-like of shape (n_boxes, n) or (n,)
-        Upper ends, inf allowed.
+    lower, upper : array-like of shape (n_boxes, n) or (n,)
+        Ends, infinite ones too.
     mean : array-like of shape (n_boxes, n) or (n,), default=None
         Means; None stands for zero. Interval-censored rows have one mean each.
     cov : array-like of shape (n, n)
         Covariance of all boxes, positive definite.
-    tol : float, default=1e-5
-        Largest change of a marginal in a sweep, in standard deviations, at which sweeps end.
-    max_iter : int, default=500
-        Largest number of sweeps of a box.
+    tol, max_iter : float, default=1e-5, and int, default=500
+        As in `log_gaussian_probability`.
 
     Returns
     -------
@@ -401,10 +381,6 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
         Log probabilities; -inf where a box is too far away for a float64.
     gradient_mean : ndarray of shape (n_boxes, n)
         Their gradients in the means.
-
-    See Also
-    --------
-    log_gaussian_probability : One box, with an error bar.
 
     Notes
     -----
@@ -456,10 +432,9 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
 def _check_boxes(lower, upper, mean, n):
     arrays = []
     for values, name in ((lower, "lower"), (upper, "upper"), (mean, "mean")):
-        values = check.array(values, name, finite=name == "mean")
+        values = check.numbers(values, name, finite=name == "mean")
         if values.ndim > 2 or (values.ndim and values.shape[-1] != n):
             raise ValueError(f"{name} must have {n} columns, got shape {values.shape}")
-        check.magnitude(values[np.isfinite(values)], name)
         arrays.append(np.atleast_2d(np.broadcast_to(values, np.broadcast_shapes(values.shape, n))))
     n_boxes = max(map(len, arrays))
     for values, name in zip(arrays, ("lower", "upper", "mean"), strict=True):

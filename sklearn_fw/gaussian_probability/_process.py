@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 from scipy.special import ndtr
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.utils.validation import check_is_fitted
@@ -136,58 +136,6 @@ def _check_kernel(kernel, name):
         )
 
 
-class LabelMixin(ClassifierMixin):
-    """Fit and predictions of classifiers that have probabilities of labels."""
-
-    def fit(self, X, y):
-        """Choose the hyper-parameters that are not given, and compute the posterior.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        raise NotImplementedError
-
-    def predict_proba(self, X):
-        """Probabilities of labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probability : ndarray of shape (n_samples, n_classes)
-            One column per entry of ``classes_``.
-        """
-        raise NotImplementedError
-
-    def predict(self, X):
-        """Labels, the most probable ones unless a parameter says otherwise.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return self.classes_[best]
-
-
 class IntervalProcess(Estimator):
     """What Gaussian process models by expectation propagation share.
 
@@ -293,8 +241,7 @@ class IntervalProcess(Estimator):
             Variances.
         """
         check_is_fitted(self)
-        X = check.data(self, X, dtype=np.float64, reset=False)
-        check.magnitude(X, "X")
+        X = check.rows(self, X, reset=False)
         parts = [
             posterior.predict(kernel(X, self.X_train_), kernel.diag(X))
             for kernel, posterior in zip(self._kernels, self._posteriors, strict=True)

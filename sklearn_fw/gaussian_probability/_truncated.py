@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
-from scipy.special import ndtr, ndtri
+from scipy.stats import Covariance, multivariate_normal, truncnorm
 from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -27,10 +27,8 @@ class TruncatedGaussian(DensityMixin, Estimator):
 
     Parameters
     ----------
-    lower : float or array-like of shape (p,), default=-inf
-        Lower ends.
-    upper : float or array-like of shape (p,), default=inf
-        Upper ends.
+    lower, upper : float or array-like of shape (p,), default=-inf and inf
+        Ends.
     constraints : array-like of shape (p, n_features), default=None
         A; None stands for the identity.
     reg_covar : float, default=1e-6
@@ -42,16 +40,12 @@ class TruncatedGaussian(DensityMixin, Estimator):
 
     Attributes
     ----------
-    mean_ : ndarray of shape (n_features,)
-        Mean before the truncation.
-    covariance_ : ndarray of shape (n_features, n_features)
-        Covariance before the truncation.
+    mean_, covariance_ : ndarray of shape (n_features,) and (n_features, n_features)
+        Moments before the truncation.
     log_prob_region_ : float
         Log probability of the region under these.
-    truncated_mean_ : ndarray of shape (n_features,)
-        Mean inside the region.
-    truncated_covariance_ : ndarray of shape (n_features, n_features)
-        Covariance inside the region.
+    truncated_mean_, truncated_covariance_ : ndarray
+        Moments inside the region, of the same shapes.
     n_iter_ : int
         Steps of the optimizer.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
@@ -96,8 +90,7 @@ class TruncatedGaussian(DensityMixin, Estimator):
         self : TruncatedGaussian
             The fitted model.
         """
-        X = check.data(self, X, dtype=np.float64, ensure_min_samples=2)
-        check.magnitude(X, "X")
+        X = check.rows(self, X, ensure_min_samples=2)
         n = X.shape[1]
         self._A = np.eye(n)
         if self.constraints is not None:
@@ -184,13 +177,10 @@ class TruncatedGaussian(DensityMixin, Estimator):
             -inf outside of the region.
         """
         check_is_fitted(self)
-        X = check.data(self, X, dtype=np.float64, reset=False)
-        check.magnitude(X, "X")
-        factor = np.linalg.cholesky(self.covariance_)
-        white = np.linalg.solve(factor, (X - self.mean_).T)
-        log_density = -0.5 * np.sum(white**2, axis=0) - np.sum(np.log(np.diag(factor)))
-        log_density -= 0.5 * X.shape[1] * np.log(2.0 * np.pi) + self.log_prob_region_
-        return np.where(self._is_inside(X), log_density, -np.inf)
+        X = check.rows(self, X, reset=False)
+        cov = Covariance.from_cholesky(np.linalg.cholesky(self.covariance_))
+        log_density = np.atleast_1d(multivariate_normal.logpdf(X, self.mean_, cov))
+        return np.where(self._is_inside(X), log_density - self.log_prob_region_, -np.inf)
 
     def score(self, X, y=None):
         """Mean log density of rows.
@@ -253,10 +243,5 @@ class TruncatedGaussian(DensityMixin, Estimator):
         second = (self._upper[used] - others[:, used]) / slopes[used]
         low = np.minimum(first, second).max(axis=1, initial=-np.inf)
         high = np.maximum(first, second).min(axis=1, initial=np.inf)
-        a, b = (low - centre) / sd, (high - centre) / sd
-        turned = a > 0.0  # where differences of Phi keep digits
-        a, b = np.where(turned, -b, a), np.where(turned, -a, b)
-        below, above = ndtr(a), ndtr(b)
-        draw = ndtri(below + rng.uniform(size=len(X)) * (above - below))
-        draw = np.where(turned, -draw, draw)
+        draw = truncnorm.ppf(rng.uniform(size=len(X)), (low - centre) / sd, (high - centre) / sd)
         X[:, j] = np.clip(np.nan_to_num(centre + sd * draw), low, high)

@@ -89,22 +89,17 @@ def alignment_prf(truth, mapping, *, complete=False):
 
     Parameters
     ----------
-    truth : dict or list of pairs
-        True matches.
-    mapping : dict or list of pairs
-        Predicted matches.
+    truth, mapping : dict or list of pairs
+        True and predicted matches.
     complete : bool, default=False
         Whether the truth is complete, so that matches of entities without a true one are wrong.
         Otherwise these are not judged.
 
     Returns
     -------
-    precision : float
-        Share of the judged matches that are true; 1 when none is judged.
-    recall : float
-        Share of the true matches that were found; 1 when there are none.
-    f1 : float
-        Their harmonic mean.
+    precision, recall, f1 : float
+        Fractions of the judged matches that are true, and of the true ones that were found, 1 of
+        none; and their harmonic mean.
 
     Examples
     --------
@@ -135,11 +130,6 @@ def topic_l1_error(topics_true, topics_pred):
     float
         From 0 to 1, smaller is better.
 
-    See Also
-    --------
-    multiview_l1_error : Loadings of two views.
-    sklearn_fw.decomposition.joint_diagonalize : What finds topics from moments.
-
     References
     ----------
     .. [1] A. Podosinnikova, F. Bach, S. Lacoste-Julien, "Rethinking LDA: moment matching for
@@ -152,7 +142,7 @@ def topic_l1_error(topics_true, topics_pred):
     0.25
     """
     true, found = (
-        _unit_rows(_as_matrix(topics, name), name)
+        _unit_rows(check.matrix(topics, name), name)
         for topics, name in ((topics_true, "topics_true"), (topics_pred, "topics_pred"))
     )
     _check_fit(true, found, "topics_true", "topics_pred")
@@ -169,14 +159,10 @@ def multiview_l1_error(
 
     Parameters
     ----------
-    x_loadings_true : array-like of shape (n_features, K)
-        True loadings of the first view, one factor a column.
-    y_loadings_true : array-like of shape (n_targets, K)
-        True loadings of the second view.
-    x_loadings_pred : array-like of shape (n_features, n_components)
+    x_loadings_true, y_loadings_true : array-like of shape (n_features, K) and (n_targets, K)
+        True loadings of both views, one factor a column.
+    x_loadings_pred, y_loadings_pred : array-like of shape (n_features or n_targets, n_components)
         Loadings that were found, of at least K factors; those that match none are left out.
-    y_loadings_pred : array-like of shape (n_targets, n_components)
-        The same of the second view.
     signed : bool, default=False
         Let each factor turn the sign of both of its columns together, where loadings have signs.
 
@@ -184,10 +170,6 @@ def multiview_l1_error(
     -------
     float
         From 0 to 1, smaller is better.
-
-    See Also
-    --------
-    topic_l1_error : Topics of one view.
 
     References
     ----------
@@ -210,7 +192,7 @@ def multiview_l1_error(
         ("true", x_loadings_true, y_loadings_true), ("pred", x_loadings_pred, y_loadings_pred),
     ):  # fmt: skip
         views = [
-            _unit_rows(_as_matrix(view, view_name).T, view_name, signed=True)
+            _unit_rows(check.matrix(view, view_name).T, view_name, signed=True)
             for view, view_name in ((x, f"x_loadings_{name}"), (y, f"y_loadings_{name}"))
         ]
         if len(views[0]) != len(views[1]):
@@ -226,14 +208,6 @@ def multiview_l1_error(
     if signed:
         distances = np.minimum(distances, _distances(true, -found))
     return _best_order(distances)
-
-
-def _as_matrix(values, name):
-    values = check.array(values, name)
-    check.magnitude(values, name)
-    if values.ndim != 2 or not values.size:
-        raise ValueError(f"{name} must be a matrix, got shape {values.shape}")
-    return values
 
 
 def _unit_rows(values, name, signed=False):

@@ -40,10 +40,6 @@ def node_accuracy(y_true, y_pred, *, sample_weight=None):
     float
         Between 0 and 1.
 
-    See Also
-    --------
-    mean_hamming_loss : One minus this, and other normalisations.
-
     Examples
     --------
     >>> from sklearn_fw.metrics import node_accuracy
@@ -177,28 +173,19 @@ def phrase_counts(y_true, y_pred, *, sample_weight=None):
     prefixes, types = _split_tags(tags, codes, lengths)
     names, type_of = np.unique(types, return_inverse=True) if types else ([], np.empty(0, int))
     sample = np.repeat(np.arange(len(lengths)), lengths)
-    true, predicted = (phrases(c, sample, prefixes, type_of) for c in codes)
-    first_true, end_true, first_predicted, end_predicted = *true, *predicted
-    # Both lists of first tokens are sorted: look each true phrase up among the predicted.
-    place = np.searchsorted(first_predicted, first_true)
-    place[place == len(first_predicted)] = 0
-    if len(first_predicted):
-        correct = (first_predicted[place] == first_true) & (end_predicted[place] == end_true)
-        correct &= type_of[codes[0][first_true]] == type_of[codes[1][first_true]]
-    else:
-        correct = np.zeros(len(first_true), dtype=bool)
-
-    def count(code, first):
+    found = []  # rows of first token, token after the last, and type
+    for own in codes:
+        first, end = phrases(own, sample, prefixes, type_of)
+        found.append(np.column_stack([first, end, type_of[own[first]]]))
+    # No two phrases start at one token, so the rows can be found by the first.
+    _, *places = np.intersect1d(found[0][:, 0], found[1][:, 0], True, return_indices=True)
+    same = np.all(found[0][places[0]] == found[1][places[1]], axis=1)
+    counts = []
+    for first, _, kind in (found[0].T, found[1].T, found[0][places[0][same]].T):
         weights = None if weight is None else weight[sample[first]]
-        return np.bincount(type_of[code[first]], weights, minlength=len(names)).tolist()
-
-    table = zip(
-        count(codes[0], first_true),
-        count(codes[1], first_predicted),
-        count(codes[0], first_true[correct]),
-    )
+        counts.append(np.bincount(kind, weights, minlength=len(names)).tolist())
     # A type without any phrase (that of O) is left out.
-    return {str(name): row for name, row in zip(names, table) if row[0] or row[1]}
+    return {str(name): row for name, row in zip(names, zip(*counts)) if row[0] or row[1]}
 
 
 def phrase_precision_recall_f1(
@@ -222,10 +209,6 @@ def phrase_precision_recall_f1(
     -------
     PhraseScores or dict of str to PhraseScores
         Three numbers between 0 and 1; with ``average=None`` three for each type.
-
-    See Also
-    --------
-    phrase_counts : The counts behind the ratios, and how phrases are read.
 
     Examples
     --------
@@ -257,14 +240,8 @@ def phrase_f1_score(y_true, y_pred, *, average="micro", sample_weight=None, zero
 
     Parameters
     ----------
-    y_true, y_pred : list, object array or Packed of n_samples tag arrays
-        Tags in IOB1, IOB2, IOE or BIOES; see :func:`phrase_counts`.
-    average : {"micro", "macro", None}, default="micro"
-        See :func:`phrase_precision_recall_f1`.
-    sample_weight : array-like of shape (n_samples,), default=None
-        What each phrase of a sample counts.
-    zero_division : float, default=0.0
-        Value when there is neither a true nor a predicted phrase.
+    y_true, y_pred, average, sample_weight, zero_division : list, str, array-like and float
+        As in :func:`phrase_precision_recall_f1`.
 
     Returns
     -------
@@ -372,15 +349,12 @@ def _number_tags(pairs, lengths):
 
 def _split_tags(tags, codes, lengths):
     """Prefix (one of O, B, I, E, S) and type of each distinct tag."""
-    prefixes, types = [], []
-    for number, tag in enumerate(tags):
-        found = split_tag(tag)
-        if found is None:
-            token = min(np.flatnonzero(c == number).min(initial=len(c)) for c in codes)
-            raise ValueError(f"tag {tag!r} at {locate(token, lengths)} {NO_TAG}")
-        prefixes.append(found[0])
-        types.append(found[1])
-    return np.array(prefixes), types
+    found = [split_tag(tag) for tag in tags]
+    if None in found:
+        number = found.index(None)
+        token = min(np.flatnonzero(c == number).min(initial=len(c)) for c in codes)
+        raise ValueError(f"tag {tags[number]!r} at {locate(token, lengths)} {NO_TAG}")
+    return np.array([prefix for prefix, _ in found]), [kind for _, kind in found]
 
 
 def _ratios(n_true, n_predicted, n_correct, zero_division):
@@ -414,11 +388,6 @@ def mean_task_loss(y_true, y_pred, *, task_loss="hamming", sample_weight=None):
     float
         Not negative, smaller is better; in the units of the loss.
 
-    See Also
-    --------
-    make_loss_scorer : The scorer of a loss.
-    mean_hamming_loss : Per node instead of per sample.
-
     Examples
     --------
     >>> from sklearn_fw.metrics import mean_task_loss
@@ -445,10 +414,6 @@ def make_loss_scorer(task_loss):
     -------
     scorer : callable
         ``scorer(estimator, X, y)``; larger is better.
-
-    See Also
-    --------
-    SCORERS : Scorers of the usual metrics.
 
     Examples
     --------

@@ -8,8 +8,7 @@ from .._core import check
 
 def values(number, name, *, least=None, strict=False):
     """Numbers of any shape, not below ``least``."""
-    array = check.array(number, name)
-    check.magnitude(array, name)
+    array = check.numbers(number, name)
     if strict and array.size and 0.0 < array.min() < 1e-100:
         raise ValueError(f"{name} must be at least 1e-100, got {array.min():g}")
     if least is not None and array.size:
@@ -146,15 +145,8 @@ def alquier_bound(
 
     Parameters
     ----------
-    emp_risk : float or array-like
-        Mean loss of the posterior on the data.
-    kl : float, array-like or None
-        Divergence of the posterior from the prior, in nats; None for the Bayesian posterior, with
-        ``emp_risk = -log_evidence / n``, which holds both.
-    n : float or array-like
-        Number of independent examples.
-    delta : float or array-like, default=0.05
-        Probability that the bound fails.
+    emp_risk, kl, n, delta : float or array-like
+        As in `catoni_bound`.
     lam : float, array-like or {"n", "sqrt"}, default="n"
         Temperature, fixed before the data are seen; "sqrt" is the root of n.
     psi : float, array-like, callable or None, default=None
@@ -334,14 +326,10 @@ def gaussian_kl(mean_q, cov_q, mean_p, cov_p):
 
     Parameters
     ----------
-    mean_q : array-like of shape (d,)
-        Mean of q.
-    cov_q : array-like of shape (d, d)
-        Covariance of q, positive definite.
-    mean_p : array-like of shape (d,)
-        Mean of p.
-    cov_p : array-like of shape (d, d)
-        Covariance of p, positive definite.
+    mean_q, cov_q : array-like of shape (d,) and (d, d)
+        Mean and covariance of q, positive definite.
+    mean_p, cov_p : array-like of shape (d,) and (d, d)
+        Those of p.
 
     Returns
     -------
@@ -411,18 +399,12 @@ def subgamma_coefficients(
     ----------
     loss : {"nll", "squared"}, default="nll"
         Negative log-likelihood, or squared error.
-    noise_variance : float, default=1.0
-        Variance of the likelihood.
-    prior_variance : float, default=1.0
-        Variance of the prior.
-    x_variance : float
-        Variance of the features.
-    w_norm2 : float
-        Squared norm of the true coefficients.
-    noise_true : float
-        True variance of the noise.
-    n_features : int
-        Number of features.
+    noise_variance, prior_variance : float, default=1.0
+        Variances of the likelihood and of the prior.
+    x_variance, noise_true : float
+        True variances of the features and of the noise.
+    w_norm2, n_features : float and int
+        Squared norm of the true coefficients, and their number.
     t : float, default=1.0
         Where they hold, ``lam / n``: they are no constants of the loss.
 
@@ -468,24 +450,12 @@ def psi_gaussian_linear(
 
     Parameters
     ----------
-    lam : float or array-like
-        Temperature, positive.
-    n : float or array-like
-        Number of examples.
-    loss : {"nll", "squared"}, default="nll"
-        Negative log-likelihood, or squared error.
-    noise_variance : float, default=1.0
-        Variance of the likelihood.
-    prior_variance : float, default=1.0
-        Variance of the prior.
-    x_variance : float
-        Variance of the features.
-    w_norm2 : float
-        Squared norm of the true coefficients less the mean of the prior.
-    noise_true : float
-        True variance of the noise.
-    n_features : int
-        Number of features.
+    lam, n : float or array-like
+        Temperature, positive, and number of examples.
+    loss, noise_variance, prior_variance : str and float, default="nll", 1.0 and 1.0
+        As in `subgamma_coefficients`, as are the following.
+    x_variance, w_norm2, noise_true, n_features : float and int
+        ``w_norm2`` is the squared norm of the true coefficients less the mean of the prior.
 
     Returns
     -------

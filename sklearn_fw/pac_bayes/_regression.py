@@ -75,10 +75,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-        Means of the coefficients.
-    intercept_ : float
-        Mean of the intercept.
+    coef_, intercept_ : ndarray of shape (n_features,), float
+        Means of the coefficients and of the intercept.
     covariance_ : ndarray of shape (d, d)
         Covariance of coefficients and, last, intercept.
     log_evidence_ : float
@@ -89,10 +87,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         Mean negative log-likelihood, averaged over the posterior.
     kl_divergence_ : float
         Divergence of the posterior from the prior, in nats.
-    lambda_ : float
-        The factor lam.
-    n_samples_fit_ : float
-        Number of samples, the sum of their weights.
+    lambda_, n_samples_fit_ : float
+        The factor lam, and the number of samples, the sum of their weights.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 
@@ -154,8 +150,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
             The estimator.
         """
         noise, has_constant = float(self.noise_variance), self.fit_intercept
-        X, y = check.data(self, X, y, dtype=np.float64, y_numeric=True)
-        check.magnitude(X, "X")
+        X, y = check.rows(self, X, y, y_numeric=True)
         check.magnitude(y, "y")
         weight = check.sample_weight(sample_weight, len(y))
         y = y.astype(np.float64)
@@ -204,8 +199,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         if np.any(variance < 1e-100) or np.any(variance > 1e100):
             raise ValueError("prior_variance must be positive, from 1e-100 to 1e100")
         mean = np.zeros(d) if self.prior_mean is None else self.prior_mean
-        mean = check.array(mean, "prior_mean")
-        check.magnitude(mean, "prior_mean")
+        mean = check.numbers(mean, "prior_mean")
         if mean.shape != (d,):
             raise ValueError(f"prior_mean must have shape ({d},), got {mean.shape}")
         spread = np.broadcast_to(np.sqrt(variance), (d,))
@@ -236,9 +230,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
     def _checked(self, X):
         check_is_fitted(self)
-        X = check.data(self, X, reset=False, dtype=np.float64)
-        check.magnitude(X, "X")
-        return self._design(X)
+        return self._design(check.rows(self, X, reset=False))
 
     def _moments(self, design):
         """Means of predictions and variances, without those of the noise."""
@@ -253,10 +245,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Inputs.
-        return_std : bool, default=False
-            Whether to return standard deviations, with those of the noise.
-        return_cov : bool, default=False
-            Whether to return covariances, with the noise on the diagonal.
+        return_std, return_cov : bool, default=False
+            Whether to return standard deviations or covariances, noise included.
 
         Returns
         -------
@@ -281,10 +271,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,)
-            Targets.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+            Inputs and targets.
 
         Returns
         -------
@@ -298,10 +286,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,)
-            Targets.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+            Inputs and targets.
 
         Returns
         -------
@@ -312,8 +298,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
     def _mean_loss(self, X, y, share):
         mean, spread = self._moments(self._checked(X))
-        y = check.array(y, "y")
-        check.magnitude(y, "y")
+        y = check.numbers(y, "y")
         if y.shape != mean.shape:
             raise ValueError(f"y must have shape {mean.shape}, got {y.shape}")
         squares = np.mean((y - mean) ** 2 + share * spread)
@@ -325,10 +310,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
         Parameters
         ----------
-        n_samples : int, default=1
-            How many.
-        random_state : int, RandomState or None, default=None
-            Seed.
+        n_samples, random_state : int, default=1, and int, RandomState or None
+            How many, and the seed.
 
         Returns
         -------
@@ -394,12 +377,9 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
             for "gaussian_linear", at most 0.8 of where the bound becomes infinite.
         loss_range : tuple of two floats or None, default=None
             Ends of the interval, for "catoni" and "hoeffding".
-        x_variance : float or None, default=None
-            True variance of the features, for "gaussian_linear" and "subgamma".
-        w_norm2 : float or None, default=None
-            Squared norm of the true coefficients less the mean of the prior.
-        noise_true : float or None, default=None
-            True variance of the noise.
+        x_variance, w_norm2, noise_true : float or None, default=None
+            True variances of features and noise, and squared norm of the true coefficients less the
+            mean of the prior, for "gaussian_linear" and "subgamma".
 
         Returns
         -------

@@ -46,27 +46,19 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
 
     Attributes
     ----------
-    params_ : list of dict
-        Parameters of the models.
-    estimators_ : list of estimators
-        Fitted models.
+    params_, estimators_ : list of dict, list of estimators
+        Parameters of the models, and fitted models.
     log_evidences_ : ndarray of shape (n_models,)
         Logs of the marginal likelihoods.
     posterior_weights_ : ndarray of shape (n_models,)
         Weights of the models; they sum to one.
-    best_index_ : int
-        Number of the model with the largest weight.
-    best_params_ : dict
-        Its parameters.
-    best_estimator_ : estimator
-        The model.
+    best_index_, best_params_, best_estimator_ : int, dict, estimator
+        Number of the model with the largest weight, its parameters, and the model.
     selection_penalty_ : float
         What selection costs against averaging, in nats per sample: ``(ln sum_i p_i Z_i - max_i ln
         p_i Z_i) / n``.
-    bounds_ : ndarray of shape (n_models,) or None
-        Bounds on the expected negative log-likelihood of each.
-    averaging_bound_ : float or None
-        Bound for the average.
+    bounds_, averaging_bound_ : ndarray of shape (n_models,), float, or None
+        Bounds on the expected negative log-likelihood of each, and of the average.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 

@@ -97,8 +97,7 @@ class HammingLoss(_SumOverNodes):
                 own = np.array([by_class.get(label, 1.0) for label in labels.tolist()] + [1.0])
                 weights[kind == k] = own[truth.states[kind == k]]  # the last is of unknown labels
         if self.node_weight is not None:
-            by_node = check.array(self.node_weight, "node_weight")
-            check.magnitude(by_node, "node_weight")
+            by_node = check.numbers(self.node_weight, "node_weight")
             if by_node.ndim != 1 or np.any(by_node < 0):
                 raise ValueError("node_weight must be a vector of numbers that are not negative")
             most = truth.lengths.max(initial=0)
@@ -148,14 +147,13 @@ class MatrixLoss(_SumOverNodes):
         """Cost matrices and their classes (or None), by kind."""
         costs, classes = [self.costs], [self.classes]
         if isinstance(self.costs, list | tuple) and len(self.costs) and _n_dims(self.costs[0]) == 2:
-            costs = self.costs
-            classes = [None] * len(costs)
+            costs, classes = self.costs, [None] * len(self.costs)
             if self.classes is not None:
                 classes = check.items(self.classes, "classes", "classes of each kind of node")
-        classes = [None if labels is None else _distinct(labels) for labels in classes]
-        costs = [check.array(c, "costs of the task_loss", finite=None) for c in costs]
         if len(costs) != len(classes):
             raise ValueError(f"classes must hold {len(costs)} lists of labels, got {len(classes)}")
+        classes = [None if labels is None else _distinct(labels) for labels in classes]
+        costs = [check.array(c, "costs of the task_loss", finite=None) for c in costs]
         for cost, labels in zip(costs, classes):
             n = len(cost) if cost.ndim else 0
             _check_square(cost, n if labels is None else len(labels))

@@ -267,8 +267,7 @@ def as_box(box, name, shape=None):
 
 
 def _joints(y, name):
-    y = check.array(y, name)
-    check.magnitude(y, name)
+    y = check.numbers(y, name)
     if y.ndim != 2 or y.shape[1] < 2 or len(y) == 0:
         raise ValueError(f"{name} must hold a row and a column for each joint, got shape {y.shape}")
     return y[:, :2]
