@@ -37,6 +37,11 @@ def random_graph(rng, largest_scope=4, forbidden=None, scale=1.0):
     return FactorGraph(n_states, factors, constant=constant), factors, constant
 
 
+def flat(estimator):
+    """Fitted marginals in the order of ``theta``."""
+    return estimator.mrf_.flatten(estimator.marginals_, estimator.edge_marginals_)
+
+
 def labellings(n_states):
     return np.array(list(itertools.product(*map(range, n_states))))
 

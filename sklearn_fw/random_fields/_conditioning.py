@@ -244,15 +244,9 @@ class Conditioning:
 
     def _blocks_of(self, marginals):
         marginals = check.array(marginals, "marginals")
-        if marginals.ndim != 2 or marginals.shape[0] != self.n_variables:
-            raise ValueError(
-                f"marginals must have shape ({self.n_variables}, {self.n_states.max()}), got "
-                f"{marginals.shape}"
-            )
-        if marginals.shape[1] < self.n_states.max():
-            raise ValueError(
-                f"marginals must have {self.n_states.max()} columns, got {marginals.shape[1]}"
-            )
+        n, k = self.n_variables, self.n_states.max()
+        if marginals.ndim != 2 or marginals.shape[0] != n or marginals.shape[1] < k:
+            raise ValueError(f"marginals must have shape ({n}, {k}), got {marginals.shape}")
         return [row[:k] for row, k in zip(marginals, self.n_states)]
 
 

@@ -2,10 +2,8 @@
 
 import math
 from dataclasses import KW_ONLY
-from numbers import Real
 
 import numpy as np
-from sklearn.utils import check_scalar
 
 from .._core import check
 from .._core.budget import budget_now
@@ -80,13 +78,10 @@ class BarrierFrankWolfe(Parameterized):
 
     def _check(self):
         check_parameters(self)
-        if self.contraction != "none":
-            check.positive(self.delta, "delta")
-            largest = 0.25 if self.contraction == "adaptive" else 1.0
-            check_scalar(
-                self.delta, "delta", Real, min_val=0, max_val=largest,
-                include_boundaries="right" if largest < 1 else "neither",
-            )  # fmt: skip
+        if self.contraction == "adaptive":
+            check.within(0.0, 0.25, "right")(self.delta, "delta")
+        elif self.contraction == "fixed":
+            check.within(0.0, 1.0, "neither")(self.delta, "delta")
 
     def _tol_of_correction(self, gap, tol):
         """Pairwise gap at which a correction ends, given the gap outside of it."""

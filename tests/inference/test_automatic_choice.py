@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from _mrf_references import brute_force, random_mrf
+from _mrf_references import brute_force, flat, random_mrf
 from sklearn_fw import TRWMarginals
 from sklearn_fw._core.budget import time_budget
 from sklearn_fw.datasets import make_ising
@@ -22,10 +22,6 @@ from sklearn_fw.random_fields import (
 )
 
 WIDE = (30, 30)  # rows and columns of a grid whose tables are never stored
-
-
-def flat(estimator):
-    return estimator.mrf_.flatten(estimator.marginals_, estimator.edge_marginals_)
 
 
 def test_narrow_fields_are_summed(rng, caplog):

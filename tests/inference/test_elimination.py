@@ -109,47 +109,6 @@ def test_published_junction_tree_results(family, n_files, data_file):
 # ---- the plan ------------------------------------------------------------------------------------
 
 
-def min_fill_order(edges, size):
-    """Greedy order with sets: fewest missing pairs, then smallest table, then lowest node."""
-    neighbors = [set() for _ in size]
-    for a, b in edges.tolist():
-        neighbors[a].add(b)
-        neighbors[b].add(a)
-    left, order, largest = set(range(len(size))), [], 0
-
-    def cost(v):
-        around = sorted(neighbors[v])
-        missing = sum(b not in neighbors[a] for a in around for b in around if a < b)
-        return missing, math.prod(size[[v, *around]].tolist()), v
-
-    while left:
-        v = min(left, key=cost)
-        largest = max(largest, cost(v)[1])
-        for a in neighbors[v]:
-            neighbors[a] |= neighbors[v] - {a}
-            neighbors[a].discard(v)
-        left.remove(v)
-        order.append(v)
-    return order, largest
-
-
-def test_order_equals_plain_min_fill(rng):
-    from sklearn_fw._kernels.graphs.elimination_plan import min_fill
-
-    for _ in range(100):
-        n_nodes = int(rng.integers(1, 25))
-        pairs = clique(n_nodes)
-        edges = pairs[rng.random(len(pairs)) < rng.random()]
-        edges = np.concatenate([edges, edges[: len(edges) // 3, ::-1]])  # some edges twice
-        size = 2 ** rng.integers(0, 3, n_nodes)  # powers of two, whose logarithms are exact
-        order, scope_start, _, log_largest = min_fill(edges, size)
-        expected, largest = min_fill_order(edges, size)
-        if math.log2(largest) <= 40:
-            assert order.tolist() == expected
-            assert 2.0**log_largest == largest
-            assert len(scope_start) == n_nodes + 1
-
-
 @pytest.mark.parametrize(
     "edges, size, largest",
     [

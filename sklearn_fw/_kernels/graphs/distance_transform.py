@@ -97,17 +97,6 @@ def pose_upward(beliefs, edges, weights, anchors, bias):
                 beliefs[parent, i, j] += best[i, j]
 
 
-@inner
-def _best_of(belief, at):
-    """Put the first of the best positions into ``at``."""
-    best = -np.inf
-    at[0] = at[1] = 0
-    for i in range(belief.shape[0]):
-        for j in range(belief.shape[1]):
-            if belief[i, j] > best:
-                best, at[0], at[1] = belief[i, j], i, j
-
-
 @njit
 def pose_downward(beliefs, edges, weights, anchors, bias, positions, types):
     """Place the joints one by one, each as its parent wants it, which takes no stored pointers.
@@ -122,7 +111,8 @@ def pose_downward(beliefs, edges, weights, anchors, bias, positions, types):
     for joint in range(len(beliefs)):
         types[joint] = 0
         if not is_child[joint]:
-            _best_of(beliefs[joint], positions[joint])
+            place = np.argmax(beliefs[joint])
+            positions[joint, 0], positions[joint, 1] = place // n_columns, place % n_columns
     for e in range(len(edges) - 1, -1, -1):
         child, parent = edges[e]
         belief = beliefs[child]

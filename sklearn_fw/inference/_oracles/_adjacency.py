@@ -51,9 +51,6 @@ class GraphOracle(Oracle):
         check_parameters(self)
         return self._argmax(scores, start)
 
-    def _argmax(self, scores, start):
-        raise NotImplementedError
-
 
 class Adjacency(NamedTuple):
     """Which edges meet at which node; see `sklearn_fw._kernels.graphs.message_passing`."""

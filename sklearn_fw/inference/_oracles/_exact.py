@@ -17,10 +17,7 @@ PROBABILITY = 1e-9  # by which sums of probabilities may differ from one by roun
 
 
 class RankingOracle(Oracle):
-    """Max-marginals and k best labellings, by hooks of a subclass."""
-
-    def _maxima(self, scores):
-        raise NotImplementedError
+    """Max-marginals and k best labellings, from the hook ``_maxima(scores)`` of a subclass."""
 
     def max_marginals(self, scores):
         """Best score that a labelling can have for each state of each node.
@@ -66,20 +63,13 @@ class RankingOracle(Oracle):
 class GibbsInference(RankingOracle):
     """Marginals, max-marginals, samples and k best labellings, from three hooks of a subclass.
 
-    The distribution is ``p(y) = exp(score(y) - log_partition)`` on all labellings y. The hooks get
-    a `PairwiseScores`; each returns a log-partition, which is -inf when nothing is allowed, and
-    what it returns besides is then not looked at.
+    Besides ``_maxima`` these are ``_sums(scores, marginals) -> (node, edge, log_partition)``, where
+    node and edge may be None unless ``marginals``, and ``_draws(scores, uniforms) -> (labels,
+    log_partition)`` for random numbers in [0, 1) of shape (n_samples, n_nodes). Where a
+    log-partition is -inf, nothing is allowed, and the rest does not matter.
     """
 
     exact = True
-
-    def _sums(self, scores, marginals):
-        """(node, edge, log_partition); node and edge may be None unless ``marginals``."""
-        raise NotImplementedError
-
-    def _draws(self, scores, uniforms):
-        """(labels, log_partition) for random numbers in [0, 1) of shape (n_samples, n_nodes)."""
-        raise NotImplementedError
 
     def marginals(self, scores):
         """Probabilities of states under the Gibbs distribution ``p(y)`` ~ ``exp(score(y))``.
