@@ -63,6 +63,14 @@ def moderate(value, name):
     return number
 
 
+def fraction(value, name):
+    """A number from 0 to 1, as a float."""
+    number = not_negative(value, name)
+    if number > 1.0:
+        raise ValueError(f"{name} must be a fraction from 0 to 1, got {value:g}")
+    return number
+
+
 def number(value, name):
     """A finite real number, as a float."""
     check_scalar(value, name, Real)

@@ -1,13 +1,16 @@
 """Adapters: scores of fitted classifiers, and gradients of the scores by the inputs."""
 
+from functools import partial
+
 import numpy as np
 from scipy.special import softmax
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
+from .._core import check
 from .._core.torch import is_torch_module
-from ._classifiers import CHUNK, classes_of, dressed, labels_by, scores_by
+from ._classifiers import classes_of, dressed, in_chunks, labels_by, scores_by
 from ._problems import Network, as_tensor, evaluating, layers_of, logits_of, torch_of_modules
 
 # What scores or transformed rows may differ by, relative, to count as linear or affine.
@@ -75,18 +78,12 @@ class Adapter:
     def ascent(self, X, target, objective):
         """Directions away from the targets, numbers of classes, as an array like X."""
         weights = away(objective, target)
-        found = [
-            self.vjp(X[rows], lambda s, rows=rows: weights(s, rows))
-            for rows in (slice(a, a + CHUNK) for a in range(0, len(X), CHUNK))
-        ]
-        return np.concatenate(found)
+        return in_chunks(lambda rows: self.vjp(X[rows], lambda s: weights(s, rows)), len(X))
 
     def codes(self, labels):
         """Numbers of classes, -1 for what is no class."""
-        found = np.full(len(labels), -1)
-        for k, label in enumerate(self.classes):
-            found[labels == label] = k
-        return found
+        is_class = labels[:, None] == self.classes
+        return np.where(is_class.any(axis=1), is_class.argmax(axis=1), -1)
 
 
 class LayersAdapter(Adapter):
@@ -101,11 +98,8 @@ class LayersAdapter(Adapter):
         self.network = Network.of(layers, activation)
         self.theta = self.network.flat(layers)
 
-    def scores(self, X):
-        return self.network.scores(self.theta, X)
-
-    def vjp(self, X, weights):
-        return self.network.vjp(self.theta, X, weights)
+        self.scores = partial(self.network.scores, self.theta)
+        self.vjp = partial(self.network.vjp, self.theta)
 
 
 class TorchAdapter(Adapter):
@@ -116,12 +110,12 @@ class TorchAdapter(Adapter):
         self.n_classes = np.inf  # until there are scores
 
     def scores(self, X):
-        found = []
+        def ask(rows):
+            found = logits_of(self.estimator, as_tensor(self.estimator, X[rows]))
+            return found.double().cpu().numpy()
+
         with evaluating(self.estimator), self.torch.no_grad():
-            for first in range(0, len(X), CHUNK):
-                rows = as_tensor(self.estimator, X[first : first + CHUNK])
-                found.append(logits_of(self.estimator, rows).double().cpu().numpy())
-        scores = np.concatenate(found)
+            scores = in_chunks(ask, len(X))
         if np.any(np.isnan(scores)):
             raise ValueError("estimator: the module gave NaN")
         self.n_classes = scores.shape[1]
@@ -282,18 +276,15 @@ def linear_form(estimator, X):
     The numbers decide, not the name of the class: scores that ``coef_`` and ``intercept_`` do not
     give are not linear in them.
     """
-    classes = classes_of(estimator)
-    coef = getattr(estimator, "coef_", None)
-    if classes is None or not isinstance(coef, np.ndarray) or coef.ndim > 2:
-        return None
-    if not callable(getattr(estimator, "decision_function", None)):
+    classes, coef = classes_of(estimator), getattr(estimator, "coef_", None)
+    has_scores = callable(getattr(estimator, "decision_function", None))
+    if classes is None or not has_scores or not isinstance(coef, np.ndarray) or coef.ndim > 2:
         return None
     slack = 1e-4 if coef.dtype.itemsize < 8 else SAME
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
     intercept = np.ravel(np.asarray(getattr(estimator, "intercept_", 0.0), dtype=np.float64))
-    if coef.shape[1] != X.shape[1] or intercept.size not in (1, len(coef)):
-        return None
-    if len(coef) != len(classes) and (len(coef), len(classes)) != (1, 2):
+    fits = coef.shape[1] == X.shape[1] and intercept.size in (1, len(coef))
+    if not fits or (len(coef) != len(classes) and (len(coef), len(classes)) != (1, 2)):
         return None
     intercept = np.broadcast_to(intercept, (len(coef),))
     rows = X[:50]
@@ -331,8 +322,7 @@ def affine_vjp(step, rows, near):
         if type(step) is MinMaxScaler:
             return lambda G: G * step.scale_
         if type(step) in (MaxAbsScaler, RobustScaler, StandardScaler):
-            scale = 1.0 if step.scale_ is None else 1.0 / step.scale_
-            return lambda G: G * scale
+            return lambda G: G if step.scale_ is None else G / step.scale_
     if rows.shape[1] > MOST_FEATURES or not callable(getattr(step, "transform", None)):
         return None
     matrix = _matrix_of(step, rows, near)
@@ -350,8 +340,6 @@ def _matrix_of(step, rows, near):
         answers, wanted = _finite_table(step, probes), _finite_table(step, given)
     except ValueError:
         return None  # a step that takes no such points is not affine everywhere
-    if answers is None or wanted is None:
-        return None
     moved = (probes[1:] - middle).diagonal()[:, None]
     matrix = (answers[1:] - answers[0]) / moved
     found = answers[0] + (given - middle) @ matrix
@@ -369,5 +357,5 @@ def _finite_table(step, X):
     if hasattr(found, "to_numpy"):
         found = found.to_numpy()
     if not isinstance(found, np.ndarray) or found.ndim != 2 or found.dtype.kind != "f":
-        return None
-    return found.astype(np.float64) if np.all(np.isfinite(found)) else None
+        raise ValueError("no table of numbers")
+    return check.array(found, "the table")

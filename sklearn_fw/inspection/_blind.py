@@ -21,11 +21,10 @@ DOUBT = 0.5
 class Blind:
     """Search without gradients [ours]: with linear models of the classifier, rows, and chance.
 
-    First come the corners of the box to which linear models of what the classifier says of the rows
-    point, one model of scores and one of labels. Then these take turns: the corner in the direction
-    of the next neighbour with another label; the corner to which a slope points, with noise; and,
-    with scores, the point of smallest margin so far with a random part of its entries sent to
-    random ends of the box, three tenths of them at first and fewer later. With scores every row has
+    First come the corners of the box to which linear models point, one of scores and one of labels.
+    Then these take turns: the corner in the direction of the next neighbor with another label; the
+    corner to which a slope points, with noise; and, with scores, the point of smallest margin so
+    far with a random part of its entries sent to random ends of the box. With scores every row has
     a slope of its own, corrected by each score that is seen (least mean squares).
     """
 
@@ -45,7 +44,8 @@ class Blind:
         if box.target is not None:
             self.least = box.scores[box.scores != np.log(NO_PROBABILITY)].min(initial=0.0)
             scores = self._known(box.scores)
-            self.planes.insert(0, _plane_of_scores(scaled, scores, box.target, guides))
+            ridge = Ridge(alpha=0.01 * len(guides)).fit(scaled[guides], scores[guides])
+            self.planes.insert(0, _Plane(ridge.coef_, box.target, scores))
             self.start = _margins(scores, box.target)
             self.slope = -self.planes[0].way(np.arange(n), 0) * (box.radius.ravel() / self.unit)
         self.planes = [plane for plane in self.planes if plane is not None]
@@ -71,13 +71,11 @@ class Blind:
         found = np.where(scores == np.log(NO_PROBABILITY), self.least, scores)
         return np.clip(found, -check.LARGEST, check.LARGEST)
 
-    def begin(self, rows):
-        """Margins are not known yet; what was proposed already is not proposed again."""
-        self.margin = np.full(len(self.box.X), np.inf)
-
     def propose(self, Z, rows, k):
         """Corners of the boxes of rows, or the current points with some entries at corners."""
         box, turn = self.box, self.turn
+        if k == 0:  # a new start: what was proposed already is not proposed again
+            self.margin = np.full(len(box.X), np.inf)
         self.turn += 1
         for plane in self.planes:
             if turn < plane.n_looks:
@@ -133,31 +131,18 @@ class Blind:
 class _Plane:
     """A linear model of a classifier: a row of coefficients for each class.
 
-    Parameters
-    ----------
-    coef : ndarray of shape (n_classes, n_features)
-        For features of spread one.
-    own : ndarray of shape (n,)
-        Classes of the rows.
-    scores : ndarray of shape (n, n_classes)
-        By which the other classes are put in order.
+    ``own`` are classes of the rows; the others are in the order of the ``scores``.
     """
 
     def __init__(self, coef, own, scores):
         self.coef, self.own = coef, own
         self.n_looks = min(LOOKS, len(coef) - 1)
-        others = scores.copy()
-        others[np.arange(len(own)), own] = -np.inf
-        self.order = np.argsort(-others, axis=1, kind="stable")[:, : self.n_looks]
+        order = np.argsort(-_others(scores, own), axis=1, kind="stable")
+        self.order = order[:, : self.n_looks]
 
     def way(self, rows, rank):
         """Directions towards the classes of a rank among the others."""
         return self.coef[self.order[rows, rank]] - self.coef[self.own[rows]]
-
-
-def _plane_of_scores(X, scores, target, guides):
-    ridge = Ridge(alpha=0.01 * len(guides)).fit(X[guides], scores[guides])
-    return _Plane(ridge.coef_, target, scores)
 
 
 def _plane_of_labels(X, labels, guides):
@@ -178,7 +163,11 @@ def _plane_of_labels(X, labels, guides):
 
 def _margins(scores, own):
     """Scores of own classes minus the best others."""
-    lines = np.arange(len(own))
+    return scores[np.arange(len(own)), own] - _others(scores, own).max(axis=1)
+
+
+def _others(scores, own):
+    """Scores with -inf at the own classes."""
     others = scores.copy()
-    others[lines, own] = -np.inf
-    return scores[lines, own] - others.max(axis=1)
+    others[np.arange(len(own)), own] = -np.inf
+    return others

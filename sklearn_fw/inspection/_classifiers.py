@@ -15,10 +15,7 @@ from .._core.torch import is_torch_module
 # Rows that are handed over at once: hidden layers of many rows would not fit into memory.
 CHUNK = 4096
 
-# What a probability of zero counts as.
-NO_PROBABILITY = 1e-300
-
-
+NO_PROBABILITY = 1e-300  # what a probability of zero counts as
 # When errors of a fit are raised.
 FITTED = "fitted to X and y, with a value of param_range if there is one"
 
@@ -54,7 +51,6 @@ def check_names(X, wanted, name, others):
 
 
 def framed(rows, columns):
-    """Rows as a frame."""
     import pandas
 
     return pandas.DataFrame(rows, columns=columns)
@@ -157,25 +153,33 @@ def classes_of(estimator):
     return classes if classes.ndim == 1 and len(classes) > 1 else None
 
 
+def in_chunks(call, n):
+    """Arrays that a function returns for slices of n rows, joined."""
+    return np.concatenate([call(slice(a, a + CHUNK)) for a in range(0, n, CHUNK)])
+
+
+def _answers(estimator, X, rows, method):
+    with noted(f"asked for {method} of X"):
+        return np.asarray(getattr(estimator, method)(dressed(estimator, X[rows].copy())))
+
+
 def labels_by(estimator, X):
     """What ``predict`` says about rows, one label each."""
-    found = []
-    for first in range(0, X.shape[0], CHUNK):
-        rows = X[first : first + CHUNK].copy()
-        n = rows.shape[0]
-        with noted("asked to predict X"):
-            answer = np.asarray(estimator.predict(dressed(estimator, rows)))
-        if answer.shape != (n,):
+
+    def ask(rows):
+        answer, shape = _answers(estimator, X, rows, "predict"), (X[rows].shape[0],)
+        if answer.shape != shape:
             raise ValueError(
-                f"estimator: predict must give one label for each row, shape ({n},), got "
+                f"estimator: predict must give one label for each row, shape {shape}, got "
                 f"{answer.shape}"
             )
         if answer.dtype.kind == "f" and not np.all(np.isfinite(answer)):
             raise ValueError("estimator: predict gave NaN or infinity")
         if answer.dtype.kind not in "biufUSO":
             raise ValueError(f"estimator: predict gave no labels but {answer.dtype}")
-        found.append(answer)
-    return np.concatenate(found)
+        return answer
+
+    return in_chunks(ask, X.shape[0])
 
 
 def scores_by(estimator, X, method, n_classes):
@@ -183,13 +187,9 @@ def scores_by(estimator, X, method, n_classes):
 
     Logs of probabilities stand for scores where ``method`` is "predict_proba".
     """
-    check.choice(method, "method", ("decision_function", "predict_proba"))
-    found = []
-    for first in range(0, len(X), CHUNK):
-        rows = X[first : first + CHUNK].copy()
-        n = len(rows)
-        with noted(f"asked for {method} of X"):
-            answer = np.asarray(getattr(estimator, method)(dressed(estimator, rows)))
+
+    def ask(rows):
+        answer, n = _answers(estimator, X, rows, method), len(X[rows])
         if answer.dtype.kind not in "fiu" or answer.shape not in ((n,), (n, 1), (n, n_classes)):
             raise ValueError(
                 f"estimator: {method} must give numbers of shape ({n}, {n_classes}), got "
@@ -202,18 +202,16 @@ def scores_by(estimator, X, method, n_classes):
             answer = np.log(np.maximum(answer, NO_PROBABILITY))
         elif answer.ndim == 1 or answer.shape[1] == 1:
             answer = np.column_stack([np.zeros(n), answer.reshape(n)])
-        found.append(answer)
-    return np.concatenate(found)
+        return answer
+
+    return in_chunks(ask, len(X))
 
 
 # ---- training in epochs --------------------------------------------------------------------------
 
 
 def check_template(estimator, X):
-    """A classifier that can be cloned and fitted to rows of X, which may be a frame.
-
-    Of a search it is the model that was found.
-    """
+    """A classifier that can be cloned and fitted to rows of X; of a search the model it found."""
     if isinstance(estimator, type) or not (
         callable(getattr(estimator, "fit", None)) and hasattr(estimator, "get_params")
     ):
@@ -224,18 +222,16 @@ def check_template(estimator, X):
     return with_names(estimator, X)
 
 
+def last_of(estimator):
+    """The last step of a Pipeline, or the estimator itself."""
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
 def has_epochs(estimator):
-    """Whether a classifier, or the last step of a Pipeline, has ``partial_fit``."""
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    return hasattr(last, "partial_fit")
+    return hasattr(last_of(estimator), "partial_fit")
 
 
-def has_probability(estimator):
-    """Whether fits differ by a random state."""
-    return bool(_random_states(estimator))
-
-
-def _random_states(estimator):
+def random_states(estimator):
     """Names of its random states, those of its parts among them."""
     return [n for n in sorted(estimator.get_params()) if n.split("__")[-1] == "random_state"]
 
@@ -250,7 +246,7 @@ class Epochs:
 
     def __init__(self, estimator, X, y, classes, rng):
         self.model = clone(estimator)
-        states = _random_states(self.model)
+        states = random_states(self.model)
         self.model.set_params(**{name: int(rng.randint(2**31)) for name in states})
         self.X, self.y, self.classes, self.rng = X, y, classes, rng
         self.behind = None  # rows behind the steps of a Pipeline in front of the last
@@ -265,14 +261,11 @@ class Epochs:
             self.last.partial_fit(by_place[order], self.y[order], classes=self.classes)
 
     def _begin(self):
-        self.last, self.behind = self.model, self.X
-        if isinstance(self.model, Pipeline):
-            self.last = self.model.steps[-1][1]
-            if len(self.model.steps) > 1:
-                self.behind = self.model[:-1].fit(self.X, self.y).transform(self.X)
+        self.last, self.behind = last_of(self.model), self.X
+        if isinstance(self.model, Pipeline) and len(self.model.steps) > 1:
+            self.behind = self.model[:-1].fit(self.X, self.y).transform(self.X)
 
     def fit(self):
-        """To the end, for classifiers without epochs."""
         with noted(FITTED):
             self.model.fit(self.X, self.y)
 

@@ -10,8 +10,6 @@ from ._blind import LOOKS, Blind
 from ._classifiers import check_classifier, check_inputs
 from ._radius import check_feature_range, check_radius, check_steps
 
-GRADIENTS = ("analytic", "auto", "exact", "numeric", "search")
-
 
 def critical_sample_ratio(
     estimator, X, *, radius, step=None, noise=None, max_iter=50, objective="loss", n_restarts=1,
@@ -20,21 +18,19 @@ def critical_sample_ratio(
     """Fraction of rows close to which the predicted class changes, as a measure of complexity.
 
     A row x is critical if some point x' with ``|x' - x| <= radius`` in every feature is predicted
-    to be of another class than x; true labels play no part. The more of them, the denser the
-    boundaries between classes are around the data: models that have memorized noise have more.
+    to be of another class than x. Models that have memorized noise have more critical rows.
 
     Points are sought by steps ``step * sign(G) + noise * eta`` with standard normal eta for every
     entry, and G the gradient away from the predicted class, clipped to the box; a row is done when
-    its label changes. What is not found may be there: the ratio is a lower bound.
+    its label changes. The ratio is a lower bound, as the search may miss points.
 
     Parameters
     ----------
     estimator : estimator or torch.nn.Module
         A fitted classifier with ``predict``, a Pipeline that ends in one, a search over parameters,
         or a module that gives logits. Gradients are known for linear models, `MLPClassifier`,
-        modules, objects with ``input_gradient(X, target)`` of their own (a direction that raises
-        the loss of the target), and for these behind steps that are affine, such as scalers and
-        PCA.
+        modules, objects with a method ``input_gradient(X, target)``, a direction that raises the
+        loss of the target, and for these behind affine steps, such as scalers and PCA.
     X : array-like of shape (n_samples, n_features)
         Rows, best such that the model was not fitted to; for a module they may have more axes.
     radius : float or array-like of shape (n_features,)
@@ -52,10 +48,10 @@ def critical_sample_ratio(
     n_restarts : int, default=1
         Starts: the first at the row, others at random points of the box.
     gradient : {"auto", "analytic", "exact", "numeric", "search"}, default="auto"
-        Where directions come from. "analytic" insists on known gradients; "numeric" takes central
-        differences of scores, two evaluations per feature; "search" does without, see Notes. "auto"
-        is "analytic" where gradients are known, else "search". "exact" is for linear scores alone,
-        where the corners of the box decide: nothing is missed.
+        Where directions come from. "analytic" requires known gradients; "numeric" takes central
+        differences of scores, two evaluations per feature; "search" needs no gradients, see Notes.
+        "auto" is "analytic" where gradients are known, else "search". "exact" is for linear scores
+        and misses nothing.
     feature_range : tuple of two floats or arrays, default=None
         Values that features may take, such as (0, 255); None sets no limit.
     random_state : int, RandomState instance or None, default=None
@@ -84,18 +80,15 @@ def critical_sample_ratio(
     other rows of the same kind, not for points that were missed. Cost: ``max_iter`` gradients, or
     predictions, of the rows that are not done.
 
-    Paper values are radius 0.3, step 0.25 and noise 0.2 of 255 gray levels. The step is close to
-    the radius, so two steps fill the box. The gradient is taken at the current point, which the
-    algorithm in the paper does not specify; before its steps come up to three looks into the
-    corners of the box, towards the best other classes, without which noise hides some rows of
-    linear models.
+    Paper values are radius 0.3, step 0.25 and noise 0.2 of 255 gray levels. The gradient is taken
+    at the current point. Before the steps, up to three corners of the box are tried, towards the
+    best other classes.
 
     The search without gradients [ours] evaluates corners of the box: those to which linear models
     point that are fitted to the scores and to the labels of at most 2,000 of the rows, those
-    towards the nearest rows with other labels, and random ones. With scores every row has a slope
-    of its own, which learns from each evaluation. It needs many rows, and scores help: with 300
-    rows of digits and of breast cancer it found 80 to 100 % of what the gradients of linear models
-    and networks find, with labels alone 59 to 95 %.
+    towards the nearest rows with other labels, and random ones. With 300 rows of digits and of
+    breast cancer it found 80 to 100 % of what the gradients of linear models and networks find,
+    with labels alone 59 to 95 %.
 
     References
     ----------
@@ -114,7 +107,7 @@ def critical_sample_ratio(
     >>> bool(small.ratio < large.ratio)
     True
     """
-    check.choice(gradient, "gradient", GRADIENTS)
+    check.choice(gradient, "gradient", ("analytic", "auto", "exact", "numeric", "search"))
     check.choice(objective, "objective", ("loss", "margin"))
     max_iter = check.integer(max_iter, "max_iter", 1)
     n_restarts = check.integer(n_restarts, "n_restarts", 1)
@@ -133,14 +126,10 @@ def critical_sample_ratio(
     n, ratio = len(found), float(found.mean())
     wilson = binomtest(int(found.sum()), n).proportion_ci(method="wilson")
     return Bunch(
-        ratio=ratio,
-        critical=found,
-        X_adversarial=best,
-        n_iter=n_iter,
+        ratio=ratio, critical=found, X_adversarial=best, n_iter=n_iter,
         stderr=float(np.sqrt(ratio * (1 - ratio) / n)),
-        interval=(float(wilson.low), float(wilson.high)),
-        gradient=box.adapter.kind or "search",
-    )
+        interval=(float(wilson.low), float(wilson.high)), gradient=box.adapter.kind or "search",
+    )  # fmt: skip
 
 
 class Box:
@@ -154,18 +143,14 @@ class Box:
         known = "auto" if gradient == "exact" else gradient
         self.adapter = find_adapter(estimator, self.X, known, self.radius)
         self.labels = self.adapter.labels(self.X)
-        self.target, self.sure = self._targets()
-
-    def _targets(self):
-        """Numbers of the predicted classes, and whether scores tell what is predicted."""
-        self.scores = scores = self.adapter.scores(self.X)
-        if scores is None:
-            return None, False
-        self.n_classes = scores.shape[1]
-        codes = self.adapter.codes(self.labels)
-        if codes.min() < 0:
-            raise ValueError("estimator: predict gave labels that are not in its classes_")
-        return codes, bool(np.all(scores.argmax(axis=1) == codes))
+        # Numbers of the predicted classes, and whether scores tell what is predicted.
+        self.target, self.sure, self.aim = None, False, self.labels
+        self.scores = self.adapter.scores(self.X)
+        if self.scores is not None:
+            self.target = self.aim = self.adapter.codes(self.labels)
+            if self.target.min() < 0:
+                raise ValueError("estimator: predict gave labels that are not in its classes_")
+            self.sure = np.array_equal(self.scores.argmax(axis=1), self.target)
 
     def changed(self, Z, rows):
         """Whether points in the boxes of rows have other labels than these, and their scores."""
@@ -176,14 +161,6 @@ class Box:
         if found.any():  # the last word is the classifier's
             found[found] = self.adapter.labels(Z[found]) != self.labels[rows[found]]
         return found, scores
-
-    def aim(self, rows):
-        """What rows are to be moved away from: numbers of classes, or labels where it has none."""
-        return (self.labels if self.target is None else self.target)[rows]
-
-    def clip(self, Z, rows):
-        """Points moved into the boxes of rows."""
-        return np.clip(Z, self.low[rows], self.high[rows])
 
 
 def search(box, steps, max_iter, objective, n_restarts, rng):
@@ -198,11 +175,10 @@ def search(box, steps, max_iter, objective, n_restarts, rng):
         Z = box.X[rows]
         if restart:
             Z = rng.uniform(box.low[rows], box.high[rows])
-        mover.begin(rows)
         for k in range(max_iter):
             if not len(rows):
                 break
-            moved = box.clip(mover.propose(Z, rows, k), rows)
+            moved = np.clip(mover.propose(Z, rows, k), box.low[rows], box.high[rows])
             changed, scores = box.changed(moved, rows)
             n_iter[rows] += 1
             hits = rows[changed]
@@ -231,8 +207,7 @@ def exact(box):
 class Langevin:
     """Signs of the gradient, and noise: algorithm 1 of the paper.
 
-    Before it, one look each [ours] into the corners of the box towards the best other classes,
-    without noise: what settles linear models in one step.
+    Before it, corners of the box towards the best other classes [ours], enough for linear models.
     """
 
     def __init__(self, box, steps, objective, rng):
@@ -240,10 +215,8 @@ class Langevin:
         self.step, self.noise = steps
         self.n_looks = 0
         if self.step.any():
-            self.n_looks = 1 if box.adapter.kind == "own" else min(LOOKS, box.n_classes - 1)
-
-    def begin(self, rows):
-        pass  # nothing is remembered of the last start
+            own = box.adapter.kind == "own"
+            self.n_looks = 1 if own else min(LOOKS, box.scores.shape[1] - 1)
 
     def propose(self, Z, rows, k):
         """One step from the current points."""
@@ -257,7 +230,7 @@ class Langevin:
         return Z + move
 
     def _signs(self, Z, rows, objective):
-        ascent = self.box.adapter.ascent(Z, self.box.aim(rows), objective)
+        ascent = self.box.adapter.ascent(Z, self.box.aim[rows], objective)
         if not np.all(np.isfinite(ascent)):
             raise ValueError("estimator has gradients that are NaN or infinite on X")
         return np.sign(ascent)

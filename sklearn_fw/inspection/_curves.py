@@ -20,13 +20,6 @@ from ._classifiers import (
 from ._critical import critical_sample_ratio
 
 
-def check_fraction(fraction, name):
-    fraction = check.not_negative(fraction, name)
-    if fraction > 1.0:
-        raise ValueError(f"{name} must be a fraction from 0 to 1, got {fraction:g}")
-    return fraction
-
-
 def corrupt_labels(y, fraction, *, mode="uniform", random_state=None):
     """Replace the labels of a share of the rows.
 
@@ -64,18 +57,16 @@ def corrupt_labels(y, fraction, *, mode="uniform", random_state=None):
     >>> int(result.mask.sum()), int(result.changed.sum())
     (5, 5)
     """
-    fraction = check_fraction(fraction, "fraction")
+    fraction = check.fraction(fraction, "fraction")
     check.choice(mode, "mode", ("different", "uniform"))
     classes, codes = check_labels(y, None)
     rng = check.random_state(random_state)
     touched, mask = _draw_rows(fraction, len(codes), rng)
-    codes = codes.copy()
     if mode == "uniform":
         codes[touched] = rng.randint(len(classes), size=len(touched))
     else:
         codes[touched] += rng.randint(1, len(classes), size=len(touched))
-        codes %= len(classes)
-    noisy = classes[codes]
+    noisy = classes[codes % len(classes)]
     return Bunch(y=noisy, mask=mask, changed=noisy != np.asarray(y))
 
 
@@ -116,7 +107,7 @@ def corrupt_inputs(X, fraction, *, per_feature=False, random_state=None):
     >>> result.X.shape, int(result.mask.sum())
     ((4, 3), 2)
     """
-    fraction = check_fraction(fraction, "fraction")
+    fraction = check.fraction(fraction, "fraction")
     per_feature = check.flag(per_feature, "per_feature")
     X = check_rows(X, copy=True)
     rng = check.random_state(random_state)
@@ -130,9 +121,7 @@ def corrupt_inputs(X, fraction, *, per_feature=False, random_state=None):
 def _draw_rows(fraction, n, rng):
     """Numbers of the rows that are touched, and whether each row is."""
     touched = rng.permutation(n)[: round(fraction * n)]
-    mask = np.zeros(n, dtype=bool)
-    mask[touched] = True
-    return touched, mask
+    return touched, np.isin(np.arange(n), touched)
 
 
 def track_memorization(
@@ -147,14 +136,10 @@ def track_memorization(
     ----------
     estimator : classifier
         With ``partial_fit``, or a Pipeline that ends in one; cloned. Without, it is fitted once.
-    X : array-like of shape (n_samples, n_features)
-        Training rows.
-    y : array-like of shape (n_samples,)
-        Their labels.
-    X_valid : array-like of shape (n_valid, n_features)
-        Validation rows, around which critical samples are sought.
-    y_valid : array-like of shape (n_valid,)
-        Their labels.
+    X, y : array-like of shape (n_samples, n_features), and of shape (n_samples,)
+        Training rows and their labels.
+    X_valid, y_valid : array-like of shape (n_valid, n_features), and of shape (n_valid,)
+        Validation rows, around which critical samples are sought, and their labels.
     n_epochs : int, default=50
         Most epochs.
     every : int, default=1
@@ -229,30 +214,24 @@ def _track(estimator, data, n_epochs, every, radius, rng, stop):
     run, rows = Epochs(estimator, X, y, classes, rng), []
     seed = int(rng.randint(2**31))
 
-    def measure(epoch, ratio):
+    def measure(epoch):
         train = float(np.mean(labels_by(run.model, X) == y))
         valid = float(np.mean(labels_by(run.model, X_valid) == y_valid))
+        is_end = not stop or train == 1.0 or epoch in (0, n_epochs)
         critical = np.nan
-        if ratio and radius is not None:
-            critical = critical_sample_ratio(
-                run.model, X_valid, radius=radius, random_state=seed
-            ).ratio
+        if is_end and radius is not None:
+            options = {"radius": radius, "random_state": seed}
+            critical = critical_sample_ratio(run.model, X_valid, **options).ratio
         rows.append((epoch, train, valid, critical))
-        return train == 1.0
+        return stop and is_end
 
     if not has_epochs(estimator):
         run.fit()
-        measure(0, True)
+        measure(0)
     else:
         for epoch in range(1, n_epochs + 1):
             run.step()
-            is_last = epoch == n_epochs
-            if epoch % every and not is_last:
-                continue
-            done = measure(epoch, not stop)
-            if stop and (done or is_last):
-                rows.pop()
-                measure(epoch, True)
+            if (epoch % every == 0 or epoch == n_epochs) and measure(epoch):
                 break
     epochs, train, valid, critical = (np.array(column) for column in zip(*rows))
     fitted = epochs[train == 1.0]
@@ -267,24 +246,20 @@ def memorization_curve(
     estimator, X, y, X_valid, y_valid, *, noise="labels", fractions=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
     param_name=None, param_range=None, max_epochs=200, radius=None, n_jobs=None, random_state=None,
 ):  # fmt: skip
-    """How a model fits and generalises over the amount of noise, and over its capacity.
+    """How a model fits and generalizes over the amount of noise, and over its capacity.
 
-    For every amount of noise, and every value of a parameter, a fresh model is trained until it has
-    all training rows right, or ``max_epochs`` are over. Validation data stay clean.
+    For every amount of noise, and every value of a parameter, a model is trained until it has all
+    training rows right, or ``max_epochs`` are over. Validation data stay clean.
 
     Parameters
     ----------
     estimator : classifier
         With ``partial_fit``, or a Pipeline that ends in one; cloned. Without, it is fitted to the
         end, and no epochs are counted.
-    X : array-like of shape (n_samples, n_features)
-        Training rows.
-    y : array-like of shape (n_samples,)
-        Their labels.
-    X_valid : array-like of shape (n_valid, n_features)
-        Validation rows.
-    y_valid : array-like of shape (n_valid,)
-        Their labels.
+    X, y : array-like of shape (n_samples, n_features), and of shape (n_samples,)
+        Training rows and their labels.
+    X_valid, y_valid : array-like of shape (n_valid, n_features), and of shape (n_valid,)
+        Validation rows and their labels.
     noise : {"labels", "inputs"}, default="labels"
         What is replaced: `corrupt_labels`, or `corrupt_inputs` feature by feature.
     fractions : array-like of float, default=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -337,7 +312,7 @@ def memorization_curve(
     data = _check_pairs(X, y, X_valid, y_valid)
     check.choice(noise, "noise", ("inputs", "labels"))
     fractions = check.items(fractions, "fractions", "shares")
-    fractions = [check_fraction(share, "fractions") for share in fractions]
+    fractions = [check.fraction(share, "fractions") for share in fractions]
     if not fractions:
         raise ValueError("fractions must hold a share at least")
     values = _check_param(estimator, param_name, param_range, len(data[0]))
@@ -345,35 +320,26 @@ def memorization_curve(
     rng = check.random_state(random_state)
     jobs = []
     for share in fractions:
-        noisy = _noisy(data, noise, share, rng)
+        X, y, *rest = data
+        if noise == "labels":
+            y = corrupt_labels(y, share, random_state=rng).y
+        else:
+            X = corrupt_inputs(X, share, per_feature=True, random_state=rng).X
         seed = int(rng.randint(2**31))
-        jobs += [_with(estimator, noisy, param_name, value, seed) for value in values]
+        jobs += [_with(estimator, (X, y, *rest), param_name, value, seed) for value in values]
     runs = parallel(n_jobs)(
         delayed(_track)(model, part, max_epochs, 1, radius, np.random.RandomState(seed), True)
         for model, part, seed in jobs
     )
-    shape = len(fractions), len(values)
-
-    def table(take):
-        return np.array([take(run) for run in runs]).reshape(shape)
-
+    last = {
+        name: np.reshape([np.atleast_1d(run[name])[-1] for run in runs], (-1, len(values)))
+        for name in ("train_accuracy", "valid_accuracy", "critical_ratio", "epochs_to_fit")
+    }
+    best = np.reshape([run.valid_accuracy.max() for run in runs], (-1, len(values)))
     return Bunch(
-        fractions=np.array(fractions),
-        param_name=param_name,
-        param_range=values,
-        train_accuracy=table(lambda run: run.train_accuracy[-1]),
-        valid_accuracy=table(lambda run: run.valid_accuracy[-1]),
-        best_valid_accuracy=table(lambda run: run.valid_accuracy.max()),
-        epochs_to_fit=table(lambda run: run.epochs_to_fit),
-        critical_ratio=table(lambda run: run.critical_ratio[-1]),
-    )
-
-
-def _noisy(data, noise, share, rng):
-    X, y, *valid = data
-    if noise == "labels":
-        return X, corrupt_labels(y, share, random_state=rng).y, *valid
-    return corrupt_inputs(X, share, per_feature=True, random_state=rng).X, y, *valid
+        fractions=np.array(fractions), param_name=param_name, param_range=values, **last,
+        best_valid_accuracy=best,
+    )  # fmt: skip
 
 
 def _check_param(estimator, name, values, n):
@@ -402,6 +368,5 @@ def _with(estimator, data, name, value, seed):
     if name == "train_size":
         rows = np.random.RandomState(seed).permutation(len(X))[:value]
         return estimator, (X[rows], y[rows], *rest), seed
-    if name is None:
-        return estimator, data, seed
-    return clone(estimator).set_params(**{name: value}), data, seed
+    model = estimator if name is None else clone(estimator).set_params(**{name: value})
+    return model, data, seed

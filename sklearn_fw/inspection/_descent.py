@@ -32,10 +32,7 @@ ROWS = 1024
 
 
 class Rows:
-    """Training rows, the affine steps of a Pipeline that they go through, and the model behind.
-
-    The steps are fitted to the rows, or taken as they are of an estimator that is fitted.
-    """
+    """Training rows, the affine steps of a Pipeline that they go through, and the model behind."""
 
     def __init__(self, estimator, X, y, *, fitted):
         estimator = best_of(estimator)
@@ -87,30 +84,27 @@ class Run(Rows):
             raise ValueError(f"learning_rate={rate:g} is too large: the run diverges")
 
     def losses(self):
-        """Mean training losses at the times."""
         return np.array([self.problem.loss(self.path[t]).mean() for t in self.times])
 
     def direct_terms(self, groups):
         """Derivatives of the terms of the rows in the losses at each time, `(n_groups, n, ...)`."""
-        everything = np.arange(len(self.y))
         for t in self.times:
-            found = [self.problem.gradient(self.path[t], everything, w)[1] for w in groups]
+            found = [self.problem.gradient(self.path[t], slice(None), w)[1] for w in groups]
             yield back_through(self.steps, np.array(found))
 
     def derivatives(self, groups, direct):
         """Derivatives by the inputs at each time, `(n_groups, n, ...)`."""
+        given = self.problem, self.descent, self.path, self.times, groups
         with np.errstate(over="ignore", invalid="ignore"):
-            for derivative in unroll(
-                self.problem, self.descent, self.path, self.times, groups, direct=direct
-            ):
+            for derivative in unroll(*given, direct=direct):
                 yield back_through(self.steps, derivative)
 
 
 def _problem_of(estimator, X, y, classes):
     """What is trained, and the settings ``(rate, momentum, nesterov, batch size)`` for None."""
-    n, d = X.shape[0], X[0].size
+    d = X[0].size
     if is_torch_module(estimator):
-        return TorchProblem(estimator, X, classes[y]), (None, 0.0, False, min(200, n))
+        return TorchProblem(estimator, X, classes[y]), (None, 0.0, False, 200)
     if isinstance(estimator, MLPClassifier):
         if not check.is_named(estimator.solver, "sgd"):
             raise ValueError(
@@ -123,21 +117,18 @@ def _problem_of(estimator, X, y, classes):
         network = Network([d, *hidden, len(classes)], estimator.activation)
         alpha = check.not_negative(estimator.alpha, "alpha")
         size = estimator.batch_size
-        size = min(200, n) if check.is_auto(size) else check.integer(size, "batch_size", 1)
-        settings = (
-            estimator.learning_rate_init, estimator.momentum,
-            check.flag(estimator.nesterovs_momentum, "nesterovs_momentum"), size,
-        )  # fmt: skip
+        size = 200 if check.is_auto(size) else check.integer(size, "batch_size", 1)
+        nesterov = check.flag(estimator.nesterovs_momentum, "nesterovs_momentum")
+        settings = estimator.learning_rate_init, estimator.momentum, nesterov, size
         return DenseProblem(network, X, y, alpha), settings
     if isinstance(estimator, LogisticRegression):
         network = Network([d, len(classes)], "identity")
         size = float((X**2).sum(axis=1).mean()) + 1.0
-        return DenseProblem(network, X, y), (2.0 / size, 0.0, False, min(200, n))
+        return DenseProblem(network, X, y), (2.0 / size, 0.0, False, 200)
     raise not_a_network(estimator)
 
 
 def not_a_network(estimator):
-    """The error for what is none of the models with a known training objective."""
     return TypeError(
         f"estimator must be an MLPClassifier, a LogisticRegression, a Pipeline that ends in one, "
         f"or a torch.nn.Module, got {estimator!r:.60}"
@@ -202,8 +193,7 @@ def unroll(problem, descent, path, times, groups, *, direct):
     weights before each step and after the last, ``groups`` weights of the rows in the losses;
     with ``direct`` rows count in the loss themselves.
     """
-    size = len(groups) * problem.X.size
-    at_once = max(1, MOST_NUMBERS // max(size, 1))
+    at_once = max(1, MOST_NUMBERS // (len(groups) * problem.X.size))
     for first in range(0, len(times), at_once):
         part = list(times[first : first + at_once])
         yield from _walk_back(problem, descent, path, part, groups, direct)
@@ -212,13 +202,12 @@ def unroll(problem, descent, path, times, groups, *, direct):
 def _walk_back(problem, descent, path, times, groups, direct):
     """Derivatives for some times, together: `(n_times, n_groups, n, ...)`."""
     n_groups = len(groups)
-    everything = np.arange(len(problem.X))
     out = np.zeros((len(times), n_groups, *problem.X.shape))
     a = np.zeros((len(times), n_groups, len(path[0])))
     b = np.zeros_like(a)
     for k, t in enumerate(times):
         for i, weight in enumerate(groups):
-            a[k, i], by_inputs = problem.gradient(path[t], everything, weight)
+            a[k, i], by_inputs = problem.gradient(path[t], slice(None), weight)
             if direct:
                 out[k, i] = by_inputs
     rate, momentum = descent.rate, descent.momentum
@@ -260,17 +249,16 @@ class Influence(Rows):
         if damping is None:
             damping = 0.0 if isinstance(self.model, LogisticRegression) else NETWORK_DAMPING
         self.damping = check.not_negative(damping, "damping")
-        self._find_problem()
-
-    def _find_problem(self):
-        """The model, its weights and its ridge penalty ``sum ridge theta^2 / 2``."""
-        model, n = self.model, len(self.X)
-        if is_torch_module(model):
-            self.problem = TorchProblem(model, self.X, self.classes[self.y])
+        # The penalty is ``sum ridge theta^2 / 2``; that of a module is the damping.
+        if is_torch_module(self.model):
+            self.problem = TorchProblem(self.model, self.X, self.classes[self.y])
             self.theta, self.ridge = self.problem.start, None
-            self.free = np.ones(len(self.theta), dtype=bool)
-            return
-        layers, activation, ridge = _layers_of(model, n)
+        else:
+            self._find_layers()
+
+    def _find_layers(self):
+        model = self.model
+        layers, activation, ridge = _layers_of(model, len(self.X))
         if not np.array_equal(model.classes_, self.classes):
             raise ValueError(
                 f"y has the classes {self.classes.tolist()!s:.60}, but the estimator was fitted to "
@@ -289,21 +277,24 @@ class Influence(Rows):
         self.free = network.is_weight() | getattr(model, "fit_intercept", True)
 
     def losses(self):
-        """The mean training loss."""
         return np.array([self.problem.loss(self.theta).mean()])
 
     def _gradient(self, weight):
-        """Gradients of a weighted sum of losses by weights and inputs."""
-        return self.problem.gradient(self.theta, np.arange(len(self.y)), weight)
+        return self.problem.gradient(self.theta, slice(None), weight)
 
-    def _times_hessian(self, V):
-        """Each row of V times H, with the damping."""
+    def _tangents(self, V):
+        """Rows and what they add, some rows at a time."""
         n = len(self.y)
-        out = V * (self.damping + (0.0 if self.ridge is None else self.ridge))
         for first in range(0, n, ROWS):
             rows = np.arange(first, min(first + ROWS, n))
             weight = np.full(len(rows), 1.0 / n)
-            out += self.problem.tangents(self.theta, rows, weight, V)[0]
+            yield rows, *self.problem.tangents(self.theta, rows, weight, V)
+
+    def _times_hessian(self, V):
+        """Each row of V times H, with the damping."""
+        out = V * (self.damping + (0.0 if self.ridge is None else self.ridge))
+        for _, bent, _ in self._tangents(V):
+            out += bent
         return self._within(out)
 
     def _within(self, V):
@@ -330,12 +321,9 @@ class Influence(Rows):
         _tell(progress, self.damping)
         if self.ridge is not None and progress.curvature > 0.0:
             self._check_minimum(float(sides[-1] @ found[-1]) / 2.0)
-        V = -found[: len(groups)]
         out = np.empty((len(groups), *self.X.shape))
-        for first in range(0, n, ROWS):
-            rows = np.arange(first, min(first + ROWS, n))
-            weight = np.full(len(rows), 1.0 / n)
-            out[:, rows] = self.problem.tangents(self.theta, rows, weight, V)[1]
+        for rows, _, by_inputs in self._tangents(-found[: len(groups)]):
+            out[:, rows] = by_inputs
         if direct:
             out += np.array([by_inputs for _, by_inputs in pairs])
         return [back_through(self.steps, out)]

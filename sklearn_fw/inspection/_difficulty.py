@@ -14,12 +14,11 @@ from ._classifiers import (
     check_rows,
     check_template,
     has_epochs,
-    has_probability,
     labels_by,
     probabilities,
+    random_states,
 )
 
-METHODS = ("auto", "early", "held_out")
 # A pilot run ends after so many epochs, or when so many did not make it better.
 MOST_EPOCHS = 200
 PATIENCE = 10
@@ -32,11 +31,10 @@ PILOTS = 3
 def example_difficulty(
     estimator, X, y, *, n_runs=50, n_epochs="auto", method="auto", n_jobs=None, random_state=None
 ):
-    """How hard each row is: the share of fresh models, trained for a short time, that get it wrong.
+    """How hard each row is: the fraction of models, trained for a short time, that misclassify it.
 
-    Models learn what rows have in common before they learn single rows by heart. Rows that most
-    models get wrong after short training are hard, or their label is wrong: the ``score`` ranks
-    labels by how much the data speak against them.
+    Rows that most models misclassify after short training are hard, or their label is wrong: the
+    ``score`` ranks labels by how much the data contradict them.
 
     Parameters
     ----------
@@ -49,15 +47,13 @@ def example_difficulty(
     n_runs : int, default=50
         Fresh models.
     n_epochs : int or "auto", default="auto"
-        Epochs of each; 1 in the paper, where an epoch of 50,000 rows has many steps. "auto" takes
-        the number after which pilot runs on 80 % of the rows are best on the others, or at which
-        they have less than 2 % of their own rows wrong. Not used by
+        Epochs of each; 1 in the paper. "auto" takes the number after which pilot runs on 80 % of
+        the rows are best on the others, or have less than 2 % of their own rows wrong. Not used by
         "held_out", which calls ``fit``.
     method : {"auto", "early", "held_out"}, default="auto"
-        "early" trains on all rows for ``n_epochs`` and needs ``partial_fit``. "held_out" fits to
-        random halves and judges the other halves, so that each row is judged by half of the models;
-        it is for any classifier. "auto" is "early" where there are a ``partial_fit`` and a random
-        state, without which all runs would be one.
+        "early" trains on all rows for ``n_epochs`` and needs ``partial_fit``. "held_out" fits any
+        classifier to random halves and evaluates the other halves. "auto" is "early" where there
+        are a ``partial_fit`` and a random state.
     n_jobs : int or None, default=None
         Runs at once.
     random_state : int, RandomState instance or None, default=None
@@ -110,11 +106,11 @@ def example_difficulty(
     classes, codes = check_labels(y, X.shape[0])
     y = classes[codes]
     n_runs = check.integer(n_runs, "n_runs", 2)
-    check.choice(method, "method", METHODS)
+    check.choice(method, "method", ("auto", "early", "held_out"))
     rng = check.random_state(random_state)
     early = method == "early"
-    if check.is_auto(method):
-        early = has_epochs(estimator) and has_probability(estimator)
+    if method == "auto":
+        early = has_epochs(estimator) and bool(random_states(estimator))
     if early and not has_epochs(estimator):
         raise ValueError(
             f"method='early' needs partial_fit, which {type(estimator).__name__} does not have: "
@@ -141,14 +137,11 @@ def _summary(parts, early, n_epochs, rng):
     variance = p * (1.0 - p) / m
     dispersion = float(((rate - p) ** 2).sum() / (n * variance)) if variance > 0.0 else 0.0
     return Bunch(
-        error_rate=rate,
-        score=np.mean([part[1] for part in parts], axis=0),
-        reference=np.sort(rng.binomial(m, p, size=n) / m),
-        dispersion=dispersion,
-        p_value=float(chi2.sf(n * dispersion, n - 1)),
-        n_epochs=n_epochs,
+        error_rate=rate, score=np.mean([part[1] for part in parts], axis=0),
+        reference=np.sort(rng.binomial(m, p, size=n) / m), dispersion=dispersion,
+        p_value=float(chi2.sf(n * dispersion, n - 1)), n_epochs=n_epochs,
         method="early" if early else "held_out",
-    )
+    )  # fmt: skip
 
 
 def _early(problem, n_epochs, seed):
@@ -189,13 +182,11 @@ def _balanced_halves(y, rng):
 
 def _epochs_for(problem, n_epochs, rng, early):
     """The number given, or the one after which pilot runs generalise best; None for halves."""
-    if not check.is_auto(n_epochs):
-        if isinstance(n_epochs, str):
-            raise ValueError(f"n_epochs must be an integer or 'auto', got {n_epochs!r}")
-        n_epochs = check.integer(n_epochs, "n_epochs", 1)
-        return n_epochs if early else None
+    check.auto_or(check.at_least(1), "an integer")(n_epochs, "n_epochs")
     if not early:
         return None
+    if not isinstance(n_epochs, str):
+        return int(n_epochs)
     estimator, X, y, classes = problem
     n = len(y)
     if n < 5:

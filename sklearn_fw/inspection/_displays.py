@@ -56,12 +56,13 @@ class CriticalSampleDisplay(Display):
             As in `plot`; None labels the curve with the class of the estimator.
         """
         shares = check.items(shares, "shares", "positive numbers")
-        shares = np.array([check.positive(share, "shares") for share in shares], float)
-        radii = [feature_radius(X, share) for share in shares]
-        options = {"random_state": random_state}
-        found = [critical_sample_ratio(estimator, X, radius=r, **options) for r in radii]
-        ratios = np.array([r.ratio for r in found])
-        intervals = np.array([r.interval for r in found])
+        shares = np.array([check.positive(share, "shares") for share in shares])
+        found = [
+            critical_sample_ratio(
+                estimator, X, radius=feature_radius(X, share), random_state=random_state
+            ) for share in shares
+        ]  # fmt: skip
+        ratios, intervals = (np.array([r[key] for r in found]) for key in ("ratio", "interval"))
         name = type(estimator).__name__ if name is None else name
         return cls(shares, ratios, intervals=intervals, name=name).plot(ax, **kwargs)
 
@@ -299,8 +300,10 @@ class MemorizationDisplay(Display):
         ax, **kwargs : Axes or None, keywords of ``ax.plot``
             As in `plot`.
         """
-        wanted = {"train_accuracy": "training accuracy", "valid_accuracy": "validation accuracy"}
-        wanted["critical_ratio"] = "critical"
+        wanted = {
+            "train_accuracy": "training accuracy", "valid_accuracy": "validation accuracy",
+            "critical_ratio": "critical",
+        }  # fmt: skip
         several = isinstance(result, dict) and "fractions" in result
         x_name = "fractions" if several else "epochs"
         needed = {x_name, *wanted, *(("param_range",) if several else ())}
@@ -324,8 +327,9 @@ class MemorizationDisplay(Display):
             for k, value in enumerate(values):
                 more = f", {result.get('param_name')}={value}" if len(values) > 1 else ""
                 curves[name + more] = found[:, k] if several else found
-        label = "Fraction of noise" if several else "Epoch"
-        return cls(x, curves, x_label=label).plot(ax, **kwargs)
+        return cls(x, curves, x_label="Fraction of noise" if several else "Epoch").plot(
+            ax, **kwargs
+        )
 
     def plot(self, ax=None, **kwargs):
         if not isinstance(self.curves, dict) or not self.curves:

@@ -6,24 +6,23 @@ Torch is imported when it is used.
 
 import copy
 from contextlib import contextmanager
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import expit, log_softmax, softmax
 
 from .._core.torch import import_torch
 
-
-def _relu(z):
-    return np.maximum(z, 0.0)
-
-
 # Value; then first and second derivative, both from (input, value).
 ACTIVATIONS = {
     "identity": (lambda z: z, lambda z, a: np.ones_like(z), lambda z, a: np.zeros_like(z)),
     "logistic": (expit, lambda z, a: a * (1.0 - a), lambda z, a: a * (1.0 - a) * (1.0 - 2.0 * a)),
-    "relu": (_relu, lambda z, a: (z > 0.0).astype(z.dtype), lambda z, a: np.zeros_like(z)),
+    "relu": (
+        lambda z: np.maximum(z, 0.0), lambda z, a: (z > 0.0).astype(z.dtype),
+        lambda z, a: np.zeros_like(z),
+    ),
     "tanh": (np.tanh, lambda z, a: 1.0 - a**2, lambda z, a: -2.0 * a * (1.0 - a**2)),
-}
+}  # fmt: skip
 
 
 class Network:
@@ -34,10 +33,9 @@ class Network:
     """
 
     def __init__(self, sizes, activation):
-        self.sizes = tuple(int(size) for size in sizes)
         self.activation = activation
         self.value, self.slope, self.bend = ACTIVATIONS[activation]
-        self.shapes = list(zip(self.sizes[:-1], self.sizes[1:]))
+        self.shapes = list(pairwise(sizes))
         self.n_weights = sum((a + 1) * b for a, b in self.shapes)
 
     @classmethod
@@ -47,17 +45,13 @@ class Network:
 
     def layers(self, theta):
         """``[(W, b)]`` as views into weights; more axes in front are kept."""
-        found, start = [], 0
-        front = theta.shape[:-1]
-        for n_in, n_out in self.shapes:
-            W = theta[..., start : start + n_in * n_out].reshape(*front, n_in, n_out)
-            start += n_in * n_out
-            found.append((W, theta[..., start : start + n_out]))
-            start += n_out
-        return found
+        sizes = np.array([(n_in * n_out, n_out) for n_in, n_out in self.shapes]).ravel()
+        parts = np.split(theta, np.cumsum(sizes[:-1]), axis=-1)
+        weights = zip(parts[::2], self.shapes)
+        weights = [W.reshape(*theta.shape[:-1], *shape) for W, shape in weights]
+        return list(zip(weights, parts[1::2]))
 
     def flat(self, layers):
-        """The vector of ``[(W, b)]``."""
         return np.concatenate([np.ravel(part) for W, b in layers for part in (W, b)])
 
     def is_weight(self):
@@ -69,14 +63,12 @@ class Network:
 
     def initial(self, rng):
         """Glorot's uniform draw, as `MLPClassifier` makes it."""
-        parts = []
         factor = 2.0 if self.activation == "logistic" else 6.0
-        for n_in, n_out in self.shapes:
-            bound = np.sqrt(factor / (n_in + n_out))
-            parts.append(
-                (rng.uniform(-bound, bound, (n_in, n_out)), rng.uniform(-bound, bound, n_out))
-            )
-        return self.flat(parts)
+        bounds = [np.sqrt(factor / sum(shape)) for shape in self.shapes]
+        return self.flat([
+            (rng.uniform(-bound, bound, shape), rng.uniform(-bound, bound, shape[1]))
+            for bound, shape in zip(bounds, self.shapes)
+        ])  # fmt: skip
 
     def forward(self, theta, X):
         """``(inputs of layers, sums before activations)``; the last sums are the scores."""
@@ -89,25 +81,14 @@ class Network:
         return inputs, sums
 
     def scores(self, theta, X):
-        """Scores of the classes."""
         return self.forward(theta, X)[1][-1]
 
     def vjp(self, theta, X, given):
         """Gradient of ``sum_k C_k f_k`` at each input; C is ``given(scores)``."""
         inputs, sums = self.forward(theta, X)
-        return self._backward(theta, inputs, sums, given(sums[-1]))
+        return self.backward(theta, inputs, sums, given(sums[-1]))
 
-    def gradient(self, theta, X, y, weight):
-        """Gradients of ``sum_i weight_i loss_i`` by weights and by inputs."""
-        inputs, sums = self.forward(theta, X)
-        delta = softmax(sums[-1], axis=1)
-        delta[np.arange(len(y)), y] -= 1.0
-        delta *= weight[:, None]
-        parts = []
-        by_inputs = self._backward(theta, inputs, sums, delta, parts)
-        return self.flat(parts[::-1]), by_inputs
-
-    def _backward(self, theta, inputs, sums, delta, parts=None):
+    def backward(self, theta, inputs, sums, delta, parts=None):
         """Gradients by inputs; those by layers, from the last, go into ``parts``."""
         layers = self.layers(theta)
         for k in range(len(layers) - 1, -1, -1):
@@ -117,51 +98,6 @@ class Network:
             if k:
                 delta *= self.slope(sums[k - 1], inputs[k])
         return delta
-
-    def tangents(self, theta, X, y, weight, V):
-        """Derivatives of both gradients when weights move along each row of V.
-
-        The first is the Hessian times the direction, the second the derivative of the inner product
-        of gradient and direction by the inputs: exact, by forward differentiation of the backward
-        pass (Pearlmutter, 1994), all directions at once.
-
-        The answers have the shapes (n_directions, n_weights) and (n_directions, n, n_features).
-        """
-        inputs, sums = self.forward(theta, X)
-        layers, moves = self.layers(theta), self.layers(V)
-        last = len(layers) - 1
-        d_input, d_inputs, d_sums = None, [None], []
-        for k, ((W, _), (dW, db)) in enumerate(zip(layers, moves)):
-            d_sum = inputs[k] @ dW + db[:, None, :]
-            if d_input is not None:
-                d_sum = d_sum + d_input @ W
-            d_sums.append(d_sum)
-            if k < last:
-                d_input = self.slope(sums[k], inputs[k + 1]) * d_sum
-                d_inputs.append(d_input)
-        p = softmax(sums[-1], axis=1)
-        d_delta = p * (d_sums[-1] - (p * d_sums[-1]).sum(axis=-1, keepdims=True))
-        d_delta *= weight[:, None]
-        delta = p
-        delta[np.arange(len(y)), y] -= 1.0
-        delta = delta * weight[:, None]
-        out = np.empty((len(V), self.n_weights))
-        ends = self.layers(out)
-        for k in range(last, -1, -1):
-            W_out, b_out = ends[k]
-            W_out[...] = inputs[k].T @ d_delta
-            if k:
-                W_out += np.swapaxes(d_inputs[k], 1, 2) @ delta
-            b_out[...] = d_delta.sum(axis=1)
-            back = delta @ layers[k][0].T
-            d_back = d_delta @ layers[k][0].T + delta @ np.swapaxes(moves[k][0], 1, 2)
-            if k:
-                slope = self.slope(sums[k - 1], inputs[k])
-                d_delta = d_back * slope + back * self.bend(sums[k - 1], inputs[k]) * d_sums[k - 1]
-                delta = back * slope
-            else:
-                d_delta = d_back
-        return out, d_delta
 
 
 def layers_of(classifier):
@@ -181,11 +117,8 @@ class DenseProblem:
     """
 
     def __init__(self, network, X, y, alpha=0.0):
-        self.network, self.X, self.y = network, X, y
+        self.network, self.X, self.y, self.initial = network, X, y, network.initial
         self.alpha = alpha * network.is_weight()
-
-    def initial(self, rng):
-        return self.network.initial(rng)
 
     def loss(self, theta):
         """Cross-entropies of all rows."""
@@ -194,11 +127,57 @@ class DenseProblem:
 
     def gradient(self, theta, rows, weight):
         """Gradients of a weighted sum of losses by weights and by the inputs of these rows."""
-        return self.network.gradient(theta, self.X[rows], self.y[rows], weight)
+        inputs, sums = self.network.forward(theta, self.X[rows])
+        delta, parts = self._delta(softmax(sums[-1], axis=1), rows, weight), []
+        by_inputs = self.network.backward(theta, inputs, sums, delta, parts)
+        return self.network.flat(parts[::-1]), by_inputs
+
+    def _delta(self, p, rows, weight):
+        """Derivatives of the weighted losses by the scores, for probabilities p."""
+        p[np.arange(len(p)), self.y[rows]] -= 1.0
+        return p * weight[:, None]
 
     def tangents(self, theta, rows, weight, V):
-        """Hessian times each direction, and derivatives of inner products by the inputs."""
-        return self.network.tangents(theta, self.X[rows], self.y[rows], weight, V)
+        """Derivatives of both gradients when weights move along each row of V.
+
+        The first, (n_directions, n_weights), is the Hessian times the direction, the second,
+        (n_directions, n, n_features), the derivative of the inner product of gradient and direction
+        by the inputs: exact, by forward differentiation of the backward pass (Pearlmutter, 1994).
+        """
+        net = self.network
+        inputs, sums = net.forward(theta, self.X[rows])
+        layers, moves = net.layers(theta), net.layers(V)
+        last = len(layers) - 1
+        d_input, d_inputs, d_sums = None, [None], []
+        for k, ((W, _), (dW, db)) in enumerate(zip(layers, moves)):
+            d_sum = inputs[k] @ dW + db[:, None, :]
+            if d_input is not None:
+                d_sum = d_sum + d_input @ W
+            d_sums.append(d_sum)
+            if k < last:
+                d_input = net.slope(sums[k], inputs[k + 1]) * d_sum
+                d_inputs.append(d_input)
+        p = softmax(sums[-1], axis=1)
+        d_delta = p * (d_sums[-1] - (p * d_sums[-1]).sum(axis=-1, keepdims=True))
+        d_delta *= weight[:, None]
+        delta = self._delta(p, rows, weight)
+        out = np.empty((len(V), net.n_weights))
+        ends = net.layers(out)
+        for k in range(last, -1, -1):
+            W_out, b_out = ends[k]
+            W_out[...] = inputs[k].T @ d_delta
+            if k:
+                W_out += np.swapaxes(d_inputs[k], 1, 2) @ delta
+            b_out[...] = d_delta.sum(axis=1)
+            back = delta @ layers[k][0].T
+            d_back = d_delta @ layers[k][0].T + delta @ np.swapaxes(moves[k][0], 1, 2)
+            if k:
+                slope = net.slope(sums[k - 1], inputs[k])
+                d_delta = d_back * slope + back * net.bend(sums[k - 1], inputs[k]) * d_sums[k - 1]
+                delta = back * slope
+            else:
+                d_delta = d_back
+        return out, d_delta
 
 
 # ---- modules of PyTorch --------------------------------------------------------------------------
@@ -256,13 +235,12 @@ class TorchProblem:
     def __init__(self, module, X, y):
         self.torch = torch = torch_of_modules()
         self.module = copy.deepcopy(module).double().eval()
-        named = [(k, p) for k, p in self.module.named_parameters() if p.requires_grad]
-        if not named:
+        self.trained = {k: p for k, p in self.module.named_parameters() if p.requires_grad}
+        parts = list(self.trained.values())
+        if not parts:
             raise ValueError("estimator: the module has no parameters to train")
-        self.names = [name for name, _ in named]
-        self.shapes = [p.shape for _, p in named]
-        self.start = np.concatenate([p.detach().cpu().numpy().ravel() for _, p in named])
-        device = named[0][1].device
+        self.start = torch.nn.utils.parameters_to_vector(parts).detach().cpu().numpy()
+        device = parts[0].device
         self.X = X
         self._X = torch.as_tensor(X.copy(), device=device)
         if np.asarray(y).dtype.kind not in "iu" or np.min(y) < 0:
@@ -279,16 +257,12 @@ class TorchProblem:
         return self.torch.as_tensor(theta, device=self._X.device).requires_grad_(True)
 
     def _logits(self, theta, X):
-        parts, start = {}, 0
-        for name, shape in zip(self.names, self.shapes):
-            size = int(np.prod(shape))
-            parts[name] = theta[start : start + size].reshape(shape)
-            start += size
-
-        def call(rows):
-            return self.torch.func.functional_call(self.module, parts, (rows,))
-
-        return logits_of(call, X)
+        split = theta.split([p.numel() for p in self.trained.values()])
+        parts = {
+            name: part.view_as(p) for (name, p), part in zip(self.trained.items(), split)
+        }  # fmt: skip
+        call = self.torch.func.functional_call
+        return logits_of(lambda rows: call(self.module, parts, (rows,)), X)
 
     def _losses(self, theta, X, rows):
         return self.torch.nn.functional.cross_entropy(
@@ -306,12 +280,10 @@ class TorchProblem:
         return t, X, self.torch.autograd.grad(total, (t, X), create_graph=keep)
 
     def gradient(self, theta, rows, weight):
-        """Gradients of a weighted sum of losses by weights and by the inputs of these rows."""
-        _, _, (by_weights, by_inputs) = self._gradients(theta, rows, weight, False)
+        by_weights, by_inputs = self._gradients(theta, rows, weight, False)[2]
         return by_weights.cpu().numpy(), by_inputs.cpu().numpy()
 
     def tangents(self, theta, rows, weight, V):
-        """Hessian times each direction, and derivatives of inner products by the inputs."""
         t, X, (g, _) = self._gradients(theta, rows, weight, True)
         bent, by_inputs = [], []
         for v in V:

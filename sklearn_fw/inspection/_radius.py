@@ -14,9 +14,8 @@ MIXED_UNITS = 100.0
 def feature_radius(X, share=0.1):
     """Radius of a box for each feature: a share of the feature's standard deviation.
 
-    A box with one radius makes sense where all features have one unit, as pixels have. Otherwise
-    this radius does: it moves with the units, so that a model behind `StandardScaler` has the same
-    critical samples whatever the units are. Constant features get the radius zero and stay.
+    Choose it over one radius where features have different units. Constant features get the radius
+    zero.
 
     Parameters
     ----------
@@ -78,13 +77,12 @@ def check_radius(radius, X):
             f"radius is {radius.max():g}, which rounding swallows beside entries of "
             f"{largest.max():g}: it is in the units of X, of which feature_radius(X) knows"
         )
-    if len(X) > 1:
-        _compare(radius, each, X)
+    _compare(radius, each, X)
     return each
 
 
 def _compare(radius, each, X):
-    width = X.max(axis=0) - X.min(axis=0)
+    width = np.ptp(X, axis=0)
     varies = (width > 0.0) & (each > 0.0)
     if not varies.any():
         return
@@ -111,9 +109,8 @@ def _compare(radius, each, X):
 
 
 def _told(radius):
-    if radius.ndim == 0:
-        return f"{radius:g}"
-    return f"({radius.min():.3g} to {radius.max():.3g})"
+    ends = f"({radius.min():.3g} to {radius.max():.3g})"
+    return ends if radius.ndim else f"{radius:g}"
 
 
 def check_steps(step, noise, each):

@@ -1,16 +1,18 @@
 """A report of all measures for one classifier and one data set."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 
 from .._core import check
 from .._core.figures import new_figure
-from ._classifiers import check_labels, check_names, check_rows, check_template, names_of
+from .._core.parameters import Parameterized, check_parameters
+from ._classifiers import check_labels, check_names, check_rows, check_template, last_of, names_of
 from ._curves import corrupt_labels, track_memorization
 from ._difficulty import example_difficulty
 from ._displays import DifficultyDisplay, MemorizationDisplay, SensitivityDisplay
@@ -18,11 +20,11 @@ from ._radius import feature_radius
 from ._sensitivity import loss_sensitivity
 
 
-class MemorizationReport:
-    """What a classifier does on real labels and on random ones, and which rows it finds hard.
+class MemorizationReport(Parameterized):
+    """Memorization of real and of random labels, and difficulty of the rows.
 
-    Fresh copies are trained on most of the rows, once with their labels and once with random ones;
-    accuracies and the ratio of critical samples are measured on the others. Then come the
+    Copies of the classifier are trained on most of the rows, with their labels and with random
+    ones; accuracies and the ratio of critical samples are measured on the others. Then come the
     difficulty of all rows and, for networks trained by plain descent, their loss sensitivity.
 
     Parameters
@@ -84,31 +86,24 @@ class MemorizationReport:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self, estimator, *, radius=None, n_epochs=50, n_runs=50, n_steps=200, n_jobs=None,
-        random_state=None,
-    ):  # fmt: skip
-        self.estimator = estimator
-        self.radius = radius
-        self.n_epochs = n_epochs
-        self.n_runs = n_runs
-        self.n_steps = n_steps
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: object
+    _: KW_ONLY
+    radius: object = None
+    n_epochs: check.at_least(1) = 50
+    n_runs: check.at_least(2) = 50
+    n_steps: check.at_least(1) = 200
+    n_jobs: int | None = None
+    random_state: object = None
 
     def run(self, X, y, X_valid=None, y_valid=None):
         """Measure everything.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        X_valid : array-like of shape (n_valid, n_features), default=None
-            Validation rows; None takes a quarter of X.
-        y_valid : array-like of shape (n_valid,), default=None
-            Their labels.
+        X, y : array-like of shape (n_samples, n_features), and of shape (n_samples,)
+            Rows and their labels.
+        X_valid, y_valid : array-like of shape (n_valid, n_features), and (n_valid,), default=None
+            Validation rows and their labels; None takes a quarter of X.
 
         Returns
         -------
@@ -116,8 +111,7 @@ class MemorizationReport:
             This object.
         """
         estimator = check_template(self.estimator, X)
-        check.integer(self.n_epochs, "n_epochs", 1)
-        n_steps = check.integer(self.n_steps, "n_steps", 1)
+        check_parameters(self)
         rng = check.random_state(self.random_state)
         check_names(X_valid, names_of(X), "X_valid", "X")
         X = check_rows(X)
@@ -140,7 +134,7 @@ class MemorizationReport:
             estimator, X, y, n_runs=self.n_runs, n_jobs=self.n_jobs, random_state=int(seeds[1])
         )
         self.sensitivity_, self.random_sensitivity_ = (
-            _sensitivity(estimator, train[0], labels, n_steps, int(seeds[2]))
+            _sensitivity(estimator, train[0], labels, self.n_steps, int(seeds[2]))
             for labels in (train[1], noisy)
         )
         self.suspects_ = np.argsort(-self.difficulty_.score, kind="stable")
@@ -189,8 +183,7 @@ class MemorizationReport:
         d = self.difficulty_
         shown.append(DifficultyDisplay(d.error_rate, d.reference).plot(axes[2]))
         axes[2].set_title(f"Difficulty of rows (dispersion {d.dispersion:.1f})")
-        pairs = ((self.sensitivity_, "real"), (self.random_sensitivity_, "random"))
-        for found, name in pairs:
+        for found, name in ((self.sensitivity_, "real"), (self.random_sensitivity_, "random")):
             if found is not None:
                 shown.append(SensitivityDisplay(found.sensitivity, name=name).plot(axes[3]))
         axes[3].set_title("Loss sensitivity of rows")
@@ -202,7 +195,7 @@ class MemorizationReport:
 
 def _sensitivity(estimator, X, y, n_steps, seed):
     """The answer for networks trained by plain descent, None for others."""
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    last = last_of(estimator)
     is_descent = isinstance(last, MLPClassifier) and last.solver == "sgd"
     if not (is_descent or isinstance(last, LogisticRegression)) or len(np.unique(y)) < 2:
         return None

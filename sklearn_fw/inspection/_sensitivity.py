@@ -1,13 +1,12 @@
 """Loss sensitivity: how far later losses depend on every training row."""
 
+from numbers import Real
+
 import numpy as np
 from sklearn.utils import Bunch
 
 from .._core import check
 from ._descent import Influence, Run
-
-METHODS = ("direct", "influence", "unrolled")
-NORMS = {1: 1, 2: 2, np.inf: np.inf}
 
 
 def gini_coefficient(g):
@@ -31,11 +30,10 @@ def loss_sensitivity(
 ):  # fmt: skip
     """How far the training loss depends on the inputs of each training row, over a run.
 
-    A network is trained anew by ``n_steps`` steps of stochastic gradient descent. After t steps the
-    mean loss over all rows, L_t, depends on a row x through every step that used it, and that used
-    weights which came of it: ``g_x^t = || dL_t / dx ||`` is the total derivative, computed back
-    through all steps, and the sensitivity is its mean over t. Rows that a model learns by heart
-    have large ones; on random data nearly all have.
+    A network is trained again by ``n_steps`` steps of stochastic gradient descent. After t steps
+    the mean loss over all rows, L_t, depends on a row x through all steps: ``g_x^t = || dL_t / dx
+    ||`` is the total derivative, and the sensitivity is its mean over t. Rows that a model
+    memorizes have large ones.
 
     With ``method="influence"`` nothing is trained: the estimator is fitted already, and L is its
     loss at the minimum of its training objective, which moves with x.
@@ -60,8 +58,7 @@ def loss_sensitivity(
     include_direct : bool, default=True
         Whether the term of x in the mean loss itself counts.
     method : {"unrolled", "influence", "direct"}, default="unrolled"
-        "influence" solves one linear system instead of walking back through a run; "direct" takes
-        the term of x itself alone, which is cheap and says nothing of training.
+        "influence" solves one linear system in place of a run; "direct" is the term of x itself.
     by_class : bool, default=False
         Whether to return a matrix: entry (i, j) is the mean over rows x of class j, and over t, of
         ``|| dL_t(i) / dx ||``, where L_t(i) keeps the terms of rows of class i in the mean loss.
@@ -90,7 +87,7 @@ def loss_sensitivity(
     Warns
     -----
     ConvergenceWarning
-        When "influence" is asked away from a minimum, or its linear system is not solved.
+        When "influence" is not at a minimum, or its linear system is not solved.
 
     See Also
     --------
@@ -101,18 +98,16 @@ def loss_sensitivity(
     -----
     More than 13 parameters: those of the run, of the measure and of the linear system.
 
-    Products with Hessians are exact. All times are walked back together: ``n_steps`` batched passes
-    with up to ``n_steps / eval_every`` directions each. A row that no step used has the direct term
-    alone. With ReLU, derivatives are those between kinks. The run diverges when the learning rate
-    times the largest curvature exceeds 2; what is not finite is refused, not averaged.
+    Products with Hessians are exact. Cost: ``n_steps`` batched passes with up to ``n_steps /
+    eval_every`` directions each. With ReLU, derivatives are those between kinks.
 
     For "influence" let theta minimize the mean loss L and a penalty, with Hessian H of the sum.
     Then ``dL/dx = -(1/n) (d/dx) <a, grad l(theta, x)>`` with ``H a = grad L``, besides the term of
-    x in L. Without a penalty grad L is zero, and all but that term; the gradients of the losses of
-    single classes are not. The penalty is that of the estimator, for `MLPClassifier` ``alpha`` over
-    the size of its batches; modules have none but damping. Conjugate gradients solve the system,
-    with one pass over all rows for each iteration, and stop at a direction of negative curvature:
-    a larger damping is the remedy, and shortens influences.
+    x in L. Without a penalty grad L is zero, and only that term is left, except by class. The
+    penalty is that of the estimator, for `MLPClassifier` ``alpha`` over the size of its batches;
+    modules have none but damping. Conjugate gradients solve the system, with one pass over all rows
+    for each iteration, and stop at a direction of negative curvature: a larger damping is the
+    remedy, and shortens influences.
 
     References
     ----------
@@ -129,8 +124,9 @@ def loss_sensitivity(
     >>> result.sensitivity.shape, result.steps.tolist()
     ((200,), [10, 20])
     """
-    check.choice(method, "method", METHODS)
-    order = _check_norm(norm)
+    check.choice(method, "method", ("direct", "influence", "unrolled"))
+    if isinstance(norm, bool) or not isinstance(norm, Real) or norm not in (1, 2, np.inf):
+        raise ValueError(f"norm must be 1, 2 or numpy.inf, got {norm!r:.60}")
     include_direct = check.flag(include_direct, "include_direct")
     by_class = check.flag(by_class, "by_class")
     given = (learning_rate, momentum, batch_size)
@@ -143,22 +139,24 @@ def loss_sensitivity(
         found = run.derivatives(groups, include_direct)
     # Norms by time, group and row.
     norms = np.array([
-        np.linalg.norm(by_row.reshape(*by_row.shape[:2], -1), ord=order, axis=2)
+        np.linalg.norm(by_row.reshape(*by_row.shape[:2], -1), ord=norm, axis=2)
         for by_row in found
     ])  # fmt: skip
-    _check_finite(norms)
+    bad = ~np.isfinite(norms)
+    if bad.any():
+        raise ValueError(
+            f"{int(bad.sum())} of {bad.size} sensitivities are not finite: weights are too "
+            "large, for a run because it diverges with this learning_rate"
+        )
     mean = norms.mean(axis=0)
     if by_class:
         matrix = np.column_stack([mean[:, run.y == k].mean(axis=1) for k in codes])
         return Bunch(matrix=matrix, classes=run.classes, steps=run.times)
     return Bunch(
-        sensitivity=mean[0],
-        per_step=norms[:, 0],
-        steps=run.times,
+        sensitivity=mean[0], per_step=norms[:, 0], steps=run.times, loss=run.losses(),
         gini=np.array([gini_coefficient(row) for row in norms[:, 0]]),
         gini_mean=gini_coefficient(mean[0]),
-        loss=run.losses(),
-    )
+    )  # fmt: skip
 
 
 def _source(method, estimator, X, y, n_steps, eval_every, given, damping, random_state):
@@ -171,18 +169,3 @@ def _source(method, estimator, X, y, n_steps, eval_every, given, damping, random
         if value is not None:
             raise ValueError(f"{name} is for runs of descent, of which method='influence' has none")
     return Influence(estimator, X, y, damping)
-
-
-def _check_norm(norm):
-    if isinstance(norm, bool) or not isinstance(norm, int | float | np.number) or norm not in NORMS:
-        raise ValueError(f"norm must be 1, 2 or numpy.inf, got {norm!r:.60}")
-    return NORMS[norm]
-
-
-def _check_finite(values):
-    bad = ~np.isfinite(values)
-    if bad.any():
-        raise ValueError(
-            f"{int(bad.sum())} of {values.size} sensitivities are not finite: weights are too "
-            "large, for a run because it diverges with this learning_rate"
-        )

@@ -125,7 +125,7 @@ def test_refusals_of_difficulty():
         example_difficulty(LogisticRegression(), X, y, method="early")
     with pytest.warns(UserWarning, match="runs misclassify the same rows"):
         example_difficulty(GaussianNB(), X, y % 2, method="early", n_epochs=1, n_runs=3)
-    with pytest.raises(ValueError, match="n_epochs must be an integer or 'auto'"):
+    with pytest.raises(ValueError, match="n_epochs must be 'auto' or an integer"):
         example_difficulty(MLPClassifier(), X, y, n_epochs="many")
     with pytest.raises(TypeError, match="must be a classifier"):
         example_difficulty(StandardScaler(), X, y)

@@ -23,9 +23,10 @@ def rows(rng, n=24, d=5, k=3):
 def test_gradients_and_tangents_equal_differences(activation, rng):
     X, y = rows(rng)
     network = Network([5, 4, 6, 3], activation)
+    problem, everything = DenseProblem(network, X, y), slice(None)
     theta = network.initial(np.random.RandomState(0)) + 0.1
     weight = rng.random(len(X))
-    g, gx = network.gradient(theta, X, y, weight)
+    g, gx = problem.gradient(theta, everything, weight)
     V = rng.normal(size=(2, len(theta)))
     e = 1e-5
 
@@ -38,9 +39,9 @@ def test_gradients_and_tangents_equal_differences(activation, rng):
     move = rng.normal(size=X.shape)
     slope = (total(theta, X + e * move) - total(theta, X - e * move)) / (2 * e)
     assert slope == pytest.approx((gx * move).sum(), rel=1e-6, abs=1e-8)
-    bent, by_inputs = network.tangents(theta, X, y, weight, V)
+    bent, by_inputs = problem.tangents(theta, everything, weight, V)
     for k, v in enumerate(V):
-        up, down = (network.gradient(theta + s * e * v, X, y, weight) for s in (1, -1))
+        up, down = (problem.gradient(theta + s * e * v, everything, weight) for s in (1, -1))
         np.testing.assert_allclose(bent[k], (up[0] - down[0]) / (2 * e), rtol=1e-6, atol=1e-7)
         np.testing.assert_allclose(by_inputs[k], (up[1] - down[1]) / (2 * e), rtol=1e-6, atol=1e-7)
 
