@@ -133,11 +133,10 @@ def submodular_part(report, options):
     sides, sizes = (SIDES[:1], IWATA[:1]) if options.quick else (SIDES, IWATA)
     report.section("Submodular functions")
     found = {side: in_child(measure_image, side, options.repeat) for side in sides}
-    report.text(
-        f"""Binary pictures from noise: cuts of a grid with couplings of {SMOOTHNESS:g} and costs of
-        single pixels. ``minimize_submodular`` knows nothing but bases; ``GraphCut`` finds a maximum
-        flow, and serves as referee: "too high" is what the value lies above that of the flow."""
-    )
+    report.text(f"""Binary pictures from noise: cuts of a grid with couplings of {SMOOTHNESS:g} and
+        costs of single pixels. ``minimize_submodular`` knows nothing but bases; ``GraphCut`` finds
+        a maximum flow, and serves as referee: "too high" is what the value lies above that of the
+        flow.""")
     report.table(
         ["pixels", "ms", "bases", "gap", "too high", "ms of GraphCut"],
         [
@@ -159,12 +158,10 @@ def submodular_part(report, options):
     ]  # fmt: skip
     seconds = 5.0 if options.quick else SECONDS
     runs = {n: in_child(measure_iwata, n, options.repeat, seconds) for n in sizes}
-    report.text(
-        f"""Iwata's function, ``F(A) = |A| (n - |A|) - sum over j in A of (5 j - 2 n)``: CPU
+    report.text(f"""Iwata's function, ``F(A) = |A| (n - |A|) - sum over j in A of (5 j - 2 n)``: CPU
         milliseconds and bases with functions of the package, with a callable of masks, and of a
         plain loop, which is Wolfe's method with the same stop, a value of the callable for every
-        element, and its linear systems solved anew. A dash was not there after {seconds:g} s."""
-    )
+        element, and its linear systems solved anew. A dash was not there after {seconds:g} s.""")
     rows = []
     for n, run in runs.items():
         plain = run["naive"]
@@ -245,14 +242,12 @@ def averages_part(report, options):
     n_passes = 5 if options.quick else PASSES
     found = {name: in_child(measure_schemes, name, n_passes) for name in names}
     report.section("Averages of subgradient steps")
-    report.text(
-        f"""Linear SVMs with alpha = 1 / n, standardised columns and a constant one, rows drawn with
-        replacement, steps of {STEPS["pegasos"]}; the last row has those of the theory,
+    report.text(f"""Linear SVMs with alpha = 1 / n, standardised columns and a constant one, rows
+        drawn with replacement, steps of {STEPS["pegasos"]}; the last row has those of the theory,
         {STEPS["theory"]}. Objective above the optimum after {n_passes} passes, beside another
         implementation ("spec", {PASSES} passes; other draws). The paper reports on six other sets
         that the uniform average is always worst, that "weighted2" is always better than "weighted",
-        and that "suffix" and "doubling" are among the best."""
-    )
+        and that "suffix" and "doubling" are among the best.""")
     header = ["scheme", *(f"{name}{kind}" for name in names for kind in ("", ", spec"))]
     report.table(header, [
         [label, *(shown(value, ".1e") for name in names
@@ -330,14 +325,12 @@ def subgradient_part(report, options):
     for name in names:
         race_data(name, True)  # skips before anything is measured
     report.section("Averaged subgradients against others")
-    report.text(
-        """Linear SVMs without intercept, hinge and ridge with alpha of a multiple of 1 / n, on a9a
-        (one-hot, 32,561 x 123) and on the training texts of the 20 newsgroups (TF-IDF of words and
-        word pairs, comp.* and sci.* against the rest): objective above the best value known, which
-        is that of 3,000 passes of LinearSVC or the best that anyone found, after a number of passes
-        and CPU milliseconds. All three have the same objective; ``LinearSVC`` keeps dual variables,
-        one per row."""
-    )
+    report.text("""Linear SVMs without intercept, hinge and ridge with alpha of a multiple of 1 / n,
+        on a9a (one-hot, 32,561 x 123) and on the training texts of the 20 newsgroups (TF-IDF of
+        words and word pairs, comp.* and sci.* against the rest): objective above the best value
+        known, which is that of 3,000 passes of LinearSVC or the best that anyone found, after a
+        number of passes and CPU milliseconds. All three have the same objective; ``LinearSVC``
+        keeps dual variables, one per row.""")
     rows, curves, at_equal = [], {}, []
     for name in names:
         for multiple in (1.0, 10.0)[: 1 if options.quick else None]:

@@ -118,11 +118,10 @@ def defaults_part(report, options):
     seconds = 2.0 if options.quick else SECONDS
     choices = [(v, s) for v in VARIANTS[:3] for s in STEPS] + [(v, "auto") for v in VARIANTS[3:]]
     report.section("Defaults")
-    report.text(
-        f"""``minimize_frank_wolfe`` without options against the best of {len(choices)} choices of
-        variant and step size, each for {seconds:g} s at most: CPU milliseconds to {SHARE:g} of the
-        first gap. Choices that were refused or not there in time are left out of the comparison."""
-    )
+    report.text(f"""``minimize_frank_wolfe`` without options against the best of {len(choices)}
+        choices of variant and step size, each for {seconds:g} s at most: CPU milliseconds to
+        {SHARE:g} of the first gap. Choices that were refused or not there in time are left out of
+        the comparison.""")
     rows, goals = [], []
     for name in names:
         ask = [name, SHARE, seconds, options.repeat]

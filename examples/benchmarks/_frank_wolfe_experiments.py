@@ -199,14 +199,12 @@ def lasso_part(report, options):
         for variant in VARIANTS
     }
     report.section("Constrained Lasso")
-    report.text(
-        f"""Half the squared error of a Gaussian matrix of 200 x 500 over the l1 ball of radius
-        {RADIUS:g}, where the truth has norm 50: iterations and oracle calls to a gap of {TOL:g},
-        from the first vertex, at {len(seeds)} seeds, and what an independent implementation of the
-        same methods needed on the same data ("spec": smallest and largest). Plain Frank-Wolfe does
-        not arrive; its row shows the gap that is left. Of the corrective variants the last oracle
-        call brings no new vertex, but the certificate."""
-    )
+    report.text(f"""Half the squared error of a Gaussian matrix of 200 x 500 over the l1 ball of
+        radius {RADIUS:g}, where the truth has norm 50: iterations and oracle calls to a gap of
+        {TOL:g}, from the first vertex, at {len(seeds)} seeds, and what an independent
+        implementation of the same methods needed on the same data ("spec": smallest and largest).
+        Plain Frank-Wolfe does not arrive; its row shows the gap that is left. Of the corrective
+        variants the last oracle call brings no new vertex, but the certificate.""")
     report.table(
         ["seed, variant", "iterations", "oracle calls", "spec", "drops", "swaps", "non-zero",
          "ms", "gap"],
@@ -249,13 +247,12 @@ def _driver(report, options, found, seeds):
     n_steps = 100 if options.quick else 1000
     cost = in_child(measure_driver, options.repeat, n_steps)
     parts = cost["one function"] + cost["one oracle"]
-    report.text(
-        f"""A pairwise step at seed 0, in microseconds of CPU. The objects of the package keep the
-        inner products of the columns that they met, and take many steps in one compiled call. With
-        a callback, or a plain Python function, each step asks the function and the oracle, which
-        alone take {cost["one function"]:.0f} and {cost["one oracle"]:.0f}. What a step takes beyond
-        these two is "overhead"; where a step takes less than they do there is none."""
-    )
+    report.text(f"""A pairwise step at seed 0, in microseconds of CPU. The objects of the package
+        keep the inner products of the columns that they met, and take many steps in one compiled
+        call. With a callback, or a plain Python function, each step asks the function and the
+        oracle, which alone take {cost["one function"]:.0f} and {cost["one oracle"]:.0f}. What a
+        step takes beyond these two is "overhead"; where a step takes less than they do there is
+        none.""")
     rows = [
         [name, shown(cost[name], ".1f"), shown(max(cost[name] - parts, 0.0), ".1f")]
         for name in ("the objects", "the objects, callback", "a function")

@@ -150,18 +150,15 @@ def l1_part(report, options):
         for name in names for share in shares for who in contenders
     }  # fmt: skip
     report.section("Least squares over l1 balls, against others")
-    report.text(
-        f"""The data of the constrained Lasso in three shapes: CPU milliseconds to a gap of a share
-        of the first one, measured from outside. ``minimize_frank_wolfe`` has no other option than
-        the gap; copt is told where to start, "known constant" also the Lipschitz constant, for
-        which it is not charged; its pairwise
-        steps come to a halt after the first vertex that is dropped, so vertices without weight are
-        taken from its list here. ``Lasso`` is given the penalty that has the same solution,
-        which is known only once the problem is solved, and stops at the same gap of the
-        problem with the
-        penalty; "Gram" is ``precompute=True``. A dash is a run that was not there after
-        {SECONDS:g} s, or ended before the gap."""
-    )
+    report.text(f"""The data of the constrained Lasso in three shapes: CPU milliseconds to a gap of
+        a share of the first one, measured from outside. ``minimize_frank_wolfe`` has no other
+        option than the gap; copt is told where to start, "known constant" also the Lipschitz
+        constant, for which it is not charged; its pairwise steps come to a halt after the first
+        vertex that is dropped, so vertices without weight are taken from its list here. ``Lasso``
+        is given the penalty that has the same solution, which is known only once the problem is
+        solved, and stops at the same gap of the problem with the penalty; "Gram" is
+        ``precompute=True``. A dash is a run that was not there after {SECONDS:g} s, or ended before
+        the gap.""")
     rows, goals, behind = [], [], []
     for name in names:
         for share in shares:
@@ -210,12 +207,10 @@ def dense_part(report, options):
     n, d = (200, 2000) if options.quick else (2000, 20_000)
     found = {v: in_child(measure_dense, n, d, v, options.repeat) for v in ("fw", "auto")}
     report.section("A step on a wide matrix")
-    report.text(
-        f"""Least squares with a dense matrix of {n:,} x {d:,} over an l1 ball: CPU milliseconds of
-        one step (gradient, oracle, exact step and the keeping of vertices; mean of 45 steps after
-        the first five), of a product of the transposed matrix with a vector, and the former over
-        the latter."""
-    )
+    report.text(f"""Least squares with a dense matrix of {n:,} x {d:,} over an l1 ball: CPU
+        milliseconds of one step (gradient, oracle, exact step and the keeping of vertices; mean of
+        45 steps after the first five), of a product of the transposed matrix with a vector, and the
+        former over the latter.""")
     ratios = {v: Repeats(step / product for step, product, _ in rows) for v, rows in found.items()}
     report.table(
         ["variant", "ms per step", "ms per product", "products per step"],
@@ -348,15 +343,13 @@ def completion_part(report, options):
     run, shape = runs[0], (200, 100) if options.quick else (2000, 1000)
     report.section("Matrix completion")
     lowest = max(run["value"] - run["gap"], run["their_value"] - run["their_gap"])
-    report.text(
-        f"""Half the squared error of the known entries ({10 if options.quick else 1} %) of a matrix
-        of {shape[0]:,} x {shape[1]:,}, of rank 5 and with noise, over a ball of the nuclear norm
-        that is too small for it. ``minimize_frank_wolfe`` without options ("{run["variant"]}")
-        against accelerated projected gradients, whose projection is made from a randomized SVD of
-        scikit-learn with as many factors as it needs: CPU seconds until the objective is within a
-        share of its lower bound {lowest:.6g}, which is the better one of both runs after
-        {seconds:g} s, from all singular values. A dash was not there by then."""
-    )
+    report.text(f"""Half the squared error of the known entries ({10 if options.quick else 1} %) of
+        a matrix of {shape[0]:,} x {shape[1]:,}, of rank 5 and with noise, over a ball of the
+        nuclear norm that is too small for it. ``minimize_frank_wolfe`` without options
+        ("{run["variant"]}") against accelerated projected gradients, whose projection is made from
+        a randomized SVD of scikit-learn with as many factors as it needs: CPU seconds until the
+        objective is within a share of its lower bound {lowest:.6g}, which is the better one of both
+        runs after {seconds:g} s, from all singular values. A dash was not there by then.""")
     shares = (1e-1, 1e-2, 1e-3, 1e-4)
     rows, goals = [], []
     for share in shares:
@@ -368,23 +361,20 @@ def completion_part(report, options):
         rows.append([f"{share:g}", *(shown(cell, ".3g") for cell in cells)])
         if cells[1] is not None and (cells[0] is None or cells[0] > cells[1]):
             report.loses(f"""Matrix completion to within {share:g} of the optimum: projected
-                         gradients with randomized SVD take {float(cells[1]):.3g} s,
-                         minimize_frank_wolfe {"more" if cells[0] is None else f"{cells[0]:.3g} s"}.
-                         """)  # fmt: skip
+                gradients with randomized SVD take {float(cells[1]):.3g} s, minimize_frank_wolfe
+                {"more" if cells[0] is None else f"{cells[0]:.3g} s"}.""")  # fmt: skip
     report.table(["within", "minimize_frank_wolfe", "projected gradient"], rows)
     report.lines(
         "Matrix completion", "CPU seconds", "objective above its lower bound",
         {name: _curve(run[who], lowest) for who, name in
          (("ours", "minimize_frank_wolfe"), ("theirs", "projected gradient"))}, log="xy",
     )  # fmt: skip
-    report.text(
-        f"""Frank-Wolfe took {run["nit"]} steps in the time, projected gradients
+    report.text(f"""Frank-Wolfe took {run["nit"]} steps in the time, projected gradients
         {len(run["theirs"])}. The certificate that it gives is {run["reported"]:.3g}, from all
-        singular values it is {run["gap"]:.3g}. An answer of the oracle took
-        {run["products"]:.0f} products of the gradient with a vector (median; at most
-        {run["most_products"]}, where it was refined for the certificate), and its value was off by
-        at most {max(run["errors"]):.2g} in the first {len(run["errors"])} steps."""
-    )
+        singular values it is {run["gap"]:.3g}. An answer of the oracle took {run["products"]:.0f}
+        products of the gradient with a vector (median; at most {run["most_products"]}, where it was
+        refined for the certificate), and its value was off by at most {max(run["errors"]):.2g} in
+        the first {len(run["errors"])} steps.""")
     goals.append(("products with a vector per step", run["products"], 20, "<="))
     goals.append(("relative error of the oracle", max(run["errors"]), 1e-2, "<="))
     goals.append(

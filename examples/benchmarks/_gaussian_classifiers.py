@@ -98,11 +98,9 @@ def classifiers(report, options):
         except FileNotFoundError as error:
             print(f"{name} left out: {error}")
     report.section("Gaussian process classification")
-    report.text(
-        f"""A constant times an RBF kernel that starts at the median distance, the same bounds and
-        the same optimizer for both; columns of variance one; {n:,} training rows, or two thirds of
-        those there are, drawn {seeds} times."""
-    )
+    report.text(f"""A constant times an RBF kernel that starts at the median distance, the same
+        bounds and the same optimizer for both; columns of variance one; {n:,} training rows, or two
+        thirds of those there are, drawn {seeds} times.""")
     columns = {
         name: {m: [Repeats(run[m][k] for run in runs) for k in range(3)] for m in CLASSIFIERS}
         for name, runs in found.items()

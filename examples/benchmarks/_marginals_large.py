@@ -110,13 +110,11 @@ def measure_exact(name, graph_names, repeat):
 def exact_inference(report, options):
     report.section("Exact inference")
     names = list(GRAPHS)[:2] if options.quick else list(GRAPHS)
-    report.text(
-        f"""All marginals of the same random fields: bucket elimination, and the junction trees of
-        pyAgrum and pgmpy. CPU milliseconds of inference, with the search for an elimination order
-        but without making the model, which each library has in a form of its own; medians of
-        {REPEAT} runs, of {FEW} for pgmpy. "Differs" is the largest difference in log Z and
-        marginals."""
-    )
+    report.text(f"""All marginals of the same random fields: bucket elimination, and the junction
+        trees of pyAgrum and pgmpy. CPU milliseconds of inference, with the search for an
+        elimination order but without making the model, which each library has in a form of its own;
+        medians of {REPEAT} runs, of {FEW} for pgmpy. "Differs" is the largest difference in log Z
+        and marginals.""")
     truth = in_child(measure_exact, OURS, names, REPEAT)
     peers = {
         "pyAgrum": in_child(measure_exact, "pyAgrum", names, REPEAT),
@@ -262,16 +260,14 @@ def wide_grids(report, options):
     sides = (12,) if options.quick else (30, 100)
     names = " and ".join(f"{side} x {side}" for side in sides)
     report.section(f"Grids, {names}")
-    report.text(
-        f"""No truth is known. Couplings are in [-4, 4] (mixed), [0, 4] (attractive) or [0, 1] (weak
-        attractive). TRW has the first rho and ``oracle="trws"``, and ends when the estimated gap is
-        {SHARE:.0%} of log Z, for weak couplings half of that; log Z is measured by the score of a
-        good labelling, which is less. TRBP has the same rho. "Interval" is that of the certified
-        bounds, relative to the estimate. CPU seconds are those of the whole fit, in which five
-        small gaps in a row end a run whose oracle proves too little. "To estimated" and "to
-        certified" are calls and wall seconds until that gap was first {SHARE:.0%}. The largest
-        memory is that of the process."""
-    )
+    report.text(f"""No truth is known. Couplings are in [-4, 4] (mixed), [0, 4] (attractive) or [0,
+        1] (weak attractive). TRW has the first rho and ``oracle="trws"``, and ends when the
+        estimated gap is {SHARE:.0%} of log Z, for weak couplings half of that; log Z is measured by
+        the score of a good labelling, which is less. TRBP has the same rho. "Interval" is that of
+        the certified bounds, relative to the estimate. CPU seconds are those of the whole fit, in
+        which five small gaps in a row end a run whose oracle proves too little. "To estimated" and
+        "to certified" are calls and wall seconds until that gap was first {SHARE:.0%}. The largest
+        memory is that of the process.""")
     table, notes, goals = [], [], []
     for side in sides:
         for kind in COUPLINGS:
@@ -294,11 +290,9 @@ def wide_grids(report, options):
          "to estimated", "to certified"],
         table,
     )  # fmt: skip
-    report.text(
-        """What can be certified: the bound of a relaxed oracle is never better than the optimum
-        over the local polytope, which TRBP finds for the same rho (nearly, where it does not
-        converge)."""
-    )
+    report.text("""What can be certified: the bound of a relaxed oracle is never better than the
+        optimum over the local polytope, which TRBP finds for the same rho (nearly, where it does
+        not converge).""")
     report.bullets(*notes)
     report.goals(*goals)
 

@@ -116,15 +116,13 @@ def measure_solver(name, solver, quick, repeat):
 def path_grid(key, report, options):
     name, what = SETS[key]
     report.section(f"The grid of the paper: {name}")
-    report.text(
-        f"""{what}, normalised Hamming loss: a path for all lam with eps = {EPS:g} against 31 values
-        of lam, 2^15, 2^14, ..., 2^-15, each solved to the same gap: from zero ("cold") and from the
-        point before ("warm"), with the two solvers of the paper. Oracle calls per sample and CPU
-        seconds, setting up the data included. Path and grid end at 2^-15, or, the path, where the
-        mean hinge loss is below eps ("hinge"). "Error" is the largest distance from the optimum at
-        the 31 values, where optima are known to {REFERENCE * EPS:g}: at most {EPS:g} is promised
-        for the exact path, nothing for the heuristic one."""
-    )
+    report.text(f"""{what}, normalised Hamming loss: a path for all lam with eps = {EPS:g} against
+        31 values of lam, 2^15, 2^14, ..., 2^-15, each solved to the same gap: from zero ("cold")
+        and from the point before ("warm"), with the two solvers of the paper. Oracle calls per
+        sample and CPU seconds, setting up the data included. Path and grid end at 2^-15, or, the
+        path, where the mean hinge loss is below eps ("hinge"). "Error" is the largest distance from
+        the optimum at the 31 values, where optima are known to {REFERENCE * EPS:g}: at most {EPS:g}
+        is promised for the exact path, nothing for the heuristic one.""")
     races = in_child(measure, name, options.quick, options.repeat)
     columns = (
         ("cold: calls", "cold calls", ".0f"), ("s", "cold s", ".2f"),
@@ -141,9 +139,8 @@ def path_grid(key, report, options):
             for solver, r in races.items()
         ],
     )
-    report.text(
-        """Quotients of these, beside what the paper says of its curves (it prints no numbers):"""
-    )
+    report.text("""Quotients of these, beside what the paper says of its curves (it prints no
+        numbers):""")
     rows = []
     for what, above, below, paper in (
         ("warm / cold grid", "warm", "cold", PAPER["warm"]),

@@ -130,13 +130,12 @@ def _all_rates(n_rate, n_universal):
 def cubes(report, options):
     quick = options.quick
     report.section("Quadratic functions on cubes")
-    report.text(
-        """``mu/2 |x - x*|^2 + (x - x*)'M(y - y*) - mu/2 |y - y*|^2`` on cubes, entries of M uniform
-        in [-0.1, 0.1]; the saddle point inside (steps towards vertices) or on a face of half the
-        dimension (with away steps). Adaptive steps: by what part a step that drops no vertex lowers
-        ``w = L(x, y*) - L(x*, y)``, in the mean and at least, beside what Theorem 24 of the paper
-        promises; share of drop steps; and the largest ratio of the gap to its bound."""
-    )
+    report.text("""``mu/2 |x - x*|^2 + (x - x*)'M(y - y*) - mu/2 |y - y*|^2`` on cubes, entries of M
+        uniform in [-0.1, 0.1]; the saddle point inside (steps towards vertices) or on a face of
+        half the dimension (with away steps). Adaptive steps: by what part a step that drops no
+        vertex lowers ``w = L(x, y*) - L(x*, y)``, in the mean and at least, beside what Theorem 24
+        of the paper promises; share of drop steps; and the largest ratio of the gap to its
+        bound.""")
     contraction, universal = in_child(_all_rates, *((200, 200) if quick else (2000, 2000)))
     report.table(
         ["saddle point", "d", "nu", "mu", "theorem", "least", "mean", "drops", "gap/bound"],
@@ -147,12 +146,11 @@ def cubes(report, options):
             for (case, d, balance), r in contraction.items()
         ],
     )  # fmt: skip
-    report.text(
-        f"""Universal steps, d = 10: the largest ratios of w and of the gap to their bounds (Theorem
-        25), and the least share of steps that drop nothing. An independent implementation found at
-        most 0.22 and 0.09, and at least 0.67. Iterates that break ``0 <= w <= h <= gap``, in both
-        tables: {sum(r["faults"] for r in [*contraction.values(), *universal.values()])}."""
-    )
+    report.text(f"""Universal steps, d = 10: the largest ratios of w and of the gap to their bounds
+        (Theorem 25), and the least share of steps that drop nothing. An independent implementation
+        found at most 0.22 and 0.09, and at least 0.67. Iterates that break ``0 <= w <= h <= gap``,
+        in both tables:
+        {sum(r["faults"] for r in [*contraction.values(), *universal.values()])}.""")
     report.table(
         ["saddle point", "nu", "w/bound", "gap/bound", "no drop"],
         [

@@ -167,15 +167,14 @@ def measure_solvers(name, shares, repeat, budget):
 def solvers_compared(report, options):
     shares = (1e-2,) if options.quick else (1e-2, 1e-3)
     report.section("Solvers side by side")
-    report.text(
-        """Oracle calls per sample and CPU seconds until a solver stops by itself at a certified gap
-        of 1 % and of 0.1 % of the optimum with the ridge penalty. A call of extragradient is a prox
-        step of one sample, that is one projection of a matching or one pass of sums forward and
-        backward, or a call of its certificate. "Ball" means no ridge but a ball, whose radius is
-        the norm of the solution, so that the weights are the same, to the same gap; these solvers
-        are told that norm. All else are defaults. ">" marks runs that their budget ended, which is
-        given in passes; extragradient has half as many iterations, with two prox steps each."""
-    )
+    report.text("""Oracle calls per sample and CPU seconds until a solver stops by itself at a
+        certified gap of 1 % and of 0.1 % of the optimum with the ridge penalty. A call of
+        extragradient is a prox step of one sample, that is one projection of a matching or one pass
+        of sums forward and backward, or a call of its certificate. "Ball" means no ridge but a
+        ball, whose radius is the norm of the solution, so that the weights are the same, to the
+        same gap; these solvers are told that norm. All else are defaults. ">" marks runs that their
+        budget ended, which is given in passes; extragradient has half as many iterations, with two
+        prox steps each.""")
     names = [name for name in PROBLEMS if not (options.quick and BUDGETS[name] < 3000)]
     report.bullets(*(f"{name}: {PROBLEMS[name]}; budget {BUDGETS[name]}." for name in names))
     rows, ratios, calls = [], [], {solver: {} for solver in (*RIDGE, *BALL)}
@@ -257,13 +256,11 @@ def measure_cut(radius, cut, n_iter, repeat):
 def cuts(report, options):
     n_iter = 50 if options.quick else 500
     report.section("Sparse weights by a cut: digit words")
-    report.text(
-        f"""100 training words as above, l1 balls: extragradient, {n_iter} iterations, whose weights
-        are set to zero below a fraction of the largest before each certificate (``cut``), beside
-        sp_fw after {n_iter}, {4 * n_iter} and {20 * n_iter} passes, which has at most as many
-        weights as passes. Primal value of the weights returned, certified gap, weights that are
-        not zero, mean loss on 600 test words, calls per word and CPU seconds."""
-    )
+    report.text(f"""100 training words as above, l1 balls: extragradient, {n_iter} iterations, whose
+        weights are set to zero below a fraction of the largest before each certificate (``cut``),
+        beside sp_fw after {n_iter}, {4 * n_iter} and {20 * n_iter} passes, which has at most as
+        many weights as passes. Primal value of the weights returned, certified gap, weights that
+        are not zero, mean loss on 600 test words, calls per word and CPU seconds.""")
     rows, ratios = [], []
     for radius in CUT_RADII[1:] if options.quick else CUT_RADII:
         found = {f"cut = {cut:g}": in_child(measure_cut, radius, cut, n_iter, options.repeat)
@@ -330,15 +327,13 @@ def planted(report, options):
     report.section("Dual extragradient: planted matchings")
     marks = [mark for mark in MARKS if mark <= (100 if options.quick else 1000)]
     found = in_child(measure_planted, marks[-1], options.repeat)
-    report.text(
-        f"""{N_PLANTED} planted matchings of 4 x 4 (3 features, noise 0.7, raw loss with costs 1 and
-        3) in the l2 ball of radius 2, Euclidean steps; gap of the average and its bound
+    report.text(f"""{N_PLANTED} planted matchings of 4 x 4 (3 features, noise 0.7, raw loss with
+        costs 1 and 3) in the l2 ball of radius 2, Euclidean steps; gap of the average and its bound
         ``(D_w + D_z) L / t``, as sums over samples. "Published" is the method of Taskar and others
         (one over the Lipschitz constant, no balance); beside it an independent implementation, of
         which only the bounds tell that it had the same matrices; "balanced" has steps balanced
         between weights and matchings, "default" longer ones besides. An iteration with a
-        certificate takes {found["default"]["ms"]:.1f} ms of CPU."""
-    )
+        certificate takes {found["default"]["ms"]:.1f} ms of CPU.""")
     rows = []
     for place, mark in enumerate(marks):
         at = {name: (r["gap"][mark - 1], r["bound"][mark - 1]) for name, r in found.items()}
@@ -394,13 +389,11 @@ def entropy(report, options):
     report.section("Dual extragradient: digits")
     marks = [mark for mark in DIGITS_MARKS if mark <= (1000 if options.quick else 20_000)]
     optimum, gap, found = in_child(measure_entropy, marks[-1], options.repeat)
-    report.text(
-        f"""Digits, 100 rows, ridge penalty with lam = 0.05, entropic steps without intercept:
-        primal value of the average less the optimum {optimum:.7f} (bcpfw, gap {gap:.0e}; an
-        independent implementation has {DIGITS_OPTIMUM}), with equal steps, with steps balanced by
-        the true norm of the solution, and by default (longer steps, restarts). An iteration takes
-        {found["equal"]["ms"]:.2f} ms of CPU, by default {found["default"]["ms"]:.2f} ms."""
-    )
+    report.text(f"""Digits, 100 rows, ridge penalty with lam = 0.05, entropic steps without
+        intercept: primal value of the average less the optimum {optimum:.7f} (bcpfw, gap {gap:.0e};
+        an independent implementation has {DIGITS_OPTIMUM}), with equal steps, with steps balanced
+        by the true norm of the solution, and by default (longer steps, restarts). An iteration
+        takes {found["equal"]["ms"]:.2f} ms of CPU, by default {found["default"]["ms"]:.2f} ms.""")
     rows, ratios = [], {}
     for place, mark in enumerate(marks):
         row = [mark]

@@ -99,12 +99,11 @@ def n_seeds_of(options):
 def moments(report, options):
     report.section("Moments and algorithms")
     n_seeds, sizes = n_seeds_of(options), SIZES[:2] if options.quick else SIZES
-    report.text(
-        f"""Documents whose lengths vary as topics do, 500 words, 10 topics, about 200 tokens; means
-        of {n_seeds} draws. LDA moments know the sum of concentrations. Rows with an algorithm weigh
-        documents equally, as the paper does; those without are by joint diagonalization with the
-        weights of the package. Goals are the errors of a prototype and {TOLERANCE:.0%}."""
-    )
+    report.text(f"""Documents whose lengths vary as topics do, 500 words, 10 topics, about 200
+        tokens; means of {n_seeds} draws. LDA moments know the sum of concentrations. Rows with an
+        algorithm weigh documents equally, as the paper does; those without are by joint
+        diagonalization with the weights of the package. Goals are the errors of a prototype and
+        {TOLERANCE:.0%}.""")
     found = {n: in_child(errors_of, "gp", n, 10, METHODS, n_seeds) for n in sizes}
     report.table(
         ["method", *(f"{n} documents" for n in sizes)],

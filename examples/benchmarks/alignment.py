@@ -284,11 +284,9 @@ def aligners(report, options):
 
 def report_errors(report, baselines, results, facts, chosen):
     report.section("Errors")
-    report.text(
-        "Error rate in percent: on the test pairs; on those that are no training pairs; over all "
-        "folds, with the smallest and the largest of a fold. Precision and recall on the test "
-        "pairs. Weights that are not zero, and those of more than 1 % of the largest."
-    )
+    report.text("""Error rate in percent: on the test pairs; on those that are no training pairs;
+        over all folds, with the smallest and the largest of a fold. Precision and recall on the
+        test pairs. Weights that are not zero, and those of more than 1 % of the largest.""")
     rows = []
     for name, runs in {**baselines, **results}.items():
         test, errors = runs[0]["counts"], [100 * rate(r["counts"]) for r in runs[1:]]
@@ -304,12 +302,10 @@ def report_errors(report, baselines, results, facts, chosen):
          "> 1 %"],
         rows,
     )  # fmt: skip
-    report.text(
-        f"Of {facts['links']} links of the training pairs, training keeps {facts['kept']}. The "
-        f"best matchings have a test error of {100 * facts['best']:.1f}. Chosen for the test: C = "
-        f"{chosen[0][RIDGE]:g}, radii {chosen[0][L2]:.3g} (l2) and {chosen[0][L1]:.3g} (l1); for "
-        f"the folds: C = {', '.join(f'{c[RIDGE]:g}' for c in chosen[1:])}."
-    )
+    report.text(f"""Of {facts["links"]} links of the training pairs, training keeps {facts["kept"]}.
+        The best matchings have a test error of {100 * facts["best"]:.1f}. Chosen for the test: C =
+        {chosen[0][RIDGE]:g}, radii {chosen[0][L2]:.3g} (l2) and {chosen[0][L1]:.3g} (l1); for the
+        folds: C = {", ".join(f"{c[RIDGE]:g}" for c in chosen[1:])}.""")
     goals = []
     for kind, where, of in (
         ("test", "test pairs", lambda runs: runs[0]["counts"]),
@@ -318,11 +314,9 @@ def report_errors(report, baselines, results, facts, chosen):
         best = min(baselines, key=lambda name: rate(of(baselines[name])))
         low, high = interval(of(results["bcfw"]), of(baselines[best]))
         gain = rate(of(baselines[best])) - rate(of(results["bcfw"]))
-        report.text(
-            f"On the {where}, bcfw is {100 * gain:.1f} points better than the best aligner that "
-            f"only counts ({best}); resampled pairs give {100 * low:.1f} to {100 * high:.1f} "
-            f"(95 %)."
-        )
+        report.text(f"""On the {where}, bcfw is {100 * gain:.1f} points better than the best aligner
+            that only counts ({best}); resampled pairs give {100 * low:.1f} to {100 * high:.1f} (95
+            %).""")
         largest = max(rate(of(results[name])) for name in names_of(RIDGE))
         goals.append(
             (f"error over the best that only counts, {kind}, largest of the ridge solvers",
@@ -331,14 +325,10 @@ def report_errors(report, baselines, results, facts, chosen):
     ridge = [results[name][0] for name in names_of(RIDGE)]
     errors = [100 * rate(r["counts"]) for r in ridge]
     gap = max(r["objective"] - r["dual"] for r in ridge)
-    report.text(
-        f"The ridge solvers, with gaps of at most {gap:.4f}, differ by up to "
-        f"{max(errors) - min(errors):.1f} points on the test."
-    )
-    report.loses(
-        "Learning takes links made by hand; counting takes none, and gets better with every text, "
-        "of which there are few here."
-    )
+    report.text(f"""The ridge solvers, with gaps of at most {gap:.4f}, differ by up to
+        {max(errors) - min(errors):.1f} points on the test.""")
+    report.loses("""Learning takes links made by hand; counting takes none, and gets better with
+        every text, of which there are few here.""")
     report.goals(*goals)
 
 
@@ -348,11 +338,9 @@ def names_of(problem):
 
 def report_certificates(report, results, solved):
     report.section("Certificates")
-    report.text(
-        "On all training pairs: passes (iterations of extragradient), objective, lower bound and "
-        "gap at the end; then oracle calls per training pair, where a projection or prox step of "
-        "a pair counts as one, and CPU seconds until the first certificate of such a gap."
-    )
+    report.text("""On all training pairs: passes (iterations of extragradient), objective, lower
+        bound and gap at the end; then oracle calls per training pair, where a projection or prox
+        step of a pair counts as one, and CPU seconds until the first certificate of such a gap.""")
     rows = []
     for name, (problem, _) in CONTENDERS.items():
         r = results[name][0]
@@ -362,12 +350,10 @@ def report_certificates(report, results, solved):
         rows.append([name, problem, r["iterations"], *(shown(x, ".4f") for x in numbers), *costs])
     heads = [f"{what} {gap:g}" for what in ("calls", "s") for gap in GAPS]
     report.table(["solver", "problem", "iter.", "objective", "bound", "gap", *heads], rows)
-    report.text(
-        f"The ridge problem has an optimum between {solved['dual']:.5f} and "
-        f"{solved['objective']:.5f}, by the cached solver to a gap of {REFERENCE_TOL:g} of it. Its "
-        f"mean hinge, {solved['hinge']:.5f}, is about the optimum of the l2 ball, whose radius is "
-        f"the norm of a ridge solution."
-    )
+    report.text(f"""The ridge problem has an optimum between {solved["dual"]:.5f} and
+        {solved["objective"]:.5f}, by the cached solver to a gap of {REFERENCE_TOL:g} of it. Its
+        mean hinge, {solved["hinge"]:.5f}, is about the optimum of the l2 ball, whose radius is the
+        norm of a ridge solution.""")
     report_losses(report, results)
     goals = []
     for problem in (RIDGE, L2, L1):

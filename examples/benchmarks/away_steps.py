@@ -163,12 +163,10 @@ def measure_dual(n, repeat, quick):
 def ball(report, options):
     report.section("Corners of an l1 ball")
     n_atoms, found = in_child(measure_lasso, options.repeat, options.quick)
-    report.text(
-        f"""Least squares in the l1 ball of radius 1: the diabetes data with all products of two
-        columns, standardised, {n_atoms} corners. Until a gap of {LASSO_TOL:g}, which needs all
+    report.text(f"""Least squares in the l1 ball of radius 1: the diabetes data with all products of
+        two columns, standardised, {n_atoms} corners. Until a gap of {LASSO_TOL:g}, which needs all
         corners and is asked for every ten iterations; "looks" are gradients of single corners over
-        their number, these included."""
-    )
+        their number, these included.""")
     report.table(
         ["sampled", "iterations", "looks", "seconds", "gap"],
         [
@@ -188,12 +186,10 @@ def ball(report, options):
 
 def dual(report, options):
     report.section("Joint outputs of a structured problem")
-    report.text(
-        f"""The dual of a structured support vector machine on n iris flowers, C = 10, whose
+    report.text(f"""The dual of a structured support vector machine on n iris flowers, C = 10, whose
         {3}^n joint outputs are listed as atoms of one simplex. Until a gap of {DUAL_TOL:g} of the
         objective. "asked" are calls of the oracle for one flower, or gradients of single atoms,
-        those of certificates included. Block steps and extragradient never see a joint output."""
-    )
+        those of certificates included. Block steps and extragradient never see a joint output.""")
     rows, worst = [], {}
     for n in (3, 5) if options.quick else (3, 5, 7):
         n_atoms, objective, found = in_child(measure_dual, n, options.repeat, options.quick)

@@ -43,13 +43,11 @@ def _hinge_table(report, problem, found, c, optimum, prototype=None):
 
 def digits(report, options):
     report.section("Multiclass hinge on digits")
-    report.text(
-        "Decimal logarithms of F - F*, lam = c / n, for 30 passes of the methods with a full "
-        'gradient besides and 60 of all others. "Prototype" are the figures of a reference '
-        "implementation. ``mu`` and ``lipschitz`` of the methods on weights are those of one grid "
-        'with the smallest objective, as in the reference; rows that say "as it comes" have '
-        "the defaults. F* is the smaller one of liblinear's at a tolerance of 1e-7 and ours."
-    )
+    report.text("""Decimal logarithms of F - F*, lam = c / n, for 30 passes of the methods with a
+        full gradient besides and 60 of all others. "Prototype" are the figures of a reference
+        implementation. ``mu`` and ``lipschitz`` of the methods on weights are those of one grid
+        with the smallest objective, as in the reference; rows that say "as it comes" have the
+        defaults. F* is the smaller one of liblinear's at a tolerance of 1e-7 and ours.""")
     behind = []
     for k, c in enumerate(problems.CS[1:2] if options.quick else problems.CS):
         found, bounds = in_child(problems.race, "digits", c, options.quick)
@@ -98,15 +96,13 @@ def chunking(report, options):
     limit = 100 if options.quick else None
     in_child(taggers.chunks, 1)  # skips at once when there are no data
     report.section("CoNLL-2000 as a conditional random field")
-    report.text(
-        f"Penalty c2 = {taggers.C2:g} as in CRFsuite's tutorial, so C = 1 / (2 c2) here; everybody "
-        "has a weight for every attribute and tag and for every pair of tags, "
-        "``feature.possible_states`` and ``feature.possible_transitions`` there, "
-        "``ChainModel(start_end=False)`` here. CRFsuite minimises n times our objective. "
-        f"Ours stops at a certified gap of {taggers.TOL:g}; CRFsuite by its own rules. "
-        '"Calibration" is the expected calibration error of tag probabilities on the test '
-        "sentences, 15 bins, in points."
-    )
+    report.text(f"""Penalty c2 = {taggers.C2:g} as in CRFsuite's tutorial, so C = 1 / (2 c2) here;
+        everybody has a weight for every attribute and tag and for every pair of tags,
+        ``feature.possible_states`` and ``feature.possible_transitions`` there,
+        ``ChainModel(start_end=False)`` here. CRFsuite minimises n times our objective. Ours stops
+        at a certified gap of {taggers.TOL:g}; CRFsuite by its own rules. "Calibration" is the
+        expected calibration error of tag probabilities on the test sentences, 15 bins, in
+        points.""")
     repeat = range(options.repeat)
     found = {
         name: medians([in_child(taggers.chain_crf, limit, solver) for _ in repeat])
@@ -142,10 +138,8 @@ def _tagger_table(report, found):
     )  # fmt: skip
     order = sorted(found, key=lambda name: found[name]["f1"], reverse=True)
     fast = sorted(found, key=lambda name: found[name]["cpu"])
-    report.loses(
-        f"CRF on CoNLL-2000, best F1: {order[0]}, {found[order[0]]['f1']:.2f}; runner-up "
-        f"{order[1]}, {found[order[1]]['f1']:.2f}. Fastest: {fast[0]}, then {fast[1]}."
-    )
+    report.loses(f"""CRF on CoNLL-2000, best F1: {order[0]}, {found[order[0]]["f1"]:.2f}; runner-up
+        {order[1]}, {found[order[1]]["f1"]:.2f}. Fastest: {fast[0]}, then {fast[1]}.""")
 
 
 def _curves(report, found, limit):
@@ -169,11 +163,9 @@ def chunking_defaults(report, options):
     limit = 100 if options.quick else None
     in_child(taggers.chunks, 1)
     report.section("CoNLL-2000, nothing said")
-    report.text(
-        '``StructuredSVM("chain", surrogate=...)`` with no other parameter, and CRFsuite with '
-        "its default penalty. For the hinge the calibration error is that after ``calibrate``, on "
-        "the last fifth of the training sentences; before it is in the last column."
-    )
+    report.text("""``StructuredSVM("chain", surrogate=...)`` with no other parameter, and CRFsuite
+        with its default penalty. For the hinge the calibration error is that after ``calibrate``,
+        on the last fifth of the training sentences; before it is in the last column.""")
     rows = {
         f"StructuredSVM, {name}": in_child(taggers.chain_crf, limit, "auto", name, None)
         for name in ("crf", "softmax_margin", "hinge")
@@ -193,12 +185,10 @@ def chunking_defaults(report, options):
 def words(report, options):
     limit = 200 if options.quick else None
     report.section("Words, nothing said")
-    report.text(
-        "Tags of the English web treebank (share of right ones, percent) and entities of wnut17 "
-        "(phrase F1) with the features of ``TokenFeatures()``: ``StructuredSVM`` with nothing but "
-        "its surrogate, and CRFsuite with its defaults. The test part of wnut17 is of other "
-        "sources than its training part."
-    )
+    report.text("""Tags of the English web treebank (share of right ones, percent) and entities of
+        wnut17 (phrase F1) with the features of ``TokenFeatures()``: ``StructuredSVM`` with nothing
+        but its surrogate, and CRFsuite with its defaults. The test part of wnut17 is of other
+        sources than its training part.""")
     for name, (least, unit) in WORDS.items():
         rows = {
             f"StructuredSVM, {surrogate}": in_child(problems.ours, name, limit, surrogate)

@@ -170,10 +170,8 @@ def contenders(report, options):
     }
     report_results(report, ours, peers)
     spans = [f"{s} {values[0]:.2f} to {values[-1]:.2f}" for s, values in scores.items()]
-    report.text(
-        f"Rows of StructuredSVM are medians over {repeat} random states. The order of the "
-        f"sentences moves F1 of ten passes: {', '.join(spans)}."
-    )
+    report.text(f"""Rows of StructuredSVM are medians over {repeat} random states. The order of the
+        sentences moves F1 of ten passes: {", ".join(spans)}.""")
     report_ratios(report, ours["shuffle, averaged"], peers["lbfgs"])
     report_goals(report, ours["shuffle, averaged"], peers["lbfgs"])
     rows = {f"StructuredSVM, {name}": r for name, r in ours.items()}
@@ -188,11 +186,9 @@ def contenders(report, options):
 
 def report_results(report, ours, peers):
     report.section("Results")
-    report.text(
-        "Seconds of CPU; F1 in percent on the test sentences; memory in MB, before training (data "
-        "and features) and at its peak. Iterations of StructuredSVM are passes, each of one oracle "
-        "call per sentence."
-    )
+    report.text("""Seconds of CPU; F1 in percent on the test sentences; memory in MB, before
+        training (data and features) and at its peak. Iterations of StructuredSVM are passes, each
+        of one oracle call per sentence.""")
     rows = [
         [name, r["vectorizing"] + r["append"], r["cpu"], r["wall"], r["iterations"],
          shown(r['f1'], ".2f"), shown(r['memory before'], ".0f"), shown(r['peak'], ".0f")]
@@ -227,10 +223,9 @@ def report_results(report, ours, peers):
         f"more than its data, {best} of CRFsuite "
         f"{peers[best]['peak'] - peers[best]['memory before']:.0f} MB.",
     )
-    report.text(
-        "The test sentences contain the tag I-LST, which no training sentence has: nobody can "
-        "predict it, ``StructuredSVM.score`` warns about it, and the metric counts it as missed."
-    )
+    report.text("""The test sentences contain the tag I-LST, which no training sentence has: nobody
+        can predict it, ``StructuredSVM.score`` warns about it, and the metric counts it as
+        missed.""")
 
 
 def report_ratios(report, svm, lbfgs):
@@ -263,12 +258,10 @@ def inside_a_fit(report, options):
         for sampling, averaging in (("shuffle", True), ("shuffle", False), ("gap", False))
     }
     report.section("Inside a fit")
-    report.text(
-        "Milliseconds of CPU: what comes before the first pass; the median pass of ten and their "
-        "sum; one exact sweep of the oracle; the recomputation of the weights from the dual "
-        "variables; a gap pass as the solver makes it (both of them; when averaging a second sweep "
-        "for the average). The last columns: gap pass over pass, and pass over matrix product."
-    )
+    report.text("""Milliseconds of CPU: what comes before the first pass; the median pass of ten and
+        their sum; one exact sweep of the oracle; the recomputation of the weights from the dual
+        variables; a gap pass as the solver makes it (both of them; when averaging a second sweep
+        for the average). The last columns: gap pass over pass, and pass over matrix product.""")
     report.table(
         ["run", "set up", "pass", "ten", "sweep", "refresh", "gap pass", "gap/pass", "product"],
         [

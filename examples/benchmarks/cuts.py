@@ -73,10 +73,8 @@ def measure_cuts(side):
 def cut(report, options):
     side = 20 if options.quick else SIDE
     report.section("Graph cuts")
-    report.text(
-        f"CPU milliseconds of one call of ``GraphCut`` on a grid of {side} x {side} pixels, and "
-        "the share of pixels in the second state."
-    )
+    report.text(f"""CPU milliseconds of one call of ``GraphCut`` on a grid of {side} x {side}
+        pixels, and the share of pixels in the second state.""")
     report.bullets(*(f"{name}: {text}." for name, text in KINDS.items()))
     found = in_child(measure_cuts, side)
     report.table(
@@ -103,11 +101,9 @@ def measure_moves(side):
 def moves(report, options):
     side = 20 if options.quick else SIDE
     report.section("Moves by cuts, and messages")
-    report.text(
-        f"CPU seconds of one call on a grid of {side} x {side} pixels with {STATES} states, and by "
-        "how many per cent of it the labels are below the bound of 300 iterations of TRWS. Half of "
-        "the edges of mixed problems prefer different states."
-    )
+    report.text(f"""CPU seconds of one call on a grid of {side} x {side} pixels with {STATES}
+        states, and by how many per cent of it the labels are below the bound of 300 iterations of
+        TRWS. Half of the edges of mixed problems prefer different states.""")
     rows, goals = [], []
     for name, found in in_child(measure_moves, side).items():
         rows += [
@@ -139,11 +135,9 @@ def measure_pass(scores):
 def passes(report, options):
     side = 20 if options.quick else SIDE
     report.section("One iteration of TRWS")
-    report.text(
-        f"CPU milliseconds of an iteration on {side} x {side} pixels with {STATES} states, a pass "
-        "up and a pass down with the labels that they find: the difference between calls of "
-        f"{PASSES} and of {FEW} iterations."
-    )
+    report.text(f"""CPU milliseconds of an iteration on {side} x {side} pixels with {STATES} states,
+        a pass up and a pass down with the labels that they find: the difference between calls of
+        {PASSES} and of {FEW} iterations.""")
     found = in_child(measure_passes, side)
     report.table(["couplings", "ms"], [[kind, shown(ms, ".2f")] for kind, ms in found.items()])
     report.goals(*((f"{kind} couplings, ms", ms, PASS_MS, "<=") for kind, ms in found.items()))

@@ -145,10 +145,8 @@ def sets(report, options):
 
 def report_means(report, result):
     report.section("Means over the sets")
-    report.text(
-        f"Right digits and right words in percent, means over {result['n_sets']} sets; CPU seconds "
-        "of the fit at the chosen C, median over the sets."
-    )
+    report.text(f"""Right digits and right words in percent, means over {result["n_sets"]} sets; CPU
+        seconds of the fit at the chosen C, median over the sets.""")
     reads = {row["contender"]: row["reads"] for row in result["rows"]}
     report.table(
         ["contender", "reads", "digits", "words", "seconds"],
@@ -163,20 +161,16 @@ def report_means(report, result):
         ],
     )  # fmt: skip
     certificate = result["certificate"]
-    report.text(
-        f"{CHAIN} reads more digits than {BASELINE} on {result['n_sets_ahead']} of the "
-        f"{result['n_sets']} sets. Its fit on the first set is certified: a duality gap of "
-        f"{certificate['dual_gap']:.2g} with an objective of {certificate['objective']:.4f}, after "
-        f"{certificate['n_iter']} passes and {certificate['n_oracle_calls']:,} oracle calls."
-    )
+    report.text(f"""{CHAIN} reads more digits than {BASELINE} on {result["n_sets_ahead"]} of the
+        {result["n_sets"]} sets. Its fit on the first set is certified: a duality gap of
+        {certificate["dual_gap"]:.2g} with an objective of {certificate["objective"]:.4f}, after
+        {certificate["n_iter"]} passes and {certificate["n_oracle_calls"]:,} oracle calls.""")
     leader = max(result["mean_digits"], key=result["mean_digits"].get)
     if leader != CHAIN:
         lead = result["mean_digits"][leader] - result["mean_digits"][CHAIN]
         ratio = result["median_seconds"][leader] / result["median_seconds"][CHAIN]
-        report.loses(
-            f"{leader} reads {lead:.1f} points more of the digits than {CHAIN}, in {ratio:.1f} "
-            "times its CPU seconds."
-        )
+        report.loses(f"""{leader} reads {lead:.1f} points more of the digits than {CHAIN}, in
+            {ratio:.1f} times its CPU seconds.""")
 
 
 def report_sets(report, result):

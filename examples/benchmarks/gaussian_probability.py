@@ -91,11 +91,9 @@ def published(report, options):
             (f"{kind}: largest error of EP", largest, WITHIN * worst, "<="),
             (f"{kind}: largest error of the default", sampled, WITHIN * worst, "<="),
         )  # fmt: skip
-    report.text(
-        f"""Errors below 1e-6 are those of the referee, and count as 1e-6. Goals are {WITHIN:g}
-        times the errors found when the program was planned. By default nothing may be worse than EP
-        was then."""
-    )
+    report.text(f"""Errors below 1e-6 are those of the referee, and count as 1e-6. Goals are
+        {WITHIN:g} times the errors found when the program was planned. By default nothing may be
+        worse than EP was then.""")
     found = {p: in_child(judge_random, "slabs", 10, p, 5 if options.quick else 30) for p in (
         2, 4, 8, 10, 12, 16, 20)}  # fmt: skip
     report.section("Slabs in ten dimensions")
@@ -149,10 +147,8 @@ def correlated(report, options):
                 off.append(abs(np.expm1(ours)))
                 slow.append((np.median(ep_seconds), np.median(our_seconds)))
     report.section("Equal correlations: distance from quadrature")
-    report.text(
-        f"""Differences of the logarithm. scipy runs with its defaults and is ended after
-        {cap:g} seconds, which is a dash."""
-    )
+    report.text(f"""Differences of the logarithm. scipy runs with its defaults and is ended after
+        {cap:g} seconds, which is a dash.""")
     report.table(
         [
             "problem", "log probability", "EP", "its error", "seconds", "default", "its error",
@@ -256,10 +252,8 @@ def bars(report, options):
                 for kind in counts
             ],
         )  # fmt: skip
-    report.text(
-        """Intervals are meant to hold it in 99 of 100 cases. The referee has an interval of the
-        same kind; a difference within the root of the sum of both squares counts as held."""
-    )
+    report.text("""Intervals are meant to hold it in 99 of 100 cases. The referee has an interval of
+        the same kind; a difference within the root of the sum of both squares counts as held.""")
     report.goals(*((f"share held, {name}", share, 0.93, ">=") for name, share in shares.items()))
 
 

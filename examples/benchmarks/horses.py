@@ -328,12 +328,10 @@ def edges(report, options):
         n_splits, n_images, grid = 1, 20, GRID[2:3]
     data_path("horses")
     splits = [in_child(measure_split, seed, n_images, grid) for seed in range(n_splits)]
-    report.text(
-        f"Mean over the test images of the intersection over union of the horse, and share of the "
-        f"pixels that are right, in percent; {int(100 * TRAIN_SHARE)} images are learned from, the "
-        f"others are cut out; CPU seconds of the last fit. Medians of {n_splits} splits; the "
-        f"loss is that of split 0."
-    )
+    report.text(f"""Mean over the test images of the intersection over union of the horse, and share
+        of the pixels that are right, in percent; {int(100 * TRAIN_SHARE)} images are learned from,
+        the others are cut out; CPU seconds of the last fit. Medians of {n_splits} splits; the loss
+        is that of split 0.""")
     rows = []
     for name in splits[0]:
         row = medians([found[name] for found in splits])
@@ -388,10 +386,8 @@ def solvers(report, options):
         ])
         for name, run in runs.items()
     }  # fmt: skip
-    report.text(
-        f"To a duality gap of {100 * CLOSE:g} % of the objective at C = 0.001 on the 60 images "
-        f"that split 0 learns from. Calls per second are those of the whole training."
-    )
+    report.text(f"""To a duality gap of {100 * CLOSE:g} % of the objective at C = 0.001 on the 60
+        images that split 0 learns from. Calls per second are those of the whole training.""")
     report.table(
         ["solver", "calls", "seconds", "CPU seconds", "calls per second"],
         [

@@ -77,10 +77,8 @@ def measure_boxes():
 
 def oracles(report, options):
     report.section("Distance transforms")
-    report.text(
-        f"CPU milliseconds of one call of ``DistanceTransform``, medians of {N_CALLS}: trees with "
-        "random maps, springs and anchors between pixels."
-    )
+    report.text(f"""CPU milliseconds of one call of ``DistanceTransform``, medians of {N_CALLS}:
+        trees with random maps, springs and anchors between pixels.""")
     poses = in_child(measure_poses)
     report.table(
         ["joints", "pixels", "types of an edge", "ms"],
@@ -91,11 +89,9 @@ def oracles(report, options):
          SECONDS, "<="),
     )  # fmt: skip
     report.section("Boxes by branch and bound")
-    report.text(
-        "The same of ``SubwindowSearch``, the sets of boxes that were bounded, and the number of "
-        "boxes. With loss, boxes are also wanted to be far from the true one, as in training; the "
-        "loss counts as much as a side has pixels."
-    )
+    report.text("""The same of ``SubwindowSearch``, the sets of boxes that were bounded, and the
+        number of boxes. With loss, boxes are also wanted to be far from the true one, as in
+        training; the loss counts as much as a side has pixels.""")
     boxes = in_child(measure_boxes)
     report.table(
         ["weights", "pixels", "ms", "sets", "boxes"],
@@ -162,12 +158,10 @@ def measure_learning(name, quick, repeat):
 
 def learning(report, options):
     report.section("What is learned")
-    report.text(
-        f"Scores on {N_TEST} images (one minus the mean loss: squared distances cut off, or "
-        f"overlap), learned from {N_TRAIN}. The grid is C times powers of ten around what "
-        '``C="auto"`` takes, judged on the same images, so its best is flattered. Gaps are '
-        "relative to the objective. Oracle calls of two solvers are those to a gap of 2 %."
-    )
+    report.text(f"""Scores on {N_TEST} images (one minus the mean loss: squared distances cut off,
+        or overlap), learned from {N_TRAIN}. The grid is C times powers of ten around what
+        ``C="auto"`` takes, judged on the same images, so its best is flattered. Gaps are relative
+        to the objective. Oracle calls of two solvers are those to a gap of 2 %.""")
     found = {
         name: in_child(measure_learning, name, options.quick, options.repeat) for name in TASKS
     }

@@ -145,11 +145,9 @@ def report_race(data, problem, report, folder, facts, options):
     optimum = min([best["F"], *found])
     report.section(f"{data}: {OBJECTIVE_TEXTS[problem]}")
     report.text(described(data, facts))
-    report.text(
-        f"F* = {optimum:.15g}, duality gap {max(best['gap'], 0.0):.1g} at the reference, "
-        f"{best['nonzeros']:,} non-zero weights. CPU seconds to (F - F*)/F* (two threads: wall "
-        "seconds); budget of the last of these runs; the lowest value that was reached."
-    )
+    report.text(f"""F* = {optimum:.15g}, duality gap {max(best["gap"], 0.0):.1g} at the reference,
+        {best["nonzeros"]:,} non-zero weights. CPU seconds to (F - F*)/F* (two threads: wall
+        seconds); budget of the last of these runs; the lowest value that was reached.""")
     report.table(
         ["contender", *(f"{t:.0e}".replace("e-0", "e-") for t in TARGETS), "budget", "lowest",
          "prepare", "note"],
@@ -244,22 +242,18 @@ def report_ours(data, report, folder, facts, options):
     numbers, allowed = in_child(memory, folder, "l2")
     share = Repeats(in_child(recording, folder, "elastic_net") for _ in range(options.repeat))
     report.section(f"{data}: threads, memory, history")
-    report.text(
-        f"One thread makes {speed['one']:.2f} million updates per second (elastic net). Two make "
-        f"{speed['two']:.2f} times as many; two fits of one thread each at the same time make "
-        f"{speed['apart']:.2f} times as many together, which is what this machine has to give. "
-        f"Memory of a fit beyond X: {numbers / 1e6:.2f} million numbers; 3 n + 6 d is "
-        f"{allowed / 1e6:.2f} million. Rows of the history take {100 * share:.1f} % of the time."
-    )
+    report.text(f"""One thread makes {speed["one"]:.2f} million updates per second (elastic net).
+        Two make {speed["two"]:.2f} times as many; two fits of one thread each at the same time make
+        {speed["apart"]:.2f} times as many together, which is what this machine has to give. Memory
+        of a fit beyond X: {numbers / 1e6:.2f} million numbers; 3 n + 6 d is {allowed / 1e6:.2f}
+        million. Rows of the history take {100 * share:.1f} % of the time.""")
     report.goals(
         ("two threads, updates per second against one", speed["two"], 1.6, ">="),
         ("memory beyond X over 3 n + 6 d", numbers / allowed, 1.0, "<="),
         ("share of recording", share, 0.02, "<="),
     )
-    report.loses(
-        f"{data}: two threads make {speed['two']:.2f} times as many updates as one, and a fit "
-        f"holds {numbers / allowed:.2f} times 3 n + 6 d numbers beside X."
-    )
+    report.loses(f"""{data}: two threads make {speed["two"]:.2f} times as many updates as one, and a
+        fit holds {numbers / allowed:.2f} times 3 n + 6 d numbers beside X.""")
 
 
 def result_row(result, optimum):

@@ -45,18 +45,14 @@ def cliques(report, results, generated):
     rows = results[TUNED]
     per_coupling = f"{len(generated) // len(COUPLINGS)} generated for each t"
     report.section("Cliques")
-    report.text(
-        f"""Complete graphs on 10 spins, fields in [-1, 1], couplings in [-t, t]: {len(rows)} of
-        the 900 files of the paper, {len(rows) // len(COUPLINGS)} of the 100 for each t, while the
-        figures of others are means over all 100."""
-    )
+    report.text(f"""Complete graphs on 10 spins, fields in [-1, 1], couplings in [-t, t]:
+        {len(rows)} of the 900 files of the paper, {len(rows) // len(COUPLINGS)} of the 100 for each
+        t, while the figures of others are means over all 100.""")
     head = ["method", *(f"t = {t:g}" for t in COUPLINGS)]
     report.text("Error of marginals:")
     report.table(head, clique_rows(results, "error", CLIQUE_ERRORS, "z.3f"))
-    report.text(
-        """Error of log Z: certified upper bound minus log Z; where there is none ("estimate"),
-        the absolute error of the estimate:"""
-    )
+    report.text("""Error of log Z: certified upper bound minus log Z; where there is none
+        ("estimate"), the absolute error of the estimate:""")
     report.table(head, clique_rows(results, "bound", CLIQUE_BOUNDS, "z.2f"))
     report.text("Oracle calls; passes of message passing and mean field:")
     report.table(head, clique_rows(results, "calls", CLIQUE_CALLS, ".1f"))
@@ -148,13 +144,11 @@ def compare_with_reference(report, name, title, rows):
 def grids(report, results):
     rows = results[TUNED]
     report.section("Grids, 5 x 5")
-    report.text(
-        f"""{len(rows)} of the 15 files of the paper: fields in [-1, 1], couplings in [-4, 4]. The
-        columns are error of marginals, certified upper bound minus log Z, absolute error of the
-        estimate, oracle calls (passes), CPU milliseconds per instance, and runs that did not
+    report.text(f"""{len(rows)} of the 15 files of the paper: fields in [-1, 1], couplings in [-4,
+        4]. The columns are error of marginals, certified upper bound minus log Z, absolute error of
+        the estimate, oracle calls (passes), CPU milliseconds per instance, and runs that did not
         converge. Figures of others for log Z are those of the bound, except for approximate oracle
-        and perturb and MAP, where they are those of the estimate."""
-    )
+        and perturb and MAP, where they are those of the estimate.""")
     table = []
     for name in MAIN:
         table.append(summary(name, results[name]))
@@ -196,10 +190,8 @@ def summary(name, rows):
 
 def calls_to_one(report, grids, cliques):
     report.section("Oracle calls to a gap of one nat")
-    report.text(
-        """First rho, tol=1; means over all instances. Without contraction the gap is an estimate.
-        "Log Z" is the error of the bound, or of the estimate where there is no bound."""
-    )
+    report.text("""First rho, tol=1; means over all instances. Without contraction the gap is an
+        estimate. "Log Z" is the error of the bound, or of the estimate where there is no bound.""")
     table, goals = [], []
     for name, published in CALLS_TO_ONE.items():
         paper, other = published[PAPER], published[OTHER]
@@ -225,11 +217,9 @@ def calls_to_one(report, grids, cliques):
 
 def certification(report, results):
     report.section("Certification")
-    report.text(
-        """All runs on all files of cliques and 5 x 5 grids: how many gave a finite bound on log Z,
-        how many of these hold, and the smallest distance to the exact value; then how many say
-        that they converged, which for TRW means a certified gap of at most tol."""
-    )
+    report.text("""All runs on all files of cliques and 5 x 5 grids: how many gave a finite bound on
+        log Z, how many of these hold, and the smallest distance to the exact value; then how many
+        say that they converged, which for TRW means a certified gap of at most tol.""")
     table, broken, claims = [], 0, 0
     for name, rows in results.items():
         row = [name, len(rows)]
@@ -253,11 +243,9 @@ def certification(report, results):
 
 def truth(report, results):
     exact = results["exact"]
-    report.text(
-        f"""``ExactMarginals`` and the files differ by at most
+    report.text(f"""``ExactMarginals`` and the files differ by at most
         {max(row["largest error"] for row in exact):.1e} in a marginal and
-        {max(row["estimate"] for row in exact):.1e} in log Z; the files have six digits."""
-    )
+        {max(row["estimate"] for row in exact):.1e} in log Z; the files have six digits.""")
 
 
 def loses(report, sets):

@@ -100,9 +100,8 @@ def noise_table(report, title, found, max_epochs):
             for k, share in enumerate(SHARES)
         ],
     )  # fmt: skip
-    report.text(
-        f"A dash says that not all rows were fitted within {max_epochs} epochs in every run."
-    )
+    report.text(f"""A dash says that not all rows were fitted within {max_epochs} epochs in every
+        run.""")
     middle = [float(np.median([run["critical"][k] for run in found])) for k in range(len(SHARES))]
     epochs = [float(np.median([run["epochs"][k] for run in found])) for k in range(len(SHARES))]
     drop = [

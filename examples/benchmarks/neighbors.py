@@ -182,12 +182,10 @@ HEADER = ["method", *(f"{mark}" for mark in MARKS), "slopes", "seconds"]
 
 def clustered(report, options):
     report.section("Rows in clusters")
-    report.text(
-        f"""Rows of norm one around 250 centres in 20 dimensions, alpha = 0.1, q = {Q}, epsilon =
-        {EPSILON}, steps of 1 / (5 L). "independent" is another implementation, one run, on other
-        rows of the same recipe; below 1e-13 there is nothing but rounding, and single runs differ
-        by an order of magnitude."""
-    )
+    report.text(f"""Rows of norm one around 250 centres in 20 dimensions, alpha = 0.1, q = {Q},
+        epsilon = {EPSILON}, steps of 1 / (5 L). "independent" is another implementation, one run,
+        on other rows of the same recipe; below 1e-13 there is nothing but rounding, and single runs
+        differ by an order of magnitude.""")
     goals = []
     for title, loss in (("ridge", "squared_error"), ("logistic", "log_loss")):
         found = in_child(
@@ -224,14 +222,12 @@ def _seconds(found, where):
 
 def real(report, options):
     report.section("The comparison of the paper")
-    report.text(
-        f"""Forest cover types (the paper's "cov"; class 2 against the rest, columns standardised),
-        census records a9a in place of ijcnn1, and the elevation from the other columns of the
-        forest in place of the year of a song; {N_ROWS:,} rows each, divided by the root of their
-        mean squared norm. alpha = 2 mu with the paper's mu of 0.1 and 0.001; q = {Q}; epsilon =
-        {EPSILON}, as the paper does not give its own. Steps are the shorter of the paper's
-        q / (mu n) and what theory allows ("capped"); SGD takes 1 / (5 L)."""
-    )
+    report.text(f"""Forest cover types (the paper's "cov"; class 2 against the rest, columns
+        standardised), census records a9a in place of ijcnn1, and the elevation from the other
+        columns of the forest in place of the year of a song; {N_ROWS:,} rows each, divided by the
+        root of their mean squared norm. alpha = 2 mu with the paper's mu of 0.1 and 0.001; q = {Q};
+        epsilon = {EPSILON}, as the paper does not give its own. Steps are the shorter of the
+        paper's q / (mu n) and what theory allows ("capped"); SGD takes 1 / (5 L).""")
     findings, goals = [], []
     for (name, alpha), loss in SETS.items():
         try:
@@ -252,13 +248,11 @@ def real(report, options):
         goals.append((f"{where}: q-SAGA over SAGA after 5 epochs", ratio(found, "q-SAGA", 5), 1.0,
                       "<="))  # fmt: skip
         report.loses(_seconds(found, where))
-    report.text(
-        f"""What the paper says of its curves, and what was found: constant steps of SGD beat SAGA
-        in the first epochs (the epoch at which SAGA has overtaken them); q-SAGA beats SAGA per step
-        throughout (sub-optimality over that of SAGA after 5 epochs); epsilon-N-SAGA lies between
-        SAGA and q-SAGA for 2 to 10 epochs (over that of SAGA after 2), and SAGA overtakes it after
-        5 to 15. A dash: not within {N_EPOCHS} epochs."""
-    )
+    report.text(f"""What the paper says of its curves, and what was found: constant steps of SGD
+        beat SAGA in the first epochs (the epoch at which SAGA has overtaken them); q-SAGA beats
+        SAGA per step throughout (sub-optimality over that of SAGA after 5 epochs); epsilon-N-SAGA
+        lies between SAGA and q-SAGA for 2 to 10 epochs (over that of SAGA after 2), and SAGA
+        overtakes it after 5 to 15. A dash: not within {N_EPOCHS} epochs.""")
     report.table(
         ["set", "SAGA passes SGD at", "q-SAGA / SAGA", "epsilon / SAGA", "SAGA passes epsilon at"],
         findings,

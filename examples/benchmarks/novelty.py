@@ -85,11 +85,9 @@ def measure_set(path, n_splits):
 
 def novelty_sets(report, options):
     report.section("Nineteen novelty sets")
-    report.text(
-        """Inputs standardised on the training rows, which are half of the normal rows; tested on
-        the other half and all novelties; means of qualities and medians of seconds over five random
-        splits; default parameters."""
-    )
+    report.text("""Inputs standardised on the training rows, which are half of the normal rows;
+        tested on the other half and all novelties; means of qualities and medians of seconds over
+        five random splits; default parameters.""")
     sets = SETS[-2:] if options.quick else SETS
     n_splits = 1 if options.quick else 5
     results = {
@@ -123,11 +121,9 @@ def novelty_sets(report, options):
     slower = [short for short, name in zip(SHORT, names) if mean[name, 2] < mean[KST, 2]]
     if slower:
         report.loses(f"Seconds to fit: less on average need {', '.join(slower)}.")
-    report.text(
-        """The default length scale follows the leave-one-out likelihood of at most 500 rows, and
-        the time for that is part of the fit. :doc:`defaults` compares it with the best length scale
-        that labelled novelties could find."""
-    )
+    report.text("""The default length scale follows the leave-one-out likelihood of at most 500
+        rows, and the time for that is part of the fit. :doc:`defaults` compares it with the best
+        length scale that labelled novelties could find.""")
 
 
 class Joint:
@@ -294,21 +290,17 @@ def usps_table(report, path, names, n_train, n_repeats, shuffled):
 def usps(report, options):
     report.section("USPS: mislabelled digits and missing labels")
     n_train, n_repeats = (200, 2) if options.quick else (2000, 10)
-    report.text(
-        f"""Pixels and one-hot label together: {n_train} training digits; AUC of telling 100 rightly
-        from 100 wrongly labelled test digits; error of the most probable label on 400 test
+    report.text(f"""Pixels and one-hot label together: {n_train} training digits; AUC of telling 100
+        rightly from 100 wrongly labelled test digits; error of the most probable label on 400 test
         digits; mean and standard deviation of {n_repeats} repetitions, per cent. "Tuned" means the
         best AUC on 2 x 1,000 validation digits outside all training sets. The last two columns are
-        the figures of the paper, whose Dirichlet process mixture had 73.56 ± 4.3 and
-        23.85 ± 8.2."""
-    )
+        the figures of the paper, whose Dirichlet process mixture had 73.56 ± 4.3 and 23.85 ±
+        8.2.""")
     path = data_path("usps/usps.npz")
     report.text("All 9,298 digits shuffled, then split:")
     found = usps_table(report, path, CONTENDERS, n_train, n_repeats, True)
-    report.text(
-        """The test digits of the original split, which were written by other people and are known
-        to be harder:"""
-    )
+    report.text("""The test digits of the original split, which were written by other people and are
+        known to be harder:""")
     chosen = [name for name in CONTENDERS if name.startswith("kernel") or name.endswith("too")]
     harder = usps_table(report, path, chosen, n_train, n_repeats, False)
     names = {"shuffled": found, "original split": harder}
@@ -322,12 +314,10 @@ def usps(report, options):
     kst = found[best]
     shared = found["KernelDensity, bandwidth tuned"]
     both = found["KernelDensity, labels tuned too"]
-    report.text(
-        f"""With one bandwidth for pixels and labels, the lead over kernel density estimation is
-        {kst[0] - shared[0]:.2f} points of AUC; with a label scale tuned apart from the bandwidth it
-        is {kst[0] - both[0]:.2f} points, and in label error {both[2] - kst[2]:.2f} points. The
-        paper does not say how it split the digits or which bandwidths it tried."""
-    )
+    report.text(f"""With one bandwidth for pixels and labels, the lead over kernel density
+        estimation is {kst[0] - shared[0]:.2f} points of AUC; with a label scale tuned apart from
+        the bandwidth it is {kst[0] - both[0]:.2f} points, and in label error {both[2] - kst[2]:.2f}
+        points. The paper does not say how it split the digits or which bandwidths it tried.""")
 
 
 if __name__ == "__main__":

@@ -166,12 +166,10 @@ def start(options):
 def passes(report, options):
     limit = start(options)
     report.section("One pass")
-    report.text(
-        "Milliseconds of CPU, medians of 30, raw Hamming loss, lam = 1/n: what comes before the "
-        "first pass (checks and packing); a pass of bcfw over n words, drawn uniformly or in a "
-        "fresh random order; one exact sweep of the oracle; the recomputation of the weights from "
-        "the dual variables; a gap pass as the solver makes it, which is both."
-    )
+    report.text("""Milliseconds of CPU, medians of 30, raw Hamming loss, lam = 1/n: what comes
+        before the first pass (checks and packing); a pass of bcfw over n words, drawn uniformly or
+        in a fresh random order; one exact sweep of the oracle; the recomputation of the weights
+        from the dual variables; a gap pass as the solver makes it, which is both.""")
     rows, times = [], {}
     for sampling in ("uniform", "shuffle"):
         t = times[sampling] = medians(
@@ -189,20 +187,16 @@ def passes(report, options):
         rows,
     )  # fmt: skip
     t = times["uniform"]
-    report.text(
-        f"A pass costs {t['pass'] / t['gap pass']:.2f} times a gap pass as the solver makes it, "
-        f"and {t['pass'] / t['sweep']:.2f} times the bare sweep."
-    )
+    report.text(f"""A pass costs {t["pass"] / t["gap pass"]:.2f} times a gap pass as the solver
+        makes it, and {t["pass"] / t["sweep"]:.2f} times the bare sweep.""")
 
 
 def duals(report, options):
     limit = start(options)
     report.section("Dual values after a number of passes")
-    report.text(
-        "Raw Hamming loss, lam = 1/n, no start and end weights, every pass in a fresh random "
-        "order, no gap pass on the way; medians over random orders. The reference values are those "
-        "of an independent implementation of BCFW on the same words."
-    )
+    report.text("""Raw Hamming loss, lam = 1/n, no start and end weights, every pass in a fresh
+        random order, no gap pass on the way; medians over random orders. The reference values are
+        those of an independent implementation of BCFW on the same words.""")
     rows, goals = [], []
     for n_passes, expected in DUALS.items():
         r = medians(
@@ -243,10 +237,8 @@ def setting(loss, lam, report, options):
     every = [run for runs in results.values() for run in runs]
     optimum = max(max(run["dual"]) for run in every if run["dual"])
     best_primal = min(min(run["primal"]) for run in every)
-    report.text(
-        f"The optimum lies between {optimum:.5g} and {best_primal:.5g}. Duality gap after so many "
-        "effective passes, and effective passes and CPU seconds to 1 %:"
-    )
+    report.text(f"""The optimum lies between {optimum:.5g} and {best_primal:.5g}. Duality gap after
+        so many effective passes, and effective passes and CPU seconds to 1 %:""")
     report_gaps(report, results, optimum)
     report_errors(report, results)
     where_it_loses(report, results)
@@ -289,11 +281,9 @@ def report_gaps(report, results, optimum):
 
 
 def report_errors(report, results):
-    report.text(
-        f"Wrong letters in the test words, in percent: after {EARLY} passes, with the last and "
-        "with averaged weights, and with the weights at the end of the run (last weights for "
-        "Frank-Wolfe, averaged for the other two):"
-    )
+    report.text(f"""Wrong letters in the test words, in percent: after {EARLY} passes, with the last
+        and with averaged weights, and with the weights at the end of the run (last weights for
+        Frank-Wolfe, averaged for the other two):""")
     report.table(
         ["method", f"last, {EARLY}", f"averaged, {EARLY}", "end"],
         [
@@ -312,11 +302,9 @@ def where_it_loses(report, results):
     ours = min(METHODS, key=averaged.get)
     reached = f"not to 1 % came {', '.join(short)}" if short else "all eight came to 1 %"
     title = report.blocks[0]["section"]
-    report.loses(
-        f"{title}: {reached}. Best on the test words after {EARLY} averaged passes is {early} "
-        f"({averaged[early]:.2f} %; of the eight {ours}, {averaged[ours]:.2f} %), at the end of "
-        f"the runs {late} ({ends[late]:.2f} %)."
-    )
+    report.loses(f"""{title}: {reached}. Best on the test words after {EARLY} averaged passes is
+        {early} ({averaged[early]:.2f} %; of the eight {ours}, {averaged[ours]:.2f} %), at the end
+        of the runs {late} ({ends[late]:.2f} %).""")
 
 
 def _median(runs, what):
@@ -353,12 +341,10 @@ def _to_relative_gap(runs):
 
 
 def report_calls(report, limit, loss, lam, options):
-    report.text(
-        f"Oracle calls until ``StructuredSVM(tol=...)`` stops by itself, with tol 1 % of the "
-        f"objective; medians over {options.repeat} random states. The last row is the solver "
-        f'"cached", whose rarer gap passes and larger choice of cached corners were found on these '
-        f"words: the goal judges the row before, which has no such settings."
-    )
+    report.text(f"""Oracle calls until ``StructuredSVM(tol=...)`` stops by itself, with tol 1 % of
+        the objective; medians over {options.repeat} random states. The last row is the solver
+        "cached", whose rarer gap passes and larger choice of cached corners were found on these
+        words: the goal judges the row before, which has no such settings.""")
     rows, calls = [], {}
     for name in CALLERS:
         runs = [

@@ -100,10 +100,8 @@ def skips(report, options):
     n_words, values = (60, VALUES[2:3]) if options.quick else (None, VALUES)
     in_child(words)  # skips at once when there are no data
     report.section("Edges to the letters that follow")
-    report.text(
-        "Wrong letters in the test words, the duality gap of the fit in percent of its objective, "
-        "CPU seconds of the fit, and CPU milliseconds of an answer."
-    )
+    report.text("""Wrong letters in the test words, the duality gap of the fit in percent of its
+        objective, CPU seconds of the fit, and CPU milliseconds of an answer.""")
     rows, errors = [], {}
     contenders = QUICK if options.quick else CONTENDERS
     for name in contenders:

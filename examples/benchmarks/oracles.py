@@ -83,12 +83,10 @@ def measure_calls(name):
 
 def calls(report, options):
     report.section("One call of an oracle")
-    report.text(
-        f"CPU milliseconds of one call (medians of {MANY}, of three where a call takes more than "
-        f"{FAST:g} s), how far the score of the labels is below the best one, and how far the "
-        "bound is above it; 0 where exact, -- where there is no bound. Left out are oracles that "
-        "refuse the problem: too wide a graph, more than two states, edges that do not attract."
-    )
+    report.text(f"""CPU milliseconds of one call (medians of {MANY}, of three where a call takes
+        more than {FAST:g} s), how far the score of the labels is below the best one, and how far
+        the bound is above it; 0 where exact, -- where there is no bound. Left out are oracles that
+        refuse the problem: too wide a graph, more than two states, edges that do not attract.""")
     report.bullets(*(f"{name}: {text}." for name, text in PROBLEMS.items()))
     rows, bars = [], {}
     for name in list(PROBLEMS)[: 1 if options.quick else None]:
@@ -177,10 +175,8 @@ def below(rows):
 def bounds(report, options):
     found = many(by_oracle, ORACLES, (5, 5), STRONG, N_GRIDS, options)
     report.section("TRWMarginals by oracle")
-    report.text(
-        f"Means over {N_GRIDS} grids of 5 x 5 spins with couplings up to {STRONG:g}: certified "
-        "upper bound minus log Z, log Z minus the lower bound, error of the marginals."
-    )
+    report.text(f"""Means over {N_GRIDS} grids of 5 x 5 spins with couplings up to {STRONG:g}:
+        certified upper bound minus log Z, log Z minus the lower bound, error of the marginals.""")
     report.table(
         ["oracle", "bound above", "bound below", "error"],
         [
@@ -194,10 +190,8 @@ def bounds(report, options):
 def settings(report, options):
     found = many(by_setting, SETTINGS, (5, 5), STRONG, N_GRIDS, options)
     report.section("Settings of TRWMarginals")
-    report.text(
-        f'Means over the same {N_GRIDS} grids, with ``oracle="elimination"``: oracle calls, '
-        "certified upper bound minus log Z, error of the marginals."
-    )
+    report.text(f"""Means over the same {N_GRIDS} grids, with ``oracle="elimination"``: oracle
+        calls, certified upper bound minus log Z, error of the marginals.""")
     report.table(
         ["setting", "calls", "bound above", "error"],
         [
@@ -212,13 +206,10 @@ def estimators(report, options):
     sizes = {WEAK: N_GRIDS, STRONG: 2 * N_GRIDS}
     found = {t: many(by_class, CLASSES, (6, 6), t, n, options) for t, n in sizes.items()}
     report.section("Estimators of marginals")
-    report.text(
-        f"Means over {sizes[WEAK]} grids of 6 x 6 spins with couplings up to {WEAK:g}, and over "
-        f"{sizes[STRONG]} with couplings up to {STRONG:g}: error of the marginals, upper bound "
-        "minus log Z, log Z minus the lower bound, and runs that converged. All settings are "
-        'defaults but ``oracle="elimination"`` of TRWMarginals, which searches where it could '
-        "sum."
-    )
+    report.text(f"""Means over {sizes[WEAK]} grids of 6 x 6 spins with couplings up to {WEAK:g}, and
+        over {sizes[STRONG]} with couplings up to {STRONG:g}: error of the marginals, upper bound
+        minus log Z, log Z minus the lower bound, and runs that converged. All settings are defaults
+        but ``oracle="elimination"`` of TRWMarginals, which searches where it could sum.""")
     report.table(
         ["couplings, estimator", "error", "above", "below", "converged"],
         [

@@ -140,12 +140,10 @@ def paths(report, options):
         for name in SETS for eps in EPS
     }  # fmt: skip
     report.section("Path and grid")
-    report.text(
-        f"C from {C_MIN:g} to {C_MAX:g}; solver ``bcpfw`` everywhere. The path may end before "
-        "``C_max``, where the mean hinge loss is below ``eps`` and larger C change nothing. "
-        "*score* is ``score_path`` on the training data, one score per breakpoint; *heuristic* "
-        "trusts the last known gaps and guarantees nothing."
-    )
+    report.text(f"""C from {C_MIN:g} to {C_MAX:g}; solver ``bcpfw`` everywhere. The path may end
+        before ``C_max``, where the mean hinge loss is below ``eps`` and larger C change nothing.
+        *score* is ``score_path`` on the training data, one score per breakpoint; *heuristic* trusts
+        the last known gaps and guarantees nothing.""")
     report.table(
         ["data, eps", "grid: calls", "s", "path: points", "calls", "s", "ends by", "path / grid",
          "score s", "heuristic: calls", "s"],
@@ -172,9 +170,8 @@ def paths(report, options):
         for (name, eps), race in races.items() if race["s"] > race["grid s"]
     ]  # fmt: skip
     if dearer:
-        report.loses(
-            f"A path to the end costs more than the grid of {N_GRID} points on {', '.join(dearer)}."
-        )
+        report.loses(f"""A path to the end costs more than the grid of {N_GRID} points on
+            {", ".join(dearer)}.""")
     report.bars(
         f"One certified path and a grid of {N_GRID} values of C", "CPU seconds",
         {
@@ -190,12 +187,10 @@ def search(report, options):
         name: in_child(race_search, name, options.quick, options.repeat) for name in SETS
     }  # fmt: skip
     report.section("Choosing C by cross-validation")
-    report.text(
-        f"Five folds and a fit on all data. ``GridSearchCV`` fits {N_SEARCH} values of C from "
-        f"{C_MIN:g} to {C_MAX:g}, each to the default ``tol`` or 200 passes; "
-        "``StructuredSVMCV`` follows a path with the default ``eps`` in each fold, between the "
-        "same ends, and judges 30 values."
-    )
+    report.text(f"""Five folds and a fit on all data. ``GridSearchCV`` fits {N_SEARCH} values of C
+        from {C_MIN:g} to {C_MAX:g}, each to the default ``tol`` or 200 passes; ``StructuredSVMCV``
+        follows a path with the default ``eps`` in each fold, between the same ends, and judges 30
+        values.""")
     report.table(
         ["data", "grid search: s", "C", "score", "path search: s", "C", "score", "path / grid"],
         [

@@ -207,10 +207,9 @@ def learning(report, options):
 def inference(report, options):
     rows = in_child(inference_rows, options.quick, options.repeat)
     report.section("Inference")
-    report.text(
-        "``plot_potts_model``: the score of the labels that each method finds on a grid of 20 x 20 "
-        "cells with five states, a bound on all of them where there is one, and CPU seconds."
-    )
+    report.text("""``plot_potts_model``: the score of the labels that each method finds on a grid of
+        20 x 20 cells with five states, a bound on all of them where there is one, and CPU
+        seconds.""")
     report.table(
         ["package", "method", "score", "bound", "seconds"],
         [[*row[:2], shown(row[2], ".4f"), shown(row[3], ".4f"), row[4]] for row in rows],

@@ -142,9 +142,8 @@ def recipes(report, options):
                      shown(scores[method], ".3f")])  # fmt: skip
     report.table(["", "precision", "recall", "F1"], rows)
     if scores["pairwise"] > scores["SequenceAligner"]:
-        report.loses(
-            "On recipes pairwise alignment has the higher F1: it need not agree with itself."
-        )
+        report.loses("""On recipes pairwise alignment has the higher F1: it need not agree with
+            itself.""")
 
 
 def videos(report, options):

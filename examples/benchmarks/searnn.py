@@ -131,13 +131,11 @@ def letters_part(report, options):
     wide = LETTERS | {"network": {}}
     ours = runs(options, ["mle", "ll"], wide, letters)
     report.section("Letters")
-    report.text(
-        f"Words of 16 x 8 pixels a letter, a tenth of them to be judged by; an encoder and a "
-        f"decoder of {LETTERS['network']['hidden_size']} units without attention, Adam with "
-        f"{LETTERS['training']['learning_rate']}, {LETTERS['max_iter']} updates, five tokens per "
-        f"cell. The last lines are the network that `SeaRNNTransducer` takes by itself, which sees "
-        f"each letter when it names it."
-    )
+    report.text(f"""Words of 16 x 8 pixels a letter, a tenth of them to be judged by; an encoder and
+        a decoder of {LETTERS["network"]["hidden_size"]} units without attention, Adam with
+        {LETTERS["training"]["learning_rate"]}, {LETTERS["max_iter"]} updates, five tokens per cell.
+        The last lines are the network that `SeaRNNTransducer` takes by itself, which sees each
+        letter when it names it.""")
     rows = [row(name, found[name], PAPER["letters"].get(name)) for name in LOSSES]
     rows += [
         row("mle, default network", ours["mle"]), row("ll, default network", ours["ll"]),
@@ -160,14 +158,12 @@ def mended(report, options, p, losses):
     need_torch()
     found = runs(options, losses, SPELLING, spelling, p)
     report.section(f"Spelling, p = {p}")
-    report.text(
-        f"Sentences cut to ten characters out of {len(SYMBOLS)}, of which each is replaced by any "
-        f"one with probability {p}; the same beginnings may occur in the training set and in the "
-        f"{MENDED_TEST} texts of the test set. An encoder that reads both ways and a decoder with "
-        f"attention, which sees the place that it writes, 100 units each. Adam with "
-        f"{SPELLING['training']['learning_rate']}, {SPELLING['max_iter']} updates, five tokens per "
-        f"cell."
-    )
+    report.text(f"""Sentences cut to ten characters out of {len(SYMBOLS)}, of which each is replaced
+        by any one with probability {p}; the same beginnings may occur in the training set and in
+        the {MENDED_TEST} texts of the test set. An encoder that reads both ways and a decoder with
+        attention, which sees the place that it writes, 100 units each. Adam with
+        {SPELLING["training"]["learning_rate"]}, {SPELLING["max_iter"]} updates, five tokens per
+        cell.""")
     report.table(HEADER, [row(name, found[name], PAPER[p].get(name)) for name in losses])
     return found
 
@@ -180,12 +176,10 @@ def defaults(report, options):
         name: [in_child(fitted, name, task, 0, options.quick) for task in tasks] for name in names
     }
     report.section("The first fit")
-    report.text(
-        "Mean task loss on 500 test pairs in percent, after `SeaRNNTransducer().fit` to 1,000 "
-        "pairs as it comes, and with one setting changed: Hamming's loss where outputs are as "
-        "long as inputs, and else the edit distance per token. Regret is what the default has "
-        "above the best of a column, in points."
-    )
+    report.text("""Mean task loss on 500 test pairs in percent, after `SeaRNNTransducer().fit` to
+        1,000 pairs as it comes, and with one setting changed: Hamming's loss where outputs are as
+        long as inputs, and else the edit distance per token. Regret is what the default has above
+        the best of a column, in points.""")
     errors = {name: [own["error"] for own in found[name]] for name in names}
     best = [min(column) for column in zip(*errors.values())]
     regret = [own - least for own, least in zip(errors["as it comes"], best)]

