@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from _frank_wolfe_experiments import grid_edges, iwata, noisy_image
 from _linear_problems import make_data
-from _report import Clock, Repeats, Skip, cpu_of, in_child, shown
+from _report import Clock, Repeats, cpu_of, in_child, shown
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
@@ -273,14 +273,6 @@ BUDGETS = (1, 2, 5, 10, 20, 50)  # passes
 CONTENDERS = ("AveragedSubgradientClassifier", "SGDClassifier, average", "LinearSVC")
 
 
-def race_data(name, quick):
-    """Rows and labels; files that are absent skip the part."""
-    try:
-        return make_data(name, quick)
-    except FileNotFoundError as error:
-        raise Skip(str(error)) from None
-
-
 def make_model(who, alpha, n, n_passes):
     """A linear SVM of this objective, without intercept, that makes so many passes."""
     same = {"fit_intercept": False, "max_iter": n_passes, "random_state": 0}
@@ -293,7 +285,7 @@ def make_model(who, alpha, n, n_passes):
 
 def measure_race(name, multiple, who, budgets, repeat, quick):
     """CPU seconds and objectives after passes, of one contender."""
-    X, y = race_data(name, quick)
+    X, y = make_data(name, quick)
     alpha, rows = multiple / len(y), []
     few = np.concatenate([np.flatnonzero(y == label)[:50] for label in np.unique(y)])
     make_model(who, alpha, len(y), 1).fit(X[few], y[few])  # compiles
@@ -312,7 +304,7 @@ def measure_race(name, multiple, who, budgets, repeat, quick):
 
 def optimum(name, multiple, quick):
     """The best value known: that of LinearSVC after very many passes."""
-    X, y = race_data(name, quick)
+    X, y = make_data(name, quick)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = make_model("LinearSVC", multiple / len(y), len(y), 100 if quick else 3000).fit(X, y)
@@ -323,7 +315,7 @@ def subgradient_part(report, options):
     budgets = BUDGETS[:3] if options.quick else BUDGETS
     names = ("a9a", "20news")
     for name in names:
-        race_data(name, True)  # skips before anything is measured
+        make_data(name, True)  # skips before anything is measured
     report.section("Averaged subgradients against others")
     report.text("""Linear SVMs without intercept, hinge and ridge with alpha of a multiple of 1 / n,
         on a9a (one-hot, 32,561 x 123) and on the training texts of the 20 newsgroups (TF-IDF of

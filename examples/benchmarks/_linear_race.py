@@ -1,7 +1,4 @@
-"""One contender against the clock: growing budgets as fresh runs, in a process that can be ended.
-
-Nothing here imports NumPy at the top: the child sets its threads first.
-"""
+"""One contender with growing budgets, each a fresh run, in a process that can be ended."""
 
 import math
 import os
@@ -10,7 +7,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 
 import numpy as np
-from _linear_contenders import CONTENDERS, EPOCHS, TOL, Unavailable
+from _linear_contenders import CONTENDERS, EPOCHS, TOL
 from _linear_problems import load_data, make_objective
 from _report import THREADS, Clock, Repeats, cpu_of, peak_memory
 from scipy import sparse
@@ -67,7 +64,7 @@ def _serve(connection, folder, problem, name):
             connection.send(_run(contender, data, X, y, objective, connection.recv(), compiling))
     except EOFError:
         pass
-    except (Unavailable, ImportError) as error:
+    except ImportError as error:
         connection.send(f"{NOT_RUN}: {error}")
     except Exception as error:
         connection.send(f"{type(error).__name__}: {str(error).splitlines()[0][:120]}")

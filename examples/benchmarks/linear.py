@@ -9,7 +9,7 @@ import numpy as np
 from _linear_contenders import CONTENDERS, asaga_model
 from _linear_problems import TEXTS, load_data, make_objective, save_data
 from _linear_race import NOT_RUN, TARGETS, race
-from _report import Clock, Repeats, Skip, in_child, main, shown
+from _report import Clock, Repeats, in_child, main, shown
 
 from sklearn_fw.optim._incremental import _saga
 
@@ -121,10 +121,7 @@ def recording(folder, problem, n_epochs=10):
 
 def with_data(data, measure, report, options):
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            facts = in_child(save_data, data, options.quick, folder)
-        except FileNotFoundError as error:
-            raise Skip(str(error)) from None
+        facts = in_child(save_data, data, options.quick, folder)
         measure(report, folder, facts, options)
 
 

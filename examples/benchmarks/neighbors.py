@@ -1,7 +1,5 @@
 """Variance reduction with neighbours: q-SAGA, N-SAGA and SAGA per step, per slope and per second.
 
-    python3 dev.py bench neighbors [--quick] [--write]
-
 Needs the folders ``covtype`` and ``a9a`` in the folder that SKLEARN_FW_DATA names.
 """
 
@@ -11,7 +9,7 @@ import warnings
 import numpy as np
 from _linear_problems import make_data
 from _neighbor_saga import Hogwild, NeighborSaga
-from _report import Clock, Repeats, Skip, in_child, main, shown
+from _report import Clock, Repeats, in_child, main, shown
 from scipy import sparse
 
 from sklearn_fw.optim import minimize_saga
@@ -61,8 +59,7 @@ SETS = {
     ("a9a", 0.2): "log_loss", ("a9a", 0.002): "log_loss",
     ("elevation", 0.2): "squared_error", ("elevation", 0.002): "squared_error",
 }  # fmt: skip
-SMALLEST, ENOUGH, FAR, HUGE = 1e-14, 1e-10, 1.0, 1e6
-N_ROWS, N_RULES, RULE_EPOCHS = 8000, 2500, 5
+N_ROWS, SMALLEST, HUGE = 8000, 1e-14, 1e6
 
 
 def clusters(loss, n):
@@ -230,12 +227,9 @@ def real(report, options):
         paper's q / (mu n) and what theory allows ("capped"); SGD takes 1 / (5 L).""")
     findings, goals = [], []
     for (name, alpha), loss in SETS.items():
-        try:
-            found = in_child(
-                measure, name, alpha, loss, "capped", list(METHODS), options.repeat, options.quick
-            )
-        except FileNotFoundError as error:
-            raise Skip(str(error)) from None
+        found = in_child(
+            measure, name, alpha, loss, "capped", list(METHODS), options.repeat, options.quick
+        )
         where = f"{name}, alpha = {alpha:g}"
         report.text(f"Sub-optimality after epochs, {where}:")
         report.table(HEADER, rows_for(found))

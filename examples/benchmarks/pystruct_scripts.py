@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from _pystruct_problems import N_QUARTERS, PROBLEMS, box_graphs, potts
-from _report import Clock, Repeats, Skip, in_child, main, shown
+from _report import Clock, Repeats, in_child, main, shown
 
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import PairwiseScores, resolve_oracle
@@ -169,7 +169,7 @@ def learning(report, options):
             default = in_child(ours, script, options.quick)
             with_C = in_child(ours, script, options.quick, C)
             score, seconds = in_child(peer, script, options.quick)
-        except Skip as reason:
+        except FileNotFoundError as reason:
             print(f"{script} left out: {reason}")
             continue
         rows.append([
