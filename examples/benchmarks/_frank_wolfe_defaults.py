@@ -133,16 +133,8 @@ def defaults_part(report, options):
         arrived = {choice: Repeats(r["seconds"]) for choice, r in found.items() if "seconds" in r}
         best = min(arrived, key=arrived.get) if arrived else None
         if "seconds" not in ours:
-            rows.append(
-                [
-                    name,
-                    "not there",
-                    None,
-                    None if best is None else ", ".join(best),
-                    None if best is None else shown(1e3 * arrived[best], ".3g"),
-                    None,
-                ]
-            )
+            best = (", ".join(best), shown(1e3 * arrived[best], ".3g")) if best else (None, None)
+            rows.append([name, "not there", None, *best, None])
             goals.append((f"{name}: seconds over the best choice", None, LIMIT, "<="))
             continue
         mine = Repeats(ours["seconds"])

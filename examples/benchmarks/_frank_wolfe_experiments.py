@@ -1,11 +1,8 @@
 """Experiments of the papers on Frank-Wolfe: Lasso, paths through videos, the triangle."""
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
-from _report import Clock, Repeats, in_child, shown
-from sklearn.exceptions import ConvergenceWarning
+from _report import Clock, Repeats, in_child, quietly, shown, timed
 
 from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives
 
@@ -14,10 +11,8 @@ RADIUS = 20.0  # of the l1 ball of the constrained Lasso
 
 def minimise(objective, domain, **options):
     """A run of `minimize_frank_wolfe` whose budget may end it, with CPU seconds as ``cpu``."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        with Clock() as clock:
-            result = minimize_frank_wolfe(objective, domain, **options)
+    with Clock() as clock:
+        result = quietly(minimize_frank_wolfe, objective, domain, **options)
     result.cpu = clock.cpu
     return result
 
@@ -177,16 +172,9 @@ def measure_driver(repeat, n_steps):
         found[name] = [run.cpu / run.nit for run in runs]
     x = runs[-1].x
     gradient = objective(x)[1]
-    found["one function"] = [_seconds_of(lambda: function(x)) for _ in range(repeat)]
-    found["one oracle"] = [_seconds_of(lambda: domain.lmo(gradient)) for _ in range(repeat)]
+    found["one function"] = timed(lambda: function(x), 500)[1].values
+    found["one oracle"] = timed(lambda: domain.lmo(gradient), 500)[1].values
     return {key: 1e6 * Repeats(values) for key, values in found.items()}
-
-
-def _seconds_of(function, n_calls=500):
-    with Clock() as clock:
-        for _ in range(n_calls):
-            function()
-    return clock.cpu / n_calls
 
 
 def lasso_part(report, options):
@@ -205,16 +193,13 @@ def lasso_part(report, options):
         implementation of the same methods needed on the same data ("spec": smallest and largest).
         Plain Frank-Wolfe does not arrive; its row shows the gap that is left. Of the corrective
         variants the last oracle call brings no new vertex, but the certificate.""")
-    report.table(
-        ["seed, variant", "iterations", "oracle calls", "spec", "drops", "swaps", "non-zero",
-         "ms", "gap"],
-        [
-            [f"{seed}, {variant}", run["nit"], run["calls"],
-             "{} to {}".format(*SPEC[variant]) if variant in SPEC else None, run["drops"],
-             run["swaps"], run["n_nonzero"], shown(1e3 * Repeats(run["seconds"]), ".1f"),
-             shown(run["gap"], ".1e")]
-            for (seed, variant), run in found.items()
-        ],
+    spec = {variant: f"{low} to {high}" for variant, (low, high) in SPEC.items()}
+    report.records(
+        "seed, variant",
+        {f"{s}, {v}": run | {"spec": spec.get(v)} for (s, v), run in found.items()},
+        ("iterations", "nit"), ("oracle calls", "calls"), ("spec", "spec"), ("drops", "drops"),
+        ("swaps", "swaps"), ("non-zero", "n_nonzero"),
+        ("ms", lambda run: 1e3 * Repeats(run["seconds"]), ".1f"), ("gap", "gap", ".1e"),
     )  # fmt: skip
     report.lines(
         f"Constrained Lasso, seed {seeds[0]}", "iteration", "gap",
@@ -290,6 +275,3 @@ def flows(videos):
             graph.add_edges_from(zip((here + rows).tolist(), (there + columns).tolist()))
         factors.append(domains.DagPaths(graph, variables="nodes"))
     return domains.Product(*factors)
-
-
-# ---- triangle ------------------------------------------------------------------------------------

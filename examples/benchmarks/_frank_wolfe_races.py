@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import warnings
 from unittest.mock import patch
 
 import numpy as np
@@ -15,8 +14,7 @@ from _frank_wolfe_experiments import (
     true_gap,
     wide_data,
 )
-from _report import Clock, Repeats, Skip, cpu_of, in_child, shown
-from sklearn.exceptions import ConvergenceWarning
+from _report import Clock, Repeats, Skip, in_child, quietly, shown, timed
 from sklearn.linear_model import Lasso
 from sklearn.utils.extmath import randomized_svd
 
@@ -94,9 +92,7 @@ class L1Problem:
             self.penalty / n, fit_intercept=False, precompute=precompute, max_iter=10**6,
             tol=gap / float(self.b @ self.b),
         )  # fmt: skip
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return model.fit(self.A, self.b).coef_
+        return quietly(model.fit, self.A, self.b).coef_
 
     def equivalent(self):
         """Find the penalty: the largest slope at the solution."""
@@ -115,20 +111,19 @@ def measure_l1(name, who, share, repeat):
     problem = L1Problem(name)
     gap = share * problem.first
     problem.equivalent()  # compiles, too
-    if who == "sklearn_fw":
-        run = lambda: problem.ours(gap)  # noqa: E731
-    elif who in COPT:
-        run = lambda: problem.copt(gap, who)  # noqa: E731
-    else:
-        run = lambda: problem.sklearn(gap, who.endswith("Gram"))  # noqa: E731
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of copt, where values stop to differ
-        seconds = cpu_of(run, 1)
-        slow = seconds[0] > 0.8 * SECONDS
-        seconds += cpu_of(run, 0 if slow else repeat - 1)
-        x = run() if not slow else None
-    if x is None:
+
+    def run():
+        if who == "sklearn_fw":
+            return problem.ours(gap)
+        if who in COPT:
+            return quietly(problem.copt, gap, who)  # it warns where values stop to differ
+        return problem.sklearn(gap, who.endswith("Gram"))
+
+    x, seconds = timed(run)
+    if seconds > 0.8 * SECONDS:
         return {"seconds": seconds, "gap": None}
+    if repeat > 1:
+        seconds = Repeats([*seconds.values, *timed(run, repeat - 1)[1].values])
     is_lasso = who.startswith("Lasso")
     reached = problem.lasso_gap(x) if is_lasso else true_gap(problem.objective, problem.domain, x)
     return {"seconds": seconds, "gap": reached / problem.first}
@@ -184,7 +179,7 @@ def _arrived(run, share):
     """Milliseconds of a run that reached the gap; None of others."""
     if run["gap"] is None or run["gap"] > 1.5 * share:
         return None
-    return 1e3 * Repeats(run["seconds"])
+    return 1e3 * run["seconds"]
 
 
 def measure_dense(n, d, variant, repeat):
@@ -194,12 +189,12 @@ def measure_dense(n, d, variant, repeat):
     first, more, rows = 5, 45, []
     minimise(objective, domain, variant=variant, max_iter=3)
     for _ in range(repeat):
-        product = min(cpu_of(lambda: A.T @ b, 5))
+        product = min(timed(lambda: A.T @ b, 5)[1].values)
         runs = [
             minimise(objective, domain, variant=variant, tol=0.0, max_iter=n_steps)
             for n_steps in (first, first + more)
         ]
-        rows.append(((runs[1].cpu - runs[0].cpu) / more, product, runs[0].cpu))
+        rows.append(((runs[1].cpu - runs[0].cpu) / more, product))
     return rows
 
 
@@ -211,18 +206,15 @@ def dense_part(report, options):
         milliseconds of one step (gradient, oracle, exact step and the keeping of vertices; mean of
         45 steps after the first five), of a product of the transposed matrix with a vector, and the
         former over the latter.""")
-    ratios = {v: Repeats(step / product for step, product, _ in rows) for v, rows in found.items()}
-    report.table(
-        ["variant", "ms per step", "ms per product", "products per step"],
-        [
-            [v, shown(1e3 * Repeats(r[0] for r in rows), ".2f"),
-             shown(1e3 * Repeats(r[1] for r in rows), ".2f"), shown(ratios[v], ".2f")]
-            for v, rows in found.items()
-        ],
-    )  # fmt: skip
-    report.goals(*(
-        (f"{v}: products per step", ratio, 1.5, "<=") for v, ratio in ratios.items()
-    ))  # fmt: skip
+    ratios = {v: Repeats(step / product for step, product in rows) for v, rows in found.items()}
+    report.records(
+        "variant",
+        found,
+        ("ms per step", lambda rows: 1e3 * Repeats(r[0] for r in rows), ".2f"),
+        ("ms per product", lambda rows: 1e3 * Repeats(r[1] for r in rows), ".2f"),
+        ("products per step", lambda rows: Repeats(r[0] / r[1] for r in rows), ".2f"),
+    )
+    report.goals(*((f"{v}: products per step", r, 1.5, "<=") for v, r in ratios.items()))
 
 
 class Completion:

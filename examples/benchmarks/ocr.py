@@ -2,10 +2,9 @@
 
 import functools
 import itertools
-import statistics
 
 import numpy as np
-from _report import Clock, Repeats, cpu_of, in_child, main, medians, peak_memory, shown
+from _report import Clock, Repeats, in_child, main, medians, peak_memory, shown, timed
 from _structured import METHODS, block_solver, fit
 
 from sklearn_fw.datasets import load_ocr_letters
@@ -125,10 +124,10 @@ def pass_times(limit, sampling, n_passes=30):
         method = run.solver_.start(blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
     return {
         "set up": setting_up.cpu,
-        "pass": statistics.median(cpu_of(method.run_pass, n_passes)),
-        "sweep": statistics.median(cpu_of(lambda: blocks.sweep(blocks.w), n_passes)),
-        "refresh": statistics.median(cpu_of(blocks.refresh, n_passes)),
-        "gap pass": statistics.median(cpu_of(method.certify, n_passes)),
+        "pass": float(timed(method.run_pass, n_passes)[1]),
+        "sweep": float(timed(lambda: blocks.sweep(blocks.w), n_passes)[1]),
+        "refresh": float(timed(blocks.refresh, n_passes)[1]),
+        "gap pass": float(timed(method.certify, n_passes)[1]),
     }
 
 
@@ -150,11 +149,8 @@ def calls_to(limit, loss, lam, solver, tol, max_iter, seed):
     }.get(solver, solver)
     run = estimator(solver, loss, lam, len(y), max_iter, tol, seed)
     fit(run, X, y)
-    return {
-        "calls": run.n_oracle_calls_ / len(y),
-        "passes": run.n_iter_,
-        "converged": run.converged_,
-    }
+    calls = run.n_oracle_calls_ / len(y)
+    return {"calls": calls, "passes": run.n_iter_, "converged": run.converged_}
 
 
 def start(options):
@@ -170,21 +166,17 @@ def passes(report, options):
         before the first pass (checks and packing); a pass of bcfw over n words, drawn uniformly or
         in a fresh random order; one exact sweep of the oracle; the recomputation of the weights
         from the dual variables; a gap pass as the solver makes it, which is both.""")
-    rows, times = [], {}
-    for sampling in ("uniform", "shuffle"):
-        t = times[sampling] = medians(
-            [in_child(pass_times, limit, sampling) for _ in range(options.repeat)]
-        )
-        rows.append(
-            [sampling, *(shown(1e3 * t[k], ".1f")
-                         for k in ("set up", "pass", "sweep", "refresh", "gap pass")),
-             shown(t['sweep'] / t['pass'], ".2f"), shown(t['gap pass'] / t['pass'], ".2f"),
-             shown(t['pass'] / report.product, ".3f")]
-        )  # fmt: skip
-    report.table(
-        ["sampling", "set up", "pass", "sweep", "refresh", "gap pass", "sweep/pass", "gap/pass",
-         "pass/product"],
-        rows,
+    times = {
+        sampling: medians([in_child(pass_times, limit, sampling) for _ in range(options.repeat)])
+        for sampling in ("uniform", "shuffle")
+    }
+    report.records(
+        "sampling", times,
+        *((k, lambda t, k=k: 1e3 * t[k], ".1f")
+          for k in ("set up", "pass", "sweep", "refresh", "gap pass")),
+        ("sweep/pass", lambda t: t["sweep"] / t["pass"], ".2f"),
+        ("gap/pass", lambda t: t["gap pass"] / t["pass"], ".2f"),
+        ("pass/product", lambda t: t["pass"] / report.product, ".3f"),
     )  # fmt: skip
     t = times["uniform"]
     report.text(f"""A pass costs {t["pass"] / t["gap pass"]:.2f} times a gap pass as the solver
