@@ -190,7 +190,7 @@ def summaries(results, published):
                     ("error", "z.3f"), ("bound", "z.2f"), ("estimate", "z.2f"),
                     ("calls", ".1f"), ("cpu", ".3g"))
             ),
-            f"{sum(not row['converged'] for row in rows)} of {len(rows)}",
+            not_converged(rows),
         ]  # fmt: skip
         for source in (PAPER, OTHER):
             if (source, name) in published:
@@ -199,6 +199,10 @@ def summaries(results, published):
                 if "approximate" in name or name == "perturb and MAP":
                     bound, estimate = None, bound
                 yield [f"... {source}", error, bound, estimate, calls, None, None]
+
+
+def not_converged(rows):
+    return f"{sum(not row['converged'] for row in rows)} of {len(rows)}"
 
 
 def grid(side, kind):
@@ -226,18 +230,18 @@ def frank_wolfe(side, kind):
         return (None, None) if len(reached) == 0 else (
             int(reached[0]) + 1, float(history["time"][reached[0]]))  # fmt: skip
 
+    return judged(estimator, clock) | {
+        "gap": estimator.dual_gap_, "estimated gap": estimator.estimated_gap_,
+        "to estimated": first("estimated_gap", SHARE), "to certified": first("dual_gap", SHARE),
+    }  # fmt: skip
+
+
+def judged(estimator, clock):
     return {
-        "memory": peak_memory(),
-        "cpu": clock.cpu,
-        "calls": estimator.n_oracle_calls_,
-        "lower": estimator.log_partition_lower_,
-        "estimate": estimator.log_partition_,
-        "upper": estimator.log_partition_upper_,
-        "gap": estimator.dual_gap_,
-        "estimated gap": estimator.estimated_gap_,
-        "to estimated": first("estimated_gap", SHARE),
-        "to certified": first("dual_gap", SHARE),
-    }
+        "memory": peak_memory(), "cpu": clock.cpu, "lower": estimator.log_partition_lower_,
+        "calls": getattr(estimator, "n_oracle_calls_", None) or estimator.n_iter_,
+        "estimate": estimator.log_partition_, "upper": estimator.log_partition_upper_,
+    }  # fmt: skip
 
 
 def message_passing(side, kind):
@@ -246,14 +250,7 @@ def message_passing(side, kind):
     estimator = TRBPMarginals()
     with Clock() as clock:
         quietly(estimator.fit, mrf)
-    return {
-        "memory": peak_memory(),
-        "cpu": clock.cpu,
-        "calls": estimator.n_iter_,
-        "lower": estimator.log_partition_lower_,
-        "estimate": estimator.log_partition_,
-        "upper": estimator.log_partition_upper_,
-    }
+    return judged(estimator, clock)
 
 
 def wide_grids(report, options):

@@ -288,16 +288,11 @@ def sparse_words(report, options):
         name: in_child(measure_words, name, n_passes, options.quick, options.repeat)
         for name in contenders(n_passes, options.quick)
     }
-    report.table(
-        ["method", "chosen", "l1 norm", "mean hinge", "gap", "weights", "large", "test loss",
-         "cut", "CPU s"],
-        [
-            [name, shown(r["value"], "g"), shown(r["l1"], ".1f"), shown(r["hinge"], ".4f"),
-             shown(r["gap"], ".2g"), r["weights"], r["large"],
-             f"{r['test']:.4f} ({r['test error']:.4f})", shown(r["cut"], ".4f"),
-             shown(r["cpu"], ".1f")]
-            for name, r in found.items()
-        ],
+    report.records(
+        "method", found, ("chosen", "value", "g"), ("l1 norm", "l1", ".1f"),
+        ("mean hinge", "hinge", ".4f"), ("gap", "gap", ".2g"), ("weights", "weights"),
+        ("large", "large"), ("test loss", lambda r: f"{r['test']:.4f} ({r['test error']:.4f})"),
+        ("cut", "cut", ".4f"), ("CPU s", "cpu", ".1f"),
     )  # fmt: skip
     report.text("Cross-validated errors of digits:")
     report.bullets(*(
@@ -312,13 +307,9 @@ def sparse_words(report, options):
     report.text(f"""The same hinge in the l2 ball whose radius is the norm {radius:.4f} of the ridge
         one (mean hinge {hinge:.6f}, gap {ridge_gap:.1e}): how far the mean hinge is above, the
         certified gap, and the cosine of the angle between both weights.""")
-    report.table(
-        ["method", "passes", "above", "gap", "cosine", "CPU s"],
-        [
-            [name, r["passes"], shown(r["above"], ".2e"), shown(r["gap"], ".2e"),
-             shown(r["cosine"], ".4f"), shown(r["cpu"], ".1f")]
-            for name, r in ball.items()
-        ],
+    report.records(
+        "method", ball, ("passes", "passes"), ("above", "above", ".2e"), ("gap", "gap", ".2e"),
+        ("cosine", "cosine", ".4f"), ("CPU s", "cpu", ".1f"),
     )  # fmt: skip
     report.goals(
         *(

@@ -23,16 +23,10 @@ N_RESAMPLES = 2000
 RIDGE, L2, L1 = "ridge", "l2 ball", "l1 ball"
 # Problem, and largest number of passes or iterations; batch steps would need thousands.
 CONTENDERS = {
-    "bcfw": (RIDGE, 500),
-    "bcpfw": (RIDGE, 500),
-    "cached": (RIDGE, 500),
-    "extragradient": (RIDGE, 1000),
-    "sp_fw, l2": (L2, 150),
-    "sp_bcfw, l2": (L2, 150),
-    "sp_fw, l1": (L1, 150),
-    "sp_bcfw, l1": (L1, 150),
-    "extragradient, l1": (L1, 500),
-}
+    "bcfw": (RIDGE, 500), "bcpfw": (RIDGE, 500), "cached": (RIDGE, 500),
+    "extragradient": (RIDGE, 1000), "sp_fw, l2": (L2, 150), "sp_bcfw, l2": (L2, 150),
+    "sp_fw, l1": (L1, 150), "sp_bcfw, l1": (L1, 150), "extragradient, l1": (L1, 500),
+}  # fmt: skip
 DICE, IBM = "greedy Dice", "IBM-1, intersected"
 ABOUT = """
 English and French sentences of the Canadian Hansards, 436 pairs for training and 48 for the test,
@@ -182,19 +176,14 @@ def learned(limit, name, chosen, repeat):
         ]
         predicted = [links_of(y) for y in svm.predict(take(pairs.X, rest))]
         size = np.abs(svm.coef_)
-        results.append(
-            {
-                "counts": counts(pairs, rest, predicted),
-                "cpu": list(map(Repeats, zip(*times))),
-                "calls": (svm.history_["n_oracle_calls"] / len(train)).tolist(),
-                "gaps": svm.history_["dual_gap"].tolist(),
-                "objective": svm.objective_,
-                "dual": svm.dual_objective_,
-                "iterations": svm.n_iter_,
-                "not zero": int((size > 0).sum()),
-                "not small": int((size > 0.01 * size.max()).sum()),
-            }
-        )
+        results.append({
+            "counts": counts(pairs, rest, predicted), "cpu": list(map(Repeats, zip(*times))),
+            "calls": (svm.history_["n_oracle_calls"] / len(train)).tolist(),
+            "gaps": svm.history_["dual_gap"].tolist(), "objective": svm.objective_,
+            "dual": svm.dual_objective_, "iterations": svm.n_iter_,
+            "not zero": int((size > 0).sum()),
+            "not small": int((size > 0.01 * size.max()).sum()),
+        })  # fmt: skip
     return results
 
 
@@ -205,11 +194,10 @@ def reference(limit, C):
     fit(svm, pairs.X[: pairs.n_train], pairs.y[: pairs.n_train])
     strongest = np.argsort(-np.abs(svm.coef_))[:12]
     return {
-        "objective": svm.objective_,
-        "dual": svm.dual_objective_,
+        "objective": svm.objective_, "dual": svm.dual_objective_,
         "hinge": svm.objective_ - 0.5 * svm.lam_ * float(svm.coef_ @ svm.coef_),
         "weights": [(pairs.names[k], float(svm.coef_[k])) for k in strongest],
-    }
+    }  # fmt: skip
 
 
 def counted(limit):
@@ -274,7 +262,9 @@ def aligners(report, options):
     solved = in_child(reference, limit, chosen[0][RIDGE])
     report_errors(report, baselines, results, facts, chosen)
     report_certificates(report, results, solved)
-    report_weights(report, solved)
+    report.section("Weights")
+    report.text("The largest weights of the ridge problem:")
+    report.table(["feature", "weight"], [[name, shown(w, "+.3f")] for name, w in solved["weights"]])
     every = {**baselines, **results}
     report.bars("Word alignment: error rate of links", "percent", {
         "test": {name: 100 * rate(runs[0]["counts"]) for name, runs in every.items()},
@@ -355,15 +345,12 @@ def report_certificates(report, results, solved):
         mean hinge, {solved["hinge"]:.5f}, is about the optimum of the l2 ball, whose radius is the
         norm of a ridge solution.""")
     report_losses(report, results)
-    goals = []
-    for problem in (RIDGE, L2, L1):
-        ends = [results[name][0] for name in names_of(problem)]
-        crossing = max(r["dual"] for r in ends) - min(r["objective"] for r in ends)
-        what = f"largest lower bound minus smallest objective, {problem}"
-        goals.append((what, crossing, 0.0, "<="))
-    largest = max(results[name][0]["objective"] for name in names_of(RIDGE))
+    ends = {p: [results[name][0] for name in names_of(p)] for p in (RIDGE, L2, L1)}
+    largest = max(r["objective"] for r in ends[RIDGE])
     report.goals(
-        *goals,
+        *((f"largest lower bound minus smallest objective, {problem}",
+           max(r["dual"] for r in of) - min(r["objective"] for r in of), 0.0, "<=")
+          for problem, of in ends.items()),
         ("objectives of the ridge solvers, largest minus optimum", largest - solved["dual"], TOL,
          "<="),
         (f"CPU seconds of bcfw to a gap of {TOL:g}", until(results["bcfw"][0], "cpu", TOL), 5.0,
@@ -386,12 +373,6 @@ def report_losses(report, results):
 def until(result, what, gap):
     """Calls or CPU seconds until the first certificate of a gap, or None."""
     return next((x for x, reached in zip(result[what], result["gaps"]) if reached <= gap), None)
-
-
-def report_weights(report, solved):
-    report.section("Weights")
-    report.text("The largest weights of the ridge problem:")
-    report.table(["feature", "weight"], [[name, shown(w, "+.3f")] for name, w in solved["weights"]])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """The headline: words read digit by digit and as wholes, everybody tuned alike on other words."""
 
-import os
 import statistics
 import tempfile
+from importlib.util import find_spec
 
 import numpy as np
 from _report import DOCS, Repeats, in_child, main, shown
@@ -37,14 +37,11 @@ PICTURE = DOCS.parent / "_static" / "demo.png"
 def contenders():
     """Name, whether it sees whole words, and function from C to an estimator."""
     yield CHAIN, True, _demo.make_chain
-    if _has_crfsuite():
+    if find_spec("pycrfsuite"):
         yield "CRFsuite", True, CRF
     yield BASELINE, False, _demo.make_single
-    yield (
-        "LogisticRegression",
-        False,
-        lambda C: _demo.Single(LogisticRegression(C=C, max_iter=2000)),
-    )
+    single = lambda C: _demo.Single(LogisticRegression(C=C, max_iter=2000))  # noqa: E731
+    yield "LogisticRegression", False, single
 
 
 class CRF:
@@ -60,12 +57,10 @@ class CRF:
         trainer.set_params({"c1": 0.0, "c2": 1 / (2 * self.C), "feature.possible_transitions": 1})
         for word, digits in zip(X, y):
             trainer.append(_attributes(word), [str(digit) for digit in digits])
-        handle, path = tempfile.mkstemp()
-        os.close(handle)
-        trainer.train(path)
         self.tagger = pycrfsuite.Tagger()
-        self.tagger.open(path)
-        os.unlink(path)
+        with tempfile.NamedTemporaryFile() as file:
+            trainer.train(file.name)
+            self.tagger.open(file.name)
         return self
 
     def predict(self, X):
@@ -77,14 +72,6 @@ def _attributes(word):
 
     rows = [{f"p{k}": value for k, value in enumerate(digit) if value} for digit in word.tolist()]
     return pycrfsuite.ItemSequence(rows)
-
-
-def _has_crfsuite():
-    try:
-        import pycrfsuite  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 def measure(n_sets, picture):
@@ -99,7 +86,6 @@ def measure(n_sets, picture):
             tuned[name] = _demo.tune(make, words)
             row = {"set": seed, "contender": name, "reads": "words" if whole else "digits"}
             rows.append(row | tuned[name].numbers())
-            print(rows[-1], flush=True)
         if seed == 0:
             svm = tuned[CHAIN].reader
             certificate = {"dual_gap": svm.dual_gap_, "objective": svm.objective_}
@@ -111,23 +97,21 @@ def measure(n_sets, picture):
 
 def headline(rows):
     """Mean over the sets in points, by contender, and on how many sets the chain is ahead."""
-    names = list(dict.fromkeys(row["contender"] for row in rows))
-    by_name = {name: [row for row in rows if row["contender"] == name] for name in names}
-    digits = {name: [100 * row["digits"] for row in mine] for name, mine in by_name.items()}
-    ahead = sum(a > b for a, b in zip(digits[CHAIN], digits[BASELINE]))
+    names = dict.fromkeys(row["contender"] for row in rows)
+
+    def by_name(merge, key, scale=1):
+        return {
+            name: merge([scale * row[key] for row in rows if row["contender"] == name])
+            for name in names
+        }
+
+    digits = by_name(list, "digits")
     return {
-        "n_sets": len(digits[CHAIN]),
-        "mean_digits": {name: statistics.fmean(values) for name, values in digits.items()},
-        "mean_words": {
-            name: statistics.fmean(100 * row["words"] for row in mine)
-            for name, mine in by_name.items()
-        },
-        "median_seconds": {
-            name: statistics.median(row["seconds"] for row in mine)
-            for name, mine in by_name.items()
-        },
-        "n_sets_ahead": ahead,
-    }
+        "n_sets": len(digits[CHAIN]), "mean_digits": by_name(statistics.fmean, "digits", 100),
+        "mean_words": by_name(statistics.fmean, "words", 100),
+        "median_seconds": by_name(Repeats, "seconds"),
+        "n_sets_ahead": sum(a > b for a, b in zip(digits[CHAIN], digits[BASELINE])),
+    }  # fmt: skip
 
 
 def sets(report, options):
@@ -135,11 +119,8 @@ def sets(report, options):
     report_means(report, result)
     report.image("/_static/demo.png", "test words with what is read digit by digit and as words")
     report_sets(report, result)
-    report.bars(
-        f"Right digits, means over {result['n_sets']} sets",
-        "percent",
-        {"digits": result["mean_digits"]},
-    )
+    title = f"Right digits, means over {result['n_sets']} sets"
+    report.bars(title, "percent", {"digits": result["mean_digits"]})
     report.keep(**{name: result[name] for name in ("n_sets", "mean_digits")})
 
 
@@ -151,12 +132,8 @@ def report_means(report, result):
     report.table(
         ["contender", "reads", "digits", "words", "seconds"],
         [
-            [
-                name, reads[name], shown(digits, ".2f"), shown(result["mean_words"][name], ".2f"),
-                shown(Repeats(
-                    row["seconds"] for row in result["rows"] if row["contender"] == name
-                ), ".2f"),
-            ]
+            [name, reads[name], shown(digits, ".2f"), shown(result["mean_words"][name], ".2f"),
+             shown(result["median_seconds"][name], ".2f")]
             for name, digits in result["mean_digits"].items()
         ],
     )  # fmt: skip
@@ -179,17 +156,11 @@ def report_sets(report, result):
     report.table(
         ["set", *dict.fromkeys(row["contender"] for row in result["rows"])],
         [
-            [
-                str(k),
-                *(
-                    f"{100 * row['digits']:.2f} (C {row['C']:g})"
-                    for row in result["rows"]
-                    if row["set"] == k
-                ),
-            ]
+            [k, *(f"{100 * row['digits']:.2f} (C {row['C']:g})"
+                  for row in result["rows"] if row["set"] == k)]
             for k in range(result["n_sets"])
         ],
-    )
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -3,8 +3,7 @@
 import itertools
 
 import numpy as np
-from _marginals_contenders import quietly
-from _report import Clock, Repeats, in_child, main, shown
+from _report import in_child, main, quietly, shown, timed
 
 from sklearn_fw import StructuredSVM, structured
 from sklearn_fw.datasets import make_stick_figures
@@ -25,12 +24,7 @@ N_TRAIN, N_TEST = 60, 120
 def milliseconds(ask, *args):
     """CPU milliseconds of some calls, after one that compiles."""
     ask(*args)
-    found = []
-    for _ in range(N_CALLS):
-        with Clock() as clock:
-            ask(*args)
-        found.append(clock.cpu)
-    return 1e3 * Repeats(found)
+    return 1e3 * timed(lambda: ask(*args), N_CALLS)[1]
 
 
 def measure_poses():
@@ -135,11 +129,9 @@ def measure_learning(name, quick, repeat):
     data, test = (X[:N_TRAIN], y[:N_TRAIN]), (X[N_TRAIN:], y[N_TRAIN:])
     make_model = getattr(structured, model)
     StructuredSVM(make_model(**params), C=1e-4, max_iter=1, tol=0.99).fit(X[:2], y[:2])  # compiles
-    seconds = []
-    for _ in range(repeat):
-        with Clock() as clock:
-            svm = StructuredSVM(make_model(**params), random_state=0).fit(*data)
-        seconds.append(clock.cpu)
+    svm, seconds = timed(
+        lambda: StructuredSVM(make_model(**params), random_state=0).fit(*data), repeat
+    )
     grid = {}
     for factor in GRID[2:4] if quick else GRID:
         other = StructuredSVM(make_model(**params), C=factor * svm.C_, random_state=0, max_iter=50)
@@ -151,7 +143,7 @@ def measure_learning(name, quick, repeat):
         ).fit(*data)  # fmt: skip
         calls[solver] = int(fitted.history_["n_oracle_calls"][-1])
     return {
-        "score": svm.score(*test), "seconds": Repeats(seconds), "grid": grid, "calls": calls,
+        "score": svm.score(*test), "seconds": seconds, "grid": grid, "calls": calls,
         "gap": svm.dual_gap_ / svm.objective_,
     }  # fmt: skip
 
@@ -165,18 +157,13 @@ def learning(report, options):
     found = {
         name: in_child(measure_learning, name, options.quick, options.repeat) for name in TASKS
     }
-    rows = []
-    for name, row in found.items():
-        best = max(row["grid"], key=row["grid"].get)
-        rows.append([
-            name, shown(row["score"], ".3f"), shown(row["grid"][best], ".3f"), f"{best:g}",
-            shown(row["gap"], ".2g"), shown(row["seconds"], ".2g"), row["calls"]["bcpfw"],
-            row["calls"]["cached"],
-        ])  # fmt: skip
-    report.table(
-        ["task", "defaults", "best of grid", "its factor", "gap", "CPU s of fit", "calls, bcpfw",
-         "calls, cached"],
-        rows,
+    report.records(
+        "task", found, ("defaults", "score", ".3f"),
+        ("best of grid", lambda row: max(row["grid"].values()), ".3f"),
+        ("its factor", lambda row: f"{max(row['grid'], key=row['grid'].get):g}"),
+        ("gap", "gap", ".2g"), ("CPU s of fit", "seconds", ".2g"),
+        ("calls, bcpfw", lambda row: row["calls"]["bcpfw"]),
+        ("calls, cached", lambda row: row["calls"]["cached"]),
     )  # fmt: skip
     report.goals(*(
         (f"{name}: points below the best of the grid",

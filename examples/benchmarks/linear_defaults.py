@@ -1,9 +1,7 @@
 """The linear models by default beside scikit-learn's: seconds, probabilities, warnings."""
 
-import warnings
-
 import numpy as np
-from _defaults_linear import CLASSES, NUMBERS
+from _defaults_linear import CLASSES, NUMBERS, count_warnings
 from _report import Clock, Repeats, in_child, main
 from sklearn import linear_model
 from sklearn.linear_model import LogisticRegression
@@ -32,7 +30,7 @@ def race_classes(name, quick):
     """Seconds, error and warnings of both."""
     X, y, _ = CLASSES[name](quick)
     best = AsagaClassifier(solver="newton_cg", tol=1e-10, max_iter=1000)
-    _quietly(best, X, y)
+    count_warnings(best, X, y)
     p = best.predict_proba(X)
     ours, theirs = AsagaClassifier(random_state=0), LogisticRegression()
     row = _race(ours, theirs, X, y)
@@ -47,7 +45,7 @@ def race_numbers(peer, quick):
     theirs = getattr(linear_model, peer)()
     alpha, ratio = {"Ridge": (1 / len(y), 0.0), "ElasticNet": (1.0, 0.5), "Lasso": (1.0, 1.0)}[peer]
     best = AsagaRegressor(alpha=alpha, l1_ratio=ratio, tol=1e-12)
-    _quietly(best, X, y)
+    count_warnings(best, X, y)
     z = best.predict(X)
     ours = AsagaRegressor(alpha=alpha, l1_ratio=ratio, random_state=0)
     row = _race(ours, theirs, X, y)
@@ -57,26 +55,19 @@ def race_numbers(peer, quick):
 
 
 def _race(ours, theirs, X, y):
-    row = {"warns": _quietly(ours, X, y), "they warn": _quietly(theirs, X, y)}
+    row = {"warns": count_warnings(ours, X, y), "they warn": count_warnings(theirs, X, y)}
     seconds = {"ours": [], "theirs": []}
     spent = 0.0
     while len(seconds["ours"]) < LEAST or (len(seconds["ours"]) < REPEATS and spent < ENOUGH):
         for who, model in (("ours", ours), ("theirs", theirs)):
             with Clock() as clock:
-                _quietly(model, X, y)
+                count_warnings(model, X, y)
             seconds[who].append(clock.cpu)
             spent += clock.cpu
     row |= {who: Repeats(values) for who, values in seconds.items()}
     row["ratio"] = row["ours"] / row["theirs"]
     row["solver"] = type(ours.solver_).__name__
     return row
-
-
-def _quietly(model, X, y):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(X, y)
-    return len(caught)
 
 
 def classes(report, options):

@@ -1,7 +1,5 @@
 """Marginals and bounds on log Z: tree-reweighted Frank-Wolfe and what competes with it.
 
-    python3 dev.py bench marginals [--quick] [--write]
-
 Needs the folders ``mrf/cliques`` and ``mrf/grids_5x5`` in the folder that SKLEARN_FW_DATA names.
 Peers of exact inference, pyAgrum and pgmpy, are measured where they are installed.
 """
@@ -22,7 +20,16 @@ from _marginals_contenders import (
     measure,
     standard_error,
 )
-from _marginals_large import NAMES_10, NAMES_RBM, exact_inference, known_fields, wide_grids
+from _marginals_large import (
+    HEAD,
+    NAMES_10,
+    NAMES_RBM,
+    exact_inference,
+    known_fields,
+    not_converged,
+    summaries,
+    wide_grids,
+)
 from _report import in_child, main, shown
 
 ABOUT = """
@@ -57,17 +64,11 @@ def cliques(report, results, generated):
     report.text("Oracle calls; passes of message passing and mean field:")
     report.table(head, clique_rows(results, "calls", CLIQUE_CALLS, ".1f"))
     report.text("CPU milliseconds per instance, and runs that did not converge:")
-    report.table(
-        [*head, "not converged"],
-        [
-            [
-                name,
-                *(shown(1e3 * mean(results[name], "cpu", t), ".2g") for t in COUPLINGS),
-                not_converged(results[name]),
-            ]
-            for name in MAIN
-        ],
-    )
+    report.table([*head, "not converged"], [
+        [name, *(shown(1e3 * mean(results[name], "cpu", t), ".2g") for t in COUPLINGS),
+         not_converged(results[name])]
+        for name in MAIN
+    ])  # fmt: skip
     goals = [
         *compare_with_reference(report, TUNED, "the files", rows),
         *compare_with_reference(report, TUNED, per_coupling, generated),
@@ -101,10 +102,6 @@ def clique_rows(results, what, published, style):
                 numbers = published[source, name]
                 table.append([f"... {source}", *(shown(x, style) for x in numbers)])
     return table
-
-
-def not_converged(rows):
-    return f"{sum(not row['converged'] for row in rows)} of {len(rows)}"
 
 
 def largest_ratio(rows, what, reference):
@@ -146,22 +143,10 @@ def grids(report, results):
     report.section("Grids, 5 x 5")
     report.text(f"""{len(rows)} of the 15 files of the paper: fields in [-1, 1], couplings in [-4,
         4]. The columns are error of marginals, certified upper bound minus log Z, absolute error of
-        the estimate, oracle calls (passes), CPU milliseconds per instance, and runs that did not
+        the estimate, oracle calls (passes), CPU seconds per instance, and runs that did not
         converge. Figures of others for log Z are those of the bound, except for approximate oracle
         and perturb and MAP, where they are those of the estimate.""")
-    table = []
-    for name in MAIN:
-        table.append(summary(name, results[name]))
-        for source in (PAPER, OTHER):
-            if (source, name) in GRIDS:
-                error, bound, calls = GRIDS[source, name]
-                estimate = None
-                if "approximate" in name or name == "perturb and MAP":
-                    bound, estimate = None, bound
-                table.append([f"... {source}", error, bound, estimate, calls, None, None])
-    report.table(
-        ["method", "marginals", "bound", "estimate", "calls", "ms", "not converged"], table
-    )
+    report.table(HEAD, list(summaries({name: results[name] for name in MAIN}, GRIDS)))
     error, _, calls = GRIDS[OTHER, TUNED]
     report.goals(
         ("error of marginals over reference, tuned rho", mean(rows, "error") / error, WITHIN, "<="),
@@ -174,18 +159,6 @@ def grids(report, results):
             for name in (TUNED, LONGER)
         ),
     )  # fmt: skip
-
-
-def summary(name, rows):
-    return [
-        name,
-        shown(mean(rows, "error"), "z.3f"),
-        shown(mean(rows, "bound"), "z.2f"),
-        shown(mean(rows, "estimate"), "z.2f"),
-        shown(mean(rows, "calls"), ".1f"),
-        shown(1e3 * mean(rows, "cpu"), ".3g"),
-        not_converged(rows),
-    ]
 
 
 def calls_to_one(report, grids, cliques):

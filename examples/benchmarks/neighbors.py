@@ -197,12 +197,9 @@ def clustered(report, options):
             log="y",
         )  # fmt: skip
         goals += [
-            (f"{title}: q-SAGA over SAGA after 2 epochs", ratio(found, "q-SAGA", 2), 1.0, "<="),
-            (f"{title}: shared N-SAGA over SAGA after 2 epochs",
-             ratio(found, "shared N-SAGA", 2), 1.0, "<="),
-            (f"{title}: epsilon-N-SAGA over SAGA after 2 epochs",
-             ratio(found, "epsilon-N-SAGA", 2), 1.0, "<="),
-        ]  # fmt: skip
+            (f"{title}: {who} over SAGA after 2 epochs", ratio(found, who, 2), 1.0, "<=")
+            for who in ("q-SAGA", "shared N-SAGA", "epsilon-N-SAGA")
+        ]
         report.loses(_seconds(found, f"rows in clusters, {title}"))
     report.goals(*goals)
 

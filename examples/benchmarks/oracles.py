@@ -47,17 +47,17 @@ SETTINGS = {
 
 
 def problem(name):
+    glass = make_ising("grid", (10, 10), coupling=4.0, random_state=0)
     if name == "spin glass":
-        return make_ising("grid", (10, 10), coupling=4.0, random_state=0).scores()
+        return glass.scores()
     if name == "clique":
         return make_ising("clique", 30, coupling=1.0, random_state=0).scores()
     if name == "attractive":
         return make_ising("grid", (100, 100), coupling=1, attractive=True, random_state=0).scores()
-    edges = make_ising("grid", (10, 10), coupling=4.0, random_state=0).edges
     rng = np.random.default_rng(0)
     return PairwiseScores(
-        unary=rng.standard_normal((100, 5)), pairwise=rng.standard_normal((len(edges), 5, 5)),
-        edges=edges,
+        unary=rng.standard_normal((100, 5)),
+        pairwise=rng.standard_normal((len(glass.edges), 5, 5)), edges=glass.edges,
     )  # fmt: skip
 
 
@@ -120,7 +120,6 @@ def measure_fits(make, shape, coupling, n_grids):
 
 
 def by_oracle(name):
-    """TRWMarginals with an oracle, or message passing."""
     if name == "TRBPMarginals":
         return TRBPMarginals()
     if name == 'polytope="local"':
@@ -168,6 +167,10 @@ def above(rows):
     return statistics.fmean(values) if max(values) < float("inf") else None
 
 
+def error(rows):
+    return mean(rows, "error")
+
+
 def below(rows):
     return statistics.fmean(row["lower slack"] for row in rows)
 
@@ -177,13 +180,9 @@ def bounds(report, options):
     report.section("TRWMarginals by oracle")
     report.text(f"""Means over {N_GRIDS} grids of 5 x 5 spins with couplings up to {STRONG:g}:
         certified upper bound minus log Z, log Z minus the lower bound, error of the marginals.""")
-    report.table(
-        ["oracle", "bound above", "bound below", "error"],
-        [
-            [name, shown(above(rows), ".2f"), shown(below(rows), ".2f"),
-             shown(mean(rows, "error"), ".3f")]
-            for name, rows in found.items()
-        ],
+    report.records(
+        "oracle", found, ("bound above", above, ".2f"), ("bound below", below, ".2f"),
+        ("error", error, ".3f"),
     )  # fmt: skip
 
 
@@ -192,13 +191,9 @@ def settings(report, options):
     report.section("Settings of TRWMarginals")
     report.text(f"""Means over the same {N_GRIDS} grids, with ``oracle="elimination"``: oracle
         calls, certified upper bound minus log Z, error of the marginals.""")
-    report.table(
-        ["setting", "calls", "bound above", "error"],
-        [
-            [name, shown(mean(rows, "calls"), ".0f"), shown(above(rows), ".2f"),
-             shown(mean(rows, "error"), ".3f")]
-            for name, rows in found.items()
-        ],
+    report.records(
+        "setting", found, ("calls", lambda rows: mean(rows, "calls"), ".0f"),
+        ("bound above", above, ".2f"), ("error", error, ".3f"),
     )  # fmt: skip
 
 
@@ -210,13 +205,11 @@ def estimators(report, options):
         over {sizes[STRONG]} with couplings up to {STRONG:g}: error of the marginals, upper bound
         minus log Z, log Z minus the lower bound, and runs that converged. All settings are defaults
         but ``oracle="elimination"`` of TRWMarginals, which searches where it could sum.""")
-    report.table(
-        ["couplings, estimator", "error", "above", "below", "converged"],
-        [
-            [f"{t:g}, {name}", shown(mean(rows, "error"), ".3f"), shown(above(rows), ".1f"),
-             shown(below(rows), ".1f"), f"{sum(r['converged'] for r in rows)} of {len(rows)}"]
-            for t, by_name in found.items() for name, rows in by_name.items()
-        ],
+    report.records(
+        "couplings, estimator",
+        {f"{t:g}, {name}": rows for t, of in found.items() for name, rows in of.items()},
+        ("error", error, ".3f"), ("above", above, ".1f"), ("below", below, ".1f"),
+        ("converged", lambda rows: f"{sum(r['converged'] for r in rows)} of {len(rows)}"),
     )  # fmt: skip
     best = {t: min(by_name, key=lambda name: mean(by_name[name], "error"))
             for t, by_name in found.items()}  # fmt: skip

@@ -57,14 +57,11 @@ def curve(sizes):
         cool = PACBayesLinearRegression(
             **MODEL, fit_intercept=False, temperature=float(min(n, 190))
         ).fit(X, y)
-        rows.append(
-            [
-                n, pair[0], risk_of(model, w), pair[1],
-                alquier_bound(*pair, lam="sqrt", s2=9.0), alquier_bound(*pair, s2=9.0),
-                catoni_bound(*pair, loss_range=(1, 4)),
-                alquier_bound(*pair, s2=0.28028, c=0.005), cool.risk_bound(**TRUTH).value,
-            ]
-        )  # fmt: skip
+        rows.append([
+            n, pair[0], risk_of(model, w), pair[1], alquier_bound(*pair, lam="sqrt", s2=9.0),
+            alquier_bound(*pair, s2=9.0), catoni_bound(*pair, loss_range=(1, 4)),
+            alquier_bound(*pair, s2=0.28028, c=0.005), cool.risk_bound(**TRUTH).value,
+        ])  # fmt: skip
     return rows
 
 
@@ -73,10 +70,8 @@ def bounds(report, options):
     rows = in_child(curve, sizes)
     report.section("Bounds of the published setting")
     report.table(
-        [
-            "n", "risk on the data", "risk", "KL", "Hoeffding, sqrt(n)", "Hoeffding, n", "Catoni",
-            "sub-gamma (no guarantee)", "exact",
-        ],
+        ["n", "risk on the data", "risk", "KL", "Hoeffding, sqrt(n)", "Hoeffding, n", "Catoni",
+         "sub-gamma (no guarantee)", "exact"],
         [[shown(row[0], "d"), *(shown(v, ".3f") for v in row[1:])] for row in rows],
     )  # fmt: skip
     far = [

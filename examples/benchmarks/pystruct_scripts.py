@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from _pystruct_problems import N_QUARTERS, PROBLEMS, box_graphs, potts
-from _report import Clock, Repeats, in_child, main, shown
+from _report import Clock, in_child, main, shown, timed
 
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import PairwiseScores, resolve_oracle
@@ -152,12 +152,8 @@ def inference_rows(quick, repeat):
     for name in ORACLES:
         oracle = resolve_oracle(name)
         oracle.argmax(scores)  # compiled here
-        seconds = []
-        for _ in range(repeat):
-            with Clock() as clock:
-                _, value, bound = oracle.argmax(scores)
-            seconds.append(clock.cpu)
-        rows.append(["sklearn_fw", f"``{name}``", value, bound, Repeats(seconds)])
+        (_, value, bound), seconds = timed(lambda ask=oracle.argmax: ask(scores), repeat)
+        rows.append(["sklearn_fw", f"``{name}``", value, bound, seconds])
     return rows
 
 
@@ -181,17 +177,10 @@ def learning(report, options):
             same.append((with_C[0] - score, script))
     report.section("Learning")
     report.table(
-        [
-            "script",
-            "pystruct",
-            "ours, defaults",
-            "ours, same C",
-            "pystruct, s",
-            "defaults, s",
-            "same C, s",
-        ],
+        ["script", "pystruct", "ours, defaults", "ours, same C", "pystruct, s", "defaults, s",
+         "same C, s"],
         rows,
-    )
+    )  # fmt: skip
     report.goals(
         ("least lead in score, defaults", min(defaults, default=(None,))[0], -SLACK, ">="),
         ("least lead in score, same C", min(same, default=(None,))[0], -SLACK, ">="),

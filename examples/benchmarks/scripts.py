@@ -5,7 +5,7 @@ import json
 import time
 
 import numpy as np
-from _report import Repeats, data_path, main, shown
+from _report import Clock, Repeats, data_path, main, shown
 
 from sklearn_fw._kernels.graphs.orderings import realign
 from sklearn_fw.cluster import (
@@ -46,9 +46,7 @@ def progressive(aligner, tokens, starts):
         counts = np.zeros(problem.shape)
         counts[tokens[first], slots[first]] = 1.0
         absent, sums = np.zeros(len(order), bool), problem.costs @ counts
-        realign(
-            order[1:], absent, tokens, starts, problem.costs, counts, sums, slots
-        )  # fmt: skip
+        realign(order[1:], absent, tokens, starts, problem.costs, counts, sums, slots)
         best = min(best, problem.value(slots))
     return best
 
@@ -60,9 +58,9 @@ def alignment(report, options):
     rows, excess, seconds = [], [], []
     for seed in seeds(options):
         data = make_scripts(random_state=seed)
-        start = time.process_time()
-        aligner = SequenceAligner(10, random_state=0).fit(data.sequences)
-        seconds.append(time.process_time() - start)
+        with Clock() as clock:
+            aligner = SequenceAligner(10, random_state=0).fit(data.sequences)
+        seconds.append(clock.cpu)
         place = {token: k for k, token in enumerate(aligner.vocabulary_)}
         tokens = np.array([place[t] for s in data.sequences for t in s])
         starts = np.cumsum([0] + [len(s) for s in data.sequences])
@@ -120,9 +118,7 @@ def recipes(report, options):
         names = list(dish["recipes"])
         actions = [dish["recipes"][name]["actions"] for name in names]
         lines = [[text.lower() for _, text in own] for own in actions]
-        aligner = SequenceAligner(
-            10, keep="all", max_vocabulary=None, random_state=0
-        ).fit(lines)  # fmt: skip
+        aligner = SequenceAligner(10, keep="all", max_vocabulary=None, random_state=0).fit(lines)
         truth = {(a, i, b, j) for a, i, b, j in dish["alignments"] if i > 0 and j > 0}
         compared = {(names.index(a), names.index(b)) for a, _, b, _ in truth}
         n_true += len(truth)

@@ -65,7 +65,6 @@ def seconds(program, cache):
 
 
 def repeats(rows):
-    """One `Repeats` per column."""
     return [Repeats(column) for column in zip(*rows)]
 
 

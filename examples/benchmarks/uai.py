@@ -115,7 +115,7 @@ def peer(path):
 
 def part_sums(report, options):
     paths = models("PR", options.quick)
-    rows, goals, n_good, n_narrow, wrong = [], [], 0, 0, []
+    rows, n_good, n_narrow, wrong = [], 0, 0, []
     for path in paths:
         found = medians([in_child(sums, path) for _ in range(options.repeat)])
         status = "exact" if found["exact"] else "bounds"
@@ -144,8 +144,7 @@ def part_sums(report, options):
         report.text(f"""The log Z in the file of {", ".join(wrong)} is larger than the product of
             the sums of all tables of single variables and of the largest entries of all others,
             which no log Z of the model can be.""")
-    goals.append(("models whose sums agree to the digits of their files", n_good, n_narrow, ">="))
-    report.goals(*goals)
+    report.goals(("models whose sums agree to the digits of their files", n_good, n_narrow, ">="))
     peers = []
     for path in paths:
         if name_of(path) in PEER:
