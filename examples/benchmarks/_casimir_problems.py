@@ -54,14 +54,14 @@ def _log(values):
 
 
 def calibration_error(probabilities, truth):
-    """Expected calibration error in points of the best state of each node, and its bins.
+    """Expected calibration error in points of the best state of each node.
 
     ``probabilities`` is (n_nodes, n_states), ``truth`` numbers of states, -1 if unknown.
     """
     sure, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == truth
     bins = np.minimum((sure * N_BINS).astype(int), N_BINS - 1)
-    sums = [np.bincount(bins, values, N_BINS) for values in (sure, right, np.ones(len(sure)))]
-    return float(100 * np.abs(sums[0] - sums[1]).sum() / len(sure)), sums
+    sums = [np.bincount(bins, values, N_BINS) for values in (sure, right)]
+    return float(100 * np.abs(sums[0] - sums[1]).sum() / len(sure))
 
 
 def numbers_of(labels, classes):
@@ -81,7 +81,7 @@ def corpus(name, limit):
 
 def judged(y, predicted, probabilities, classes, score):
     """What everybody is told: the score, and the calibration error of tag probabilities."""
-    error, _ = calibration_error(
+    error = calibration_error(
         np.concatenate(list(probabilities)), numbers_of(np.concatenate(list(y)), classes)
     )
     return {"score": score(y, predicted), "calibration": error}

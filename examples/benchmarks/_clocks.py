@@ -26,6 +26,15 @@ def data_path(name):
     return path
 
 
+def those_there(names, load):
+    """Pairs of a name and of what ``load(name)`` gives; names without files are left out."""
+    for name in names:
+        try:
+            yield name, load(name)
+        except FileNotFoundError as reason:
+            print(f"{name} left out: {reason}")
+
+
 def quietly(function, *args, **options):
     """The result without warnings: budgets are meant to end runs here."""
     with warnings.catch_warnings():

@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from _report import Clock, Skip, data_path
+from _report import Clock, data_path, those_there
 from novelty import SETS
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
@@ -37,15 +37,13 @@ RAW = ("26_optdigits", "27_PageBlocks", "29_Pima", "38_thyroid", "6_cardio")
 def rows(quick):
     KernelStudentTDensity().fit([[float(i % 7), i**0.5] for i in range(30)])  # libraries are loaded
     jobs = [(name, True) for name in SETS] + [(name, False) for name in RAW]
-    for name, scaled in jobs[1:4:2] if quick else jobs:
-        try:
-            path = data_path(f"novelty/{name}.npz")
-        except Skip as reason:
-            print(f"{name} left out: {reason}")
-            continue
-        with np.load(path) as file:
-            data = file["X"].astype(np.float64), file["y"].ravel() == 1
+    for (name, scaled), data in those_there(jobs[1:4:2] if quick else jobs, _read):
         yield _row(name, scaled, *data, n_splits=2 if quick else None)
+
+
+def _read(job):
+    with np.load(data_path(f"novelty/{job[0]}.npz")) as file:
+        return file["X"].astype(np.float64), file["y"].ravel() == 1
 
 
 def _row(name, scaled, X, novel, n_splits):

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import scipy.sparse as sp
 from _defaults_structured import _fit, best_setting, judged
-from _report import timed
+from _report import those_there, timed
 from scipy.ndimage import gaussian_filter
 from sklearn.base import clone
 
@@ -169,14 +169,7 @@ QUICK = ("trees", "ten small graphs")
 
 
 def rows(quick):
-    for name, load in SETS.items():
-        if quick and name not in QUICK:
-            continue
-        try:
-            data = load()
-        except FileNotFoundError as error:
-            print(f"{name} left out: {error}")
-            continue
+    for name, data in those_there(QUICK if quick else SETS, lambda name: SETS[name]()):
         yield _row(name, *data)
 
 

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 from _linear_problems import generator
-from _report import data_path, timed
+from _report import data_path, those_there, timed
 from scipy import sparse
 from sklearn import datasets
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -34,12 +34,8 @@ SMALL, SPLITS = 3000, 10
 
 
 def rows(quick):
-    for name, make in (CLASSES | NUMBERS).items():
-        try:
-            data = make(quick)
-        except FileNotFoundError as error:
-            print(f"{name} left out: {error}")
-            continue
+    makers = CLASSES | NUMBERS
+    for name, data in those_there(makers, lambda name: makers[name](quick)):
         yield _row(name, name in NUMBERS, *data, quick=quick)
 
 

@@ -1,7 +1,7 @@
 """Classifiers by expectation propagation beside Laplace approximations and linear models."""
 
 import numpy as np
-from _report import Clock, Repeats, in_child, quietly, shown
+from _report import Clock, Repeats, in_child, quietly, shown, those_there
 from scipy.spatial.distance import pdist
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.gaussian_process import GaussianProcessClassifier
@@ -79,12 +79,9 @@ def judge_classifiers(name, n, seed):
 
 def classifiers(report, options):
     n, seeds = (200, 1) if options.quick else (N_ROWS, 3)
-    found = {}
-    for name in SETS:
-        try:
-            found[name] = [in_child(judge_classifiers, name, n, seed) for seed in range(seeds)]
-        except FileNotFoundError as error:
-            print(f"{name} left out: {error}")
+    found = dict(those_there(
+        SETS, lambda name: [in_child(judge_classifiers, name, n, seed) for seed in range(seeds)]
+    ))  # fmt: skip
     report.section("Gaussian process classification")
     report.text(f"""A constant times an RBF kernel that starts at the median distance, the same
         bounds and the same optimizer for both; columns of variance one; {n:,} training rows, or two

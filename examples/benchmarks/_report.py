@@ -24,6 +24,7 @@ from _clocks import (
     medians,
     peak_memory,
     quietly,
+    those_there,
     timed,
 )
 from _pages import block_lines, write_page
@@ -31,7 +32,8 @@ from _results import DOCS, file_of, provenance, write_part
 
 __all__ = [
     "DOCS", "PRODUCT_SIZE", "THREADS", "Clock", "Part", "Repeats", "Report", "Skip", "data_path",
-    "in_child", "main", "medians", "peak_memory", "quietly", "shown", "timed",
+    "in_child", "main", "medians", "peak_memory", "quietly", "shown", "those_there",
+    "timed",
 ]  # fmt: skip
 LEAST_REPEATS = 3  # behind a median that is written
 

@@ -122,13 +122,11 @@ def chunking(report, options):
 
 def _tagger_table(report, found):
     best = min(float(row["objective"]) for row in found.values())
-    report.table(
-        ["trainer", "CPU s", "iterations", "objective", "above the best", "gap", "F1",
-         "calibration"],
-        [[name, shown(r["cpu"], ".3g"), r["iterations"], shown(r["objective"], ".6f"),
-          shown(r["objective"] / best - 1, ".1e"),
-          shown(r["gap"], ".1e") if "gap" in r else None,
-          shown(r["f1"], ".2f"), shown(r["calibration"], ".2f")] for name, r in found.items()],
+    report.records(
+        "trainer", found, ("CPU s", "cpu", ".3g"), ("iterations", "iterations"),
+        ("objective", "objective", ".6f"),
+        ("above the best", lambda r: r["objective"] / best - 1, ".1e"), ("gap", "gap", ".1e"),
+        ("F1", "f1", ".2f"), ("calibration", "calibration", ".2f"),
     )  # fmt: skip
     order = sorted(found, key=lambda name: found[name]["f1"], reverse=True)
     fast = sorted(found, key=lambda name: found[name]["cpu"])
@@ -165,11 +163,14 @@ def chunking_defaults(report, options):
         for name in ("crf", "softmax_margin", "hinge")
     }
     rows["CRFsuite lbfgs"] = in_child(taggers.crfsuite, limit, "lbfgs")
-    report.table(
-        ["trainer", "CPU s", "F1", "calibration", "before"],
-        [[name, shown(r["cpu"], ".3g"), shown(r["f1"], ".2f"), shown(r["calibration"], ".2f"),
-          shown(r.get("before"), ".2f")] for name, r in rows.items()],
-    )  # fmt: skip
+    report.records(
+        "trainer",
+        rows,
+        ("CPU s", "cpu", ".3g"),
+        ("F1", "f1", ".2f"),
+        ("calibration", "calibration", ".2f"),
+        ("before", "before", ".2f"),
+    )
     report.goals(
         ("phrase F1 of the default CRF", rows["StructuredSVM, crf"]["f1"], 93.5, ">="),
         ("its calibration error, points", rows["StructuredSVM, crf"]["calibration"], 2.0, "<="),
@@ -189,10 +190,9 @@ def words(report, options):
             for surrogate in ("crf", "softmax_margin", "hinge")
         }
         rows["CRFsuite lbfgs"] = in_child(problems.crfsuite, name, limit)
-        report.table(
-            [name, "CPU s", unit, "calibration"],
-            [[who, shown(r["cpu"], ".3g"), shown(r["score"], ".2f"), shown(r["calibration"], ".2f")]
-             for who, r in rows.items()],
+        report.records(
+            name, rows, ("CPU s", "cpu", ".3g"), (unit, "score", ".2f"),
+            ("calibration", "calibration", ".2f"),
         )  # fmt: skip
         order = sorted(rows, key=lambda who: rows[who]["score"], reverse=True)[:2]
         report.loses(f"{name}: " + "; then ".join(f"{w}, {rows[w]['score']:.2f}" for w in order)

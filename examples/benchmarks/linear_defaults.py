@@ -2,7 +2,7 @@
 
 import numpy as np
 from _defaults_linear import CLASSES, NUMBERS, count_warnings
-from _report import Clock, Repeats, in_child, main
+from _report import Clock, Repeats, in_child, main, those_there
 from sklearn import linear_model
 from sklearn.linear_model import LogisticRegression
 
@@ -33,10 +33,7 @@ def race_classes(name, quick):
     count_warnings(best, X, y)
     p = best.predict_proba(X)
     ours, theirs = AsagaClassifier(random_state=0), LogisticRegression()
-    row = _race(ours, theirs, X, y)
-    for model, column in ((ours, "off"), (theirs, "their off")):
-        row[column] = float(abs(model.predict_proba(X) - p).max())
-    return row
+    return _race(ours, theirs, X, y, lambda model: abs(model.predict_proba(X) - p).max())
 
 
 def race_numbers(peer, quick):
@@ -48,13 +45,10 @@ def race_numbers(peer, quick):
     count_warnings(best, X, y)
     z = best.predict(X)
     ours = AsagaRegressor(alpha=alpha, l1_ratio=ratio, random_state=0)
-    row = _race(ours, theirs, X, y)
-    for model, column in ((ours, "off"), (theirs, "their off")):
-        row[column] = float(abs(model.predict(X) - z).max() / np.ptp(z))
-    return row
+    return _race(ours, theirs, X, y, lambda model: abs(model.predict(X) - z).max() / np.ptp(z))
 
 
-def _race(ours, theirs, X, y):
+def _race(ours, theirs, X, y, error):
     row = {"warns": count_warnings(ours, X, y), "they warn": count_warnings(theirs, X, y)}
     seconds = {"ours": [], "theirs": []}
     spent = 0.0
@@ -67,18 +61,13 @@ def _race(ours, theirs, X, y):
     row |= {who: Repeats(values) for who, values in seconds.items()}
     row["ratio"] = row["ours"] / row["theirs"]
     row["solver"] = type(ours.solver_).__name__
-    return row
+    return row | {"off": float(error(ours)), "their off": float(error(theirs))}
 
 
 def classes(report, options):
     report.section("Classes, beside LogisticRegression")
-    found = {}
-    for name in TABLES:
-        try:
-            found[name] = in_child(race_classes, name, options.quick)
-        except FileNotFoundError as error:
-            report.text(f"{name} left out: {error}")
-    report.table(["table", *COLUMNS], [[n, *(r[c] for c in COLUMNS)] for n, r in found.items()])
+    found = dict(those_there(TABLES, lambda name: in_child(race_classes, name, options.quick)))
+    report.records("table", found, *((column, column) for column in COLUMNS))
     small = [found[name]["ratio"] for name in SMALL if name in found]
     large = [row["ratio"] for name, row in found.items() if name not in (*SMALL, "digits")]
     report.goals(
@@ -108,7 +97,7 @@ def numbers(report, options):
         for peer in ("Ridge", "ElasticNet", "Lasso")
     }
     report.section("Numbers, on diabetes")
-    report.table(["peer", *COLUMNS], [[n, *(r[c] for c in COLUMNS)] for n, r in found.items()])
+    report.records("peer", found, *((column, column) for column in COLUMNS))
     report.goals(
         ("largest ratio of regressions", max(r["ratio"] for r in found.values()), 1.5, "<="),
         silence(found),

@@ -42,13 +42,8 @@ def digits():
 def usps_rows(n):
     """The first rows of the training part, and rows of the test part, from 0 to 1."""
     with np.load(data_path("usps/usps.npz")) as file:
-        names = set(file.files)
-        first, second = ("X_train", "y_train") if "X_train" in names else ("X", "y")
-        X, y = file[first].astype(np.float64), file[second].ravel().astype(int)
-        X_test, y_test = (
-            (file["X_test"].astype(np.float64), file["y_test"].ravel().astype(int))
-            if "X_test" in names else (X[n:], y[n:])
-        )  # fmt: skip
+        X, X_test = (file[name].astype(np.float64) for name in ("X_train", "X_test"))
+        y, y_test = (file[name].ravel().astype(int) for name in ("y_train", "y_test"))
     low, high = X.min(), X.max()
     return (X[:n] - low) / (high - low), y[:n], (X_test[:1000] - low) / (high - low), y_test[:1000]
 
@@ -183,13 +178,10 @@ def label_sets(n):
     found = {"digits": digits(), "wine": load_wine(return_X_y=True)}
     found["breast cancer"] = load_breast_cancer(return_X_y=True)
     found["USPS"] = usps_rows(n)[:2]
-    folder = data_path("usps/usps.npz").parents[1] / "covtype"
-    for path in sorted(folder.glob("*.npz")):
-        with np.load(path) as file:
-            X, y = (file[name] for name in ("X", "y"))
-            rows = np.random.RandomState(0).permutation(len(y))[:n]
-            found["covtype"] = X[rows].astype(np.float64), y[rows].astype(int)
-        break
+    with np.load(data_path("covtype/covtype.npz")) as file:
+        X, y = file["X"], file["y"]
+    rows = np.random.RandomState(0).permutation(len(y))[:n]
+    found["covtype"] = X[rows].astype(np.float64), y[rows].astype(int)
     return found
 
 

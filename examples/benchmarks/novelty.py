@@ -1,17 +1,14 @@
 """Novelty detection and label reconstruction beside scikit-learn's detectors.
 
-    python3 dev.py bench novelty [--quick] [--write]
-
 Needs the folders ``novelty`` (nineteen sets as npz files with ``X`` and ``y``) and ``usps``
 (``usps.npz``) in the folder that SKLEARN_FW_DATA names.
 """
-
-import itertools
 
 import numpy as np
 from _report import Clock, Repeats, data_path, in_child, main
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import ParameterGrid
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
@@ -241,21 +238,16 @@ def measure_usps(path, name, n_train, n_repeats, shuffled):
     def auc(model, check):
         return roc_auc_score(check[2], model.score_joint(check[0], check[1]))
 
-    best, setting = -1.0, {}
-    candidates = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
-    if len(candidates) > 1:
-        drawn = [
-            draw(X[kept], y[kept], X[validation], y[validation], 500 + i, n_train, 500)
-            for i in range(2)
-        ]
-        for candidate in candidates:
-            value = np.mean(
-                [auc(make(**candidate).fit(*train), check) for train, check, _ in drawn]
-            )
-            if value > best:
-                best, setting = value, candidate
-    else:
-        setting = candidates[0]
+    drawn = [
+        draw(X[kept], y[kept], X[validation], y[validation], 500 + i, n_train, 500)
+        for i in range(2)
+    ]
+
+    def value(candidate):
+        return np.mean([auc(make(**candidate).fit(*train), check) for train, check, _ in drawn])
+
+    candidates = list(ParameterGrid({key: list(values) for key, values in grid.items()}))
+    setting = max(candidates, key=value) if len(candidates) > 1 else candidates[0]
     areas, errors = [], []
     for seed in range(n_repeats):
         train, check, rest = draw(X[kept], y[kept], X_test, y_test, seed, n_train, 100)
