@@ -94,19 +94,13 @@ def _generator(quick):
     return X, y, None
 
 
-def _anomalies(name):
+def _anomalies(name, target=None):
+    """A table with its labels, or with a column as the target."""
+
     def make(quick):
         with np.load(data_path(f"novelty/{name}.npz")) as file:
-            return file["X"].astype(np.float64), file["y"], None
-
-    return make
-
-
-def _column(name, target):
-    def make(quick):
-        with np.load(data_path(f"novelty/{name}.npz")) as file:
-            X = file["X"].astype(np.float64)
-        return np.delete(X, target, axis=1), X[:, target], None
+            X, y = file["X"].astype(np.float64), file["y"]
+        return (X, y, None) if target is None else (np.delete(X, target, 1), X[:, target], None)
 
     return make
 
@@ -150,11 +144,11 @@ CLASSES = {
 }
 NUMBERS = {
     "diabetes": _bundled("load_diabetes"),
-    "Pima, a from b": _column("29_Pima", 1),
-    "PageBlocks, a from b": _column("27_PageBlocks", 0),
-    "landsat, a from b": _column("19_landsat", 4),
-    "Waveform, a from b": _column("41_Waveform", 10),
-    "Wilt, a from b": _column("44_Wilt", 0),
+    "Pima, a from b": _anomalies("29_Pima", 1),
+    "PageBlocks, a from b": _anomalies("27_PageBlocks", 0),
+    "landsat, a from b": _anomalies("19_landsat", 4),
+    "Waveform, a from b": _anomalies("41_Waveform", 10),
+    "Wilt, a from b": _anomalies("44_Wilt", 0),
     "covtype, elevation": _elevation,
     "Friedman 1": _made("make_friedman1", n_samples=500, n_features=10, noise=1.0),
     "20 newsgroups, lengths": _tokens,

@@ -102,10 +102,8 @@ def _run(contender, data, X, y, objective, budget, compiling):
         "cpu": Repeats(clock.cpu - compiling for clock in clocks),
         "wall": Repeats(clock.wall - compiling for clock in clocks),
         "F": objective.value(X, y, w) if np.isfinite(w).all() else math.inf,
-        "nonzeros": int(np.count_nonzero(w)),
-        "memory": peak_memory(),
-        "budget": budget,
-    }
+        "nonzeros": int(np.count_nonzero(w)), "memory": peak_memory(), "budget": budget,
+    }  # fmt: skip
 
 
 class Child:

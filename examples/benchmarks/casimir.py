@@ -50,7 +50,7 @@ def digits(report, options):
         k = 1 if options.quick else k
         known = {name: of[k] for name, of in problems.PROTOTYPE.items()}
         _hinge_table(report, found, c, optimum, known)
-        behind += _ranking(found, c, optimum)
+        behind.append(_ranking(found, c, optimum))
         report.lines(
             f"Objective above the optimum, digits, c = {c:g}", "oracle calls",
             "objective minus optimum",
@@ -71,19 +71,16 @@ def digits(report, options):
 
 def _ranking(found, c, optimum):
     """A sentence on who is ahead among the contenders, and by how much."""
-    order = sorted(found, key=lambda name: found[name]["objective"])
-    first, second = (found[name]["objective"] - optimum for name in order[:2])
+    above = {name: row["objective"] - optimum for name, row in found.items()}
+    order = sorted(above, key=above.get)
+    other, what = order[1], "runner-up"
     if not order[0].startswith(("Casimir", "SVRG")):
-        weights = next(name for name in order if name.startswith(("Casimir", "SVRG")))
-        above = found[weights]["objective"] - optimum
-        return [
-            f"c = {c:g}: {order[0]} ends at {first:.2g} above the optimum, the best method on "
-            f"weights ({weights}) at {above:.2g}."
-        ]
-    return [
-        f"c = {c:g}: {order[0]} ends at {first:.2g} above the optimum, the runner-up ({order[1]}) "
-        f"at {second:.2g}."
-    ]  # fmt: skip
+        what = "best method on weights"
+        other = next(name for name in order if name.startswith(("Casimir", "SVRG")))
+    return (
+        f"c = {c:g}: {order[0]} ends at {above[order[0]]:.2g} above the optimum, the {what} "
+        f"({other}) at {above[other]:.2g}."
+    )
 
 
 def chunking(report, options):

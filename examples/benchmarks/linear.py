@@ -1,9 +1,9 @@
 """Linear models: logistic regression with ridge and elastic net, to high accuracy."""
 
-import functools
 import tempfile
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import patch
 
 import numpy as np
 from _linear_contenders import CONTENDERS, asaga_model
@@ -100,8 +100,7 @@ def recording(folder, problem, n_epochs=10):
     """Share of the time of a fit that goes into rows of the history."""
     X, y = load_data(folder)
     objective = make_objective(problem, len(y))
-    spent = []
-    estimate = _saga.SagaRun._estimate
+    spent, estimate = [], _saga.SagaRun._estimate
 
     def timed(run, concave):
         with Clock() as clock:
@@ -110,27 +109,18 @@ def recording(folder, problem, n_epochs=10):
         return row
 
     asaga_model((X, y), objective, 1)
-    _saga.SagaRun._estimate = timed
-    try:
-        with Clock() as clock:
-            asaga_model((X, y), objective, n_epochs)
-    finally:
-        _saga.SagaRun._estimate = estimate
+    with patch.object(_saga.SagaRun, "_estimate", timed), Clock() as clock:
+        asaga_model((X, y), objective, n_epochs)
     return sum(spent) / clock.cpu
 
 
-def with_data(data, measure, report, options):
-    with tempfile.TemporaryDirectory() as folder:
-        facts = in_child(save_data, data, options.quick, folder)
-        measure(report, folder, facts, options)
+def part(show, data, *problem):
+    def run(report, options):
+        with tempfile.TemporaryDirectory() as folder:
+            facts = in_child(save_data, data, options.quick, folder)
+            show(data, *problem, report, folder, facts, options)
 
-
-def race_part(data, problem, report, options):
-    with_data(data, functools.partial(report_race, data, problem), report, options)
-
-
-def inside_part(data, report, options):
-    with_data(data, functools.partial(report_ours, data), report, options)
+    return run
 
 
 def described(data, facts):
@@ -283,10 +273,10 @@ def result_row(result, optimum):
 
 if __name__ == "__main__":
     parts = {
-        f"{data}-{problem}".replace("_", "-"): functools.partial(race_part, data, problem)
+        f"{data}-{problem}".replace("_", "-"): part(report_race, data, problem)
         for data, problem in RACES
     }
-    parts |= {f"{data}-inside": functools.partial(inside_part, data) for data in INSIDE}
+    parts |= {f"{data}-inside": part(report_ours, data) for data in INSIDE}
     peers = dict.fromkeys(c.package for c in CONTENDERS.values() if c.package)
     peers.pop("scikit-learn")
     raise SystemExit(main("linear", "Linear models", ABOUT, parts, peers=list(peers)))
