@@ -124,9 +124,8 @@ def defaults_part(report, options):
         the comparison.""")
     rows, goals = [], []
     for name in names:
-        ask = [name, SHARE, seconds, options.repeat]
         found = {
-            choice: in_child(measure_choice, ask[0], *choice, *ask[1:])
+            choice: in_child(measure_choice, name, *choice, SHARE, seconds, options.repeat)
             for choice in [("auto", "auto"), *choices]
         }
         ours = found.pop(("auto", "auto"))

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-from _marginals_contenders import GRIDS_10, OTHER, PAPER, RBM, mean, quietly
-from _report import Clock, Repeats, in_child, medians, peak_memory, shown
+from _marginals_contenders import GRIDS_10, OTHER, PAPER, RBM, mean
+from _report import Clock, Repeats, in_child, medians, peak_memory, quietly, shown
 
 from sklearn_fw.datasets import make_ising
 from sklearn_fw.inference import TRWS

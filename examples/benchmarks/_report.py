@@ -13,7 +13,6 @@ from collections.abc import Callable
 from numbers import Integral, Real
 
 from _clocks import (
-    PRODUCT_SIZE,
     THREADS,
     Clock,
     Repeats,
@@ -31,7 +30,7 @@ from _pages import block_lines, write_page
 from _results import DOCS, file_of, provenance, write_part
 
 __all__ = [
-    "DOCS", "PRODUCT_SIZE", "THREADS", "Clock", "Part", "Repeats", "Report", "Skip", "data_path",
+    "DOCS", "THREADS", "Clock", "Part", "Repeats", "Report", "Skip", "data_path",
     "in_child", "main", "medians", "peak_memory", "quietly", "shown", "those_there",
     "timed",
 ]  # fmt: skip

@@ -78,15 +78,12 @@ def sentence_pairs(n_pairs, rng, vocabulary):
         for place in np.flatnonzero(rng.uniform(size=len(order)) < 0.1)[::-1]:
             translated.insert(place, (-1, rng.choice(len(source), p=frequency)))
         K = len(translated)
-        links = np.zeros((J, K), dtype=int)
-        for k, (j, _) in enumerate(translated):
-            if j >= 0:
-                links[j, k] = 1
-        other = np.array([v for _, v in translated], dtype=int)
+        places, other = np.array(translated, dtype=int).reshape(-1, 2).T
+        links = (np.arange(J)[:, None] == places).astype(int)
         cosine = source[chosen] @ target[other].T
-        places = np.abs(np.subtract.outer(np.arange(J) / J, np.arange(K) / max(K, 1)))
+        apart = np.abs(np.subtract.outer(np.arange(J) / J, np.arange(K) / max(K, 1)))
         rare = np.multiply.outer(frequency[chosen], frequency[other]) * len(source) ** 2
-        X.append(np.stack([cosine, places, np.log(rare), np.ones((J, K))], axis=2))
+        X.append(np.stack([cosine, apart, np.log(rare), np.ones((J, K))], axis=2))
         y.append(links)
     return X, y
 

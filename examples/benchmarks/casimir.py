@@ -103,9 +103,8 @@ def chunking(report, options):
         }.items()
     }  # fmt: skip
     for name in ("lbfgs", "l2sgd"):
-        found[f"CRFsuite {name}"] = medians(
-            [in_child(taggers.crfsuite, limit, name) for _ in repeat]
-        )
+        runs = [in_child(taggers.crfsuite, limit, name) for _ in repeat]
+        found[f"CRFsuite {name}"] = medians(runs)
     _tagger_table(report, found)
     _curves(report, found, limit)
     ours, lbfgs = found["StructuredSVM"], found["CRFsuite lbfgs"]

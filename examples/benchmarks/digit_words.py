@@ -11,8 +11,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn_fw import _demo
 from sklearn_fw.datasets import make_digit_words
 
-NAME = "digit_words"
-TITLE = "Digit words: with and without structure"
 ABOUT = """
 600 training words written with scikit-learn's digits under noise, 600 validation words and 600 test
 words (``make_digit_words(n_valid=600)``); no image is in two of the three parts. Whole words are
@@ -164,5 +162,5 @@ def report_sets(report, result):
 
 
 if __name__ == "__main__":
-    parts = {"sets": sets}
-    raise SystemExit(main(NAME, TITLE, ABOUT, parts, peers=("python-crfsuite",)))
+    title, peers = "Digit words: with and without structure", ("python-crfsuite",)
+    raise SystemExit(main("digit_words", title, ABOUT, {"sets": sets}, peers=peers))

@@ -17,8 +17,6 @@ from _report import Clock, Repeats, in_child, main, shown, timed
 
 from sklearn_fw.gaussian_probability import log_gaussian_probability, truncated_normal_moments
 
-NAME = "gaussian_probability"
-TITLE = "Gaussian probabilities"
 ABOUT = """
 Probabilities of boxes and polyhedra under normal distributions: expectation propagation as
 published by Cunningham, Hennig and Lacoste-Julien (arXiv:1111.6832), and what
@@ -49,7 +47,7 @@ def judge_random(kind, n, p, n_cases):
     for _ in range(n_cases):
         low, high, cov = random_box(rng, n) if kind == "boxes" else random_polyhedron(rng, n, p)
         with Clock() as theirs:
-            truth = by_lattice(low, high, cov, points=50_000 * p)
+            truth = by_lattice(low, high, cov, abseps=0.0, releps=1e-6, maxpts=50_000 * p)
         with Clock() as ours:
             result = log_gaussian_probability(low, high, cov=cov)
         values = result.log_prob_ep, result.log_prob
@@ -262,7 +260,6 @@ def seconds(report, options):
 if __name__ == "__main__":
     parts = {
         "published": published, "correlated": correlated, "tails": tails, "bars": bars,
-        "classifiers": classifiers,
-        "bayes_points": bayes_points,
+        "classifiers": classifiers, "bayes_points": bayes_points,
     }  # fmt: skip
-    raise SystemExit(main(NAME, TITLE, ABOUT, parts))
+    raise SystemExit(main("gaussian_probability", "Gaussian probabilities", ABOUT, parts))

@@ -25,11 +25,8 @@ C from the same multiples of what ``C="auto"`` takes for the model without state
 the training images; defaults stand beside. Medians over random states, which also decide where
 hidden states begin.
 """
-CONTENDERS = {
-    "one state per label": 1,
-    **{f"{n} states per label": n for n in STATES},
-    "the digits are told": None,
-}
+CONTENDERS = {"one state per label": 1, **{f"{n} states per label": n for n in STATES}}
+CONTENDERS["the digits are told"] = None
 
 
 def images(source):

@@ -23,8 +23,6 @@ from sklearn_fw.inspection import (
     memorization_curve,
 )
 
-NAME = "memorization"
-TITLE = "What networks memorise"
 ABOUT = """
 The experiments of Arpit et al. (ICML 2017) in kind, on data and networks of scikit-learn's size:
 networks trained on real, partly random and random labels; how wide they must be; and how well wrong
@@ -230,10 +228,10 @@ def labels_part(report, options):
     report.loses("confident learning fits 5 models, the difficulty of rows many more")
 
 
-PARTS = {
-    "digits": digits_part, "usps": usps_part, "sensitivity": sensitivity_part,
-    "labels": labels_part,
-}  # fmt: skip
-
 if __name__ == "__main__":
-    raise SystemExit(main(NAME, TITLE, ABOUT, PARTS, peers=("cleanlab",)))
+    parts = {
+        "digits": digits_part, "usps": usps_part, "sensitivity": sensitivity_part,
+        "labels": labels_part,
+    }  # fmt: skip
+    title = "What networks memorise"
+    raise SystemExit(main("memorization", title, ABOUT, parts, peers=("cleanlab",)))

@@ -14,8 +14,6 @@ from sklearn.svm import LinearSVC
 from sklearn_fw import StructuredSVM
 from sklearn_fw.structured import MultilabelModel
 
-NAME = "multilabel"
-TITLE = "Sets of labels"
 ABOUT = """
 Labels of scenes (6 labels), of emotions in music (6) and of yeast genes (14): ``MultilabelModel``
 with all pairs of labels, with the tree of Chow and Liu, and without pairs, beside
@@ -122,4 +120,5 @@ def part_of(name):
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(NAME, TITLE, ABOUT, {name: part_of(name) for name in SETS}))
+    parts = {name: part_of(name) for name in SETS}
+    raise SystemExit(main("multilabel", "Sets of labels", ABOUT, parts))

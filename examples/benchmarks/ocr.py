@@ -77,14 +77,11 @@ def frank_wolfe(limit, loss, lam, method, n_passes, seed):
     cpu = fit(long_run, X_train, y_train)
     history = long_run.history_
     result = {
-        "effective": (history["n_oracle_calls"] / n).tolist(),
-        "cpu": cpu,
-        "primal": history["objective"].tolist(),
-        "dual": history["dual_objective"].tolist(),
-        "memory": peak_memory(),
-        "error at the end": letter_error(long_run, X_test, y_test),
+        "effective": (history["n_oracle_calls"] / n).tolist(), "cpu": cpu,
+        "primal": history["objective"].tolist(), "dual": history["dual_objective"].tolist(),
+        "memory": peak_memory(), "error at the end": letter_error(long_run, X_test, y_test),
         "passes": long_run.n_iter_,
-    }
+    }  # fmt: skip
     for averaging in (False, True)[: 1 if method == "fw" else 2]:
         short_run = make(min(EARLY, n_passes), averaging)
         fit(short_run, X_train, y_train)
@@ -189,18 +186,22 @@ def duals(report, options):
     report.text("""Raw Hamming loss, lam = 1/n, no start and end weights, every pass in a fresh
         random order, no gap pass on the way; medians over random orders. The reference values are
         those of an independent implementation of BCFW on the same words.""")
-    rows, goals = [], []
+    found = {}
     for n_passes, expected in DUALS.items():
-        r = medians(
-            [in_child(permuted_passes, limit, n_passes, seed) for seed in range(options.repeat)]
-        )
-        rows.append([n_passes, shown(r["dual"], ".4f"), expected, shown(r["gap"], ".3f")])
-        goals.append(
-            (f"distance of the dual value after {n_passes} passes", abs(r["dual"] - expected),
-             0.005, "<=")
-        )  # fmt: skip
-    report.table(["passes", "dual value", "reference", "certified gap"], rows)
-    report.goals(*goals)
+        runs = [in_child(permuted_passes, limit, n_passes, k) for k in range(options.repeat)]
+        found[n_passes] = medians(runs) | {"reference": expected}
+    report.records(
+        "passes",
+        found,
+        ("dual value", "dual", ".4f"),
+        ("reference", "reference"),
+        ("certified gap", "gap", ".3f"),
+    )
+    report.goals(*(
+        (f"distance of the dual value after {n_passes} passes", abs(r["dual"] - r["reference"]),
+         0.005, "<=")
+        for n_passes, r in found.items()
+    ))  # fmt: skip
 
 
 def _name(loss, lam):
@@ -276,14 +277,13 @@ def report_errors(report, results):
     report.text(f"""Wrong letters in the test words, in percent: after {EARLY} passes, with the last
         and with averaged weights, and with the weights at the end of the run (last weights for
         Frank-Wolfe, averaged for the other two):""")
-    report.table(
-        ["method", f"last, {EARLY}", f"averaged, {EARLY}", "end"],
-        [
-            [name, *(shown(_median(runs, k), ".2f")
-                     for k in ("error", "averaged error", "error at the end"))]
-            for name, runs in results.items()
-        ],
-    )  # fmt: skip
+    report.records(
+        "method",
+        results,
+        (f"last, {EARLY}", lambda runs: _median(runs, "error"), ".2f"),
+        (f"averaged, {EARLY}", lambda runs: _median(runs, "averaged error"), ".2f"),
+        ("end", lambda runs: _median(runs, "error at the end"), ".2f"),
+    )
 
 
 def where_it_loses(report, results):
@@ -339,13 +339,11 @@ def report_calls(report, limit, loss, lam, options):
         words: the goal judges the row before, which has no such settings.""")
     rows, calls = [], {}
     for name in CALLERS:
+        budget = RELATIVE_GAP, 100 if options.quick else 2000
         runs = [
-            in_child(
-                calls_to, limit, loss, lam, name, RELATIVE_GAP,
-                100 if options.quick else 2000, seed,
-            )
+            in_child(calls_to, limit, loss, lam, name, *budget, seed)
             for seed in range(options.repeat)
-        ]  # fmt: skip
+        ]
         r = medians(runs)
         calls[name] = r["calls"] if all(run["converged"] for run in runs) else None
         ended = "gap reached" if calls[name] is not None else "budget ended: a lower bound"

@@ -21,12 +21,9 @@ Defaults, and C from the same five values for all, by the wrong letters in a qua
 training words. Medians over the random order of the samples.
 """
 CONTENDERS = {
-    "letters alone": (0, "graph"),
-    "chain": (1, "chain"),
-    "graph, next": (1, "graph"),
-    "graph, next two": (2, "graph"),
-    "graph, next three": (3, "graph"),
-}
+    "letters alone": (0, "graph"), "chain": (1, "chain"), "graph, next": (1, "graph"),
+    "graph, next two": (2, "graph"), "graph, next three": (3, "graph"),
+}  # fmt: skip
 QUICK = "chain", "graph, next", "graph, next two"
 
 

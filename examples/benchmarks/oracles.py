@@ -4,8 +4,8 @@ import functools
 import statistics
 
 import numpy as np
-from _marginals_contenders import mean, measure_one, quietly
-from _report import Clock, Repeats, in_child, main, shown
+from _marginals_contenders import mean, measure_one
+from _report import Clock, Repeats, in_child, main, quietly, shown
 
 from sklearn_fw import random_fields
 from sklearn_fw.datasets import make_ising

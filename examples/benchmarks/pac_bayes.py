@@ -15,8 +15,6 @@ from sklearn_fw.pac_bayes import (
     catoni_bound,
 )
 
-NAME = "pac_bayes"
-TITLE = "Bounds on the risk"
 ABOUT = """
 Bounds of Bayesian linear regression in the setting of Germain, Bach, Lacoste and Lacoste-Julien
 (NIPS 2016, figure 1): 20 normal features, coefficients of norm 1/2, noise of variance 1/9, a
@@ -160,4 +158,4 @@ def degrees(report, options):
 
 if __name__ == "__main__":
     parts = {"bounds": bounds, "failures": failures, "diabetes": diabetes, "degrees": degrees}
-    raise SystemExit(main(NAME, TITLE, ABOUT, parts))
+    raise SystemExit(main("pac_bayes", "Bounds on the risk", ABOUT, parts))

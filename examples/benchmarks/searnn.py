@@ -10,8 +10,6 @@ from _searnn_tasks import TASKS
 
 from sklearn_fw.seq2seq import LearningToSearch, Minibatches, RecurrentNetwork, SeaRNNTransducer
 
-NAME = "searnn"
-TITLE = "Learning to search"
 ABOUT = """
 Recurrent networks trained by the cost of what they say (SeaRNN: Leblond, Alayrac, Osokin and
 Lacoste-Julien, 2017) beside the same networks trained by maximum likelihood: equal numbers of
@@ -223,4 +221,4 @@ if __name__ == "__main__":
     parts = {
         "spelling": spelling_part, "letters": letters_part, "speed": speed, "defaults": defaults,
     }  # fmt: skip
-    raise SystemExit(main(NAME, TITLE, ABOUT, parts))
+    raise SystemExit(main("searnn", "Learning to search", ABOUT, parts))

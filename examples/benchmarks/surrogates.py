@@ -15,8 +15,6 @@ from sklearn_fw.surrogates import (
 )
 from sklearn_fw.task_losses import HammingLoss, MatrixLoss
 
-NAME = "surrogates"
-TITLE = "Quadratic surrogates of task losses"
 ABOUT = """
 ``QuadraticSurrogateClassifier`` beside ``RidgeClassifier`` and ``OneVsRestClassifier`` around
 ``LogisticRegression``. Everybody chooses its regularisation from the same number of values by the
@@ -160,4 +158,4 @@ def calibration(report, options):
 
 if __name__ == "__main__":
     parts = {name: part_of(name) for name in TASKS} | {"calibration": calibration}
-    raise SystemExit(main(NAME, TITLE, ABOUT, parts))
+    raise SystemExit(main("surrogates", "Quadratic surrogates of task losses", ABOUT, parts))
