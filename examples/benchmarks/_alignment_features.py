@@ -226,13 +226,10 @@ def intersected_links(corpus):
     for forward, backward in zip(ibm_model_1(source, target), ibm_model_1(target, source)):
         partner_of_target = forward.argmax(axis=0) - 1
         partner_of_source = backward.argmax(axis=0) - 1
-        links.append(
-            [
-                (j, k)
-                for k, j in enumerate(partner_of_target.tolist())
-                if j >= 0 and partner_of_source[j] == k
-            ]
-        )
+        links.append([
+            (j, k) for k, j in enumerate(partner_of_target.tolist())
+            if j >= 0 and partner_of_source[j] == k
+        ])  # fmt: skip
     return links
 
 

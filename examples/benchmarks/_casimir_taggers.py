@@ -27,14 +27,12 @@ def judged(emissions, transitions, marginals, predicted, data, C):
     """What everybody is told about a model: objective, phrase F1, calibration."""
     X, y, y_test, classes = data
     truth = numbers_of(np.concatenate(list(y_test)), classes)
-    error, sums = calibration_error(np.concatenate(list(marginals)), truth)
     return {
         "objective": likelihood_of_chains(
             emissions, transitions, X, [numbers_of(labels, classes) for labels in y], C
         ),
         "f1": 100 * phrase_f1_score(y_test, predicted),
-        "calibration": error,
-        "bins": [values.tolist() for values in sums],
+        "calibration": calibration_error(np.concatenate(list(marginals)), truth),
     }
 
 
@@ -79,19 +77,14 @@ def chain_crf(limit, solver="auto", surrogate="crf", c2=C2, tol=TOL, judge=True)
 
 def calibrated(svm, X, y, Z, y_test):
     """Calibration error with the temperature of a part that a second fit has not seen."""
-    n = len(y) - len(y) // 5
-    part = clone(svm).set_params(C=svm.C_).fit(X[:n], y[:n])
-    unscaled = calibration_error(
-        np.concatenate(list(svm.predict_marginals(Z))),
-        numbers_of(np.concatenate(list(y_test)), svm.classes_),
-    )[0]
+    n, truth = len(y) - len(y) // 5, numbers_of(np.concatenate(list(y_test)), svm.classes_)
+
+    def error():
+        return calibration_error(np.concatenate(list(svm.predict_marginals(Z))), truth)
+
+    part, before = clone(svm).set_params(C=svm.C_).fit(X[:n], y[:n]), error()
     svm.temperature_ = part.calibrate(X[n:], y[n:]).temperature_
-    probabilities = np.concatenate(list(svm.predict_marginals(Z)))
-    truth = numbers_of(np.concatenate(list(y_test)), svm.classes_)
-    error, sums = calibration_error(probabilities, truth)
-    return {
-        "before": unscaled, "calibration": error, "bins": [values.tolist() for values in sums],
-    }  # fmt: skip
+    return {"before": before, "calibration": error()}
 
 
 def crfsuite(limit, algorithm, c2=C2, max_iter=None):

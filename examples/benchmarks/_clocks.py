@@ -26,6 +26,15 @@ def data_path(name):
     return path
 
 
+def those_there(names, load):
+    """Pairs of a name and of what ``load(name)`` gives; names without files are left out."""
+    for name in names:
+        try:
+            yield name, load(name)
+        except FileNotFoundError as reason:
+            print(f"{name} left out: {reason}")
+
+
 def quietly(function, *args, **options):
     """The result without warnings: budgets are meant to end runs here."""
     with warnings.catch_warnings():
@@ -68,14 +77,14 @@ class Clock:
         self.wall = time.perf_counter() - self._started[1]
 
 
-def cpu_of(function, repeat=1):
-    """CPU seconds of every one of ``repeat`` calls."""
+def timed(function, repeat=1):
+    """Result of the last of ``repeat`` calls, and the CPU seconds of each of them."""
     seconds = []
     for _ in range(repeat):
         with Clock() as clock:
-            function()
+            result = function()
         seconds.append(clock.cpu)
-    return seconds
+    return result, Repeats(seconds)
 
 
 def peak_memory():
@@ -100,7 +109,7 @@ def matrix_product_seconds(repeat=5):
     a = np.random.default_rng(0).random((PRODUCT_SIZE, PRODUCT_SIZE))
     with threadpool_limits(1):
         a @ a  # threads and buffers of the library are made here
-        return statistics.median(cpu_of(lambda: a @ a, repeat))
+        return float(timed(lambda: a @ a, repeat)[1])
 
 
 def in_child(function, *args):

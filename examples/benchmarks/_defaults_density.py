@@ -1,9 +1,10 @@
 """Default fits of `KernelStudentTDensity` beside the best of a grid, for `defaults.py`."""
 
-import time
+import itertools
 
 import numpy as np
-from _report import Skip, data_path
+from _report import Clock, data_path, those_there
+from novelty import SETS
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KernelDensity, NearestNeighbors
@@ -31,29 +32,17 @@ SIGMAS = (0.03, 0.1, 0.3)
 BANDWIDTHS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1.2, 2.0)
 MAX_ROWS = 500
 RAW = ("26_optdigits", "27_PageBlocks", "29_Pima", "38_thyroid", "6_cardio")
-SETS = (
-    "12_fault", "14_glass", "18_Ionosphere", "19_landsat", "26_optdigits", "27_PageBlocks",
-    "28_pendigits", "29_Pima", "2_annthyroid", "31_satimage-2", "37_Stamps", "38_thyroid",
-    "40_vowels", "41_Waveform", "42_WBC", "44_Wilt", "46_WPBC", "4_breastw", "6_cardio",
-)  # fmt: skip
 
 
 def rows(quick):
     KernelStudentTDensity().fit([[float(i % 7), i**0.5] for i in range(30)])  # libraries are loaded
     jobs = [(name, True) for name in SETS] + [(name, False) for name in RAW]
-    for name, scaled in jobs[1:4:2] if quick else jobs:
-        data = _read(name)
-        if data is not None:
-            yield _row(name, scaled, *data, n_splits=2 if quick else None)
+    for (name, scaled), data in those_there(jobs[1:4:2] if quick else jobs, _read):
+        yield _row(name, scaled, *data, n_splits=2 if quick else None)
 
 
-def _read(name):
-    try:
-        path = data_path(f"novelty/{name}.npz")
-    except Skip as reason:
-        print(f"{name} left out: {reason}")
-        return None
-    with np.load(path) as file:
+def _read(job):
+    with np.load(data_path(f"novelty/{job[0]}.npz")) as file:
         return file["X"].astype(np.float64), file["y"].ravel() == 1
 
 
@@ -90,21 +79,18 @@ def _split(X, novel, scaled, seed):
     for kind in (False, True):
         test[np.flatnonzero(labels == kind)[::2]] = True
 
-    started = time.process_time()
-    density = KernelStudentTDensity().fit(train)
-    seconds = time.process_time() - started
+    with Clock() as clock:
+        density = KernelStudentTDensity().fit(train)
     median = KernelStudentTDensity(length_scale="median").fit(train)
     best, setting, best_scores = -1.0, "", None
-    for multiple in MULTIPLES:
-        for sigma0 in SIGMAS:
-            candidate = KernelStudentTDensity(
-                length_scale=multiple * median.length_scale_, sigma0=sigma0
-            )
-            scores = candidate.fit(train).score_samples(new)
-            area = _area(labels[~test], scores[~test])
-            if area > best:
-                best, best_scores = area, scores
-                setting = f"{multiple:.2g} medians, sigma0 {sigma0}"
+    for multiple, sigma0 in itertools.product(MULTIPLES, SIGMAS):
+        scale = multiple * median.length_scale_
+        candidate = KernelStudentTDensity(length_scale=scale, sigma0=sigma0)
+        scores = candidate.fit(train).score_samples(new)
+        area = _area(labels[~test], scores[~test])
+        if area > best:
+            best, best_scores = area, scores
+            setting = f"{multiple:.2g} medians, sigma0 {sigma0}"
     scale = density.length_scale_
     chosen = (
         "a scale per feature" if np.ndim(scale) else f"{scale / median.length_scale_:.1f} medians"
@@ -114,7 +100,7 @@ def _split(X, novel, scaled, seed):
         "best": best_scores,
         "median": median.score_samples(new),
     } | _peers(train, new)
-    return {"best_setting": setting, "chosen": chosen, "seconds": seconds} | {
+    return {"best_setting": setting, "chosen": chosen, "seconds": clock.cpu} | {
         name: _area(labels[test], scores[test]) for name, scores in areas.items()
     }
 

@@ -1,12 +1,13 @@
 """Random fields: what their defaults cost against settings chosen on held-out instances."""
 
+import functools
 import gzip
 import itertools
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from _report import Clock, Skip, data_path, quietly
+from _report import data_path, quietly, those_there, timed
 from scipy.sparse import load_npz
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.model_selection import train_test_split
@@ -14,7 +15,14 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from sklearn_fw.datasets import load_mrf_instances, make_ising
 from sklearn_fw.inference import ICM, TRWS, BestOf, BranchAndBound, Elimination, IteratedLocalSearch
-from sklearn_fw.random_fields import MRFLearner, PairwiseMRF, TRBPMarginals, load_uai
+from sklearn_fw.random_fields import (
+    BarrierFrankWolfe,
+    MRFLearner,
+    PairwiseMRF,
+    TRBPMarginals,
+    TRWMarginals,
+    load_uai,
+)
 
 TITLE = "Random fields"
 ABOUT = """
@@ -53,12 +61,11 @@ def rows(quick):
     yield from table_rows(quick)
 
 
-def timed(function, *args):
+def compiled_and_timed(function):
     """The result and its CPU seconds, after a first call that compiles."""
-    quietly(function, *args)
-    with Clock() as clock:
-        result = quietly(function, *args)
-    return result, clock.cpu
+    quietly(function)
+    result, seconds = timed(lambda: quietly(function))
+    return result, float(seconds)
 
 
 def marginal_rows(quick):
@@ -79,7 +86,9 @@ def marginal_rows(quick):
         if quality(candidates[best], held_out) < EXACT:
             best = max(candidates, key=lambda c: quality(candidates[c], held_out))
         default = candidates["default"]
-        fitted, seconds = timed(lambda make=default, mrf=fields[judge[0]]: make().fit(mrf))
+        fitted, seconds = compiled_and_timed(
+            lambda make=default, mrf=fields[judge[0]]: make().fit(mrf)
+        )
         yield {
             "set": name, "metric": "marginals", "default": quality(default, judge),
             "best": quality(candidates[best], judge), "best_setting": best,
@@ -88,20 +97,13 @@ def marginal_rows(quick):
         }  # fmt: skip
 
 
-def loopy_bp():
-    return TRBPMarginals("ones", time_limit=SECONDS)
-
-
-def trbp():
-    return TRBPMarginals(time_limit=SECONDS)
-
-
-PEERS = {"loopy BP": loopy_bp, "TRBP": trbp}
+PEERS = {
+    "loopy BP": lambda: TRBPMarginals("ones", time_limit=SECONDS),
+    "TRBP": lambda: TRBPMarginals(time_limit=SECONDS),
+}
 
 
 def marginal_candidates(limit, quick):
-    from sklearn_fw.random_fields import BarrierFrankWolfe, TRWMarginals
-
     time_limit = {} if limit is None else {"time_limit": limit}
     found = {"default": lambda: TRWMarginals(**time_limit)}
     grid = itertools.product(("elimination", "approx"), VARIANTS, RHO, TOLS, (None, "icm"))
@@ -118,10 +120,7 @@ def marginal_candidates(limit, quick):
 
 def marginal_sets(quick):
     n = 2 if quick else 6
-    for kind in ("grids_5x5", "cliques"):
-        data = published(kind)
-        if data is None:
-            continue
+    for kind, data in those_there(("grids_5x5", "cliques"), published):
         couplings = np.unique(data.couplings) if kind == "cliques" else [None]
         for coupling in couplings[::3] if quick else couplings:
             which = np.arange(len(data.mrfs))
@@ -147,9 +146,8 @@ def marginal_sets(quick):
         "CSP_11", "DBN_11", "DBN_12", "Grids_11", "Grids_12", "ObjectDetection_11",
         "ObjectDetection_12", "Segmentation_11", "Segmentation_12",
     )  # fmt: skip
-    for name in names:
-        mrf = competition("MAR", name)
-        if mrf is not None and exact_marginals(mrf) is not None:
+    for name, mrf in those_there(names, functools.partial(competition, "MAR")):
+        if exact_marginals(mrf) is not None:
             yield f"UAI {name}", [mrf], None
 
 
@@ -171,7 +169,7 @@ def map_rows(quick):
         **{f"ils, {n:,} rounds": IteratedLocalSearch(n) for n in ROUNDS[: 1 if quick else 3]},
     }  # fmt: skip
     for name, mrf, given in map_sets(quick):
-        result, seconds = timed(mrf.map)
+        result, seconds = compiled_and_timed(mrf.map)
         values = {setting: mrf.map(oracle).value for setting, oracle in candidates.items()}
         values["default"] = result.value
         known = max([*values.values(), *given])
@@ -203,11 +201,9 @@ def map_sets(quick):
         "Grids_18", "Grids_19", "ProteinFolding_11", "Segmentation_12", "Segmentation_13",
         "wcsp_15",
     )  # fmt: skip
-    for name in names:
-        mrf = competition("MAP", name)
-        if mrf is not None:
-            labels = load_uai(data_path(f"uai/MAP/{name}.uai.MAP"), "solution")
-            yield f"UAI {name}", mrf, [float(mrf.score(labels[None])[0])]
+    for name, mrf in those_there(names, functools.partial(competition, "MAP")):
+        labels = load_uai(data_path(f"uai/MAP/{name}.uai.MAP"), "solution")
+        yield f"UAI {name}", mrf, [float(mrf.score(labels[None])[0])]
 
 
 def table_rows(quick):
@@ -225,8 +221,6 @@ def table_rows(quick):
 
 def table_split(train, test, n_states):
     """Points of the default and of the best setting for one pair of training and test rows."""
-    from sklearn_fw import TRWMarginals
-
     rng = np.random.default_rng(0)
     order = rng.permutation(len(train))
     valid, rest = train[order[: len(train) // 4]], train[order[len(train) // 4 :]]
@@ -246,7 +240,7 @@ def table_split(train, test, n_states):
             learner=MRFLearner(e, pseudocount=c, n_states=n_states)
         )
     best = max(candidates, key=lambda c: quality(candidates[c], rest, valid)[0])
-    fitted, seconds = timed(lambda: candidates["default"]().fit(train))
+    fitted, seconds = compiled_and_timed(lambda: candidates["default"]().fit(train))
     default, nats = quality(candidates["default"], train, test)
     points, best_nats = quality(candidates[best], train, test)
     return {
@@ -271,13 +265,8 @@ def tables(quick):
     if not quick:
         X = (load_digits().data > 7).astype(int)
         yield "digits, ink", [train_test_split(X, test_size=0.3, random_state=0)], 2
-    for name in ("emotions", "yeast", "scene"):
-        try:
-            pair = label_sets(name)
-        except Skip as reason:
-            print(f"labels of {name}: left out, {reason}")
-        else:
-            yield f"labels of {name}", [pair], 2
+    for name, pair in those_there(("emotions", "yeast", "scene"), label_sets):
+        yield f"labels of {name}", [pair], 2
 
 
 def label_sets(name):
@@ -289,21 +278,13 @@ def label_sets(name):
 
 
 def published(kind):
-    """The instances of the paper, or None."""
-    try:
-        return load_mrf_instances(data_path("mrf"), name=kind)
-    except FileNotFoundError as error:
-        print(f"{kind}: left out, {error}")
-        return None
+    """The instances of the paper."""
+    return load_mrf_instances(data_path("mrf"), name=kind)
 
 
 def competition(task, name):
-    """A model of the UAI competition with its evidence, or None."""
-    try:
-        path = data_path(f"uai/{task}/{name}.uai.gz")
-    except Skip as reason:
-        print(f"UAI {name}: left out, {reason}")
-        return None
+    """A model of the UAI competition with its evidence."""
+    path = data_path(f"uai/{task}/{name}.uai.gz")
     with tempfile.TemporaryDirectory() as there:
         plain = Path(there, f"{name}.uai")
         plain.write_bytes(gzip.decompress(path.read_bytes()))

@@ -1,10 +1,11 @@
 """Graphs, grids and default fits of structured models."""
 
-import time
+import itertools
 
 import numpy as np
 import scipy.sparse as sp
-from _defaults_structured import _fit, _take
+from _defaults_structured import _fit, best_setting, judged
+from _report import those_there, timed
 from scipy.ndimage import gaussian_filter
 from sklearn.base import clone
 
@@ -168,14 +169,7 @@ QUICK = ("trees", "ten small graphs")
 
 
 def rows(quick):
-    for name, load in SETS.items():
-        if quick and name not in QUICK:
-            continue
-        try:
-            data = load()
-        except FileNotFoundError as error:
-            print(f"{name} left out: {error}")
-            continue
+    for name, data in those_there(QUICK if quick else SETS, lambda name: SETS[name]()):
         yield _row(name, *data)
 
 
@@ -185,57 +179,29 @@ def _row(name, X, y, X_test, y_test):
         return 100.0 * node_accuracy(*flat)
 
     _fit(StructuredSVM(max_iter=1, C=1.0, random_state=0), X[:2], y[:2])  # compiles
-    default, started = StructuredSVM(random_state=0), time.process_time()
-    _fit(default, X, y)
-    seconds = time.process_time() - started
-    settings, validation = _best_setting(default.model_, score, X, y)
+    default, seconds = timed(lambda: _fit(StructuredSVM(random_state=0), X, y))
+    n = max(1, len(y) // 5)
+    parts = list(range(len(y) - n)), list(range(len(y) - n, len(y)))
+    settings, validation = best_setting(_grid(default.model_, X, y), score, X, y, parts)
     best = _fit(StructuredSVM(**settings), X, y)
     return {
-        "set": name,
-        "metric": "accuracy of nodes",
-        "default": score(y_test, default.predict(X_test)),
-        "best": score(y_test, best.predict(X_test)),
-        "best_setting": _words(settings),
-        "chosen": f"C={default.C_:.2g}",
-        "seconds": seconds,
-        "validation": validation,
-        "passes": default.n_iter_,
-        "gap": f"{100 * default.dual_gap_ / default.objective_:.1f} %",
-    }
-
-
-def _best_setting(model, score, X, y):
-    n = max(1, len(y) // 5)
-    train, rest = list(range(len(y) - n)), list(range(len(y) - n, len(y)))
-    best, best_score = None, -1.0
-    for settings in _grid(model, X, y):
-        from sklearn_fw import StructuredSVM
-
-        svm = _fit(StructuredSVM(**settings), _take(X, train), _take(y, train))
-        value = score(_take(y, rest), svm.predict(_take(X, rest)))
-        if value > best_score:
-            best, best_score = settings, value
-    return best, best_score
+        "set": name, "metric": "accuracy of nodes",
+        **judged(default, best, score, X_test, y_test, seconds, validation),
+        "best_setting": _words(settings), "chosen": f"C={default.C_:.2g}",
+    }  # fmt: skip
 
 
 def _grid(model, X, y):
     """C and averaging; then, for each C, what else there is."""
     unit = natural_C(StructuredSVM(C=1.0)._make_blocks(X, y, None)[0])
-    others = (
-        {}, {"averaging": False}, {"fit_intercept": False}, {"oracle": "trws"},
-    )  # fmt: skip
-    for factor in FACTORS:
-        for other in others:
-            yield {
-                "model": clone(model).set_params(fit_intercept=other.get("fit_intercept", True)),
-                "oracle": other.get("oracle", "auto"),
-                "solver": BlockFrankWolfe(averaging=other.get("averaging", True)),
-                "C": factor * unit,
-                "tol": 0.02,
-                "max_iter": 100,
-                "time_limit": SECONDS,
-                "random_state": 0,
-            }
+    others = ({}, {"averaging": False}, {"fit_intercept": False}, {"oracle": "trws"})
+    for factor, other in itertools.product(FACTORS, others):
+        yield {
+            "model": clone(model).set_params(fit_intercept=other.get("fit_intercept", True)),
+            "oracle": other.get("oracle", "auto"), "C": factor * unit, "tol": 0.02,
+            "solver": BlockFrankWolfe(averaging=other.get("averaging", True)), "max_iter": 100,
+            "time_limit": SECONDS, "random_state": 0,
+        }  # fmt: skip
 
 
 def _words(settings):

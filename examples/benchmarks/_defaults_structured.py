@@ -1,15 +1,13 @@
 """Default fits of `StructuredSVM` beside the best of a grid, for `defaults.py`."""
 
-import time
-import warnings
+import itertools
 
 import numpy as np
 import scipy.sparse as sp
 from _alignment_features import Corpus, one_partner, pair_features
-from _report import data_path
+from _report import data_path, quietly, timed
 from joblib import Parallel, delayed
 from sklearn import datasets
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
@@ -66,41 +64,38 @@ def _row_of(name, quick):
 
 def _row(name, model, metric, X, y, X_test, y_test, *, quick):
     score = METRICS[metric]
-    settings, validation = _best_setting(model, score, X, y, quick)
-    best = _fit(StructuredSVM(model, **settings), X, y)
-    default = StructuredSVM(model, random_state=0)
+    stratify = y if model == "multiclass" else None
+    parts = train_test_split(range(len(y)), test_size=0.2, random_state=0, stratify=stratify)
+    settings, validation = best_setting(_grid(model, X, y, quick), score, X, y, parts)
+    best = _fit(StructuredSVM(**settings), X, y)
     _fit(StructuredSVM(model, max_iter=1, random_state=0), X[:50], y[:50])  # compiles
-    started = time.process_time()
-    _fit(default, X, y)
-    seconds = time.process_time() - started
+    default, seconds = timed(lambda: _fit(StructuredSVM(model, random_state=0), X, y))
     return {
-        "set": name,
-        "metric": metric,
-        "default": score(y_test, default.predict(X_test)),
-        "best": score(y_test, best.predict(X_test)),
+        "set": name, "metric": metric,
+        **judged(default, best, score, X_test, y_test, seconds, validation),
         "best_setting": _words(settings),
         "chosen": ", ".join([*_loss_of(default), f"C={default.C_:.2g}"]),
-        "seconds": seconds,
-        "validation": validation,
-        "passes": default.n_iter_,
+    }  # fmt: skip
+
+
+def judged(default, best, score, X_test, y_test, seconds, validation):
+    """What a row says of the default and of the best setting."""
+    return {
+        "default": score(y_test, default.predict(X_test)),
+        "best": score(y_test, best.predict(X_test)), "seconds": seconds.values[0],
+        "validation": validation, "passes": default.n_iter_,
         "gap": f"{100 * default.dual_gap_ / default.objective_:.1f} %",
-    }
+    }  # fmt: skip
 
 
-def _best_setting(model, score, X, y, quick):
+def best_setting(grid, score, X, y, parts):
     """The parameters that win on validation data, with C for all training data, and their score."""
-    n = len(y)
-    stratify = y if model == "multiclass" else None
-    train, rest = train_test_split(range(n), test_size=0.2, random_state=0, stratify=stratify)
-    X_train, y_train, X_rest, y_rest = (
-        _take(X, train),
-        _take(y, train),
-        _take(X, rest),
-        _take(y, rest),
+    (X_train, X_rest), (y_train, y_rest) = (
+        [_safe_indexing(items, places) for places in parts] for items in (X, y)
     )
     best, best_score = None, -1.0
-    for settings in _grid(model, X, y, quick):
-        svm = _fit(StructuredSVM(model, **settings), X_train, y_train)
+    for settings in grid:
+        svm = _fit(StructuredSVM(**settings), X_train, y_train)
         value = score(y_rest, svm.predict(X_rest))
         if value > best_score:
             best, best_score = settings, value
@@ -113,16 +108,12 @@ def _grid(model, X, y, quick):
     factors = FACTORS_LARGE if is_large or quick else FACTORS
     for loss in losses:
         natural = natural_C(StructuredSVM(model, C=1.0, task_loss=loss)._make_blocks(X, y, None)[0])
-        for factor in factors:
-            for averaging in (True, False):
-                yield {
-                    "task_loss": loss,
-                    "C": factor * natural,
-                    "solver": BlockFrankWolfe(averaging=averaging),
-                    "tol": 0.01,
-                    "max_iter": 20 if is_large or quick else 200,
-                    "random_state": 0,
-                }
+        for factor, averaging in itertools.product(factors, (True, False)):
+            yield {
+                "model": model, "task_loss": loss, "C": factor * natural, "tol": 0.01,
+                "solver": BlockFrankWolfe(averaging=averaging), "random_state": 0,
+                "max_iter": 20 if is_large or quick else 200,
+            }  # fmt: skip
 
 
 def _loss_of(svm):
@@ -138,21 +129,7 @@ def _words(settings):
 
 
 def _fit(svm, X, y):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return svm.fit(X, y)
-
-
-def _take(items, places):
-    return _safe_indexing(items, places)
-
-
-def _f1(y_true, y_pred):
-    return 100.0 * phrase_f1_score(y_true, y_pred)
-
-
-def _node_accuracy(y_true, y_pred):
-    return 100.0 * node_accuracy(y_true, y_pred)
+    return quietly(svm.fit, X, y)
 
 
 def _equal(y_true, y_pred):
@@ -169,8 +146,8 @@ def _pairs(links):
 
 
 METRICS = {
-    "F1": _f1,
-    "accuracy of nodes": _node_accuracy,
+    "F1": lambda y_true, y_pred: 100.0 * phrase_f1_score(y_true, y_pred),
+    "accuracy of nodes": lambda y_true, y_pred: 100.0 * node_accuracy(y_true, y_pred),
     "accuracy": _equal,
     "right labels": _equal,
     "100 - AER": _aer,
@@ -191,27 +168,11 @@ def _tokens(folder, ending):
             for part in ("train", "test")
         )
         features = TokenFeatures()
-        X, X_test = features.fit_transform(_words_of(train)), features.transform(_words_of(test))
-        return X, _tags(train), X_test, _tags(test)
+        words = [[s[:, 0].tolist() for s in part] for part in (train, test)]
+        tags = [[s[:, 1].astype(str) for s in part] for part in (train, test)]
+        return features.fit_transform(words[0]), tags[0], features.transform(words[1]), tags[1]
 
     return load
-
-
-def _tags(sentences):
-    return [sentence[:, 1].astype(str) for sentence in sentences]
-
-
-def _words_of(sentences):
-    return [sentence[:, 0].tolist() for sentence in sentences]
-
-
-def _letters():
-    return load_ocr_letters(split="half", return_X_y=True)
-
-
-def _digit_words():
-    X, y, X_test, y_test = make_digit_words(return_X_y=True)
-    return X, y, X_test, y_test
 
 
 def _label_sets(name):
@@ -247,11 +208,8 @@ def _bundled(name, standardised=False):
 def _hansards():
     data = load_word_alignment()
     source, target = (
-        [[word.lower() for word in words] for words in train + test]
-        for train, test in (
-            (data.source_train, data.source_test),
-            (data.target_train, data.target_test),
-        )
+        [[word.lower() for word in words] for words in data[f"{side}_train"] + data[f"{side}_test"]]
+        for side in ("source", "target")
     )
     X, _ = pair_features(source, target)
     corpus, n = Corpus(source, target), len(data.sure_train)
@@ -263,8 +221,12 @@ SETS = {
     "CoNLL-2000": ("chain", "F1", _conll2000),
     "ewt tags": ("chain", "accuracy of nodes", _tokens("ewt", "tsv")),
     "wnut17": ("chain", "F1", _tokens("wnut17", "conll")),
-    "OCR letters": ("chain", "accuracy of nodes", _letters),
-    "digit words": ("chain", "accuracy of nodes", _digit_words),
+    "OCR letters": (
+        "chain",
+        "accuracy of nodes",
+        lambda: load_ocr_letters(split="half", return_X_y=True),
+    ),
+    "digit words": ("chain", "accuracy of nodes", lambda: make_digit_words(return_X_y=True)),
     "emotions": ("multilabel", "right labels", _label_sets("emotions")),
     "yeast": ("multilabel", "right labels", _label_sets("yeast")),
     "scene": ("multilabel", "right labels", _scene),

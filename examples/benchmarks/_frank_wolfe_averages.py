@@ -1,13 +1,10 @@
 """Averaged subgradient steps: the schemes of the paper, and a race on real data."""
 
-import warnings
-
 import numpy as np
 from _frank_wolfe_experiments import grid_edges, iwata, noisy_image
 from _linear_problems import make_data
-from _report import Clock, Repeats, Skip, cpu_of, in_child, shown
+from _report import Clock, in_child, quietly, shown, timed
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -38,15 +35,10 @@ def measure_image(side, repeat):
         pairwise=np.broadcast_to(table, (len(edges), 2, 2)).copy(), edges=edges,
     )  # fmt: skip
     oracle = GraphCut()
-    labels, value, _ = oracle.argmax(scores)
-    flow = cpu_of(lambda: oracle.argmax(scores), repeat)
+    oracle.argmax(scores)  # compiles
+    (labels, value, _), flow = timed(lambda: oracle.argmax(scores), repeat)
     minimize_submodular(image_function(4))
-    runs, seconds = [], []
-    for _ in range(repeat):
-        with Clock() as clock:
-            runs.append(minimize_submodular(function))
-        seconds.append(clock.cpu)
-    run = runs[-1]
+    run, seconds = timed(lambda: minimize_submodular(function), repeat)
     return {
         "flow": flow, "seconds": seconds, "calls": run.n_oracle_calls, "gap": run.dual_gap,
         "value": run.fun, "flow_value": -float(value),
@@ -61,15 +53,20 @@ def iwata_function(n):
     )
 
 
-def naive(n, seconds):
-    """Wolfe's method on a plain function of masks: n + 1 values a base, systems solved anew."""
+def iwata_of_mask(n):
+    """The same function as a callable."""
     weights = iwata(n)
 
     def value(mask):
         size = int(mask.sum())
         return size * (n - size) + float(weights[mask].sum())
 
-    best = 0.0
+    return value
+
+
+def naive(n, seconds):
+    """Wolfe's method on a plain function of masks: n + 1 values a base, systems solved anew."""
+    value, best = iwata_of_mask(n), 0.0
 
     def base(x):
         nonlocal best
@@ -110,21 +107,10 @@ def naive(n, seconds):
 def measure_iwata(n, repeat, seconds):
     """Both programs on Iwata's function, and the function as a callable."""
     minimize_submodular(iwata_function(5))
-    weights = iwata(n)
-
-    def value(mask):
-        size = int(mask.sum())
-        return size * (n - size) + float(weights[mask].sum())
-
     found = {}
-    for name, args in (("objects", (iwata_function(n),)), ("callable", (value, n))):
-        seconds_of, runs = [], []
-        for _ in range(repeat):
-            with Clock() as clock:
-                runs.append(minimize_submodular(*args))
-            seconds_of.append(clock.cpu)
-        found[name] = {"seconds": seconds_of, "calls": runs[-1].n_oracle_calls,
-                       "value": runs[-1].fun, "gap": runs[-1].dual_gap}  # fmt: skip
+    for name, args in (("objects", (iwata_function(n),)), ("callable", (iwata_of_mask(n), n))):
+        run, seconds_of = timed(lambda args=args: minimize_submodular(*args), repeat)
+        found[name] = {"seconds": seconds_of, "calls": run.n_oracle_calls, "value": run.fun}
     found["naive"] = naive(n, seconds)
     return found
 
@@ -133,22 +119,18 @@ def submodular_part(report, options):
     sides, sizes = (SIDES[:1], IWATA[:1]) if options.quick else (SIDES, IWATA)
     report.section("Submodular functions")
     found = {side: in_child(measure_image, side, options.repeat) for side in sides}
-    report.text(
-        f"""Binary pictures from noise: cuts of a grid with couplings of {SMOOTHNESS:g} and costs of
-        single pixels. ``minimize_submodular`` knows nothing but bases; ``GraphCut`` finds a maximum
-        flow, and serves as referee: "too high" is what the value lies above that of the flow."""
-    )
-    report.table(
-        ["pixels", "ms", "bases", "gap", "too high", "ms of GraphCut"],
-        [
-            [f"{side} x {side}", shown(1e3 * Repeats(r["seconds"]), ".3g"), r["calls"],
-             shown(r["gap"], ".1e"), shown(max(r["value"] - r["flow_value"], 0.0), ".1e"),
-             shown(1e3 * Repeats(r["flow"]), ".3g")]
-            for side, r in found.items()
-        ],
+    report.text(f"""Binary pictures from noise: cuts of a grid with couplings of {SMOOTHNESS:g} and
+        costs of single pixels. ``minimize_submodular`` knows nothing but bases; ``GraphCut`` finds
+        a maximum flow, and serves as referee: "too high" is what the value lies above that of the
+        flow.""")
+    report.records(
+        "pixels", {f"{side} x {side}": r for side, r in found.items()},
+        ("ms", lambda r: 1e3 * r["seconds"], ".3g"), ("bases", "calls"), ("gap", "gap", ".1e"),
+        ("too high", lambda r: max(r["value"] - r["flow_value"], 0.0), ".1e"),
+        ("ms of GraphCut", lambda r: 1e3 * r["flow"], ".3g"),
     )  # fmt: skip
     for side, r in found.items():
-        ours, theirs = Repeats(r["seconds"]), Repeats(r["flow"])
+        ours, theirs = r["seconds"], r["flow"]
         if theirs < ours:
             report.loses(f"""The cut of {side} x {side} pixels: GraphCut takes {1e3 * theirs:.3g}
                          ms, minimize_submodular {1e3 * ours:.3g} ms; it is for other functions.""")
@@ -159,32 +141,25 @@ def submodular_part(report, options):
     ]  # fmt: skip
     seconds = 5.0 if options.quick else SECONDS
     runs = {n: in_child(measure_iwata, n, options.repeat, seconds) for n in sizes}
-    report.text(
-        f"""Iwata's function, ``F(A) = |A| (n - |A|) - sum over j in A of (5 j - 2 n)``: CPU
+    report.text(f"""Iwata's function, ``F(A) = |A| (n - |A|) - sum over j in A of (5 j - 2 n)``: CPU
         milliseconds and bases with functions of the package, with a callable of masks, and of a
         plain loop, which is Wolfe's method with the same stop, a value of the callable for every
-        element, and its linear systems solved anew. A dash was not there after {seconds:g} s."""
-    )
+        element, and its linear systems solved anew. A dash was not there after {seconds:g} s.""")
     rows = []
     for n, run in runs.items():
         plain = run["naive"]
         rows.append([
-            n, shown(1e3 * Repeats(run["objects"]["seconds"]), ".3g"), run["objects"]["calls"],
-            shown(1e3 * Repeats(run["callable"]["seconds"]), ".3g"), run["callable"]["calls"],
+            n, shown(1e3 * run["objects"]["seconds"], ".3g"), run["objects"]["calls"],
+            shown(1e3 * run["callable"]["seconds"], ".3g"), run["callable"]["calls"],
             shown(1e3 * plain["seconds"], ".3g") if plain["arrived"] else None, plain["bases"],
         ])  # fmt: skip
         if plain["arrived"]:
-            ratio = Repeats(run["callable"]["seconds"]) / plain["seconds"]
-            goals.append((f"n = {n}: seconds of the callable over those of the plain loop",
-                          ratio, 1.0, "<="))  # fmt: skip
-            goals.append(
-                (
-                    f"n = {n}: value above that of the plain loop",
-                    max(run["objects"]["value"] - plain["value"], 0.0),
-                    1e-6,
-                    "<=",
-                )
-            )
+            goals += [
+                (f"n = {n}: seconds of the callable over those of the plain loop",
+                 run["callable"]["seconds"] / plain["seconds"], 1.0, "<="),
+                (f"n = {n}: value above that of the plain loop",
+                 max(run["objects"]["value"] - plain["value"], 0.0), 1e-6, "<="),
+            ]  # fmt: skip
     report.table(
         ["n", "ms", "bases", "ms, callable", "bases, callable", "ms, plain", "bases, plain"], rows
     )
@@ -245,14 +220,12 @@ def averages_part(report, options):
     n_passes = 5 if options.quick else PASSES
     found = {name: in_child(measure_schemes, name, n_passes) for name in names}
     report.section("Averages of subgradient steps")
-    report.text(
-        f"""Linear SVMs with alpha = 1 / n, standardised columns and a constant one, rows drawn with
-        replacement, steps of {STEPS["pegasos"]}; the last row has those of the theory,
+    report.text(f"""Linear SVMs with alpha = 1 / n, standardised columns and a constant one, rows
+        drawn with replacement, steps of {STEPS["pegasos"]}; the last row has those of the theory,
         {STEPS["theory"]}. Objective above the optimum after {n_passes} passes, beside another
         implementation ("spec", {PASSES} passes; other draws). The paper reports on six other sets
         that the uniform average is always worst, that "weighted2" is always better than "weighted",
-        and that "suffix" and "doubling" are among the best."""
-    )
+        and that "suffix" and "doubling" are among the best.""")
     header = ["scheme", *(f"{name}{kind}" for name in names for kind in ("", ", spec"))]
     report.table(header, [
         [label, *(shown(value, ".1e") for name in names
@@ -278,14 +251,6 @@ BUDGETS = (1, 2, 5, 10, 20, 50)  # passes
 CONTENDERS = ("AveragedSubgradientClassifier", "SGDClassifier, average", "LinearSVC")
 
 
-def race_data(name, quick):
-    """Rows and labels; files that are absent skip the part."""
-    try:
-        return make_data(name, quick)
-    except FileNotFoundError as error:
-        raise Skip(str(error)) from None
-
-
 def make_model(who, alpha, n, n_passes):
     """A linear SVM of this objective, without intercept, that makes so many passes."""
     same = {"fit_intercept": False, "max_iter": n_passes, "random_state": 0}
@@ -298,29 +263,22 @@ def make_model(who, alpha, n, n_passes):
 
 def measure_race(name, multiple, who, budgets, repeat, quick):
     """CPU seconds and objectives after passes, of one contender."""
-    X, y = race_data(name, quick)
+    X, y = make_data(name, quick)
     alpha, rows = multiple / len(y), []
     few = np.concatenate([np.flatnonzero(y == label)[:50] for label in np.unique(y)])
     make_model(who, alpha, len(y), 1).fit(X[few], y[few])  # compiles
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for n_passes in budgets:
-            seconds = []
-            for _ in range(repeat):
-                model = make_model(who, alpha, len(y), n_passes)
-                with Clock() as clock:
-                    model.fit(X, y)
-                seconds.append(clock.cpu)
-            rows.append((Repeats(seconds), objective(X, y, alpha, model.coef_[0])))
+    for n_passes in budgets:
+        model = make_model(who, alpha, len(y), n_passes)
+        _, seconds = timed(lambda model=model: quietly(model.fit, X, y), repeat)
+        rows.append((seconds, objective(X, y, alpha, model.coef_[0])))
     return rows
 
 
 def optimum(name, multiple, quick):
     """The best value known: that of LinearSVC after very many passes."""
-    X, y = race_data(name, quick)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = make_model("LinearSVC", multiple / len(y), len(y), 100 if quick else 3000).fit(X, y)
+    X, y = make_data(name, quick)
+    model = make_model("LinearSVC", multiple / len(y), len(y), 100 if quick else 3000)
+    quietly(model.fit, X, y)
     return objective(X, y, multiple / len(y), model.coef_[0])
 
 
@@ -328,16 +286,14 @@ def subgradient_part(report, options):
     budgets = BUDGETS[:3] if options.quick else BUDGETS
     names = ("a9a", "20news")
     for name in names:
-        race_data(name, True)  # skips before anything is measured
+        make_data(name, True)  # skips before anything is measured
     report.section("Averaged subgradients against others")
-    report.text(
-        """Linear SVMs without intercept, hinge and ridge with alpha of a multiple of 1 / n, on a9a
-        (one-hot, 32,561 x 123) and on the training texts of the 20 newsgroups (TF-IDF of words and
-        word pairs, comp.* and sci.* against the rest): objective above the best value known, which
-        is that of 3,000 passes of LinearSVC or the best that anyone found, after a number of passes
-        and CPU milliseconds. All three have the same objective; ``LinearSVC`` keeps dual variables,
-        one per row."""
-    )
+    report.text("""Linear SVMs without intercept, hinge and ridge with alpha of a multiple of 1 / n,
+        on a9a (one-hot, 32,561 x 123) and on the training texts of the 20 newsgroups (TF-IDF of
+        words and word pairs, comp.* and sci.* against the rest): objective above the best value
+        known, which is that of 3,000 passes of LinearSVC or the best that anyone found, after a
+        number of passes and CPU milliseconds. All three have the same objective; ``LinearSVC``
+        keeps dual variables, one per row.""")
     rows, curves, at_equal = [], {}, []
     for name in names:
         for multiple in (1.0, 10.0)[: 1 if options.quick else None]:

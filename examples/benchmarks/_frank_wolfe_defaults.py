@@ -118,32 +118,22 @@ def defaults_part(report, options):
     seconds = 2.0 if options.quick else SECONDS
     choices = [(v, s) for v in VARIANTS[:3] for s in STEPS] + [(v, "auto") for v in VARIANTS[3:]]
     report.section("Defaults")
-    report.text(
-        f"""``minimize_frank_wolfe`` without options against the best of {len(choices)} choices of
-        variant and step size, each for {seconds:g} s at most: CPU milliseconds to {SHARE:g} of the
-        first gap. Choices that were refused or not there in time are left out of the comparison."""
-    )
+    report.text(f"""``minimize_frank_wolfe`` without options against the best of {len(choices)}
+        choices of variant and step size, each for {seconds:g} s at most: CPU milliseconds to
+        {SHARE:g} of the first gap. Choices that were refused or not there in time are left out of
+        the comparison.""")
     rows, goals = [], []
     for name in names:
-        ask = [name, SHARE, seconds, options.repeat]
         found = {
-            choice: in_child(measure_choice, ask[0], *choice, *ask[1:])
+            choice: in_child(measure_choice, name, *choice, SHARE, seconds, options.repeat)
             for choice in [("auto", "auto"), *choices]
         }
         ours = found.pop(("auto", "auto"))
         arrived = {choice: Repeats(r["seconds"]) for choice, r in found.items() if "seconds" in r}
         best = min(arrived, key=arrived.get) if arrived else None
         if "seconds" not in ours:
-            rows.append(
-                [
-                    name,
-                    "not there",
-                    None,
-                    None if best is None else ", ".join(best),
-                    None if best is None else shown(1e3 * arrived[best], ".3g"),
-                    None,
-                ]
-            )
+            best = (", ".join(best), shown(1e3 * arrived[best], ".3g")) if best else (None, None)
+            rows.append([name, "not there", None, *best, None])
             goals.append((f"{name}: seconds over the best choice", None, LIMIT, "<="))
             continue
         mine = Repeats(ours["seconds"])

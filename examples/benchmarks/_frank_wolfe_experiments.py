@@ -1,11 +1,8 @@
 """Experiments of the papers on Frank-Wolfe: Lasso, paths through videos, the triangle."""
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
-from _report import Clock, Repeats, in_child, shown
-from sklearn.exceptions import ConvergenceWarning
+from _report import Clock, Repeats, in_child, quietly, shown, timed
 
 from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives
 
@@ -14,10 +11,8 @@ RADIUS = 20.0  # of the l1 ball of the constrained Lasso
 
 def minimise(objective, domain, **options):
     """A run of `minimize_frank_wolfe` whose budget may end it, with CPU seconds as ``cpu``."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        with Clock() as clock:
-            result = minimize_frank_wolfe(objective, domain, **options)
+    with Clock() as clock:
+        result = quietly(minimize_frank_wolfe, objective, domain, **options)
     result.cpu = clock.cpu
     return result
 
@@ -177,16 +172,10 @@ def measure_driver(repeat, n_steps):
         found[name] = [run.cpu / run.nit for run in runs]
     x = runs[-1].x
     gradient = objective(x)[1]
-    found["one function"] = [_seconds_of(lambda: function(x)) for _ in range(repeat)]
-    found["one oracle"] = [_seconds_of(lambda: domain.lmo(gradient)) for _ in range(repeat)]
+    for name, ask in (("function", lambda: function(x)), ("oracle", lambda: domain.lmo(gradient))):
+        _, seconds = timed(lambda ask=ask: [ask() for _ in range(500)], repeat)
+        found[f"one {name}"] = [s / 500 for s in seconds.values]
     return {key: 1e6 * Repeats(values) for key, values in found.items()}
-
-
-def _seconds_of(function, n_calls=500):
-    with Clock() as clock:
-        for _ in range(n_calls):
-            function()
-    return clock.cpu / n_calls
 
 
 def lasso_part(report, options):
@@ -199,24 +188,19 @@ def lasso_part(report, options):
         for variant in VARIANTS
     }
     report.section("Constrained Lasso")
-    report.text(
-        f"""Half the squared error of a Gaussian matrix of 200 x 500 over the l1 ball of radius
-        {RADIUS:g}, where the truth has norm 50: iterations and oracle calls to a gap of {TOL:g},
-        from the first vertex, at {len(seeds)} seeds, and what an independent implementation of the
-        same methods needed on the same data ("spec": smallest and largest). Plain Frank-Wolfe does
-        not arrive; its row shows the gap that is left. Of the corrective variants the last oracle
-        call brings no new vertex, but the certificate."""
-    )
-    report.table(
-        ["seed, variant", "iterations", "oracle calls", "spec", "drops", "swaps", "non-zero",
-         "ms", "gap"],
-        [
-            [f"{seed}, {variant}", run["nit"], run["calls"],
-             "{} to {}".format(*SPEC[variant]) if variant in SPEC else None, run["drops"],
-             run["swaps"], run["n_nonzero"], shown(1e3 * Repeats(run["seconds"]), ".1f"),
-             shown(run["gap"], ".1e")]
-            for (seed, variant), run in found.items()
-        ],
+    report.text(f"""Half the squared error of a Gaussian matrix of 200 x 500 over the l1 ball of
+        radius {RADIUS:g}, where the truth has norm 50: iterations and oracle calls to a gap of
+        {TOL:g}, from the first vertex, at {len(seeds)} seeds, and what an independent
+        implementation of the same methods needed on the same data ("spec": smallest and largest).
+        Plain Frank-Wolfe does not arrive; its row shows the gap that is left. Of the corrective
+        variants the last oracle call brings no new vertex, but the certificate.""")
+    spec = {variant: f"{low} to {high}" for variant, (low, high) in SPEC.items()}
+    report.records(
+        "seed, variant",
+        {f"{s}, {v}": run | {"spec": spec.get(v)} for (s, v), run in found.items()},
+        ("iterations", "nit"), ("oracle calls", "calls"), ("spec", "spec"), ("drops", "drops"),
+        ("swaps", "swaps"), ("non-zero", "n_nonzero"),
+        ("ms", lambda run: 1e3 * Repeats(run["seconds"]), ".1f"), ("gap", "gap", ".1e"),
     )  # fmt: skip
     report.lines(
         f"Constrained Lasso, seed {seeds[0]}", "iteration", "gap",
@@ -249,13 +233,12 @@ def _driver(report, options, found, seeds):
     n_steps = 100 if options.quick else 1000
     cost = in_child(measure_driver, options.repeat, n_steps)
     parts = cost["one function"] + cost["one oracle"]
-    report.text(
-        f"""A pairwise step at seed 0, in microseconds of CPU. The objects of the package keep the
-        inner products of the columns that they met, and take many steps in one compiled call. With
-        a callback, or a plain Python function, each step asks the function and the oracle, which
-        alone take {cost["one function"]:.0f} and {cost["one oracle"]:.0f}. What a step takes beyond
-        these two is "overhead"; where a step takes less than they do there is none."""
-    )
+    report.text(f"""A pairwise step at seed 0, in microseconds of CPU. The objects of the package
+        keep the inner products of the columns that they met, and take many steps in one compiled
+        call. With a callback, or a plain Python function, each step asks the function and the
+        oracle, which alone take {cost["one function"]:.0f} and {cost["one oracle"]:.0f}. What a
+        step takes beyond these two is "overhead"; where a step takes less than they do there is
+        none.""")
     rows = [
         [name, shown(cost[name], ".1f"), shown(max(cost[name] - parts, 0.0), ".1f")]
         for name in ("the objects", "the objects, callback", "a function")
@@ -293,6 +276,3 @@ def flows(videos):
             graph.add_edges_from(zip((here + rows).tolist(), (there + columns).tolist()))
         factors.append(domains.DagPaths(graph, variables="nodes"))
     return domains.Product(*factors)
-
-
-# ---- triangle ------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import warnings
 from unittest.mock import patch
 
 import numpy as np
@@ -15,8 +14,7 @@ from _frank_wolfe_experiments import (
     true_gap,
     wide_data,
 )
-from _report import Clock, Repeats, Skip, cpu_of, in_child, shown
-from sklearn.exceptions import ConvergenceWarning
+from _report import Clock, Repeats, Skip, in_child, quietly, shown, timed
 from sklearn.linear_model import Lasso
 from sklearn.utils.extmath import randomized_svd
 
@@ -94,9 +92,7 @@ class L1Problem:
             self.penalty / n, fit_intercept=False, precompute=precompute, max_iter=10**6,
             tol=gap / float(self.b @ self.b),
         )  # fmt: skip
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return model.fit(self.A, self.b).coef_
+        return quietly(model.fit, self.A, self.b).coef_
 
     def equivalent(self):
         """Find the penalty: the largest slope at the solution."""
@@ -115,20 +111,19 @@ def measure_l1(name, who, share, repeat):
     problem = L1Problem(name)
     gap = share * problem.first
     problem.equivalent()  # compiles, too
-    if who == "sklearn_fw":
-        run = lambda: problem.ours(gap)  # noqa: E731
-    elif who in COPT:
-        run = lambda: problem.copt(gap, who)  # noqa: E731
-    else:
-        run = lambda: problem.sklearn(gap, who.endswith("Gram"))  # noqa: E731
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of copt, where values stop to differ
-        seconds = cpu_of(run, 1)
-        slow = seconds[0] > 0.8 * SECONDS
-        seconds += cpu_of(run, 0 if slow else repeat - 1)
-        x = run() if not slow else None
-    if x is None:
+
+    def run():
+        if who == "sklearn_fw":
+            return problem.ours(gap)
+        if who in COPT:
+            return quietly(problem.copt, gap, who)  # it warns where values stop to differ
+        return problem.sklearn(gap, who.endswith("Gram"))
+
+    x, seconds = timed(run)
+    if seconds > 0.8 * SECONDS:
         return {"seconds": seconds, "gap": None}
+    if repeat > 1:
+        seconds = Repeats([*seconds.values, *timed(run, repeat - 1)[1].values])
     is_lasso = who.startswith("Lasso")
     reached = problem.lasso_gap(x) if is_lasso else true_gap(problem.objective, problem.domain, x)
     return {"seconds": seconds, "gap": reached / problem.first}
@@ -150,18 +145,15 @@ def l1_part(report, options):
         for name in names for share in shares for who in contenders
     }  # fmt: skip
     report.section("Least squares over l1 balls, against others")
-    report.text(
-        f"""The data of the constrained Lasso in three shapes: CPU milliseconds to a gap of a share
-        of the first one, measured from outside. ``minimize_frank_wolfe`` has no other option than
-        the gap; copt is told where to start, "known constant" also the Lipschitz constant, for
-        which it is not charged; its pairwise
-        steps come to a halt after the first vertex that is dropped, so vertices without weight are
-        taken from its list here. ``Lasso`` is given the penalty that has the same solution,
-        which is known only once the problem is solved, and stops at the same gap of the
-        problem with the
-        penalty; "Gram" is ``precompute=True``. A dash is a run that was not there after
-        {SECONDS:g} s, or ended before the gap."""
-    )
+    report.text(f"""The data of the constrained Lasso in three shapes: CPU milliseconds to a gap of
+        a share of the first one, measured from outside. ``minimize_frank_wolfe`` has no other
+        option than the gap; copt is told where to start, "known constant" also the Lipschitz
+        constant, for which it is not charged; its pairwise steps come to a halt after the first
+        vertex that is dropped, so vertices without weight are taken from its list here. ``Lasso``
+        is given the penalty that has the same solution, which is known only once the problem is
+        solved, and stops at the same gap of the problem with the penalty; "Gram" is
+        ``precompute=True``. A dash is a run that was not there after {SECONDS:g} s, or ended before
+        the gap.""")
     rows, goals, behind = [], [], []
     for name in names:
         for share in shares:
@@ -187,7 +179,7 @@ def _arrived(run, share):
     """Milliseconds of a run that reached the gap; None of others."""
     if run["gap"] is None or run["gap"] > 1.5 * share:
         return None
-    return 1e3 * Repeats(run["seconds"])
+    return 1e3 * run["seconds"]
 
 
 def measure_dense(n, d, variant, repeat):
@@ -197,12 +189,12 @@ def measure_dense(n, d, variant, repeat):
     first, more, rows = 5, 45, []
     minimise(objective, domain, variant=variant, max_iter=3)
     for _ in range(repeat):
-        product = min(cpu_of(lambda: A.T @ b, 5))
+        product = min(timed(lambda: A.T @ b, 5)[1].values)
         runs = [
             minimise(objective, domain, variant=variant, tol=0.0, max_iter=n_steps)
             for n_steps in (first, first + more)
         ]
-        rows.append(((runs[1].cpu - runs[0].cpu) / more, product, runs[0].cpu))
+        rows.append(((runs[1].cpu - runs[0].cpu) / more, product))
     return rows
 
 
@@ -210,23 +202,20 @@ def dense_part(report, options):
     n, d = (200, 2000) if options.quick else (2000, 20_000)
     found = {v: in_child(measure_dense, n, d, v, options.repeat) for v in ("fw", "auto")}
     report.section("A step on a wide matrix")
-    report.text(
-        f"""Least squares with a dense matrix of {n:,} x {d:,} over an l1 ball: CPU milliseconds of
-        one step (gradient, oracle, exact step and the keeping of vertices; mean of 45 steps after
-        the first five), of a product of the transposed matrix with a vector, and the former over
-        the latter."""
+    report.text(f"""Least squares with a dense matrix of {n:,} x {d:,} over an l1 ball: CPU
+        milliseconds of one step (gradient, oracle, exact step and the keeping of vertices; mean of
+        45 steps after the first five), of a product of the transposed matrix with a vector, and the
+        former over the latter.""")
+    report.records(
+        "variant",
+        found,
+        ("ms per step", lambda rows: 1e3 * Repeats(r[0] for r in rows), ".2f"),
+        ("ms per product", lambda rows: 1e3 * Repeats(r[1] for r in rows), ".2f"),
+        ("products per step", lambda rows: Repeats(r[0] / r[1] for r in rows), ".2f"),
     )
-    ratios = {v: Repeats(step / product for step, product, _ in rows) for v, rows in found.items()}
-    report.table(
-        ["variant", "ms per step", "ms per product", "products per step"],
-        [
-            [v, shown(1e3 * Repeats(r[0] for r in rows), ".2f"),
-             shown(1e3 * Repeats(r[1] for r in rows), ".2f"), shown(ratios[v], ".2f")]
-            for v, rows in found.items()
-        ],
-    )  # fmt: skip
     report.goals(*(
-        (f"{v}: products per step", ratio, 1.5, "<=") for v, ratio in ratios.items()
+        (f"{v}: products per step", Repeats(r[0] / r[1] for r in rows), 1.5, "<=")
+        for v, rows in found.items()
     ))  # fmt: skip
 
 
@@ -348,17 +337,15 @@ def completion_part(report, options):
     run, shape = runs[0], (200, 100) if options.quick else (2000, 1000)
     report.section("Matrix completion")
     lowest = max(run["value"] - run["gap"], run["their_value"] - run["their_gap"])
-    report.text(
-        f"""Half the squared error of the known entries ({10 if options.quick else 1} %) of a matrix
-        of {shape[0]:,} x {shape[1]:,}, of rank 5 and with noise, over a ball of the nuclear norm
-        that is too small for it. ``minimize_frank_wolfe`` without options ("{run["variant"]}")
-        against accelerated projected gradients, whose projection is made from a randomized SVD of
-        scikit-learn with as many factors as it needs: CPU seconds until the objective is within a
-        share of its lower bound {lowest:.6g}, which is the better one of both runs after
-        {seconds:g} s, from all singular values. A dash was not there by then."""
-    )
+    report.text(f"""Half the squared error of the known entries ({10 if options.quick else 1} %) of
+        a matrix of {shape[0]:,} x {shape[1]:,}, of rank 5 and with noise, over a ball of the
+        nuclear norm that is too small for it. ``minimize_frank_wolfe`` without options
+        ("{run["variant"]}") against accelerated projected gradients, whose projection is made from
+        a randomized SVD of scikit-learn with as many factors as it needs: CPU seconds until the
+        objective is within a share of its lower bound {lowest:.6g}, which is the better one of both
+        runs after {seconds:g} s, from all singular values. A dash was not there by then.""")
     shares = (1e-1, 1e-2, 1e-3, 1e-4)
-    rows, goals = [], []
+    rows = []
     for share in shares:
         arrived = [
             [_first_below(r[who], lowest * (1.0 + share)) for r in runs]
@@ -368,29 +355,25 @@ def completion_part(report, options):
         rows.append([f"{share:g}", *(shown(cell, ".3g") for cell in cells)])
         if cells[1] is not None and (cells[0] is None or cells[0] > cells[1]):
             report.loses(f"""Matrix completion to within {share:g} of the optimum: projected
-                         gradients with randomized SVD take {float(cells[1]):.3g} s,
-                         minimize_frank_wolfe {"more" if cells[0] is None else f"{cells[0]:.3g} s"}.
-                         """)  # fmt: skip
+                gradients with randomized SVD take {float(cells[1]):.3g} s, minimize_frank_wolfe
+                {"more" if cells[0] is None else f"{cells[0]:.3g} s"}.""")  # fmt: skip
     report.table(["within", "minimize_frank_wolfe", "projected gradient"], rows)
     report.lines(
         "Matrix completion", "CPU seconds", "objective above its lower bound",
         {name: _curve(run[who], lowest) for who, name in
          (("ours", "minimize_frank_wolfe"), ("theirs", "projected gradient"))}, log="xy",
     )  # fmt: skip
-    report.text(
-        f"""Frank-Wolfe took {run["nit"]} steps in the time, projected gradients
+    report.text(f"""Frank-Wolfe took {run["nit"]} steps in the time, projected gradients
         {len(run["theirs"])}. The certificate that it gives is {run["reported"]:.3g}, from all
-        singular values it is {run["gap"]:.3g}. An answer of the oracle took
-        {run["products"]:.0f} products of the gradient with a vector (median; at most
-        {run["most_products"]}, where it was refined for the certificate), and its value was off by
-        at most {max(run["errors"]):.2g} in the first {len(run["errors"])} steps."""
+        singular values it is {run["gap"]:.3g}. An answer of the oracle took {run["products"]:.0f}
+        products of the gradient with a vector (median; at most {run["most_products"]}, where it was
+        refined for the certificate), and its value was off by at most {max(run["errors"]):.2g} in
+        the first {len(run["errors"])} steps.""")
+    report.goals(
+        ("products with a vector per step", run["products"], 20, "<="),
+        ("relative error of the oracle", max(run["errors"]), 1e-2, "<="),
+        ("certificate over the exact gap, least", run["reported"] / run["gap"], 1.0 - 1e-9, ">="),
     )
-    goals.append(("products with a vector per step", run["products"], 20, "<="))
-    goals.append(("relative error of the oracle", max(run["errors"]), 1e-2, "<="))
-    goals.append(
-        ("certificate over the exact gap, least", run["reported"] / run["gap"], 1.0 - 1e-9, ">=")
-    )
-    report.goals(*goals)
 
 
 def _first_below(curve, level):

@@ -5,7 +5,7 @@ import time
 from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
-from _clocks import in_child
+from _clocks import in_child, timed
 from scipy.special import log_ndtr, logsumexp, ndtri_exp
 from scipy.stats import multivariate_normal, qmc, t
 
@@ -128,11 +128,8 @@ def many_kinds(n_problems, largest, seed=0):
 COPIES = 8
 
 
-def by_lattice(lower, upper, cov, *, accuracy=1e-6, points=None):
-    """Log probability by the rule of Genz in scipy; None for the points that scipy takes."""
-    options = {} if accuracy is None else {"abseps": 0.0, "releps": accuracy}
-    if points is not None:
-        options["maxpts"] = points
+def by_lattice(lower, upper, cov, **options):
+    """Log probability by the rule of Genz in scipy."""
     prob = multivariate_normal.cdf(
         upper, np.zeros(len(cov)), cov, lower_limit=lower, allow_singular=True, **options
     )
@@ -141,9 +138,8 @@ def by_lattice(lower, upper, cov, *, accuracy=1e-6, points=None):
 
 def _timed_lattice(lower, upper, cov, cap):
     resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + cap) + 1,) * 2)
-    started = time.process_time()
-    value = by_lattice(lower, upper, cov, accuracy=None)
-    return value, time.process_time() - started
+    value, seconds = timed(lambda: by_lattice(lower, upper, cov))
+    return value, float(seconds)
 
 
 def lattice_in_time(lower, upper, cov, cap):

@@ -19,10 +19,6 @@ NEVER = 1e-30  # a tolerance that no run reaches, where zero is refused
 EPOCHS, TOL = "max_iter", "tol"
 
 
-class Unavailable(Exception):
-    """The contender is not installed or cannot take this problem; the message says why."""
-
-
 @dataclass
 class Contender:
     """A solver with its ladder of budgets: ``first * 2**k`` iterations, or ``first * 10**-k``."""

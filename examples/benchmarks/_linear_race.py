@@ -1,7 +1,4 @@
-"""One contender against the clock: growing budgets as fresh runs, in a process that can be ended.
-
-Nothing here imports NumPy at the top: the child sets its threads first.
-"""
+"""One contender with growing budgets, each a fresh run, in a process that can be ended."""
 
 import math
 import os
@@ -10,9 +7,9 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 
 import numpy as np
-from _linear_contenders import CONTENDERS, EPOCHS, TOL, Unavailable
+from _linear_contenders import CONTENDERS, EPOCHS, TOL
 from _linear_problems import load_data, make_objective
-from _report import THREADS, Clock, Repeats, cpu_of, peak_memory
+from _report import THREADS, Clock, Repeats, peak_memory, timed
 from scipy import sparse
 
 TARGETS = (1e-3, 1e-6, 1e-9)
@@ -67,7 +64,7 @@ def _serve(connection, folder, problem, name):
             connection.send(_run(contender, data, X, y, objective, connection.recv(), compiling))
     except EOFError:
         pass
-    except (Unavailable, ImportError) as error:
+    except ImportError as error:
         connection.send(f"{NOT_RUN}: {error}")
     except Exception as error:
         connection.send(f"{type(error).__name__}: {str(error).splitlines()[0][:120]}")
@@ -91,7 +88,7 @@ def _compiling(contender, X, y, objective):
     if not contender.compiles:
         return 0.0
     rows = contender.prepare(X[:2], y[:2])
-    return min(cpu_of(lambda: contender.solve(rows, objective, 1), REPEAT))
+    return min(timed(lambda: contender.solve(rows, objective, 1), REPEAT)[1].values)
 
 
 def _run(contender, data, X, y, objective, budget, compiling):
@@ -105,10 +102,8 @@ def _run(contender, data, X, y, objective, budget, compiling):
         "cpu": Repeats(clock.cpu - compiling for clock in clocks),
         "wall": Repeats(clock.wall - compiling for clock in clocks),
         "F": objective.value(X, y, w) if np.isfinite(w).all() else math.inf,
-        "nonzeros": int(np.count_nonzero(w)),
-        "memory": peak_memory(),
-        "budget": budget,
-    }
+        "nonzeros": int(np.count_nonzero(w)), "memory": peak_memory(), "budget": budget,
+    }  # fmt: skip
 
 
 class Child:

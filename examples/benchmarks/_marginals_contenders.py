@@ -1,9 +1,7 @@
 """Contenders, instances and published figures of the benchmark of marginals."""
 
-import statistics
-
 import numpy as np
-from _report import Clock, quietly
+from _report import quietly, timed
 
 from sklearn_fw.datasets import load_mrf_instances, make_ising
 from sklearn_fw.random_fields import (
@@ -126,22 +124,16 @@ def instances(name, quick):
             strict=True,
         )  # fmt: skip
         return list(rows)[:: {"cliques": 10, "grids_5x5": 5}[name] if quick else 1]
-    if name == "generated cliques":
-        pairs = [(t, seed) for t in COUPLINGS for seed in range(2 if quick else FRESH)]
-        return [
-            (t, make_ising("clique", coupling=t, random_state=seed), None, None)
-            for t, seed in pairs
-        ]
-    if name == "grids_10x10":
-        seeds = range(1 if quick else 5)
-        return [
-            (4.0, make_ising("grid", (10, 10), coupling=4.0, random_state=seed), None, None)
-            for seed in seeds
-        ]
-    if name == "rbm":
-        size = (10, 10) if quick else (20, 20)
-        return [(1.0, make_ising("bipartite", size, random_state=0), None, None)]
-    raise ValueError(name)
+    jobs = {
+        "generated cliques": (("clique",), COUPLINGS, 2 if quick else FRESH),
+        "grids_10x10": (("grid", (10, 10)), (4.0,), 1 if quick else 5),
+        "rbm": (("bipartite", (10, 10) if quick else (20, 20)), (1.0,), 1),
+    }
+    graph, couplings, n_seeds = jobs[name]
+    return [
+        (t, make_ising(*graph, coupling=t, random_state=seed), None, None)
+        for t in couplings for seed in range(n_seeds)
+    ]  # fmt: skip
 
 
 def measure(name, set_names, quick, repeat):
@@ -163,11 +155,7 @@ def measure_one(estimator, coupling, mrf, log_partition, marginals, repeat):
     exact = ExactMarginals().fit(mrf)
     if marginals is None:
         log_partition, marginals = exact.log_partition_, exact.marginals_
-    seconds = []
-    for _ in range(repeat):
-        with Clock() as clock:
-            quietly(estimator.fit, mrf)
-        seconds.append(clock.cpu)
+    _, seconds = timed(lambda: quietly(estimator.fit, mrf), repeat)
     calls = getattr(estimator, "n_oracle_calls_", None)
     return {
         "coupling": coupling,
@@ -179,7 +167,7 @@ def measure_one(estimator, coupling, mrf, log_partition, marginals, repeat):
         "upper slack": estimator.log_partition_upper_ - exact.log_partition_,
         "calls": getattr(estimator, "n_iter_", None) if calls is None else calls,
         "converged": bool(getattr(estimator, "converged_", True)),
-        "cpu": statistics.median(seconds),
+        "cpu": float(seconds),
     }
 
 

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-from _marginals_contenders import GRIDS_10, OTHER, PAPER, RBM, mean, quietly
-from _report import Clock, Repeats, in_child, medians, peak_memory, shown
+from _marginals_contenders import GRIDS_10, OTHER, PAPER, RBM, mean
+from _report import Clock, Repeats, in_child, medians, peak_memory, quietly, shown
 
 from sklearn_fw.datasets import make_ising
 from sklearn_fw.inference import TRWS
@@ -110,13 +110,11 @@ def measure_exact(name, graph_names, repeat):
 def exact_inference(report, options):
     report.section("Exact inference")
     names = list(GRAPHS)[:2] if options.quick else list(GRAPHS)
-    report.text(
-        f"""All marginals of the same random fields: bucket elimination, and the junction trees of
-        pyAgrum and pgmpy. CPU milliseconds of inference, with the search for an elimination order
-        but without making the model, which each library has in a form of its own; medians of
-        {REPEAT} runs, of {FEW} for pgmpy. "Differs" is the largest difference in log Z and
-        marginals."""
-    )
+    report.text(f"""All marginals of the same random fields: bucket elimination, and the junction
+        trees of pyAgrum and pgmpy. CPU milliseconds of inference, with the search for an
+        elimination order but without making the model, which each library has in a form of its own;
+        medians of {REPEAT} runs, of {FEW} for pgmpy. "Differs" is the largest difference in log Z
+        and marginals.""")
     truth = in_child(measure_exact, OURS, names, REPEAT)
     peers = {
         "pyAgrum": in_child(measure_exact, "pyAgrum", names, REPEAT),
@@ -192,7 +190,7 @@ def summaries(results, published):
                     ("error", "z.3f"), ("bound", "z.2f"), ("estimate", "z.2f"),
                     ("calls", ".1f"), ("cpu", ".3g"))
             ),
-            f"{sum(not row['converged'] for row in rows)} of {len(rows)}",
+            not_converged(rows),
         ]  # fmt: skip
         for source in (PAPER, OTHER):
             if (source, name) in published:
@@ -201,6 +199,10 @@ def summaries(results, published):
                 if "approximate" in name or name == "perturb and MAP":
                     bound, estimate = None, bound
                 yield [f"... {source}", error, bound, estimate, calls, None, None]
+
+
+def not_converged(rows):
+    return f"{sum(not row['converged'] for row in rows)} of {len(rows)}"
 
 
 def grid(side, kind):
@@ -228,18 +230,18 @@ def frank_wolfe(side, kind):
         return (None, None) if len(reached) == 0 else (
             int(reached[0]) + 1, float(history["time"][reached[0]]))  # fmt: skip
 
+    return judged(estimator, clock) | {
+        "gap": estimator.dual_gap_, "estimated gap": estimator.estimated_gap_,
+        "to estimated": first("estimated_gap", SHARE), "to certified": first("dual_gap", SHARE),
+    }  # fmt: skip
+
+
+def judged(estimator, clock):
     return {
-        "memory": peak_memory(),
-        "cpu": clock.cpu,
-        "calls": estimator.n_oracle_calls_,
-        "lower": estimator.log_partition_lower_,
-        "estimate": estimator.log_partition_,
-        "upper": estimator.log_partition_upper_,
-        "gap": estimator.dual_gap_,
-        "estimated gap": estimator.estimated_gap_,
-        "to estimated": first("estimated_gap", SHARE),
-        "to certified": first("dual_gap", SHARE),
-    }
+        "memory": peak_memory(), "cpu": clock.cpu, "lower": estimator.log_partition_lower_,
+        "calls": getattr(estimator, "n_oracle_calls_", None) or estimator.n_iter_,
+        "estimate": estimator.log_partition_, "upper": estimator.log_partition_upper_,
+    }  # fmt: skip
 
 
 def message_passing(side, kind):
@@ -248,30 +250,21 @@ def message_passing(side, kind):
     estimator = TRBPMarginals()
     with Clock() as clock:
         quietly(estimator.fit, mrf)
-    return {
-        "memory": peak_memory(),
-        "cpu": clock.cpu,
-        "calls": estimator.n_iter_,
-        "lower": estimator.log_partition_lower_,
-        "estimate": estimator.log_partition_,
-        "upper": estimator.log_partition_upper_,
-    }
+    return judged(estimator, clock)
 
 
 def wide_grids(report, options):
     sides = (12,) if options.quick else (30, 100)
     names = " and ".join(f"{side} x {side}" for side in sides)
     report.section(f"Grids, {names}")
-    report.text(
-        f"""No truth is known. Couplings are in [-4, 4] (mixed), [0, 4] (attractive) or [0, 1] (weak
-        attractive). TRW has the first rho and ``oracle="trws"``, and ends when the estimated gap is
-        {SHARE:.0%} of log Z, for weak couplings half of that; log Z is measured by the score of a
-        good labelling, which is less. TRBP has the same rho. "Interval" is that of the certified
-        bounds, relative to the estimate. CPU seconds are those of the whole fit, in which five
-        small gaps in a row end a run whose oracle proves too little. "To estimated" and "to
-        certified" are calls and wall seconds until that gap was first {SHARE:.0%}. The largest
-        memory is that of the process."""
-    )
+    report.text(f"""No truth is known. Couplings are in [-4, 4] (mixed), [0, 4] (attractive) or [0,
+        1] (weak attractive). TRW has the first rho and ``oracle="trws"``, and ends when the
+        estimated gap is {SHARE:.0%} of log Z, for weak couplings half of that; log Z is measured by
+        the score of a good labelling, which is less. TRBP has the same rho. "Interval" is that of
+        the certified bounds, relative to the estimate. CPU seconds are those of the whole fit, in
+        which five small gaps in a row end a run whose oracle proves too little. "To estimated" and
+        "to certified" are calls and wall seconds until that gap was first {SHARE:.0%}. The largest
+        memory is that of the process.""")
     table, notes, goals = [], [], []
     for side in sides:
         for kind in COUPLINGS:
@@ -294,11 +287,9 @@ def wide_grids(report, options):
          "to estimated", "to certified"],
         table,
     )  # fmt: skip
-    report.text(
-        """What can be certified: the bound of a relaxed oracle is never better than the optimum
-        over the local polytope, which TRBP finds for the same rho (nearly, where it does not
-        converge)."""
-    )
+    report.text("""What can be certified: the bound of a relaxed oracle is never better than the
+        optimum over the local polytope, which TRBP finds for the same rho (nearly, where it does
+        not converge).""")
     report.bullets(*notes)
     report.goals(*goals)
 

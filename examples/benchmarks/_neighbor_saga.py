@@ -42,9 +42,6 @@ ROUNDING = 2.0**-50
 # What epsilon stands for the variants without one: never share, always share.
 EPSILON = {"q_saga": -1.0, "n_saga": -1.0, "shared_n_saga": np.inf}
 
-# A ridge below this share of L is none, as far as the longest steps are concerned.
-SMALLEST = 1e-12
-
 
 class MemoryEngine(SeparableEngine):
     """`SeparableEngine` whose steps refresh several slots."""
@@ -153,20 +150,17 @@ class NeighborRun(SagaRun):
 
     def _children(self):
         """Links and distances of the graph of neighbours, the other way round."""
-        problem, parents = self.problem, self.settings.neighbors
-        labels = problem.y if problem.loss.task == "classification" else None
-        if parents is None:
-            wide = problem.X
-            if labels is None and problem.penalty.l2 > 0.0:
-                # Differences of targets make slopes differ, too. They are divided by a bound on the
-                # norm of the solution, at which the penalty is as large as the objective at zero.
-                objective = problem.origin()[2] * problem.total_weight
-                column = (problem.y / np.sqrt(2.0 * objective / problem.penalty.l2))[:, None]
-                wide = (
-                    sp.hstack([wide, column], "csr") if sp.issparse(wide)
-                    else np.hstack([wide, column])
-                )  # fmt: skip
-            parents = nearest_rows(wide, labels, self.q)
+        problem = self.problem
+        labels, wide = None, problem.X
+        if problem.loss.task == "classification":
+            labels = problem.y
+        else:
+            # Differences of targets make slopes differ, too. They are divided by a bound on the
+            # norm of the solution, at which the penalty is as large as the objective at zero.
+            objective = problem.origin()[2] * problem.total_weight
+            column = (problem.y / np.sqrt(2.0 * objective / problem.penalty.l2))[:, None]
+            wide = np.hstack([wide, column])
+        parents = nearest_rows(wide, labels, self.q)
         n, q = parents.shape
         distances = row_distances(problem.X, parents)
         if labels is not None:
@@ -210,25 +204,16 @@ def row_distances(X, parents):
     return out
 
 
-def memorization_step(K, shared=False):
-    """Step a / (4 L) of the largest proven rate, as the a: Theorems 1 and 2 (for shared slopes)."""
-    if shared:
-        return 2.0 * K / (1.0 + 1.5 * K + np.sqrt(1.0 + K + 2.25 * K * K))
-    return 2.0 * K / (1.0 + K + np.sqrt(1.0 + K * K))
-
-
 class NeighborSaga(IncrementalSolver):
     """SAGA on one thread whose steps refresh the memory of close rows too.
 
     All rows count alike, and in one score; penalties are of single coefficients. "q_saga" computes
     the slopes of random rows, "n_saga" those of neighbours; "shared_n_saga" gives all neighbours of
-    a row its slope, and "epsilon_n_saga" where that is off by ``epsilon`` at most. ``neighbors``
-    are row numbers (n_rows, n_neighbors), None for the nearest.
+    a row its slope, and "epsilon_n_saga" where that is off by ``epsilon`` at most.
 
-    Step rules, with q slots per step of n, every term L-smooth and the penalty mu-strongly convex,
-    and ``K = 4 q L / (n mu)``: "paper" is ``q / (mu n)``, the step of the paper's experiments;
-    "optimal" has the best proven rate, ``a / (4 L)`` with `memorization_step`; "universal" is
-    ``(2 - sqrt(2)) / (4 L)`` (Corollary 2); "capped" is the shorter one of "paper" and "universal".
+    The step rule "capped", with q slots per step of n, every term L-smooth and the penalty
+    mu-strongly convex, is the shorter one of ``q / (mu n)``, the step of the paper's experiments,
+    and ``(2 - sqrt(2)) / (4 L)`` (Corollary 2).
 
     Differences from the paper: q-SAGA refreshes consecutive rows on a random circle that is new in
     every epoch; slopes are shared, not gradients; the bound on the error of a shared slope is the
@@ -246,8 +231,7 @@ class NeighborSaga(IncrementalSolver):
         variant="epsilon_n_saga",
         n_neighbors=20,
         epsilon=0.1,
-        neighbors=None,
-        step_size="auto",
+        step_size="theory",
         sampling="shuffle",
         conditioning="auto",
     ):
@@ -255,35 +239,15 @@ class NeighborSaga(IncrementalSolver):
         self.variant = variant
         self.n_neighbors = n_neighbors
         self.epsilon = epsilon
-        self.neighbors = neighbors
 
-    parameters = {
-        "step_size": step_rule("auto", "theory", "paper", "optimal", "universal", "capped")
-    }
+    parameters = {"step_size": step_rule("theory", "capped")}
 
     def _share(self, engine, smoothness, metric):
-        if self.step_size in ("auto", "theory"):
+        if self.step_size == "theory":
             return super()._share(engine, smoothness, metric)
         mu, n = engine.problem.penalty.l2 / engine.n_rows, engine.n_rows
-        if metric is not None:  # of the penalty in the coordinates of the steps
-            mu *= float(metric.min(initial=np.inf))
-        q = min(int(self.n_neighbors), n)
-        if mu <= 0.0 and self.step_size in ("paper", "capped"):
-            raise ValueError(
-                f"step_size={self.step_size!r} needs a ridge penalty: take 'universal', or an "
-                f"l1_ratio below 1"
-            )
-        smoothness_of_terms = smoothness + mu
-        share = smoothness / smoothness_of_terms  # of the one over the other
-        universal = 0.25 * (2.0 - np.sqrt(2.0)) * share
-        if self.step_size == "universal":
-            return universal
-        if self.step_size == "optimal":
-            shares = EPSILON.get(self.variant, self.epsilon) > 0.0
-            K = 4.0 * q * smoothness_of_terms / (n * max(mu, SMALLEST * smoothness_of_terms))
-            return 0.25 * float(memorization_step(K, shares)) * share
-        paper = smoothness * q / (mu * n)
-        return paper if self.step_size == "paper" else min(paper, universal)
+        universal = 0.25 * (2.0 - np.sqrt(2.0)) * smoothness / (smoothness + mu)
+        return min(smoothness * min(int(self.n_neighbors), n) / (mu * n), universal)
 
     def make_engine(self, problem, n_workers):
         return MemoryEngine(problem, float(EPSILON.get(self.variant, self.epsilon)))

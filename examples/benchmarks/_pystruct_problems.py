@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from _report import Skip
 from _structured import load_scene
 from sklearn.datasets import load_digits, load_iris
 
@@ -49,10 +48,7 @@ def box_graphs(grids):
 
 
 def letters(quick):
-    try:
-        words, labels = load_ocr_letters(return_X_y=True)
-    except FileNotFoundError as error:
-        raise Skip(str(error)) from None
+    words, labels = load_ocr_letters(return_X_y=True)
     n_train, n = (60, 120) if quick else (WORDS, len(words))
     order = np.random.default_rng(0).permutation(len(words))[:n]
     return split([words[i] for i in order], [labels[i] for i in order], n_train, 0.1)

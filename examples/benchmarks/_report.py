@@ -13,25 +13,26 @@ from collections.abc import Callable
 from numbers import Integral, Real
 
 from _clocks import (
-    PRODUCT_SIZE,
     THREADS,
     Clock,
     Repeats,
     Skip,
-    cpu_of,
     data_path,
     in_child,
     matrix_product_seconds,
     medians,
     peak_memory,
     quietly,
+    those_there,
+    timed,
 )
 from _pages import block_lines, write_page
 from _results import DOCS, file_of, provenance, write_part
 
 __all__ = [
-    "DOCS", "PRODUCT_SIZE", "THREADS", "Clock", "Part", "Repeats", "Report", "Skip", "cpu_of",
-    "data_path", "in_child", "main", "medians", "peak_memory", "quietly", "shown",
+    "DOCS", "THREADS", "Clock", "Part", "Repeats", "Report", "Skip", "data_path",
+    "in_child", "main", "medians", "peak_memory", "quietly", "shown", "those_there",
+    "timed",
 ]  # fmt: skip
 LEAST_REPEATS = 3  # behind a median that is written
 
@@ -89,6 +90,17 @@ class Report:
         """Add a table; cells are text, numbers, `Repeats`, `shown` numbers, or None for a dash."""
         header = [header[0].strip() or "run", *map(str, header[1:])]  # rst needs a first head
         self._put("table", {"header": header, "rows": [list(map(_cell, row)) for row in rows]})
+
+    def records(self, head, found, *columns):
+        """Add a table of dicts by name; a column is its head, a key or function, and a style."""
+
+        def cells(row):
+            for _, key, *style in columns:
+                value = key(row) if callable(key) else row.get(key)
+                yield shown(value, *style) if style else value
+
+        rows = [[name, *cells(row)] for name, row in found.items()]
+        self.table([head, *(column[0] for column in columns)], rows)
 
     def goals(self, *goals):
         """Add goals ``(what, value, limit, sense)``; sense is "<=" or ">="; None: not measured."""

@@ -78,21 +78,17 @@ def sentence_pairs(n_pairs, rng, vocabulary):
         for place in np.flatnonzero(rng.uniform(size=len(order)) < 0.1)[::-1]:
             translated.insert(place, (-1, rng.choice(len(source), p=frequency)))
         K = len(translated)
-        links = np.zeros((J, K), dtype=int)
-        for k, (j, _) in enumerate(translated):
-            if j >= 0:
-                links[j, k] = 1
-        other = np.array([v for _, v in translated], dtype=int)
+        places, other = np.array(translated, dtype=int).reshape(-1, 2).T
+        links = (np.arange(J)[:, None] == places).astype(int)
         cosine = source[chosen] @ target[other].T
-        places = np.abs(np.subtract.outer(np.arange(J) / J, np.arange(K) / max(K, 1)))
+        apart = np.abs(np.subtract.outer(np.arange(J) / J, np.arange(K) / max(K, 1)))
         rare = np.multiply.outer(frequency[chosen], frequency[other]) * len(source) ** 2
-        X.append(np.stack([cosine, places, np.log(rare), np.ones((J, K))], axis=2))
+        X.append(np.stack([cosine, apart, np.log(rare), np.ones((J, K))], axis=2))
         y.append(links)
     return X, y
 
 
 def word_alignment():
-    """100 training pairs and 100 test pairs."""
     rng = np.random.default_rng(0)
     source = rng.normal(size=(200, 20))
     source /= np.linalg.norm(source, axis=1, keepdims=True)
@@ -100,7 +96,7 @@ def word_alignment():
     target /= np.linalg.norm(target, axis=1, keepdims=True)
     frequency = 1.0 / np.arange(1, 201)
     vocabulary = source, target, frequency / frequency.sum()
-    return *sentence_pairs(100, rng, vocabulary), *sentence_pairs(100, rng, vocabulary)
+    return sentence_pairs(100, rng, vocabulary)
 
 
 def problem(name):
@@ -112,7 +108,7 @@ def problem(name):
     if name == "planted matchings":
         return MatchingModel(LinkLoss(normalize=False)), *planted_matchings(), 0.1
     if name == "word alignment":
-        return MatchingModel(), *word_alignment()[:2], 0.1
+        return MatchingModel(), *word_alignment(), 0.1
     return MultilabelModel(task_loss="hamming"), *load_scene()[:2], 0.01
 
 
@@ -167,15 +163,14 @@ def measure_solvers(name, shares, repeat, budget):
 def solvers_compared(report, options):
     shares = (1e-2,) if options.quick else (1e-2, 1e-3)
     report.section("Solvers side by side")
-    report.text(
-        """Oracle calls per sample and CPU seconds until a solver stops by itself at a certified gap
-        of 1 % and of 0.1 % of the optimum with the ridge penalty. A call of extragradient is a prox
-        step of one sample, that is one projection of a matching or one pass of sums forward and
-        backward, or a call of its certificate. "Ball" means no ridge but a ball, whose radius is
-        the norm of the solution, so that the weights are the same, to the same gap; these solvers
-        are told that norm. All else are defaults. ">" marks runs that their budget ended, which is
-        given in passes; extragradient has half as many iterations, with two prox steps each."""
-    )
+    report.text("""Oracle calls per sample and CPU seconds until a solver stops by itself at a
+        certified gap of 1 % and of 0.1 % of the optimum with the ridge penalty. A call of
+        extragradient is a prox step of one sample, that is one projection of a matching or one pass
+        of sums forward and backward, or a call of its certificate. "Ball" means no ridge but a
+        ball, whose radius is the norm of the solution, so that the weights are the same, to the
+        same gap; these solvers are told that norm. All else are defaults. ">" marks runs that their
+        budget ended, which is given in passes; extragradient has half as many iterations, with two
+        prox steps each.""")
     names = [name for name in PROBLEMS if not (options.quick and BUDGETS[name] < 3000)]
     report.bullets(*(f"{name}: {PROBLEMS[name]}; budget {BUDGETS[name]}." for name in names))
     rows, ratios, calls = [], [], {solver: {} for solver in (*RIDGE, *BALL)}
@@ -220,28 +215,16 @@ def _ratio(found, share):
     return f"{'' if r['converged'] else 'more than '}{calls:.1f} and {cpu:.1f} times {place}"
 
 
-EVERY = 5  # passes between two looks at sp_bcfw and extragradient
 CUTS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)
 CUT_RADII = (5.0, 20.0)
-
-
-def solver_for(name, radius, norm, gap_check=EVERY, **settings):
-    if name == "extragradient":
-        return Extragradient(radius=radius, norm=norm, gap_check=gap_check, **settings)
-    block = name == "sp_bcfw"
-    return SaddlePointFrankWolfe(radius=radius, norm=norm, block=block, gap_check=gap_check)
-
-
-# ---- cut -----------------------------------------------------------------------------------------
 
 
 def measure_cut(radius, cut, n_iter, repeat):
     """Extragradient in the l1 ball with a cut on digit words; None is sp_fw."""
     X, y, X_test, y_test = words(100)
-    if cut is None:
-        solver = solver_for("sp_fw", radius, "l1")
-    else:
-        solver = solver_for("extragradient", radius, "l1", 10, cut=cut)
+    solver = SaddlePointFrankWolfe(radius=radius)
+    if cut is not None:
+        solver = Extragradient(radius=radius, norm="l1", gap_check=10, cut=cut)
     fit(ChainModel("hamming"), solver, X[:20], y[:20], 2)  # compilation
     rows = []
     for _ in range(repeat):
@@ -257,42 +240,31 @@ def measure_cut(radius, cut, n_iter, repeat):
 def cuts(report, options):
     n_iter = 50 if options.quick else 500
     report.section("Sparse weights by a cut: digit words")
-    report.text(
-        f"""100 training words as above, l1 balls: extragradient, {n_iter} iterations, whose weights
-        are set to zero below a fraction of the largest before each certificate (``cut``), beside
-        sp_fw after {n_iter}, {4 * n_iter} and {20 * n_iter} passes, which has at most as many
-        weights as passes. Primal value of the weights returned, certified gap, weights that are
-        not zero, mean loss on 600 test words, calls per word and CPU seconds."""
-    )
-    rows, ratios = [], []
+    report.text(f"""100 training words as above, l1 balls: extragradient, {n_iter} iterations, whose
+        weights are set to zero below a fraction of the largest before each certificate (``cut``),
+        beside sp_fw after {n_iter}, {4 * n_iter} and {20 * n_iter} passes, which has at most as
+        many weights as passes. Primal value of the weights returned, certified gap, weights that
+        are not zero, mean loss on 600 test words, calls per word and CPU seconds.""")
+    rows, ratios = {}, []
     for radius in CUT_RADII[1:] if options.quick else CUT_RADII:
         found = {f"cut = {cut:g}": in_child(measure_cut, radius, cut, n_iter, options.repeat)
                  for cut in CUTS}  # fmt: skip
         for factor in (1, 4, 20):
             budget = n_iter * factor
             found[f"sp_fw, {budget}"] = in_child(measure_cut, radius, None, budget, options.repeat)
-        for name, r in found.items():
-            rows.append([
-                f"R = {radius:g}, {name}", shown(r["objective"], ".4f"), shown(r["gap"], ".2g"),
-                r["weights"], shown(r["test"], ".4f"), shown(r["calls"], ".0f"),
-                shown(r["cpu"], ".2f"),
-            ])  # fmt: skip
+        rows |= {f"R = {radius:g}, {name}": r for name, r in found.items()}
         ratios.append((radius, found["cut = 0.01"], found[f"sp_fw, {20 * n_iter}"]))
-    report.table(
-        ["ball, method", "objective", "gap", "weights", "test loss", "calls", "CPU s"], rows
-    )
-    report.goals(
-        *(
-            (f"objective with cut = 0.01 over that of the longest run of sp_fw, R = {radius:g}",
-             ours["objective"] / theirs["objective"], 1.0, "<=")
-            for radius, ours, theirs in ratios
-        ),
-        *(
-            (f"CPU s with cut = 0.01 over those of the longest run of sp_fw, R = {radius:g}",
-             ours["cpu"] / theirs["cpu"], 1.0, "<=")
-            for radius, ours, theirs in ratios
-        ),
+    report.records(
+        "ball, method", rows, ("objective", "objective", ".4f"), ("gap", "gap", ".2g"),
+        ("weights", "weights"), ("test loss", "test", ".4f"), ("calls", "calls", ".0f"),
+        ("CPU s", "cpu", ".2f"),
     )  # fmt: skip
+    report.goals(*(
+        (f"{what} with cut = 0.01 over that of the longest run of sp_fw, R = {radius:g}",
+         ours[key] / theirs[key], 1.0, "<=")
+        for what, key in (("objective", "objective"), ("CPU s", "cpu"))
+        for radius, ours, theirs in ratios
+    ))  # fmt: skip
 
 
 MARKS = (1, 10, 100, 500, 1000)
@@ -330,15 +302,13 @@ def planted(report, options):
     report.section("Dual extragradient: planted matchings")
     marks = [mark for mark in MARKS if mark <= (100 if options.quick else 1000)]
     found = in_child(measure_planted, marks[-1], options.repeat)
-    report.text(
-        f"""{N_PLANTED} planted matchings of 4 x 4 (3 features, noise 0.7, raw loss with costs 1 and
-        3) in the l2 ball of radius 2, Euclidean steps; gap of the average and its bound
+    report.text(f"""{N_PLANTED} planted matchings of 4 x 4 (3 features, noise 0.7, raw loss with
+        costs 1 and 3) in the l2 ball of radius 2, Euclidean steps; gap of the average and its bound
         ``(D_w + D_z) L / t``, as sums over samples. "Published" is the method of Taskar and others
         (one over the Lipschitz constant, no balance); beside it an independent implementation, of
         which only the bounds tell that it had the same matrices; "balanced" has steps balanced
         between weights and matchings, "default" longer ones besides. An iteration with a
-        certificate takes {found["default"]["ms"]:.1f} ms of CPU."""
-    )
+        certificate takes {found["default"]["ms"]:.1f} ms of CPU.""")
     rows = []
     for place, mark in enumerate(marks):
         at = {name: (r["gap"][mark - 1], r["bound"][mark - 1]) for name, r in found.items()}
@@ -394,13 +364,11 @@ def entropy(report, options):
     report.section("Dual extragradient: digits")
     marks = [mark for mark in DIGITS_MARKS if mark <= (1000 if options.quick else 20_000)]
     optimum, gap, found = in_child(measure_entropy, marks[-1], options.repeat)
-    report.text(
-        f"""Digits, 100 rows, ridge penalty with lam = 0.05, entropic steps without intercept:
-        primal value of the average less the optimum {optimum:.7f} (bcpfw, gap {gap:.0e}; an
-        independent implementation has {DIGITS_OPTIMUM}), with equal steps, with steps balanced by
-        the true norm of the solution, and by default (longer steps, restarts). An iteration takes
-        {found["equal"]["ms"]:.2f} ms of CPU, by default {found["default"]["ms"]:.2f} ms."""
-    )
+    report.text(f"""Digits, 100 rows, ridge penalty with lam = 0.05, entropic steps without
+        intercept: primal value of the average less the optimum {optimum:.7f} (bcpfw, gap {gap:.0e};
+        an independent implementation has {DIGITS_OPTIMUM}), with equal steps, with steps balanced
+        by the true norm of the solution, and by default (longer steps, restarts). An iteration
+        takes {found["equal"]["ms"]:.2f} ms of CPU, by default {found["default"]["ms"]:.2f} ms.""")
     rows, ratios = [], {}
     for place, mark in enumerate(marks):
         row = [mark]

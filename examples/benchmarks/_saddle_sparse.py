@@ -145,11 +145,9 @@ def measure_digits(radius, marks):
 def sparse_digits(report, options):
     marks = (50, 100) if options.quick else (300, 1000)
     report.section("Sparse weights: digits")
-    report.text(
-        """The first 100 digits of scikit-learn (64 pixels, 10 classes, no intercept: 640 weights),
-        0/1 loss, l1 norm of the weights at most R. The optimum and its non-zero weights by linear
-        programming, beside those of an independent implementation:"""
-    )
+    report.text("""The first 100 digits of scikit-learn (64 pixels, 10 classes, no intercept: 640
+        weights), 0/1 loss, l1 norm of the weights at most R. The optimum and its non-zero weights
+        by linear programming, beside those of an independent implementation:""")
     results = {radius: in_child(measure_digits, radius, marks) for radius in RADII}
     report.table(
         ["R", "optimum", "independent", "weights", "independent"],
@@ -158,16 +156,14 @@ def sparse_digits(report, options):
             for radius, (optimum, n, _) in results.items()
         ],
     )  # fmt: skip
-    report.text(
-        f"""Smallest primal value met less the optimum, after {marks[0]} and {marks[1]} passes (or
-        iterations); beside it that of an independent implementation. sp_bcfw is the better of its
-        last and averaged weights, looked at every {GAP_CHECK} passes, here the median of {N_RUNS}
-        random orders, there of one. Its last weights sway: who looks more often, as may have been
-        done there, meets smaller values. "SSG" is the projected stochastic subgradient method (of
-        this program, not of the package). "Gap" is the certificate at the end, "weights" are those
-        that are not zero, "large" those above {CUT:g} of the largest, "ms" is CPU time of a
-        pass."""
-    )
+    report.text(f"""Smallest primal value met less the optimum, after {marks[0]} and {marks[1]}
+        passes (or iterations); beside it that of an independent implementation. sp_bcfw is the
+        better of its last and averaged weights, looked at every {GAP_CHECK} passes, here the median
+        of {N_RUNS} random orders, there of one. Its last weights sway: who looks more often, as may
+        have been done there, meets smaller values. "SSG" is the projected stochastic subgradient
+        method (of this program, not of the package). "Gap" is the certificate at the end, "weights"
+        are those that are not zero, "large" those above {CUT:g} of the largest, "ms" is CPU time of
+        a pass.""")
     rows, ratios = [], {}
     for place, (radius, (_, _, found)) in enumerate(results.items()):
         for name, r in found.items():
@@ -281,29 +277,22 @@ def measure_ball(C, marks, repeat):
 def sparse_words(report, options):
     n_passes = 300 if options.quick else 3000
     report.section("Sparse weights: digit words")
-    report.text(
-        f"""{N_WORDS} training words of ``make_digit_words`` and 600 test words, chains with 770
-        weights, normalised Hamming loss. C and the radius are chosen by {N_FOLDS}-fold
-        cross-validation before the test words are looked at; since training words share images,
-        the error counts digits only whose image is in no training word of the fold.
-        {10 * n_passes} passes of sp_fw, {n_passes} of sp_bcfw, {n_passes // 6} iterations; the
-        ridge to a gap of {100 * RIDGE_TOL:g} % of its objective. "Cut" is the test loss with the
-        large weights alone; the standard error of test losses is in brackets."""
-    )
+    report.text(f"""{N_WORDS} training words of ``make_digit_words`` and 600 test words, chains with
+        770 weights, normalised Hamming loss. C and the radius are chosen by {N_FOLDS}-fold
+        cross-validation before the test words are looked at; since training words share images, the
+        error counts digits only whose image is in no training word of the fold. {10 * n_passes}
+        passes of sp_fw, {n_passes} of sp_bcfw, {n_passes // 6} iterations; the ridge to a gap of
+        {100 * RIDGE_TOL:g} % of its objective. "Cut" is the test loss with the large weights alone;
+        the standard error of test losses is in brackets.""")
     found = {
         name: in_child(measure_words, name, n_passes, options.quick, options.repeat)
         for name in contenders(n_passes, options.quick)
     }
-    report.table(
-        ["method", "chosen", "l1 norm", "mean hinge", "gap", "weights", "large", "test loss",
-         "cut", "CPU s"],
-        [
-            [name, shown(r["value"], "g"), shown(r["l1"], ".1f"), shown(r["hinge"], ".4f"),
-             shown(r["gap"], ".2g"), r["weights"], r["large"],
-             f"{r['test']:.4f} ({r['test error']:.4f})", shown(r["cut"], ".4f"),
-             shown(r["cpu"], ".1f")]
-            for name, r in found.items()
-        ],
+    report.records(
+        "method", found, ("chosen", "value", "g"), ("l1 norm", "l1", ".1f"),
+        ("mean hinge", "hinge", ".4f"), ("gap", "gap", ".2g"), ("weights", "weights"),
+        ("large", "large"), ("test loss", lambda r: f"{r['test']:.4f} ({r['test error']:.4f})"),
+        ("cut", "cut", ".4f"), ("CPU s", "cpu", ".1f"),
     )  # fmt: skip
     report.text("Cross-validated errors of digits:")
     report.bullets(*(
@@ -315,18 +304,12 @@ def sparse_words(report, options):
     radius, hinge, ridge_gap, ball = in_child(
         measure_ball, ridge["value"], (n_passes, n_passes // 6), options.repeat
     )
-    report.text(
-        f"""The same hinge in the l2 ball whose radius is the norm {radius:.4f} of the ridge one
-        (mean hinge {hinge:.6f}, gap {ridge_gap:.1e}): how far the mean hinge is above, the
-        certified gap, and the cosine of the angle between both weights."""
-    )
-    report.table(
-        ["method", "passes", "above", "gap", "cosine", "CPU s"],
-        [
-            [name, r["passes"], shown(r["above"], ".2e"), shown(r["gap"], ".2e"),
-             shown(r["cosine"], ".4f"), shown(r["cpu"], ".1f")]
-            for name, r in ball.items()
-        ],
+    report.text(f"""The same hinge in the l2 ball whose radius is the norm {radius:.4f} of the ridge
+        one (mean hinge {hinge:.6f}, gap {ridge_gap:.1e}): how far the mean hinge is above, the
+        certified gap, and the cosine of the angle between both weights.""")
+    report.records(
+        "method", ball, ("passes", "passes"), ("above", "above", ".2e"), ("gap", "gap", ".2e"),
+        ("cosine", "cosine", ".4f"), ("CPU s", "cpu", ".1f"),
     )  # fmt: skip
     report.goals(
         *(

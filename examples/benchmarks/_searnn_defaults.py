@@ -1,11 +1,8 @@
 """Regret of the defaults of `SeaRNNTransducer` on small tasks of many kinds."""
 
-import time
-import warnings
-
 import numpy as np
+from _report import Clock, quietly
 from _searnn_tasks import pairs
-from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw.seq2seq import LearningToSearch, Minibatches, RecurrentNetwork, SeaRNNTransducer
 
@@ -30,11 +27,9 @@ def fitted(variant, task, seed, quick):
     model = SeaRNNTransducer(**settings, random_state=seed)
     if quick:
         model.set_params(max_iter=20)
-    began = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the budget is that of the default
-        model.fit(X, y)
+    with Clock() as clock:
+        quietly(model.fit, X, y)
     return {
-        "seconds": time.process_time() - began, "updates": model.n_iter_, "end": model.status_,
+        "seconds": clock.cpu, "updates": model.n_iter_, "end": model.status_,
         "error": 100 * float(np.mean(model.task_losses(X_test, y_test))),
     }  # fmt: skip

@@ -3,11 +3,9 @@
 import itertools
 import logging
 import time
-import warnings
 
-from _report import data_path
+from _report import data_path, quietly
 from scipy.sparse import load_npz
-from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw.structured import BlockFrankWolfe
 
@@ -43,9 +41,7 @@ def fit(estimator, X, y):
     logger.addHandler(handler)
     logger.propagate = False
     started = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # budgets are meant to end runs here
-        estimator.set_params(verbose=1).fit(X, y)
+    quietly(estimator.set_params(verbose=1).fit, X, y)
     logger.removeHandler(handler)
     return [cpu - started for cpu in handler.cpu]
 

@@ -23,16 +23,10 @@ N_RESAMPLES = 2000
 RIDGE, L2, L1 = "ridge", "l2 ball", "l1 ball"
 # Problem, and largest number of passes or iterations; batch steps would need thousands.
 CONTENDERS = {
-    "bcfw": (RIDGE, 500),
-    "bcpfw": (RIDGE, 500),
-    "cached": (RIDGE, 500),
-    "extragradient": (RIDGE, 1000),
-    "sp_fw, l2": (L2, 150),
-    "sp_bcfw, l2": (L2, 150),
-    "sp_fw, l1": (L1, 150),
-    "sp_bcfw, l1": (L1, 150),
-    "extragradient, l1": (L1, 500),
-}
+    "bcfw": (RIDGE, 500), "bcpfw": (RIDGE, 500), "cached": (RIDGE, 500),
+    "extragradient": (RIDGE, 1000), "sp_fw, l2": (L2, 150), "sp_bcfw, l2": (L2, 150),
+    "sp_fw, l1": (L1, 150), "sp_bcfw, l1": (L1, 150), "extragradient, l1": (L1, 500),
+}  # fmt: skip
 DICE, IBM = "greedy Dice", "IBM-1, intersected"
 ABOUT = """
 English and French sentences of the Canadian Hansards, 436 pairs for training and 48 for the test,
@@ -182,19 +176,14 @@ def learned(limit, name, chosen, repeat):
         ]
         predicted = [links_of(y) for y in svm.predict(take(pairs.X, rest))]
         size = np.abs(svm.coef_)
-        results.append(
-            {
-                "counts": counts(pairs, rest, predicted),
-                "cpu": list(map(Repeats, zip(*times))),
-                "calls": (svm.history_["n_oracle_calls"] / len(train)).tolist(),
-                "gaps": svm.history_["dual_gap"].tolist(),
-                "objective": svm.objective_,
-                "dual": svm.dual_objective_,
-                "iterations": svm.n_iter_,
-                "not zero": int((size > 0).sum()),
-                "not small": int((size > 0.01 * size.max()).sum()),
-            }
-        )
+        results.append({
+            "counts": counts(pairs, rest, predicted), "cpu": list(map(Repeats, zip(*times))),
+            "calls": (svm.history_["n_oracle_calls"] / len(train)).tolist(),
+            "gaps": svm.history_["dual_gap"].tolist(), "objective": svm.objective_,
+            "dual": svm.dual_objective_, "iterations": svm.n_iter_,
+            "not zero": int((size > 0).sum()),
+            "not small": int((size > 0.01 * size.max()).sum()),
+        })  # fmt: skip
     return results
 
 
@@ -205,11 +194,10 @@ def reference(limit, C):
     fit(svm, pairs.X[: pairs.n_train], pairs.y[: pairs.n_train])
     strongest = np.argsort(-np.abs(svm.coef_))[:12]
     return {
-        "objective": svm.objective_,
-        "dual": svm.dual_objective_,
+        "objective": svm.objective_, "dual": svm.dual_objective_,
         "hinge": svm.objective_ - 0.5 * svm.lam_ * float(svm.coef_ @ svm.coef_),
         "weights": [(pairs.names[k], float(svm.coef_[k])) for k in strongest],
-    }
+    }  # fmt: skip
 
 
 def counted(limit):
@@ -274,7 +262,9 @@ def aligners(report, options):
     solved = in_child(reference, limit, chosen[0][RIDGE])
     report_errors(report, baselines, results, facts, chosen)
     report_certificates(report, results, solved)
-    report_weights(report, solved)
+    report.section("Weights")
+    report.text("The largest weights of the ridge problem:")
+    report.table(["feature", "weight"], [[name, shown(w, "+.3f")] for name, w in solved["weights"]])
     every = {**baselines, **results}
     report.bars("Word alignment: error rate of links", "percent", {
         "test": {name: 100 * rate(runs[0]["counts"]) for name, runs in every.items()},
@@ -284,11 +274,9 @@ def aligners(report, options):
 
 def report_errors(report, baselines, results, facts, chosen):
     report.section("Errors")
-    report.text(
-        "Error rate in percent: on the test pairs; on those that are no training pairs; over all "
-        "folds, with the smallest and the largest of a fold. Precision and recall on the test "
-        "pairs. Weights that are not zero, and those of more than 1 % of the largest."
-    )
+    report.text("""Error rate in percent: on the test pairs; on those that are no training pairs;
+        over all folds, with the smallest and the largest of a fold. Precision and recall on the
+        test pairs. Weights that are not zero, and those of more than 1 % of the largest.""")
     rows = []
     for name, runs in {**baselines, **results}.items():
         test, errors = runs[0]["counts"], [100 * rate(r["counts"]) for r in runs[1:]]
@@ -304,12 +292,10 @@ def report_errors(report, baselines, results, facts, chosen):
          "> 1 %"],
         rows,
     )  # fmt: skip
-    report.text(
-        f"Of {facts['links']} links of the training pairs, training keeps {facts['kept']}. The "
-        f"best matchings have a test error of {100 * facts['best']:.1f}. Chosen for the test: C = "
-        f"{chosen[0][RIDGE]:g}, radii {chosen[0][L2]:.3g} (l2) and {chosen[0][L1]:.3g} (l1); for "
-        f"the folds: C = {', '.join(f'{c[RIDGE]:g}' for c in chosen[1:])}."
-    )
+    report.text(f"""Of {facts["links"]} links of the training pairs, training keeps {facts["kept"]}.
+        The best matchings have a test error of {100 * facts["best"]:.1f}. Chosen for the test: C =
+        {chosen[0][RIDGE]:g}, radii {chosen[0][L2]:.3g} (l2) and {chosen[0][L1]:.3g} (l1); for the
+        folds: C = {", ".join(f"{c[RIDGE]:g}" for c in chosen[1:])}.""")
     goals = []
     for kind, where, of in (
         ("test", "test pairs", lambda runs: runs[0]["counts"]),
@@ -318,11 +304,9 @@ def report_errors(report, baselines, results, facts, chosen):
         best = min(baselines, key=lambda name: rate(of(baselines[name])))
         low, high = interval(of(results["bcfw"]), of(baselines[best]))
         gain = rate(of(baselines[best])) - rate(of(results["bcfw"]))
-        report.text(
-            f"On the {where}, bcfw is {100 * gain:.1f} points better than the best aligner that "
-            f"only counts ({best}); resampled pairs give {100 * low:.1f} to {100 * high:.1f} "
-            f"(95 %)."
-        )
+        report.text(f"""On the {where}, bcfw is {100 * gain:.1f} points better than the best aligner
+            that only counts ({best}); resampled pairs give {100 * low:.1f} to {100 * high:.1f} (95
+            %).""")
         largest = max(rate(of(results[name])) for name in names_of(RIDGE))
         goals.append(
             (f"error over the best that only counts, {kind}, largest of the ridge solvers",
@@ -331,14 +315,10 @@ def report_errors(report, baselines, results, facts, chosen):
     ridge = [results[name][0] for name in names_of(RIDGE)]
     errors = [100 * rate(r["counts"]) for r in ridge]
     gap = max(r["objective"] - r["dual"] for r in ridge)
-    report.text(
-        f"The ridge solvers, with gaps of at most {gap:.4f}, differ by up to "
-        f"{max(errors) - min(errors):.1f} points on the test."
-    )
-    report.loses(
-        "Learning takes links made by hand; counting takes none, and gets better with every text, "
-        "of which there are few here."
-    )
+    report.text(f"""The ridge solvers, with gaps of at most {gap:.4f}, differ by up to
+        {max(errors) - min(errors):.1f} points on the test.""")
+    report.loses("""Learning takes links made by hand; counting takes none, and gets better with
+        every text, of which there are few here.""")
     report.goals(*goals)
 
 
@@ -348,11 +328,9 @@ def names_of(problem):
 
 def report_certificates(report, results, solved):
     report.section("Certificates")
-    report.text(
-        "On all training pairs: passes (iterations of extragradient), objective, lower bound and "
-        "gap at the end; then oracle calls per training pair, where a projection or prox step of "
-        "a pair counts as one, and CPU seconds until the first certificate of such a gap."
-    )
+    report.text("""On all training pairs: passes (iterations of extragradient), objective, lower
+        bound and gap at the end; then oracle calls per training pair, where a projection or prox
+        step of a pair counts as one, and CPU seconds until the first certificate of such a gap.""")
     rows = []
     for name, (problem, _) in CONTENDERS.items():
         r = results[name][0]
@@ -362,22 +340,17 @@ def report_certificates(report, results, solved):
         rows.append([name, problem, r["iterations"], *(shown(x, ".4f") for x in numbers), *costs])
     heads = [f"{what} {gap:g}" for what in ("calls", "s") for gap in GAPS]
     report.table(["solver", "problem", "iter.", "objective", "bound", "gap", *heads], rows)
-    report.text(
-        f"The ridge problem has an optimum between {solved['dual']:.5f} and "
-        f"{solved['objective']:.5f}, by the cached solver to a gap of {REFERENCE_TOL:g} of it. Its "
-        f"mean hinge, {solved['hinge']:.5f}, is about the optimum of the l2 ball, whose radius is "
-        f"the norm of a ridge solution."
-    )
+    report.text(f"""The ridge problem has an optimum between {solved["dual"]:.5f} and
+        {solved["objective"]:.5f}, by the cached solver to a gap of {REFERENCE_TOL:g} of it. Its
+        mean hinge, {solved["hinge"]:.5f}, is about the optimum of the l2 ball, whose radius is the
+        norm of a ridge solution.""")
     report_losses(report, results)
-    goals = []
-    for problem in (RIDGE, L2, L1):
-        ends = [results[name][0] for name in names_of(problem)]
-        crossing = max(r["dual"] for r in ends) - min(r["objective"] for r in ends)
-        what = f"largest lower bound minus smallest objective, {problem}"
-        goals.append((what, crossing, 0.0, "<="))
-    largest = max(results[name][0]["objective"] for name in names_of(RIDGE))
+    ends = {p: [results[name][0] for name in names_of(p)] for p in (RIDGE, L2, L1)}
+    largest = max(r["objective"] for r in ends[RIDGE])
     report.goals(
-        *goals,
+        *((f"largest lower bound minus smallest objective, {problem}",
+           max(r["dual"] for r in of) - min(r["objective"] for r in of), 0.0, "<=")
+          for problem, of in ends.items()),
         ("objectives of the ridge solvers, largest minus optimum", largest - solved["dual"], TOL,
          "<="),
         (f"CPU seconds of bcfw to a gap of {TOL:g}", until(results["bcfw"][0], "cpu", TOL), 5.0,
@@ -400,12 +373,6 @@ def report_losses(report, results):
 def until(result, what, gap):
     """Calls or CPU seconds until the first certificate of a gap, or None."""
     return next((x for x, reached in zip(result[what], result["gaps"]) if reached <= gap), None)
-
-
-def report_weights(report, solved):
-    report.section("Weights")
-    report.text("The largest weights of the ridge problem:")
-    report.table(["feature", "weight"], [[name, shown(w, "+.3f")] for name, w in solved["weights"]])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,4 @@
-"""Randomised away steps on listed atoms, beside extragradient and block-coordinate steps.
-
-python3 dev.py bench away_steps [--quick] [--write]
-"""
+"""Randomised away steps on listed atoms, beside extragradient and block-coordinate steps."""
 
 import itertools
 import statistics
@@ -9,7 +6,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from _report import Clock, Repeats, in_child, main, shown
+from _report import Clock, Repeats, in_child, main, shown, timed
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
@@ -24,7 +21,6 @@ class Run(NamedTuple):
     gap: float  # exact
     n_iter: int
     n_looked_at: int  # gradients of single atoms, certificates included
-    values: np.ndarray  # (n_iter,) of the function before every iteration
 
 
 def away_steps(V, c, scale, *, n_sampled=None, tol, max_iter, check_every=10, seed=0):
@@ -36,17 +32,14 @@ def away_steps(V, c, scale, *, n_sampled=None, tol, max_iter, check_every=10, se
     n_sampled = m if n_sampled is None else min(n_sampled, m)
     alpha = np.zeros(m)
     alpha[rng.integers(m)] = 1.0
-    u, value, looked, values = V.T @ alpha, 0.0, 0, []
-    gap = np.inf
+    u, looked, gap = V.T @ alpha, 0, np.inf
     for n_iter in range(max_iter + 1):
-        value = 0.5 * scale * (u @ u) - c @ alpha
         if n_iter % check_every == 0 or n_iter == max_iter:
             u = V.T @ alpha  # without the drift of many steps
             gradient, looked = scale * (V @ u) - c, looked + m
             gap = float(gradient @ alpha - gradient.min())
             if gap <= tol or n_iter == max_iter:
                 break
-        values.append(value)
         active = np.flatnonzero(alpha)
         others = np.flatnonzero(alpha == 0.0)
         if n_sampled < len(others):
@@ -71,7 +64,7 @@ def away_steps(V, c, scale, *, n_sampled=None, tol, max_iter, check_every=10, se
             alpha[k] = 0.0  # a drop step, exactly
         u = u + gamma * direction
         alpha[alpha < ROUNDING] = 0.0
-    return Run(alpha / alpha.sum(), gap, n_iter, looked, np.array(values))
+    return Run(alpha / alpha.sum(), gap, n_iter, looked)
 
 
 ABOUT = """
@@ -95,19 +88,27 @@ def lasso(radius):
     return rows, rows @ y / np.sqrt(len(y))
 
 
+def sampled(V, c, scale, share, tol, max_iter, repeat):
+    """Iterations, gradients of atoms, CPU seconds and gaps with a share of the atoms sampled."""
+    runs, n_sampled = [], max(1, round(share * len(c)))
+    for seed in range(repeat):
+        with Clock() as clock:
+            run = away_steps(
+                V, c, scale, n_sampled=n_sampled, tol=tol, max_iter=max_iter, seed=seed
+            )
+        runs.append((run.n_iter, run.n_looked_at, clock.cpu, run.gap))
+    return zip(*runs, strict=True)
+
+
 def measure_lasso(repeat, quick):
     """Iterations, gradients of atoms and CPU seconds to the gap, by share of the atoms sampled."""
     V, c = lasso(1.0)
     found = {}
     for share in SHARES:
-        n_sampled = max(1, round(share * len(c)))
-        runs = []
-        for seed in range(repeat):
-            with Clock() as clock:
-                run = away_steps(V, c, 1.0, n_sampled=n_sampled, tol=LASSO_TOL, seed=seed,
-                                 max_iter=2000 if quick else BUDGET)  # fmt: skip
-            runs.append((run.n_iter, run.n_looked_at / len(c), clock.cpu, run.gap))
-        found[share] = [list(values) for values in zip(*runs, strict=True)]
+        n_iter, looks, *rest = sampled(
+            V, c, 1.0, share, LASSO_TOL, 2000 if quick else BUDGET, repeat
+        )
+        found[share] = [n_iter, [look / len(c) for look in looks], *rest]
     return len(c), found
 
 
@@ -140,42 +141,26 @@ def measure_dual(n, repeat, quick):
 
     for name in ("bcpfw", "extragradient"):
         svm(name)  # compiled here
-        seconds = []
-        for _ in range(repeat):
-            with Clock() as clock:
-                fitted = svm(name)
-            seconds.append(clock.cpu)
-        found[name] = [[fitted.n_oracle_calls_], seconds, [fitted.dual_gap_]]
+        fitted, seconds = timed(lambda name=name: svm(name), repeat)
+        found[name] = [[fitted.n_oracle_calls_], seconds.values, [fitted.dual_gap_]]
     tol = DUAL_TOL * fitted.objective_
     for share in SHARES:
-        runs = []
-        for seed in range(repeat):
-            with Clock() as clock:
-                run = away_steps(V, c, 1.0 / lam, n_sampled=max(1, round(share * len(c))), tol=tol,
-                                 max_iter=500 if quick else 5000, seed=seed)  # fmt: skip
-            runs.append((run.n_looked_at, clock.cpu, run.gap))
-        found[f"away steps, {share:.0%} of the atoms"] = [
-            list(values) for values in zip(*runs, strict=True)
-        ]
+        _, looks, *rest = sampled(V, c, 1.0 / lam, share, tol, 500 if quick else 5000, repeat)
+        found[f"away steps, {share:.0%} of the atoms"] = [looks, *rest]
     return len(c), fitted.objective_, found
 
 
 def ball(report, options):
     report.section("Corners of an l1 ball")
     n_atoms, found = in_child(measure_lasso, options.repeat, options.quick)
-    report.text(
-        f"""Least squares in the l1 ball of radius 1: the diabetes data with all products of two
-        columns, standardised, {n_atoms} corners. Until a gap of {LASSO_TOL:g}, which needs all
+    report.text(f"""Least squares in the l1 ball of radius 1: the diabetes data with all products of
+        two columns, standardised, {n_atoms} corners. Until a gap of {LASSO_TOL:g}, which needs all
         corners and is asked for every ten iterations; "looks" are gradients of single corners over
-        their number, these included."""
-    )
-    report.table(
-        ["sampled", "iterations", "looks", "seconds", "gap"],
-        [
-            [f"{share:.0%}", Repeats(run[0]), shown(Repeats(run[1]), ".0f"),
-             shown(Repeats(run[2]), ".3f"), shown(Repeats(run[3]), ".1e")]
-            for share, run in found.items()
-        ],
+        their number, these included.""")
+    report.records(
+        "sampled", {f"{share:.0%}": list(map(Repeats, run)) for share, run in found.items()},
+        ("iterations", lambda run: run[0]), ("looks", lambda run: run[1], ".0f"),
+        ("seconds", lambda run: run[2], ".3f"), ("gap", lambda run: run[3], ".1e"),
     )  # fmt: skip
     full, few = (statistics.median(found[share][1]) for share in (1.0, 0.1))
     report.goals(("looks with a tenth of the corners over all", few / full, 1.0, "<="))
@@ -188,12 +173,10 @@ def ball(report, options):
 
 def dual(report, options):
     report.section("Joint outputs of a structured problem")
-    report.text(
-        f"""The dual of a structured support vector machine on n iris flowers, C = 10, whose
+    report.text(f"""The dual of a structured support vector machine on n iris flowers, C = 10, whose
         {3}^n joint outputs are listed as atoms of one simplex. Until a gap of {DUAL_TOL:g} of the
         objective. "asked" are calls of the oracle for one flower, or gradients of single atoms,
-        those of certificates included. Block steps and extragradient never see a joint output."""
-    )
+        those of certificates included. Block steps and extragradient never see a joint output.""")
     rows, worst = [], {}
     for n in (3, 5) if options.quick else (3, 5, 7):
         n_atoms, objective, found = in_child(measure_dual, n, options.repeat, options.quick)

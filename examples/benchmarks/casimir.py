@@ -23,42 +23,34 @@ def rounded_log(value):
     return shown(math.log10(value), ".2f") if value > 0 else None
 
 
-def _hinge_table(report, problem, found, c, optimum, prototype=None):
-    rows = []
-    for name, row in found.items():
-        settings = row["settings"]
-        rows.append([
-            name,
-            *([] if prototype is None else [shown(prototype.get(name), ".2f")]),
-            rounded_log(row["objective"] - optimum), shown(row["calls"], ".0f"),
-            shown(row["seconds"], ".2g"),
-            None if row["gap"] is None else shown(row["gap"], ".2g"),
-            ", ".join(f"{k}={v:.3g}" for k, v in settings.items()) or None,
-        ])  # fmt: skip
-    head = ["method", *([] if prototype is None else ["prototype"]), "ours", "calls / n",
-            "CPU s", "gap", "chosen"]  # fmt: skip
-    report.text(f"{problem}, c = {c:g}:")
-    report.table(head, rows)
+def _hinge_table(report, found, c, optimum, prototype):
+    report.text(f"Digits, c = {c:g}:")
+    report.table(
+        ["method", "prototype", "ours", "calls / n", "CPU s", "gap", "chosen"],
+        [
+            [name, shown(prototype.get(name), ".2f"), rounded_log(row["objective"] - optimum),
+             shown(row["calls"], ".0f"), shown(row["seconds"], ".2g"), shown(row["gap"], ".2g"),
+             ", ".join(f"{k}={v:.3g}" for k, v in row["settings"].items()) or None]
+            for name, row in found.items()
+        ],
+    )  # fmt: skip
 
 
 def digits(report, options):
     report.section("Multiclass hinge on digits")
-    report.text(
-        "Decimal logarithms of F - F*, lam = c / n, for 30 passes of the methods with a full "
-        'gradient besides and 60 of all others. "Prototype" are the figures of a reference '
-        "implementation. ``mu`` and ``lipschitz`` of the methods on weights are those of one grid "
-        'with the smallest objective, as in the reference; rows that say "as it comes" have '
-        "the defaults. F* is the smaller one of liblinear's at a tolerance of 1e-7 and ours."
-    )
+    report.text("""Decimal logarithms of F - F*, lam = c / n, for 30 passes of the methods with a
+        full gradient besides and 60 of all others. "Prototype" are the figures of a reference
+        implementation. ``mu`` and ``lipschitz`` of the methods on weights are those of one grid
+        with the smallest objective, as in the reference; rows that say "as it comes" have the
+        defaults. F* is the smaller one of liblinear's at a tolerance of 1e-7 and ours.""")
     behind = []
     for k, c in enumerate(problems.CS[1:2] if options.quick else problems.CS):
-        found, bounds = in_child(problems.race, "digits", c, options.quick)
-        peer = in_child(problems.reference_of_digits, c, options.quick)
-        optimum = min(peer, bounds["upper"])
+        found, ours = in_child(problems.race, c, options.quick)
+        optimum = min(ours, in_child(problems.reference_of_digits, c, options.quick))
         k = 1 if options.quick else k
         known = {name: of[k] for name, of in problems.PROTOTYPE.items()}
-        _hinge_table(report, "Digits", found, c, optimum, known)
-        behind += _ranking(found, c, optimum)
+        _hinge_table(report, found, c, optimum, known)
+        behind.append(_ranking(found, c, optimum))
         report.lines(
             f"Objective above the optimum, digits, c = {c:g}", "oracle calls",
             "objective minus optimum",
@@ -79,34 +71,29 @@ def digits(report, options):
 
 def _ranking(found, c, optimum):
     """A sentence on who is ahead among the contenders, and by how much."""
-    order = sorted(found, key=lambda name: found[name]["objective"])
-    first, second = (found[name]["objective"] - optimum for name in order[:2])
+    above = {name: row["objective"] - optimum for name, row in found.items()}
+    order = sorted(above, key=above.get)
+    other, what = order[1], "runner-up"
     if not order[0].startswith(("Casimir", "SVRG")):
-        weights = next(name for name in order if name.startswith(("Casimir", "SVRG")))
-        above = found[weights]["objective"] - optimum
-        return [
-            f"c = {c:g}: {order[0]} ends at {first:.2g} above the optimum, the best method on "
-            f"weights ({weights}) at {above:.2g}."
-        ]
-    return [
-        f"c = {c:g}: {order[0]} ends at {first:.2g} above the optimum, the runner-up ({order[1]}) "
-        f"at {second:.2g}."
-    ]  # fmt: skip
+        what = "best method on weights"
+        other = next(name for name in order if name.startswith(("Casimir", "SVRG")))
+    return (
+        f"c = {c:g}: {order[0]} ends at {above[order[0]]:.2g} above the optimum, the {what} "
+        f"({other}) at {above[other]:.2g}."
+    )
 
 
 def chunking(report, options):
     limit = 100 if options.quick else None
     in_child(taggers.chunks, 1)  # skips at once when there are no data
     report.section("CoNLL-2000 as a conditional random field")
-    report.text(
-        f"Penalty c2 = {taggers.C2:g} as in CRFsuite's tutorial, so C = 1 / (2 c2) here; everybody "
-        "has a weight for every attribute and tag and for every pair of tags, "
-        "``feature.possible_states`` and ``feature.possible_transitions`` there, "
-        "``ChainModel(start_end=False)`` here. CRFsuite minimises n times our objective. "
-        f"Ours stops at a certified gap of {taggers.TOL:g}; CRFsuite by its own rules. "
-        '"Calibration" is the expected calibration error of tag probabilities on the test '
-        "sentences, 15 bins, in points."
-    )
+    report.text(f"""Penalty c2 = {taggers.C2:g} as in CRFsuite's tutorial, so C = 1 / (2 c2) here;
+        everybody has a weight for every attribute and tag and for every pair of tags,
+        ``feature.possible_states`` and ``feature.possible_transitions`` there,
+        ``ChainModel(start_end=False)`` here. CRFsuite minimises n times our objective. Ours stops
+        at a certified gap of {taggers.TOL:g}; CRFsuite by its own rules. "Calibration" is the
+        expected calibration error of tag probabilities on the test sentences, 15 bins, in
+        points.""")
     repeat = range(options.repeat)
     found = {
         name: medians([in_child(taggers.chain_crf, limit, solver) for _ in repeat])
@@ -116,9 +103,8 @@ def chunking(report, options):
         }.items()
     }  # fmt: skip
     for name in ("lbfgs", "l2sgd"):
-        found[f"CRFsuite {name}"] = medians(
-            [in_child(taggers.crfsuite, limit, name) for _ in repeat]
-        )
+        runs = [in_child(taggers.crfsuite, limit, name) for _ in repeat]
+        found[f"CRFsuite {name}"] = medians(runs)
     _tagger_table(report, found)
     _curves(report, found, limit)
     ours, lbfgs = found["StructuredSVM"], found["CRFsuite lbfgs"]
@@ -132,20 +118,16 @@ def chunking(report, options):
 
 def _tagger_table(report, found):
     best = min(float(row["objective"]) for row in found.values())
-    report.table(
-        ["trainer", "CPU s", "iterations", "objective", "above the best", "gap", "F1",
-         "calibration"],
-        [[name, shown(r["cpu"], ".3g"), r["iterations"], shown(r["objective"], ".6f"),
-          shown(r["objective"] / best - 1, ".1e"),
-          shown(r["gap"], ".1e") if "gap" in r else None,
-          shown(r["f1"], ".2f"), shown(r["calibration"], ".2f")] for name, r in found.items()],
+    report.records(
+        "trainer", found, ("CPU s", "cpu", ".3g"), ("iterations", "iterations"),
+        ("objective", "objective", ".6f"),
+        ("above the best", lambda r: r["objective"] / best - 1, ".1e"), ("gap", "gap", ".1e"),
+        ("F1", "f1", ".2f"), ("calibration", "calibration", ".2f"),
     )  # fmt: skip
     order = sorted(found, key=lambda name: found[name]["f1"], reverse=True)
     fast = sorted(found, key=lambda name: found[name]["cpu"])
-    report.loses(
-        f"CRF on CoNLL-2000, best F1: {order[0]}, {found[order[0]]['f1']:.2f}; runner-up "
-        f"{order[1]}, {found[order[1]]['f1']:.2f}. Fastest: {fast[0]}, then {fast[1]}."
-    )
+    report.loses(f"""CRF on CoNLL-2000, best F1: {order[0]}, {found[order[0]]["f1"]:.2f}; runner-up
+        {order[1]}, {found[order[1]]["f1"]:.2f}. Fastest: {fast[0]}, then {fast[1]}.""")
 
 
 def _curves(report, found, limit):
@@ -169,21 +151,22 @@ def chunking_defaults(report, options):
     limit = 100 if options.quick else None
     in_child(taggers.chunks, 1)
     report.section("CoNLL-2000, nothing said")
-    report.text(
-        '``StructuredSVM("chain", surrogate=...)`` with no other parameter, and CRFsuite with '
-        "its default penalty. For the hinge the calibration error is that after ``calibrate``, on "
-        "the last fifth of the training sentences; before it is in the last column."
-    )
+    report.text("""``StructuredSVM("chain", surrogate=...)`` with no other parameter, and CRFsuite
+        with its default penalty. For the hinge the calibration error is that after ``calibrate``,
+        on the last fifth of the training sentences; before it is in the last column.""")
     rows = {
         f"StructuredSVM, {name}": in_child(taggers.chain_crf, limit, "auto", name, None)
         for name in ("crf", "softmax_margin", "hinge")
     }
     rows["CRFsuite lbfgs"] = in_child(taggers.crfsuite, limit, "lbfgs")
-    report.table(
-        ["trainer", "CPU s", "F1", "calibration", "before"],
-        [[name, shown(r["cpu"], ".3g"), shown(r["f1"], ".2f"), shown(r["calibration"], ".2f"),
-          shown(r.get("before"), ".2f")] for name, r in rows.items()],
-    )  # fmt: skip
+    report.records(
+        "trainer",
+        rows,
+        ("CPU s", "cpu", ".3g"),
+        ("F1", "f1", ".2f"),
+        ("calibration", "calibration", ".2f"),
+        ("before", "before", ".2f"),
+    )
     report.goals(
         ("phrase F1 of the default CRF", rows["StructuredSVM, crf"]["f1"], 93.5, ">="),
         ("its calibration error, points", rows["StructuredSVM, crf"]["calibration"], 2.0, "<="),
@@ -193,22 +176,19 @@ def chunking_defaults(report, options):
 def words(report, options):
     limit = 200 if options.quick else None
     report.section("Words, nothing said")
-    report.text(
-        "Tags of the English web treebank (share of right ones, percent) and entities of wnut17 "
-        "(phrase F1) with the features of ``TokenFeatures()``: ``StructuredSVM`` with nothing but "
-        "its surrogate, and CRFsuite with its defaults. The test part of wnut17 is of other "
-        "sources than its training part."
-    )
+    report.text("""Tags of the English web treebank (share of right ones, percent) and entities of
+        wnut17 (phrase F1) with the features of ``TokenFeatures()``: ``StructuredSVM`` with nothing
+        but its surrogate, and CRFsuite with its defaults. The test part of wnut17 is of other
+        sources than its training part.""")
     for name, (least, unit) in WORDS.items():
         rows = {
             f"StructuredSVM, {surrogate}": in_child(problems.ours, name, limit, surrogate)
             for surrogate in ("crf", "softmax_margin", "hinge")
         }
         rows["CRFsuite lbfgs"] = in_child(problems.crfsuite, name, limit)
-        report.table(
-            [name, "CPU s", unit, "calibration"],
-            [[who, shown(r["cpu"], ".3g"), shown(r["score"], ".2f"), shown(r["calibration"], ".2f")]
-             for who, r in rows.items()],
+        report.records(
+            name, rows, ("CPU s", "cpu", ".3g"), (unit, "score", ".2f"),
+            ("calibration", "calibration", ".2f"),
         )  # fmt: skip
         order = sorted(rows, key=lambda who: rows[who]["score"], reverse=True)[:2]
         report.loses(f"{name}: " + "; then ".join(f"{w}, {rows[w]['score']:.2f}" for w in order)

@@ -1,12 +1,10 @@
 """Chunking of CoNLL-2000: a structured SVM beside CRFsuite on the same features, in one run."""
 
-import statistics
-import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
-from _report import Clock, cpu_of, in_child, main, medians, peak_memory, quietly, shown
+from _casimir_problems import trained
+from _report import Clock, in_child, main, medians, peak_memory, quietly, shown, timed
 
 from sklearn_fw.datasets import load_conll2000
 from sklearn_fw.metrics import phrase_f1_score
@@ -74,20 +72,12 @@ def structured_svm(limit, settings, seed=0, tol=0.0, max_iter=N_PASSES):
     with Clock() as predicting:
         predicted = model.predict(features.transform(X_test))
     return {
-        "vectorizing": vectorizing.cpu,
-        "append": 0.0,
-        "cpu": training.cpu,
-        "wall": training.wall,
-        "iterations": model.n_iter_,
-        "calls": model.n_oracle_calls_ / len(y_train),
-        "f1": test_f1(y_test, predicted),
-        "gap": model.dual_gap_,
-        "objective": model.objective_,
-        "memory before": before,
-        "peak": peak,
-        "predicting": predicting.cpu,
+        "vectorizing": vectorizing.cpu, "append": 0.0, "cpu": training.cpu, "wall": training.wall,
+        "iterations": model.n_iter_, "calls": model.n_oracle_calls_ / len(y_train),
+        "f1": test_f1(y_test, predicted), "gap": model.dual_gap_, "objective": model.objective_,
+        "memory before": before, "peak": peak, "predicting": predicting.cpu,
         "size": model.coef_.nbytes / 1e6,
-    }
+    }  # fmt: skip
 
 
 def crfsuite(limit, algorithm):
@@ -106,27 +96,15 @@ def crfsuite(limit, algorithm):
         trainer.append(attributes, tags.tolist())
         making, appending = making + made - started, appending + time.process_time() - made
     before = peak_memory()
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "model")
-        with Clock() as training:
-            trainer.train(path)
+    with trained(trainer) as (tagger, training, _):
         peak = peak_memory()
-        tagger = pycrfsuite.Tagger()
-        tagger.open(path)
         with Clock() as predicting:
             predicted = [tagger.tag(crfsuite_chunking_attributes(x)) for x in X_test]
-        tagger.close()
     return {
-        "vectorizing": making,
-        "append": appending,
-        "cpu": training.cpu,
-        "wall": training.wall,
-        "iterations": len(trainer.logparser.iterations),
-        "f1": test_f1(y_test, predicted),
-        "memory before": before,
-        "peak": peak,
-        "predicting": predicting.cpu,
-    }
+        "vectorizing": making, "append": appending, "cpu": training.cpu, "wall": training.wall,
+        "iterations": len(trainer.logparser.iterations), "f1": test_f1(y_test, predicted),
+        "memory before": before, "peak": peak, "predicting": predicting.cpu,
+    }  # fmt: skip
 
 
 def pass_times(limit, averaging, sampling):
@@ -138,15 +116,13 @@ def pass_times(limit, averaging, sampling):
     with Clock() as setting_up:
         blocks, lam = model._make_blocks(X, y_train, None)
         method = model.solver_.start(blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
-    passes = cpu_of(method.run_pass, N_PASSES)
+    _, passes = timed(method.run_pass, N_PASSES)
     return {
-        "set up": setting_up.cpu,
-        "pass": statistics.median(passes),
-        "passes": sum(passes),
-        "sweep": statistics.median(cpu_of(lambda: blocks.sweep(blocks.w), 5)),
-        "refresh": statistics.median(cpu_of(blocks.refresh, 5)),
-        "gap pass": statistics.median(cpu_of(method.certify, 5)),
-    }
+        "set up": setting_up.cpu, "pass": float(passes), "passes": sum(passes.values),
+        "sweep": float(timed(lambda: blocks.sweep(blocks.w), 5)[1]),
+        "refresh": float(timed(blocks.refresh, 5)[1]),
+        "gap pass": float(timed(method.certify, 5)[1]),
+    }  # fmt: skip
 
 
 def contenders(report, options):
@@ -168,16 +144,13 @@ def contenders(report, options):
     peers = {
         name: medians([in_child(crfsuite, limit, name) for _ in range(repeat)]) for name in CRFSUITE
     }
-    report_results(report, ours, peers)
-    spans = [f"{s} {values[0]:.2f} to {values[-1]:.2f}" for s, values in scores.items()]
-    report.text(
-        f"Rows of StructuredSVM are medians over {repeat} random states. The order of the "
-        f"sentences moves F1 of ten passes: {', '.join(spans)}."
-    )
-    report_ratios(report, ours["shuffle, averaged"], peers["lbfgs"])
-    report_goals(report, ours["shuffle, averaged"], peers["lbfgs"])
     rows = {f"StructuredSVM, {name}": r for name, r in ours.items()}
     rows |= {f"CRFsuite {name}": r for name, r in peers.items()}
+    report_results(report, ours, peers, rows)
+    spans = [f"{s} {values[0]:.2f} to {values[-1]:.2f}" for s, values in scores.items()]
+    report.text(f"""Rows of StructuredSVM are medians over {repeat} random states. The order of the
+        sentences moves F1 of ten passes: {", ".join(spans)}.""")
+    report_ratios(report, ours["shuffle, averaged"], peers["lbfgs"])
     report.bars("Training on CoNLL-2000", "CPU seconds",
                 {"training": {name: r["cpu"] for name, r in rows.items()}}, log=True)  # fmt: skip
     report.keep(
@@ -186,32 +159,21 @@ def contenders(report, options):
     )
 
 
-def report_results(report, ours, peers):
+def report_results(report, ours, peers, rows):
     report.section("Results")
-    report.text(
-        "Seconds of CPU; F1 in percent on the test sentences; memory in MB, before training (data "
-        "and features) and at its peak. Iterations of StructuredSVM are passes, each of one oracle "
-        "call per sentence."
-    )
-    rows = [
-        [name, r["vectorizing"] + r["append"], r["cpu"], r["wall"], r["iterations"],
-         shown(r['f1'], ".2f"), shown(r['memory before'], ".0f"), shown(r['peak'], ".0f")]
-        for name, r in [
-            *((f"StructuredSVM, {name}", r) for name, r in ours.items()),
-            *((f"CRFsuite {name}", r) for name, r in peers.items()),
-        ]
-    ]  # fmt: skip
-    report.table(
-        ["contender", "features", "training", "wall", "iter.", "F1", "before", "peak"], rows
-    )
+    report.text("""Seconds of CPU; F1 in percent on the test sentences; memory in MB, before
+        training (data and features) and at its peak. Iterations of StructuredSVM are passes, each
+        of one oracle call per sentence.""")
+    report.records(
+        "contender", rows, ("features", lambda r: r["vectorizing"] + r["append"]),
+        ("training", "cpu"), ("wall", "wall"), ("iter.", "iterations"), ("F1", "f1", ".2f"),
+        ("before", "memory before", ".0f"), ("peak", "peak", ".0f"),
+    )  # fmt: skip
     report.text("Certificates of the StructuredSVM rows, at the weights that they return:")
-    report.table(
-        ["StructuredSVM", "passes", "oracle calls / n", "objective", "dual", "duality gap"],
-        [
-            [name, r["iterations"], shown(r['calls'], ".1f"), shown(r['objective'], ".5f"),
-             shown(r['objective'] - r['gap'], ".5f"), shown(r['gap'], ".5f")]
-            for name, r in ours.items()
-        ],
+    report.records(
+        "StructuredSVM", ours, ("passes", "iterations"), ("oracle calls / n", "calls", ".1f"),
+        ("objective", "objective", ".5f"), ("dual", lambda r: r["objective"] - r["gap"], ".5f"),
+        ("duality gap", "gap", ".5f"),
     )  # fmt: skip
     converged, averaged = ours["cached, to the end"], ours["shuffle, averaged"]
     best = max(peers, key=lambda name: peers[name]["f1"])
@@ -227,10 +189,9 @@ def report_results(report, ours, peers):
         f"more than its data, {best} of CRFsuite "
         f"{peers[best]['peak'] - peers[best]['memory before']:.0f} MB.",
     )
-    report.text(
-        "The test sentences contain the tag I-LST, which no training sentence has: nobody can "
-        "predict it, ``StructuredSVM.score`` warns about it, and the metric counts it as missed."
-    )
+    report.text("""The test sentences contain the tag I-LST, which no training sentence has: nobody
+        can predict it, ``StructuredSVM.score`` warns about it, and the metric counts it as
+        missed.""")
 
 
 def report_ratios(report, svm, lbfgs):
@@ -251,6 +212,12 @@ def report_ratios(report, svm, lbfgs):
              shown(lbfgs['predicting'] / svm['predicting'], ".1f")],
         ],
     )  # fmt: skip
+    report.goals(
+        ("F1 after ten averaged passes", svm["f1"], 93.5, ">="),
+        ("training CPU of lbfgs over ours", lbfgs["cpu"] / svm["cpu"], 20.0, ">="),
+        ("the same with features", lbfgs_all / svm_all, 5.0, ">="),
+        ("peak memory, MB", svm["peak"], 1500.0, "<="),
+    )
 
 
 def inside_a_fit(report, options):
@@ -263,12 +230,10 @@ def inside_a_fit(report, options):
         for sampling, averaging in (("shuffle", True), ("shuffle", False), ("gap", False))
     }
     report.section("Inside a fit")
-    report.text(
-        "Milliseconds of CPU: what comes before the first pass; the median pass of ten and their "
-        "sum; one exact sweep of the oracle; the recomputation of the weights from the dual "
-        "variables; a gap pass as the solver makes it (both of them; when averaging a second sweep "
-        "for the average). The last columns: gap pass over pass, and pass over matrix product."
-    )
+    report.text("""Milliseconds of CPU: what comes before the first pass; the median pass of ten and
+        their sum; one exact sweep of the oracle; the recomputation of the weights from the dual
+        variables; a gap pass as the solver makes it (both of them; when averaging a second sweep
+        for the average). The last columns: gap pass over pass, and pass over matrix product.""")
     report.table(
         ["run", "set up", "pass", "ten", "sweep", "refresh", "gap pass", "gap/pass", "product"],
         [
@@ -279,17 +244,6 @@ def inside_a_fit(report, options):
         ],
     )  # fmt: skip
     report.goals(("CPU seconds of one pass", inside["shuffle, averaging"]["pass"], 0.25, "<="))
-
-
-def report_goals(report, svm, lbfgs):
-    svm_all = svm["vectorizing"] + svm["cpu"]
-    lbfgs_all = lbfgs["vectorizing"] + lbfgs["append"] + lbfgs["cpu"]
-    report.goals(
-        ("F1 after ten averaged passes", svm["f1"], 93.5, ">="),
-        ("training CPU of lbfgs over ours", lbfgs["cpu"] / svm["cpu"], 20.0, ">="),
-        ("the same with features", lbfgs_all / svm_all, 5.0, ">="),
-        ("peak memory, MB", svm["peak"], 1500.0, "<="),
-    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Minimum cuts and messages on grids: seconds of single answers, and how good they are."""
 
-import functools
+import itertools
 
 import numpy as np
-from _report import Clock, Repeats, in_child, main, shown
+from _report import Repeats, in_child, main, shown, timed
 from scipy.ndimage import gaussian_filter
 
 from sklearn_fw.inference import TRWS, CutMoves, GraphCut, PairwiseScores
@@ -48,41 +48,29 @@ def potts(kind, coupling, n_states, side=SIDE):
     return PairwiseScores(unary, tables, edges)
 
 
-def timed(call):
-    """CPU seconds of repeated calls, and the answer; the first call compiles."""
-    answer, seconds = call(), []
-    for _ in range(MANY):
-        with Clock() as clock:
-            call()
-        seconds.append(clock.cpu)
-    return Repeats(seconds), answer
+def asked(oracle, scores):
+    """The answer and the CPU seconds of repeated calls, after one that compiles."""
+    oracle.argmax(scores)
+    return timed(lambda: oracle.argmax(scores), MANY)
 
 
 def measure_cuts(side):
     """By problem: milliseconds of a graph cut, and the share of pixels in state 1."""
     found = {}
-    for kind in KINDS:
-        for coupling in COUPLINGS:
-            scores = potts(kind, coupling, 2, side)
-            seconds, answer = timed(functools.partial(GraphCut().argmax, scores))
-            ones = float(answer[0].mean())
-            found[f"{kind}, {coupling:g}"] = {"ms": 1e3 * seconds, "ones": ones}
+    for kind, coupling in itertools.product(KINDS, COUPLINGS):
+        (labels, *_), seconds = asked(GraphCut(), potts(kind, coupling, 2, side))
+        found[f"{kind}, {coupling:g}"] = {"ms": 1e3 * seconds, "ones": float(labels.mean())}
     return found
 
 
 def cut(report, options):
     side = 20 if options.quick else SIDE
     report.section("Graph cuts")
-    report.text(
-        f"CPU milliseconds of one call of ``GraphCut`` on a grid of {side} x {side} pixels, and "
-        "the share of pixels in the second state."
-    )
+    report.text(f"""CPU milliseconds of one call of ``GraphCut`` on a grid of {side} x {side}
+        pixels, and the share of pixels in the second state.""")
     report.bullets(*(f"{name}: {text}." for name, text in KINDS.items()))
     found = in_child(measure_cuts, side)
-    report.table(
-        ["problem, coupling", "ms", "in state 1"],
-        [[name, shown(row["ms"], ".2f"), shown(row["ones"], ".2f")] for name, row in found.items()],
-    )
+    report.records("problem, coupling", found, ("ms", "ms", ".2f"), ("in state 1", "ones", ".2f"))
     report.goals(*((f"{name}, ms", row["ms"], CUT_MS, "<=") for name, row in found.items()))
 
 
@@ -95,7 +83,7 @@ def measure_moves(side):
             bound = TRWS(max_iter=300).argmax(scores)[2]
             rows = found[f"{kind}, {coupling:g}"] = {}
             for oracle in (CutMoves(), CutMoves("swap"), TRWS(max_iter=10), TRWS()):
-                seconds, (_, value, _) = timed(functools.partial(oracle.argmax, scores))
+                (_, value, _), seconds = asked(oracle, scores)
                 rows[repr(oracle)] = {"s": seconds, "below": (bound - value) / abs(bound)}
     return found
 
@@ -103,11 +91,9 @@ def measure_moves(side):
 def moves(report, options):
     side = 20 if options.quick else SIDE
     report.section("Moves by cuts, and messages")
-    report.text(
-        f"CPU seconds of one call on a grid of {side} x {side} pixels with {STATES} states, and by "
-        "how many per cent of it the labels are below the bound of 300 iterations of TRWS. Half of "
-        "the edges of mixed problems prefer different states."
-    )
+    report.text(f"""CPU seconds of one call on a grid of {side} x {side} pixels with {STATES}
+        states, and by how many per cent of it the labels are below the bound of 300 iterations of
+        TRWS. Half of the edges of mixed problems prefer different states.""")
     rows, goals = [], []
     for name, found in in_child(measure_moves, side).items():
         rows += [
@@ -129,8 +115,7 @@ def measure_passes(side):
 
 
 def measure_pass(scores):
-    few, _ = timed(functools.partial(TRWS(max_iter=FEW, tol=0.0).argmax, scores))
-    many, _ = timed(functools.partial(TRWS(max_iter=PASSES, tol=0.0).argmax, scores))
+    few, many = (asked(TRWS(max_iter=n, tol=0.0), scores)[1] for n in (FEW, PASSES))
     return Repeats(
         [1e3 * (b - a) / (PASSES - FEW) for a, b in zip(few.values, many.values, strict=True)]
     )
@@ -139,11 +124,9 @@ def measure_pass(scores):
 def passes(report, options):
     side = 20 if options.quick else SIDE
     report.section("One iteration of TRWS")
-    report.text(
-        f"CPU milliseconds of an iteration on {side} x {side} pixels with {STATES} states, a pass "
-        "up and a pass down with the labels that they find: the difference between calls of "
-        f"{PASSES} and of {FEW} iterations."
-    )
+    report.text(f"""CPU milliseconds of an iteration on {side} x {side} pixels with {STATES} states,
+        a pass up and a pass down with the labels that they find: the difference between calls of
+        {PASSES} and of {FEW} iterations.""")
     found = in_child(measure_passes, side)
     report.table(["couplings", "ms"], [[kind, shown(ms, ".2f")] for kind, ms in found.items()])
     report.goals(*((f"{kind} couplings, ms", ms, PASS_MS, "<=") for kind, ms in found.items()))

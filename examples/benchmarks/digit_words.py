@@ -1,8 +1,8 @@
 """The headline: words read digit by digit and as wholes, everybody tuned alike on other words."""
 
-import os
 import statistics
 import tempfile
+from importlib.util import find_spec
 
 import numpy as np
 from _report import DOCS, Repeats, in_child, main, shown
@@ -11,8 +11,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn_fw import _demo
 from sklearn_fw.datasets import make_digit_words
 
-NAME = "digit_words"
-TITLE = "Digit words: with and without structure"
 ABOUT = """
 600 training words written with scikit-learn's digits under noise, 600 validation words and 600 test
 words (``make_digit_words(n_valid=600)``); no image is in two of the three parts. Whole words are
@@ -37,14 +35,11 @@ PICTURE = DOCS.parent / "_static" / "demo.png"
 def contenders():
     """Name, whether it sees whole words, and function from C to an estimator."""
     yield CHAIN, True, _demo.make_chain
-    if _has_crfsuite():
+    if find_spec("pycrfsuite"):
         yield "CRFsuite", True, CRF
     yield BASELINE, False, _demo.make_single
-    yield (
-        "LogisticRegression",
-        False,
-        lambda C: _demo.Single(LogisticRegression(C=C, max_iter=2000)),
-    )
+    single = lambda C: _demo.Single(LogisticRegression(C=C, max_iter=2000))  # noqa: E731
+    yield "LogisticRegression", False, single
 
 
 class CRF:
@@ -60,12 +55,10 @@ class CRF:
         trainer.set_params({"c1": 0.0, "c2": 1 / (2 * self.C), "feature.possible_transitions": 1})
         for word, digits in zip(X, y):
             trainer.append(_attributes(word), [str(digit) for digit in digits])
-        handle, path = tempfile.mkstemp()
-        os.close(handle)
-        trainer.train(path)
         self.tagger = pycrfsuite.Tagger()
-        self.tagger.open(path)
-        os.unlink(path)
+        with tempfile.NamedTemporaryFile() as file:
+            trainer.train(file.name)
+            self.tagger.open(file.name)
         return self
 
     def predict(self, X):
@@ -77,14 +70,6 @@ def _attributes(word):
 
     rows = [{f"p{k}": value for k, value in enumerate(digit) if value} for digit in word.tolist()]
     return pycrfsuite.ItemSequence(rows)
-
-
-def _has_crfsuite():
-    try:
-        import pycrfsuite  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 def measure(n_sets, picture):
@@ -99,7 +84,6 @@ def measure(n_sets, picture):
             tuned[name] = _demo.tune(make, words)
             row = {"set": seed, "contender": name, "reads": "words" if whole else "digits"}
             rows.append(row | tuned[name].numbers())
-            print(rows[-1], flush=True)
         if seed == 0:
             svm = tuned[CHAIN].reader
             certificate = {"dual_gap": svm.dual_gap_, "objective": svm.objective_}
@@ -111,23 +95,21 @@ def measure(n_sets, picture):
 
 def headline(rows):
     """Mean over the sets in points, by contender, and on how many sets the chain is ahead."""
-    names = list(dict.fromkeys(row["contender"] for row in rows))
-    by_name = {name: [row for row in rows if row["contender"] == name] for name in names}
-    digits = {name: [100 * row["digits"] for row in mine] for name, mine in by_name.items()}
-    ahead = sum(a > b for a, b in zip(digits[CHAIN], digits[BASELINE]))
+    names = dict.fromkeys(row["contender"] for row in rows)
+
+    def by_name(merge, key, scale=1):
+        return {
+            name: merge([scale * row[key] for row in rows if row["contender"] == name])
+            for name in names
+        }
+
+    digits = by_name(list, "digits")
     return {
-        "n_sets": len(digits[CHAIN]),
-        "mean_digits": {name: statistics.fmean(values) for name, values in digits.items()},
-        "mean_words": {
-            name: statistics.fmean(100 * row["words"] for row in mine)
-            for name, mine in by_name.items()
-        },
-        "median_seconds": {
-            name: statistics.median(row["seconds"] for row in mine)
-            for name, mine in by_name.items()
-        },
-        "n_sets_ahead": ahead,
-    }
+        "n_sets": len(digits[CHAIN]), "mean_digits": by_name(statistics.fmean, "digits", 100),
+        "mean_words": by_name(statistics.fmean, "words", 100),
+        "median_seconds": by_name(Repeats, "seconds"),
+        "n_sets_ahead": sum(a > b for a, b in zip(digits[CHAIN], digits[BASELINE])),
+    }  # fmt: skip
 
 
 def sets(report, options):
@@ -135,48 +117,35 @@ def sets(report, options):
     report_means(report, result)
     report.image("/_static/demo.png", "test words with what is read digit by digit and as words")
     report_sets(report, result)
-    report.bars(
-        f"Right digits, means over {result['n_sets']} sets",
-        "percent",
-        {"digits": result["mean_digits"]},
-    )
+    title = f"Right digits, means over {result['n_sets']} sets"
+    report.bars(title, "percent", {"digits": result["mean_digits"]})
     report.keep(**{name: result[name] for name in ("n_sets", "mean_digits")})
 
 
 def report_means(report, result):
     report.section("Means over the sets")
-    report.text(
-        f"Right digits and right words in percent, means over {result['n_sets']} sets; CPU seconds "
-        "of the fit at the chosen C, median over the sets."
-    )
+    report.text(f"""Right digits and right words in percent, means over {result["n_sets"]} sets; CPU
+        seconds of the fit at the chosen C, median over the sets.""")
     reads = {row["contender"]: row["reads"] for row in result["rows"]}
     report.table(
         ["contender", "reads", "digits", "words", "seconds"],
         [
-            [
-                name, reads[name], shown(digits, ".2f"), shown(result["mean_words"][name], ".2f"),
-                shown(Repeats(
-                    row["seconds"] for row in result["rows"] if row["contender"] == name
-                ), ".2f"),
-            ]
+            [name, reads[name], shown(digits, ".2f"), shown(result["mean_words"][name], ".2f"),
+             shown(result["median_seconds"][name], ".2f")]
             for name, digits in result["mean_digits"].items()
         ],
     )  # fmt: skip
     certificate = result["certificate"]
-    report.text(
-        f"{CHAIN} reads more digits than {BASELINE} on {result['n_sets_ahead']} of the "
-        f"{result['n_sets']} sets. Its fit on the first set is certified: a duality gap of "
-        f"{certificate['dual_gap']:.2g} with an objective of {certificate['objective']:.4f}, after "
-        f"{certificate['n_iter']} passes and {certificate['n_oracle_calls']:,} oracle calls."
-    )
+    report.text(f"""{CHAIN} reads more digits than {BASELINE} on {result["n_sets_ahead"]} of the
+        {result["n_sets"]} sets. Its fit on the first set is certified: a duality gap of
+        {certificate["dual_gap"]:.2g} with an objective of {certificate["objective"]:.4f}, after
+        {certificate["n_iter"]} passes and {certificate["n_oracle_calls"]:,} oracle calls.""")
     leader = max(result["mean_digits"], key=result["mean_digits"].get)
     if leader != CHAIN:
         lead = result["mean_digits"][leader] - result["mean_digits"][CHAIN]
         ratio = result["median_seconds"][leader] / result["median_seconds"][CHAIN]
-        report.loses(
-            f"{leader} reads {lead:.1f} points more of the digits than {CHAIN}, in {ratio:.1f} "
-            "times its CPU seconds."
-        )
+        report.loses(f"""{leader} reads {lead:.1f} points more of the digits than {CHAIN}, in
+            {ratio:.1f} times its CPU seconds.""")
 
 
 def report_sets(report, result):
@@ -185,19 +154,13 @@ def report_sets(report, result):
     report.table(
         ["set", *dict.fromkeys(row["contender"] for row in result["rows"])],
         [
-            [
-                str(k),
-                *(
-                    f"{100 * row['digits']:.2f} (C {row['C']:g})"
-                    for row in result["rows"]
-                    if row["set"] == k
-                ),
-            ]
+            [k, *(f"{100 * row['digits']:.2f} (C {row['C']:g})"
+                  for row in result["rows"] if row["set"] == k)]
             for k in range(result["n_sets"])
         ],
-    )
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
-    parts = {"sets": sets}
-    raise SystemExit(main(NAME, TITLE, ABOUT, parts, peers=("python-crfsuite",)))
+    title, peers = "Digit words: with and without structure", ("python-crfsuite",)
+    raise SystemExit(main("digit_words", title, ABOUT, {"sets": sets}, peers=peers))

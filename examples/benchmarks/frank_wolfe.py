@@ -1,7 +1,5 @@
 """Frank-Wolfe methods: experiments of the papers, and races against other programs.
 
-    python3 dev.py bench frank_wolfe [--quick] [--write]
-
 The races of averaged subgradients need the folders ``a9a`` and ``20news`` in the folder that
 SKLEARN_FW_DATA names.
 """

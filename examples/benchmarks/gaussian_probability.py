@@ -1,7 +1,6 @@
 """Gaussian probabilities: errors, tails, error bars and seconds, and the classifiers."""
 
-import time
-from collections import Counter
+import functools
 
 import numpy as np
 from _gaussian_classifiers import bayes_points, classifiers
@@ -14,12 +13,10 @@ from _gaussian_problems import (
     random_box,
     random_polyhedron,
 )
-from _report import Repeats, in_child, main, shown
+from _report import Clock, Repeats, in_child, main, shown, timed
 
 from sklearn_fw.gaussian_probability import log_gaussian_probability, truncated_normal_moments
 
-NAME = "gaussian_probability"
-TITLE = "Gaussian probabilities"
 ABOUT = """
 Probabilities of boxes and polyhedra under normal distributions: expectation propagation as
 published by Cunningham, Hennig and Lacoste-Julien (arXiv:1111.6832), and what
@@ -49,14 +46,13 @@ def judge_random(kind, n, p, n_cases):
     warm_up()
     for _ in range(n_cases):
         low, high, cov = random_box(rng, n) if kind == "boxes" else random_polyhedron(rng, n, p)
-        times = [time.process_time()]
-        truth = by_lattice(low, high, cov, points=50_000 * p)
-        times.append(time.process_time())
-        result = log_gaussian_probability(low, high, cov=cov)
-        times.append(time.process_time())
+        with Clock() as theirs:
+            truth = by_lattice(low, high, cov, abseps=0.0, releps=1e-6, maxpts=50_000 * p)
+        with Clock() as ours:
+            result = log_gaussian_probability(low, high, cov=cov)
         values = result.log_prob_ep, result.log_prob
         errors = [abs(value - truth) / abs(truth) for value in values]
-        rows.append([*errors, result.n_iter, *np.diff(times)])
+        rows.append([*errors, result.n_iter, theirs.cpu, ours.cpu])
     return np.array(rows)
 
 
@@ -91,11 +87,9 @@ def published(report, options):
             (f"{kind}: largest error of EP", largest, WITHIN * worst, "<="),
             (f"{kind}: largest error of the default", sampled, WITHIN * worst, "<="),
         )  # fmt: skip
-    report.text(
-        f"""Errors below 1e-6 are those of the referee, and count as 1e-6. Goals are {WITHIN:g}
-        times the errors found when the program was planned. By default nothing may be worse than EP
-        was then."""
-    )
+    report.text(f"""Errors below 1e-6 are those of the referee, and count as 1e-6. Goals are
+        {WITHIN:g} times the errors found when the program was planned. By default nothing may be
+        worse than EP was then.""")
     found = {p: in_child(judge_random, "slabs", 10, p, 5 if options.quick else 30) for p in (
         2, 4, 8, 10, 12, 16, 20)}  # fmt: skip
     report.section("Slabs in ten dimensions")
@@ -114,17 +108,10 @@ def judge_equal(n, low, high, rho, repeat):
     truth = log_gaussian_probability(low, high, cov=cov, method="exact").log_prob
     row = {"truth": truth}
     for method in ("ep", "sampled"):
-        seconds = []
-        for _ in range(repeat):
-            started = time.process_time()
-            result = log_gaussian_probability(low, high, cov=cov, method=method)
-            seconds.append(time.process_time() - started)
-        row[method] = (result.log_prob - truth, result.error, tuple(seconds))
+        ask = functools.partial(log_gaussian_probability, low, high, cov=cov, method=method)
+        result, seconds = timed(ask, repeat)
+        row[method] = (result.log_prob - truth, result.error, seconds)
     return row
-
-
-def judge_lattice(n, low, high, rho, cap):
-    return lattice_in_time(np.full(n, low), np.full(n, float(high)), equal(n, rho), cap)
 
 
 def correlated(report, options):
@@ -133,31 +120,26 @@ def correlated(report, options):
     for n in (20, 100) if options.quick else (20, 50, 100):
         for name, low, high, rho in CASES:
             found = in_child(judge_equal, n, low, high, rho, options.repeat)
-            value, seconds = judge_lattice(n, low, high, rho, cap)
+            ends = np.full(n, low), np.full(n, float(high))
+            value, seconds = lattice_in_time(*ends, equal(n, rho), cap)
             (ep, ep_error, ep_seconds), (ours, error, our_seconds) = found["ep"], found["sampled"]
-            rows.append(
-                [
-                    f"{name}, correlation {rho:g}, n = {n}", shown(found["truth"], ".4f"),
-                    shown(ep, "+.1e"), shown(ep_error, ".1e"), shown(Repeats(ep_seconds), ".2g"),
-                    shown(ours, "+.1e"), shown(error, ".1e"), shown(Repeats(our_seconds), ".2g"),
-                    shown(None if value is None else value - found["truth"], "+.1e"),
-                    shown(seconds, ".2g"),
-                ]
-            )  # fmt: skip
+            rows.append([
+                f"{name}, correlation {rho:g}, n = {n}", shown(found["truth"], ".4f"),
+                shown(ep, "+.1e"), shown(ep_error, ".1e"), shown(ep_seconds, ".2g"),
+                shown(ours, "+.1e"), shown(error, ".1e"), shown(our_seconds, ".2g"),
+                shown(None if value is None else value - found["truth"], "+.1e"),
+                shown(seconds, ".2g"),
+            ])  # fmt: skip
             stated.append(abs(ep) <= ep_error)
             if n == 100:
                 off.append(abs(np.expm1(ours)))
-                slow.append((np.median(ep_seconds), np.median(our_seconds)))
+                slow.append((float(ep_seconds), float(our_seconds)))
     report.section("Equal correlations: distance from quadrature")
-    report.text(
-        f"""Differences of the logarithm. scipy runs with its defaults and is ended after
-        {cap:g} seconds, which is a dash."""
-    )
+    report.text(f"""Differences of the logarithm. scipy runs with its defaults and is ended after
+        {cap:g} seconds, which is a dash.""")
     report.table(
-        [
-            "problem", "log probability", "EP", "its error", "seconds", "default", "its error",
-            "seconds", "scipy", "seconds",
-        ],
+        ["problem", "log probability", "EP", "its error", "seconds", "default", "its error",
+         "seconds", "scipy", "seconds"],
         rows,
     )  # fmt: skip
     ep_slow, our_slow = np.max(slow, axis=0)
@@ -175,7 +157,6 @@ def judge_tails(quick):
     for t in (10.0, 300.0, 4500.0):
         A = rng.normal(size=(1, 20))
         cov = equal(20, 0.3)
-        truth = float(truncated_normal_moments(t, np.inf, 0.0, (A @ cov @ A.T).item())[0])
         bound = t * np.sqrt((A @ cov @ A.T).item())
         truth = float(truncated_normal_moments(t, np.inf)[0])
         options = {"cov": cov, "constraints": A, "method": "ep", "n_draws": 16}
@@ -197,21 +178,17 @@ def tails(report, options):
     report.table(
         ["region", "bound / deviation", "log probability", "EP: relative error", "relative error"],
         [
-            [
-                name, shown(t, "g"), shown(truth, ".2f"), shown(abs(ep / truth - 1.0), ".1e"),
-                shown(abs(value / truth - 1.0), ".1e"),
-            ]
+            [name, shown(t, "g"), shown(truth, ".2f"), shown(abs(ep / truth - 1.0), ".1e"),
+             shown(abs(value / truth - 1.0), ".1e")]
             for name, t, truth, ep, value in rows
         ],
     )  # fmt: skip
     far = [row for row in rows if row[2] < -1e4]
+    off = max(abs(value / truth - 1.0) for _, _, truth, _, value in far)
     report.goals(
-        (
-            "relative error of the logarithm beyond -10,000",
-            max(abs(value / truth - 1.0) for _, _, truth, _, value in far), 1e-9, "<=",
-        ),
+        ("relative error of the logarithm beyond -10,000", off, 1e-9, "<="),
         ("log probability of the farthest", min(row[2] for row in rows), -1e7, "<="),
-    )  # fmt: skip
+    )
 
 
 def judge_bars(n_problems, largest, points, n_draws):
@@ -220,11 +197,10 @@ def judge_bars(n_problems, largest, points, n_draws):
     rows = []
     for i, (kind, low, high, cov) in enumerate(many_kinds(n_problems, largest)):
         truth, doubt = by_separation(low, high, cov, points=points, seed=i)
-        started = time.process_time()
-        found = log_gaussian_probability(low, high, cov=cov, method="sampled", n_draws=n_draws)
-        seconds = time.process_time() - started
+        with Clock() as clock:
+            found = log_gaussian_probability(low, high, cov=cov, method="sampled", n_draws=n_draws)
         holds = abs(found.log_prob - truth) <= np.hypot(found.error, doubt)
-        rows.append((kind, bool(holds), float(found.error), doubt, seconds))
+        rows.append((kind, bool(holds), float(found.error), doubt, clock.cpu))
     return rows
 
 
@@ -238,28 +214,20 @@ def bars(report, options):
     shares = {}
     for name, run in runs.items():
         rows = in_child(judge_bars, *run)
-        counts, held = Counter(kind for kind, *_ in rows), Counter()
-        for kind, holds, *_ in rows:
-            held[kind] += holds
-        shares[name] = sum(held.values()) / len(rows)
+        kinds = dict.fromkeys(kind for kind, *_ in rows)
+        shares[name] = np.mean([holds for _, holds, *_ in rows])
         report.section(f"Share of intervals that hold the truth: {name}")
-        report.table(
-            ["kind", "problems", "share", "error", "error of the referee", "seconds"],
-            [
-                [
-                    kind, shown(counts[kind], "d"), shown(held[kind] / counts[kind], ".3f"),
-                    *(
-                        shown(Repeats(row[k] for row in rows if row[0] == kind), style)
-                        for k, style in ((2, ".1e"), (3, ".1e"), (4, ".2g"))
-                    ),
-                ]
-                for kind in counts
-            ],
-        )  # fmt: skip
-    report.text(
-        """Intervals are meant to hold it in 99 of 100 cases. The referee has an interval of the
-        same kind; a difference within the root of the sum of both squares counts as held."""
-    )
+        report.records(
+            "kind",
+            {kind: list(zip(*(row for row in rows if row[0] == kind))) for kind in kinds},
+            ("problems", lambda columns: len(columns[0])),
+            ("share", lambda columns: np.mean(columns[1]), ".3f"),
+            ("error", lambda columns: Repeats(columns[2]), ".1e"),
+            ("error of the referee", lambda columns: Repeats(columns[3]), ".1e"),
+            ("seconds", lambda columns: Repeats(columns[4]), ".2g"),
+        )
+    report.text("""Intervals are meant to hold it in 99 of 100 cases. The referee has an interval of
+        the same kind; a difference within the root of the sum of both squares counts as held.""")
     report.goals(*((f"share held, {name}", share, 0.93, ">=") for name, share in shares.items()))
 
 
@@ -269,12 +237,9 @@ def judge_default(n, repeat):
     rng, found = np.random.default_rng(n), []
     A = rng.normal(size=(n, n + 1))
     for low, high, cov in (random_box(rng, n), (0.0, np.inf, A @ A.T + 0.1 * n * np.eye(n))):
-        seconds = []
-        for _ in range(repeat):
-            started = time.process_time()
-            result = log_gaussian_probability(low, high, cov=cov)
-            seconds.append(time.process_time() - started)
-        found.append((tuple(seconds), result.error))
+        ask = functools.partial(log_gaussian_probability, low, high, cov=cov)
+        result, seconds = timed(ask, repeat)
+        found.append((seconds, result.error))
     return found
 
 
@@ -282,27 +247,19 @@ def seconds(report, options):
     sizes = (2, 10, 50, 300) if options.quick else (2, 3, 5, 10, 20, 50, 100, 150, 200, 300)
     found = {n: in_child(judge_default, n, options.repeat) for n in sizes}
     report.section("Seconds and errors of the default")
-    report.table(
-        ["n", "box: seconds", "error", "orthant: seconds", "error"],
-        [
-            [
-                shown(n, "d"),
-                *(
-                    cell for times, error in pair
-                    for cell in (shown(Repeats(times), ".2g"), shown(error, ".1e"))
-                ),
-            ]
-            for n, pair in found.items()
-        ],
+    report.records(
+        "n", found, ("box: seconds", lambda pair: pair[0][0], ".2g"),
+        ("error", lambda pair: pair[0][1], ".1e"),
+        ("orthant: seconds", lambda pair: pair[1][0], ".2g"),
+        ("error", lambda pair: pair[1][1], ".1e"),
     )  # fmt: skip
-    longest = max(Repeats(times) for pair in found.values() for times, _ in pair)
+    longest = max(times for pair in found.values() for times, _ in pair)
     report.goals(("most seconds of the default, n to 300", longest, 0.2, "<="))
 
 
 if __name__ == "__main__":
     parts = {
         "published": published, "correlated": correlated, "tails": tails, "bars": bars,
-        "classifiers": classifiers,
-        "bayes_points": bayes_points,
+        "classifiers": classifiers, "bayes_points": bayes_points,
     }  # fmt: skip
-    raise SystemExit(main(NAME, TITLE, ABOUT, parts))
+    raise SystemExit(main("gaussian_probability", "Gaussian probabilities", ABOUT, parts))

@@ -1,17 +1,14 @@
 """Horses cut out of photographs: superpixels, graph cuts and what the edges are worth."""
 
 import itertools
-import time
-import warnings
 
 import numpy as np
-from _report import Repeats, data_path, in_child, main, medians, shown
+from _report import Clock, Repeats, data_path, in_child, main, medians, quietly
 from scipy.ndimage import gaussian_filter
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 from sklearn.cluster import MiniBatchKMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw.structured import GraphCutModel, StructuredSVM
 from sklearn_fw.task_losses import OverlapLoss
@@ -102,15 +99,7 @@ def descriptors(gray):
 
 
 class View:
-    """An image as pixels, segments and descriptors.
-
-    Parameters
-    ----------
-    image : ndarray of shape (height, width, 3)
-        Colours from 0 to 1.
-    n_segments : int
-        About how many segments to make.
-    """
+    """An image (height, width, 3) of numbers from 0 to 1 as pixels, segments and descriptors."""
 
     def __init__(self, image, n_segments=250):
         self.lab = to_lab(image)
@@ -161,17 +150,7 @@ class View:
 
 
 class Words:
-    """Words of colour and of texture, learned from some views.
-
-    Parameters
-    ----------
-    views : list of View
-        What to learn from.
-    n_colours, n_textures : int
-        Numbers of words.
-    seed : int
-        Of the clusters.
-    """
+    """Words of colour and of texture, learned from some views."""
 
     def __init__(self, views, n_colours=64, n_textures=150, seed=0):
         rng = np.random.default_rng(seed)
@@ -275,11 +254,8 @@ def graphs(views, masks, learned_from, with_edges=True):
 
 
 def fitted(X, y, loss="balanced", **settings):
-    """An estimator, without the warning that the budget ended first."""
     model = GraphCutModel(OverlapLoss([1]) if loss == "overlap" else "auto")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return StructuredSVM(model, random_state=0, **settings).fit(X, y)
+    return quietly(StructuredSVM(model, random_state=0, **settings).fit, X, y)
 
 
 def quality(svm, X, views, masks):
@@ -310,12 +286,11 @@ def measure_split(seed, n_images, grid):
         C, loss = max(scores, key=scores.get)
         both = [*train, *held]
         for kind, settings in (("tuned", {"C": C, "loss": loss, **budget}), ("default", {})):
-            start = time.process_time()
-            svm = fitted(of(both, X), of(both, y), **settings)
-            seconds = time.process_time() - start
+            with Clock() as clock:
+                svm = fitted(of(both, X), of(both, y), **settings)
             overlap, right = quality(svm, of(test, X), of(test, views), of(test, masks))
             found[f"{name}, {kind}"] = {
-                "overlap": overlap, "right": right, "C": svm.C_, "seconds": seconds,
+                "overlap": overlap, "right": right, "C": svm.C_, "seconds": clock.cpu,
                 "loss": settings.get("loss", "balanced"),
             }  # fmt: skip
     return found
@@ -328,20 +303,15 @@ def edges(report, options):
         n_splits, n_images, grid = 1, 20, GRID[2:3]
     data_path("horses")
     splits = [in_child(measure_split, seed, n_images, grid) for seed in range(n_splits)]
-    report.text(
-        f"Mean over the test images of the intersection over union of the horse, and share of the "
-        f"pixels that are right, in percent; {int(100 * TRAIN_SHARE)} images are learned from, the "
-        f"others are cut out; CPU seconds of the last fit. Medians of {n_splits} splits; the "
-        f"loss is that of split 0."
-    )
-    rows = []
-    for name in splits[0]:
-        row = medians([found[name] for found in splits])
-        rows.append([
-            name, shown(row["overlap"], ".1f"), shown(row["right"], ".1f"),
-            row["loss"], shown(row["C"], ".2g"), shown(row["seconds"], ".1f"),
-        ])  # fmt: skip
-    report.table(["contender", "overlap", "right", "loss", "C", "seconds"], rows)
+    report.text(f"""Mean over the test images of the intersection over union of the horse, and share
+        of the pixels that are right, in percent; {int(100 * TRAIN_SHARE)} images are learned from,
+        the others are cut out; CPU seconds of the last fit. Medians of {n_splits} splits; the loss
+        is that of split 0.""")
+    report.records(
+        "contender", {name: medians([found[name] for found in splits]) for name in splits[0]},
+        ("overlap", "overlap", ".1f"), ("right", "right", ".1f"), ("loss", "loss"),
+        ("C", "C", ".2g"), ("seconds", "seconds", ".1f"),
+    )  # fmt: skip
     gains = {
         kind: [s[f"graph cut, {kind}"]["overlap"] - s[f"nodes only, {kind}"]["overlap"]
                for s in splits]
@@ -365,13 +335,10 @@ def measure_solver(name, n_jobs, n_images):
     X, y = [X[i] for i in numbers], [y[i] for i in numbers]
     settings = {"solver": name, "n_jobs": n_jobs, "C": 1e-3}
     fitted(X[:4], y[:4], max_iter=2, **settings)
-    start, cpu = time.perf_counter(), time.process_time()
-    svm = fitted(X, y, tol=CLOSE, max_iter=2000, **settings)
-    wall = time.perf_counter() - start
-    return {
-        "calls": svm.n_oracle_calls_, "seconds": wall, "cpu": time.process_time() - cpu,
-        "rate": svm.n_oracle_calls_ / wall, "converged": svm.converged_,
-    }  # fmt: skip
+    with Clock() as clock:
+        svm = fitted(X, y, tol=CLOSE, max_iter=2000, **settings)
+    calls = svm.n_oracle_calls_
+    return {"calls": calls, "seconds": clock.wall, "cpu": clock.cpu, "rate": calls / clock.wall}
 
 
 def solvers(report, options):
@@ -388,17 +355,11 @@ def solvers(report, options):
         ])
         for name, run in runs.items()
     }  # fmt: skip
-    report.text(
-        f"To a duality gap of {100 * CLOSE:g} % of the objective at C = 0.001 on the 60 images "
-        f"that split 0 learns from. Calls per second are those of the whole training."
-    )
-    report.table(
-        ["solver", "calls", "seconds", "CPU seconds", "calls per second"],
-        [
-            [name, row["calls"], shown(row["seconds"], ".1f"), shown(row["cpu"], ".1f"),
-             shown(row["rate"], ".0f")]
-            for name, row in found.items()
-        ],
+    report.text(f"""To a duality gap of {100 * CLOSE:g} % of the objective at C = 0.001 on the 60
+        images that split 0 learns from. Calls per second are those of the whole training.""")
+    report.records(
+        "solver", found, ("calls", "calls"), ("seconds", "seconds", ".1f"),
+        ("CPU seconds", "cpu", ".1f"), ("calls per second", "rate", ".0f"),
     )  # fmt: skip
     one, two = found["minibatch, one worker"], found["minibatch, two workers"]
     report.goals(

@@ -3,8 +3,7 @@
 import itertools
 
 import numpy as np
-from _marginals_contenders import quietly
-from _report import Clock, Repeats, in_child, main, shown
+from _report import in_child, main, quietly, shown, timed
 
 from sklearn_fw import StructuredSVM, structured
 from sklearn_fw.datasets import make_stick_figures
@@ -25,12 +24,7 @@ N_TRAIN, N_TEST = 60, 120
 def milliseconds(ask, *args):
     """CPU milliseconds of some calls, after one that compiles."""
     ask(*args)
-    found = []
-    for _ in range(N_CALLS):
-        with Clock() as clock:
-            ask(*args)
-        found.append(clock.cpu)
-    return 1e3 * Repeats(found)
+    return 1e3 * timed(lambda: ask(*args), N_CALLS)[1]
 
 
 def measure_poses():
@@ -77,10 +71,8 @@ def measure_boxes():
 
 def oracles(report, options):
     report.section("Distance transforms")
-    report.text(
-        f"CPU milliseconds of one call of ``DistanceTransform``, medians of {N_CALLS}: trees with "
-        "random maps, springs and anchors between pixels."
-    )
+    report.text(f"""CPU milliseconds of one call of ``DistanceTransform``, medians of {N_CALLS}:
+        trees with random maps, springs and anchors between pixels.""")
     poses = in_child(measure_poses)
     report.table(
         ["joints", "pixels", "types of an edge", "ms"],
@@ -91,11 +83,9 @@ def oracles(report, options):
          SECONDS, "<="),
     )  # fmt: skip
     report.section("Boxes by branch and bound")
-    report.text(
-        "The same of ``SubwindowSearch``, the sets of boxes that were bounded, and the number of "
-        "boxes. With loss, boxes are also wanted to be far from the true one, as in training; the "
-        "loss counts as much as a side has pixels."
-    )
+    report.text("""The same of ``SubwindowSearch``, the sets of boxes that were bounded, and the
+        number of boxes. With loss, boxes are also wanted to be far from the true one, as in
+        training; the loss counts as much as a side has pixels.""")
     boxes = in_child(measure_boxes)
     report.table(
         ["weights", "pixels", "ms", "sets", "boxes"],
@@ -139,11 +129,9 @@ def measure_learning(name, quick, repeat):
     data, test = (X[:N_TRAIN], y[:N_TRAIN]), (X[N_TRAIN:], y[N_TRAIN:])
     make_model = getattr(structured, model)
     StructuredSVM(make_model(**params), C=1e-4, max_iter=1, tol=0.99).fit(X[:2], y[:2])  # compiles
-    seconds = []
-    for _ in range(repeat):
-        with Clock() as clock:
-            svm = StructuredSVM(make_model(**params), random_state=0).fit(*data)
-        seconds.append(clock.cpu)
+    svm, seconds = timed(
+        lambda: StructuredSVM(make_model(**params), random_state=0).fit(*data), repeat
+    )
     grid = {}
     for factor in GRID[2:4] if quick else GRID:
         other = StructuredSVM(make_model(**params), C=factor * svm.C_, random_state=0, max_iter=50)
@@ -155,34 +143,27 @@ def measure_learning(name, quick, repeat):
         ).fit(*data)  # fmt: skip
         calls[solver] = int(fitted.history_["n_oracle_calls"][-1])
     return {
-        "score": svm.score(*test), "seconds": Repeats(seconds), "grid": grid, "calls": calls,
+        "score": svm.score(*test), "seconds": seconds, "grid": grid, "calls": calls,
         "gap": svm.dual_gap_ / svm.objective_,
     }  # fmt: skip
 
 
 def learning(report, options):
     report.section("What is learned")
-    report.text(
-        f"Scores on {N_TEST} images (one minus the mean loss: squared distances cut off, or "
-        f"overlap), learned from {N_TRAIN}. The grid is C times powers of ten around what "
-        '``C="auto"`` takes, judged on the same images, so its best is flattered. Gaps are '
-        "relative to the objective. Oracle calls of two solvers are those to a gap of 2 %."
-    )
+    report.text(f"""Scores on {N_TEST} images (one minus the mean loss: squared distances cut off,
+        or overlap), learned from {N_TRAIN}. The grid is C times powers of ten around what
+        ``C="auto"`` takes, judged on the same images, so its best is flattered. Gaps are relative
+        to the objective. Oracle calls of two solvers are those to a gap of 2 %.""")
     found = {
         name: in_child(measure_learning, name, options.quick, options.repeat) for name in TASKS
     }
-    rows = []
-    for name, row in found.items():
-        best = max(row["grid"], key=row["grid"].get)
-        rows.append([
-            name, shown(row["score"], ".3f"), shown(row["grid"][best], ".3f"), f"{best:g}",
-            shown(row["gap"], ".2g"), shown(row["seconds"], ".2g"), row["calls"]["bcpfw"],
-            row["calls"]["cached"],
-        ])  # fmt: skip
-    report.table(
-        ["task", "defaults", "best of grid", "its factor", "gap", "CPU s of fit", "calls, bcpfw",
-         "calls, cached"],
-        rows,
+    report.records(
+        "task", found, ("defaults", "score", ".3f"),
+        ("best of grid", lambda row: max(row["grid"].values()), ".3f"),
+        ("its factor", lambda row: f"{max(row['grid'], key=row['grid'].get):g}"),
+        ("gap", "gap", ".2g"), ("CPU s of fit", "seconds", ".2g"),
+        ("calls, bcpfw", lambda row: row["calls"]["bcpfw"]),
+        ("calls, cached", lambda row: row["calls"]["cached"]),
     )  # fmt: skip
     report.goals(*(
         (f"{name}: points below the best of the grid",

@@ -1,12 +1,8 @@
 """Hidden states: classes of many shapes, with and without states that nobody labelled."""
 
-import time
-import warnings
-
 import numpy as np
-from _report import Repeats, data_path, in_child, main, medians, shown
+from _report import Clock, data_path, in_child, main, medians, quietly
 from sklearn.datasets import load_digits
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
 from sklearn_fw.structured import LatentStructuredSVM, StructuredSVM
@@ -29,11 +25,8 @@ C from the same multiples of what ``C="auto"`` takes for the model without state
 the training images; defaults stand beside. Medians over random states, which also decide where
 hidden states begin.
 """
-CONTENDERS = {
-    "one state per label": 1,
-    **{f"{n} states per label": n for n in STATES},
-    "the digits are told": None,
-}
+CONTENDERS = {"one state per label": 1, **{f"{n} states per label": n for n in STATES}}
+CONTENDERS["the digits are told"] = None
 
 
 def images(source):
@@ -63,7 +56,6 @@ class Task:
         return digits % 2 if self.parity else digits
 
     def fitted(self, n_states, rows, C, seed):
-        """An estimator, without the warning that the budget ended first."""
         settings = {"random_state": seed}
         if C is not None:
             settings |= {"C": C, "tol": TOLERANCE, "max_iter": MOST_PASSES}
@@ -72,9 +64,7 @@ class Task:
         else:
             svm = LatentStructuredSVM(n_states_per_label=n_states, **settings)
         digits = self.digits[rows]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return svm.fit(self.X[rows], digits if n_states is None else self.labels(digits))
+        return quietly(svm.fit, self.X[rows], digits if n_states is None else self.labels(digits))
 
     def wrong(self, svm, X, digits):
         return 100 * float((self.labels(svm.predict(X)) != self.labels(digits)).mean())
@@ -95,12 +85,11 @@ def measure(source, parity, name, quick, repeat):
     for kind, C in (("defaults", None), ("tuned", min(found, key=found.get))):
         runs = []
         for seed in range(repeat):
-            start = time.process_time()
-            svm = task.fitted(n_states, both, C, seed)
-            seconds = time.process_time() - start
+            with Clock() as clock:
+                svm = task.fitted(n_states, both, C, seed)
             error = task.wrong(svm, task.X_test, task.digits_test)
-            runs.append({"error": error, "seconds": seconds, "C": svm.C_})
-        rows[kind] = runs
+            runs.append({"error": error, "seconds": clock.cpu, "C": svm.C_})
+        rows[kind] = medians(runs)
     return rows
 
 
@@ -114,20 +103,17 @@ def part_of(title, source, parity):
         }
         report.section(title)
         report.text("Wrong labels of the test images in percent, and CPU seconds of the last fit.")
-        rows = []
-        for name, kinds in found.items():
-            default, tuned = medians(kinds["defaults"]), medians(kinds["tuned"])
-            rows.append([
-                name, shown(default["error"], ".2f"), shown(tuned["error"], ".2f"),
-                shown(tuned["C"], ".2g"), shown(default["seconds"], ".1f"),
-                shown(tuned["seconds"], ".1f"),
-            ])  # fmt: skip
-        report.table(["contender", "defaults, %", "tuned, %", "C", "defaults, s", "tuned, s"], rows)
+        report.records(
+            "contender", found, ("defaults, %", lambda r: r["defaults"]["error"], ".2f"),
+            ("tuned, %", lambda r: r["tuned"]["error"], ".2f"),
+            ("C", lambda r: r["tuned"]["C"], ".2g"),
+            ("defaults, s", lambda r: r["defaults"]["seconds"], ".1f"),
+            ("tuned, s", lambda r: r["tuned"]["seconds"], ".1f"),
+        )  # fmt: skip
         errors = {
-            kind: {name: Repeats([run["error"] for run in kinds[kind]])
-                   for name, kinds in found.items()}
+            kind: {name: kinds[kind]["error"] for name, kinds in found.items()}
             for kind in ("defaults", "tuned")
-        }  # fmt: skip
+        }
         judge(report, title, errors, parity)
 
     return part
@@ -137,12 +123,10 @@ def judge(report, title, errors, parity):
     plain, hidden = "one state per label", f"{SHAPES if parity else 2} states per label"
     gains = {kind: float(of[plain]) - float(of[hidden]) for kind, of in errors.items()}
     if parity:
-        report.goals(
-            *(
-                (f"points that {hidden} gain over one, {kind}", gain, LEAST_GAIN, ">=")
-                for kind, gain in gains.items()
-            )
-        )
+        report.goals(*(
+            (f"points that {hidden} gain over one, {kind}", gain, LEAST_GAIN, ">=")
+            for kind, gain in gains.items()
+        ))  # fmt: skip
     if gains["tuned"] <= 0:
         report.loses(f"{title}: {hidden} have no fewer wrong labels than one, tuned.")
 

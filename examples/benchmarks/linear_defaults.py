@@ -1,10 +1,8 @@
 """The linear models by default beside scikit-learn's: seconds, probabilities, warnings."""
 
-import warnings
-
 import numpy as np
-from _defaults_linear import CLASSES, NUMBERS
-from _report import Clock, Repeats, in_child, main
+from _defaults_linear import CLASSES, NUMBERS, count_warnings
+from _report import Clock, Repeats, in_child, main, those_there
 from sklearn import linear_model
 from sklearn.linear_model import LogisticRegression
 
@@ -32,13 +30,10 @@ def race_classes(name, quick):
     """Seconds, error and warnings of both."""
     X, y, _ = CLASSES[name](quick)
     best = AsagaClassifier(solver="newton_cg", tol=1e-10, max_iter=1000)
-    _quietly(best, X, y)
+    count_warnings(best, X, y)
     p = best.predict_proba(X)
     ours, theirs = AsagaClassifier(random_state=0), LogisticRegression()
-    row = _race(ours, theirs, X, y)
-    for model, column in ((ours, "off"), (theirs, "their off")):
-        row[column] = float(abs(model.predict_proba(X) - p).max())
-    return row
+    return _race(ours, theirs, X, y, lambda model: abs(model.predict_proba(X) - p).max())
 
 
 def race_numbers(peer, quick):
@@ -47,47 +42,32 @@ def race_numbers(peer, quick):
     theirs = getattr(linear_model, peer)()
     alpha, ratio = {"Ridge": (1 / len(y), 0.0), "ElasticNet": (1.0, 0.5), "Lasso": (1.0, 1.0)}[peer]
     best = AsagaRegressor(alpha=alpha, l1_ratio=ratio, tol=1e-12)
-    _quietly(best, X, y)
+    count_warnings(best, X, y)
     z = best.predict(X)
     ours = AsagaRegressor(alpha=alpha, l1_ratio=ratio, random_state=0)
-    row = _race(ours, theirs, X, y)
-    for model, column in ((ours, "off"), (theirs, "their off")):
-        row[column] = float(abs(model.predict(X) - z).max() / np.ptp(z))
-    return row
+    return _race(ours, theirs, X, y, lambda model: abs(model.predict(X) - z).max() / np.ptp(z))
 
 
-def _race(ours, theirs, X, y):
-    row = {"warns": _quietly(ours, X, y), "they warn": _quietly(theirs, X, y)}
+def _race(ours, theirs, X, y, error):
+    row = {"warns": count_warnings(ours, X, y), "they warn": count_warnings(theirs, X, y)}
     seconds = {"ours": [], "theirs": []}
     spent = 0.0
     while len(seconds["ours"]) < LEAST or (len(seconds["ours"]) < REPEATS and spent < ENOUGH):
         for who, model in (("ours", ours), ("theirs", theirs)):
             with Clock() as clock:
-                _quietly(model, X, y)
+                count_warnings(model, X, y)
             seconds[who].append(clock.cpu)
             spent += clock.cpu
     row |= {who: Repeats(values) for who, values in seconds.items()}
     row["ratio"] = row["ours"] / row["theirs"]
     row["solver"] = type(ours.solver_).__name__
-    return row
-
-
-def _quietly(model, X, y):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(X, y)
-    return len(caught)
+    return row | {"off": float(error(ours)), "their off": float(error(theirs))}
 
 
 def classes(report, options):
     report.section("Classes, beside LogisticRegression")
-    found = {}
-    for name in TABLES:
-        try:
-            found[name] = in_child(race_classes, name, options.quick)
-        except FileNotFoundError as error:
-            report.text(f"{name} left out: {error}")
-    report.table(["table", *COLUMNS], [[n, *(r[c] for c in COLUMNS)] for n, r in found.items()])
+    found = dict(those_there(TABLES, lambda name: in_child(race_classes, name, options.quick)))
+    report.records("table", found, *((column, column) for column in COLUMNS))
     small = [found[name]["ratio"] for name in SMALL if name in found]
     large = [row["ratio"] for name, row in found.items() if name not in (*SMALL, "digits")]
     report.goals(
@@ -117,7 +97,7 @@ def numbers(report, options):
         for peer in ("Ridge", "ElasticNet", "Lasso")
     }
     report.section("Numbers, on diabetes")
-    report.table(["peer", *COLUMNS], [[n, *(r[c] for c in COLUMNS)] for n, r in found.items()])
+    report.records("peer", found, *((column, column) for column in COLUMNS))
     report.goals(
         ("largest ratio of regressions", max(r["ratio"] for r in found.values()), 1.5, "<="),
         silence(found),

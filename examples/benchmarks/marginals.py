@@ -1,7 +1,5 @@
 """Marginals and bounds on log Z: tree-reweighted Frank-Wolfe and what competes with it.
 
-    python3 dev.py bench marginals [--quick] [--write]
-
 Needs the folders ``mrf/cliques`` and ``mrf/grids_5x5`` in the folder that SKLEARN_FW_DATA names.
 Peers of exact inference, pyAgrum and pgmpy, are measured where they are installed.
 """
@@ -22,7 +20,16 @@ from _marginals_contenders import (
     measure,
     standard_error,
 )
-from _marginals_large import NAMES_10, NAMES_RBM, exact_inference, known_fields, wide_grids
+from _marginals_large import (
+    HEAD,
+    NAMES_10,
+    NAMES_RBM,
+    exact_inference,
+    known_fields,
+    not_converged,
+    summaries,
+    wide_grids,
+)
 from _report import in_child, main, shown
 
 ABOUT = """
@@ -45,33 +52,23 @@ def cliques(report, results, generated):
     rows = results[TUNED]
     per_coupling = f"{len(generated) // len(COUPLINGS)} generated for each t"
     report.section("Cliques")
-    report.text(
-        f"""Complete graphs on 10 spins, fields in [-1, 1], couplings in [-t, t]: {len(rows)} of
-        the 900 files of the paper, {len(rows) // len(COUPLINGS)} of the 100 for each t, while the
-        figures of others are means over all 100."""
-    )
+    report.text(f"""Complete graphs on 10 spins, fields in [-1, 1], couplings in [-t, t]:
+        {len(rows)} of the 900 files of the paper, {len(rows) // len(COUPLINGS)} of the 100 for each
+        t, while the figures of others are means over all 100.""")
     head = ["method", *(f"t = {t:g}" for t in COUPLINGS)]
     report.text("Error of marginals:")
     report.table(head, clique_rows(results, "error", CLIQUE_ERRORS, "z.3f"))
-    report.text(
-        """Error of log Z: certified upper bound minus log Z; where there is none ("estimate"),
-        the absolute error of the estimate:"""
-    )
+    report.text("""Error of log Z: certified upper bound minus log Z; where there is none
+        ("estimate"), the absolute error of the estimate:""")
     report.table(head, clique_rows(results, "bound", CLIQUE_BOUNDS, "z.2f"))
     report.text("Oracle calls; passes of message passing and mean field:")
     report.table(head, clique_rows(results, "calls", CLIQUE_CALLS, ".1f"))
     report.text("CPU milliseconds per instance, and runs that did not converge:")
-    report.table(
-        [*head, "not converged"],
-        [
-            [
-                name,
-                *(shown(1e3 * mean(results[name], "cpu", t), ".2g") for t in COUPLINGS),
-                not_converged(results[name]),
-            ]
-            for name in MAIN
-        ],
-    )
+    report.table([*head, "not converged"], [
+        [name, *(shown(1e3 * mean(results[name], "cpu", t), ".2g") for t in COUPLINGS),
+         not_converged(results[name])]
+        for name in MAIN
+    ])  # fmt: skip
     goals = [
         *compare_with_reference(report, TUNED, "the files", rows),
         *compare_with_reference(report, TUNED, per_coupling, generated),
@@ -105,10 +102,6 @@ def clique_rows(results, what, published, style):
                 numbers = published[source, name]
                 table.append([f"... {source}", *(shown(x, style) for x in numbers)])
     return table
-
-
-def not_converged(rows):
-    return f"{sum(not row['converged'] for row in rows)} of {len(rows)}"
 
 
 def largest_ratio(rows, what, reference):
@@ -148,26 +141,12 @@ def compare_with_reference(report, name, title, rows):
 def grids(report, results):
     rows = results[TUNED]
     report.section("Grids, 5 x 5")
-    report.text(
-        f"""{len(rows)} of the 15 files of the paper: fields in [-1, 1], couplings in [-4, 4]. The
-        columns are error of marginals, certified upper bound minus log Z, absolute error of the
-        estimate, oracle calls (passes), CPU milliseconds per instance, and runs that did not
+    report.text(f"""{len(rows)} of the 15 files of the paper: fields in [-1, 1], couplings in [-4,
+        4]. The columns are error of marginals, certified upper bound minus log Z, absolute error of
+        the estimate, oracle calls (passes), CPU seconds per instance, and runs that did not
         converge. Figures of others for log Z are those of the bound, except for approximate oracle
-        and perturb and MAP, where they are those of the estimate."""
-    )
-    table = []
-    for name in MAIN:
-        table.append(summary(name, results[name]))
-        for source in (PAPER, OTHER):
-            if (source, name) in GRIDS:
-                error, bound, calls = GRIDS[source, name]
-                estimate = None
-                if "approximate" in name or name == "perturb and MAP":
-                    bound, estimate = None, bound
-                table.append([f"... {source}", error, bound, estimate, calls, None, None])
-    report.table(
-        ["method", "marginals", "bound", "estimate", "calls", "ms", "not converged"], table
-    )
+        and perturb and MAP, where they are those of the estimate.""")
+    report.table(HEAD, list(summaries({name: results[name] for name in MAIN}, GRIDS)))
     error, _, calls = GRIDS[OTHER, TUNED]
     report.goals(
         ("error of marginals over reference, tuned rho", mean(rows, "error") / error, WITHIN, "<="),
@@ -182,24 +161,10 @@ def grids(report, results):
     )  # fmt: skip
 
 
-def summary(name, rows):
-    return [
-        name,
-        shown(mean(rows, "error"), "z.3f"),
-        shown(mean(rows, "bound"), "z.2f"),
-        shown(mean(rows, "estimate"), "z.2f"),
-        shown(mean(rows, "calls"), ".1f"),
-        shown(1e3 * mean(rows, "cpu"), ".3g"),
-        not_converged(rows),
-    ]
-
-
 def calls_to_one(report, grids, cliques):
     report.section("Oracle calls to a gap of one nat")
-    report.text(
-        """First rho, tol=1; means over all instances. Without contraction the gap is an estimate.
-        "Log Z" is the error of the bound, or of the estimate where there is no bound."""
-    )
+    report.text("""First rho, tol=1; means over all instances. Without contraction the gap is an
+        estimate. "Log Z" is the error of the bound, or of the estimate where there is no bound.""")
     table, goals = [], []
     for name, published in CALLS_TO_ONE.items():
         paper, other = published[PAPER], published[OTHER]
@@ -225,11 +190,9 @@ def calls_to_one(report, grids, cliques):
 
 def certification(report, results):
     report.section("Certification")
-    report.text(
-        """All runs on all files of cliques and 5 x 5 grids: how many gave a finite bound on log Z,
-        how many of these hold, and the smallest distance to the exact value; then how many say
-        that they converged, which for TRW means a certified gap of at most tol."""
-    )
+    report.text("""All runs on all files of cliques and 5 x 5 grids: how many gave a finite bound on
+        log Z, how many of these hold, and the smallest distance to the exact value; then how many
+        say that they converged, which for TRW means a certified gap of at most tol.""")
     table, broken, claims = [], 0, 0
     for name, rows in results.items():
         row = [name, len(rows)]
@@ -253,11 +216,9 @@ def certification(report, results):
 
 def truth(report, results):
     exact = results["exact"]
-    report.text(
-        f"""``ExactMarginals`` and the files differ by at most
+    report.text(f"""``ExactMarginals`` and the files differ by at most
         {max(row["largest error"] for row in exact):.1e} in a marginal and
-        {max(row["estimate"] for row in exact):.1e} in log Z; the files have six digits."""
-    )
+        {max(row["estimate"] for row in exact):.1e} in log Z; the files have six digits.""")
 
 
 def loses(report, sets):

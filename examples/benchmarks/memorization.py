@@ -1,18 +1,13 @@
 """What networks memorise: real and random labels, widths, and wrong labels beside cleanlab.
 
-    python3 dev.py bench memorization [--quick] [--write]
-
 The parts ``usps`` and ``labels`` read USPS and covtype from the folder that SKLEARN_FW_DATA names;
 the latter needs cleanlab (extra ``bench``).
 """
 
-import warnings
-
 import numpy as np
-from _report import Clock, Repeats, Skip, data_path, in_child, main, shown
+from _report import Clock, Repeats, Skip, data_path, in_child, main, medians, quietly
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
@@ -28,8 +23,6 @@ from sklearn_fw.inspection import (
     memorization_curve,
 )
 
-NAME = "memorization"
-TITLE = "What networks memorise"
 ABOUT = """
 The experiments of Arpit et al. (ICML 2017) in kind, on data and networks of scikit-learn's size:
 networks trained on real, partly random and random labels; how wide they must be; and how well wrong
@@ -47,13 +40,8 @@ def digits():
 def usps_rows(n):
     """The first rows of the training part, and rows of the test part, from 0 to 1."""
     with np.load(data_path("usps/usps.npz")) as file:
-        names = set(file.files)
-        first, second = ("X_train", "y_train") if "X_train" in names else ("X", "y")
-        X, y = file[first].astype(np.float64), file[second].ravel().astype(int)
-        X_test, y_test = (
-            (file["X_test"].astype(np.float64), file["y_test"].ravel().astype(int))
-            if "X_test" in names else (X[n:], y[n:])
-        )  # fmt: skip
+        X, X_test = (file[name].astype(np.float64) for name in ("X_train", "X_test"))
+        y, y_test = (file[name].ravel().astype(int) for name in ("y_train", "y_test"))
     low, high = X.min(), X.max()
     return (X[:n] - low) / (high - low), y[:n], (X_test[:1000] - low) / (high - low), y_test[:1000]
 
@@ -66,15 +54,12 @@ def measure_noise(X, y, X_valid, y_valid, radius, seeds, max_epochs):
             MLPClassifier((256,), learning_rate_init=0.003), X, y, X_valid, y_valid,
             fractions=SHARES, max_epochs=max_epochs, radius=radius, random_state=seed,
         )  # fmt: skip
-        found.append(
-            {
-                "train": curve.train_accuracy[:, 0].tolist(),
-                "valid": curve.valid_accuracy[:, 0].tolist(),
-                "best": curve.best_valid_accuracy[:, 0].tolist(),
-                "epochs": curve.epochs_to_fit[:, 0].tolist(),
-                "critical": curve.critical_ratio[:, 0].tolist(),
-            }
-        )
+        columns = {
+            "train": curve.train_accuracy, "valid": curve.valid_accuracy,
+            "best": curve.best_valid_accuracy, "epochs": curve.epochs_to_fit,
+            "critical": curve.critical_ratio,
+        }  # fmt: skip
+        found.append({name: values[:, 0].tolist() for name, values in columns.items()})
     return found
 
 
@@ -82,29 +67,24 @@ def noise_table(report, title, found, max_epochs):
     def column(name, k):
         return Repeats(run[name][k] for run in found)
 
+    def epochs_of(k):
+        epochs = column("epochs", k)
+        return epochs if np.all(np.isfinite(epochs.values)) else None
+
     report.section(title)
-    report.table(
-        [
-            "labels", "training accuracy", "validation accuracy", "its best epoch",
-            "epochs to fit all rows", "critical samples of validation rows",
-        ],
-        [
-            [
-                f"{share:.0%} random",
-                shown(column("train", k), ".3f"), shown(column("valid", k), ".3f"),
-                shown(column("best", k), ".3f"),
-                shown(column("epochs", k), ".0f")
-                if np.all(np.isfinite([run["epochs"][k] for run in found])) else None,
-                shown(column("critical", k), ".3f"),
-            ]
-            for k, share in enumerate(SHARES)
-        ],
-    )  # fmt: skip
-    report.text(
-        f"A dash says that not all rows were fitted within {max_epochs} epochs in every run."
+    report.records(
+        "labels",
+        {f"{share:.0%} random": k for k, share in enumerate(SHARES)},
+        ("training accuracy", lambda k: column("train", k), ".3f"),
+        ("validation accuracy", lambda k: column("valid", k), ".3f"),
+        ("its best epoch", lambda k: column("best", k), ".3f"),
+        ("epochs to fit all rows", epochs_of, ".0f"),
+        ("critical samples of validation rows", lambda k: column("critical", k), ".3f"),
     )
-    middle = [float(np.median([run["critical"][k] for run in found])) for k in range(len(SHARES))]
-    epochs = [float(np.median([run["epochs"][k] for run in found])) for k in range(len(SHARES))]
+    report.text(f"""A dash says that not all rows were fitted within {max_epochs} epochs in every
+        run.""")
+    middle = [float(column("critical", k)) for k in range(len(SHARES))]
+    epochs = [float(column("epochs", k)) for k in range(len(SHARES))]
     drop = [
         float(np.median([run["best"][k] - run["valid"][k] for run in found]))
         for k in range(1, len(SHARES) - 1)
@@ -172,23 +152,15 @@ def sensitivity_part(report, options):
     seeds, n_steps = (1, 100) if options.quick else (3, 1000)
     rows = in_child(measure_gini, seeds, n_steps)
     report.section(f"Loss sensitivity: two layers of 16 units, {n_steps} steps")
-    kinds = ("real", "random inputs", "random labels")
-    report.table(
-        ["data", "Gini coefficient", "own class over others"],
-        [
-            [
-                kind, shown(Repeats(row[kind] for row in rows), ".3f"),
-                shown(Repeats(row[f"diagonal, {kind}"] for row in rows), ".2f")
-                if f"diagonal, {kind}" in rows[0] else None,
-            ]
-            for kind in kinds
-        ],
-    )  # fmt: skip
-    middle = {kind: float(np.median([row[kind] for row in rows])) for kind in kinds}
-    report.goals(
-        ("Gini coefficient of real data over that of random inputs",
-         middle["real"] / middle["random inputs"], 1.0, ">="),
-    )  # fmt: skip
+    column = {key: Repeats(row[key] for row in rows) for key in rows[0]}
+    report.records(
+        "data",
+        {kind: kind for kind in ("real", "random inputs", "random labels")},
+        ("Gini coefficient", lambda kind: column[kind], ".3f"),
+        ("own class over others", lambda kind: column.get(f"diagonal, {kind}"), ".2f"),
+    )
+    ratio = column["real"] / column["random inputs"]
+    report.goals(("Gini coefficient of real data over that of random inputs", ratio, 1.0, ">="))
 
 
 def classifiers():
@@ -204,13 +176,10 @@ def label_sets(n):
     found = {"digits": digits(), "wine": load_wine(return_X_y=True)}
     found["breast cancer"] = load_breast_cancer(return_X_y=True)
     found["USPS"] = usps_rows(n)[:2]
-    folder = data_path("usps/usps.npz").parents[1] / "covtype"
-    for path in sorted(folder.glob("*.npz")):
-        with np.load(path) as file:
-            X, y = (file[name] for name in ("X", "y"))
-            rows = np.random.RandomState(0).permutation(len(y))[:n]
-            found["covtype"] = X[rows].astype(np.float64), y[rows].astype(int)
-        break
+    with np.load(data_path("covtype/covtype.npz")) as file:
+        X, y = file["X"], file["y"]
+    rows = np.random.RandomState(0).permutation(len(y))[:n]
+    found["covtype"] = X[rows].astype(np.float64), y[rows].astype(int)
     return found
 
 
@@ -219,22 +188,15 @@ def find_labels(model, X, y, share, seed, n_runs):
     from cleanlab.rank import get_label_quality_scores
 
     noisy = corrupt_labels(y, share, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", UserWarning)  # rare classes of covtype, in folds
-        with Clock() as ours:
-            found = example_difficulty(model, X, noisy.y, n_runs=n_runs, random_state=seed)
-        with Clock() as theirs:
-            p = cross_val_predict(model, X, noisy.y, cv=5, method="predict_proba")
-            codes = np.searchsorted(np.unique(noisy.y), noisy.y)
-            quality = get_label_quality_scores(codes, p)
-    return {
-        "ours": float(roc_auc_score(noisy.changed, found.score)),
-        "rate": float(roc_auc_score(noisy.changed, found.error_rate)),
-        "theirs": float(roc_auc_score(noisy.changed, -quality)),
-        "seconds": ours.cpu,
-        "their seconds": theirs.cpu,
-    }
+    with Clock() as ours:
+        found = quietly(example_difficulty, model, X, noisy.y, n_runs=n_runs, random_state=seed)
+    with Clock() as theirs:
+        p = quietly(cross_val_predict, model, X, noisy.y, cv=5, method="predict_proba")
+        codes = np.searchsorted(np.unique(noisy.y), noisy.y)
+        quality = get_label_quality_scores(codes, p)
+    scores = {"ours": found.score, "rate": found.error_rate, "theirs": -quality}
+    areas = {who: float(roc_auc_score(noisy.changed, score)) for who, score in scores.items()}
+    return areas | {"seconds": ours.cpu, "their seconds": theirs.cpu}
 
 
 def labels_part(report, options):
@@ -243,25 +205,17 @@ def labels_part(report, options):
     except ImportError:
         raise Skip("cleanlab is not installed: it is in the extra bench") from None
     seeds, n_runs, n = (1, 10, 500) if options.quick else (3, 50, 2000)
-    sets, rows, ahead = label_sets(n), [], []
+    sets, rows, ahead = label_sets(n), {}, []
     for name, (X, y) in sets.items():
         for kind, model in classifiers().items():
             found = [in_child(find_labels, model, X, y, 0.2, s, n_runs) for s in range(seeds)]
-            column = {key: Repeats(run[key] for run in found) for key in found[0]}
-            rows.append(
-                [
-                    f"{name}, {kind}", shown(column["ours"], ".4f"), shown(column["rate"], ".4f"),
-                    shown(column["theirs"], ".4f"), shown(column["seconds"], ".1f"),
-                    shown(column["their seconds"], ".1f"),
-                ]
-            )  # fmt: skip
-            pair = [float(np.median(column[key].values)) for key in ("ours", "theirs")]
-            ahead.append((name, kind, *pair))
+            row = rows[f"{name}, {kind}"] = medians(found)
+            ahead.append((name, kind, float(row["ours"]), float(row["theirs"])))
     report.section("Wrong labels: area under the curve, 20 % of the labels random")
-    report.table(
-        ["data and classifier", "score", "error rate", "confident learning", "CPU s",
-         "CPU s, confident learning"],
-        rows,
+    report.records(
+        "data and classifier", rows, ("score", "ours", ".4f"), ("error rate", "rate", ".4f"),
+        ("confident learning", "theirs", ".4f"), ("CPU s", "seconds", ".1f"),
+        ("CPU s, confident learning", "their seconds", ".1f"),
     )  # fmt: skip
     on_digits = [ours - theirs for name, _, ours, theirs in ahead if name == "digits"]
     report.goals(
@@ -274,12 +228,10 @@ def labels_part(report, options):
     report.loses("confident learning fits 5 models, the difficulty of rows many more")
 
 
-PARTS = {
-    "digits": digits_part,
-    "usps": usps_part,
-    "sensitivity": sensitivity_part,
-    "labels": labels_part,
-}
-
 if __name__ == "__main__":
-    raise SystemExit(main(NAME, TITLE, ABOUT, PARTS, peers=("cleanlab",)))
+    parts = {
+        "digits": digits_part, "usps": usps_part, "sensitivity": sensitivity_part,
+        "labels": labels_part,
+    }  # fmt: skip
+    title = "What networks memorise"
+    raise SystemExit(main("memorization", title, ABOUT, parts, peers=("cleanlab",)))

@@ -3,7 +3,7 @@
 import warnings
 
 import numpy as np
-from _report import Clock, Repeats, Skip, data_path, in_child, main
+from _report import Skip, data_path, in_child, main, timed
 from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 
@@ -21,7 +21,7 @@ on scikit-learn's digits, raw (0 to 16) and divided by 16, and on the USPS digit
 "above" is the objective relative to the best one known, minus one: that of liblinear with a
 tolerance of 1e-7 or of our own lower bound, whichever is tighter. Ours stops by its certificate, a
 gap of one hundredth of the objective (``tol=0.01``); liblinear stops by its own rule, at its
-default. Times are medians of CPU seconds over repeated fits, interleaved.
+default. Times are medians of CPU seconds over repeated fits.
 
 The second table fits label sets with the loss "any label wrong" and with the share of wrong labels,
 for the same number of passes.
@@ -65,28 +65,16 @@ def race(name, C, repeat, quick):
         ).fit(X, y)
 
     ours()  # compiled here
-    seconds = {"ours": [], "peer": []}
-    for _ in range(repeat):
-        for who, fit in (("ours", ours), ("peer", peer)):
-            with Clock() as clock:
-                fitted = fit()
-            seconds[who].append(clock.cpu)
-            if who == "ours":
-                svm = fitted
+    svm, our_seconds = timed(ours, repeat)
+    fitted, seconds = timed(peer, repeat)
     best = objective(peer(tol=REFERENCE_TOL, max_iter=REFERENCE_ITER).coef_, X, y, C)
     best = max(min(best, svm.objective_), svm.dual_objective_)
-    times = {who: Repeats(values) for who, values in seconds.items()}
     return {
-        "set": name,
-        "C": C,
-        "ours, s": times["ours"],
-        "above": svm.objective_ / best - 1,
-        "certified": svm.dual_gap_ / svm.objective_,
-        "calls": svm.n_oracle_calls_ / len(y),
-        "liblinear, s": times["peer"],
-        "liblinear above": objective(fitted.coef_, X, y, C) / best - 1,
-        "ratio": times["ours"] / times["peer"],
-    }
+        "set": name, "C": C, "ours, s": our_seconds, "above": svm.objective_ / best - 1,
+        "certified": svm.dual_gap_ / svm.objective_, "calls": svm.n_oracle_calls_ / len(y),
+        "liblinear, s": seconds, "liblinear above": objective(fitted.coef_, X, y, C) / best - 1,
+        "ratio": our_seconds / seconds,
+    }  # fmt: skip
 
 
 def label_sets(name, repeat, quick):
@@ -96,24 +84,12 @@ def label_sets(name, repeat, quick):
         X, y = data["X_train"], data["Y_train"]
     if quick:
         X, y = X[:100], y[:100]
-    seconds = {"hamming": [], "zero_one": []}
-
-    def fit(loss):
-        model = MultilabelModel(task_loss=loss)
-        return StructuredSVM(model, solver="bcfw", C=1.0, tol=0, max_iter=30, random_state=0).fit(
-            X, y
-        )
-
-    for loss in seconds:
-        fit(loss)
-    for _ in range(repeat):
-        for loss, values in seconds.items():
-            with Clock() as clock:
-                fit(loss)
-            values.append(clock.cpu)
-    times = {loss: Repeats(values) for loss, values in seconds.items()}
-    return [name, y.shape[1], times["hamming"], times["zero_one"],
-            times["zero_one"] / times["hamming"]]  # fmt: skip
+    times = []
+    for loss in ("hamming", "zero_one"):
+        settings = {"solver": "bcfw", "C": 1.0, "tol": 0, "max_iter": 30, "random_state": 0}
+        svm = StructuredSVM(MultilabelModel(task_loss=loss), **settings).fit(X, y)  # compiles
+        times.append(timed(lambda svm=svm: svm.fit(X, y), repeat)[1])
+    return [name, y.shape[1], *times, times[1] / times[0]]
 
 
 def classes(report, options):

@@ -1,12 +1,8 @@
 """Sets of labels: pairs of labels learned, beside labels one by one and one after the other."""
 
-import time
-import warnings
-
 import _defaults_structured as sets
 import numpy as np
-from _report import Repeats, in_child, main, shown
-from sklearn.exceptions import ConvergenceWarning
+from _report import Clock, Repeats, in_child, main, quietly
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, hamming_loss
 from sklearn.model_selection import KFold
@@ -18,8 +14,6 @@ from sklearn.svm import LinearSVC
 from sklearn_fw import StructuredSVM
 from sklearn_fw.structured import MultilabelModel
 
-NAME = "multilabel"
-TITLE = "Sets of labels"
 ABOUT = """
 Labels of scenes (6 labels), of emotions in music (6) and of yeast genes (14): ``MultilabelModel``
 with all pairs of labels, with the tree of Chow and Liu, and without pairs, beside
@@ -77,37 +71,29 @@ def choose(make, X, y):
     for C in VALUES:
         folds = KFold(3, shuffle=True, random_state=0).split(X)
         wrong = [
-            np.mean(_fit(make(C, 0), X[train], y[train]).predict(X[rest]) != y[rest])
+            np.mean(quietly(make(C, 0).fit, X[train], y[train]).predict(X[rest]) != y[rest])
             for train, rest in folds
         ]
         losses.append(np.mean(wrong))
     return VALUES[int(np.argmin(losses))]
 
 
-def _fit(estimator, X, y):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return estimator.fit(X, y)
-
-
 def measure(name, quick):
     X, y, X_test, y_test = data(name)
     if quick:
         X, y = X[::8], y[::8]
-    found = []
+    found = {}
     for method, make in contenders():
         C = choose(make, X, y)
-        row = {"method": method, "C": C, "hamming": [], "subset": [], "f1": [], "seconds": []}
+        row = found[method] = {"C": C, "hamming": [], "subset": [], "f1": [], "seconds": []}
         for seed in SEEDS:
-            started = time.process_time()
-            fitted = _fit(make(C, seed), X, y)
-            row["seconds"].append(time.process_time() - started)
+            with Clock() as clock:
+                fitted = quietly(make(C, seed).fit, X, y)
+            row["seconds"].append(clock.cpu)
             answers = fitted.predict(X_test).astype(int)
             row["hamming"].append(100 * hamming_loss(y_test, answers))
             row["subset"].append(100 * float((answers == y_test).all(axis=1).mean()))
             row["f1"].append(100 * f1_score(y_test, answers, average="micro"))
-        print(name, row, flush=True)
-        found.append(row)
     return found
 
 
@@ -115,30 +101,18 @@ def part_of(name):
     def part(report, options):
         found = in_child(measure, name, options.quick)
         report.section(name.capitalize())
-        report.table(
-            ["method", "Hamming loss, %", "subset accuracy, %", "micro F1, %", "C", "seconds"],
-            [
-                [
-                    row["method"],
-                    *(shown(Repeats(row[key]), ".2f") for key in ("hamming", "subset", "f1")),
-                    shown(row["C"], "g"),
-                    shown(Repeats(row["seconds"]), ".2g"),
-                ]
-                for row in found
-            ],
-        )
-        middle = {row["method"]: sorted(row["hamming"])[1] for row in found}
+        report.records(
+            "method", found, ("Hamming loss, %", lambda row: Repeats(row["hamming"]), ".2f"),
+            ("subset accuracy, %", lambda row: Repeats(row["subset"]), ".2f"),
+            ("micro F1, %", lambda row: Repeats(row["f1"]), ".2f"), ("C", "C", "g"),
+            ("seconds", lambda row: Repeats(row["seconds"]), ".2g"),
+        )  # fmt: skip
+        middle = {method: float(Repeats(row["hamming"])) for method, row in found.items()}
         ours = min(OURS, key=middle.get)
         other = min((m for m in middle if m not in OURS), key=middle.get)
         if name == "scene":
-            report.goals(
-                (
-                    f"Hamming loss of {ours}, over that of {other}, %",
-                    middle[ours],
-                    middle[other],
-                    "<=",
-                )
-            )
+            what = f"Hamming loss of {ours}, over that of {other}, %"
+            report.goals((what, middle[ours], middle[other], "<="))
         if middle[ours] > middle[other]:
             report.loses(f"{name}: Hamming loss of {ours} against {other}")
 
@@ -146,4 +120,5 @@ def part_of(name):
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(NAME, TITLE, ABOUT, {name: part_of(name) for name in SETS}))
+    parts = {name: part_of(name) for name in SETS}
+    raise SystemExit(main("multilabel", "Sets of labels", ABOUT, parts))

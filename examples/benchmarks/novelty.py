@@ -1,17 +1,14 @@
 """Novelty detection and label reconstruction beside scikit-learn's detectors.
 
-    python3 dev.py bench novelty [--quick] [--write]
-
 Needs the folders ``novelty`` (nineteen sets as npz files with ``X`` and ``y``) and ``usps``
 (``usps.npz``) in the folder that SKLEARN_FW_DATA names.
 """
-
-import itertools
 
 import numpy as np
 from _report import Clock, Repeats, data_path, in_child, main
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import ParameterGrid
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
@@ -85,11 +82,9 @@ def measure_set(path, n_splits):
 
 def novelty_sets(report, options):
     report.section("Nineteen novelty sets")
-    report.text(
-        """Inputs standardised on the training rows, which are half of the normal rows; tested on
-        the other half and all novelties; means of qualities and medians of seconds over five random
-        splits; default parameters."""
-    )
+    report.text("""Inputs standardised on the training rows, which are half of the normal rows;
+        tested on the other half and all novelties; means of qualities and medians of seconds over
+        five random splits; default parameters.""")
     sets = SETS[-2:] if options.quick else SETS
     n_splits = 1 if options.quick else 5
     results = {
@@ -123,11 +118,9 @@ def novelty_sets(report, options):
     slower = [short for short, name in zip(SHORT, names) if mean[name, 2] < mean[KST, 2]]
     if slower:
         report.loses(f"Seconds to fit: less on average need {', '.join(slower)}.")
-    report.text(
-        """The default length scale follows the leave-one-out likelihood of at most 500 rows, and
-        the time for that is part of the fit. :doc:`defaults` compares it with the best length scale
-        that labelled novelties could find."""
-    )
+    report.text("""The default length scale follows the leave-one-out likelihood of at most 500
+        rows, and the time for that is part of the fit. :doc:`defaults` compares it with the best
+        length scale that labelled novelties could find.""")
 
 
 class Joint:
@@ -166,54 +159,49 @@ def student_t(multiple=None, sigma0=0.1):
     return Scaled()
 
 
-def kernel_density(bandwidth="scott", label_scale=1.0):
-    return Joint(KernelDensity(bandwidth=bandwidth), label_scale)
+def kernel_density(label_scale=1.0, **settings):
+    return Joint(KernelDensity(**settings), label_scale)
 
 
-def one_class_svm(gamma="scale", nu=0.5):
-    return Joint(OneClassSVM(gamma=gamma, nu=nu))
+def one_class_svm(**settings):
+    return Joint(OneClassSVM(**settings))
 
 
-def mixture(n_components=1, covariance_type="full", reg_covar=1e-6):
-    return Joint(GaussianMixture(n_components, covariance_type=covariance_type,
-                                 reg_covar=reg_covar, random_state=0))  # fmt: skip
+def mixture(**settings):
+    return Joint(GaussianMixture(random_state=0, **settings))
 
 
-def local_outlier_factor(n_neighbors=20):
-    return Joint(LocalOutlierFactor(n_neighbors=n_neighbors, novelty=True))
+def local_outlier_factor(**settings):
+    return Joint(LocalOutlierFactor(novelty=True, **settings))
 
 
-CONTENDERS = {  # name: (constructor, grid; empty for the defaults, AUC and error in the paper)
-    "kernel Student-t, default": (student_t, {}, None, None),
+CONTENDERS = {  # name: (constructor, grid; empty for the defaults)
+    "kernel Student-t, default": (student_t, {}),
     "kernel Student-t, tuned": (
-        student_t,
-        {"multiple": (0.25, 0.5, 1.0, 2.0, 3.0), "sigma0": (0.03, 0.1, 0.3)},
-        "96.82 ± 0.8", "2.15 ± 1.0",
+        student_t, {"multiple": (0.25, 0.5, 1.0, 2.0, 3.0), "sigma0": (0.03, 0.1, 0.3)},
     ),
-    "KernelDensity, default": (kernel_density, {"bandwidth": (1.0,)}, None, None),
+    "KernelDensity, default": (kernel_density, {"bandwidth": (1.0,)}),
     "KernelDensity, bandwidth tuned": (
         kernel_density, {"bandwidth": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5)},
-        "94.56 ± 0.6", "9.24 ± 1.9",
     ),
     "KernelDensity, labels tuned too": (
         kernel_density,
         {"bandwidth": (0.4, 0.5, 0.6, 0.8, 1.0, 1.5), "label_scale": (1.0, 2.0, 3.0, 5.0, 8.0)},
-        None, None,
     ),
-    "OneClassSVM, default": (one_class_svm, {}, None, None),
+    "OneClassSVM, default": (one_class_svm, {}),
     "OneClassSVM, tuned": (
-        one_class_svm, {"gamma": (0.003, 0.01, 0.03, 0.1, 0.3), "nu": (0.01, 0.1, 0.5)}, None, None,
+        one_class_svm, {"gamma": (0.003, 0.01, 0.03, 0.1, 0.3), "nu": (0.01, 0.1, 0.5)},
     ),
     "GaussianMixture, tuned": (
-        mixture,
-        {"n_components": (1, 10, 40, 100), "covariance_type": ("diag",),
-         "reg_covar": (1e-3, 1e-2, 1e-1)},
-        None, None,
+        mixture, {"n_components": (1, 10, 40, 100), "covariance_type": ("diag",),
+                  "reg_covar": (1e-3, 1e-2, 1e-1)},
     ),
-    "LocalOutlierFactor, tuned": (
-        local_outlier_factor, {"n_neighbors": (1, 5, 10, 20, 40)}, None, None,
-    ),
+    "LocalOutlierFactor, tuned": (local_outlier_factor, {"n_neighbors": (1, 5, 10, 20, 40)}),
 }  # fmt: skip
+PAPER = {  # AUC and error
+    "kernel Student-t, tuned": ("96.82 ± 0.8", "2.15 ± 1.0"),
+    "KernelDensity, bandwidth tuned": ("94.56 ± 0.6", "9.24 ± 1.9"),
+}
 
 
 def draw(X_train, y_train, X_test, y_test, seed, n_train, n_check):
@@ -238,28 +226,23 @@ def measure_usps(path, name, n_train, n_repeats, shuffled):
         order = np.random.RandomState(2000).permutation(len(X) + len(X_test))
         X, y = np.concatenate([X, X_test])[order], np.concatenate([y, y_test])[order]
         X, X_test, y, y_test = X[:-2007], X[-2007:], y[:-2007], y[-2007:]
-    make, grid, *_ = CONTENDERS[name]
+    make, grid = CONTENDERS[name]
     order = np.random.RandomState(1000).permutation(len(X))
     kept, validation = order[:-2000], order[-2000:]
 
     def auc(model, check):
         return roc_auc_score(check[2], model.score_joint(check[0], check[1]))
 
-    best, setting = -1.0, {}
-    candidates = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
-    if len(candidates) > 1:
-        drawn = [
-            draw(X[kept], y[kept], X[validation], y[validation], 500 + i, n_train, 500)
-            for i in range(2)
-        ]
-        for candidate in candidates:
-            value = np.mean(
-                [auc(make(**candidate).fit(*train), check) for train, check, _ in drawn]
-            )
-            if value > best:
-                best, setting = value, candidate
-    else:
-        setting = candidates[0]
+    drawn = [
+        draw(X[kept], y[kept], X[validation], y[validation], 500 + i, n_train, 500)
+        for i in range(2)
+    ]
+
+    def value(candidate):
+        return np.mean([auc(make(**candidate).fit(*train), check) for train, check, _ in drawn])
+
+    candidates = list(ParameterGrid({key: list(values) for key, values in grid.items()}))
+    setting = max(candidates, key=value) if len(candidates) > 1 else candidates[0]
     areas, errors = [], []
     for seed in range(n_repeats):
         train, check, rest = draw(X[kept], y[kept], X_test, y_test, seed, n_train, 100)
@@ -272,15 +255,14 @@ def measure_usps(path, name, n_train, n_repeats, shuffled):
 def usps_table(report, path, names, n_train, n_repeats, shuffled):
     rows, settings, found = [], [], {}
     for name in names:
-        _, grid, paper_auc, paper_error = CONTENDERS[name]
         setting, areas, errors = in_child(measure_usps, path, name, n_train, n_repeats, shuffled)
         found[name] = np.mean(areas), np.std(areas), np.mean(errors), np.std(errors)
         area, area_sd, error, error_sd = found[name]
         rows.append([
-            name, f"{area:.2f} ± {area_sd:.2f}", f"{error:.2f} ± {error_sd:.2f}", paper_auc,
-            paper_error,
+            name, f"{area:.2f} ± {area_sd:.2f}", f"{error:.2f} ± {error_sd:.2f}",
+            *PAPER.get(name, (None, None)),
         ])  # fmt: skip
-        if grid:
+        if setting:
             chosen = ", ".join(f"{key}={value}" for key, value in setting.items())
             settings.append(f"{name}: {chosen}.")
         split = "shuffled" if shuffled else "original"
@@ -294,21 +276,17 @@ def usps_table(report, path, names, n_train, n_repeats, shuffled):
 def usps(report, options):
     report.section("USPS: mislabelled digits and missing labels")
     n_train, n_repeats = (200, 2) if options.quick else (2000, 10)
-    report.text(
-        f"""Pixels and one-hot label together: {n_train} training digits; AUC of telling 100 rightly
-        from 100 wrongly labelled test digits; error of the most probable label on 400 test
+    report.text(f"""Pixels and one-hot label together: {n_train} training digits; AUC of telling 100
+        rightly from 100 wrongly labelled test digits; error of the most probable label on 400 test
         digits; mean and standard deviation of {n_repeats} repetitions, per cent. "Tuned" means the
         best AUC on 2 x 1,000 validation digits outside all training sets. The last two columns are
-        the figures of the paper, whose Dirichlet process mixture had 73.56 ± 4.3 and
-        23.85 ± 8.2."""
-    )
+        the figures of the paper, whose Dirichlet process mixture had 73.56 ± 4.3 and 23.85 ±
+        8.2.""")
     path = data_path("usps/usps.npz")
     report.text("All 9,298 digits shuffled, then split:")
     found = usps_table(report, path, CONTENDERS, n_train, n_repeats, True)
-    report.text(
-        """The test digits of the original split, which were written by other people and are known
-        to be harder:"""
-    )
+    report.text("""The test digits of the original split, which were written by other people and are
+        known to be harder:""")
     chosen = [name for name in CONTENDERS if name.startswith("kernel") or name.endswith("too")]
     harder = usps_table(report, path, chosen, n_train, n_repeats, False)
     names = {"shuffled": found, "original split": harder}
@@ -322,12 +300,10 @@ def usps(report, options):
     kst = found[best]
     shared = found["KernelDensity, bandwidth tuned"]
     both = found["KernelDensity, labels tuned too"]
-    report.text(
-        f"""With one bandwidth for pixels and labels, the lead over kernel density estimation is
-        {kst[0] - shared[0]:.2f} points of AUC; with a label scale tuned apart from the bandwidth it
-        is {kst[0] - both[0]:.2f} points, and in label error {both[2] - kst[2]:.2f} points. The
-        paper does not say how it split the digits or which bandwidths it tried."""
-    )
+    report.text(f"""With one bandwidth for pixels and labels, the lead over kernel density
+        estimation is {kst[0] - shared[0]:.2f} points of AUC; with a label scale tuned apart from
+        the bandwidth it is {kst[0] - both[0]:.2f} points, and in label error {both[2] - kst[2]:.2f}
+        points. The paper does not say how it split the digits or which bandwidths it tried.""")
 
 
 if __name__ == "__main__":

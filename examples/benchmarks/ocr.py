@@ -2,10 +2,9 @@
 
 import functools
 import itertools
-import statistics
 
 import numpy as np
-from _report import Clock, Repeats, cpu_of, in_child, main, medians, peak_memory, shown
+from _report import Clock, Repeats, in_child, main, medians, peak_memory, shown, timed
 from _structured import METHODS, block_solver, fit
 
 from sklearn_fw.datasets import load_ocr_letters
@@ -78,14 +77,11 @@ def frank_wolfe(limit, loss, lam, method, n_passes, seed):
     cpu = fit(long_run, X_train, y_train)
     history = long_run.history_
     result = {
-        "effective": (history["n_oracle_calls"] / n).tolist(),
-        "cpu": cpu,
-        "primal": history["objective"].tolist(),
-        "dual": history["dual_objective"].tolist(),
-        "memory": peak_memory(),
-        "error at the end": letter_error(long_run, X_test, y_test),
+        "effective": (history["n_oracle_calls"] / n).tolist(), "cpu": cpu,
+        "primal": history["objective"].tolist(), "dual": history["dual_objective"].tolist(),
+        "memory": peak_memory(), "error at the end": letter_error(long_run, X_test, y_test),
         "passes": long_run.n_iter_,
-    }
+    }  # fmt: skip
     for averaging in (False, True)[: 1 if method == "fw" else 2]:
         short_run = make(min(EARLY, n_passes), averaging)
         fit(short_run, X_train, y_train)
@@ -125,10 +121,10 @@ def pass_times(limit, sampling, n_passes=30):
         method = run.solver_.start(blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
     return {
         "set up": setting_up.cpu,
-        "pass": statistics.median(cpu_of(method.run_pass, n_passes)),
-        "sweep": statistics.median(cpu_of(lambda: blocks.sweep(blocks.w), n_passes)),
-        "refresh": statistics.median(cpu_of(blocks.refresh, n_passes)),
-        "gap pass": statistics.median(cpu_of(method.certify, n_passes)),
+        "pass": float(timed(method.run_pass, n_passes)[1]),
+        "sweep": float(timed(lambda: blocks.sweep(blocks.w), n_passes)[1]),
+        "refresh": float(timed(blocks.refresh, n_passes)[1]),
+        "gap pass": float(timed(method.certify, n_passes)[1]),
     }
 
 
@@ -150,11 +146,8 @@ def calls_to(limit, loss, lam, solver, tol, max_iter, seed):
     }.get(solver, solver)
     run = estimator(solver, loss, lam, len(y), max_iter, tol, seed)
     fit(run, X, y)
-    return {
-        "calls": run.n_oracle_calls_ / len(y),
-        "passes": run.n_iter_,
-        "converged": run.converged_,
-    }
+    calls = run.n_oracle_calls_ / len(y)
+    return {"calls": calls, "passes": run.n_iter_, "converged": run.converged_}
 
 
 def start(options):
@@ -166,55 +159,49 @@ def start(options):
 def passes(report, options):
     limit = start(options)
     report.section("One pass")
-    report.text(
-        "Milliseconds of CPU, medians of 30, raw Hamming loss, lam = 1/n: what comes before the "
-        "first pass (checks and packing); a pass of bcfw over n words, drawn uniformly or in a "
-        "fresh random order; one exact sweep of the oracle; the recomputation of the weights from "
-        "the dual variables; a gap pass as the solver makes it, which is both."
-    )
-    rows, times = [], {}
-    for sampling in ("uniform", "shuffle"):
-        t = times[sampling] = medians(
-            [in_child(pass_times, limit, sampling) for _ in range(options.repeat)]
-        )
-        rows.append(
-            [sampling, *(shown(1e3 * t[k], ".1f")
-                         for k in ("set up", "pass", "sweep", "refresh", "gap pass")),
-             shown(t['sweep'] / t['pass'], ".2f"), shown(t['gap pass'] / t['pass'], ".2f"),
-             shown(t['pass'] / report.product, ".3f")]
-        )  # fmt: skip
-    report.table(
-        ["sampling", "set up", "pass", "sweep", "refresh", "gap pass", "sweep/pass", "gap/pass",
-         "pass/product"],
-        rows,
+    report.text("""Milliseconds of CPU, medians of 30, raw Hamming loss, lam = 1/n: what comes
+        before the first pass (checks and packing); a pass of bcfw over n words, drawn uniformly or
+        in a fresh random order; one exact sweep of the oracle; the recomputation of the weights
+        from the dual variables; a gap pass as the solver makes it, which is both.""")
+    times = {
+        sampling: medians([in_child(pass_times, limit, sampling) for _ in range(options.repeat)])
+        for sampling in ("uniform", "shuffle")
+    }
+    report.records(
+        "sampling", times,
+        *((k, lambda t, k=k: 1e3 * t[k], ".1f")
+          for k in ("set up", "pass", "sweep", "refresh", "gap pass")),
+        ("sweep/pass", lambda t: t["sweep"] / t["pass"], ".2f"),
+        ("gap/pass", lambda t: t["gap pass"] / t["pass"], ".2f"),
+        ("pass/product", lambda t: t["pass"] / report.product, ".3f"),
     )  # fmt: skip
     t = times["uniform"]
-    report.text(
-        f"A pass costs {t['pass'] / t['gap pass']:.2f} times a gap pass as the solver makes it, "
-        f"and {t['pass'] / t['sweep']:.2f} times the bare sweep."
-    )
+    report.text(f"""A pass costs {t["pass"] / t["gap pass"]:.2f} times a gap pass as the solver
+        makes it, and {t["pass"] / t["sweep"]:.2f} times the bare sweep.""")
 
 
 def duals(report, options):
     limit = start(options)
     report.section("Dual values after a number of passes")
-    report.text(
-        "Raw Hamming loss, lam = 1/n, no start and end weights, every pass in a fresh random "
-        "order, no gap pass on the way; medians over random orders. The reference values are those "
-        "of an independent implementation of BCFW on the same words."
-    )
-    rows, goals = [], []
+    report.text("""Raw Hamming loss, lam = 1/n, no start and end weights, every pass in a fresh
+        random order, no gap pass on the way; medians over random orders. The reference values are
+        those of an independent implementation of BCFW on the same words.""")
+    found = {}
     for n_passes, expected in DUALS.items():
-        r = medians(
-            [in_child(permuted_passes, limit, n_passes, seed) for seed in range(options.repeat)]
-        )
-        rows.append([n_passes, shown(r["dual"], ".4f"), expected, shown(r["gap"], ".3f")])
-        goals.append(
-            (f"distance of the dual value after {n_passes} passes", abs(r["dual"] - expected),
-             0.005, "<=")
-        )  # fmt: skip
-    report.table(["passes", "dual value", "reference", "certified gap"], rows)
-    report.goals(*goals)
+        runs = [in_child(permuted_passes, limit, n_passes, k) for k in range(options.repeat)]
+        found[n_passes] = medians(runs) | {"reference": expected}
+    report.records(
+        "passes",
+        found,
+        ("dual value", "dual", ".4f"),
+        ("reference", "reference"),
+        ("certified gap", "gap", ".3f"),
+    )
+    report.goals(*(
+        (f"distance of the dual value after {n_passes} passes", abs(r["dual"] - r["reference"]),
+         0.005, "<=")
+        for n_passes, r in found.items()
+    ))  # fmt: skip
 
 
 def _name(loss, lam):
@@ -243,10 +230,8 @@ def setting(loss, lam, report, options):
     every = [run for runs in results.values() for run in runs]
     optimum = max(max(run["dual"]) for run in every if run["dual"])
     best_primal = min(min(run["primal"]) for run in every)
-    report.text(
-        f"The optimum lies between {optimum:.5g} and {best_primal:.5g}. Duality gap after so many "
-        "effective passes, and effective passes and CPU seconds to 1 %:"
-    )
+    report.text(f"""The optimum lies between {optimum:.5g} and {best_primal:.5g}. Duality gap after
+        so many effective passes, and effective passes and CPU seconds to 1 %:""")
     report_gaps(report, results, optimum)
     report_errors(report, results)
     where_it_loses(report, results)
@@ -289,19 +274,16 @@ def report_gaps(report, results, optimum):
 
 
 def report_errors(report, results):
-    report.text(
-        f"Wrong letters in the test words, in percent: after {EARLY} passes, with the last and "
-        "with averaged weights, and with the weights at the end of the run (last weights for "
-        "Frank-Wolfe, averaged for the other two):"
+    report.text(f"""Wrong letters in the test words, in percent: after {EARLY} passes, with the last
+        and with averaged weights, and with the weights at the end of the run (last weights for
+        Frank-Wolfe, averaged for the other two):""")
+    report.records(
+        "method",
+        results,
+        (f"last, {EARLY}", lambda runs: _median(runs, "error"), ".2f"),
+        (f"averaged, {EARLY}", lambda runs: _median(runs, "averaged error"), ".2f"),
+        ("end", lambda runs: _median(runs, "error at the end"), ".2f"),
     )
-    report.table(
-        ["method", f"last, {EARLY}", f"averaged, {EARLY}", "end"],
-        [
-            [name, *(shown(_median(runs, k), ".2f")
-                     for k in ("error", "averaged error", "error at the end"))]
-            for name, runs in results.items()
-        ],
-    )  # fmt: skip
 
 
 def where_it_loses(report, results):
@@ -312,11 +294,9 @@ def where_it_loses(report, results):
     ours = min(METHODS, key=averaged.get)
     reached = f"not to 1 % came {', '.join(short)}" if short else "all eight came to 1 %"
     title = report.blocks[0]["section"]
-    report.loses(
-        f"{title}: {reached}. Best on the test words after {EARLY} averaged passes is {early} "
-        f"({averaged[early]:.2f} %; of the eight {ours}, {averaged[ours]:.2f} %), at the end of "
-        f"the runs {late} ({ends[late]:.2f} %)."
-    )
+    report.loses(f"""{title}: {reached}. Best on the test words after {EARLY} averaged passes is
+        {early} ({averaged[early]:.2f} %; of the eight {ours}, {averaged[ours]:.2f} %), at the end
+        of the runs {late} ({ends[late]:.2f} %).""")
 
 
 def _median(runs, what):
@@ -353,21 +333,17 @@ def _to_relative_gap(runs):
 
 
 def report_calls(report, limit, loss, lam, options):
-    report.text(
-        f"Oracle calls until ``StructuredSVM(tol=...)`` stops by itself, with tol 1 % of the "
-        f"objective; medians over {options.repeat} random states. The last row is the solver "
-        f'"cached", whose rarer gap passes and larger choice of cached corners were found on these '
-        f"words: the goal judges the row before, which has no such settings."
-    )
+    report.text(f"""Oracle calls until ``StructuredSVM(tol=...)`` stops by itself, with tol 1 % of
+        the objective; medians over {options.repeat} random states. The last row is the solver
+        "cached", whose rarer gap passes and larger choice of cached corners were found on these
+        words: the goal judges the row before, which has no such settings.""")
     rows, calls = [], {}
     for name in CALLERS:
+        budget = RELATIVE_GAP, 100 if options.quick else 2000
         runs = [
-            in_child(
-                calls_to, limit, loss, lam, name, RELATIVE_GAP,
-                100 if options.quick else 2000, seed,
-            )
+            in_child(calls_to, limit, loss, lam, name, *budget, seed)
             for seed in range(options.repeat)
-        ]  # fmt: skip
+        ]
         r = medians(runs)
         calls[name] = r["calls"] if all(run["converged"] for run in runs) else None
         ended = "gap reached" if calls[name] is not None else "budget ended: a lower bound"

@@ -1,10 +1,7 @@
 """Handwritten words as graphs: what edges between letters that are further apart are worth."""
 
-import warnings
-
 import numpy as np
-from _report import Clock, Repeats, in_child, main, medians, shown
-from sklearn.exceptions import ConvergenceWarning
+from _report import Repeats, in_child, main, medians, quietly, shown, timed
 
 from sklearn_fw.datasets import load_ocr_letters
 from sklearn_fw.structured import StructuredSVM
@@ -24,12 +21,9 @@ Defaults, and C from the same five values for all, by the wrong letters in a qua
 training words. Medians over the random order of the samples.
 """
 CONTENDERS = {
-    "letters alone": (0, "graph"),
-    "chain": (1, "chain"),
-    "graph, next": (1, "graph"),
-    "graph, next two": (2, "graph"),
-    "graph, next three": (3, "graph"),
-}
+    "letters alone": (0, "graph"), "chain": (1, "chain"), "graph, next": (1, "graph"),
+    "graph, next two": (2, "graph"), "graph, next three": (3, "graph"),
+}  # fmt: skip
 QUICK = "chain", "graph, next", "graph, next two"
 
 
@@ -49,10 +43,7 @@ def graph(x, reach):
 
 
 def fitted(model, X, y, **settings):
-    """An estimator, without the warning that the budget ended first."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return StructuredSVM(model, **settings).fit(X, y)
+    return quietly(StructuredSVM(model, **settings).fit, X, y)
 
 
 def wrong(svm, X, y):
@@ -85,13 +76,11 @@ def measure(name, n_words, C, seed):
     model, X, y, X_test, y_test = data_of(name, n_words)
     settings = {} if C is None else {"C": C, "max_iter": MOST_PASSES}
     fitted(model, X[:20], y[:20], max_iter=2, C=1.0)  # compiles
-    with Clock() as fitting:
-        svm = fitted(model, X, y, random_state=seed, **settings)
+    svm, seconds = timed(lambda: fitted(model, X, y, random_state=seed, **settings))
     svm.predict(X_test[:5])
-    with Clock() as answering:
-        error = wrong(svm, X_test, y_test)
+    error, answering = timed(lambda: wrong(svm, X_test, y_test))
     return {
-        "error": error, "fit": fitting.cpu, "answer": 1e3 * answering.cpu / len(y_test),
+        "error": error, "fit": seconds, "answer": 1e3 * answering / len(y_test),
         "C": svm.C_, "gap": 100 * svm.dual_gap_ / svm.objective_,
     }  # fmt: skip
 
@@ -100,10 +89,8 @@ def skips(report, options):
     n_words, values = (60, VALUES[2:3]) if options.quick else (None, VALUES)
     in_child(words)  # skips at once when there are no data
     report.section("Edges to the letters that follow")
-    report.text(
-        "Wrong letters in the test words, the duality gap of the fit in percent of its objective, "
-        "CPU seconds of the fit, and CPU milliseconds of an answer."
-    )
+    report.text("""Wrong letters in the test words, the duality gap of the fit in percent of its
+        objective, CPU seconds of the fit, and CPU milliseconds of an answer.""")
     rows, errors = [], {}
     contenders = QUICK if options.quick else CONTENDERS
     for name in contenders:
@@ -111,11 +98,8 @@ def skips(report, options):
             runs = [in_child(measure, name, n_words, C, seed) for seed in range(options.repeat)]
             found = medians(runs)
             errors[name, kind] = [run["error"] for run in runs]
-            rows.append([
-                name, kind, shown(found["error"], ".2f"), shown(found["C"], ".2g"),
-                shown(found["gap"], ".1f"), shown(found["fit"], ".1f"),
-                shown(found["answer"], ".2f"),
-            ])  # fmt: skip
+            styles = {"error": ".2f", "C": ".2g", "gap": ".1f", "fit": ".1f", "answer": ".2f"}
+            rows.append([name, kind, *(shown(found[k], style) for k, style in styles.items())])
     report.table(["model", "C is", "wrong, %", "C", "gap, %", "fit, s", "answer, ms"], rows)
 
     def lead(kind, ahead, behind):

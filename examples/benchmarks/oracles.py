@@ -4,8 +4,8 @@ import functools
 import statistics
 
 import numpy as np
-from _marginals_contenders import mean, measure_one, quietly
-from _report import Clock, Repeats, in_child, main, shown
+from _marginals_contenders import mean, measure_one
+from _report import Clock, Repeats, in_child, main, quietly, shown
 
 from sklearn_fw import random_fields
 from sklearn_fw.datasets import make_ising
@@ -47,17 +47,17 @@ SETTINGS = {
 
 
 def problem(name):
+    glass = make_ising("grid", (10, 10), coupling=4.0, random_state=0)
     if name == "spin glass":
-        return make_ising("grid", (10, 10), coupling=4.0, random_state=0).scores()
+        return glass.scores()
     if name == "clique":
         return make_ising("clique", 30, coupling=1.0, random_state=0).scores()
     if name == "attractive":
         return make_ising("grid", (100, 100), coupling=1, attractive=True, random_state=0).scores()
-    edges = make_ising("grid", (10, 10), coupling=4.0, random_state=0).edges
     rng = np.random.default_rng(0)
     return PairwiseScores(
-        unary=rng.standard_normal((100, 5)), pairwise=rng.standard_normal((len(edges), 5, 5)),
-        edges=edges,
+        unary=rng.standard_normal((100, 5)),
+        pairwise=rng.standard_normal((len(glass.edges), 5, 5)), edges=glass.edges,
     )  # fmt: skip
 
 
@@ -83,12 +83,10 @@ def measure_calls(name):
 
 def calls(report, options):
     report.section("One call of an oracle")
-    report.text(
-        f"CPU milliseconds of one call (medians of {MANY}, of three where a call takes more than "
-        f"{FAST:g} s), how far the score of the labels is below the best one, and how far the "
-        "bound is above it; 0 where exact, -- where there is no bound. Left out are oracles that "
-        "refuse the problem: too wide a graph, more than two states, edges that do not attract."
-    )
+    report.text(f"""CPU milliseconds of one call (medians of {MANY}, of three where a call takes
+        more than {FAST:g} s), how far the score of the labels is below the best one, and how far
+        the bound is above it; 0 where exact, -- where there is no bound. Left out are oracles that
+        refuse the problem: too wide a graph, more than two states, edges that do not attract.""")
     report.bullets(*(f"{name}: {text}." for name, text in PROBLEMS.items()))
     rows, bars = [], {}
     for name in list(PROBLEMS)[: 1 if options.quick else None]:
@@ -122,7 +120,6 @@ def measure_fits(make, shape, coupling, n_grids):
 
 
 def by_oracle(name):
-    """TRWMarginals with an oracle, or message passing."""
     if name == "TRBPMarginals":
         return TRBPMarginals()
     if name == 'polytope="local"':
@@ -170,6 +167,10 @@ def above(rows):
     return statistics.fmean(values) if max(values) < float("inf") else None
 
 
+def error(rows):
+    return mean(rows, "error")
+
+
 def below(rows):
     return statistics.fmean(row["lower slack"] for row in rows)
 
@@ -177,34 +178,22 @@ def below(rows):
 def bounds(report, options):
     found = many(by_oracle, ORACLES, (5, 5), STRONG, N_GRIDS, options)
     report.section("TRWMarginals by oracle")
-    report.text(
-        f"Means over {N_GRIDS} grids of 5 x 5 spins with couplings up to {STRONG:g}: certified "
-        "upper bound minus log Z, log Z minus the lower bound, error of the marginals."
-    )
-    report.table(
-        ["oracle", "bound above", "bound below", "error"],
-        [
-            [name, shown(above(rows), ".2f"), shown(below(rows), ".2f"),
-             shown(mean(rows, "error"), ".3f")]
-            for name, rows in found.items()
-        ],
+    report.text(f"""Means over {N_GRIDS} grids of 5 x 5 spins with couplings up to {STRONG:g}:
+        certified upper bound minus log Z, log Z minus the lower bound, error of the marginals.""")
+    report.records(
+        "oracle", found, ("bound above", above, ".2f"), ("bound below", below, ".2f"),
+        ("error", error, ".3f"),
     )  # fmt: skip
 
 
 def settings(report, options):
     found = many(by_setting, SETTINGS, (5, 5), STRONG, N_GRIDS, options)
     report.section("Settings of TRWMarginals")
-    report.text(
-        f'Means over the same {N_GRIDS} grids, with ``oracle="elimination"``: oracle calls, '
-        "certified upper bound minus log Z, error of the marginals."
-    )
-    report.table(
-        ["setting", "calls", "bound above", "error"],
-        [
-            [name, shown(mean(rows, "calls"), ".0f"), shown(above(rows), ".2f"),
-             shown(mean(rows, "error"), ".3f")]
-            for name, rows in found.items()
-        ],
+    report.text(f"""Means over the same {N_GRIDS} grids, with ``oracle="elimination"``: oracle
+        calls, certified upper bound minus log Z, error of the marginals.""")
+    report.records(
+        "setting", found, ("calls", lambda rows: mean(rows, "calls"), ".0f"),
+        ("bound above", above, ".2f"), ("error", error, ".3f"),
     )  # fmt: skip
 
 
@@ -212,20 +201,15 @@ def estimators(report, options):
     sizes = {WEAK: N_GRIDS, STRONG: 2 * N_GRIDS}
     found = {t: many(by_class, CLASSES, (6, 6), t, n, options) for t, n in sizes.items()}
     report.section("Estimators of marginals")
-    report.text(
-        f"Means over {sizes[WEAK]} grids of 6 x 6 spins with couplings up to {WEAK:g}, and over "
-        f"{sizes[STRONG]} with couplings up to {STRONG:g}: error of the marginals, upper bound "
-        "minus log Z, log Z minus the lower bound, and runs that converged. All settings are "
-        'defaults but ``oracle="elimination"`` of TRWMarginals, which searches where it could '
-        "sum."
-    )
-    report.table(
-        ["couplings, estimator", "error", "above", "below", "converged"],
-        [
-            [f"{t:g}, {name}", shown(mean(rows, "error"), ".3f"), shown(above(rows), ".1f"),
-             shown(below(rows), ".1f"), f"{sum(r['converged'] for r in rows)} of {len(rows)}"]
-            for t, by_name in found.items() for name, rows in by_name.items()
-        ],
+    report.text(f"""Means over {sizes[WEAK]} grids of 6 x 6 spins with couplings up to {WEAK:g}, and
+        over {sizes[STRONG]} with couplings up to {STRONG:g}: error of the marginals, upper bound
+        minus log Z, log Z minus the lower bound, and runs that converged. All settings are defaults
+        but ``oracle="elimination"`` of TRWMarginals, which searches where it could sum.""")
+    report.records(
+        "couplings, estimator",
+        {f"{t:g}, {name}": rows for t, of in found.items() for name, rows in of.items()},
+        ("error", error, ".3f"), ("above", above, ".1f"), ("below", below, ".1f"),
+        ("converged", lambda rows: f"{sum(r['converged'] for r in rows)} of {len(rows)}"),
     )  # fmt: skip
     best = {t: min(by_name, key=lambda name: mean(by_name[name], "error"))
             for t, by_name in found.items()}  # fmt: skip

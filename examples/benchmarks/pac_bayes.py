@@ -15,8 +15,6 @@ from sklearn_fw.pac_bayes import (
     catoni_bound,
 )
 
-NAME = "pac_bayes"
-TITLE = "Bounds on the risk"
 ABOUT = """
 Bounds of Bayesian linear regression in the setting of Germain, Bach, Lacoste and Lacoste-Julien
 (NIPS 2016, figure 1): 20 normal features, coefficients of norm 1/2, noise of variance 1/9, a
@@ -57,14 +55,11 @@ def curve(sizes):
         cool = PACBayesLinearRegression(
             **MODEL, fit_intercept=False, temperature=float(min(n, 190))
         ).fit(X, y)
-        rows.append(
-            [
-                n, pair[0], risk_of(model, w), pair[1],
-                alquier_bound(*pair, lam="sqrt", s2=9.0), alquier_bound(*pair, s2=9.0),
-                catoni_bound(*pair, loss_range=(1, 4)),
-                alquier_bound(*pair, s2=0.28028, c=0.005), cool.risk_bound(**TRUTH).value,
-            ]
-        )  # fmt: skip
+        rows.append([
+            n, pair[0], risk_of(model, w), pair[1], alquier_bound(*pair, lam="sqrt", s2=9.0),
+            alquier_bound(*pair, s2=9.0), catoni_bound(*pair, loss_range=(1, 4)),
+            alquier_bound(*pair, s2=0.28028, c=0.005), cool.risk_bound(**TRUTH).value,
+        ])  # fmt: skip
     return rows
 
 
@@ -73,10 +68,8 @@ def bounds(report, options):
     rows = in_child(curve, sizes)
     report.section("Bounds of the published setting")
     report.table(
-        [
-            "n", "risk on the data", "risk", "KL", "Hoeffding, sqrt(n)", "Hoeffding, n", "Catoni",
-            "sub-gamma (no guarantee)", "exact",
-        ],
+        ["n", "risk on the data", "risk", "KL", "Hoeffding, sqrt(n)", "Hoeffding, n", "Catoni",
+         "sub-gamma (no guarantee)", "exact"],
         [[shown(row[0], "d"), *(shown(v, ".3f") for v in row[1:])] for row in rows],
     )  # fmt: skip
     far = [
@@ -165,4 +158,4 @@ def degrees(report, options):
 
 if __name__ == "__main__":
     parts = {"bounds": bounds, "failures": failures, "diabetes": diabetes, "degrees": degrees}
-    raise SystemExit(main(NAME, TITLE, ABOUT, parts))
+    raise SystemExit(main("pac_bayes", "Bounds on the risk", ABOUT, parts))

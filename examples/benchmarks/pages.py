@@ -22,7 +22,6 @@ def main():
             if changed := outdated(content["measured"]):
                 print(f"older than {', '.join(changed)}: "
                       f"python3 dev.py bench {name} --only {part} --write")  # fmt: skip
-    for name in names():
         path = DOCS / f"{name}.rst"
         if not path.is_file() or path.read_text(encoding="utf-8") != page(read_result(name)):
             stale.append(name)

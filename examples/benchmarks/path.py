@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 from _path_grid import PATH_GRID
-from _report import Clock, in_child, main, medians
+from _report import Clock, in_child, main, medians, timed
 from sklearn.model_selection import GridSearchCV, KFold
 
 from sklearn_fw import StructuredSVM, regularization_path
@@ -76,30 +76,23 @@ def race_path(name, eps, quick, repeat):
         regularization_path(
             estimator_for(model, max_iter=5000), X[few], y[few], eps=0.5, mode=mode
         ).score_path(X[few], y[few])
-    rows = []
-    for _ in range(repeat):
-        row = {}
-        with Clock() as clock:
-            row["grid calls"] = warm_grid(estimator_for(model, max_iter=5000), X, y, eps)
-        row["grid s"] = clock.cpu
-        with Clock() as clock:
-            path = regularization_path(
-                estimator_for(model, max_iter=5000), X, y, eps=eps, **options
-            )
-        row |= {
-            "points": len(path.values_), "calls": path.n_oracle_calls_ / len(y), "s": clock.cpu,
-            "end": path.terminated_by_,
-        }  # fmt: skip
-        with Clock() as clock:
-            path.score_path(X, y)
-        row["score s"] = clock.cpu
-        with Clock() as clock:
-            guess = regularization_path(
-                estimator_for(model, max_iter=5000), X, y, eps=eps, mode="heuristic", **options
-            )
-        row |= {"heuristic calls": guess.n_oracle_calls_ / len(y), "heuristic s": clock.cpu}
-        rows.append(row)
-    return medians(rows)
+
+    def path_of(mode):
+        return regularization_path(
+            estimator_for(model, max_iter=5000), X, y, eps=eps, mode=mode, **options
+        )
+
+    row = {}
+    row["grid calls"], row["grid s"] = timed(
+        lambda: warm_grid(estimator_for(model, max_iter=5000), X, y, eps), repeat
+    )
+    path, row["s"] = timed(lambda: path_of("exact"), repeat)
+    guess, row["heuristic s"] = timed(lambda: path_of("heuristic"), repeat)
+    return row | {
+        "points": len(path.values_), "calls": path.n_oracle_calls_ / len(y),
+        "end": path.terminated_by_, "score s": timed(lambda: path.score_path(X, y), repeat)[1],
+        "heuristic calls": guess.n_oracle_calls_ / len(y),
+    }  # fmt: skip
 
 
 def race_search(name, quick, repeat):
@@ -125,11 +118,8 @@ def race_search(name, quick, repeat):
             with Clock() as clock:
                 search.fit(X, y)
             chosen = search.C_ if kind == "path" else search.best_params_["C"]
-            row |= {
-                f"{kind} s": clock.cpu,
-                f"{kind} C": float(chosen),
-                f"{kind} score": float(search.score(X_test, y_test)),
-            }
+            score = float(search.score(X_test, y_test))
+            row |= {f"{kind} s": clock.cpu, f"{kind} C": float(chosen), f"{kind} score": score}
         rows.append(row)
     return medians(rows)
 
@@ -140,23 +130,16 @@ def paths(report, options):
         for name in SETS for eps in EPS
     }  # fmt: skip
     report.section("Path and grid")
-    report.text(
-        f"C from {C_MIN:g} to {C_MAX:g}; solver ``bcpfw`` everywhere. The path may end before "
-        "``C_max``, where the mean hinge loss is below ``eps`` and larger C change nothing. "
-        "*score* is ``score_path`` on the training data, one score per breakpoint; *heuristic* "
-        "trusts the last known gaps and guarantees nothing."
-    )
-    report.table(
-        ["data, eps", "grid: calls", "s", "path: points", "calls", "s", "ends by", "path / grid",
-         "score s", "heuristic: calls", "s"],
-        [
-            [
-                f"{name}, {eps:g}", race["grid calls"], race["grid s"], race["points"],
-                race["calls"], race["s"], race["end"], race["s"] / race["grid s"],
-                race["score s"], race["heuristic calls"], race["heuristic s"],
-            ]
-            for (name, eps), race in races.items()
-        ],
+    report.text(f"""C from {C_MIN:g} to {C_MAX:g}; solver ``bcpfw`` everywhere. The path may end
+        before ``C_max``, where the mean hinge loss is below ``eps`` and larger C change nothing.
+        *score* is ``score_path`` on the training data, one score per breakpoint; *heuristic* trusts
+        the last known gaps and guarantees nothing.""")
+    report.records(
+        "data, eps", {f"{name}, {eps:g}": race for (name, eps), race in races.items()},
+        ("grid: calls", "grid calls"), ("s", "grid s"), ("path: points", "points"),
+        ("calls", "calls"), ("s", "s"), ("ends by", "end"),
+        ("path / grid", lambda race: race["s"] / race["grid s"]), ("score s", "score s"),
+        ("heuristic: calls", "heuristic calls"), ("s", "heuristic s"),
     )  # fmt: skip
 
     def worst(eps, what, per):
@@ -172,9 +155,8 @@ def paths(report, options):
         for (name, eps), race in races.items() if race["s"] > race["grid s"]
     ]  # fmt: skip
     if dearer:
-        report.loses(
-            f"A path to the end costs more than the grid of {N_GRID} points on {', '.join(dearer)}."
-        )
+        report.loses(f"""A path to the end costs more than the grid of {N_GRID} points on
+            {", ".join(dearer)}.""")
     report.bars(
         f"One certified path and a grid of {N_GRID} values of C", "CPU seconds",
         {
@@ -190,33 +172,27 @@ def search(report, options):
         name: in_child(race_search, name, options.quick, options.repeat) for name in SETS
     }  # fmt: skip
     report.section("Choosing C by cross-validation")
-    report.text(
-        f"Five folds and a fit on all data. ``GridSearchCV`` fits {N_SEARCH} values of C from "
-        f"{C_MIN:g} to {C_MAX:g}, each to the default ``tol`` or 200 passes; "
-        "``StructuredSVMCV`` follows a path with the default ``eps`` in each fold, between the "
-        "same ends, and judges 30 values."
+    report.text(f"""Five folds and a fit on all data. ``GridSearchCV`` fits {N_SEARCH} values of C
+        from {C_MIN:g} to {C_MAX:g}, each to the default ``tol`` or 200 passes; ``StructuredSVMCV``
+        follows a path with the default ``eps`` in each fold, between the same ends, and judges 30
+        values.""")
+    report.records(
+        "data",
+        searches,
+        ("grid search: s", "grid s"),
+        ("C", "grid C"),
+        ("score", "grid score"),
+        ("path search: s", "path s"),
+        ("C", "path C"),
+        ("score", "path score"),
+        ("path / grid", lambda race: race["path s"] / race["grid s"]),
     )
-    report.table(
-        ["data", "grid search: s", "C", "score", "path search: s", "C", "score", "path / grid"],
-        [
-            [
-                name, race["grid s"], race["grid C"], race["grid score"], race["path s"],
-                race["path C"], race["path score"], race["path s"] / race["grid s"],
-            ]
-            for name, race in searches.items()
-        ],
-    )  # fmt: skip
+    largest = max(race["path s"] / race["grid s"] for race in searches.values())
+    gain = statistics.mean(r["path score"] - r["grid score"] for r in searches.values())
     report.goals(
-        (
-            "search along paths / grid search, largest",
-            max(race["path s"] / race["grid s"] for race in searches.values()), 0.5, "<=",
-        ),
-        (
-            "mean gain in points of the search along paths",
-            100 * statistics.mean(r["path score"] - r["grid score"] for r in searches.values()),
-            -0.5, ">=",
-        ),
-    )  # fmt: skip
+        ("search along paths / grid search, largest", largest, 0.5, "<="),
+        ("mean gain in points of the search along paths", 100 * gain, -0.5, ">="),
+    )
     behind = [
         f"{name} ({100 * (race['grid score'] - race['path score']):.2g} points)"
         for name, race in searches.items() if race["path score"] < race["grid score"]

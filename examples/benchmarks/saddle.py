@@ -1,7 +1,5 @@
 """Saddle points: Frank-Wolfe, fictitious play, sparse structured SVMs, dual extragradient.
 
-    python3 dev.py bench saddle [--quick] [--write]
-
 Needs the folders ``ocr`` and ``scene`` in the folder that SKLEARN_FW_DATA names.
 """
 

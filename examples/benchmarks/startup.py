@@ -65,7 +65,6 @@ def seconds(program, cache):
 
 
 def repeats(rows):
-    """One `Repeats` per column."""
     return [Repeats(column) for column in zip(*rows)]
 
 
@@ -96,11 +95,10 @@ def fits(report, options):
             size = sum(path.stat().st_size for path in Path(cache).rglob("*") if path.is_file())
     cold = {name: repeats(rows) for name, rows in cold.items()}
     report.section("First fit of a process")
-    report.text(
-        f"Seconds; cold fits were made in this order, each compiling what the ones before it had "
-        f"not, {min(COLD, options.repeat)} times with nothing to start from; warm ones are medians "
-        f"of {options.repeat} processes. The files of all kernels take {size / 1e6:.1f} MB."
-    )
+    report.text(f"""Seconds; cold fits were made in this order, each compiling what the ones before
+        it had not, {min(COLD, options.repeat)} times with nothing to start from; warm ones are
+        medians of {options.repeat} processes. The files of all kernels take {size / 1e6:.1f}
+        MB.""")
     report.table(
         ["solver", "cold, wall", "cold, CPU", "warm, wall", "warm, CPU", "warm predict, wall"],
         [[name, *cold[name][:2], *warm[name][:2], warm[name][2]] for name in cold],

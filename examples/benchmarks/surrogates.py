@@ -1,10 +1,8 @@
 """Quadratic surrogates: Hamming and block losses of scenes, digits with costs, and calibration."""
 
-import time
-
 import _defaults_structured as sets
 import numpy as np
-from _report import Repeats, in_child, main, shown
+from _report import Clock, Repeats, in_child, main, shown, timed
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import KFold
@@ -17,8 +15,6 @@ from sklearn_fw.surrogates import (
 )
 from sklearn_fw.task_losses import HammingLoss, MatrixLoss
 
-NAME = "surrogates"
-TITLE = "Quadratic surrogates of task losses"
 ABOUT = """
 ``QuadraticSurrogateClassifier`` beside ``RidgeClassifier`` and ``OneVsRestClassifier`` around
 ``LogisticRegression``. Everybody chooses its regularisation from the same number of values by the
@@ -31,21 +27,17 @@ VALUES = tuple(10.0**k for k in range(-4, 5))
 
 def contenders(loss, gamma):
     """Name, and function from a value to an estimator."""
-    yield "QuadraticSurrogateClassifier", lambda v: QuadraticSurrogateClassifier(loss, alpha=v)
-    yield (
-        "QuadraticSurrogateClassifier, rbf",
-        lambda v: QuadraticSurrogateClassifier(loss, kernel="rbf", gamma=gamma, alpha=v),
-    )
+    kernel = {"kernel": "rbf", "gamma": gamma}
+    one_by_one = "OneVsRestClassifier(LogisticRegression)"
+    yield OURS, lambda v: QuadraticSurrogateClassifier(loss, alpha=v)
+    yield JUDGED, lambda v: QuadraticSurrogateClassifier(loss, alpha=v, **kernel)
     yield "RidgeClassifier", lambda v: RidgeClassifier(alpha=v)
-    yield (
-        "OneVsRestClassifier(LogisticRegression)",
-        lambda v: OneVsRestClassifier(LogisticRegression(C=1.0 / v, max_iter=2000)),
-    )
-    yield "QuadraticSurrogateClassifier, defaults", lambda v: QuadraticSurrogateClassifier(loss)
+    yield one_by_one, lambda v: OneVsRestClassifier(LogisticRegression(C=1.0 / v, max_iter=2000))
+    yield f"{OURS}, defaults", lambda v: QuadraticSurrogateClassifier(loss)
 
 
 OURS = "QuadraticSurrogateClassifier"
-JUDGED = "QuadraticSurrogateClassifier, rbf"
+JUDGED = f"{OURS}, rbf"
 
 
 def scene(task):
@@ -88,11 +80,9 @@ def choose(make, X, y, loss):
     found = []
     for value in VALUES:
         folds = KFold(3, shuffle=True, random_state=0).split(X)
-        found.append(
-            np.mean(
-                [mean_loss(loss, y[b], make(value).fit(X[a], y[a]).predict(X[b])) for a, b in folds]
-            )
-        )
+        found.append(np.mean([
+            mean_loss(loss, y[b], make(value).fit(X[a], y[a]).predict(X[b])) for a, b in folds
+        ]))  # fmt: skip
     return VALUES[int(np.argmin(found))]
 
 
@@ -104,13 +94,8 @@ def measure(name, quick):
     rows = []
     for method, make in contenders(loss, 1.0 / (X.shape[1] * X.var())):
         value = choose(make, X, y, loss) if "defaults" not in method else 1.0
-        seconds = []
-        for _ in range(3):
-            started = time.process_time()
-            fitted = make(value).fit(X, y)
-            seconds.append(time.process_time() - started)
+        fitted, seconds = timed(lambda make=make, value=value: make(value).fit(X, y), 3)
         rows.append((method, mean_loss(loss, y_test, fitted.predict(X_test)), value, seconds))
-        print(name, rows[-1], flush=True)
     return rows
 
 
@@ -121,7 +106,7 @@ def part_of(name):
         report.table(
             ["method", "mean task loss", "strength", "seconds"],
             [
-                [method, shown(loss, ".4f"), shown(value, "g"), shown(Repeats(seconds), ".2g")]
+                [method, shown(loss, ".4f"), shown(value, "g"), shown(seconds, ".2g")]
                 for method, loss, value, seconds in rows
             ],
         )
@@ -154,9 +139,9 @@ def calibrate(quick):
     np.fill_diagonal(costs, 0.0)
     seconds = []
     for pair in ((0, 1), (5, 3), (30, 31), (7, 20)):
-        started = time.process_time()
-        calibration_function(costs, 0.3, pairs=[pair])
-        seconds.append(time.process_time() - started)
+        with Clock() as clock:
+            calibration_function(costs, 0.3, pairs=[pair])
+        seconds.append(clock.cpu)
     return rows, seconds
 
 
@@ -173,4 +158,4 @@ def calibration(report, options):
 
 if __name__ == "__main__":
     parts = {name: part_of(name) for name in TASKS} | {"calibration": calibration}
-    raise SystemExit(main(NAME, TITLE, ABOUT, parts))
+    raise SystemExit(main("surrogates", "Quadratic surrogates of task losses", ABOUT, parts))

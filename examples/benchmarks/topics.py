@@ -1,7 +1,5 @@
 """Topics of documents by moments, beside variational inference, sampling and factorizations.
 
-    python3 dev.py bench topics [--quick] [--write]
-
 The corpora are those of the folders ``20news`` and ``topics`` in the folder that SKLEARN_FW_DATA
 names. Parts of drawn documents stand in ``_topic_tables.py``.
 """
@@ -9,13 +7,12 @@ names. Parts of drawn documents stand in ``_topic_tables.py``.
 import contextlib
 import gzip
 import json
-import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from _report import Clock, Repeats, data_path, in_child, main, peak_memory, shown
+from _report import Clock, Repeats, data_path, in_child, main, peak_memory, quietly, shown
 from _topic_tables import moments
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
@@ -105,16 +102,12 @@ def contenders(n_topics):
         ),
         "KL-NMF": NMF(n_topics, beta_loss="kullback-leibler", solver="mu", random_state=0),
     }
-    if is_there("gensim"):
+    if find_spec("gensim"):
         found["gensim"] = GensimLDA(n_topics)
-    if is_there("tomotopy"):
+    if find_spec("tomotopy"):
         found["tomotopy"] = TomotopyLDA(n_topics)
         found["tomotopy, 1,000 rounds"] = TomotopyLDA(n_topics, iterations=1000)
     return found
-
-
-def is_there(package):
-    return find_spec(package) is not None
 
 
 def compile_all(name, X):
@@ -128,9 +121,8 @@ def compile_all(name, X):
 def fitted(model, X):
     """The model, the CPU seconds of its fit, and the MB by which its peak of memory rose."""
     before = reset_peak()
-    with warnings.catch_warnings(), Clock() as clock:
-        warnings.simplefilter("ignore")
-        model.fit(X)
+    with Clock() as clock:
+        quietly(model.fit, X)
     return model, clock.cpu, peak_memory() - before
 
 
@@ -216,11 +208,10 @@ def corpora(report, options):
                 for name in contenders(n_topics)
             }
             report.text(f"{corpus}, {n_topics} topics:")
-            report.table(
-                ["method", "coherence", "bits, Chib", "bits, bound", "CPU seconds", "MB"],
-                [[name, *(shown(row[key], style) for key, style in (
-                    ("coherence", ".3f"), ("chib", ".3f"), ("bound", ".3f"), ("seconds", ".1f"),
-                    ("memory", ".0f")))] for name, row in found.items()],
+            report.records(
+                "method", found, ("coherence", "coherence", ".3f"), ("bits, Chib", "chib", ".3f"),
+                ("bits, bound", "bound", ".3f"), ("CPU seconds", "seconds", ".1f"),
+                ("MB", "memory", ".0f"),
             )  # fmt: skip
             judge_corpus(report, corpus, n_topics, found)
 
@@ -257,10 +248,8 @@ def starts(report, options):
     report.section("From moments, or from random topics")
     data_path("topics")
     n_starts, n_documents = (2, 600) if options.quick else (10, None)
-    report.text(
-        f"``DiscreteICA(refine='vi')`` and scikit-learn's variational LDA from {n_starts} "
-        f"random starts."
-    )
+    report.text(f"""``DiscreteICA(refine='vi')`` and scikit-learn's variational LDA from {n_starts}
+        random starts.""")
     for corpus in ("AP", "KOS"):
         for n_topics in (20,) if options.quick else (10, 20, 50):
             ours = in_child(measure_start, corpus, n_topics, None, n_documents)
@@ -297,10 +286,8 @@ def measure_drawn(name, seed, n_documents):
 def drawn(report, options):
     report.section("Documents of known topics")
     n_documents, n_seeds = (1000, 1) if options.quick else (5000, options.repeat)
-    report.text(
-        f"{n_documents} documents of 100 tokens, 2,000 words, 20 topics; medians of "
-        f"{n_seeds} draws. The error is the mean l1 distance of topics."
-    )
+    report.text(f"""{n_documents} documents of 100 tokens, 2,000 words, 20 topics; medians of
+        {n_seeds} draws. The error is the mean l1 distance of topics.""")
     found = {}
     for name in contenders(20):
         runs = [in_child(measure_drawn, name, seed, n_documents) for seed in range(n_seeds)]

@@ -115,7 +115,7 @@ def peer(path):
 
 def part_sums(report, options):
     paths = models("PR", options.quick)
-    rows, goals, n_good, n_narrow, wrong = [], [], 0, 0, []
+    rows, n_good, n_narrow, wrong = {}, 0, 0, []
     for path in paths:
         found = medians([in_child(sums, path) for _ in range(options.repeat)])
         status = "exact" if found["exact"] else "bounds"
@@ -128,35 +128,27 @@ def part_sums(report, options):
                 status = "exact; the file contradicts its model"
                 n_narrow -= 1
                 wrong.append(name_of(path))
-        rows.append([
-            name_of(path), shown(found["given"], ".6g"), shown(found["lower"], ".6g"),
-            shown(found["upper"], ".6g"), shown(found["error"], ".1e"), shown(found["cpu"], ".2f"),
-            status,
-        ])  # fmt: skip
+        rows[name_of(path)] = found | {"status": status}
     report.section("Log Z and marginals")
-    report.table(
-        ["model", "log10 Z of the file", "lower bound", "upper bound",
-         "largest difference of a marginal", "CPU s", "status"], rows,
+    report.records(
+        "model", rows, ("log10 Z of the file", "given", ".6g"), ("lower bound", "lower", ".6g"),
+        ("upper bound", "upper", ".6g"), ("largest difference of a marginal", "error", ".1e"),
+        ("CPU s", "cpu", ".2f"), ("status", "status"),
     )  # fmt: skip
-    report.text(
-        """The bounds are equal where sums are exact. Files give log10 Z with six digits and
-        marginals with six decimals, so that differences of 5e-7 are those of rounding."""
-    )
+    report.text("""The bounds are equal where sums are exact. Files give log10 Z with six digits and
+        marginals with six decimals, so that differences of 5e-7 are those of rounding.""")
     if wrong:
-        report.text(
-            f"""The log Z in the file of {", ".join(wrong)} is larger than the product of the sums
-            of all tables of single variables and of the largest entries of all others, which no
-            log Z of the model can be."""
-        )
-    goals.append(("models whose sums agree to the digits of their files", n_good, n_narrow, ">="))
-    report.goals(*goals)
+        report.text(f"""The log Z in the file of {", ".join(wrong)} is larger than the product of
+            the sums of all tables of single variables and of the largest entries of all others,
+            which no log Z of the model can be.""")
+    report.goals(("models whose sums agree to the digits of their files", n_good, n_narrow, ">="))
     peers = []
     for path in paths:
         if name_of(path) in PEER:
             theirs = [in_child(peer, path) for _ in range(options.repeat)]
             if theirs[0] is not None:
                 theirs = medians(theirs)
-                ours = next(row[5] for row in rows if row[0] == name_of(path))
+                ours = shown(rows[name_of(path)]["cpu"], ".2f")
                 answer = "numbers" if theirs["numbers"] else "not a number"
                 peers.append([name_of(path), ours, shown(theirs["cpu"], ".2f"), answer])
     if peers:
@@ -179,25 +171,23 @@ def labelling(path):
 
 
 def part_labellings(report, options):
-    rows, n_reached, paths = [], 0, models("MAP", options.quick)
+    rows, n_reached, paths = {}, 0, models("MAP", options.quick)
     for path in paths:
         found = medians([in_child(labelling, path) for _ in range(options.repeat)])
         reached = found["value"] >= found["given"] - 1e-6 * max(1.0, abs(found["given"]))
         n_reached += reached
-        rows.append([
-            name_of(path), shown(found["given"], ".6g"), shown(found["value"], ".6g"),
-            shown(found["bound"], ".6g"), shown(found["cpu"], ".2f"), shown(found["wall"], ".2f"),
-            "reached" if reached else "missed", found["choice"],
-        ])  # fmt: skip
+        rows[name_of(path)] = found | {"status": "reached" if reached else "missed"}
     report.section("Best labellings")
-    report.table(
-        ["model", "score of the file", "score here", "bound", "CPU s", "s", "status", "how"], rows
-    )
+    report.records(
+        "model", rows, ("score of the file", "given", ".6g"), ("score here", "value", ".6g"),
+        ("bound", "bound", ".6g"), ("CPU s", "cpu", ".2f"), ("s", "wall", ".2f"),
+        ("status", "status"), ("how", "choice"),
+    )  # fmt: skip
     report.goals((
         f"models with at least the score of the file within {SECONDS:g} s", n_reached,
         math.ceil(ENOUGH * len(paths)), ">=",
     ))  # fmt: skip
-    missed = [row[0] for row in rows if row[6] == "missed"]
+    missed = [name for name, row in rows.items() if row["status"] == "missed"]
     if missed:
         report.loses(f"The labellings of the files are better for {', '.join(missed)}.")
 

@@ -1,10 +1,4 @@
-"""Shared factors of two views: loadings found, beside classical methods and stacked views.
-
-    python3 dev.py bench views [--quick] [--write]
-
-The sentence pairs are those of the folder ``word_alignment`` in the folder that SKLEARN_FW_DATA
-names; the code corpus is made of the Python packages that are installed.
-"""
+"""Shared factors of two views: loadings found, beside classical methods and stacked views."""
 
 import warnings
 from functools import partial
@@ -87,13 +81,12 @@ def contenders(kind, n_components, n_private, n_features):
         found["ours, both"] = cls(n_components, points="both")
     found["CCA"] = CCA(n_components)
     found["PLSCanonical"] = PLSCanonical(n_components)
+    size = min(n_components + 2 * n_private, 2 * n_features)
     if kind == "counts":
-        size = min(n_components + 2 * n_private, 2 * n_features)
-        found["stacked NMF"] = lambda X, y: stacked_nmf(X, y, size)
-        found["stacked DiscreteICA"] = lambda X, y: stacked_topics(X, y, size)
+        found["stacked NMF"] = partial(stacked_nmf, size=size)
+        found["stacked DiscreteICA"] = partial(stacked_topics, size=size)
     if kind == "numbers":
-        size = min(n_components + 2 * n_private, 2 * n_features)
-        found["stacked JADE"] = lambda X, y: stacked_jade(X, y, size)
+        found["stacked JADE"] = partial(stacked_jade, size=size)
     return found
 
 
@@ -197,13 +190,11 @@ def one_table(report, name, sizes, n_seeds):
         report.loses(f"{name}, {last} samples: {', '.join(ahead)} found better loadings.")
 
 
-def synthetic(kind):
+def part_of(kind):
     def part(report, options):
-        report.section({"counts": "Counts", "numbers": "Numbers", "mixed": "Mixed"}[kind])
-        report.text(
-            f"{N_SEEDS} draws of loadings and samples; goals are the errors of a prototype and "
-            f"{TOLERANCE:.0%}."
-        )
+        report.section(kind.capitalize())
+        report.text(f"""{N_SEEDS} draws of loadings and samples; goals are the errors of a prototype
+            and {TOLERANCE:.0%}.""")
         for name, (of, _) in PROBLEMS.items():
             if of == kind:
                 sizes = SIZES + (20_000,) * (kind == "mixed")
@@ -213,20 +204,6 @@ def synthetic(kind):
     return part
 
 
-def counts(report, options):
-    synthetic("counts")(report, options)
-
-
-def numbers(report, options):
-    synthetic("numbers")(report, options)
-
-
-def mixed(report, options):
-    synthetic("mixed")(report, options)
-
-
 if __name__ == "__main__":
-    parts = {
-        "counts": counts, "numbers": numbers, "mixed": mixed,
-    }  # fmt: skip
+    parts = {kind: part_of(kind) for kind in KINDS}
     raise SystemExit(main("views", "Two views", ABOUT, parts))
