@@ -181,17 +181,6 @@ def test_between_fits():
     assert mixed.coef_.shape == (3, D)
 
 
-def test_storage_between_parts():
-    X, y = data("number")
-    model = AsagaRegressor(random_state=0).partial_fit(X[:40], y[:40])
-    copy = pickle.loads(pickle.dumps(model))
-    for one in (model, copy):
-        one.partial_fit(X[40:], y[40:]).partial_fit(X[:40], y[:40], rows=slice(0, 40))
-    np.testing.assert_array_equal(model.coef_, copy.coef_)
-    np.testing.assert_array_equal(model.predict(X), copy.predict(X))
-    assert not hasattr(clone(model), "coef_")
-
-
 def test_new_parameters_in_the_middle():
     X, y = data("two")
     model = AsagaClassifier(C=100.0, random_state=0).partial_fit(X, y, classes=["a", "b"])

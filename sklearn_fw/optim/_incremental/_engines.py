@@ -337,7 +337,6 @@ class LaggedEngine(Engine):
 
 
 def separable(penalty, bounds):
-    """A separable penalty as kernels take it."""
     return incremental.Separable(float(penalty.l1), float(penalty.l2), bounds)
 
 

@@ -126,7 +126,6 @@ class IncrementalSolver(Solver):
         return 1.0 / np.where(squares > TINY, squares, 1.0), center
 
     def _gamma(self, problem, engine, metric, center):
-        """Step sizes of columns and intercept."""
         if metric is None:
             smoothness = problem.smoothness
         else:
