@@ -249,20 +249,6 @@ def test_hinges_give_no_probabilities(loss):
         assert "gives no probabilities; use 'log_loss'" in str(caught.value.__cause__)
 
 
-@pytest.mark.parametrize("data", [two_classes, three_classes])
-def test_predictions(data):
-    X, y = data()
-    model = AsagaClassifier(random_state=0).fit(X, y)
-    scores = model.decision_function(X)
-    expected = X @ model.coef_.T + model.intercept_
-    np.testing.assert_allclose(scores, expected[:, 0] if expected.shape[1] == 1 else expected)
-    if scores.ndim == 1:
-        np.testing.assert_array_equal(model.predict(X), np.where(scores > 0, "bee", "ant"))
-    for same in (sp.csr_array(X), sp.csc_matrix(X), X.tolist(), np.asfortranarray(X)):
-        np.testing.assert_allclose(model.decision_function(same), scores, rtol=1e-12, atol=1e-14)
-    assert model.score(X, y) == np.mean(model.predict(X) == y) > 0.6
-
-
 def test_sparse_coefficients():
     X, y = three_classes()
     model = AsagaClassifier(C=0.05, l1_ratio=1.0, random_state=0).fit(X, y)

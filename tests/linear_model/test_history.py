@@ -84,13 +84,6 @@ def test_warning(make, match):
     assert f"{model.dual_gap_:.3g} > " in str(caught[0].message)
 
 
-def test_one_warning_per_problem():
-    X, y = classes(3)
-    with pytest.warns(ConvergenceWarning) as caught:
-        AsagaClassifier(multi_class="ovr", tol=1e-12, max_iter=2, random_state=0).fit(X, y)
-    assert len(caught) == 3
-
-
 def test_time_limit():
     X, y = classes(3)
     model = AsagaClassifier(

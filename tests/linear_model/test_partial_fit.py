@@ -1,7 +1,5 @@
 """Fits that go on: warm starts of the linear models, and fits by parts of the data."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -75,15 +73,6 @@ def test_refit_on_other_data():
         cold = clone(model).set_params(warm_start=False).fit(rows, labels)
         np.testing.assert_allclose(model.coef_, cold.coef_, rtol=0, atol=1e-4)
         assert model.n_features_in_ == rows.shape[1]
-
-
-def test_the_memory_of_a_copy_is_its_own():
-    X, y = data("two")
-    model = AsagaClassifier(warm_start=True, random_state=0).fit(X, y)
-    copies = [pickle.loads(pickle.dumps(model)) for _ in range(2)]
-    first = copies[0].fit(X, y).coef_
-    np.testing.assert_array_equal(copies[1].fit(X, y).coef_, first)
-    np.testing.assert_array_equal(model.fit(X, y).coef_, first)
 
 
 # ---- parts ---------------------------------------------------------------------------------------
