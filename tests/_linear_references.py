@@ -2,14 +2,6 @@
 
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
-from sklearn.linear_model import LogisticRegression
-
-
-def sparse_logistic(**options):
-    """`LogisticRegression` with ``l1_ratio``, as the version at hand wants to be told."""
-    if LogisticRegression().penalty != "deprecated":  # before scikit-learn 1.8
-        options["penalty"] = "elasticnet"
-    return LogisticRegression(solver="saga", **options)
 
 
 def _margin(phi, slope):

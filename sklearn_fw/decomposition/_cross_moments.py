@@ -25,7 +25,6 @@ class Whitening(NamedTuple):
 
     @classmethod
     def of(cls, U, values, V):
-        """From singular vectors as columns."""
         root = np.sqrt(values)
         return cls((U / root).T, (V / root).T, U * root, V * root)
 

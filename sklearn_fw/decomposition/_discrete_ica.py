@@ -336,7 +336,6 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return prior, lower
 
     def _smoothed(self):
-        """Topics as columns, without zeros."""
         return smoothed(self.components_.T, self._unigram, self.smoothing_)
 
     @property

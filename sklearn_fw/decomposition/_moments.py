@@ -28,11 +28,9 @@ class Moments:
     """
 
     def of(self, rows):
-        """The same kind of moments of other rows."""
         return type(self)(rows)
 
     def matrix(self):
-        """S itself, one pass over the rows."""
         total, share, center, diagonal = self._second()
         (out,) = self.rows.sum(lambda X, weight: (weighted_product(X, X, self.weigh(X, weight)),))
         return out / total - share * np.outer(center, center) - np.diag(diagonal)

@@ -110,7 +110,6 @@ class TopicDistributions:
         return parameters, digamma(parameters) - digamma(parameters.sum(axis=0))
 
     def mean(self):
-        """Expected topics."""
         return self.parameters / self.parameters.sum(axis=0)
 
 
@@ -264,7 +263,6 @@ def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
 
 
 def _check_topics(topics, prior):
-    """Topics with rows that sum to one, and their concentrations."""
     topics, prior = check.array(topics, "topics"), check.array(prior, "prior")
     check.magnitude(topics, "topics")
     if topics.ndim != 2 or not topics.size:

@@ -25,12 +25,11 @@ class Rows:
         return len(self.batches)
 
     def __iter__(self):
-        for i, batch in enumerate(self.batches):
-            X = self._loaded(computed(batch), i)
-            yield X, self._weight(X, i)
+        return (self._loaded(computed(batch), i) for i, batch in enumerate(self.batches))
 
     def _loaded(self, batch, i):
-        return batch if self.load is None else self.load(batch, i)
+        X = batch if self.load is None else self.load(batch, i)
+        return X, self._weight(X, i)
 
     def _weight(self, X, i):
         n = (X[0] if isinstance(X, tuple) else X).shape[0]
@@ -69,17 +68,16 @@ class Rows:
         if len(self) and _is_delayed(self.batches[0]):
             import dask
 
-            term = dask.delayed(self._term, pure=False)
-            parts = [term(batch, i, function) for i, batch in enumerate(self.batches)]
+            def term(batch, i):
+                return function(*self._loaded(batch, i))
+
+            term = dask.delayed(term, pure=False)
+            parts = [term(batch, i) for i, batch in enumerate(self.batches)]
             while len(parts) > 1:  # a tree, so that no worker holds all parts
                 pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
                 parts = [dask.delayed(_add)(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
             return dask.compute(parts[0])[0]
         return reduce(_add, (function(X, weight) for X, weight in self))
-
-    def _term(self, batch, i, function):
-        X = self._loaded(batch, i)
-        return function(X, self._weight(X, i))
 
 
 class ShuffledRows(Rows):
@@ -90,8 +88,7 @@ class ShuffledRows(Rows):
         self.rows, self.seed, self.means = rows, seed, {}
 
     def _shuffled(self, batch, i):
-        X = self.rows._loaded(batch, i)
-        weight = self.rows._weight(X, i)
+        X, weight = self.rows._loaded(batch, i)
         self.means[i] = mean = weight.mean() if len(weight) else 1.0
         factors = np.sqrt(weight / mean) if mean > 0.0 else weight
         rng = np.random.RandomState((self.seed + i) % 2**32)

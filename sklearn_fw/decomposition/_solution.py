@@ -46,8 +46,6 @@ class Spectrum(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """What one kind of moments gives."""
-
     moments: object
     found: object
     cube: np.ndarray
@@ -91,7 +89,6 @@ def _variation(moments):
 
 
 def _fitting_lda(model, plain, rng):
-    """The solution of LDA moments if they fit, or None."""
     try:
         solution = _solve_lda(model, plain, rng)
     except ValueError:  # too few documents of three tokens, or eigenvalues above zero

@@ -165,7 +165,6 @@ class AsagaModel(PathModel):
         return solved
 
     def _missed(self, solved):
-        """Run and advice of every problem whose budget ended before ``tol`` was reached."""
         return [
             (run, incremental.convergence_advice(run, outcome))
             for run, outcome in solved
@@ -274,7 +273,6 @@ class AsagaModel(PathModel):
         )  # fmt: skip
 
     def _variants(self, X, targets, weight, loss, strength):
-        """One objective per truth."""
         first = self._problem(X, targets[0], weight, loss, strength)
         return [first, *(first.variant(y=np.ascontiguousarray(y)) for y in targets[1:])]
 

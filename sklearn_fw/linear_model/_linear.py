@@ -31,7 +31,6 @@ class Units(NamedTuple):
 
     @classmethod
     def given(cls, n_targets):
-        """The units of the data."""
         return cls(None, None, np.zeros(n_targets))
 
     @classmethod
@@ -115,7 +114,6 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
         return self
 
     def _check(self, X, y, sample_weight, reset=True):
-        """Validated data; weights are None when all are one."""
         X, y = check.data(
             self, X, y, reset=reset, accept_large_sparse=True, multi_output=self._multi_output,
             y_numeric=self._multi_output, **ROWS,
@@ -130,7 +128,6 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
         self.coef_ = coef.astype(dtype, copy=False)
 
     def _stacked(self, points):
-        """``coef_`` and ``intercept_`` of one or more problems."""
         coef = np.vstack([np.atleast_2d(coef.T) for coef, _ in points])
         intercept = np.concatenate([np.atleast_1d(c) for _, c in points])
         return np.ascontiguousarray(coef), intercept
@@ -277,7 +274,6 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         return check.sample_weight(weight, len(weight), "sample_weight times class_weight")
 
     def _targets(self, y, weight, is_part=False):
-        """Targets of every problem, and weights."""
         codes, weight = self._codes(y, weight, is_part)
         return self._signs(codes), weight
 
@@ -378,7 +374,6 @@ class LinearRegressor(ScoreMixin, LinearEstimator):
     _task = "regression"
 
     def _find_targets(self, y):
-        """Targets as rows (n_targets, n_samples)."""
         self._one_target = y.ndim == 1
         targets = y.reshape(y.shape[0], -1).T.astype(np.float64, copy=False)
         check.magnitude(targets, "y")

@@ -120,7 +120,6 @@ class PathModel(LinearEstimator):
     def _regularization_path(
         self, X, y, *, sample_weight=None, Cs=None, alphas=None, radii=None, n_values=30, ratio=1e-3
     ):
-        """See `regularization_path`."""
         name, model = param_name(self), clone(self)
         given = {"C": Cs, "alpha": alphas, "radius": radii}
         grid = given.pop(name)

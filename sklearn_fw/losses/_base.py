@@ -233,7 +233,6 @@ class Loss(Parameterized, ABC):
         return call
 
     def _formula(self):
-        """The loss as kernels take it."""
         methods = self._one_by_one("value"), self._one_by_one("derivative")
         return losses_kernels.Formula(-1, 0.0, losses_kernels.PythonLoss(*methods))
 
@@ -258,7 +257,6 @@ class Loss(Parameterized, ABC):
         return float(slopes.sum()), float(np.abs(slopes).sum())
 
     def _conjugates(self, y, s):
-        """`conjugate`, checked."""
         return self._ask("conjugate", y, s)
 
     def _curvatures(self, y, z, s):

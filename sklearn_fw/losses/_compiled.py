@@ -103,19 +103,10 @@ class CompiledLoss(Loss):
         return self._curvature(s)
 
 
-class LogLoss(CompiledLoss):
-    """Logistic loss ``log(1 + exp(-m))``.
-
-    Examples
-    --------
-    >>> from sklearn_fw.losses import LogLoss
-    >>> LogLoss().derivative([1, -1], [0.0, 0.0])
-    array([-0.5,  0.5])
-    """
+class ProbabilisticLoss(CompiledLoss):
+    """Base of the losses of a margin whose scores give probabilities."""
 
     task = "classification"
-    smoothness = 0.25
-    _code_name = "LOG"
 
     def probability(self, z):
         """Probability of y = +1.
@@ -130,7 +121,22 @@ class LogLoss(CompiledLoss):
         ndarray of shape (n_samples,)
             Probabilities.
         """
-        return expit(check.array(z, "z"))
+        return self._probability_of(check.array(z, "z"))
+
+
+class LogLoss(ProbabilisticLoss):
+    """Logistic loss ``log(1 + exp(-m))``.
+
+    Examples
+    --------
+    >>> from sklearn_fw.losses import LogLoss
+    >>> LogLoss().derivative([1, -1], [0.0, 0.0])
+    array([-0.5,  0.5])
+    """
+
+    smoothness = 0.25
+    _code_name = "LOG"
+    _probability_of = staticmethod(expit)
 
 
 class MultinomialLogLoss(CompiledLoss):
@@ -237,30 +243,17 @@ class SmoothHinge(CompiledLoss):
         return 1.0 / float(self.gamma)
 
 
-class ModifiedHuber(CompiledLoss):
+class ModifiedHuber(ProbabilisticLoss):
     """Squared hinge loss ``max(0, 1 - m)^2`` for m >= -1, and its tangent ``-4 m`` below.
 
     The scores, clipped to [-1, 1], estimate ``2 P(y = 1) - 1``.
     """
 
-    task = "classification"
     smoothness = 2.0
     _code_name = "MODIFIED_HUBER"
 
-    def probability(self, z):
-        """Probability of y = +1.
-
-        Parameters
-        ----------
-        z : array-like of shape (n_samples,)
-            Scores.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Probabilities.
-        """
-        return (np.clip(check.array(z, "z"), -1.0, 1.0) + 1.0) / 2.0
+    def _probability_of(self, z):
+        return (np.clip(z, -1.0, 1.0) + 1.0) / 2.0
 
 
 class SquaredError(CompiledLoss):

@@ -109,7 +109,9 @@ class SeparableForm(Form):
         v = point_of(v, "v", self.n_features)
         lower, upper = per_feature(self.lower, v), per_feature(self.upper, v)
         slope = v if self.l1 == 0.0 else soft(v, self.l1)
-        if self.l2 > 0.0 and np.all(np.isneginf(lower)) and np.all(np.isposinf(upper)):
+        if np.all(np.isneginf(lower)) and np.all(np.isposinf(upper)):
+            if self.l2 == 0.0:
+                return 0.0 if np.abs(slope).max(initial=0.0) <= TOLERANCE * self.l1 else np.inf
             slope = slope.ravel()
             return float(slope @ slope) / (2.0 * self.l2)
         flat = np.abs(slope) <= TOLERANCE * self.l1

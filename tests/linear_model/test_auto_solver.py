@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from _linear_references import minimize_linear
 from sklearn_fw import AsagaClassifier, AsagaRegressor
 from sklearn_fw.losses import Huber
-from sklearn_fw.optim import Newton, NewtonCG
+from sklearn_fw.optim import NewtonCG
 from sklearn_fw.penalties import Box, GroupLasso
 
 TABLES = [load_iris, load_wine, load_breast_cancer, load_digits]
@@ -139,16 +139,6 @@ def test_rows_that_share_columns_are_not_for_single_steps(rng, shared):
     assert type(model.solver_).__name__ == ("NewtonCG" if shared else "Sdca")
     high = sp.csr_array(sp.random(1500, 600, 0.01, random_state=0))
     assert isinstance(AsagaClassifier().fit(high, rng.integers(0, 2, 1500)).solver_, NewtonCG)
-
-
-def test_objects_have_their_settings():
-    X, y = load_iris(return_X_y=True)
-    for solver in (NewtonCG(forcing=0.01), NewtonCG()):
-        assert AsagaClassifier(solver=solver).fit(X, y).converged_
-    with pytest.raises(ValueError, match="solver='newton' takes one output"):
-        AsagaClassifier(solver=Newton()).fit(X, y)
-    with pytest.raises(ValueError, match="solver='newton_cg' needs a ridge penalty or none"):
-        AsagaClassifier(solver="newton_cg", l1_ratio=0.1).fit(X, y)
 
 
 # ---- no penalty, and the truth without a dual ----------------------------------------------------

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.svm import LinearSVC
 
 from _linear_references import minimize_linear
 from sklearn_fw import AsagaClassifier, AsagaRegressor
@@ -116,16 +115,6 @@ def test_multinomial_of_two_classes():
     np.testing.assert_allclose(named.coef_, half.coef_, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("C", [0.01, 1.0])
-@pytest.mark.parametrize("data", [two_classes, three_classes])
-def test_linear_svc(C, data):
-    X, y = data()
-    # LinearSVC penalises its intercept.
-    theirs = LinearSVC(C=C, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, y)
-    ours = accurate("squared_hinge", C=C, fit_intercept=False).fit(X, y)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=0, atol=1e-6)
-
-
 @pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge", "modified_huber"])
 @pytest.mark.parametrize(
     "penalty", [ElasticNet(0.0), ElasticNet(), Box(-0.1, 0.2, l2=1.0)], ids=repr
@@ -177,28 +166,6 @@ def test_one_against_the_rest(loss):
         assert together.intercept_[k] == pytest.approx(alone.intercept_[0], abs=1e-7)
         assert together.objective_[k] == pytest.approx(alone.objective_, rel=1e-12)
     assert together.step_size_.shape == together.objective_.shape == (3,)
-
-
-@pytest.mark.parametrize(
-    "solver",
-    ["sparse_saga", "saga", "lagged_saga", "sag", "svrg", Svrg(loopless=True),
-     Svrg(parallel=True), Svrg(n_inner=2.0, sampling="uniform")],
-    ids=str,
-)  # fmt: skip
-def test_solvers_have_one_optimum(solver):
-    X, y = two_classes()
-    expected = logistic(C=0.1).fit(X, y)
-    ours = accurate(solver=solver, C=0.1, tol=1e-12).fit(X, y)
-    np.testing.assert_allclose(ours.coef_, expected.coef_, rtol=0, atol=1e-5)
-    assert ours.n_updates_ >= N * ours.n_iter_
-
-
-def test_one_thread_repeats_itself():
-    X, y = three_classes()
-    first, second = (AsagaClassifier(solver="asaga", random_state=7).fit(X, y) for _ in range(2))
-    np.testing.assert_array_equal(first.coef_, second.coef_)
-    other = AsagaClassifier(solver="asaga", random_state=8).fit(X, y)
-    assert np.any(first.coef_ != other.coef_)
 
 
 # ---- weights -------------------------------------------------------------------------------------
@@ -280,20 +247,6 @@ def test_hinges_give_no_probabilities(loss):
         with pytest.raises(AttributeError, match=f"has no attribute '{method}'") as caught:
             getattr(model, method)
         assert "gives no probabilities; use 'log_loss'" in str(caught.value.__cause__)
-
-
-@pytest.mark.parametrize("data", [two_classes, three_classes])
-def test_predictions(data):
-    X, y = data()
-    model = AsagaClassifier(random_state=0).fit(X, y)
-    scores = model.decision_function(X)
-    expected = X @ model.coef_.T + model.intercept_
-    np.testing.assert_allclose(scores, expected[:, 0] if expected.shape[1] == 1 else expected)
-    if scores.ndim == 1:
-        np.testing.assert_array_equal(model.predict(X), np.where(scores > 0, "bee", "ant"))
-    for same in (sp.csr_array(X), sp.csc_matrix(X), X.tolist(), np.asfortranarray(X)):
-        np.testing.assert_allclose(model.decision_function(same), scores, rtol=1e-12, atol=1e-14)
-    assert model.score(X, y) == np.mean(model.predict(X) == y) > 0.6
 
 
 def test_sparse_coefficients():

@@ -7,7 +7,6 @@ from scipy.sparse import random_array
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_fw import AsagaClassifier
-from sklearn_fw.model_selection import cross_validate_path
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +45,3 @@ def test_threads_within_tasks_of_a_cluster(cluster, table):
     alone = AsagaClassifier(tol=1e-9, max_iter=1000, C=found.C).fit(*table)
     assert found.dual_gap_ <= 1e-9
     np.testing.assert_allclose(found.coef_, alone.coef_, rtol=0, atol=1e-3)
-
-
-def test_paths_of_folds_on_a_cluster(cluster, table):
-    model = AsagaClassifier(l1_ratio=0.5, max_iter=1000, n_jobs=1, random_state=0)
-    expected = cross_validate_path(model, *table, cv=3, n_values=4)
-    with joblib.parallel_config(backend="dask"):
-        found = cross_validate_path(model, *table, cv=3, n_values=4, n_jobs=2)
-    np.testing.assert_array_equal(found.scores, expected.scores)
-    assert found.best_value == expected.best_value

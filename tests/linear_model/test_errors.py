@@ -17,9 +17,9 @@ from sklearn_fw.linear_model import (
     FrankWolfeRegressor,
 )
 from sklearn_fw.losses import EpsilonInsensitive, Huber, SmoothHinge
-from sklearn_fw.optim import Asaga, Svrg, minimize_frank_wolfe
+from sklearn_fw.optim import minimize_frank_wolfe
 from sklearn_fw.optim._incremental._finite_sum import solve_positive
-from sklearn_fw.penalties import Box, GroupLasso
+from sklearn_fw.penalties import GroupLasso
 from sklearn_fw.structured._path_problems import RidgePiece
 from sklearn_fw.structured._solvers._base import Breakpoint
 from sklearn_fw.surrogates import QuadraticSurrogateClassifier
@@ -46,30 +46,13 @@ def three():
 SHARED = [
     ({"l1_ratio": -0.1}, ValueError, "l1_ratio == -0.1, must be >= 0"),
     ({"l1_ratio": 1.1}, ValueError, "l1_ratio == 1.1, must be <= 1"),
-    ({"l1_ratio": np.nan}, ValueError, "l1_ratio must be finite, got nan"),
     ({"l1_ratio": "0.5"}, TypeError, "l1_ratio must be an instance of float, not str"),
     ({"penalty": "l1"}, ValueError, r"penalty must be 'elasticnet', None or an object.*got 'l1'"),
-    ({"penalty": 3}, ValueError, "penalty must be 'elasticnet', None or an object"),
     ({"loss": "hinge"}, ValueError, "loss='hinge' is (not smooth|for classification)"),
     ({"loss": 3}, ValueError, "loss must be one of .* or an object of sklearn_fw.losses"),
     ({"solver": "saag"}, ValueError, "solver must be one of 'asaga', .*; got 'saag'"),
-    ({"solver": Huber()}, ValueError, "solver must be one of"),
     # penalties
     ({"penalty": GroupLasso([[0, 9]])}, ValueError, r"groups\[0\] holds feature 9: features are"),
-    # solvers that a penalty does not fit
-    ({"solver": "sag", "l1_ratio": 0.5}, ValueError, "solver='sag' needs a smooth penalty: use"),
-    ({"solver": "lagged_saga", "penalty": Box()}, ValueError, "bounds .*solver='asaga'"),
-    ({"solver": "sag", "penalty": Box(-1, 1)}, ValueError, "bounds .*solver='asaga'"),
-    ({"solver": "saga", "penalty": GROUP}, ValueError, "solver='saga' makes dense steps.*'asaga'"),
-    ({"solver": "lagged_saga", "penalty": GROUP}, ValueError, "later for one output.*'asaga'"),
-    # settings of solvers
-    ({"solver": Asaga(step_size=0.0)}, ValueError, "step_size == 0.0, must be > 0"),
-    ({"solver": Asaga(step_size="big")}, ValueError, "step_size must be one of 'auto', 'theory'"),
-    ({"solver": Asaga(step_size=None)}, TypeError, "step_size must be a string or a number"),
-    ({"solver": Asaga(sampling="x")}, ValueError, "sampling must be one of 'shuffle', 'uniform'"),
-    ({"solver": Asaga(conditioning="x")}, ValueError, "conditioning must be one of 'auto'"),
-    ({"solver": Svrg(n_inner=0)}, ValueError, "n_inner == 0, must be > 0"),
-    ({"solver": Svrg(loopless=True, parallel=True)}, ValueError, "need parallel=False"),
 ]
 
 
@@ -86,12 +69,9 @@ def test_parameters_of_both(params, error, message):
     "params, error, message",
     [
         ({"C": 0}, ValueError, "C == 0, must be > 0"),
-        ({"C": -1.0}, ValueError, "C == -1.0, must be > 0"),
         ({"C": -np.inf}, ValueError, "C == -inf, must be > 0"),
         ({"C": np.nan}, ValueError, "C must be finite, got nan"),
         ({"C": "1"}, TypeError, "C must be an instance of float, not str"),
-        ({"C": None}, TypeError, "C must be an instance of float, not NoneType"),
-        ({"loss": "huber"}, ValueError, "loss='huber' is for regression; for classification choo"),
         ({"loss": Huber()}, ValueError, r"loss=Huber\(\) is for regression"),
         ({"loss": SmoothHinge(0.0)}, ValueError, "gamma == 0.0, must be > 0"),
         ({"multi_class": "all"}, ValueError, "multi_class must be one of 'auto', 'multinomial'"),
@@ -105,7 +85,6 @@ def test_parameters_of_both(params, error, message):
         ),
         ({"class_weight": "even"}, ValueError, "'class_weight' parameter .* Got 'even' instead"),
         ({"class_weight": {"a": -1.0}}, ValueError, r"class_weight\['a'\] == -1.0, must be >= 0"),
-        ({"class_weight": {"a": np.inf}}, ValueError, r"class_weight\['a'\] must be finite"),
         ({"class_weight": {"a": 0.0}}, ValueError, "class 'a' has no sample of positive weight"),
         ({"class_weight": {"z": 1.0}}, ValueError, "are not in class_weight"),
     ],
@@ -122,9 +101,7 @@ def test_parameters_of_the_classifier(params, error, message):
         ({"alpha": -1.0}, ValueError, "alpha == -1.0, must be >= 0"),
         ({"alpha": np.inf}, ValueError, "alpha must be finite, got inf"),
         ({"alpha": "1"}, ValueError, "alpha must be 'auto' or a number; got '1'"),
-        ({"alpha": None}, TypeError, "alpha must be an instance of float, not NoneType"),
         ({"loss": "log_loss"}, ValueError, "loss='log_loss' is for classification; for regression"),
-        ({"loss": Huber(0.0)}, ValueError, "delta == 0.0, must be > 0"),
     ],
 )
 def test_parameters_of_the_regressor(params, error, message):
@@ -156,15 +133,6 @@ def test_solvers_of_one_output(solver):
     with pytest.raises(ValueError, match="one output"):
         AsagaClassifier(solver=solver).fit(X, y)
     AsagaClassifier(solver=solver, multi_class="ovr", tol=0.01, random_state=0).fit(X, y)
-
-
-def test_threads_are_as_many_as_there_are():
-    X, y, _ = data()
-    params = {"tol": 1e-10, "max_iter": 2000, "random_state": 0}
-    one = AsagaClassifier(**params).fit(X, y)
-    for n_jobs in (-1, 2, 500):
-        many = AsagaClassifier(n_jobs=n_jobs, **params).fit(X, y)
-        np.testing.assert_allclose(many.coef_, one.coef_, rtol=0, atol=1e-4)
 
 
 # ---- bad data ------------------------------------------------------------------------------------
@@ -256,15 +224,6 @@ def test_rows_that_give_scores_beyond_all_numbers(model, make, far):
                 getattr(model, method)(make(X))
 
 
-def test_scores_of_dates():
-    X, _, z = data()
-    model = AsagaRegressor().fit(X, z)
-    with pytest.raises(ValueError, match="y must hold real numbers"):
-        model.score(X, np.full(N, np.datetime64("2020-01-01")))
-    with pytest.raises(ValueError, match="sample_weight"):
-        model.score(X, z, np.full(N, 1e308))
-
-
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -348,14 +307,6 @@ def test_systems_without_numbers(entry):
         except FloatingPointError:
             return
     assert not np.all(np.isfinite(solution))
-
-
-def test_systems_that_stay_indefinite(monkeypatch):
-    from scipy.linalg import lapack
-
-    monkeypatch.setattr(lapack, "dposv", lambda matrix, right: (matrix, right, 1))
-    with within(20), pytest.raises(FloatingPointError, match="check the scale of X"):
-        solve_positive(np.eye(3), np.ones(3))
 
 
 def test_pieces_without_numbers_are_not_certified():

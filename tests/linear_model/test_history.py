@@ -47,13 +47,6 @@ def test_gradient_mapping_where_there_is_no_dual(penalty):
         model.fit(X, y)
 
 
-def test_gradient_mapping_of_a_smooth_objective_is_its_gradient():
-    X, y = numbers()
-    model = AsagaRegressor(penalty=None, tol=0, max_iter=1, random_state=0).fit(X, y)
-    gradient = X.T @ (model.predict(X) - y) / N
-    assert model.gradient_mapping_ == pytest.approx(np.abs(gradient).max(), rel=1e-10)
-
-
 # ---- history -------------------------------------------------------------------------------------
 
 
@@ -68,14 +61,6 @@ def test_certified_rows_are_exact():
         value = np.mean((model.predict(X) - y) ** 2) / 2 + 0.1 * w @ w / 2
         assert model.objective_ == pytest.approx(value, rel=1e-13)
         assert model.history_["certified"].tolist() == [False] * max_iter + [True]
-
-
-@pytest.mark.parametrize("solver", ["asaga", "lagged_saga", "saga"])
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_the_memory_does_not_drift(solver, n_jobs):
-    X, y = classes()
-    model = AsagaClassifier(solver=solver, tol=0, max_iter=100, n_jobs=n_jobs, random_state=0)
-    assert 0 <= model.fit(sp.csr_array(X), y).memory_drift_ < 1e-11
 
 
 # ---- ends of fits --------------------------------------------------------------------------------
@@ -97,13 +82,6 @@ def test_warning(make, match):
     assert len(caught) == 1
     assert caught[0].filename == __file__  # it points at the line of the user
     assert f"{model.dual_gap_:.3g} > " in str(caught[0].message)
-
-
-def test_one_warning_per_problem():
-    X, y = classes(3)
-    with pytest.warns(ConvergenceWarning) as caught:
-        AsagaClassifier(multi_class="ovr", tol=1e-12, max_iter=2, random_state=0).fit(X, y)
-    assert len(caught) == 3
 
 
 def test_time_limit():

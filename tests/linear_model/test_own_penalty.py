@@ -23,16 +23,6 @@ class ExclusiveLasso(GroupSeparable):
         return np.abs(v).max() ** 2 / 2
 
 
-def test_conjugate_is_that_of_the_value(rng):
-    penalty = ExclusiveLasso()
-    for _ in range(5):
-        u = rng.standard_normal(4)
-        # A subgradient of the value, where the inequality of Fenchel and Young is an equality.
-        v = np.abs(u).sum() * np.sign(u)
-        both = penalty.group_value(u, 0) + penalty.group_conjugate(v, 0)
-        assert both == pytest.approx(u @ v, rel=1e-12)
-
-
 @pytest.mark.slow
 def test_one_feature_of_each_group_wins(rng):
     X = np.repeat(rng.standard_normal((200, 5)), 4, axis=1) + rng.standard_normal((200, 20))

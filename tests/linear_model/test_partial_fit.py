@@ -1,7 +1,5 @@
 """Fits that go on: warm starts of the linear models, and fits by parts of the data."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -75,15 +73,6 @@ def test_refit_on_other_data():
         cold = clone(model).set_params(warm_start=False).fit(rows, labels)
         np.testing.assert_allclose(model.coef_, cold.coef_, rtol=0, atol=1e-4)
         assert model.n_features_in_ == rows.shape[1]
-
-
-def test_the_memory_of_a_copy_is_its_own():
-    X, y = data("two")
-    model = AsagaClassifier(warm_start=True, random_state=0).fit(X, y)
-    copies = [pickle.loads(pickle.dumps(model)) for _ in range(2)]
-    first = copies[0].fit(X, y).coef_
-    np.testing.assert_array_equal(copies[1].fit(X, y).coef_, first)
-    np.testing.assert_array_equal(model.fit(X, y).coef_, first)
 
 
 # ---- parts ---------------------------------------------------------------------------------------
@@ -179,17 +168,6 @@ def test_between_fits():
     assert mixed.n_features_in_ == 2
     mixed.partial_fit(X, y, classes=["a", "b", "c"])
     assert mixed.coef_.shape == (3, D)
-
-
-def test_storage_between_parts():
-    X, y = data("number")
-    model = AsagaRegressor(random_state=0).partial_fit(X[:40], y[:40])
-    copy = pickle.loads(pickle.dumps(model))
-    for one in (model, copy):
-        one.partial_fit(X[40:], y[40:]).partial_fit(X[:40], y[:40], rows=slice(0, 40))
-    np.testing.assert_array_equal(model.coef_, copy.coef_)
-    np.testing.assert_array_equal(model.predict(X), copy.predict(X))
-    assert not hasattr(clone(model), "coef_")
 
 
 def test_new_parameters_in_the_middle():

@@ -4,7 +4,6 @@ import gc
 import tracemalloc
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize, nnls
@@ -155,60 +154,10 @@ def test_several_targets(alpha):
     assert 0.5 < one.score(X, y[:, None]) < 1
 
 
-# ---- weights -------------------------------------------------------------------------------------
-
-
 # ---- forms of data -------------------------------------------------------------------------------
 
 
-def table():
-    """Zero entries, an empty row and an empty column; half of the values are not negative."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 5)).round(2) * (rng.random((60, 5)) < 0.5)
-    X[7], X[:, 3] = 0.0, 0.0
-    return X.astype(np.float32).astype(float), X[:, 0] - X[:, 1] + 0.3 * rng.standard_normal(60)
-
-
 # Sparse matrices of other forms have a test of their own.
-FORMS = {
-    "F order": np.asfortranarray,
-    "every second row": lambda X: np.repeat(X, 2, axis=0)[::2],
-    "list": lambda X: X.tolist(),
-    "data frame": pd.DataFrame,
-    "float32 in F order": lambda X: np.asfortranarray(X, dtype=np.float32),
-    "float32 CSR": lambda X: sp.csr_array(X.astype(np.float32)),
-    "COO": sp.coo_matrix,
-    "LIL": sp.lil_array,
-}
-
-
-def parts(X):
-    """Copies of all arrays that X consists of."""
-    if sp.issparse(X) and X.format in ("csr", "csc"):
-        return [a.copy() for a in (X.data, X.indices, X.indptr)]
-    return [np.array(X.toarray() if sp.issparse(X) else X)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("solver", ["asaga", "svrg"])
-@pytest.mark.parametrize("form", FORMS)
-def test_forms(form, solver):
-    X, y = table()
-    weight = np.random.default_rng(1).uniform(0.5, 2, 60)
-    model = accurate(alpha=0.05, l1_ratio=0.5, solver=solver, tol=1e-13)
-    expected = clone(model).fit(X, y, sample_weight=weight)
-    given = FORMS[form](X)
-    before = [*parts(given), y.copy(), weight.copy()]
-    ours = clone(model).fit(given, y, sample_weight=weight)
-    np.testing.assert_allclose(ours.coef_, expected.coef_, rtol=0, atol=1e-6)
-    assert ours.intercept_ == pytest.approx(expected.intercept_, abs=1e-6)
-    assert ours.coef_[3] == 0
-    np.testing.assert_allclose(ours.predict(given), expected.predict(X), rtol=0, atol=1e-5)
-    for a, b in zip(before, [*parts(given), y, weight]):
-        np.testing.assert_array_equal(a, b)
-        assert a.dtype == b.dtype
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ["asaga", "lagged_saga", "svrg"])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

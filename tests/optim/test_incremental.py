@@ -4,66 +4,20 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from _linear_problems import PROBLEMS, D, Problem, run_on
 from _linear_references import SlowSaga, minimize_linear
 from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.incremental.incremental import repeat
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim import Svrg
 from sklearn_fw.optim._incremental._engines import GroupEngine, LaggedEngine, SeparableEngine
-from sklearn_fw.optim._incremental._finite_sum import FiniteSum
-from sklearn_fw.optim._incremental._minimize_saga import resolve_incremental_solver, solve
-from sklearn_fw.optim._incremental._run import Start
-from sklearn_fw.penalties import (
-    Box,
-    ElasticNet,
-    GroupLasso,
-    GroupSeparable,
-    Simplex,
-    resolve_penalty,
-)
-
-N, D = 40, 9
-GROUPS = [[0, 5, 2], [1, 3], [4, 6, 8]]  # 7 is in none
-
-
-class Quantile(GroupSeparable):
-    """``2 u`` above zero and ``-u`` below, entry by entry."""
-
-    def group_value(self, u, group):
-        return float(np.maximum(2 * u, -u).sum())
-
-    def group_prox(self, u, step_size, group):
-        return np.maximum(u - 2 * step_size, 0) + np.minimum(u + step_size, 0)
-
-    def group_conjugate(self, v, group):
-        return 0.0 if np.all((v <= 2 + 1e-12) & (v >= -1 - 1e-12)) else np.inf
-
-
-def make_data(loss, seed=0, *, density=0.4, n_classes=3):
-    """Rows with an empty one and an empty column, and targets as the loss takes them."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((N, D)) * (rng.random((N, D)) < density)
-    X[3] = 0.0
-    X[:, 4] = 0.0
-    z = 2 * X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(N) + 0.3
-    if loss == "multinomial":
-        return X, np.digitize(z, [-0.5, 1.0][: n_classes - 1]).astype(float)
-    return X, np.sign(z) if resolve_loss(loss, None).task == "classification" else z
-
-
-def make_problem(loss, penalty, *, dense=False, weighted=False, intercept=False, alpha=0.05):
-    X, y = make_data(loss)
-    weight = np.random.default_rng(5).integers(0, 4, N).astype(float) if weighted else None
-    total = N if weight is None else weight.sum()
-    bound = penalty.bind(D).scaled(alpha * total)
-    return FiniteSum(
-        X if dense else sp.csr_matrix(X), y, resolve_loss(loss, None), bound, weight=weight,
-        fit_intercept=intercept, n_outputs=3 if loss == "multinomial" else None,
-    )  # fmt: skip
+from sklearn_fw.optim._incremental._finite_sum import FiniteSum, has_bounds
+from sklearn_fw.optim._incremental._minimize_saga import resolve_incremental_solver
+from sklearn_fw.penalties import Box, ElasticNet, GroupLasso
 
 
 def dense_rows(problem):
-    return problem.X.toarray() if sp.issparse(problem.X) else problem.X
+    return (problem.X.toarray() if sp.issparse(problem.X) else problem.X).astype(float)
 
 
 def blocks_of(penalty):
@@ -72,13 +26,6 @@ def blocks_of(penalty):
         return np.arange(D)
     alone = np.arange(D) + 100
     return np.where(penalty.labels >= 0, penalty.labels, alone)
-
-
-def reference(problem, loss):
-    return minimize_linear(
-        dense_rows(problem), problem.y, loss, problem.penalty.value, problem.penalty.prox,
-        weight=problem.weight, fit_intercept=problem.fit_intercept, n_outputs=problem.n_outputs,
-    )  # fmt: skip
 
 
 def step_of(problem, fraction=3.0):
@@ -91,28 +38,18 @@ def step_of(problem, fraction=3.0):
 
 # ---- the step ------------------------------------------------------------------------------------
 
-STEPS = {
-    "l2": ("log_loss", ElasticNet(0.0), {}),
-    "elastic net, intercept": ("squared_error", ElasticNet(), {"intercept": True}),
-    "weights": ("squared_hinge", ElasticNet(), {"weighted": True, "intercept": True}),
-    "box": ("huber", Box(-0.2, 0.3, l1=0.2), {"intercept": True}),
-    "nothing": ("modified_huber", resolve_penalty(None), {}),
-    "dense": ("smooth_hinge", ElasticNet(1.0), {"dense": True, "intercept": True}),
-    "groups": ("log_loss", GroupLasso(GROUPS, l1=0.1), {"intercept": True}),
-    "dense groups": ("squared_error", GroupLasso(GROUPS, l2=0.2), {"dense": True}),
-    "simplex": ("squared_error", Simplex(groups=GROUPS), {"weighted": True}),
-    "user": ("squared_epsilon_insensitive", Quantile([[0, 1], [2], [7, 8]]), {}),
-    "outputs": ("multinomial", ElasticNet(), {"intercept": True, "weighted": True}),
-    "groups of outputs": ("multinomial", GroupLasso(GROUPS), {"intercept": True}),
-}
+STEPS = [
+    "log, ridge", "log, elastic net", "hinge, elastic net", "huber, lasso", "hinge, box",
+    "nothing", "lasso, dense float32", "log, groups", "huber, groups", "simplex", "user",
+    "multinomial, ridge", "multinomial, elastic net", "multinomial, groups",
+]  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STEPS)
 @pytest.mark.parametrize("conditioned", [False, True])
 def test_every_layout_makes_the_step_of_the_paper(name, conditioned):
-    loss, penalty, options = STEPS[name]
-    problem = make_problem(loss, penalty, **options)
+    problem, loss = PROBLEMS[name].build(), PROBLEMS[name].loss
     X, rng = dense_rows(problem), np.random.default_rng(1)
     dense = not sp.issparse(problem.X)
     center = X.mean(axis=0) if conditioned and dense and problem.fit_intercept else None
@@ -123,7 +60,7 @@ def test_every_layout_makes_the_step_of_the_paper(name, conditioned):
         engines["separable"] = SeparableEngine(problem, 1)
     if problem.penalty.separable:
         engines["dense"] = GroupEngine(problem, 1, dense=True)
-    if "separable" in engines and name != "box":
+    if "separable" in engines and not has_bounds(problem.penalty):
         engines["lagged"] = LaggedEngine(problem, 1.0)
     if conditioned:
         gamma = gamma[0] / 2, gamma[1] / 2
@@ -165,7 +102,7 @@ def test_every_layout_makes_the_step_of_the_paper(name, conditioned):
 
 def test_workers_in_turn_make_the_steps_of_one():
     # Two workers, the second of which begins when the first has ended, see the same numbers.
-    problem = make_problem("log_loss", Box(-0.4, 0.4, l1=0.05), intercept=True, weighted=True)
+    problem = Problem("log_loss", Box(-0.4, 0.4, l1=0.05), intercept=True, weighted=True).build()
     alone, team = SeparableEngine(problem, 1), SeparableEngine(problem, 2)
     assert 1 < team.hot.size < D + 1  # columns of both kinds
     team.pool.run = lambda work, order: sum(
@@ -193,25 +130,16 @@ def test_workers_in_turn_make_the_steps_of_one():
             engine.move_to(expected, intercept)
 
 
-def certified(problem, solver, *, tol=1e-12, max_iter=3000, n_workers=1, seed=0, start=None):
-    """Run and return the last certificate."""
-    if isinstance(solver, str):
-        solver = resolve_incremental_solver(solver)
-    run, *_ = solve(
-        problem, solver, tol=tol, max_iter=max_iter, rng=np.random.RandomState(seed),
-        n_workers=n_workers, start=start,
-    )  # fmt: skip
-    return run.best
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["l2", "weights", "box", "dense", "groups", "outputs", "user"])
+@pytest.mark.parametrize(
+    "name",
+    ["log, ridge", "hinge, elastic net", "log, box", "log, groups", "multinomial, groups", "user"],
+)
 @pytest.mark.parametrize("solver", ["asaga", Svrg(parallel=True)])
 def test_threads_reach_the_optimum(name, solver):
-    loss, penalty, options = STEPS[name]
-    problem = make_problem(loss, penalty, **options)
-    coef, _, objective = reference(problem, loss)
-    best = certified(problem, solver, n_workers=2)
+    problem = PROBLEMS[name].build()
+    coef, _, objective = PROBLEMS[name].optimum()
+    best = run_on(problem, solver, tol=1e-12, n_workers=2)[0].best
     assert best.objective == pytest.approx(objective, rel=1e-9, abs=1e-11)
     np.testing.assert_allclose(best.coef, coef, rtol=0, atol=2e-5)
     assert best.coef.shape == problem.shape
@@ -219,7 +147,7 @@ def test_threads_reach_the_optimum(name, solver):
 
 
 def test_drift_is_measured():
-    problem = make_problem("log_loss", ElasticNet())
+    problem = Problem("log_loss", ElasticNet()).build()
     solver = resolve_incremental_solver("asaga")
     run = solver.start(problem, tol=0.0, rng=np.random.RandomState(0), n_workers=2)
     for _ in range(20):
@@ -287,24 +215,12 @@ def test_conditioning_keeps_the_objective(penalty, solver):
     problem = FiniteSum(
         X, y, resolve_loss("log_loss", None), bound, weight=weight, fit_intercept=True
     )
-    best = certified(problem, solver, tol=1e-10)
+    best = run_on(problem, solver, tol=1e-10)[0].best
     assert best.objective == pytest.approx(objective, rel=1e-8)
     if not isinstance(penalty, ElasticNet):  # which Newton's method solves on the support
         slow = resolve_incremental_solver(solver).set_params(conditioning=None)
-        assert certified(problem, slow, tol=1e-10, max_iter=20).objective > best.objective
-
-
-def test_a_run_goes_on_where_another_ended():
-    problem = make_problem("log_loss", ElasticNet(), intercept=True)
-    best = certified(problem, "asaga", tol=1e-9)
-    solver, counts = resolve_incremental_solver("asaga"), []
-    for start in (None, Start(best.coef, best.intercept, best.memory)):
-        run, outcome = solve(
-            problem, solver, tol=1e-8, max_iter=500, rng=np.random.RandomState(0), start=start
-        )
-        counts.append(outcome.n_iter)
-    assert counts[1] <= counts[0] / 3
-    assert run.best.objective == pytest.approx(best.objective, rel=1e-9)
+        slow = run_on(problem, slow, tol=1e-10, max_iter=20)[0].best
+        assert slow.objective > best.objective
 
 
 @njit(cache=False)

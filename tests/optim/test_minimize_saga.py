@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
-from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw import AsagaRegressor
 from sklearn_fw.losses import Huber
 from sklearn_fw.optim import Svrg, minimize_saga
-from sklearn_fw.penalties import GroupLasso
 
 N, D = 80, 5
 MARGINS = ["log_loss", "squared_hinge", "smooth_hinge", "modified_huber"]
@@ -90,21 +88,6 @@ def test_start():
     np.testing.assert_allclose(result.x, accurate(X, y, loss="multinomial").x, rtol=0, atol=1e-5)
 
 
-def test_budget():
-    X, y = data()
-    options = {"loss": "squared_error", "alpha": 0.1, "random_state": 0}
-    with pytest.warns(ConvergenceWarning, match="duality gap .* after 2 epochs: incr") as caught:
-        result = minimize_saga(X, y, tol=1e-12, max_iter=2, **options)
-    assert caught[0].filename == __file__
-    assert not result.success
-    assert result.status == "max_iter"
-    assert result.nit == 2
-    with pytest.warns(ConvergenceWarning, match="increase time_limit"):
-        minimize_saga(X, y, tol=1e-12, time_limit=1e-9, **options)
-    result = minimize_saga(X, y, tol=0, max_iter=5, **options)
-    assert (result.nit, result.status, result.success) == (5, "max_iter", False)
-
-
 # ---- errors --------------------------------------------------------------------------------------
 
 
@@ -112,15 +95,9 @@ def test_budget():
     "options, error, message",
     [
         ({"loss": "hinge"}, ValueError, "loss='hinge' is not smooth; choose"),
-        ({"loss": None}, ValueError, "loss must be one of .* or an object of sklearn_fw.losses"),
-        ({"penalty": "l1"}, ValueError, "penalty must be 'elasticnet', None or an object"),
-        ({"penalty": GroupLasso([[0, 8]])}, ValueError, r"groups\[0\] holds feature 8"),
         ({"alpha": -1.0}, ValueError, "alpha == -1.0, must be >= 0"),
         ({"alpha": np.inf}, ValueError, "alpha must be finite, got inf"),
         ({"alpha": "auto"}, TypeError, "alpha must be an instance of float, not str"),
-        ({"l1_ratio": 2}, ValueError, "l1_ratio == 2, must be <= 1"),
-        ({"solver": "adam"}, ValueError, "solver must be one of .*; got 'adam'"),
-        ({"solver": "sag", "l1_ratio": 0.5}, ValueError, "solver='sag' needs a smooth penalty"),
         ({"max_iter": 0}, ValueError, "max_iter == 0, must be >= 1"),
         ({"tol": -1e-3}, ValueError, "tol == -0.001, must be >= 0"),
         ({"time_limit": 0}, ValueError, "time_limit == 0, must be > 0"),
@@ -139,11 +116,10 @@ def test_budget():
         ({"y": -np.ones(N), "loss": "multinomial"}, ValueError, "y must hold class indices 0, 1"),
         ({"y": np.full(N, 0.5), "loss": "multinomial"}, ValueError, "y must hold class indices"),
         ({"y": np.full(N, 1e200), "loss": "huber"}, ValueError, "y has an entry of absolute value"),
-        ({"X": np.full((N, D), 1e200)}, ValueError, "X has an entry of absolute value 1e\\+200"),
         ({"X": np.full((N, D), np.nan)}, ValueError, "Input X contains NaN|Input contains NaN"),
         ({"X": np.ones(N)}, ValueError, "Expected 2D array"),
     ],
-    ids=range(31),
+    ids=range(24),
 )
 def test_errors(options, error, message):
     X, y = data("log_loss")

@@ -116,7 +116,6 @@ class FiniteSum:
         )  # fmt: skip
 
     def part(self, rows):
-        """The sum over some of the rows, with the whole penalty."""
         weight = None if self.weight is None else self.weight[rows]
         return self.like(self.X[rows], self.y[rows], self.penalty, weight)
 
@@ -195,7 +194,6 @@ class FiniteSum:
         return [slice(i, i + size) for i in range(0, self.n_rows, size)]
 
     def loss_sum(self, scores, shift=0.0):
-        """Sum of the weighted losses."""
         return self.loss._total(self.y, scores, shift, self.weight)
 
     def losses_and_slopes(self, scores, slopes):
@@ -237,7 +235,6 @@ class FiniteSum:
 
     @cached_property
     def null(self):
-        """Certificate of the origin."""
         return self.certify(*self.origin()[:2])
 
     @cached_property
@@ -406,8 +403,6 @@ TRIALS = 15
 
 
 class Curvature:
-    """Second derivatives at the slopes of a point."""
-
     def __init__(self, problem, scores, slopes):
         self.problem = problem
         self.weight = None
@@ -586,7 +581,6 @@ def _subgradient(problem, coef, total):
 
 
 def _holds(penalty, near, subgradient):
-    """Whether subgradients of bounds have the right sign."""
     at_lower = (near <= _wide(penalty.lower, near)) & (subgradient <= 0.0)
     return at_lower | ((near >= _wide(penalty.upper, near)) & (subgradient >= 0.0))
 
@@ -631,12 +625,10 @@ def has_bounds(penalty):
 
 
 def is_ridge(penalty):
-    """Whether there is a ridge or nothing."""
     return penalty.separable and penalty.l1 == 0.0 and not has_bounds(penalty)
 
 
 def on_columns(penalty, columns):
-    """The penalty of some of the columns."""
     lower, upper = (
         side[columns] if np.ndim(side) else side for side in (penalty.lower, penalty.upper)
     )

@@ -141,7 +141,6 @@ def minimize_saga(
 
 
 def make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept):
-    """The objective of `minimize_saga`, from unchecked parameters."""
     check.flag(fit_intercept, "fit_intercept")
     X = check_rows(check.table(X, **ROWS))
     y = check.array(y, "y")

@@ -84,10 +84,8 @@ class Hessian:
             self.scale = _inverse_root(sums_of_squares(problem.X, h) + ridge)
 
     def times(self, v):
-        """Product with a move."""
-        problem, one = self.problem, self.problem.n_outputs is None
-        coef, intercept = (v[:-1, 0], v[-1, 0]) if one else (v[:-1], v[-1])
-        changes = self.curvature.apply(problem.scores(coef, intercept))
+        problem = self.problem
+        changes = self.curvature.apply(problem.scores(*parted(v, problem)))
         product = np.zeros_like(v)
         product[:-1] = problem.gradient(changes).reshape(v[:-1].shape)
         product[:-1] += self.ridge * v[:-1]
@@ -109,6 +107,12 @@ class Hessian:
         if self.problem.fit_intercept:
             step[-1] = mass / self.mass - self.mean @ step[:-1]
         return step
+
+
+def parted(point, problem):
+    """Coefficients and intercepts in the shapes of the problem."""
+    coef, intercept = point[:-1], point[-1]
+    return (coef, intercept) if problem.n_outputs else (coef[:, 0], intercept[0])
 
 
 def _inverse_root(diagonal):
@@ -165,7 +169,6 @@ class NewtonCGRun(SecondOrderRun):
         self.value, self.slopes, self.gradient = self._evaluate(self.point, scores)
 
     def _evaluate(self, point, scores):
-        """Objective, slopes and gradient."""
         problem, slopes = self.problem, np.empty_like(scores)
         coef, ridge = point[:-1], self.ridge
         value = problem.losses_and_slopes(scores, slopes) + 0.5 * ridge * np.vdot(coef, coef)
@@ -175,11 +178,6 @@ class NewtonCGRun(SecondOrderRun):
         if problem.fit_intercept:
             gradient[-1] = slopes.sum(axis=0)
         return value, slopes, gradient
-
-    def _parted(self, point):
-        """Coefficients and intercepts in the shapes of the problem."""
-        coef, intercept = point[:-1], point[-1]
-        return (coef, intercept) if self.problem.n_outputs else (coef[:, 0], intercept[0])
 
     def step(self):
         damping = DAMPED[self.damping]
@@ -225,7 +223,7 @@ class NewtonCGRun(SecondOrderRun):
         slope = np.vdot(self.gradient, move)
         if not slope < 0.0:
             return False
-        along = self.problem.scores(*self._parted(move))
+        along = self.problem.scores(*parted(move, self.problem))
         slack = 1e-14 * abs(self.value)
         below, above, self.length = 0.0, np.inf, 1.0
         for _ in range(TRIALS):
@@ -243,7 +241,7 @@ class NewtonCGRun(SecondOrderRun):
             return False
         self.point, self.scores, self.value = point, scores, value
         self.slopes, self.gradient = slopes, gradient
-        self.engine.move_to(*self._parted(point))
+        self.engine.move_to(*parted(point, self.problem))
         return True
 
     def _estimate(self, hessian):

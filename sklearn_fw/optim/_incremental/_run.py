@@ -126,7 +126,6 @@ class IncrementalSolver(Solver):
         return 1.0 / np.where(squares > TINY, squares, 1.0), center
 
     def _gamma(self, problem, engine, metric, center):
-        """Step sizes of columns and intercept."""
         if metric is None:
             smoothness = problem.smoothness
         else:
@@ -158,15 +157,14 @@ class IncrementalSolver(Solver):
 class Run(IterativeMethod):
     """What the runs of all methods share: certificates, and the decision when to make one.
 
-    Without a dual the certificate is a bound by slopes that are corrected to be feasible, see
-    `_bound.py`. It costs a system of linear equations and is tried when the gradient mapping is
-    small compared with its value at zero; until then the objective itself is all that is known.
+    Without a dual the certificate is that of `suboptimality_bound`. It costs a system of linear
+    equations and is tried when the gradient mapping is small compared with its value at zero;
+    until then the objective is the only bound.
 
-    An exact certificate costs as much as half an epoch. After an epoch of a method that keeps its
-    memory up to date, the memory itself is a dual point, which bounds the optimum for free; the
-    gap is estimated from how fast this bound still grows, and only when the estimate is small
-    enough is the exact one made. Exact certificates leave the memory at the slopes of the point
-    and its sum without rounding: the drift of the sum is measured and repaired.
+    An exact certificate costs as much as half an epoch. The memory after an epoch is a dual point,
+    whose bound costs nothing: the gap is estimated from the growth of this bound, and a small
+    estimate triggers the exact one. Exact certificates leave the memory at the slopes of the point
+    and its sum without rounding.
     """
 
     def __init__(self, problem, engine, settings, *, tol, rng, start=None):
