@@ -480,13 +480,8 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
     -----
     A step costs a product with the transposed X, or less where the squared error is minimised on
     "l1" or "simplex": inner products of the columns in use are kept. Lasso has the same solution
-    for ``alpha = max |X'(y - Xw - c)| / n`` with X centred. For the completion of a matrix from
+    for ``alpha = max |X'(y - Xw - c)| / n`` with X centered. For the completion of a matrix from
     some of its entries, which is no regression, take `sklearn_fw.optim.objectives.LeastSquares`.
-
-    References
-    ----------
-    .. [1] S. Lacoste-Julien, M. Jaggi, "On the global linear convergence of Frank-Wolfe
-       optimization variants", NIPS 2015.
 
     Examples
     --------

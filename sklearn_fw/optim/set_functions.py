@@ -1,10 +1,7 @@
 """Submodular functions of sets, as objects that build a base of theirs in one pass.
 
-A function F gives a number to every subset of ``{0, ..., size - 1}``, zero to the empty one, and is
-submodular when an element adds the less the more are there. `sklearn_fw.optim.minimize_submodular`
-finds the set of the lowest value, and `sklearn_fw.optim.domains.BasePolytope` is the set of vectors
-that a function stands for. Both also take any callable of a mask; derive from `SubmodularFunction`
-where the values of growing sets follow from each other. Functions of one size can be added up.
+`sklearn_fw.optim.minimize_submodular` and `sklearn_fw.optim.domains.BasePolytope` take these
+functions, or any callable of a mask.
 """
 
 from abc import ABC, abstractmethod
@@ -240,17 +237,11 @@ class CoverageFunction(SubmodularFunction):
     """
 
     def __init__(self, covers, weights=None):
-        if not sp.issparse(covers):
-            covers = check.array(covers, "covers")
-            if covers.ndim != 2:
-                raise ValueError(f"covers must have shape (size, n_items), got {covers.shape}")
-        covers = sp.csc_array(check.sparse(covers, "covers"), copy=True)
-        check.array(covers.data, "covers")
+        options = {"accept_sparse": "csc", "ensure_min_features": 0}
+        covers = sp.csc_array(check.table(covers, input_name="covers", **options), copy=True)
         covers.sum_duplicates()
         covers.eliminate_zeros()
         self.size, n_items = covers.shape
-        if self.size == 0:
-            raise ValueError("covers must have a row for each element, got none")
         weights = _weights(weights, n_items)
         used = np.diff(covers.indptr) > 0  # what nobody covers weighs nothing
         self._starts, self._by = covers.indptr[:-1][used].astype(np.int64), covers.indices

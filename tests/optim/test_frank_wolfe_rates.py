@@ -96,19 +96,3 @@ def test_linear_rate_of_the_pyramidal_width(domain, width, variant, rng):
                 assert np.all(errors[1:][uncut] <= (1 - rate) * errors[:-1][uncut] + 1e-12)
         else:
             assert np.all(errors[1:] <= (1 - rate) * errors[:-1] + 1e-12)
-
-
-@pytest.mark.parametrize("variant", ["away", "pairwise", "fully_corrective", "min_norm_point"])
-def test_rate_without_strong_convexity(variant, rng):
-    """GL, theorem 8, its last part: one over the number of steps that drop no vertex."""
-    for _ in range(5):
-        A = rng.normal(size=(3, 9))
-        objective = objectives.LeastSquares(A, 4.0 * rng.normal(size=3))
-        domain = domains.Simplex(9)
-        best = minimize_frank_wolfe(objective, domain, variant="fully_corrective", tol=1e-12)
-        errors, run = errors_of(objective, domain, best.fun, variant=variant, max_iter=60)
-        n_good = run.history.get("n_good", np.arange(len(errors)))
-        # On the simplex directions between vertices are those of plain steps, up to a factor 4.
-        largest = 4.0 * np.square(A[:, :, None] - A[:, None]).sum(axis=0).max()
-        share = 2.0 * (2.0 * largest + errors[0]) / (n_good + 2.0)
-        assert np.all(errors <= share + 1e-9)

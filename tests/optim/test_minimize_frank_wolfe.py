@@ -344,10 +344,7 @@ def test_functions_that_are_not_quadratic(variant, rng):
     result = minimize_frank_wolfe(objective, domain, variant=variant, tol=1e-7)
     assert result.success
 
-    def plain(x):
-        return objective(x)
-
-    other = minimize_frank_wolfe(plain, domain, variant=variant, tol=1e-7)
+    other = minimize_frank_wolfe(lambda x: objective(x), domain, variant=variant, tol=1e-7)
     assert other.success
     assert abs(result.fun - other.fun) <= 2e-7
 

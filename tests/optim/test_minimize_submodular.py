@@ -247,7 +247,7 @@ class Short(SubmodularFunction):
         (lambda: CutFunction(-sp.eye_array(2) + sp.eye_array(2, k=1)), None),
         (lambda: CutFunction([(0, 1)], [1.0, 2.0]), "weights.shape == (2,), expected (1,)"),
         (lambda: CoverageFunction([[1, 0]], [1.0]), "weights.shape == (1,), expected (2,)"),
-        (lambda: CoverageFunction([1, 0]), "covers must have shape (size, n_items)"),
+        (lambda: CoverageFunction([1, 0]), "Expected 2D array"),
         (lambda: CardinalityFunction([0, 1, 3]), "values must be concave"),
         (lambda: ModularFunction([[1.0]]), "weights must be a vector"),
         (lambda: ModularFunction([1.0]) + ModularFunction([1.0, 2.0]), "cannot be added up"),

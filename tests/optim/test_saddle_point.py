@@ -33,20 +33,14 @@ def test_merit_functions(case, variant, step_size):
         assert h <= gap + 1e-9
         assert problem.cube.contains(x, 1e-12)
         assert problem.cube.contains(y, 1e-12)
-        expected = (
-            0.5
-            * problem.mu
-            * (np.sum((x - problem.x_star) ** 2) + np.sum((y - problem.y_star) ** 2))
-        )
-        assert w == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        distance = np.linalg.norm(np.append(x - problem.x_star, y - problem.y_star))
+        assert w == pytest.approx(0.5 * problem.mu * distance**2, rel=1e-9, abs=1e-9)
     np.testing.assert_allclose(result.history["gap_x"] + result.history["gap_y"], gaps, rtol=1e-12)
     best = np.argmin(gaps)
     assert result.dual_gap == gaps[best]
     assert result.dual_gap_last == gaps[-1]
-    for found, expected in zip((result.x, result.y), points[best]):
-        np.testing.assert_array_equal(found, expected)
-    for found, expected in zip((result.x_last, result.y_last), points[-1]):
-        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal((result.x, result.y), points[best])
+    np.testing.assert_array_equal((result.x_last, result.y_last), points[-1])
     assert result.fun == problem(result.x, result.y)[0]
     if variant == "fw":
         assert result.atoms_x is result.weights_y is None
@@ -89,12 +83,9 @@ def test_directions():
             assert taken == min(2 / (2 + state.n_good), state.max_step)
         x, y = points[5]
         _, gradient_x, gradient_y = problem(x, y)
-        for length, point, gradient in (
-            (seen[5].length_x, x, gradient_x),
-            (seen[5].length_y, y, -gradient_y),
-        ):
+        for name, point, gradient in (("x", x, gradient_x), ("y", y, -gradient_y)):
             distance = np.linalg.norm(point - problem.cube.lmo(gradient).to_array())
-            assert length == pytest.approx(distance, rel=1e-14)
+            assert getattr(seen[5], f"length_{name}") == pytest.approx(distance, rel=1e-14)
         if variant == "fw":
             assert all(state.pairwise_gap is None for state in seen)
             assert all(state.max_step == 1 for state in seen)
@@ -112,14 +103,8 @@ def test_full_first_step_is_no_drop():
     """Else k would stay zero, and the method would jump from vertex to vertex."""
     problem = toy(0, 4, "I", 0.5)
     for variant in ("away", "pairwise"):
-        result, _ = trajectory(
-            problem,
-            problem.cube,
-            problem.cube,
-            variant=variant,
-            start=opposite(problem),
-            max_iter=3,
-        )
+        options = {"variant": variant, "start": opposite(problem), "max_iter": 3}
+        result, _ = trajectory(problem, problem.cube, problem.cube, **options)
         np.testing.assert_array_equal(result.history["n_good"], [0, 1, 2])
         assert result.history["step_size"][1] == 1
 

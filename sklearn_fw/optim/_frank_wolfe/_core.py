@@ -3,7 +3,6 @@
 import math
 from abc import abstractmethod
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -172,7 +171,7 @@ class Minimisation(FrankWolfe):
             active=variant != "fw" and not self.lazy, size=getattr(objective, "size", None),
         )  # fmt: skip
         super().__init__([self.iterate], variant, rule)
-        self.best = self._rank = None
+        self.best = self._rank = self._is_exact = None
         self.image = self._images = None
         if isinstance(objective, Objective):
             self._images = {}
@@ -217,7 +216,7 @@ class Minimisation(FrankWolfe):
         if self._refining:  # their bounds tell more of the work that was done
             rank = self.value, self.gap
         if self.best is None or rank < self._rank:
-            self.best, self._rank = self.described(), rank
+            self.best, self._rank, self._is_exact = self.described(), rank, self._n_moves == 0
         return row
 
     def refresh(self):
@@ -228,11 +227,12 @@ class Minimisation(FrankWolfe):
             self.image = self.objective.image(self.iterate.point)
 
     def described(self):
+        """What is returned of a point; of a lazy one x is made at the end only."""
         active = self.iterate.active
-        return Known(
-            None if self.lazy else self.iterate.point, self.value, self.gradient, self.dual_gap,
-            self._n_moves == 0,
-            *((None, None) if active is None else (active.atoms, active.weights.copy())),
+        return OptimizeResult(
+            x=None if self.lazy else self.iterate.point, fun=self.value, jac=self.gradient,
+            dual_gap=self.dual_gap, atoms=active and active.atoms,
+            weights=active and active.weights.copy(),
         )  # fmt: skip
 
     def state(self):
@@ -250,7 +250,7 @@ class Minimisation(FrankWolfe):
     def certified_best(self):
         """The same, found anew from exact sums."""
         best = self.best
-        if self._refining or not best.is_exact:
+        if self._refining or not self._is_exact:
             iterate = self.iterate
             iterate.point = best.x
             if best.atoms is not None:
@@ -260,11 +260,10 @@ class Minimisation(FrankWolfe):
             if self._refining:
                 self.refine(is_last=True)
                 self.dual_gap = self.gap / self.accuracy + self.slack
-            self.best = self.described()
+            self.best, self._is_exact = self.described(), True
         if self.lazy:
-            x = ActiveSet(self.best.atoms, self.best.weights).point()
-            value, gradient = self.objective(x)
-            self.best = self.best._replace(x=x, fun=value, gradient=gradient)
+            self.best.x = ActiveSet(self.best.atoms, self.best.weights).point()
+            self.best.fun, self.best.jac = self.objective(self.best.x)
         return self.best
 
     def advance(self):
@@ -319,18 +318,6 @@ class Seen(OptimizeResult):
             raise KeyError(name)
         self["x"] = ActiveSet(*object.__getattribute__(self, "_combination")).point()
         return self["x"]
-
-
-class Known(NamedTuple):
-    """A point of a run: its certificate, whether that came from exact sums, and its atoms."""
-
-    x: np.ndarray | None  # None where it is made at the end only
-    fun: float
-    gradient: np.ndarray
-    dual_gap: float
-    is_exact: bool
-    atoms: list | None
-    weights: np.ndarray | None
 
 
 def checked_derivatives(answer, wanted, n_iter, who="function"):

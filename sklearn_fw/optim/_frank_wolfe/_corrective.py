@@ -465,7 +465,7 @@ class ScanRun(Minimisation):
         if hull is not None and hull.numbers[scan.BEST_GAP] < self.best.dual_gap:
             k = hull.counts[scan.N_BEST]
             self._stand(hull.best_ids[:k], hull.best_weights[:k])
-            self.best = self.described()._replace(is_exact=False)
+            self.best, self._is_exact = self.described(), False
         return super().certified_best()
 
     def _supply(self, number):

@@ -11,10 +11,8 @@ from ..domains._base import Atom, DenseAtom, RankOneAtom, as_atom, ask, is_ours
 
 
 class Iterate:
-    """The part of a method that knows one domain: all gradients here are those to descend.
+    """The part of a method for one domain: all gradients here are those to descend.
 
-    Notes
-    -----
     ``gap`` is what the oracle's answer promises and ``slack`` what it may miss by its bound: the
     certificate is their sum. ``away_gap`` is what leaving the worst atom promises. ``active`` keeps
     the point as a combination, for steps away from its atoms, and ``lazy`` makes it from that when

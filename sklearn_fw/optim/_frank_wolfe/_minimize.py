@@ -325,8 +325,6 @@ def _result(run, outcome, variant, step_size):
     best = run.certified_best()
     fields = fields_of(outcome, best.dual_gap, run.tol)
     return OptimizeResult(
-        x=best.x, fun=best.fun, jac=best.gradient, dual_gap=best.dual_gap, atoms=best.atoms,
-        weights=best.weights, n_oracle_calls=run.iterate.n_calls, n_away=run.n_away,
-        n_drop=run.n_drop, n_swap=run.n_swap, tol=run.tol, variant=variant, step_size=step_size,
-        **fields,
+        **best, n_oracle_calls=run.iterate.n_calls, n_away=run.n_away, n_drop=run.n_drop,
+        n_swap=run.n_swap, tol=run.tol, variant=variant, step_size=step_size, **fields,
     )  # fmt: skip

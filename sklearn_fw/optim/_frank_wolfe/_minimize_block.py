@@ -279,12 +279,10 @@ class BlockMinimisation(Minimisation):
     def described(self):
         known = super().described()
         sets = [part.iterates[0].active for part in self.parts]
-        if self._is_average or not any(sets):
-            return known
-        return known._replace(
-            atoms=[active and active.atoms for active in sets],
-            weights=[active and active.weights.copy() for active in sets],
-        )
+        if not self._is_average and any(sets):
+            known.atoms = [active and active.atoms for active in sets]
+            known.weights = [active and active.weights.copy() for active in sets]
+        return known
 
 
 class Block(FrankWolfe):

@@ -91,14 +91,10 @@ class ImageLine(Line):
 
 
 def named_rule(step_size, *, lipschitz=None, curvature=None, variant="fw", convex=True):
-    """A function `StepState` -> step, from a name, a number or a function.
+    """A function `StepState` -> step, from a name of `minimize_frank_wolfe`, number or function.
 
-    "universal" is 2 / (2 + k) and "fictitious" 1 / (1 + k), with k the number of steps that did not
-    drop an atom; "short" minimises the parabola whose curvature is ``lipschitz`` times the squared
-    length of the direction, "exact" the one of the objective's own ``curvature``; "curvature" that
-    of a constant ``curvature`` for all directions; "line_search" finds a root of the slope, and
-    "backtracking" learns the constant of "short". Of functions that are not ``convex`` the root
-    counts if no backtracking step, for which there is a rate, is lower.
+    Of functions that are not ``convex`` the root of a line search counts if no backtracking step,
+    for which there is a rate, is lower.
     """
     if callable(step_size):
         return step_size

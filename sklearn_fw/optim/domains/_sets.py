@@ -46,10 +46,6 @@ class Simplex(_OfRadius):
     radius : float, default=1.0
         Their sum, positive.
 
-    See Also
-    --------
-    sklearn_fw.penalties.Simplex : The same set as a constraint of linear models.
-
     Examples
     --------
     >>> from sklearn_fw.optim import domains
@@ -83,10 +79,6 @@ class L1Ball(_OfRadius):
         Length of the points.
     radius : float, default=1.0
         Radius, positive.
-
-    See Also
-    --------
-    sklearn_fw.penalties.L1 : The norm as a penalty of linear models.
 
     Examples
     --------
@@ -191,10 +183,6 @@ class L2Ball(LpBall, Projectable):
     radius : float, default=1.0
         Radius, positive.
 
-    See Also
-    --------
-    sklearn_fw.penalties.L2Ball : The same set as a constraint of linear models.
-
     Examples
     --------
     >>> from sklearn_fw.optim import domains
@@ -221,10 +209,6 @@ class Box(Projectable):
     size : int or None, default=None
         Length of the points; needed when both bounds are numbers.
 
-    See Also
-    --------
-    sklearn_fw.penalties.Box : The same set as a constraint of linear models.
-
     Examples
     --------
     >>> from sklearn_fw.optim import domains
@@ -233,26 +217,19 @@ class Box(Projectable):
     """
 
     def __init__(self, lower, upper, size=None):
-        bounds = [
-            check.array(bound, name, finite=None)
-            for bound, name in ((lower, "lower"), (upper, "upper"))
-        ]
-        if size is None and all(bound.ndim == 0 for bound in bounds):
+        lower = check.array(lower, "lower", finite=None)
+        upper = check.array(upper, "upper", finite=None)
+        if size is None and lower.ndim == upper.ndim == 0:
             raise ValueError("size must be given when lower and upper are numbers")
-        shape = () if size is None else (check.integer(size, "size", 1),)
-        try:
-            lower, upper, _ = np.broadcast_arrays(*bounds, np.empty(shape))
-        except ValueError:
-            lower = upper = np.empty((0, 0))
-        if lower.ndim != 1 or lower.size == 0 or (shape and lower.shape != shape):
-            shapes = f"{bounds[0].shape} and {bounds[1].shape}"
+        size = max(lower.size, upper.size) if size is None else check.integer(size, "size", 1)
+        if not size or {lower.shape, upper.shape} - {(), (size,)}:
+            shapes = f"{lower.shape} and {upper.shape}"
             raise ValueError(f"lower and upper must be numbers or have length size, got {shapes}")
         if not (np.all(np.isfinite(lower)) and np.all(np.isfinite(upper))):
             raise ValueError("lower and upper must be finite, else the box is not bounded")
         if np.any(lower > upper):
             raise ValueError("lower must not be above upper anywhere, else the box is empty")
-        self.lower, self.upper = lower.copy(), upper.copy()
-        self.size = lower.size
+        self.lower, self.upper, self.size = np.full(size, lower), np.full(size, upper), size
 
     @property
     def diameter(self):
@@ -295,16 +272,12 @@ class ConvexHull(Described):
     """
 
     def __init__(self, points):
+        options = {"input_name": "points", "accept_sparse": "csr", "dtype": np.float64}
+        self.points = check.table(points, copy=True, **options)
         if sp.issparse(points):
-            checked = check.table(points, input_name="points", accept_sparse="csr")
-            points = sp.csr_array(checked, copy=True)
-            points.sum_duplicates()
-        else:
-            points = np.array(check.array(points, "points"))
-        if points.ndim != 2 or 0 in points.shape:
-            raise ValueError(f"points must have shape (n_points, size), got {points.shape}")
-        self.points = points
-        self.size = points.shape[1]
+            self.points = sp.csr_array(self.points)
+            self.points.sum_duplicates()
+        self.size = self.points.shape[1]
 
     def _dense(self):
         return self.points.toarray() if sp.issparse(self.points) else self.points

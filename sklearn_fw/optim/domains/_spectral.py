@@ -349,20 +349,13 @@ class Found:
 
 
 def largest_eigenpair(product, noise, guess, done):
-    """Lanczos' method with full orthogonalisation, from a guess and some noise.
+    """Lanczos' method with full orthogonalization, from a guess and some noise.
 
-    Notes
-    -----
     The start z has a component of at least ``RISK`` along the eigenvector of the largest eigenvalue
     l, up to that probability, whatever the guess. Step k ends with a unit vector ``p(A) z / ||z||``
     where the roots of the polynomial p are the Ritz values and its first factor is one over the
     product of the off-diagonal entries, and so ``|p(l)| <= ||z|| / RISK``; above its largest root p
-    grows without end, which bounds l [1]_.
-
-    References
-    ----------
-    .. [1] M. E. Hochstenbach, "Probabilistic upper bounds for the matrix two-norm", Journal of
-       Scientific Computing 57, 2013.
+    grows without end, which bounds l, as in the paper that `NuclearNormBall` names.
     """
     size, start = len(noise), noise
     if guess is not None:
