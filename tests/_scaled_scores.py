@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from _random_scores import random_edges
+from _random_scores import attraction, random_edges
 from sklearn_fw import inference
 
 # How the sizes of the entries of one instance are drawn.
@@ -25,7 +25,7 @@ def scaled_scores(rng, sizes, graph="any", n_states=None, attractive=False, forb
     if rng.random() < 0.3:  # ties and short numbers
         unary, pairwise = rng.integers(-2, 3, unary.shape) * 1.0, rng.integers(-2, 3, shape) * 1.0
     if attractive:
-        against = _attraction(pairwise) < 0.0
+        against = attraction(pairwise) < 0.0
         pairwise[against] = pairwise[against][:, :, ::-1]
     exponent = float(rng.integers(-300, 301))
     big = 10.0 ** min(float(rng.choice([6, 9, 12, 15, 18, 30, 100])), 300.0)
@@ -62,10 +62,6 @@ def scaled_scores(rng, sizes, graph="any", n_states=None, attractive=False, forb
             gone &= ~np.eye(n_states, dtype=bool)
         pairwise[gone] = -np.inf
     return inference.PairwiseScores(unary, pairwise, edges).check()
-
-
-def _attraction(tables):
-    return tables[:, 0, 0] + tables[:, 1, 1] - tables[:, 0, 1] - tables[:, 1, 0]
 
 
 class Reference:

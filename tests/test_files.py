@@ -1,4 +1,7 @@
-"""Damaged files: every reader gives the data or a ValueError that names the file, nothing else."""
+"""Corrupted files: every reader gives the data or a ValueError that names the file.
+
+Files with bytes that are lost or changed at random are those of tests/fuzz.
+"""
 
 import gzip
 import io
@@ -110,8 +113,6 @@ READERS = {
     "partition function": ("a.PR", b"PR\n-12.5\n", read_solution),
     "labelling": ("a.MAP", b"MAP\n3 0 2 1\n", read_solution),
 }
-# A checksum tells what was changed; files of plain text may hold other data then.
-CHECKED = [name for name, (file, *_) in READERS.items() if file.endswith(("gz", "zip", "npz"))]
 
 
 @pytest.fixture
@@ -147,18 +148,6 @@ def outcome(path, content, read):
     return None
 
 
-def damaged(content):
-    """Every truncation, and every byte changed in several ways."""
-    for stop in range(len(content)):
-        yield content[:stop]
-    step = max(1, len(content) // 250)
-    for place in range(0, len(content), step):
-        for byte in {content[place] ^ 0xFF, content[place] ^ 1, 0, 0x80, 0x0A, 0x2D}:
-            yield content[:place] + bytes([byte]) + content[place + 1 :]
-    yield content + b"\0"
-    yield content[: len(content) // 2] * 2
-
-
 @all_readers
 def test_whole_files_are_read(reader):
     path, content, read = reader
@@ -169,21 +158,6 @@ def test_whole_files_are_read(reader):
         assert outcome(path, content.replace(b"\n", b"\r\n"), read) == expected
         if path.name != "letter.data":  # which is older than such marks
             assert outcome(path, b"\xef\xbb\xbf" + content, read) == expected
-
-
-@pytest.mark.slow
-@all_readers
-def test_damaged_files_are_refused(reader, request):
-    path, content, read = reader
-    expected = flat(read(path))
-    checked = request.node.callspec.params["reader"] in CHECKED
-    n_refused = 0
-    for other in damaged(content):
-        found = outcome(path, other, read)
-        n_refused += found is None
-        if checked and found is not None:
-            assert found == expected
-    assert n_refused > 0.2 * len(content)
 
 
 @all_readers

@@ -121,15 +121,17 @@ def page(record):
 
 def _errata(record):
     """A line for each file of a page that is known to be wrong, with what was measured of it."""
+    files = ERRATA.get(record["name"], ())
     rows = {
         row[0]: list(map(written, row)) for part in record["parts"].values()
         for block in part["blocks"] for row in block.get("table", {"rows": []})["rows"]
+        if row[0] in files
     }  # fmt: skip
     items = [
         f"{file}: wrong log Z and marginals; "
         + (f"log10 Z is {rows[file][1]} in the file, and from {rows[file][2]} to {rows[file][3]} "
            "here." if file in rows else "not measured here.")
-        for file in ERRATA.get(record["name"], ())
+        for file in files
     ]  # fmt: skip
     return [wrapped("Files that contradict their own models:"), bullet_lines(items)] * bool(items)
 

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from _problems import ROUNDING
-from _references import EnumeratedDual, solve_structured_svm
+from _problems import ROUNDING, Problem, part_blocks
+from _references import solve_structured_svm
 from sklearn_fw import StructuredSVM
 from sklearn_fw._kernels.structured.block_rules import Rules
 from sklearn_fw.inference import BestOf, Elimination, Enumeration, TreeMaxProduct, Viterbi
 from sklearn_fw.structured import PartModel
-from sklearn_fw.structured._problems._parts import PartProblem
 from sklearn_fw.structured._solvers._visits import visit_blocks
 from sklearn_fw.task_losses import MatrixLoss
 
@@ -173,40 +172,24 @@ def score_by_hand(model, x, states, w):
     return value
 
 
-class Listed:
+def listed(model, X, y):
     """A training set with all outputs of every sample."""
-
-    def __init__(self, model, X, y):
-        self.model, self.X, self.y = model.initialize(X, y), X, y
-        counts = [
-            [len(rows) for rows in (nodes if isinstance(nodes, list) else [nodes])]
-            for nodes, _ in map(model.parts, X)
-        ]
-        self.outputs = [
-            list(itertools.product(*(range(k) for k in np.repeat(model.states_, n))))
-            for n in counts
-        ]
-        self.psi, self.losses, self.targets = [], [], []
-        for x, truth, outputs in zip(X, y, self.outputs):
-            decoded = [model.decode(np.array(states), x) for states in outputs]
-            phi = np.array([model.joint_feature(x, output) for output in decoded])
-            place = outputs.index(tuple(np.ravel(truth).tolist()))
-            self.psi.append(phi[place] - phi)
-            self.losses.append(np.array([model.loss(truth, output) for output in decoded]))
-            self.targets.append(place)
-        self.weight, self.lam = np.full(len(X), 1 / len(X)), 1 / len(X)
-
-    def objective(self, w):
-        hinge = [np.max(l - psi @ w) for psi, l in zip(self.psi, self.losses)]
-        return 0.5 * self.lam * (w @ w) + self.weight @ hinge
-
-    def blocks(self, oracle=None):
-        parts = self.model._build_parts(self.X, self.y, self.weight)
-        return PartProblem(parts, oracle or self.model.default_oracle())
-
-
-def listed(*problem):
-    return Listed(*problem)
+    model.initialize(X, y)
+    every, psi, losses, targets = [], [], [], []
+    for x, truth in zip(X, y):
+        nodes = model.parts(x)[0]
+        n = [len(rows) for rows in (nodes if isinstance(nodes, list) else [nodes])]
+        outputs = list(itertools.product(*(range(k) for k in np.repeat(model.states_, n))))
+        decoded = [model.decode(np.array(states), x) for states in outputs]
+        phi = np.array([model.joint_feature(x, output) for output in decoded])
+        targets.append(outputs.index(tuple(np.ravel(truth).tolist())))
+        every.append(outputs)
+        psi.append(phi[targets[-1]] - phi)
+        losses.append(np.array([model.loss(truth, output) for output in decoded]))
+    n = len(X)
+    return Problem(
+        model, X, y, np.ones(n), 1 / n, np.full(n, 1 / n), every, psi, losses, np.array(targets)
+    )
 
 
 # ---- scores and features -------------------------------------------------------------------------
@@ -225,7 +208,7 @@ def test_scores_and_features(problem, rng):
 
 
 def test_smoothed_answers(problem, rng):
-    blocks = problem.blocks(Enumeration())
+    blocks = part_blocks(problem, Enumeration())
     blocks.reset(problem.lam)
     w = rng.normal(size=blocks.n_weights)
     for i, (psi, losses) in enumerate(zip(problem.psi, problem.losses)):
@@ -248,10 +231,7 @@ def test_visits_are_those_of_the_reference(problem, step, rng):
     """Compiled and plain passes, against a reference that lists all outputs."""
     steps = ("fw", "pairwise")
     rules = Rules(problem.lam, steps.index(step), True, step != "fw", False, 0.0, 0.0, 1.0)
-    slow = EnumeratedDual(
-        problem.psi, problem.losses, problem.weight, problem.lam, np.array(problem.targets)
-    )
-    compiled, plain = problem.blocks(), problem.blocks()
+    slow, compiled, plain = problem.dual(), part_blocks(problem), part_blocks(problem)
     for blocks in (compiled, plain):
         blocks.reset(problem.lam, capacity=4 if step != "fw" else 0)
     vertices = [int(rng.integers(len(outputs))) for outputs in problem.outputs]
@@ -283,7 +263,7 @@ def test_costs_of_each_kind_of_node(rng):
     _, X, y = make_kinds(rng)
     of_tags = np.array([[0.0, 1.0, 4.0], [0.5, 0.0, 1.0], [2.0, 1.0, 0.0]])
     of_labels = np.array([[0.0, 3.0], [1.0, 0.0]])
-    problem = Listed(Kinds(), X, y)
+    problem = listed(Kinds(), X, y)
     losses = [
         np.array([
             of_tags[list(truth[:-1]), list(states[:-1])].sum() + of_labels[truth[-1], states[-1]]
@@ -307,15 +287,10 @@ def test_costs_of_each_kind_of_node(rng):
 @budget_may_end
 def test_tables_keep_their_symmetry():
     rng = np.random.default_rng(0)
-    for cls in (Grid, Directions):
+    for cls, signs in ((Grid, [1]), (Directions, [-1, None])):
         model, X, y = make_grids(cls, rng)
         svm = StructuredSVM(model, solver="bcfw", C=1.0, max_iter=20, tol=0.0).fit(X, y)
-        for tables, name in zip(
-            svm.feature_weights()["edges"],
-            ["symmetric"] if cls is Grid else cls.edge_symmetry,
-            strict=True,
-        ):
-            sign = {"symmetric": 1, "antisymmetric": -1, "free": None}[name]
+        for tables, sign in zip(svm.feature_weights()["edges"], signs, strict=True):
             assert np.any(tables != 0.0)
             if sign is not None:
                 np.testing.assert_allclose(tables, sign * tables.transpose(0, 2, 1), atol=1e-12)
@@ -345,11 +320,7 @@ def test_automatic_oracles():
 
 
 def test_large_grids_get_bounds():
-    class Large(Grid):
-        pass
-
-    x = np.zeros((40, 40, 1))
-    model = Large().initialize([x], [np.zeros((40, 40), int)])
+    model = Grid().initialize([np.zeros((40, 40, 1))], [np.zeros((40, 40), int)])
     assert type(model.default_oracle()) is BestOf
 
 
@@ -374,16 +345,14 @@ def test_states_that_a_kind_of_node_lacks(rng):
         model._build_parts(X, wrong, np.full(5, 0.2))
 
 
-def test_symmetry_of_edges():
-    class Odd(Line):
-        edge_symmetry = "odd"
-
-    class Many(Line):
-        edge_symmetry = ("free", "symmetric")
-
-    for cls, message in ((Odd, "edge_symmetry must be one of"), (Many, "names 2 kinds of edges")):
-        with pytest.raises(ValueError, match=message):
-            StructuredSVM(cls()).fit([np.eye(3)], [[0, 1, 0]])
+@pytest.mark.parametrize(
+    "symmetry, message",
+    [("odd", "edge_symmetry must be one of"), (("free", "symmetric"), "names 2 kinds of edges")],
+)
+def test_symmetry_of_edges(symmetry, message):
+    cls = type("Other", (Line,), {"edge_symmetry": symmetry})
+    with pytest.raises(ValueError, match=message):
+        StructuredSVM(cls()).fit([np.eye(3)], [[0, 1, 0]])
 
 
 def test_extragradient_needs_plain_tables():

@@ -39,6 +39,25 @@ def box_for(p, rng):
     return lower, upper
 
 
+def with_reference(p, rng, bounded, **reset):
+    """Blocks and the reference of the same problem, maybe in a box."""
+    bounds = box_for(p, rng) if bounded else None
+    blocks = part_blocks(p)
+    blocks.reset(p.lam, bounds=bounds, **reset)
+    return blocks, p.dual(**dict(zip(["lower", "upper"], bounds or ())))
+
+
+def assert_certified(p, svm, value=None):
+    """The objective is that of the weights, and the optimum lies between the bounds."""
+    np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
+    np.testing.assert_allclose(svm.objective_ - svm.dual_objective_, svm.dual_gap_, atol=1e-14)
+    if value is not None:
+        assert svm.dual_objective_ <= value <= svm.objective_
+
+
+with_and_without_bounds = pytest.mark.parametrize("bounded", [False, True], ids=["free", "box"])
+
+
 # ---- all of a visit ------------------------------------------------------------------------------
 
 
@@ -73,17 +92,15 @@ def start_anywhere(p, blocks, slow, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bounded", [False, True], ids=["free", "box"])
+@with_and_without_bounds
 @pytest.mark.parametrize("cache", [None, (0.25, 0.01)], ids=["oracle", "cache"])
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_trajectory(name, step, cache, bounded, rng):
     """Every visit does what the papers say, and what must hold of any state holds."""
     p = problem(name)
-    bounds = box_for(p, rng) if bounded else None
-    blocks, rules = part_blocks(p), make_rules(p, step, cache)
-    blocks.reset(p.lam, capacity=100 if rules.explicit else 0, bounds=bounds)
-    slow = p.dual(**dict(zip(["lower", "upper"], bounds or ())))
+    rules = make_rules(p, step, cache)
+    blocks, slow = with_reference(p, rng, bounded, capacity=100 if rules.explicit else 0)
     start_anywhere(p, blocks, slow, rng)
     n, dual, total, n_visits = blocks.n_blocks, -np.inf, blocks.max_loss, 0
     for k, i in enumerate(rng.permutation(n).tolist() + rng.integers(n, size=5 * n).tolist()):
@@ -122,13 +139,11 @@ def test_trajectory(name, step, cache, bounded, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bounded", [False, True], ids=["free", "box"])
+@with_and_without_bounds
 @pytest.mark.parametrize("name", ["multiclass", "labels, all pairs", "chain"])
 def test_visits_without_line_search(name, bounded, rng):
     p = problem(name)
-    bounds = box_for(p, rng) if bounded else None
-    blocks, slow = part_blocks(p), p.dual(**dict(zip(["lower", "upper"], bounds or ())))
-    blocks.reset(p.lam, bounds=bounds)
+    blocks, slow = with_reference(p, rng, bounded)
     start_anywhere(p, blocks, slow, rng)
     n, k = blocks.n_blocks, 0
     for i in rng.integers(n, size=6 * n):
@@ -139,7 +154,7 @@ def test_visits_without_line_search(name, bounded, rng):
     assert_same_state(p, blocks, slow)
 
 
-@pytest.mark.parametrize("bounded", [False, True], ids=["free", "box"])
+@with_and_without_bounds
 @pytest.mark.parametrize("step_size", ["line_search", "universal"])
 @pytest.mark.parametrize("name", ["multiclass", "labels, all pairs", "chain, CSR"])
 def test_batch_frank_wolfe(name, step_size, bounded, rng):
@@ -166,18 +181,17 @@ def test_fit_without_line_search():
     p = problem("labels, tree")
     svm = fit(p, BlockFrankWolfe(step_size="universal"), max_iter=300)
     assert 0 < svm.dual_gap_ < 0.05
-    np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
+    assert_certified(p, svm)
 
 
-@pytest.mark.parametrize("bounded", [False, True], ids=["free", "box"])
+@with_and_without_bounds
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("name", ["multiclass, costs", "labels, tree", "chain"])
 def test_weighted_average(name, step, bounded, rng):
     """Iterate k has the weight k, before clipping; the average has its own certificate."""
     p = problem(name)
-    bounds = box_for(p, rng) if bounded else None
-    blocks, slow = part_blocks(p), p.dual(**dict(zip(["lower", "upper"], bounds or ())))
-    blocks.reset(p.lam, capacity=20 if step != "fw" else 0, averaging=True, bounds=bounds)
+    capacity = 20 if step != "fw" else 0
+    blocks, slow = with_reference(p, rng, bounded, capacity=capacity, averaging=True)
     iterates = []
     for k, i in enumerate(rng.integers(blocks.n_blocks, size=60)):
         if k == 40:  # a common step counts as one iterate
@@ -204,13 +218,10 @@ def test_weighted_average(name, step, bounded, rng):
 @pytest.mark.parametrize("name", ["bcfw", "bcpfw", "bchybrid"])
 def test_averaging(name, batch_step):
     p = problem("chain")
-    _, value = optimum("chain")
     solver = resolve_solver(name).set_params(averaging=True, batch_step=batch_step, gap_check=3)
     svm = fit(p, solver, tol=2e-3)
     assert svm.converged_
-    np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
-    np.testing.assert_allclose(svm.objective_ - svm.dual_objective_, svm.dual_gap_, atol=1e-14)
-    assert svm.dual_objective_ <= value <= svm.objective_
+    assert_certified(p, svm, optimum("chain")[1])
     plain = fit(p, solver.set_params(averaging=False), tol=2e-3)
     assert np.any(plain.coef_ != svm.coef_)
 
@@ -250,7 +261,7 @@ def test_batch_step_reports_the_certified_point(max_iter):
     assert svm.dual_gap_ == svm.history_["dual_gap"][-1]
     assert svm.converged_ == (svm.dual_gap_ <= 1e-6)
     assert svm.n_oracle_calls_ == svm.history_["n_oracle_calls"][-1]
-    np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
+    assert_certified(p, svm)
     np.testing.assert_allclose(svm.block_gaps_.sum(), svm.dual_gap_, atol=1e-14)
 
 
@@ -263,9 +274,8 @@ def test_rate(step_size):
     errors = []
     for seed in range(5):
         solver = BlockFrankWolfe(sampling="uniform", step_size=step_size, gap_check=1)
-        method = solver.start(
-            part_blocks(p), lam=p.lam, tol=0.0, rng=np.random.RandomState(seed)
-        )  # fmt: skip
+        random = np.random.RandomState(seed)
+        method = solver.start(part_blocks(p), lam=p.lam, tol=0.0, rng=random)
         errors.append([value - method.step()["dual_objective"] for _ in range(30)])
     k = n * np.arange(1, 31)
     assert np.all(np.mean(errors, axis=0) <= 2 * n / (k + 2 * n) * (curvature + value))
@@ -394,12 +404,10 @@ def test_cache_saves_oracle_calls():
 def test_small_tables():
     """FW evicts what is in use and then has no duals; the other rules make room."""
     p = problem("chain")
-    _, value = optimum("chain")
     for step in STEPS:
         solver = BlockFrankWolfe(step, cache=True, cache_size=2, gap_check=3)
         svm = fit(p, solver, tol=5e-3)
-        assert svm.dual_objective_ <= value <= svm.objective_
-        np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
+        assert_certified(p, svm, optimum("chain")[1])
         assert (svm.dual_coef_ is None) == (step == "fw")
     assert max(map(len, svm.dual_coef_)) > 2
 
