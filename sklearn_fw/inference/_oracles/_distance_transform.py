@@ -244,10 +244,6 @@ class DistanceTransform(Oracle):
     ----------
     .. [1] P. F. Felzenszwalb, D. P. Huttenlocher, "Distance transforms of sampled functions",
        Theory of Computing 8, 415-428, 2012.
-    .. [2] P. F. Felzenszwalb, D. P. Huttenlocher, "Pictorial structures for object recognition",
-       International Journal of Computer Vision 61, 55-79, 2005.
-    .. [3] Y. Yang, D. Ramanan, "Articulated pose estimation with flexible mixtures-of-parts",
-       CVPR 2011: types of edges.
 
     Examples
     --------

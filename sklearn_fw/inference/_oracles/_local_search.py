@@ -255,11 +255,10 @@ def _runs(scores, problem, labels, n_rounds, run, rng):
 
 def _search(problem, labels, n_rounds, state):
     """Change ``labels`` by rounds of kicks and repairs, until they or the time are over."""
-    loops = local_search
     sums = np.zeros(problem.unary.shape)
     while n_rounds > 0 and time_left() > 0.0:
         # Sums are kept by differences, whose rounding adds up.
-        loops.gather_sums(*problem, labels, sums)
+        local_search.gather_sums(*problem, labels, sums)
         n = min(n_rounds, ROUNDS_AT_ONCE)
-        loops.search(*problem, labels, sums, 0.0, n, state)
+        local_search.search(*problem, labels, sums, 0.0, n, state)
         n_rounds -= n

@@ -318,8 +318,6 @@ class BranchAndBound(GraphOracle):
     ----------
     .. [1] A. H. Land and A. G. Doig, "An automatic method of solving discrete programming
        problems", Econometrica 28(3), 497-520, 1960.
-    .. [2] V. Kolmogorov, "Convergent tree-reweighted message passing for energy minimization", IEEE
-       TPAMI 28(10), 1568-1583, 2006: the bounds.
 
     Examples
     --------
