@@ -399,19 +399,17 @@ def load_uai(path, kind="field"):
     path : str or path
         Text file, or such a file packed by gzip (``.gz``).
     kind : {"field", "evidence", "solution"}, default="field"
-        What the file holds: a random field, with the preamble MARKOV or BAYES; the number of
-        observed variables and then pairs of variable and state (in older files the number of
-        samples on the first line, and one such list on each line); or a solution, which starts with
-        MAR, PR, MAP or MPE.
+        A random field, with the preamble MARKOV or BAYES; the number of observed variables and then
+        pairs of variable and state (in older files the number of samples on the first line, and one
+        such list on each line); or a solution, which starts with MAR, PR, MAP or MPE.
 
     Returns
     -------
     data : object
-        The `PairwiseMRF`, or `FactorGraph` where a factor is on more than two variables: the
-        product of all factors, as logarithms. Or the dict of observed states, a list of such for
-        several samples. Or the solution: a list of the marginals of variables; the natural
-        logarithm of the partition function, which the file holds as decimal logarithm; or the state
-        of each variable, int64.
+        The `PairwiseMRF`, or `FactorGraph` where a factor is on more than two variables. Or the
+        dict of observed states, a list of such for several samples. Or the solution: a list of the
+        marginals of variables; the natural logarithm of the partition function; or the state of
+        each variable, int64.
 
     See Also
     --------
@@ -423,8 +421,7 @@ def load_uai(path, kind="field"):
     A field holds numbers with any white space between them: the number of variables, their
     numbers of states, the number of factors; for each factor the number of its variables and the
     variables; for each factor the size of its table and the table, not as logarithms, the last
-    variable of the factor changing fastest. The tables of a BAYES file are conditional
-    probabilities and are read in the same way. Zeros become ``-inf`` (hard constraints).
+    variable changing fastest. Zeros become ``-inf`` (hard constraints).
 
     References
     ----------

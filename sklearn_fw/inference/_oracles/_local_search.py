@@ -148,9 +148,8 @@ class IteratedLocalSearch(GraphOracle):
 
     Increases the score of `PairwiseScores`: some neighbouring nodes get random states, then random
     trees around them, hundreds of nodes, take their best states given all others, and the change
-    stays unless the score fell. Choose it for the labels where couplings contradict each other, so
-    that bounds are loose and the labels of `TRWS` are far from the best; it has no bound of its
-    own, so `BestOf` asks both.
+    stays unless the score fell. Choose it where couplings contradict each other, so that the labels
+    of `TRWS` are far from the best. It has no bound of its own, so `BestOf` runs both.
 
     Parameters
     ----------

@@ -111,8 +111,8 @@ class SubwindowSearch(Oracle):
     -----
     A set of boxes is an interval for each side, and is bounded by what is positive in its largest
     box and negative in its smallest one [1]_, the columns by the best interval of them all [2]_.
-    The set of largest bound is divided next. So an image of R x C pixels takes at most ``R^2`` sets
-    of C steps each, and usually some hundred; with ``truth`` more, where the loss decides.
+    An image of R x C pixels takes at most ``R^2`` sets of C steps each, and usually some hundred;
+    with ``truth`` more [3]_.
 
     References
     ----------

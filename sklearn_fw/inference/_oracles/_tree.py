@@ -55,22 +55,19 @@ class TreeMaxProduct(GibbsInference):
 
     Notes
     -----
-    Time n_edges * n_states^2, memory n_nodes * n_states. Messages flow to the root along edges as
-    they point where that is possible; a table of its own that must be read the other way makes each
-    call copy all tables, so on large trees let ``edges`` point towards one node. Of several best
-    states a root takes the lowest, and so does every other node given its parent's state.
+    Time n_edges * n_states^2, memory n_nodes * n_states. On large trees let ``edges`` point towards
+    one node: tables that must be read the other way are copied in each call. Of several best states
+    a root takes the lowest, and so does every other node given its parent's state.
 
-    Marginals and the other questions about the Gibbs distribution ``p(y)`` ~ ``exp(score(y))`` take
-    at most one more pass and are stable for scores of any size. `top_k` departs from the best
-    labelling at one node after the other, and takes n_nodes * (n_states + k) for each of the k
-    besides what `argmax` takes.
+    Marginals of the Gibbs distribution ``p(y)`` ~ ``exp(score(y))`` take at most one more pass and
+    are stable for scores of any size. `top_k` departs from the best labelling at one node after the
+    other [2]_, and takes n_nodes * (n_states + k) for each of the k besides the time of `argmax`.
 
     References
     ----------
     .. [1] J. Pearl, "Probabilistic Reasoning in Intelligent Systems: Networks of Plausible
        Inference", Morgan Kaufmann, 1988, chapter 5.
-    .. [2] L. Huang and D. Chiang, "Better k-best parsing", IWPT 2005: one pass for the best one,
-       and others only as far as they are asked for, as in `top_k`.
+    .. [2] L. Huang and D. Chiang, "Better k-best parsing", IWPT 2005.
 
     Examples
     --------
