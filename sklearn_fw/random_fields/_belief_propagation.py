@@ -121,9 +121,7 @@ class TRBPMarginals(MarginalsEstimator):
     ----------
     .. [1] M. J. Wainwright, T. S. Jaakkola, A. S. Willsky, "A new class of upper bounds on the log
        partition function", IEEE TIT 51, 2005.
-    .. [2] R. G. Krishnan, S. Lacoste-Julien, D. Sontag, "Barrier Frank-Wolfe for marginal
-       inference", NIPS 2015.
-    .. [3] J. S. Yedidia, W. T. Freeman, Y. Weiss, "Constructing free-energy approximations and
+    .. [2] J. S. Yedidia, W. T. Freeman, Y. Weiss, "Constructing free-energy approximations and
        generalized belief propagation algorithms", IEEE TIT 51, 2005: loopy belief propagation.
 
     Examples

@@ -123,19 +123,3 @@ def exact_inference(mrf, oracle):
     node, edge, log_partition = oracle.marginals(mrf.scores())
     log_partition += mrf.constant
     return Inference(mrf.flatten(node, edge), log_partition, log_partition, log_partition)
-
-
-def require_allowed(mrf, oracle):
-    """Raise a ValueError where potentials of -inf leave no labelling, or the oracle finds none."""
-    if not np.any(mrf.theta == -np.inf):
-        return
-    try:
-        _, value, bound = oracle.argmax(pairs_of(mrf).scores())
-    except TimeoutError:
-        return
-    if bound == -np.inf:
-        raise ValueError(NOTHING_ALLOWED)
-    if value == -np.inf:
-        raise ValueError(
-            "the oracle found no labelling that the potentials of -inf allow: pass an exact one"
-        )

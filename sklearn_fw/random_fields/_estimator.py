@@ -322,9 +322,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         log_probability : ndarray of shape (n_samples,)
             ``mrf_.score(X)`` minus log Z, or minus ``log_partition_upper_`` where log Z is not
             known exactly: then it is a certified lower bound, in nats. Without any bound
-            ``log_partition_`` is taken, with a warning. For rows with missing entries, the log of
-            the sum over all completions stands in place of the score: exact on fields without
-            cycles, else the lower bound (without any, the estimate) of an inference for each row.
+            ``log_partition_`` is taken, with a warning. For rows with missing entries, a lower
+            bound on the log of the sum over all completions, exact without cycles, is the score.
         """
         check_is_fitted(self)
         X = self._partial_rows(X)

@@ -148,7 +148,7 @@ def save_bif(graph, path):
         lines.append(f"probability ( {child} | {', '.join(parents)} ) {{")
         for place in np.ndindex(table.shape[1:]):
             given = ", ".join(states[i][a] for i, a in zip(scope[1:], place))
-            lines.append(f"  ({given}) {_numbers(table[(slice(None), *place)])};")
+            lines.append(f"  ({given}) {_numbers(table[:, *place])};")
         lines.append("}")
     path.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
@@ -215,10 +215,8 @@ class _Reader:
                 line = self.text.count("\n", 0, at) + 1
                 raise damage(path, "a quotation mark or comment has no end", line=line)
             quoted, mark, word = match.groups()
-            if quoted is not None or word is not None:
-                self.tokens.append((word if quoted is None else quoted, at, False))
-            elif mark is not None:
-                self.tokens.append((mark, at, True))
+            found = [text for text in (quoted, mark, word) if text is not None]
+            self.tokens += [(text, at, mark is not None) for text in found]
             at = match.end()
         self.next = 0
         self.states, self.tables, self.n_entries = {}, {}, 0
@@ -250,21 +248,22 @@ class _Reader:
         if not is_mark or text != wanted:
             self.fail(f"expected {wanted!r}, got {text!r:.60}")
 
-    def peek(self, wanted):
-        return not self.at_end() and self.tokens[self.next][::2] == (wanted, True)
+    def take(self, wanted):
+        """Whether the next token is this punctuation mark, which then counts as read."""
+        is_there = not self.at_end() and self.tokens[self.next][::2] == (wanted, True)
+        self.next += is_there
+        return is_there
 
     def words(self, end, what):
         """Words up to a punctuation mark, with or without commas."""
         found = []
-        while not self.peek(end):
-            if self.peek(","):
-                self.mark(",")
-            else:
+        while not self.take(end):
+            if not self.take(","):
                 found.append(self.name(what))
-        self.mark(end)
         return found
 
-    def numbers(self, what):
+    def numbers(self, what, n, n_of):
+        """The n numbers of an entry; ``n_of`` is what must have so many, in errors."""
         words = self.words(";", what)
         try:
             values = np.array([float(word) for word in words if "_" not in word])
@@ -272,26 +271,22 @@ class _Reader:
             values = np.empty(0)
         if len(values) < len(words) or not np.all((values >= 0) & (values < np.inf)):
             self.fail(f"{what} must be numbers >= 0, got {' '.join(words)!r:.60}")
+        if len(values) != n:
+            self.fail(f"{n_of} {n} numbers, got {len(values)}")
         return values
 
     def body(self, entries):
         """A block in braces: ``entries`` says what follows its words; the rest are properties."""
         self.mark("{")
-        while not self.peek("}"):
-            if "(" in entries and self.peek("("):
-                self.mark("(")
-                entries["("]()
-                continue
-            word = self.name("an entry or '}'")
+        while not self.take("}"):
+            word = "(" if "(" in entries and self.take("(") else self.name("an entry or '}'")
             if word in entries:
                 entries[word]()
             elif word == "property":
-                while not self.peek(";"):
+                while not self.take(";"):
                     self.token("';'")
-                self.mark(";")
             else:
                 self.fail(f"expected one of {sorted([*entries, 'property'])}, got {word!r:.60}")
-        self.mark("}")
 
     def variable(self):
         variable = self.name("the name of a variable")
@@ -310,8 +305,7 @@ class _Reader:
         self.mark("]")
         self.mark("{")
         states = self.words("}", "the name of a state")
-        if self.peek(";"):
-            self.mark(";")
+        self.take(";")
         if not states or str(len(states)) != count:
             self.fail(f"variable {variable!r} must have {count!r:.20} states, got {len(states)}")
         if len(set(states)) < len(states):
@@ -321,8 +315,7 @@ class _Reader:
     def probability(self):
         self.mark("(")
         scope = [self.name("the name of a variable")]
-        if self.peek("|"):
-            self.mark("|")
+        self.take("|")
         scope += self.words(")", "the name of a variable")
         for variable in scope:
             if variable not in self.states:
@@ -343,20 +336,17 @@ class _Reader:
         what = f"the probabilities of {scope[0]!r}"
 
         def whole():
-            numbers = self.numbers(what)
-            if len(numbers) != table.size:
-                self.fail(f"{what} must be {table.size} numbers, got {len(numbers)}")
-            table[:] = numbers.reshape(table.shape)
+            table[:] = self.numbers(what, table.size, f"{what} must be").reshape(table.shape)
 
         def row():
             states = self.words(")", "the state of a parent")
             if len(states) != len(scope) - 1:
                 self.fail(f"a row must name {len(scope) - 1} states of parents, got {len(states)}")
             place = [self._state(v, state) for v, state in zip(scope[1:], states)]
-            table[(slice(None), *place)] = self._row(what, len(table))
+            table[:, *place] = self.numbers(what, len(table), f"a row of {what} must have")
 
         def rest():
-            default[:] = self._row(what, len(table))
+            default[:] = self.numbers(what, len(table), f"a row of {what} must have")
 
         self.body({"table": whole, "(": row, "default": rest})
         missing = np.isnan(table)
@@ -379,12 +369,6 @@ class _Reader:
                 f"{uai.MOST_AXES} can be"
             )
         return math.prod(len(self.states[variable]) for variable in scope)
-
-    def _row(self, what, n):
-        numbers = self.numbers(what)
-        if len(numbers) != n:
-            self.fail(f"a row of {what} must have {n} numbers, got {len(numbers)}")
-        return numbers
 
     def _state(self, variable, state):
         if state not in self.states[variable]:
@@ -415,19 +399,17 @@ def load_uai(path, kind="field"):
     path : str or path
         Text file, or such a file packed by gzip (``.gz``).
     kind : {"field", "evidence", "solution"}, default="field"
-        What the file holds: a random field, with the preamble MARKOV or BAYES; the number of
-        observed variables and then pairs of variable and state (in older files the number of
-        samples on the first line, and one such list on each line); or a solution, which starts with
-        MAR, PR, MAP or MPE.
+        A random field, with the preamble MARKOV or BAYES; the number of observed variables and then
+        pairs of variable and state (in older files the number of samples on the first line, and one
+        such list on each line); or a solution, which starts with MAR, PR, MAP or MPE.
 
     Returns
     -------
     data : object
-        The `PairwiseMRF`, or `FactorGraph` where a factor is on more than two variables: the
-        product of all factors, as logarithms. Or the dict of observed states, a list of such for
-        several samples. Or the solution: a list of the marginals of variables; the natural
-        logarithm of the partition function, which the file holds as decimal logarithm; or the state
-        of each variable, int64.
+        The `PairwiseMRF`, or `FactorGraph` where a factor is on more than two variables. Or the
+        dict of observed states, a list of such for several samples. Or the solution: a list of the
+        marginals of variables; the natural logarithm of the partition function; or the state of
+        each variable, int64.
 
     See Also
     --------
@@ -439,8 +421,7 @@ def load_uai(path, kind="field"):
     A field holds numbers with any white space between them: the number of variables, their
     numbers of states, the number of factors; for each factor the number of its variables and the
     variables; for each factor the size of its table and the table, not as logarithms, the last
-    variable of the factor changing fastest. The tables of a BAYES file are conditional
-    probabilities and are read in the same way. Zeros become ``-inf`` (hard constraints).
+    variable changing fastest. Zeros become ``-inf`` (hard constraints).
 
     References
     ----------

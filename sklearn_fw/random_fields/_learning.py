@@ -84,10 +84,9 @@ class MRFLearner(Parameterized):
     -----
     Cost: n_samples times the number of edges (of all pairs for "tree").
 
-    Where entries are missing (NaN), the likelihood of what is there is maximised, by expectation
-    and maximisation, over distributions on one forest: the best tree by the pairs of entries that
-    are there, among ``edges``. A graph with cycles is then learned in closed form from random
-    completions of the rows by that forest.
+    Where entries are missing (NaN), expectation and maximisation maximises the likelihood of what
+    is there over distributions on one forest among ``edges``. A graph with cycles is then learned
+    in closed form from random completions of the rows by that forest.
 
     References
     ----------

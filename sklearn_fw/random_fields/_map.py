@@ -7,22 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import inference
 from .._core import check
 from .._core.budget import part_of_time, time_budget, time_left
 from .._core.loop import get_logger
 from .._core.oracle import checked
 from .._core.scores import is_forest
-from ..inference import (
-    INFEASIBLE,
-    NEGLIGIBLE,
-    TRWS,
-    BestOf,
-    FactorElimination,
-    IteratedLocalSearch,
-    resolve_oracle,
-    scaled_costs,
-    solve_integers,
-)
 from ._choice import EXACT_SHARE, NOTHING_ALLOWED, choose
 from ._conditioning import collect, given
 from ._reduced import Reduced, soften
@@ -42,12 +32,12 @@ def solve_factor_program(graph, seconds):
     if best.min() == -np.inf:
         return None, -np.inf
     block = np.repeat(np.arange(len(best)), np.diff(starts))
-    cost, scale, error = scaled_costs((best[block] - graph.theta)[allowed], best)
+    cost, scale, error = inference.scaled_costs((best[block] - graph.theta)[allowed], best)
     n_nodes = graph.node_start[-1]
     ends = perf_counter() + seconds
     matrix, sums = _equations(graph, allowed)
-    result = solve_integers(cost, n_nodes, 1.0, matrix, sums, ends - perf_counter())
-    if result.status == INFEASIBLE:
+    result = inference.solve_integers(cost, n_nodes, 1.0, matrix, sums, ends - perf_counter())
+    if result.status == inference.INFEASIBLE:
         return None, -np.inf
     bound = np.inf
     if result.mip_dual_bound is not None:
@@ -57,7 +47,7 @@ def solve_factor_program(graph, seconds):
     blocks = np.split(result.x[:n_nodes], graph.node_start[1:-1])
     labels = np.array([block.argmax() for block in blocks])
     value = float(graph.score(labels[None])[0]) - graph.constant
-    if value >= bound - 2.0 * error and error <= NEGLIGIBLE * abs(value):
+    if value >= bound - 2.0 * error and error <= inference.NEGLIGIBLE * abs(value):
         bound = value
     return labels, max(bound, value)
 
@@ -214,7 +204,7 @@ class RegionSearch:
             return labels
         factors = (self._factors[f] for f in sorted({f for i in inside for f in self._of[i]}))
         merged, _ = collect(unary, given(factors, np.where(free, -1, labels)))
-        elimination = FactorElimination(unary, list(merged), list(merged.values()))
+        elimination = inference.FactorElimination(unary, list(merged), list(merged.values()))
         if elimination.found.largest > LARGEST_TABLE:
             return None
         best = labels.copy()
@@ -263,7 +253,7 @@ def find_map(field, oracle, start, time_limit):
     if start is not None:
         start = field._check_labelling(start, "start")
     auto = check.is_auto(oracle)
-    oracle = None if auto else checked(resolve_oracle(oracle))
+    oracle = None if auto else checked(inference.resolve_oracle(oracle))
     with time_budget(time_limit, ends_oracles=True):
         if field._pairs and (not auto or _as_pairs(field)):
             labels, bound, reason = _find_in_pairs(field, oracle, start)
@@ -345,10 +335,9 @@ def _approximate(mrf, scores, start):
     """(labels, value, bound) by messages, local search and what comes after them."""
     n_rounds = np.clip(ROUNDS_PER_VARIABLE * mrf.n_variables, FEWEST_ROUNDS, MOST_ROUNDS)
     first = ["qpbo", "trws"] if mrf.n_states.max() <= 2 else ["trws"]
+    search = inference.BestOf([*first, inference.IteratedLocalSearch(int(n_rounds))])
     with part_of_time(2 * MESSAGES_SHARE):
-        labels, value, bound = BestOf([*first, IteratedLocalSearch(int(n_rounds))]).argmax(
-            scores, start
-        )
+        labels, value, bound = search.argmax(scores, start)
     if not value < bound:
         return labels, value, bound
     labels, bound = _refined(mrf, np.asarray(labels, np.int64), bound)
@@ -382,7 +371,7 @@ def _find_in_factors(graph, oracle, first=False):
         if not first and _as_pairs(rest):
             pairs = rest.merge().to_pairwise()
             with part_of_time(MESSAGES_SHARE):
-                found, _, bound = TRWS().argmax(pairs.scores())
+                found, _, bound = inference.TRWS().argmax(pairs.scores())
             labels = np.asarray(found[: rest.n_variables], np.int64)
         labels, bound = _refined(rest, labels, bound, first)
     return reduced.labels(labels[None])[0], float(bound + rest.constant), reason

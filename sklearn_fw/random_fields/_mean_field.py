@@ -23,8 +23,8 @@ class MeanFieldMarginals(MarginalsEstimator):
         log Z >= constant + sum_i <theta_i, q_i> + sum_ij q_i' theta_ij q_j + sum_i H(q_i)
 
     Choose it for a lower bound, or for a distribution that is easy to sample from and to score on
-    large dense graphs with weak couplings. Its marginals are those of one mode rather than of the
-    whole distribution: near 0 and 1 where couplings are strong, for all symmetric modes but one.
+    large dense graphs with weak couplings. With strong couplings its marginals are those of one
+    mode rather than of the whole distribution.
 
     Parameters
     ----------
@@ -70,10 +70,9 @@ class MeanFieldMarginals(MarginalsEstimator):
     Notes
     -----
     A pass is linear in the size of the potentials. The bound never falls within a run; the problem
-    is not concave, so starts matter. Potentials of ``-inf`` are exact: each update first makes the
-    probability of forbidden pairs least. `sample` draws every variable by itself. `score_samples`
-    needs an upper bound, of which there is none: with a warning it takes the lower one, so its
-    values are too large.
+    is not concave, so starts matter. Potentials of ``-inf`` are exact. `sample` draws every
+    variable by itself. `score_samples` takes the lower bound, with a warning, so its values are too
+    large.
 
     References
     ----------

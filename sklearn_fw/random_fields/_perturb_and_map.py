@@ -93,8 +93,6 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     ----------
     .. [1] T. Hazan, T. Jaakkola, "On the partition function and random maximum a-posteriori
        perturbations", ICML 2012.
-    .. [2] R. G. Krishnan, S. Lacoste-Julien, D. Sontag, "Barrier Frank-Wolfe for marginal
-       inference", NIPS 2015.
 
     Examples
     --------

@@ -15,16 +15,7 @@ from .._core.result import Outcome, Status
 from .._core.scores import is_forest
 from ..inference import BestOf, resolve_oracle
 from ..optim.domains import LocalPolytope, MarginalPolytope
-from ._choice import (
-    EXACT_SHARE,
-    Choice,
-    Inference,
-    Request,
-    choose,
-    exact_inference,
-    pairs_of,
-    require_allowed,
-)
+from ._choice import EXACT_SHARE, Choice, Inference, Request, choose, exact_inference, pairs_of
 from ._estimator import MarginalsEstimator
 from ._frank_wolfe import BarrierFrankWolfe, TRWRun, tighten
 from ._objective import Products
@@ -224,12 +215,9 @@ class TRWMarginals(MarginalsEstimator):
                 choice = Choice(BestOf(), False, reason)
         notes = []
         theta = soften(mrf, notes)
-        oracle = choice.oracle
-        if known is None:
-            require_allowed(mrf, oracle)
         polytope = LocalPolytope(mrf.n_states, mrf.edges)
-        if oracle is not None:
-            polytope = MarginalPolytope(mrf.n_states, mrf.edges, oracle)
+        if choice.oracle is not None:
+            polytope = MarginalPolytope(mrf.n_states, mrf.edges, choice.oracle)
         run = TRWRun(mrf, theta, polytope, settings, tol=self.tol, local_search=local_search)
         if is_known:
             run.upper = 0.0  # this rho's bound is known: the potentials were made from it

@@ -204,23 +204,3 @@ def test_potts_messages_are_those_of_the_tables(kind, rng):
         climb(problem, others, potts=np.full_like(potts, np.nan))
         np.testing.assert_array_equal(labels, others)
     assert n_alike > N_INSTANCES
-
-
-def test_tables_with_two_numbers_are_found():
-    tables = np.array([np.eye(3), 2 - np.eye(3), np.ones((3, 3)), np.arange(9.0).reshape(3, 3)])
-    tables[3, 0, 0] = 4.0
-    found = message_passing.equal_and_other(tables)
-    np.testing.assert_array_equal(found, [[1, 0], [1, 2], [1, 1], [np.nan, np.nan]])
-    assert message_passing.equal_and_other(np.full((1, 1, 1), 3.0)).tolist() == [[3.0, 3.0]]
-
-
-def test_search_that_looks_where_something_changed_ends_as_full_passes_do(rng):
-    for _ in range(50):
-        scores = grid(rng, 8, 1.0, n_states=3)
-        problem = prepare(scores, PlanCache(adjacency)(scores))
-        potts = message_passing.equal_and_other(problem.tables[0])
-        labels, others = np.zeros((2, scores.n_nodes), np.int32)
-        climb(problem, labels)
-        while message_passing.icm_sweep(*problem, potts, others, np.ones(64, bool)):
-            pass
-        np.testing.assert_array_equal(labels, others)

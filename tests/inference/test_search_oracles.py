@@ -18,7 +18,7 @@ from _random_scores import (
     random_tables,
     size_of,
 )
-from _references import labeling_value, labeling_values
+from _references import labeling_values
 from sklearn_fw.inference import (
     ICM,
     MILP,
@@ -185,47 +185,6 @@ def test_trws_finds_what_is_forbidden_along_paths():
 
 
 # ---- bounds of single states, on which the search relies ---------------------------------------
-
-
-def conditional_best(scores, alive):
-    """Best value of the labellings that use state k of node i and only states that are alive."""
-    values, labelings = labeling_values(*parts(scores))
-    inside = alive[np.arange(scores.n_nodes), labelings].all(axis=1)
-    values = np.where(inside, values, -np.inf)
-    best = np.full(alive.shape, -np.inf)
-    for value, labels in zip(values, labelings):
-        at = np.arange(scores.n_nodes), labels
-        best[at] = np.maximum(best[at], value)
-    return best
-
-
-@pytest.mark.parametrize("kind", ["normal", "ties", "forbidden", "missing states", "shared table"])
-def test_bounds_of_states_hold_after_each_pass(kind, rng):
-    n_tight = 0
-    for scores, _ in instances(kind)[:60]:
-        plan = PlanCache(adjacency)(scores)
-        relaxation = Relaxation(prepare(scores, plan))
-        alive = np.ones(scores.unary.shape, bool)
-        best = conditional_best(scores, alive)
-        for step in range(6):
-            if step == 3:  # continue on a part of the problem, as the search does
-                node, state = rng.integers(scores.n_nodes), rng.integers(scores.n_states)
-                alive[node, state] = False
-                relaxation = relaxation.copy()
-                relaxation.unary[node, state] = -np.inf
-                best = conditional_best(scores, alive)
-            for number, (labels, value) in enumerate(relaxation.iterate()):
-                assert relaxation.bound >= best.max() - 1e-12
-                if step or number:
-                    live = relaxation.unary > -np.inf
-                    assert not np.any(best[~live] > -np.inf)
-                    assert np.all(relaxation.bounds[live] >= best[live] - 1e-12)
-                    n_tight += np.count_nonzero(relaxation.bounds[live] < relaxation.bound - 0.1)
-                assert value == pytest.approx(labeling_value(*parts(scores), labels), abs=1e-12)
-            assert relaxation.bound >= best.max() - 1e-12
-            if relaxation.bound == -np.inf:
-                break
-    assert n_tight > 50  # bounds of states say more than the bound of all
 
 
 @pytest.mark.parametrize("kind", ["normal", "forbidden", "missing states"])

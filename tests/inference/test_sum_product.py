@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from _gibbs import assert_frequencies, brute_force
-from _random_scores import random_edges, random_scores
+from _random_scores import random_scores
 from sklearn_fw.inference import Elimination, Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
 
 ORACLES = [(Viterbi(), "chain"), (TreeMaxProduct(), "forest"), (Elimination(), "any")]
@@ -68,44 +68,6 @@ def test_samples_have_the_frequencies_of_the_marginals(oracle, graph, rng):
         assert labels.dtype == np.int32
         assert_frequencies(labels, node, edge, scores.edges)
         np.testing.assert_array_equal(labels, oracle.sample(scores, 4000, random_state=3))
-
-
-@pytest.mark.parametrize("own_tables", [False, True])
-def test_batch_equals_one_sample_at_a_time(own_tables, rng):
-    from sklearn_fw._kernels.graphs.sum_product import tree_marginals_batch
-
-    n_states = 4
-    lengths = np.array([1, 5, 2, 9, 1, 4])
-    node_start = np.concatenate([[0], np.cumsum(lengths)])
-    unary = rng.normal(size=(node_start[-1], n_states))
-    unary[node_start[2]] = -np.inf  # one sample without an allowed labelling
-    longest = random_edges(rng, "chain", lengths.max())
-    n_edges = lengths - 1
-    edge_start = np.concatenate([[0], np.cumsum(n_edges)])
-    if own_tables:
-        edges = np.concatenate([longest[:n] for n in n_edges])
-        edge_table = rng.permutation(len(edges))
-        tables = rng.normal(size=(len(edges), n_states, n_states))
-        start, stop = edge_start[:-1], edge_start[1:]
-    else:  # two tables, and one list of edges of which each sample uses the first ones
-        edges, edge_table = longest, np.arange(len(longest)) % 2
-        tables = rng.normal(size=(2, n_states, n_states))
-        start, stop = np.zeros_like(n_edges), n_edges
-    node, edge = np.empty_like(unary), np.empty((n_edges.sum(), n_states, n_states))
-    samples = (unary, node_start, start, stop, edges, edge_table, tables)
-    values = tree_marginals_batch(*samples, node, edge)
-    for i in range(len(lengths)):
-        mine = slice(node_start[i], node_start[i + 1])
-        here = slice(start[i], stop[i])
-        scores = PairwiseScores(unary[mine], tables[edge_table[here]], edges[here])
-        assert values[i] == pytest.approx(Viterbi().log_partition(scores), rel=1e-14)
-        if values[i] > -np.inf:
-            one = Viterbi().marginals(scores)
-            np.testing.assert_allclose(node[mine], one[0], rtol=1e-13)
-            np.testing.assert_allclose(edge[edge_start[i] : edge_start[i + 1]], one[1], rtol=1e-13)
-    assert np.isneginf(values).tolist() == [i == 2 for i in range(len(lengths))]
-    nothing = np.empty((0, n_states)), np.empty((0, n_states, n_states))
-    np.testing.assert_array_equal(tree_marginals_batch(*samples, *nothing), values)
 
 
 @pytest.mark.parametrize("oracle", [Viterbi(), TreeMaxProduct(), Enumeration()], ids=repr)

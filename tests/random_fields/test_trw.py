@@ -235,42 +235,6 @@ def test_point_is_the_mixture_before_and_after_every_change_of_delta():
     assert deltas[-1] < 1e-2
 
 
-def test_correction_reaches_its_gap(rng):
-    from sklearn_fw._kernels.graphs import trw as kernels
-
-    mrf = make_ising("clique", 6, coupling=1.0, random_state=0)
-    for kind in ("away", "pairwise", "fw"):
-        run = make_run(mrf, variant=None)
-        for _ in range(8):
-            run.step()
-        run.kind = {"away": kernels.AWAY, "pairwise": kernels.PAIRWISE, "fw": kernels.FW}[kind]
-        before = run.log_partition
-        steps, gap = kernels.correct(
-            run.energy, run.atoms, run.alpha, run.delta, run.mu, run.kind, 1e-3, 10_000
-        )
-        assert run.log_partition >= before
-        assert 0 < steps < 10_000
-        assert gap <= 1e-3
-        # No atom is left that would be worth a step, those of weight zero included.
-        steps, _ = kernels.correct(
-            run.energy, run.atoms, run.alpha, run.delta, run.mu, run.kind, 1.001e-3, 10_000
-        )
-        assert steps == 0
-
-
-def test_line_search_finds_the_best_step(rng):
-    from sklearn_fw._kernels.graphs import trw as kernels
-
-    for _ in range(50):
-        mrf = random_mrf(rng, (2, 3, 2, 2))
-        run = make_run(mrf)
-        mu, other = mixture(rng, mrf, uniform=10.0 ** rng.uniform(-8, 0)), mixture(rng, mrf)
-        step = kernels.search(run.energy, mu, other - mu, 1.0)
-        values = [kernels.value(run.energy, mu + t * (other - mu)) for t in np.linspace(0, 1, 201)]
-        found = kernels.value(run.energy, mu + step * (other - mu))
-        assert found >= max(values) - 1e-6
-
-
 # ---- the objective -------------------------------------------------------------------------------
 
 

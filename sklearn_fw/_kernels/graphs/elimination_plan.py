@@ -338,16 +338,3 @@ def arrange(edges, size, order, scope_start, scope):
         child_start[:-1].copy(), child, walk_start, walk_extent[:n_walk].copy(),
         walk_stride[:n_walk].copy(),
     )  # fmt: skip
-
-
-@njit
-def count_states(unary):
-    """Number of states of each node: what comes after the last allowed state is padding."""
-    n_nodes, n_states = unary.shape
-    size = np.ones(n_nodes, np.int64)
-    for t in range(n_nodes):
-        for k in range(n_states - 1, 0, -1):
-            if unary[t, k] > -np.inf:
-                size[t] = k + 1
-                break
-    return size

@@ -92,12 +92,15 @@ class Problem(NamedTuple):
     other: np.ndarray
 
 
+def count_states(unary):
+    """Numbers of states of nodes, without those after the last possible one, which are padding."""
+    return ((unary > -np.inf) * np.arange(1, unary.shape[1] + 1)).max(axis=1)
+
+
 def prepare(scores, plan):
     """The problem of some scores; all of its arrays may be overwritten but those of the plan."""
     unary, tables, edge_table = arrays_of(scores)
-    unary, width = unary.copy(), unary.shape[1]
-    # States after the last possible one are padding, which the loops leave out.
-    n_states = ((unary > -np.inf) * np.arange(1, width + 1)).max(axis=1)
+    unary, width, n_states = unary.copy(), unary.shape[1], count_states(unary)
     source, flipped = plan.source, plan.flipped
     if len(tables) < len(source):  # one for all edges: once as it is, and once turned round
         edge_table = flipped.astype(np.int64)

@@ -340,27 +340,27 @@ class GraphCut(GraphOracle, RankingOracle):
         return settled(self._cut, scores, exact=True)
 
     def _best(self, scores, k):
-        found = []
-        queue = [(-np.inf, 0, None, scores.unary)]  # what cannot be beaten there, turn, a set
-        while queue and len(found) < k:
-            _, _, node, unary = heapq.heappop(queue)
-            if node is not None:
-                unary = unary(node)
-            part = PairwiseScores._view(unary, scores.pairwise, scores.edges)
-            form = attractive_form(part)
-            if form is None:
-                continue
-            cut = Cut.of(form, scores.edges)
-            labels = form.merge(cut.sink)
-            found.append((scores.value(labels), labels))
-            # All others agree with these labels before some node, and differ there.
-            nodes = np.flatnonzero(form.fixed < 0)
-            losses = cut.flip_losses(nodes, fix=True)
-            rest = _others(unary, labels, nodes)
-            for i in np.argsort(losses, kind="stable")[: k - len(found)]:
-                if losses[i] < np.inf:
-                    bound = found[-1][0] - losses[i]
-                    heapq.heappush(queue, (-bound, len(found) * scores.n_nodes + int(i), i, rest))
+        found, queue, unary = [], [], scores.unary
+        while True:
+            form = attractive_form(PairwiseScores._view(unary, scores.pairwise, scores.edges))
+            if form is not None:
+                cut = Cut.of(form, scores.edges)
+                labels = form.merge(cut.sink)
+                found.append((scores.value(labels), labels))
+                # All others agree with these labels before some node, and differ there.
+                nodes = np.flatnonzero(form.fixed < 0)
+                losses = cut.flip_losses(nodes, fix=True)
+                for i in np.argsort(losses, kind="stable")[: k - len(found)]:
+                    if losses[i] < np.inf:
+                        turn = len(found) * scores.n_nodes + int(i)
+                        entry = losses[i] - found[-1][0], turn, unary, labels, nodes[: i + 1]
+                        heapq.heappush(queue, entry)
+            if not queue or len(found) == k:
+                break
+            _, _, unary, labels, nodes = heapq.heappop(queue)
+            unary, last = unary.copy(), nodes[-1]
+            unary[nodes[:-1], 1 - labels[nodes[:-1]]] = -np.inf
+            unary[last, labels[last]] = -np.inf
         found.sort(key=lambda entry: -entry[0])  # what rounding may have exchanged
         values = np.array([value for value, _ in found])
         labels = np.array([row for _, row in found], np.int32).reshape(-1, scores.n_nodes)
@@ -430,18 +430,6 @@ class Cut(NamedTuple):
         losses = np.empty(len(nodes))
         max_flow.flip_losses(self.arcs, self.sink, nodes, fix, losses)
         return losses
-
-
-def _others(unary, labels, nodes):
-    """The function that gives the scores of those labellings that differ first at ``nodes[i]``."""
-
-    def differ_first(i):
-        part = unary.copy()
-        part[nodes[:i], 1 - labels[nodes[:i]]] = -np.inf
-        part[nodes[i], labels[nodes[i]]] = -np.inf
-        return part
-
-    return differ_first
 
 
 class CutMoves(GraphOracle):

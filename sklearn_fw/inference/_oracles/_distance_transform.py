@@ -234,24 +234,18 @@ class DistanceTransform(Oracle):
 
     Notes
     -----
-    Time n_joints * n_types * n_pixels. A message between two joints maximises over all pairs of
-    pixels: it is the upper envelope of parabolas, first along rows, then along columns [1]_. Linear
-    costs, anchors between pixels and squares without costs are taken as they are. Of several best
-    positions a joint without parent takes the first, row by row, and so does every other joint
-    given its parent.
+    Time n_joints * n_types * n_pixels. A message between two joints is the upper envelope of
+    parabolas, first along rows, then along columns [1]_. Of several best positions a joint without
+    parent takes the first, row by row, and so does every other joint given its parent.
 
     References
     ----------
     .. [1] P. F. Felzenszwalb, D. P. Huttenlocher, "Distance transforms of sampled functions",
        Theory of Computing 8, 415-428, 2012.
-    .. [2] P. F. Felzenszwalb, D. P. Huttenlocher, "Pictorial structures for object recognition",
-       International Journal of Computer Vision 61, 55-79, 2005.
-    .. [3] Y. Yang, D. Ramanan, "Articulated pose estimation with flexible mixtures-of-parts",
-       CVPR 2011: types of edges.
 
     Examples
     --------
-    The second joint sees two places; the one near the first joint is the better one of both.
+    Of two places for the second joint the one near the first joint is better.
 
     >>> import numpy as np
     >>> from sklearn_fw.inference import DistanceTransform, PoseScores

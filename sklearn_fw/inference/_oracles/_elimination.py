@@ -8,10 +8,10 @@ import numpy as np
 
 from ..._core import check
 from ..._core.budget import time_left
-from ..._core.packed import starts_of, writable
+from ..._core.packed import starts_of
 from ..._core.scores import arrays_of, check_sums, expect_scores
 from ..._kernels import lazy
-from ._adjacency import PlanCache
+from ._adjacency import PlanCache, count_states
 from ._exact import GibbsInference, normalised
 
 elimination_plan = lazy("graphs.elimination_plan")
@@ -125,7 +125,7 @@ def make_plan(edges, size, scopes=(), n_orders=0):
 
 
 def _sizes_of(scores):
-    return tuple(elimination_plan.count_states(writable(scores.unary)).tolist())
+    return tuple(np.maximum(count_states(scores.unary), 1).tolist())
 
 
 def _plan_of(edges, *sizes):
@@ -161,7 +161,7 @@ class Elimination(GibbsInference):
     one with a unary score above ``-inf`` count as absent. Sums run in logarithms, which takes two
     to five times as long, where a table spans more than a factor of e^600.
 
-    `top_k` divides the labellings into parts by max-marginals [4]_: up to two calls of
+    `top_k` divides the labellings into parts by max-marginals [2]_: up to two calls of
     `max_marginals` and one of `argmax` for each of the k. Of several best labellings the node that
     leaves last takes its lowest state, then the one before it, and so on. A call ends with a
     TimeoutError when `time_left` comes to its end.
@@ -170,12 +170,7 @@ class Elimination(GibbsInference):
     ----------
     .. [1] R. Dechter, "Bucket elimination: a unifying framework for reasoning", Artificial
        Intelligence 113, 41-85, 1999.
-    .. [2] S. L. Lauritzen and D. J. Spiegelhalter, "Local computations with probabilities on
-       graphical structures and their application to expert systems", Journal of the Royal
-       Statistical Society B 50, 157-224, 1988.
-    .. [3] A. P. Dawid, "Applications of a general propagation algorithm for probabilistic expert
-       systems", Statistics and Computing 2, 25-36, 1992: max-marginals and samples.
-    .. [4] C. Yanover, Y. Weiss, "Finding the M most probable configurations using loopy belief
+    .. [2] C. Yanover, Y. Weiss, "Finding the M most probable configurations using loopy belief
        propagation", NIPS 2003: the division into parts.
 
     Examples

@@ -245,8 +245,6 @@ class MILP(GraphOracle):
     ----------
     .. [1] Q. Huangfu and J. A. J. Hall, "Parallelizing the dual revised simplex method",
        Mathematical Programming Computation 10, 119-142, 2018.
-    .. [2] R. G. Krishnan, S. Lacoste-Julien and D. Sontag, "Barrier Frank-Wolfe for marginal
-       inference", NIPS 2015: maximum a posteriori oracles by integer programming.
 
     Examples
     --------

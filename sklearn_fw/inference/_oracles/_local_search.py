@@ -148,9 +148,8 @@ class IteratedLocalSearch(GraphOracle):
 
     Increases the score of `PairwiseScores`: some neighbouring nodes get random states, then random
     trees around them, hundreds of nodes, take their best states given all others, and the change
-    stays unless the score fell. Choose it for the labels where couplings contradict each other, so
-    that bounds are loose and the labels of `TRWS` are far from the best; it has no bound of its
-    own, so `BestOf` asks both.
+    stays unless the score fell. Choose it where couplings contradict each other, so that the labels
+    of `TRWS` are far from the best. It has no bound of its own, so `BestOf` runs both.
 
     Parameters
     ----------
@@ -255,11 +254,10 @@ def _runs(scores, problem, labels, n_rounds, run, rng):
 
 def _search(problem, labels, n_rounds, state):
     """Change ``labels`` by rounds of kicks and repairs, until they or the time are over."""
-    loops = local_search
     sums = np.zeros(problem.unary.shape)
     while n_rounds > 0 and time_left() > 0.0:
         # Sums are kept by differences, whose rounding adds up.
-        loops.gather_sums(*problem, labels, sums)
+        local_search.gather_sums(*problem, labels, sums)
         n = min(n_rounds, ROUNDS_AT_ONCE)
-        loops.search(*problem, labels, sums, 0.0, n, state)
+        local_search.search(*problem, labels, sums, 0.0, n, state)
         n_rounds -= n

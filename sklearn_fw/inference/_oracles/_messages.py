@@ -4,7 +4,6 @@ import copy
 import functools
 import logging
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 
@@ -318,8 +317,6 @@ class BranchAndBound(GraphOracle):
     ----------
     .. [1] A. H. Land and A. G. Doig, "An automatic method of solving discrete programming
        problems", Econometrica 28(3), 497-520, 1960.
-    .. [2] V. Kolmogorov, "Convergent tree-reweighted message passing for energy minimization", IEEE
-       TPAMI 28(10), 1568-1583, 2006: the bounds.
 
     Examples
     --------
@@ -359,28 +356,9 @@ class BranchAndBound(GraphOracle):
         search = _Search(scores, self._plan(scores), start)
         search.explore(Relaxation(search.incumbent.problem, search.incumbent.potts), self.max_iter)
         while search.open and search.n_nodes < max_nodes and perf_counter() < end:
-            search.explore(search.open.pop().restricted(), self.node_iter)
+            search.explore(search.open.pop()[1], self.node_iter)
         logger.debug("branch and bound: %d subproblems, %d left", search.n_nodes, len(search.open))
         return search.incumbent.answer(search.bound())
-
-
-class _Part(NamedTuple):
-    """One of two parts of a problem: ``node`` has ``state``, or any other one."""
-
-    bound: float
-    relaxation: Relaxation  # of both; the part that is solved last may overwrite it
-    node: int
-    state: int
-    fixed: bool
-
-    def restricted(self):
-        relaxation = self.relaxation.copy() if self.fixed else self.relaxation
-        unary = relaxation.unary[self.node]
-        if self.fixed:
-            unary[np.arange(len(unary)) != self.state] = -np.inf
-        else:
-            unary[self.state] = -np.inf
-        return relaxation
 
 
 class _Search:
@@ -388,7 +366,7 @@ class _Search:
 
     def __init__(self, scores, plan, start):
         self.incumbent = Incumbent(scores, plan, start)
-        self.open = []
+        self.open = []  # (bound, relaxation) of each part
         self.n_nodes = 0
         self._scores = scores
         # Forbidden pairs count like the worst pair of all: nothing but the order of nodes needs it.
@@ -398,7 +376,7 @@ class _Search:
         self._spread = (tables / unit if unit else tables).std(axis=(1, 2))
 
     def bound(self):
-        return float(max([self.incumbent.value, *(part.bound for part in self.open)]))
+        return float(max([self.incumbent.value, *(bound for bound, _ in self.open)]))
 
     def explore(self, relaxation, n_iter):
         """Bound one problem, and open its parts if they may hold something better."""
@@ -406,7 +384,7 @@ class _Search:
         self._iterate(relaxation, n_iter)
         if relaxation.bound > self._cutoff():
             self._branch(relaxation)
-        while self.open and self.open[-1].bound <= self._cutoff():
+        while self.open and self.open[-1][0] <= self._cutoff():
             self.open.pop()
 
     def _cutoff(self):
@@ -437,5 +415,7 @@ class _Search:
         bounds = np.where(possible[node], relaxation.bounds[node], -np.inf)
         state = int(bounds.argmax())
         best, rest = np.minimum(relaxation.bound, [bounds[state], np.delete(bounds, state).max()])
-        self.open.append(_Part(rest, relaxation, node, state, fixed=False))
-        self.open.append(_Part(best, relaxation, node, state, fixed=True))
+        fixed = relaxation.copy()
+        fixed.unary[node, np.arange(len(bounds)) != state] = -np.inf
+        relaxation.unary[node, state] = -np.inf
+        self.open += [(rest, relaxation), (best, fixed)]

@@ -111,8 +111,8 @@ class SubwindowSearch(Oracle):
     -----
     A set of boxes is an interval for each side, and is bounded by what is positive in its largest
     box and negative in its smallest one [1]_, the columns by the best interval of them all [2]_.
-    The set of largest bound is divided next. So an image of R x C pixels takes at most ``R^2`` sets
-    of C steps each, and usually some hundred; with ``truth`` more, where the loss decides.
+    An image of R x C pixels takes at most ``R^2`` sets of C steps each, and usually some hundred;
+    with ``truth`` more [3]_.
 
     References
     ----------
@@ -161,7 +161,7 @@ class SubwindowSearch(Oracle):
             No box has a larger score.
         """
         scores = scores if isinstance(scores, BoxScores) else BoxScores(scores)
-        boxes, _, bound = self._search(scores, 1)
+        boxes, bound = self._search(scores, 1)
         value = scores.value(boxes[0])
         return boxes[0], value, value if bound is None else max(value, bound)
 
@@ -194,7 +194,7 @@ class SubwindowSearch(Oracle):
         return values[order], boxes[order]
 
     def _search(self, scores, k):
-        """Boxes, the number of sets, and a bound on all boxes or None if the search ended."""
+        """Boxes, and a bound on all boxes or None if the search ended."""
         end = perf_counter() + min(check.time_limit(self.time_limit), time_left())
         most = 2**62
         if self.max_nodes is not None:
@@ -207,11 +207,8 @@ class SubwindowSearch(Oracle):
         truth = np.zeros(4, np.int64) if scores.truth is None else scores.truth
         rounding = ROUNDING * (np.abs(scores.weights).sum() + scores.cost)
         keys, boxes, size = np.empty(64), np.empty((64, 9), np.int64), 0
-        found, values, state = (
-            np.zeros((k, 4), np.int64),
-            np.full(k, -np.inf),
-            np.zeros(3, np.int64),
-        )
+        found, values = np.zeros((k, 4), np.int64), np.full(k, -np.inf)
+        state = np.zeros(3, np.int64)
         while not state[2]:
             n_steps = min(SETS, max(most - int(state[0]), 0) // 2)
             keys, boxes, size = subwindow.search_boxes(
@@ -220,6 +217,4 @@ class SubwindowSearch(Oracle):
             )  # fmt: skip
             if not state[2] and (n_steps < 1 or perf_counter() > end):
                 break
-        if k > 1:
-            found = found[: state[1]]
-        return found, state[0], None if state[2] else float(keys[0])
+        return found if k == 1 else found[: state[1]], None if state[2] else float(keys[0])

@@ -55,27 +55,19 @@ class TreeMaxProduct(GibbsInference):
 
     Notes
     -----
-    Time n_edges * n_states^2, memory n_nodes * n_states. Messages flow to the root along edges as
-    they point where that is possible; a table of its own that must be read the other way makes each
-    call copy all tables, so on large trees let ``edges`` point towards one node. Of several best
-    states a root takes the lowest, and so does every other node given its parent's state.
+    Time n_edges * n_states^2, memory n_nodes * n_states. On large trees let ``edges`` point towards
+    one node: tables that must be read the other way are copied in each call. Of several best states
+    a root takes the lowest, and so does every other node given its parent's state.
 
-    Marginals and the other questions about the Gibbs distribution ``p(y)`` ~ ``exp(score(y))`` take
-    at most one more pass and are stable for scores of any size. `top_k` departs from the best
-    labelling at one node after the other, and takes n_nodes * (n_states + k) for each of the k
-    besides what `argmax` takes.
+    Marginals of the Gibbs distribution ``p(y)`` ~ ``exp(score(y))`` take at most one more pass and
+    are stable for scores of any size. `top_k` departs from the best labelling at one node after the
+    other [2]_, and takes n_nodes * (n_states + k) for each of the k besides the time of `argmax`.
 
     References
     ----------
     .. [1] J. Pearl, "Probabilistic Reasoning in Intelligent Systems: Networks of Plausible
        Inference", Morgan Kaufmann, 1988, chapter 5.
-    .. [2] A. P. Dawid, "Applications of a general propagation algorithm for probabilistic expert
-       systems", Statistics and Computing 2, 25-36, 1992.
-    .. [3] D. Nilsson, "An efficient algorithm for finding the M most probable configurations in
-       probabilistic expert systems", Statistics and Computing 8, 159-173, 1998: the problem that
-       `top_k` solves.
-    .. [4] L. Huang and D. Chiang, "Better k-best parsing", IWPT 2005: one pass for the best one,
-       and others only as far as they are asked for, as in `top_k`.
+    .. [2] L. Huang and D. Chiang, "Better k-best parsing", IWPT 2005.
 
     Examples
     --------
@@ -166,17 +158,14 @@ class Viterbi(TreeMaxProduct):
     -----
     Time n_nodes * n_states^2, memory n_nodes * n_states. Of several best states the last node takes
     the lowest, and so does every other node given the state of the next one. Marginals come from
-    the forward-backward algorithm [3]_, stable for scores of any size.
+    the forward-backward algorithm [2]_, stable for scores of any size.
 
     References
     ----------
     .. [1] A. J. Viterbi, "Error bounds for convolutional codes and an asymptotically optimum
        decoding algorithm", IEEE TIT 13(2), 260-269, 1967.
-    .. [2] G. D. Forney, "The Viterbi algorithm", Proceedings of the IEEE 61(3), 268-278, 1973.
-    .. [3] L. R. Rabiner, "A tutorial on hidden Markov models and selected applications in speech
+    .. [2] L. R. Rabiner, "A tutorial on hidden Markov models and selected applications in speech
        recognition", Proceedings of the IEEE 77(2), 257-286, 1989: the forward-backward algorithm.
-    .. [4] N. Seshadri and C.-E. W. Sundberg, "List Viterbi decoding algorithms with applications",
-       IEEE Transactions on Communications 42, 313-323, 1994: the problem of `top_k`.
 
     Examples
     --------
