@@ -11,13 +11,6 @@ N_WORDS, NOISE = 35, 6.0  # other tokens, and their mean number in a series
 LAG, WINDOW = 8, 10  # rows that words come late by, at most, and that a window is long
 
 
-def _share(value, name):
-    value = check.not_negative(value, name)
-    if value > 1.0:
-        raise ValueError(f"{name} must be at most 1, got {value:g}")
-    return value
-
-
 def make_scripts(
     n_sequences=30, n_steps=10, *, n_tokens=45, p_missing=0.27, noise=6.0, random_state=None
 ):
@@ -55,9 +48,8 @@ def make_scripts(
     """
     n, K = check.integer(n_sequences, "n_sequences", 1), check.integer(n_steps, "n_steps", 1)
     D = check.integer(n_tokens, "n_tokens", K + 1)
-    p_missing, noise = _share(p_missing, "p_missing"), check.not_negative(noise, "noise")
-    if noise > 1e4:
-        raise ValueError(f"noise must be at most 10000, got {noise:g}")
+    p_missing, noise = check.fraction(p_missing, "p_missing"), check.not_negative(noise, "noise")
+    check.within(0.0, 1e4)(noise, "noise")
     rng, sequences = check.random_state(random_state), []
     for _ in range(n):
         tokens = np.flatnonzero(rng.random_sample(K) >= p_missing).tolist() or [rng.randint(K)]
@@ -114,7 +106,8 @@ def make_ordered_videos(
     n, K = check.integer(n_sequences, "n_sequences", 1), check.integer(n_steps, "n_steps", 1)
     T = check.integer(n_rows, "n_rows", 2 * STEP_LENGTH * K)
     d = check.integer(n_features, "n_features", 1)
-    p_missing, p_mention = _share(p_missing, "p_missing"), _share(p_mention, "p_mention")
+    p_missing = check.fraction(p_missing, "p_missing")
+    p_mention = check.fraction(p_mention, "p_mention")
     rng = check.random_state(random_state)
     directions = rng.randn(K, d)
     directions *= STEP_STRENGTH * np.sqrt(60.0) / 4.0 / np.linalg.norm(directions, axis=1)[:, None]

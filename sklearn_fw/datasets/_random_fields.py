@@ -199,31 +199,22 @@ def load_mrf_instances(data_home=None, *, name="cliques"):
         mrfs = [load_uai(file) for file in filenames]
         for (_, stem, _, marginals), mrf in zip(instances, mrfs):
             if marginals.shape != (2 * mrf.n_variables,):
-                raise damage(
-                    path,
-                    f"node_marginals of {stem!r} must have two numbers for each of "
-                    f"{mrf.n_variables} variables, got {marginals.shape}",
-                )
+                reason = f"two numbers for each of {mrf.n_variables} variables"
+                found = f"node_marginals of {stem!r} must have {reason}, got {marginals.shape}"
+                raise damage(path, found)
     title, text = _INSTANCES[name]
     couplings = np.full(len(mrfs), 4.0)
     if name == "cliques":  # a hundred numbers for each coupling, from 1
         group = (np.array([number for number, *_ in instances]) - 1) // 100
         couplings = np.where(group == 0, 0.5, group)
-    return Bunch(
-        mrfs=mrfs,
-        log_partition=np.array([log_partition for _, _, log_partition, _ in instances]),
-        node_marginals=[marginals.reshape(-1, 2) for *_, marginals in instances],
-        couplings=couplings,
-        filenames=filenames,
-        DESCR=DESCR.format(
-            title=title,
-            line="-" * len(title),
-            text=text,
-            n=len(mrfs),
-            n_variables=mrfs[0].n_variables,
-        )
-        + str(ORIGIN),
+    about = DESCR.format(
+        title=title, line="-" * len(title), text=text, n=len(mrfs), n_variables=mrfs[0].n_variables
     )
+    return Bunch(
+        mrfs=mrfs, log_partition=np.array([instance[2] for instance in instances]),
+        node_marginals=[marginals.reshape(-1, 2) for *_, marginals in instances],
+        couplings=couplings, filenames=filenames, DESCR=f"{about}{ORIGIN}",
+    )  # fmt: skip
 
 
 def _read_exact(path):
@@ -235,10 +226,9 @@ def _read_exact(path):
             raise
         line = getattr(error, "lineno", None)
         raise damage(path, f"{MAPPING}: it is no JSON ({error})", line=line) from None
-    if not isinstance(content, dict):
-        raise damage(path, f"{MAPPING}, but holds a {type(content).__name__}")
-    if not content:
-        raise damage(path, "names no file")
+    if not isinstance(content, dict) or not content:
+        kind = type(content).__name__
+        raise damage(path, f"{MAPPING}, but holds a {kind}" if content else "names no file")
     instances = [_read_answer(path, stem, exact) for stem, exact in content.items()]
     return sorted(instances, key=lambda instance: instance[0])
 
@@ -254,9 +244,6 @@ def _read_answer(path, stem, exact):
     finite = np.isfinite(log_partition) and np.all((marginals >= 0) & (marginals <= 1))
     paired = marginals.ndim == 1 and marginals.size % 2 == 0
     if not (finite and paired and np.allclose(marginals.reshape(-1, 2).sum(axis=1), 1, atol=1e-3)):
-        raise damage(
-            path,
-            f"{stem!r} must have a finite log_partition and node_marginals p(0), p(1) of each "
-            "variable, which sum to one",
-        )
+        reason = "must have a finite log_partition and node_marginals p(0), p(1) of each variable"
+        raise damage(path, f"{stem!r} {reason}, which sum to one")
     return number, stem, log_partition, marginals
