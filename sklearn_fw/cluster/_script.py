@@ -18,9 +18,8 @@ class ScriptDiscovery(Estimator):
     """Steps of a task from narrated series: a script of the words, then its steps in the features.
 
     First the tokens of all sequences are aligned, and the steps of the common script are found.
-    Then these are located in the feature series, once each and in the order of the script, and
-    where a sequence speaks of a step, near the words. Choose it where the same thing is shown and
-    told many times, and nobody wrote down when.
+    Then these are located in the feature series, once each and in the order of the script, and near
+    their tokens where a sequence has them. Choose it for many narrated series of one task.
 
     Parameters
     ----------
@@ -136,11 +135,9 @@ class ScriptDiscovery(Estimator):
             raise ValueError(f"token_rows holds {len(token_rows)} sequences, tokens {len(labels)}")
         windows = []
         for n, (own, rows) in enumerate(zip(labels, token_rows)):
-            rows = check.array(rows, f"token_rows[{n}]")
-            if rows.shape != (len(own), 2):
-                raise ValueError(
-                    f"token_rows[{n}] has shape {rows.shape}, expected {(len(own), 2)}"
-                )
+            rows, shape = check.array(rows, f"token_rows[{n}]"), (len(own), 2)
+            if rows.shape != shape:
+                raise ValueError(f"token_rows[{n}] has shape {rows.shape}, expected {shape}")
             if np.any(rows != np.floor(rows)):
                 raise ValueError(
                     f"token_rows[{n}] must hold numbers of rows, which are whole: round them"
