@@ -76,16 +76,12 @@ class SequenceAligner(Estimator):
         The tokens that count, the most frequent first.
     slots_ : list of ndarray
         Slot of each token of each sequence, -1 for tokens that do not count.
-    template_ : list of dict
-        For each slot that is used, in order, how often each token is in it.
-    template_slots_ : ndarray of int
-        Those slots.
+    template_, template_slots_ : list of dict, and ndarray of int
+        Number of each token in each slot that is used, and those slots.
     step_slots_ : ndarray of shape (n_steps,)
         Slots of the steps, in order.
-    steps_ : list of list
-        Tokens of each step, the most frequent first.
-    step_names_ : list
-        The most frequent token of each step.
+    steps_, step_names_ : list of list, and list
+        Tokens of each step, the most frequent first, and that one.
     support_ : ndarray of shape (n_steps,)
         Number of sequences that have each step.
     labels_ : list of ndarray
@@ -99,10 +95,8 @@ class SequenceAligner(Estimator):
     objective_ : float
         f of the alignment; lower is better, and ``-n_sequences`` the least there is with the costs
         of the defaults.
-    relaxed_objective_ : float
-        f where the best start's relaxed problem ended.
-    gap_ : float
-        Its Frank-Wolfe gap: zero at stationary points.
+    relaxed_objective_, gap_ : float
+        f where the best start's relaxed problem ended, and its Frank-Wolfe gap.
     n_iter_ : int
         Frank-Wolfe iterations of the best start.
     history_ : dict of str to ndarray

@@ -62,10 +62,8 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         Row of each step within its sequence.
     relaxed_assignment_ : ndarray of shape (n_rows, n_steps)
         The relaxed minimum, rows of sequences one after the other.
-    coef_ : ndarray of shape (n_steps, n_features)
-        W, transposed, for the assignment found.
-    intercept_ : ndarray of shape (n_steps,)
-        b.
+    coef_, intercept_ : ndarray of shape (n_steps, n_features) and (n_steps,)
+        W, transposed, and b, for the assignment found.
     objective_ : float
         h of the assignment.
     relaxed_objective_ : float

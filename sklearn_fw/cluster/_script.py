@@ -25,27 +25,19 @@ class ScriptDiscovery(Estimator):
     ----------
     n_steps : int, default=10
         Largest number of steps.
-    before : float, default=0
-        Rows before the first of a token where its step may be.
-    after : float, default=10
-        Rows behind the last of a token where its step may be.
-    aligner : SequenceAligner or None, default=None
-        Aligns tokens; its ``n_steps`` is replaced. None takes the defaults.
-    localizer : OrderedDiscriminativeClustering or None, default=None
-        Locates steps; its ``n_steps`` is replaced. None takes the defaults.
+    before, after : float, default=0 and 10
+        Rows before the first and after the last of a token where its step may be.
+    aligner, localizer : SequenceAligner and OrderedDiscriminativeClustering, default=None
+        Estimators of both stages, whose ``n_steps`` is replaced.
     random_state : int, RandomState instance or None, default=None
         Source of starts of both, where these are None.
 
     Attributes
     ----------
-    aligner_ : SequenceAligner
-        Fitted.
-    localizer_ : OrderedDiscriminativeClustering
-        Fitted.
-    n_steps_ : int
-        Steps that were found.
-    step_names_ : list
-        The most frequent token of each step.
+    aligner_, localizer_ : SequenceAligner and OrderedDiscriminativeClustering
+        The fitted estimators.
+    n_steps_, step_names_ : int and list
+        Number of steps that were found, and the most frequent token of each.
     windows_ : list of list
         For each sequence (step, first row, last row) where steps may be.
     locations_ : ndarray of shape (n_sequences, n_steps)

@@ -28,10 +28,8 @@ class JointStateActionClustering(Estimator):
 
     Parameters
     ----------
-    action_reg : float, default=1e-2
-        Strength of the penalty on the classifier of actions.
-    state_reg : float, default=1e-4
-        Strength of the penalty on those of states.
+    action_reg, state_reg : float, default=1e-2 and 1e-4
+        Strength of the penalty on the classifier of actions, and on those of states.
     coupling : float, default=1.0
         Weight of times in the wrong order, per unit of time; 0 solves two problems apart.
     state_constraint : {"at_least_one", "exactly_one"}, default="at_least_one"
@@ -46,8 +44,7 @@ class JointStateActionClustering(Estimator):
         Steps of actions and states together; of one clip's action or states at a time; or actions
         and states in turn.
     rounding : {"joint", "independent"}, default="joint"
-        Whether action and states of a clip are chosen together, for the classifiers of a relaxed
-        point, or each by itself.
+        Whether action and states of a clip are rounded together.
     n_init : int, default=1
         Number of random starts; the best objective counts.
     max_iter : int, default=600
@@ -59,22 +56,14 @@ class JointStateActionClustering(Estimator):
 
     Attributes
     ----------
-    action_locations_ : ndarray of shape (n_clips,)
-        Row of the action in each clip.
-    action_times_ : ndarray of shape (n_clips,)
-        Its time.
-    state_labels_ : list of ndarray
-        State of each candidate, 0 or 1, and -1 for none.
-    labels_ : ndarray of shape (n_candidates,)
-        The same, one clip after the other.
-    action_coef_ : ndarray of shape (1, n_action_features)
+    action_locations_, action_times_ : ndarray of shape (n_clips,)
+        Row of the action in each clip, and its time.
+    state_labels_, labels_ : list of ndarray, and ndarray of shape (n_candidates,)
+        State of each candidate, 0 or 1, and -1 for none, by clip and of all clips.
+    action_coef_, action_intercept_ : ndarray of shape (1, n_action_features) and (1,)
         Classifier of actions.
-    action_intercept_ : ndarray of shape (1,)
-        Its intercept.
-    state_coef_ : ndarray of shape (2, n_state_features)
+    state_coef_, state_intercept_ : ndarray of shape (2, n_state_features) and (2,)
         Classifiers of states.
-    state_intercept_ : ndarray of shape (2,)
-        Their intercepts.
     objective_ : float
         f + g + d of the answer, and the cost of scores.
     objective_parts_ : ndarray of shape (3,)

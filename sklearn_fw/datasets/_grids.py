@@ -32,9 +32,9 @@ def make_label_grids(
     ----------
     pattern : {"crosses", "stripes", "checkers", "bars", "boxes"}, default="crosses"
         "stripes": three vertical ones, labels 0, 1, 2. "checkers": labels 0 and 1 in turns.
-        "crosses": two crosses of five cells; their arms are 1, their centres 2, which look alike.
-        "bars": two bars of three cells, flat ones 1, upright ones 2, which look alike. "boxes": a
-        square of two by two cells, label 1, that begins in an even row and an even column.
+        "crosses": two crosses of five cells, arms 1 and centers 2, which look the same. "bars": two
+        bars of three cells, flat ones 1, upright ones 2, which look the same. "boxes": a square of
+        two by two cells, label 1, that begins in an even row and an even column.
     n_samples : int, default=20
         Number of grids.
     shape : tuple (n_rows, n_columns), default=(10, 12)
@@ -119,11 +119,11 @@ def make_snakes(
     Parameters
     ----------
     n_samples : int, default=200
-        Number of pictures to learn from.
+        Number of training pictures.
     length : int, default=10
         Number of cells of a snake, at least 2.
     n_test : int, default=100
-        Number of pictures to judge by.
+        Number of test pictures.
     margin : int, default=0
         Rows and columns of background around the snake, at least 0.
     form : {"grid", "graph", "edge_features"}, default="grid"

@@ -16,18 +16,14 @@ def make_topic_corpus(
     """Documents of counts of words, drawn from a topic model.
 
     In the gamma-Poisson model intensities ``a_k ~ Gamma(prior_k, rate)`` of topics are independent,
-    and counts are ``x_m ~ Poisson(sum_k a_k topics[k, m])``, so that lengths vary as topics do. In
-    latent Dirichlet allocation proportions of topics are ``t ~ Dirichlet(prior)``, and the tokens
-    of a document of given length are independent draws from ``t @ topics``.
+    and counts are ``x_m ~ Poisson(sum_k a_k topics[k, m])``. In latent Dirichlet allocation
+    proportions of topics are ``t ~ Dirichlet(prior)``, and the tokens of a document of given length
+    are independent draws from ``t @ topics``.
 
     Parameters
     ----------
-    n_samples : int, default=1000
-        Number of documents.
-    n_features : int, default=500
-        Number of words.
-    n_components : int, default=10
-        Number of topics.
+    n_samples, n_features, n_components : int, default=1000, 500 and 10
+        Number of documents, of words and of topics.
     kind : {"gp", "lda"}, default="gp"
         The gamma-Poisson model, or latent Dirichlet allocation.
     prior : float or array-like of shape (n_components,), default=0.1

@@ -73,51 +73,36 @@ class StepPolicy(ABC):
         """
 
     def take(self, state, rows):
-        """Some rows of a state.
+        """The state of some rows.
 
         Parameters
         ----------
         state, rows : object, and ndarray of int or slice
             A state, and rows, which may repeat.
-
-        Returns
-        -------
-        state : object
-            The state of these.
         """
         if isinstance(state, tuple):
             return tuple(part[rows] for part in map(_rows_of, state))
         return _rows_of(state)[rows]
 
     def join(self, states):
-        """States one below the other.
+        """One state with the rows of several.
 
         Parameters
         ----------
         states : list of object
             States.
-
-        Returns
-        -------
-        state : object
-            One state with all rows.
         """
         if isinstance(states[0], tuple):
             return tuple(np.concatenate(parts) for parts in zip(*states, strict=True))
         return np.concatenate([_rows_of(state) for state in states])
 
     def choose(self, scores):
-        """The token with the highest score.
+        """The token with the highest score in each row, of equal ones the first.
 
         Parameters
         ----------
         scores : ndarray of shape (n_rows, n_tokens)
             Scores.
-
-        Returns
-        -------
-        tokens : ndarray of int of shape (n_rows,)
-            The tokens; of equal ones the first.
         """
         return np.asarray(scores).argmax(axis=-1)
 
@@ -127,12 +112,7 @@ class StepPolicy(ABC):
         Parameters
         ----------
         scores : ndarray of shape (n_rows, n_tokens)
-            Scores, as `step` gives them.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_rows, n_tokens)
-            The same.
+            Scores, as `step` returns them.
         """
         return np.asarray(scores, dtype=np.float64)
 

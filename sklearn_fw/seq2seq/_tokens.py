@@ -250,11 +250,8 @@ def _encode(tokens, known, name):
 def _array(tokens):
     """Tokens as an array, of objects where numpy would change them."""
     if len({type(token) for token in tokens}) == 1 and isinstance(tokens[0], str | int):
-        try:
-            array = np.array(tokens)
-        except OverflowError:
-            array = None
-        if array is not None and array.tolist() == tokens:
+        array = np.array(tokens)
+        if array.tolist() == tokens:
             return array
     return np.fromiter(tokens, dtype=object, count=len(tokens))
 

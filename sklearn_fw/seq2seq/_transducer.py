@@ -104,26 +104,19 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         Number of features of a place, for inputs that are arrays of features.
     max_length_ : int or None
         Most tokens of an output; None where outputs are as long as inputs.
-    state_dict_ : dict of str to ndarray
-        Weights of the network by name.
-    module_ : torch.nn.ModuleDict
-        The network with these weights.
+    state_dict_, module_ : dict of str to ndarray, and torch.nn.ModuleDict
+        Weights of the network by name, and the network with these weights.
     task_loss_ : TaskLoss
         The loss that was used.
-    validation_loss_ : float
-        Mean task loss of held-out pairs for the weights that were kept; NaN without early stopping.
-    best_iter_ : int
-        Update after which these were found.
-    n_rollouts_ : int
-        Outputs that were finished and priced.
-    n_rollout_steps_ : int
-        Tokens that the network said to finish them.
+    validation_loss_, best_iter_ : float and int
+        Mean task loss of held-out pairs for the weights that were kept, NaN without early stopping,
+        and the update after which these were found.
+    n_rollouts_, n_rollout_steps_ : int
+        Outputs that were finished and priced, and tokens that the network made for them.
     n_iter_ : int
         Updates made.
-    converged_ : bool
-        Whether held-out pairs got no better any more.
-    status_ : str
-        How the fit ended.
+    converged_, status_ : bool and str
+        Whether held-out pairs stopped improving, and how the fit ended.
     history_ : dict of str to ndarray
         One entry per look: "n_iter", "time", "objective" (mean loss of the updates since the last
         look), "n_rollouts", and with early stopping "validation_loss" and "patience" (looks that
