@@ -90,13 +90,11 @@ class KnowledgeBaseAligner(Estimator):
         Weight of properties beside labels, between 0 and 1.
     threshold : float, default=0.25
         Pairs with a score that is not above it are not matched; infinity leaves the seed alone.
-    string_weights : {"idf", "uniform"}, default="idf"
-        Weights of the words of labels.
+    string_weights, property_weights : {"idf", "uniform"}, default="idf"
+        Weights of the words of labels, and of values.
     string_smoothing : float or "auto", default="auto"
         Added to the sum of the weights of both labels; "auto" is the sum of the decimal logarithms
         of the numbers of entities.
-    property_weights : {"idf", "uniform"}, default="idf"
-        Weights of values.
     property_smoothing : float, default=2.0
         Added to the sum of the weights of the values of both entities.
     graph_weights : {"uniform", "inverse_degree"}, default="uniform"
