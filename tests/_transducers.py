@@ -1,5 +1,7 @@
 """Quick transducers, and words for them."""
 
+import numpy as np
+
 from sklearn_fw.seq2seq import LearningToSearch, Minibatches, RecurrentNetwork, SeaRNNTransducer
 
 WORDS = ["abc", "cab", "bca", "acb", "bac", "cba", "aab", "bbc"]
@@ -19,6 +21,13 @@ def small(loss="ll", *, search=None, network=None, training=None, **options):
         ),
         **options,
     )
+
+
+def assert_same(a, b, **tolerance):
+    """Equal weights, unless there is a tolerance."""
+    assert a.state_dict_.keys() == b.state_dict_.keys()
+    for name, value in a.state_dict_.items():
+        np.testing.assert_allclose(value, b.state_dict_[name], **({"rtol": 0.0} | tolerance))
 
 
 def reversed_words(words=WORDS):

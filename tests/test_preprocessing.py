@@ -303,11 +303,3 @@ def test_node_transformer_is_shown_in_notebooks():
     for node in (NodeTransformer(StandardScaler()), NodeTransformer(StandardScaler()).fit(words())):
         assert "StandardScaler" in node._repr_html_()
         assert "StandardScaler" in repr(node)
-
-
-def test_node_transformer_keeps_its_parameters():
-    inner = StandardScaler()
-    node = NodeTransformer(inner).fit(words())
-    assert node.transformer is inner
-    assert not hasattr(inner, "mean_")
-    assert clone(node).get_params()["transformer__with_mean"] is True

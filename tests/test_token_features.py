@@ -303,17 +303,6 @@ def test_chunking_features_equal_count_vectorizer(sentences, min_count):
     np.testing.assert_array_equal(found, table)
 
 
-@given(train=sentence_lists, test=sentence_lists)
-def test_unseen_features_are_left_out(train, test):
-    features = chunking().fit(train)
-    column = {name: j for j, name in enumerate(features.get_feature_names_out())}
-    rows = [row for s in test for row in crfsuite_chunking_attributes(s)]
-    expected = np.zeros((len(rows), len(column)))
-    for i, row in enumerate(rows):
-        expected[i, [column[a] for a in row if a in column]] = 1
-    np.testing.assert_array_equal(features.transform(test).values.toarray(), expected)
-
-
 SENTENCES = [[("He", "PRP"), ("runs", "VBZ")], [("Stop", "VB")], [("He", "PRP"), ("He", "PRP")]]
 
 
@@ -328,15 +317,6 @@ def test_attribute_lists():
     assert crfsuite_chunking_attributes([]) == []
     one = crfsuite_chunking_attributes(np.array([["a", "B", "tag"]]))
     assert one == [["w[0]=a", "pos[0]=B", "__BOS__", "__EOS__"]]
-
-
-def test_one_field():
-    templates = [(("w", 0),), (("w", -1), ("w", 0))]
-    features = TokenFeatures(templates, boundaries=False, bias=False)
-    for X in ([["a", "b"], ["b"]], Packed.from_list([["a", "b"], ["b"]])):
-        out = features.fit_transform(X)
-        assert features.get_feature_names_out().tolist() == ["w[0]=a", "w[0]=b", "w[-1]|w[0]=a|b"]
-        np.testing.assert_array_equal(out.values.toarray(), [[1, 0, 0], [0, 1, 1], [0, 1, 0]])
 
 
 def test_columns_do_not_depend_on_the_order_of_sentences():

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core import check
 from .._core.estimator import Estimator
 from .._core.labels import as_mapping, mapping_counts, precision_recall_f1
+from .._core.packed import starts_of
 from .._core.parameters import check_parameters
 from .._core.warnings import warn
 from .._kernels.graphs.greedy_alignment import align, graph_terms, pair_terms
@@ -33,12 +34,6 @@ MATCH = [
     ("entity1", object), ("entity2", object), ("score", float), ("iteration", int),
     ("static", float), ("string", float), ("prop", float), ("graph", float),
 ]  # fmt: skip
-
-
-def _check_fraction(value, name):
-    check.number(value, name)
-    if not 0.0 <= value <= 1.0:
-        raise ValueError(f"{name} must be between 0 and 1, got {value!r}")
 
 
 def _check_threshold(value, name):
@@ -81,11 +76,10 @@ def _as_pairs(mapping, name):
 class KnowledgeBaseAligner(Estimator):
     """Entities of two knowledge bases that are the same, one to one, by names, values and links.
 
-    Raises ``obj(y) = sum_ij y_ij [(1 - alpha) s_ij + alpha g_ij(y)]`` over one-to-one partial
-    mappings y greedily: s is what two entities share in labels and properties, g how many of their
-    neighbours are matched to one another. The best pair is matched, its neighbours gain, and so on
-    until no score is above the threshold; a match is never undone. Every score is exactly what the
-    match adds to the objective.
+    Maximizes ``obj(y) = sum_ij y_ij [(1 - alpha) s_ij + alpha g_ij(y)]`` over one-to-one partial
+    mappings y greedily: s is the similarity of labels and properties, g the weighted number of
+    neighbors that are matched to one another. Each match is the best pair at that time, until no
+    score, its increase of the objective, is above the threshold; a match is never undone.
 
     Parameters
     ----------
@@ -96,26 +90,24 @@ class KnowledgeBaseAligner(Estimator):
         Weight of properties beside labels, between 0 and 1.
     threshold : float, default=0.25
         Pairs with a score that is not above it are not matched; infinity leaves the seed alone.
-    string_weights : {"idf", "uniform"}, default="idf"
-        Weights of the words of labels.
+    string_weights, property_weights : {"idf", "uniform"}, default="idf"
+        Weights of the words of labels, and of values.
     string_smoothing : float or "auto", default="auto"
         Added to the sum of the weights of both labels; "auto" is the sum of the decimal logarithms
         of the numbers of entities.
-    property_weights : {"idf", "uniform"}, default="idf"
-        Weights of values.
     property_smoothing : float, default=2.0
         Added to the sum of the weights of the values of both entities.
     graph_weights : {"uniform", "inverse_degree"}, default="uniform"
-        Weights of neighbours; "inverse_degree" divides by how many entities have the neighbour.
+        Weights of neighbors; "inverse_degree" divides by the number of entities with the neighbor.
     graph_smoothing : float, default=1.0
-        Added to the sum of the weights of neighbours.
+        Added to the sum of the weights of neighbors.
     seed : {"exact_string", "random_exact"}, dict, list of pairs or None, default="exact_string"
         Matches to begin with: labels that are equal and that one entity alone has on both sides,
         one of them drawn at random, or given ones.
     seed_fraction : float, default=1.0
         Share of the seed that is kept, that with the best static scores.
     suggestions : {"inverted_index", None}, default="inverted_index"
-        Whether pairs with similar labels are tried without a matched neighbour.
+        Whether pairs with similar labels are tried without a matched neighbor.
     min_shared_words : int, default=2
         Words that suggested pairs share, or all words of the shorter label.
     suggestion_threshold : float or "auto", default="auto"
@@ -126,23 +118,20 @@ class KnowledgeBaseAligner(Estimator):
         ``max_block`` leaves out.
     max_block : int, default=1000
         The index leaves out words of more entities, too.
-    relation_map : dict, list of pairs or None, default=None
-        Relations of the first side and those of the second that mean the same; None takes equal
-        names (after the last # or /). What is paired with one thing is one relation.
-    property_map : dict, list of pairs or None, default=None
-        The same for properties.
+    relation_map, property_map : dict, list of pairs or None, default=None
+        Relations, or properties, of both sides that mean the same; None takes equal names (after
+        the last # or /).
     property_similarity : "auto" or dict of property to str, default="auto"
         How values are compared: "exact", "numeric" (equal numbers), "year" (equal years) or
-        "jaccard" (weighted share of common words); "auto", and properties not named, are
-        judged by their values.
+        "jaccard" (weighted share of common words); "auto", and properties not named, depend on
+        their values.
     max_neighbor_pairs : int, default=1000000
-        A match with more pairs of neighbours in one relation leaves these out, with a warning.
+        A match with more pairs of neighbors in one relation leaves these out, with a warning.
     tokenizer : {"auto", "words", "trigrams"} or callable, default="auto"
-        Tokens of labels that count as words: "words" in lower case without punctuation and
-        accents, or the "trigrams" of characters of these words with the spaces around them, for
-        names with typing errors, joined words or variants of model numbers. "auto" decides by a
-        sample of labels, and takes words above 100,000 entities. A callable takes a text and
-        returns a list of words, for labels and for values.
+        Tokens of labels: "words" in lower case without punctuation and accents, or the "trigrams"
+        of characters of these words with the spaces around them, for names with typing errors.
+        "auto" decides by a sample of labels, and takes words above 100,000 entities. A callable
+        takes a text and returns a list of words, for labels and for values.
     max_matches : int or None, default=None
         Most matches, with those of the seed.
     random_state : int, RandomState instance or None, default=None
@@ -150,17 +139,13 @@ class KnowledgeBaseAligner(Estimator):
 
     Attributes
     ----------
-    mapping_ : dict
-        Entity of the second side for each matched one of the first.
-    inverse_mapping_ : dict
-        The same from the second side.
+    mapping_, inverse_mapping_ : dict
+        Entity of the second side for each matched one of the first, and the inverse.
     matches_ : structured ndarray of shape (n_matches,)
         Matches in their order: "entity1", "entity2", "score", "iteration" (0 for the seed), and
         the terms "static", "string", "prop" and "graph" at that time.
-    n_matches_ : int
-        Number of matches.
-    n_seed_ : int
-        Number of matches in the seed.
+    n_matches_, n_seed_ : int
+        Number of matches, and of those in the seed.
     objective_ : float
         Value of the objective: the sum of all scores.
     n_candidates_ : int
@@ -169,11 +154,8 @@ class KnowledgeBaseAligner(Estimator):
         Blocks of neighbours that were left out.
     stop_reason_ : str
         "threshold", "exhausted" or "max_matches".
-    kb1_ : KnowledgeBase
-        First side.
-    kb2_ : KnowledgeBase
-        Second side.
-
+    kb1_, kb2_ : KnowledgeBase
+        Both sides.
     alpha_ : float
         Weight of the graph that was used.
     tokenizer_ : str or callable
@@ -187,16 +169,12 @@ class KnowledgeBaseAligner(Estimator):
 
     Notes
     -----
-    Cost is the sum over matches of the pairs of their neighbours in each relation, times the
-    logarithm of the heap; memory some 60 bytes per scored pair. Runs are deterministic.
+    Cost is the sum over matches of the pairs of their neighbors in each relation, times the
+    logarithm of the heap; memory some 60 bytes per scored pair.
 
-    The threshold of suggestions is taken of the weighted share without smoothing, as no
-    smoothed score of a short name could reach it; it is lower than the paper's (0.75), at which
-    catalogues with typing errors and no links lose a quarter of their matches. Values that are
-    equal count in full.
-
-    Tokens are chosen by mutual nearest neighbors: trigrams are taken where the fraction of labels
-    that are the nearest of their nearest label is higher by more than 0.01 than with words.
+    The threshold of suggestions is lower than the paper's (0.75), at which catalogues with typing
+    errors and no links lose a quarter of their matches. Trigrams are taken where the fraction of
+    labels that are the nearest of their nearest label is higher by more than 0.01 than with words.
 
     More than 13 parameters: the weights of three terms and the limits of two searches.
 
@@ -214,8 +192,8 @@ class KnowledgeBaseAligner(Estimator):
     {'m': 'f', 'p': 'q'}
     """
 
-    alpha: _check_fraction = 1 / 3
-    beta: _check_fraction = 0.25
+    alpha: check.fraction = 1 / 3
+    beta: check.fraction = 0.25
     threshold: _check_threshold = 0.25
     _: KW_ONLY
     string_weights: check.options("idf", "uniform") = "idf"
@@ -225,10 +203,10 @@ class KnowledgeBaseAligner(Estimator):
     graph_weights: check.options("uniform", "inverse_degree") = "uniform"
     graph_smoothing: check.not_negative = 1.0
     seed: _check_seed = "exact_string"
-    seed_fraction: _check_fraction = 1.0
+    seed_fraction: check.fraction = 1.0
     suggestions: check.optional(check.options("inverted_index")) = "inverted_index"
     min_shared_words: check.at_least(1) = 2
-    suggestion_threshold: check.auto_or(_check_fraction) = "auto"
+    suggestion_threshold: check.auto_or(check.fraction) = "auto"
     n_stop_words: check.at_least(0) = 0
     max_block: check.at_least(1) = 1000
     relation_map: _as_pairs = None
@@ -244,10 +222,8 @@ class KnowledgeBaseAligner(Estimator):
 
         Parameters
         ----------
-        kb1 : KnowledgeBase or networkx graph
-            First side.
-        kb2 : KnowledgeBase or networkx graph
-            Second side.
+        kb1, kb2 : KnowledgeBase or networkx graph
+            Both sides.
 
         Returns
         -------
@@ -261,10 +237,8 @@ class KnowledgeBaseAligner(Estimator):
 
         Parameters
         ----------
-        kb1 : KnowledgeBase or networkx graph
-            More facts of the first side.
-        kb2 : KnowledgeBase or networkx graph
-            More facts of the second side.
+        kb1, kb2 : KnowledgeBase or networkx graph
+            More facts of both sides.
 
         Returns
         -------
@@ -281,10 +255,8 @@ class KnowledgeBaseAligner(Estimator):
 
         Parameters
         ----------
-        kb1 : KnowledgeBase or networkx graph
-            First side.
-        kb2 : KnowledgeBase or networkx graph
-            Second side.
+        kb1, kb2 : KnowledgeBase or networkx graph
+            Both sides.
 
         Returns
         -------
@@ -300,15 +272,13 @@ class KnowledgeBaseAligner(Estimator):
         tokenizer = self.tokenizer if callable(self.tokenizer) else simple_words
         sides, smoothing = (kb1, kb2), self.string_smoothing
         if check.is_auto(smoothing):
-            smoothing = float(np.log10(len(kb1)) + np.log10(len(kb2)))
+            smoothing = np.log10(len(kb1)) + np.log10(len(kb2))
         texts = [[tokenizer(text) if text else () for text in kb.labels] for kb in sides]
         labels, counts, least = self._encoded_labels(texts)
         similarity = {} if check.is_auto(self.property_similarity) else self.property_similarity
-        pairs = _as_pairs(self.property_map, "property_map")
-        ties = tie_names(kb1.property_names, kb2.property_names, pairs, "property")
+        ties = tie_names(*(kb.property_names for kb in sides), self.property_map, "property")
         values, words = encode_values(sides, ties, tokenizer, self.property_weights, similarity)
-        pairs = _as_pairs(self.relation_map, "relation_map")
-        ties = tie_names(kb1.relation_names, kb2.relation_names, pairs, "relation")
+        ties = tie_names(*(kb.relation_names for kb in sides), self.relation_map, "relation")
         weights = self.graph_weights, self.graph_smoothing
         self._graphs = tuple(encode_graph(kb, tie, *weights) for kb, tie in zip(sides, ties))
         linked = all(len(graph.neighbors) for graph in self._graphs)
@@ -379,14 +349,17 @@ class KnowledgeBaseAligner(Estimator):
         pairs, scores, (n_candidates, n_skipped) = found
         names1, names2 = self.kb1_.entities, self.kb2_.entities
         terms = pair_terms(pairs, self._text, self._smoothing)
+        columns = {
+            "score": scores[:, 0], "graph": scores[:, 1], "string": terms[:, 0],
+            "prop": terms[:, 1], "static": terms @ [1.0 - self.beta, self.beta],
+            "iteration": np.maximum(np.arange(len(pairs)) - n_seed + 1, 0),
+        }  # fmt: skip
+        for column, names, codes in zip(("entity1", "entity2"), (names1, names2), pairs.T):
+            found = (names[code] for code in codes.tolist())
+            columns[column] = np.fromiter(found, dtype=object, count=len(codes))
         self.matches_ = np.empty(len(pairs), dtype=MATCH)
-        for column, names, side in (("entity1", names1, 0), ("entity2", names2, 1)):
-            for t, code in enumerate(pairs[:, side].tolist()):
-                self.matches_[column][t] = names[code]
-        self.matches_["score"], self.matches_["graph"] = scores[:, 0], scores[:, 1]
-        self.matches_["string"], self.matches_["prop"] = terms[:, 0], terms[:, 1]
-        self.matches_["static"] = terms @ [1.0 - self.beta, self.beta]
-        self.matches_["iteration"] = np.maximum(np.arange(len(pairs)) - n_seed + 1, 0)
+        for column, values in columns.items():
+            self.matches_[column] = values
         self.mapping_ = dict(zip(self.matches_["entity1"], self.matches_["entity2"], strict=True))
         self.inverse_mapping_ = {b: a for a, b in self.mapping_.items()}
         self._mapped = np.full(len(names1), -1, dtype=np.int64)
@@ -418,9 +391,8 @@ class KnowledgeBaseAligner(Estimator):
             Names on the second side, None for what is not matched.
         """
         check_is_fitted(self)
-        return [
-            self.mapping_.get(self.kb1_.entities[c]) for c in self._codes(entities1, 0, "entities1")
-        ]
+        names = self.kb1_.entities
+        return [self.mapping_.get(names[c]) for c in self._codes(entities1, 0, "entities1")]
 
     def _codes(self, entities, side, name):
         if isinstance(entities, str) or not np.iterable(entities):
@@ -482,13 +454,12 @@ class KnowledgeBaseAligner(Estimator):
         code = self._codes([entity1], 0, "entity1")[0]
         pairs, neighbors = self._candidate_pairs(code)
         terms = self._terms(pairs)
-        order = np.argsort(-terms[:, 0], kind="stable")[:n]
         made = []
-        for t in order.tolist():
+        for t in np.argsort(-terms[:, 0], kind="stable")[:n].tolist():
             entity2 = self.kb2_.entities[pairs[t, 1]]
-            score, string, prop, graph = terms[t].tolist()
             made.append(Bunch(
-                entity2=entity2, score=score, string=string, prop=prop, graph=graph,
+                entity2=entity2,
+                **dict(zip(("score", "string", "prop", "graph"), terms[t].tolist())),
                 matched=self.mapping_.get(entity1) == entity2,
                 taken_by=self.inverse_mapping_.get(entity2),
                 neighbors=neighbors.get(int(pairs[t, 1]), []),
@@ -594,13 +565,10 @@ class KnowledgeBaseAligner(Estimator):
         """
         check_is_fitted(self)
         truth = self._check_truth(truth)
-        judged = np.array([a in truth for a in self.matches_["entity1"]], dtype=bool)
-        right = np.array([a in truth and truth[a] == b
-                          for a, b in self.mapping_.items()], dtype=bool)  # fmt: skip
-        counts = [np.concatenate([[0], np.cumsum(x)])[self.n_seed_ :] for x in (right, judged)]
-        rows = [
-            precision_recall_f1(int(r), int(k), len(truth)) for r, k in zip(*counts, strict=True)
-        ]
+        judged = [a in truth for a in self.mapping_]
+        right = [a in truth and truth[a] == b for a, b in self.mapping_.items()]
+        counts = [starts_of(x)[self.n_seed_ :].tolist() for x in (right, judged)]
+        rows = [precision_recall_f1(r, k, len(truth)) for r, k in zip(*counts, strict=True)]
         lowest = np.minimum.accumulate(self.matches_["score"][self.n_seed_ :])
         precision, recall, f1 = np.array(rows).T
         threshold = np.concatenate([[np.inf], lowest])

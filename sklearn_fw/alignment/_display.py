@@ -89,8 +89,8 @@ class MatchEvidenceDisplay(Display):
         if evidence.shape != (n, 3):
             raise ValueError(f"evidence must have shape ({n}, 3), got {evidence.shape}")
         for name in ("matched", "taken_by"):
-            if len(getattr(self, name)) != n:
-                raise ValueError(f"{name} holds {len(getattr(self, name))} entries, expected {n}")
+            if (found := len(getattr(self, name))) != n:
+                raise ValueError(f"{name} holds {found} entries, expected {n}")
         ticks = []
         for name, matched, other in zip(self.names, self.matched, self.taken_by, strict=True):
             note = "the match" if matched else f"is {_short(other)}" if other else "unmatched"

@@ -3,6 +3,7 @@
 import html
 import re
 import unicodedata
+from collections.abc import Mapping
 from itertools import chain
 
 import numpy as np
@@ -41,7 +42,7 @@ def tie_names(first, second, pairs, what):
         shared = {n: t for t, n in enumerate(sorted(set(sides[0]) & set(sides[1])))}
         tied = {(s, name): shared[n] for s, names in enumerate((first, second))
                 for name, n in zip(names, sides[s]) if n in shared}  # fmt: skip
-    for a, b in pairs or ():
+    for a, b in pairs.items() if isinstance(pairs, Mapping) else pairs or ():
         for known, one, side in ((first, a, "first"), (second, b, "second")):
             if one not in known:
                 raise ValueError(
@@ -81,8 +82,7 @@ def _starts(rows, n_rows):
 
 
 def _weighted(indptr, words, weights):
-    sums = np.concatenate([[0.0], np.cumsum(weights)])
-    return Words(indptr, words, weights, sums[indptr[1:]] - sums[indptr[:-1]])
+    return Words(indptr, words, weights, np.diff(np.r_[0.0, np.cumsum(weights)][indptr]))
 
 
 def encode_labels(texts, weighting, by_trigrams):
@@ -160,14 +160,14 @@ def encode_values(sides, ties, tokenizer, weighting, similarity):
         for code, value in zip(codes[rows].tolist(), kept[-1][2], strict=True):
             by_property.setdefault(code, []).append(value)
     kinds = {code: _kind(values) for code, values in by_property.items()}
-    for name, kind in similarity.items():
-        for kb, tie in zip(sides, ties, strict=True):
-            if name in kb.property_names:
-                kinds[int(tie[kb.property_names.index(name)])] = kind
+    for kb, tie in zip(sides, ties, strict=True):
+        for name, code in zip(kb.property_names, tie.tolist(), strict=True):
+            kinds[code] = similarity.get(name, kinds.get(code))
     vocabulary = {}
-    coded = [_encode_side(len(kb), *side, kinds, tokenizer, weighting, vocabulary)
-             for kb, side in zip(sides, kept, strict=True)]  # fmt: skip
-    return [values for values, _ in coded], [words for _, words in coded]
+    return zip(*(
+        _encode_side(len(kb), *side, kinds, tokenizer, weighting, vocabulary)
+        for kb, side in zip(sides, kept, strict=True)
+    ))  # fmt: skip
 
 
 def _encode_side(n_entities, entities, codes, values, kinds, tokenizer, weighting, vocabulary):
@@ -210,23 +210,16 @@ def encode_graph(kb, tie, weighting, smoothing):
         group = relation * n + neighbors
         _, group, size = np.unique(group, return_inverse=True, return_counts=True)
         weight = 1.0 / size[group.ravel()]
-    gamma, strongest, back = _link_weights(n, rows, neighbors, weight, smoothing)
-    both = gamma[rows] * strongest + gamma[neighbors] * back
+    # Of several relations between two entities the strongest counts.
+    links, link = np.unique(rows * n + neighbors, return_inverse=True)
+    strongest = np.zeros(len(links))
+    np.maximum.at(strongest, link.ravel(), weight)
+    bottom = smoothing + np.bincount(links // n, weights=strongest, minlength=n)
+    gamma = np.divide(0.5, bottom, out=np.zeros(n), where=bottom > 0.0)
+    back = strongest[np.searchsorted(links, neighbors * n + rows)]
+    both = gamma[rows] * strongest[link.ravel()] + gamma[neighbors] * back
     relation, neighbors = relation.astype(np.int32), neighbors.astype(np.int32)
     return Neighbors(_starts(rows, n), relation, neighbors, both)
-
-
-def _link_weights(n, rows, neighbors, weight, smoothing):
-    """Gamma of each entity, and for each entry the largest weight of its link, there and back."""
-    link = rows * n + neighbors
-    order = np.argsort(link, kind="stable")
-    begins = np.flatnonzero(np.concatenate([[True], np.diff(link[order]) > 0])) if len(link) else []
-    strongest = np.maximum.reduceat(weight[order], begins) if len(link) else weight
-    links = link[order[begins]] if len(link) else link
-    bottom = smoothing + np.bincount(links // max(n, 1), weights=strongest, minlength=n)
-    gamma = np.divide(0.5, bottom, out=np.zeros(n), where=bottom > 0.0)
-    there, back = (strongest[np.searchsorted(links, x)] for x in (link, neighbors * n + rows))
-    return gamma, there, back
 
 
 def pairs_of_labels(labels, counts, model, threshold):
@@ -279,16 +272,19 @@ def pairs_of_rare_values(values, words, n_pairs=25):
     for side, rows in zip(values, words, strict=True):
         entity = np.repeat(np.arange(len(side.indptr) - 1), np.diff(side.indptr))
         lengths = np.diff(rows.indptr)[side.values]
-        start = np.repeat(rows.indptr[side.values] - np.cumsum(lengths) + lengths, lengths)
-        words_of = rows.words[start + np.arange(int(lengths.sum()))]
+        words_of = rows.words[_ranges(rows.indptr[side.values], lengths)]
         sides.append(np.column_stack(distinct_rows(words_of, np.repeat(entity, lengths))))
     first, second = sides
     n_words = 1 + max((int(side[-1, 0]) for side in (first, second) if len(side)), default=0)
     count1, count2 = (np.bincount(side[:, 0], minlength=n_words) for side in (first, second))
     rare = (count1 > 0) & (count2 > 0) & (count1 * count2 <= n_pairs)
-    first = first[rare[first[:, 0]]]
-    start = starts_of(count2)[first[:, 0]]
-    length = count2[first[:, 0]]
-    at = np.repeat(start - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
-    pairs = np.column_stack([np.repeat(first[:, 1], length), second[at, 1]])
-    return np.column_stack(distinct_rows(*pairs.T))
+    word, entity = first[rare[first[:, 0]]].T
+    length = count2[word]
+    others = second[_ranges(starts_of(count2)[word], length), 1]
+    return np.column_stack(distinct_rows(np.repeat(entity, length), others))
+
+
+def _ranges(starts, lengths):
+    """Numbers of several ranges, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.repeat(starts - ends + lengths, lengths) + np.arange(int(lengths.sum()))

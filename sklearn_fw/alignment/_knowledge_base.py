@@ -5,6 +5,7 @@ import math
 import re
 from array import array
 from collections.abc import Hashable, Mapping
+from itertools import count
 
 import numpy as np
 
@@ -16,8 +17,8 @@ LINE = re.compile(
     r'\s*(<[^<>"\s]*>|_:\S+)\s+<([^<>"\s]*)>\s+'
     r'(<[^<>"\s]*>|_:[^\s.]+|"(?:[^"\\]|\\.)*"(?:\^\^<[^<>\s]*>|@[\w-]+)?)\s*\.\s*(?:#.*)?$'
 )
+# All of them are escapes of Python, too.
 ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[tbnrf\"'\\])")
-PLAIN = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class KnowledgeBase:
@@ -43,10 +44,8 @@ class KnowledgeBase:
     ----------
     entities : list
         Names, in the order in which they were first met.
-    relation_names : list
-        Names of relations.
-    property_names : list
-        Names of properties.
+    relation_names, property_names : list
+        Names of relations and of properties.
     relations : ndarray of shape (n_relations, 3)
         Numbers of entity, relation and entity of each fact.
     properties : ndarray of shape (n_properties, 2)
@@ -156,11 +155,6 @@ class KnowledgeBase:
             properties.
         labels : dict of entity to str, str or None, default=None
             As in the constructor.
-
-        Returns
-        -------
-        KnowledgeBase
-            The facts in codes.
         """
         triples = list(_iterable(triples, "triples"))
         for t, triple in enumerate(triples):
@@ -189,17 +183,11 @@ class KnowledgeBase:
         ----------
         frame : DataFrame
             One row per entity, its properties in columns.
-        index : str or None, default=None
-            Column of the names of entities; None takes the index of the frame.
-        label : str or None, default=None
-            Column of labels; None as in the constructor.
+        index, label : str or None, default=None
+            Column of the names of entities, or None for the index of the frame; and column of
+            labels, or None as in the constructor.
         entity_columns : list of str, default=()
             Columns whose values name entities: they become relations.
-
-        Returns
-        -------
-        KnowledgeBase
-            The facts in codes.
         """
         if not hasattr(frame, "columns") or not hasattr(frame, "index"):
             raise TypeError(f"frame must be a DataFrame, got {type(frame).__name__}")
@@ -230,17 +218,11 @@ class KnowledgeBase:
         ----------
         graph : networkx.Graph
             Of any kind; nodes are entities.
-        relation_attr : str, default="relation"
-            Attribute of edges that names their relation; edges without it have one called "edge".
-        label_attr : str, default="label"
-            Attribute of nodes that holds their label.
+        relation_attr, label_attr : str, default="relation" and "label"
+            Attribute of edges that names their relation, "edge" where it is missing, and attribute
+            of nodes that holds their label.
         property_attrs : list of str or None, default=None
             Attributes of nodes that are properties; None takes all but the label.
-
-        Returns
-        -------
-        KnowledgeBase
-            The facts in codes.
         """
         if not hasattr(graph, "is_directed") or not hasattr(graph, "edges"):
             raise TypeError(f"graph must be a networkx graph, got {type(graph).__name__}")
@@ -269,11 +251,6 @@ class KnowledgeBase:
             entities, literals are values.
         labels : dict of entity to str, str or None, default=None
             As in the constructor.
-
-        Returns
-        -------
-        KnowledgeBase
-            The facts in codes.
         """
         return cls.from_triples(_read_triples(path), labels)
 
@@ -311,12 +288,8 @@ def _facts(facts, name):
     for t, fact in enumerate(_iterable(facts, name)):
         if not _is_row(fact) or len(fact) != 3:
             raise ValueError(f"{name}[{t}] must have three parts, got {fact!r:.80}")
-        yield (
-            t,
-            _checked(fact[0], name, t, ": the entity"),
-            _checked(fact[1], name, t, ": the second part"),
-            fact[2],
-        )
+        entity = _checked(fact[0], name, t, ": the entity")
+        yield t, entity, _checked(fact[1], name, t, ": the second part"), fact[2]
 
 
 def _coded_relations(relations, codes):
@@ -341,11 +314,8 @@ def _coded_values(properties, codes):
                              f"{value!r:.60}")  # fmt: skip
         code = codes.setdefault(entity, len(codes))
         if not _is_missing(value):
-            text = (
-                str(int(value))
-                if isinstance(value, float | np.floating) and value.is_integer()
-                else str(value)
-            )
+            whole = isinstance(value, float | np.floating) and value.is_integer()
+            text = str(int(value) if whole else value)
             text = known.setdefault(text, text)  # a text is kept once, however many have it
             rows[code, names.setdefault(name, len(names)), text] = None
     table = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
@@ -386,22 +356,18 @@ def distinct_rows(*columns):
 def _read_triples(path):
     """Yield (subject, predicate, object, "U" or "L") of the lines of a file."""
     path = check_path(path)
-    is_packed = path.suffix.lower() == ".gz"
-    with path.open("rb") as file:
-        lines = iter(gzip.GzipFile(fileobj=file) if is_packed else file)
-        number = 0
-        while True:
-            number += 1
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    with opened(path, "rb") as file:
+        for number in count(1):
             try:
-                raw = next(lines)
-            except StopIteration:
-                return
+                line = file.readline()
             except Exception as error:  # of the kinds EOFError, zlib.error, BadGzipFile
                 raise damage(path, f"is no intact gzip file ({error})", line=number) from None
+            if not line:
+                return
             try:
-                line = raw.decode("utf-8")
-                triple = _parsed(line)
-            except (UnicodeDecodeError, ValueError, OverflowError) as error:
+                triple = _parsed(line.decode("utf-8"))
+            except ValueError as error:  # of which those of an encoding are a kind
                 raise damage(path, f"is no N-Triple in UTF-8 ({error})", line=number) from None
             if triple is not None:
                 yield triple
@@ -416,14 +382,10 @@ def _parsed(line):
     subject, predicate, target = match.groups()
     if target.startswith('"'):
         text = target[1 : target.rindex('"')]
-        return _node(subject), predicate, ESCAPE.sub(_unescaped, text), "L"
+        text = ESCAPE.sub(lambda escape: escape[0].encode().decode("unicode_escape"), text)
+        return _node(subject), predicate, text, "L"
     return _node(subject), predicate, _node(target), "U"
 
 
 def _node(text):
     return text[1:-1] if text.startswith("<") else text
-
-
-def _unescaped(match):
-    code = match.group(1)
-    return chr(int(code[1:], 16)) if code[0] in "uU" else PLAIN.get(code, code)

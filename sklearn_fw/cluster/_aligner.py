@@ -16,7 +16,7 @@ from .._core.warnings import warn
 from .._kernels import lazy
 from ..optim.domains import OrderedPlacements
 from ..optim.objectives import Objective
-from ._diffrac import relax
+from ._diffrac import relax, relaxed
 
 orderings = lazy("graphs.orderings")
 
@@ -45,32 +45,28 @@ class SequenceAligner(Estimator):
         Largest number of steps K.
     n_slots : int or "auto", default="auto"
         Slots of the template, at least those of the longest sequence. "auto" is 120, or the
-        number of tokens if that is more, so that each may stand alone.
+        number of tokens if that is more.
     cost_matrix : array-like of shape (n_vocabulary, n_vocabulary) or None, default=None
         Symmetric cost of each pair of tokens in one slot, in the order of ``vocabulary``. None
         takes ``match_cost`` for equal ones and ``mismatch_cost`` for others.
     vocabulary : list or None, default=None
         The tokens that count; None takes the most frequent.
-    match_cost : float, default=-1.0
-        Cost of equal tokens.
-    mismatch_cost : float, default=100.0
-        Cost of others.
+    match_cost, mismatch_cost : float, default=-1.0 and 100.0
+        Cost of equal tokens, and of others.
     keep : {"last", "first", "all"}, default="last"
         Which of equal tokens in a sequence counts.
     max_vocabulary : int or None, default=45
         Number of most frequent tokens that count; None is all.
     rounding : {"both", "fw", "l2"}, default="both"
-        Alignments that a relaxed one suggests: the vertex that the gradient points to, or the
-        nearest.
+        Alignments from a relaxed one: the vertex for its gradient, or the nearest.
     refine : bool, default=True
-        Whether sequences are aligned again, one at a time and in random parts that are taken out
-        and put in one after the other, as long as this helps.
+        Whether sequences are aligned again, one at a time and in random parts, while this helps.
     n_init : int, default=3
         Number of random starts; the best objective counts.
     max_iter : int, default=100
         Largest number of Frank-Wolfe iterations of a start.
     tol : float, default=1e-6
-        A start ends when the gap is at most this share of the objective.
+        Relative Frank-Wolfe gap at which a start ends.
     random_state : int, RandomState instance or None, default=None
         Source of starts.
 
@@ -80,16 +76,12 @@ class SequenceAligner(Estimator):
         The tokens that count, the most frequent first.
     slots_ : list of ndarray
         Slot of each token of each sequence, -1 for tokens that do not count.
-    template_ : list of dict
-        For each slot that is used, in order, how often each token is in it.
-    template_slots_ : ndarray of int
-        Those slots.
+    template_, template_slots_ : list of dict, and ndarray of int
+        Number of each token in each slot that is used, and those slots.
     step_slots_ : ndarray of shape (n_steps,)
         Slots of the steps, in order.
-    steps_ : list of list
-        Tokens of each step, the most frequent first.
-    step_names_ : list
-        The most frequent token of each step.
+    steps_, step_names_ : list of list, and list
+        Tokens of each step, the most frequent first, and that one.
     support_ : ndarray of shape (n_steps,)
         Number of sequences that have each step.
     labels_ : list of ndarray
@@ -103,10 +95,8 @@ class SequenceAligner(Estimator):
     objective_ : float
         f of the alignment; lower is better, and ``-n_sequences`` the least there is with the costs
         of the defaults.
-    relaxed_objective_ : float
-        f where the best start's relaxed problem ended.
-    gap_ : float
-        Its Frank-Wolfe gap: zero at stationary points.
+    relaxed_objective_, gap_ : float
+        f where the best start's relaxed problem ended, and its Frank-Wolfe gap.
     n_iter_ : int
         Frank-Wolfe iterations of the best start.
     history_ : dict of str to ndarray
@@ -125,14 +115,11 @@ class SequenceAligner(Estimator):
     Notes
     -----
     An iteration costs O(S L + V^2 L) for L slots and V tokens in the vocabulary; memory is O(S L).
-    Costs count ordered pairs and each token with itself, as the released code does, which adds
-    ``match_cost`` to f.
+    Costs count ordered pairs and each token with itself, as the released code does.
 
-    More than 13 parameters: costs are two numbers for most users and a matrix for the others, who
-    must say which tokens it speaks of.
+    More than 13 parameters: costs are two numbers or a matrix, which needs a vocabulary.
 
-    The relaxed problem is not convex; its steps go to the vertex where they
-    bend downwards. Aligning again is no part of [1]_; it never raises f.
+    The relaxed problem is not convex. Aligning again is no part of [1]_; it never raises f.
 
     References
     ----------
@@ -172,7 +159,7 @@ class SequenceAligner(Estimator):
         Parameters
         ----------
         sequences : list of list
-            Tokens of each sequence, of any type that can be a key and says what it equals.
+            Tokens of each sequence, of any hashable type with an equality of its own.
         y : None
             Unused.
 
@@ -199,9 +186,8 @@ class SequenceAligner(Estimator):
         problem = Alignment(tokens, starts, self.cost_matrix_, self.n_slots_)
         found = [self._search(problem, domain, rng) for _ in range(int(self.n_init))]
         value, slots, result = min(found, key=lambda one: one[0])
-        self.objective_, self.relaxed_objective_ = value, float(result.fun)
-        self.gap_, self.history_ = float(result.dual_gap), result.history
-        self.n_iter_ = int(result.nit)
+        self.objective_ = value
+        vars(self).update(relaxed(result))
         self._frozen = problem.counts(slots)
         self._describe(sequences, kept, starts, slots)
         self._warn_of_mismatch()
@@ -242,7 +228,7 @@ class SequenceAligner(Estimator):
         """Places of the tokens that count."""
         codes = self._codes(tokens)
         places = np.flatnonzero(codes >= 0)
-        if self.keep == "all" or not len(places):
+        if self.keep == "all":
             return places
         step = -1 if self.keep == "last" else 1
         _, first = np.unique(codes[places][::step], return_index=True)
@@ -288,7 +274,8 @@ class SequenceAligner(Estimator):
         self.template_slots_ = used = np.unique(slots)
         counts = self._frozen[:, used].T.astype(np.int64)
         self.template_ = [
-            {self.vocabulary_[k]: int(row[k]) for k in _by_count(row)} for row in counts
+            {self.vocabulary_[k]: int(row[k]) for k in np.argsort(-row, kind="stable") if row[k]}
+            for row in counts
         ]
         support = counts.sum(axis=1)
         levels = np.unique(support)
@@ -302,20 +289,17 @@ class SequenceAligner(Estimator):
 
     def _laid_out(self, sequences, kept, starts, slots):
         """Slots and steps of all tokens, also of those that do not count."""
-        step = np.full(self.n_slots_, -1)
+        step = np.full(self.n_slots_ + 1, -1)  # the last is that of tokens without a slot
         step[self.step_slots_] = np.arange(self.n_steps_)
-        places, labels = [], []
-        for tokens, where, a, b in zip(sequences, kept, starts, starts[1:]):
-            own = np.full(len(tokens), -1)
+        places = [np.full(len(tokens), -1) for tokens in sequences]
+        for own, where, a, b in zip(places, kept, starts, starts[1:]):
             own[where] = slots[a:b]
-            places.append(own)
-            labels.append(np.where(own >= 0, step[own], -1))
-        return places, labels
+        return places, [step[own] for own in places]
 
     def _warn_of_mismatch(self):
-        costs = self.cost_matrix_
-        mixed = sum(costs[self._frozen[:, k] > 0][:, self._frozen[:, k] > 0].max() > 0
-                    for k in np.flatnonzero(self._frozen.any(axis=0)))  # fmt: skip
+        present = (self._frozen > 0).astype(np.int64)
+        pairs = (self.cost_matrix_ > 0).astype(np.int64) @ present
+        mixed = int(np.any(present * pairs, axis=0).sum())
         if mixed:
             warn(
                 f"{mixed} slots hold tokens of a cost above zero: with n_slots above "
@@ -327,10 +311,8 @@ class SequenceAligner(Estimator):
 
         Parameters
         ----------
-        sequences : list of list
-            Tokens of each sequence.
-        y : None
-            Unused.
+        sequences, y : list of list, and None
+            Tokens of each sequence; y is not used.
 
         Returns
         -------
@@ -389,21 +371,16 @@ class SequenceAligner(Estimator):
         present : ndarray of shape (n_sequences, n_steps)
             1 for a step that is there, else 0.
         """
-        labels = self._align(sequences)[0]
-        present = np.zeros((len(labels), self.n_steps_))
-        for row, own in zip(present, labels):
-            row[own[own >= 0]] = 1.0
-        return present
+        steps = np.arange(self.n_steps_)
+        return np.array([np.isin(steps, own) for own in self._align(sequences)[0]], float)
 
     def score(self, sequences, y=None):
         """Minus the mean cost of a token in the template, over sequences.
 
         Parameters
         ----------
-        sequences : list of list
-            Tokens of each sequence.
-        y : None
-            Unused.
+        sequences, y : list of list, and None
+            Tokens of each sequence; y is not used.
 
         Returns
         -------
@@ -442,11 +419,6 @@ def _check_tokens(tokens, name):
                 f"{name} holds {token!r:.80}, which equals no other token: take text, numbers or "
                 f"tuples"
             )
-
-
-def _by_count(row):
-    used = np.flatnonzero(row)
-    return used[np.argsort(-row[used], kind="stable")]
 
 
 class Alignment(Objective):

@@ -175,11 +175,19 @@ class Diffrac(Objective):
 
 
 def start_of(domain, rng, n_vertices):
-    """The mean of the answers to random gradients: equal weights alone would fit as well."""
+    """The mean of vertices for random gradients: for equal weights all classifiers are equal."""
     x = np.zeros(domain.size)
     for _ in range(n_vertices):
         domain.lmo(rng.random_sample(domain.size) - 0.5).add_to(x, 1.0 / n_vertices)
     return x
+
+
+def relaxed(result):
+    """Fitted attributes of a minimum of the relaxation."""
+    return {
+        "relaxed_objective_": float(result.fun), "gap_": float(result.dual_gap),
+        "history_": result.history, "n_iter_": int(result.nit),
+    }  # fmt: skip
 
 
 def relax(objective, domain, *, start, max_iter, tol, rng, algorithm="fw", watch=None, convex=True):
@@ -194,14 +202,14 @@ def relax(objective, domain, *, start, max_iter, tol, rng, algorithm="fw", watch
             watch(state.x, state.nit)
         return bool(state.dual_gap <= tol * abs(state.fun))
 
-    options = {"start": start, "max_iter": max_iter, "tol": 0.0, "callback": end}
+    options = {
+        "start": start, "max_iter": max_iter, "tol": 0.0, "callback": end, "step_size": "exact",
+        "variant": "fw" if algorithm == "bcfw" else algorithm,
+    }  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         if algorithm == "bcfw":
-            return minimize_block_frank_wolfe(
-                objective, domain.split() if hasattr(domain, "split") else domain, variant="fw",
-                step_size="exact", gap_every=1, random_state=rng, **options,
-            )  # fmt: skip
-        return minimize_frank_wolfe(
-            objective, domain, variant=algorithm, step_size="exact", convex=convex, **options
-        )
+            blocks = domain.split() if hasattr(domain, "split") else domain
+            options |= {"gap_every": 1, "random_state": rng}
+            return minimize_block_frank_wolfe(objective, blocks, **options)
+        return minimize_frank_wolfe(objective, domain, convex=convex, **options)

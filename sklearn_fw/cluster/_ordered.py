@@ -12,7 +12,7 @@ from .._core.estimator import Estimator
 from .._core.warnings import warn
 from ..optim.domains import OrderedPlacements
 from ._clips import check_sequences, check_windows, masks_of
-from ._diffrac import Classifier, Diffrac, Term, relax, start_of
+from ._diffrac import Classifier, Diffrac, Term, relax, relaxed, start_of
 
 N_CORNERS = 10  # of the first point
 N_FAILURES, N_MOVES = 60, 600  # moved steps that lower nothing, one after the other, and in all
@@ -21,13 +21,11 @@ N_FAILURES, N_MOVES = 60, 600  # moved steps that lower nothing, one after the o
 class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
     """The same steps, once each and in one order, in many feature series.
 
-    Minimises ``h(Z) = min over W, b of ||Z - X W - b||^2 / (2 T) + reg ||W||^2 / 2`` over
-    assignments Z in which each step has one row of each sequence, in ascending order: the steps
-    that a linear classifier can tell apart best. A relaxation is minimised by Frank-Wolfe steps,
-    its points are rounded to assignments all along, and the best of these is improved by moves:
-    a step is given up for one that begins from a random row, and the classifier and the
-    assignment follow in turn. Choose it instead of k-means or a hidden Markov model where the
-    order is known and labels are not.
+    Minimizes ``h(Z) = min over W, b of ||Z - X W - b||^2 / (2 T) + reg ||W||^2 / 2`` over
+    assignments Z in which each step has one row of each sequence, in ascending order. A relaxation
+    is minimized by Frank-Wolfe steps, its points are rounded to assignments, and the best of these
+    is improved by random moves of single steps. Choose it instead of k-means or a hidden Markov
+    model where the order is known and labels are not.
 
     Parameters
     ----------
@@ -45,7 +43,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         that nearest to itself, or the vertex that its gradient points to.
     window_constraint : {"mask", "hull"}, default="mask"
         Whether a step may take the rows of its windows alone, or all between the first and the
-        last of them, with the order of steps applied to these.
+        last of them.
     n_init : int, default=1
         Number of random starts; the best objective counts.
     max_iter : int, default=200
@@ -64,14 +62,12 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         Row of each step within its sequence.
     relaxed_assignment_ : ndarray of shape (n_rows, n_steps)
         The relaxed minimum, rows of sequences one after the other.
-    coef_ : ndarray of shape (n_steps, n_features)
-        W, transposed, for the assignment found.
-    intercept_ : ndarray of shape (n_steps,)
-        b.
+    coef_, intercept_ : ndarray of shape (n_steps, n_features) and (n_steps,)
+        W, transposed, and b, for the assignment found.
     objective_ : float
         h of the assignment.
     relaxed_objective_ : float
-        h of the relaxed minimum, which is far below and says little.
+        h of the relaxed minimum, which is far below.
     gap_ : float
         Frank-Wolfe gap there: the relaxed objective is at most this above its minimum.
     infeasible_ : ndarray of int
@@ -97,13 +93,10 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
 
     Notes
     -----
-    An iteration costs O(T d K) for T rows in all, and so does one of at most 600 moves, which end
-    when 60 in a row do not lower the objective; memory is O(T (d + K)). A step that is mentioned
-    several times may take any of its windows, as the text of [1]_ says; its matrix form asks for
-    all of them at once. A sequence without a placement is widened by the steps that the fewest
-    windows must give up, in place of the penalty of the released code. The best
-    assignment is met early, so fewer iterations than in [1]_ do; that they end before ``tol`` gives
-    no warning.
+    An iteration costs O(T d K) for T rows in all, and so does one of at most 600 moves; memory is
+    O(T (d + K)). A step that is mentioned several times may take any of its windows. In a sequence
+    without a placement the fewest possible steps ignore their windows, in place of the penalty of
+    the released code. The best assignment is met early, so no warning is given at ``max_iter``.
 
     References
     ----------
@@ -162,10 +155,8 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         rows, starts, order = check_sequences(X, groups, n_rows=K)
         self.n_features_in_ = rows.shape[1]
         domain, self.infeasible_ = self._domain(starts, windows)
-        reg = self.reg
-        if isinstance(reg, str):
-            reg = 1.0 / (K * (len(starts) - 1))
-        classifier = Classifier(rows, float(reg), bool(self.fit_intercept))
+        reg = 1.0 / (K * (len(starts) - 1)) if check.is_auto(self.reg) else self.reg
+        classifier = Classifier(rows, float(reg), self.fit_intercept)
         # Points have a matrix (n_steps, n_rows) for each sequence.
         inside = [np.tile(np.arange(a, b), K) for a, b in pairwise(starts)]
         steps = np.concatenate([np.repeat(np.arange(K), n) for n in np.diff(starts)])
@@ -206,9 +197,8 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         self.relaxed_assignment_ = np.zeros((term.T, K))
         self.relaxed_assignment_[term.rows, term.columns] = result.x
         _, (self.coef_, self.intercept_) = objective.fitted(kept.domain.vertex(kept.slots))[0]
-        self.objective_, self.relaxed_objective_ = kept.value, float(result.fun)
-        self.gap_, self.history_ = float(result.dual_gap), result.history
-        self.n_iter_, self.best_iter_ = int(result.nit), kept.n_iter
+        self.objective_, self.best_iter_ = kept.value, kept.n_iter
+        vars(self).update(relaxed(result))
 
     @staticmethod
     def _labels(locations, starts, order):
@@ -240,12 +230,8 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
 
         Parameters
         ----------
-        X : list of array-like of shape (n_rows_i, n_features), or array-like
+        X, groups, windows : list or array-like, array-like, and list or None
             Sequences, as for `fit`.
-        groups : array-like of shape (n_rows,), default=None
-            As for `fit`.
-        windows : list or None, default=None
-            As for `fit`.
 
         Returns
         -------
@@ -268,12 +254,8 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
 
         Parameters
         ----------
-        X : list of array-like of shape (n_rows_i, n_features), or array-like
+        X, groups, windows : list or array-like, array-like, and list or None
             Sequences, as for `fit`.
-        groups : array-like of shape (n_rows,), default=None
-            As for `fit`.
-        windows : list or None, default=None
-            As for `fit`.
 
         Returns
         -------
@@ -287,10 +269,8 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
 
         Parameters
         ----------
-        X : list of array-like of shape (n_rows_i, n_features)
-            Sequences.
-        y : None
-            Unused.
+        X, y : list of array-like of shape (n_rows_i, n_features), and None
+            Sequences; y is not used.
 
         Returns
         -------

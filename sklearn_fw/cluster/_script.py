@@ -18,35 +18,26 @@ class ScriptDiscovery(Estimator):
     """Steps of a task from narrated series: a script of the words, then its steps in the features.
 
     First the tokens of all sequences are aligned, and the steps of the common script are found.
-    Then these are located in the feature series, once each and in the order of the script, and
-    where a sequence speaks of a step, near the words. Choose it where the same thing is shown and
-    told many times, and nobody wrote down when.
+    Then these are located in the feature series, once each and in the order of the script, and near
+    their tokens where a sequence has them. Choose it for many narrated series of one task.
 
     Parameters
     ----------
     n_steps : int, default=10
         Largest number of steps.
-    before : float, default=0
-        Rows before the first of a token where its step may be.
-    after : float, default=10
-        Rows behind the last of a token where its step may be.
-    aligner : SequenceAligner or None, default=None
-        Aligns tokens; its ``n_steps`` is replaced. None takes the defaults.
-    localizer : OrderedDiscriminativeClustering or None, default=None
-        Locates steps; its ``n_steps`` is replaced. None takes the defaults.
+    before, after : float, default=0 and 10
+        Rows before the first and after the last of a token where its step may be.
+    aligner, localizer : SequenceAligner and OrderedDiscriminativeClustering, default=None
+        Estimators of both stages, whose ``n_steps`` is replaced.
     random_state : int, RandomState instance or None, default=None
         Source of starts of both, where these are None.
 
     Attributes
     ----------
-    aligner_ : SequenceAligner
-        Fitted.
-    localizer_ : OrderedDiscriminativeClustering
-        Fitted.
-    n_steps_ : int
-        Steps that were found.
-    step_names_ : list
-        The most frequent token of each step.
+    aligner_, localizer_ : SequenceAligner and OrderedDiscriminativeClustering
+        The fitted estimators.
+    n_steps_, step_names_ : int and list
+        Number of steps that were found, and the most frequent token of each.
     windows_ : list of list
         For each sequence (step, first row, last row) where steps may be.
     locations_ : ndarray of shape (n_sequences, n_steps)
@@ -136,11 +127,9 @@ class ScriptDiscovery(Estimator):
             raise ValueError(f"token_rows holds {len(token_rows)} sequences, tokens {len(labels)}")
         windows = []
         for n, (own, rows) in enumerate(zip(labels, token_rows)):
-            rows = check.array(rows, f"token_rows[{n}]")
-            if rows.shape != (len(own), 2):
-                raise ValueError(
-                    f"token_rows[{n}] has shape {rows.shape}, expected {(len(own), 2)}"
-                )
+            rows, shape = check.array(rows, f"token_rows[{n}]"), (len(own), 2)
+            if rows.shape != shape:
+                raise ValueError(f"token_rows[{n}] has shape {rows.shape}, expected {shape}")
             if np.any(rows != np.floor(rows)):
                 raise ValueError(
                     f"token_rows[{n}] must hold numbers of rows, which are whole: round them"

@@ -42,10 +42,11 @@ class Clips:
         middle = 0.5 * (self.begin + self.end)
         self.t_state = self._vectors(clips, "t_state", self.starts, middle)
         self.score = self._vectors(clips, "score", self.starts, np.ones(len(middle)))
-        if np.any((self.score < 0.0) | (self.score > 1.0)):
-            i = int(np.flatnonzero((self.score < 0.0) | (self.score > 1.0))[0])
-            n = int(np.searchsorted(self.starts, i, side="right")) - 1
-            raise ValueError(f"score of clips[{n}] must be from 0 to 1, got {self.score[i]:g}")
+        wrong = np.flatnonzero((self.score < 0.0) | (self.score > 1.0))
+        if len(wrong):
+            n = int(np.searchsorted(self.starts, wrong[0], side="right")) - 1
+            score = self.score[wrong[0]]
+            raise ValueError(f"score of clips[{n}] must be from 0 to 1, got {score:g}")
 
     @staticmethod
     def _vectors(clips, name, starts, default=None):
@@ -82,13 +83,10 @@ class Problem:
         self.states = StateChoices(begin, end, constraint)
         # Each row with the candidates of its clip: how much too late each state would be
         sizes = np.diff(data.starts)
-        pairs = [
-            (r, np.arange(a, b))
-            for (s, t), (a, b) in zip(pairwise(data.row_starts), pairwise(data.starts))
-            for r in range(s, t)
-        ]
         self.row = np.repeat(np.arange(self.T), np.repeat(sizes, lengths))
-        self.candidate = np.concatenate([candidates for _, candidates in pairs])
+        self.candidate = np.concatenate([
+            np.tile(np.arange(a, b), n) for (a, b), n in zip(pairwise(data.starts), lengths)
+        ])  # fmt: skip
         late = data.t_state[self.candidate] - data.t_action[self.row]
         self.far = coupling / self.T * np.maximum(np.stack([late, -late], axis=1), 0.0)
         self.row_offsets = starts_of(np.repeat(sizes, lengths))

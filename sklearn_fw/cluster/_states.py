@@ -10,7 +10,7 @@ from .._core import check
 from .._core.estimator import Estimator
 from .._core.parameters import check_parameters
 from ..optim.domains import Product
-from ._diffrac import Classifier, Diffrac, Term, relax, start_of
+from ._diffrac import Classifier, Diffrac, Term, relax, relaxed, start_of
 from ._state_problem import Clips, Problem
 
 N_CORNERS, N_WARM = 5, 30  # of the first points, and iterations on each problem alone
@@ -21,18 +21,15 @@ class JointStateActionClustering(Estimator):
     """Two states of an object and the action that leads from one to the other, in clips.
 
     A clip has rows of features in time, of which one is the action, and candidates, short
-    observations that overlap, of which some show the object in one of its states. Minimises
-    ``f(Z) + g(Y) + d(Z, Y)``: how badly linear classifiers tell actions and states apart, and
+    observations that overlap, of which some show the object in one of its states. Minimizes
+    ``f(Z) + g(Y) + d(Z, Y)``: losses of linear classifiers of actions and of states, and
     ``coupling / T`` times the sum of the times by which candidates in the first state come after
-    the action, or those in the second before it. Choose it where neither can be found alone: what
-    recurs most is not always what changes the object.
+    the action, or those in the second before it. Choose it where neither can be found alone.
 
     Parameters
     ----------
-    action_reg : float, default=1e-2
-        Strength of the penalty on the classifier of actions.
-    state_reg : float, default=1e-4
-        Strength of the penalty on those of states.
+    action_reg, state_reg : float, default=1e-2 and 1e-4
+        Strength of the penalty on the classifier of actions, and on those of states.
     coupling : float, default=1.0
         Weight of times in the wrong order, per unit of time; 0 solves two problems apart.
     state_constraint : {"at_least_one", "exactly_one"}, default="at_least_one"
@@ -47,8 +44,7 @@ class JointStateActionClustering(Estimator):
         Steps of actions and states together; of one clip's action or states at a time; or actions
         and states in turn.
     rounding : {"joint", "independent"}, default="joint"
-        Whether action and states of a clip are chosen together, for the classifiers of a relaxed
-        point, or each by itself.
+        Whether action and states of a clip are rounded together.
     n_init : int, default=1
         Number of random starts; the best objective counts.
     max_iter : int, default=600
@@ -60,28 +56,20 @@ class JointStateActionClustering(Estimator):
 
     Attributes
     ----------
-    action_locations_ : ndarray of shape (n_clips,)
-        Row of the action in each clip.
-    action_times_ : ndarray of shape (n_clips,)
-        Its time.
-    state_labels_ : list of ndarray
-        State of each candidate, 0 or 1, and -1 for none.
-    labels_ : ndarray of shape (n_candidates,)
-        The same, one clip after the other.
-    action_coef_ : ndarray of shape (1, n_action_features)
+    action_locations_, action_times_ : ndarray of shape (n_clips,)
+        Row of the action in each clip, and its time.
+    state_labels_, labels_ : list of ndarray, and ndarray of shape (n_candidates,)
+        State of each candidate, 0 or 1, and -1 for none, by clip and of all clips.
+    action_coef_, action_intercept_ : ndarray of shape (1, n_action_features) and (1,)
         Classifier of actions.
-    action_intercept_ : ndarray of shape (1,)
-        Its intercept.
-    state_coef_ : ndarray of shape (2, n_state_features)
+    state_coef_, state_intercept_ : ndarray of shape (2, n_state_features) and (2,)
         Classifiers of states.
-    state_intercept_ : ndarray of shape (2,)
-        Their intercepts.
     objective_ : float
         f + g + d of the answer, and the cost of scores.
     objective_parts_ : ndarray of shape (3,)
         f, g with the cost of scores, and d.
     relaxed_objective_ : float
-        That of the relaxed point, which is far below and says little.
+        That of the relaxed point, which is far below.
     gap_ : float
         Frank-Wolfe gap there; zero at stationary points.
     history_ : dict of str to ndarray
@@ -100,9 +88,8 @@ class JointStateActionClustering(Estimator):
     -----
     An iteration costs O((T + M) d) for T rows and M candidates in all, a joint rounding O(T m) for
     m candidates in a clip, and memory is O(T m). The problem is not convex; it starts where both
-    parts alone end after 30 iterations, and the answer is the best assignment met, so the budget
-    of iterations gives no warning. The coupling is that of [1]_; its released code has half of it
-    in the optimisation.
+    parts alone end after 30 iterations. The best assignment met is returned, so no warning is given
+    at ``max_iter``. The coupling is that of [1]_; its released code has half of it.
 
     References
     ----------
@@ -165,18 +152,16 @@ class JointStateActionClustering(Estimator):
         T, M = len(data.X_action), len(data.X_state)
         terms = None
         if classifiers:
-            intercept = bool(self.fit_intercept)
-            action = Classifier(data.X_action, float(self.action_reg), intercept)
-            state = Classifier(data.X_state, float(self.state_reg), intercept)
+            action = Classifier(data.X_action, float(self.action_reg), self.fit_intercept)
+            state = Classifier(data.X_state, float(self.state_reg), self.fit_intercept)
+            rows, columns = np.divmod(np.arange(2 * M), 2)
             terms = [
                 Term(action, slice(0, T), np.arange(T), np.zeros(T, np.int64), 1),
-                Term(state, slice(T, T + 2 * M), np.repeat(np.arange(M), 2),
-                     np.tile([0, 1], M), 2),
-            ]  # fmt: skip
-        restricted = bool(self.restrict_action_to_candidates)
+                Term(state, slice(T, T + 2 * M), rows, columns, 2),
+            ]
         return Problem(
-            data, terms, float(self.coupling), self.state_constraint, restricted,
-            float(self.candidate_scores_weight),
+            data, terms, float(self.coupling), self.state_constraint,
+            self.restrict_action_to_candidates, float(self.candidate_scores_weight),
         )  # fmt: skip
 
     def _search(self, problem, rng):
@@ -232,14 +217,12 @@ class JointStateActionClustering(Estimator):
         action, state = (classifier for _, classifier in objective.fitted(x))
         self.action_coef_, self.action_intercept_ = action
         self.state_coef_, self.state_intercept_ = state
-        self.objective_ = kept.value
+        self.objective_, self.best_iter_ = kept.value, kept.n_iter
         self.objective_parts_ = problem.parts(x)
-        self.relaxed_objective_, self.gap_ = float(result.fun), float(result.dual_gap)
-        self.history_, self.n_iter_ = result.history, int(result.nit)
-        self.best_iter_ = kept.n_iter
+        vars(self).update(relaxed(result))
 
     def decision_function(self, clips):
-        """How much rows look like the action, and candidates like the states.
+        """Scores of rows for the action, and of candidates for the states.
 
         Parameters
         ----------
@@ -251,17 +234,20 @@ class JointStateActionClustering(Estimator):
         scores : Bunch
             ``actions`` (n_rows,) and ``states`` (n_candidates, 2), one clip after the other.
         """
-        return self._scores(self._data(clips))
+        return self._scores(clips)[1]
 
-    def _data(self, clips):
+    def _scores(self, clips):
         check_is_fitted(self)
         check_parameters(self)  # of which some are read again
-        return Clips(clips, self.action_coef_.shape[1], self.state_coef_.shape[1])
-
-    def _scores(self, data):
+        data = Clips(clips, self.action_coef_.shape[1], self.state_coef_.shape[1])
         actions = data.X_action @ self.action_coef_[0] + self.action_intercept_[0]
         states = data.X_state @ self.state_coef_.T + self.state_intercept_
-        return Bunch(actions=actions, states=states)
+        return data, Bunch(actions=actions, states=states)
+
+    def _rounded(self, clips):
+        data, scores = self._scores(clips)
+        rounded = self._problem(data, classifiers=False).rounded(scores.actions, scores.states)
+        return data, scores, rounded
 
     def predict(self, clips):
         """Action and states of clips, chosen together by the classifiers that were learned.
@@ -277,9 +263,7 @@ class JointStateActionClustering(Estimator):
             ``action_locations`` (n_clips,), rows within clips, and ``state_labels``, a list of
             arrays with 0, 1 or -1 for each candidate.
         """
-        data = self._data(clips)
-        problem = self._problem(data, classifiers=False)
-        rows, states, _ = problem.rounded(*self._scores(data).values())
+        data, _, (rows, states, _) = self._rounded(clips)
         return Bunch(
             action_locations=rows - data.row_starts[:-1],
             state_labels=np.split(states, data.starts[1:-1]),
@@ -290,22 +274,18 @@ class JointStateActionClustering(Estimator):
 
         Parameters
         ----------
-        clips : list of dict
-            As for `fit`.
-        y : None
-            Unused.
+        clips, y : list of dict, and None
+            As for `fit`; y is not used.
 
         Returns
         -------
         float
             Larger is better.
         """
-        data = self._data(clips)
-        problem = self._problem(data, classifiers=False)
-        actions, states = self._scores(data).values()
-        _, _, value = problem.rounded(actions, states)
-        T, M = len(actions), len(states)
-        return -float(value + actions @ actions / (2 * T) + np.sum(states**2) / (2 * M))
+        _, scores, (_, _, value) = self._rounded(clips)
+        # The mean of squares of states is over candidates alone.
+        squares = np.mean(scores.actions**2) + np.mean(np.sum(scores.states**2, axis=1))
+        return -float(value + squares / 2)
 
 
 class Kept:
@@ -329,7 +309,7 @@ class Kept:
             self._descend(*apart, n_iter)
 
     def _answers(self, x):
-        """What the best classifiers of a point say of actions and of states."""
+        """Scores of the best classifiers of a point, of actions and of states."""
         (actions, _), (states, _) = self.problem.objective.fitted(x)
         return actions[:, 0], states
 

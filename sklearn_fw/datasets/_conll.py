@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import get_data_home
-from sklearn.utils import Bunch
 
 from .._core import check
 from .._core.files import check_path, damage, name_of, read_bytes, to_text
 from .._core.packed import Packed
-from ._files import Origin, Remote, fetch, find_file
+from ._files import Origin, Remote, bundle, fetch, find_file
 
 DESCR = """\
 CoNLL-2000 chunking
@@ -26,9 +25,13 @@ Sentences of the Wall Street Journal with automatic part-of-speech tags and the 
 :Labels: 22 chunk tags
 
 """
-_SHA256 = {
-    "train": "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea",
-    "test": "73b7b1e565fa75a1e22fe52ecdf41b6624d6f59dacb591d44252bf4d692b1628",
+# Files may be packed anew at any time, so what is inside is checked.
+_REMOTE = {
+    part: Remote(f"https://www.clips.uantwerpen.be/conll2000/chunking/{part}.txt.gz", size, sha256)
+    for part, size, sha256 in (
+        ("train", 2_842_164, "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea"),
+        ("test", 639_396, "73b7b1e565fa75a1e22fe52ecdf41b6624d6f59dacb591d44252bf4d692b1628"),
+    )
 }
 ORIGIN = Origin(
     source="""E. F. Tjong Kim Sang and S. Buchholz, "Introduction to the CoNLL-2000 Shared Task:
@@ -37,23 +40,13 @@ test.txt.gz).  conll2000.zip is the same as NLTK packs it.""",
     terms="""made from the Penn Treebank for research; the set stays under the terms of its
 publishers and is not part of this package.""",
     checksums={
-        "train.txt": _SHA256["train"],
-        "test.txt": _SHA256["test"],
+        **{f"{part}.txt": remote.sha256 for part, remote in _REMOTE.items()},
         "conll2000.zip": "01e65164f268366e7caa0db92332a1955d081908c87016e2c7640c3c5279b7cd",
     },
     help="nothing is downloaded without download=True",
 )
 ASCII = b"\t\n" + bytes(range(32, 127))  # what every encoding of a column file must leave as it is
 SPACES = " \t\f\v\r"  # between columns: words may hold other kinds of space
-# Files may be packed anew at any time, so what is inside is checked.
-_REMOTE = {
-    part: Remote(
-        address=f"https://www.clips.uantwerpen.be/conll2000/chunking/{part}.txt.gz",
-        size=size,
-        sha256=_SHA256[part],
-    )
-    for part, size in (("train", 2_842_164), ("test", 639_396))
-}
 
 
 def load_conll(
@@ -112,15 +105,11 @@ def load_conll(
     lines = to_text(content, file, encoding).split("\n")
     spaces, texts = re.compile(f"[{SPACES}]+"), {}  # each distinct field is stored once
     rows, offsets, n_columns = [], [0], None
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate([*lines, ""], start=1):
         line = line.rstrip("\r")
         if "\r" in line:
-            raise damage(
-                file,
-                "holds a carriage return before its end: write the file with lines that end with a "
-                "line feed",
-                line=number,
-            )
+            reason = "holds a carriage return before its end: write the file with lines that end "
+            raise damage(file, reason + "with a line feed", line=number)
         if not line.strip(SPACES):
             if offsets[-1] < len(rows):
                 offsets.append(len(rows))
@@ -128,17 +117,11 @@ def load_conll(
             row = line.split(separator) if separator else spaces.split(line.strip(SPACES))
             n_columns = n_columns or len(row)
             if len(row) != n_columns:
-                raise damage(
-                    file,
-                    f"{len(row)} columns, but the first token has {n_columns}: check separator "
-                    "and comment",
-                    line=number,
-                )
+                reason = f"{len(row)} columns, but the first token has {n_columns}: check "
+                raise damage(file, reason + "separator and comment", line=number)
             rows.append([texts.setdefault(field, field) for field in row])
     if not rows:
         raise damage(file, "the file holds no token")
-    if offsets[-1] < len(rows):
-        offsets.append(len(rows))
     values = np.array(rows, dtype=object)
     if columns is not None:
         if not all(-n_columns <= c < n_columns for c in columns):
@@ -162,8 +145,7 @@ def load_conll2000(data_home=None, *, download=False, return_X_y=False):
         ``sklearn.datasets.get_data_home()``.
     download : bool, default=False
         Whether ``train.txt.gz`` and ``test.txt.gz``, 3.5 MB of text, are downloaded to the
-        sub-folder ``conll2000`` where they are absent or damaged. What is loaded then has known
-        SHA-256.
+        sub-folder ``conll2000`` where they are absent or damaged, and their SHA-256 checked.
     return_X_y : bool, default=False
         If True, return four ``Packed`` instead of a ``Bunch``.
 
@@ -194,8 +176,7 @@ def load_conll2000(data_home=None, *, download=False, return_X_y=False):
     Notes
     -----
     A broken connection is tried again three times. Progress is reported by the logger
-    ``"sklearn_fw"`` at level INFO. A file is checked in a temporary folder and only then moved to
-    its place, so several processes may download at once.
+    ``"sklearn_fw"`` at level INFO. Several processes may download at once.
 
     References
     ----------
@@ -221,23 +202,20 @@ def load_conll2000(data_home=None, *, download=False, return_X_y=False):
             names = [folder + name for folder in ("conll2000/", "") for name in names]
             what = f"CoNLL-2000 ({part} sentences)"
             paths[part] = find_file(data_home, names, what=what, origin=ORIGIN)
-    parts = []
+    parts = {}
     for part, path in paths.items():
         member = f"conll2000/{part}.txt" if path.suffix == ".zip" else None
         with ORIGIN.explains():
             sentences = load_conll(path, member=member, columns=(0, 1, 2))
-        parts.append(Packed(np.ascontiguousarray(sentences.values[:, :2]), sentences.offsets))
+        X, y = np.ascontiguousarray(sentences.values[:, :2]), sentences.values[:, 2]
+        parts[f"X_{part}"] = Packed(X, sentences.offsets)
         # Tags are short: text of fixed width can be mapped by joblib, objects cannot.
-        parts.append(Packed(sentences.values[:, 2].astype(str), sentences.offsets))
-    if return_X_y:
-        return tuple(parts)
-    return Bunch(
-        **dict(zip(("X_train", "y_train", "X_test", "y_test"), parts)),
-        column_names=("w", "pos"),
-        target_names=np.unique(parts[1].values),
+        parts[f"y_{part}"] = Packed(y.astype(str), sentences.offsets)
+    return bundle(
+        parts, return_X_y, column_names=("w", "pos"), DESCR=f"{DESCR}{ORIGIN}",
+        target_names=np.unique(parts["y_train"].values),
         filenames=[str(path) for path in paths.values()],
-        DESCR=f"{DESCR}{ORIGIN}",
-    )
+    )  # fmt: skip
 
 
 def _check_encoding(encoding):
@@ -263,7 +241,6 @@ def _check_text(text, name):
 
 def _check_columns(columns):
     kept = list(columns) if np.iterable(columns) else []
-    whole = [isinstance(c, Integral) and not isinstance(c, bool) for c in kept]
-    if not kept or not all(whole):
+    if not kept or any(isinstance(c, bool) or not isinstance(c, Integral) for c in kept):
         raise ValueError(f"columns must name some columns by integers, got {columns!r}")
     return [int(c) for c in kept]

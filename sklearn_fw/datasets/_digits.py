@@ -7,6 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
 from .._core import check
+from ._files import bundle
 from ._grids import check_size, grid_edges
 
 # Images in a random order: first those for training, last those for testing; validation words, when
@@ -15,23 +16,22 @@ N_TRAIN_IMAGES = 900
 N_VALID_IMAGES = 448
 MOST_WORDS, LONGEST_WORD = 10**7, 10**5
 
+IMAGES_DESCR = """
+The images are the test part of the Optical Recognition of Handwritten Digits data set of
+the UCI Machine Learning Repository (E. Alpaydin and C. Kaynak, 1998).
+"""
 WORDS_DESCR = """\
 Words of handwritten digits
 ---------------------------
 
 A word is a Markov chain of digits with uniform start, each digit shown by a noisy image
 of it from `sklearn.datasets.load_digits`.  Each row of the transition matrix has few
-large entries, so the neighbours of a digit help to read it.  Words of different
-parts use disjoint images.
+large entries.  Words of different parts use disjoint images.
 
 :Samples: {sizes} test words of {min_length} to {max_length} digits
 :Features of a digit: 64 pixels between 0 and 1 (8 x 8){bias}
 :Labels: 0 to 9
-
-The images are the test part of the Optical Recognition of Handwritten Digits data set of
-the UCI Machine Learning Repository (E. Alpaydin and C. Kaynak, 1998).
 """
-
 INPAINTING_DESCR = """\
 In-painting of handwritten digits
 ---------------------------------
@@ -41,9 +41,6 @@ Binary images of digits; in the test images a square of pixels is hidden.
 :Samples: {n_train} training and {n_test} test images
 :Variables: 64 pixels (8 x 8), 1 for ink
 :Hidden: {patch} x {patch} pixels of each test image, anywhere
-
-The images are the test part of the Optical Recognition of Handwritten Digits data set of
-the UCI Machine Learning Repository (E. Alpaydin and C. Kaynak, 1998).
 """
 
 INK = 7  # of 16: pixels above it are 1
@@ -52,41 +49,26 @@ OFFSETS = [(0, 1), (1, 0), (1, 1), (1, -1), (0, 2), (2, 0)]
 
 
 def make_digit_words(
-    n_train=600,
-    n_test=600,
-    *,
-    noise=0.3,
-    min_length=4,
-    max_length=11,
-    bias=True,
-    n_valid=0,
-    random_state=0,
-    return_X_y=False,
-):
+    n_train=600, n_test=600, *, noise=0.3, min_length=4, max_length=11, bias=True, n_valid=0,
+    random_state=0, return_X_y=False,
+):  # fmt: skip
     """Make words of handwritten digits for a sequence labeller.
 
-    A stand-in for handwritten words that needs no file: choose it for examples and tests
-    of linear chains.
+    Choose it for examples and tests of linear chains; it needs no file.
 
     Parameters
     ----------
-    n_train : int, default=600
-        Number of training words.
-    n_test : int, default=600
-        Number of test words.
+    n_train, n_test : int, default=600
+        Number of training words and of test words.
     noise : float, default=0.3
         Standard deviation of the noise added to pixels, which lie between 0 and 1 and
         are clipped to that range after.  Drawn once per image, not per occurrence.
-    min_length : int, default=4
-        Least number of digits in a word.
-    max_length : int, default=11
-        Largest number of digits in a word, included.
+    min_length, max_length : int, default=4 and 11
+        Least and largest number of digits in a word.
     bias : bool, default=True
         Whether a constant 1 is appended to the 64 pixels.
     n_valid : int, default=0
-        Number of validation words, for choosing parameters.  With 0 the test words have
-        all images that training words have not; otherwise they leave half of these to
-        the validation words.
+        Number of validation words.  Their images are half of those that training words do not use.
     random_state : int, RandomState instance or None, default=0
         Pass an int for the same words in every call.
     return_X_y : bool, default=False
@@ -142,51 +124,45 @@ def make_digit_words(
         images = np.column_stack([images, np.ones(len(images))])
 
     def draw(rng, n_words, pool):
-        X, y = np.empty(n_words, dtype=object), np.empty(n_words, dtype=object)
+        X, y = np.empty((2, n_words), dtype=object)
         pools = [pool[digits[pool] == digit] for digit in range(10)]
         for i in range(n_words):
             y[i] = _draw_digits(rng, transition, min_length, max_length)
             X[i] = images[[rng.choice(pools[digit]) for digit in y[i]]]
         return X, y
 
-    X_train, y_train = draw(rng_train, n_train, order[:N_TRAIN_IMAGES])
+    parts = {}
+    parts["X_train"], parts["y_train"] = draw(rng_train, n_train, order[:N_TRAIN_IMAGES])
     n_known = N_TRAIN_IMAGES + (N_VALID_IMAGES if n_valid else 0)
-    X_test, y_test = draw(rng_test, n_test, order[n_known:])
-    parts = {"X_train": X_train, "y_train": y_train}
+    test = draw(rng_test, n_test, order[n_known:])
     if n_valid:
         pool = order[N_TRAIN_IMAGES:n_known]
         parts["X_valid"], parts["y_valid"] = draw(rng_test, n_valid, pool)
-    parts |= {"X_test": X_test, "y_test": y_test}
+    parts["X_test"], parts["y_test"] = test
     valid = f", {n_valid} validation" if n_valid else ""
-    if return_X_y:
-        return tuple(parts.values())
-    return Bunch(
-        **parts, transition=transition, image_shape=(8, 8), target_names=np.arange(10),
+    return bundle(
+        parts, return_X_y, transition=transition, image_shape=(8, 8), target_names=np.arange(10),
         DESCR=WORDS_DESCR.format(
             sizes=f"{n_train} training{valid} and {n_test}", min_length=min_length,
             max_length=max_length, bias=" and a constant 1" if bias else "",
-        ),
+        ) + IMAGES_DESCR,
     )  # fmt: skip
 
 
 def _generators(random_state):
     """Three generators of its own for every seed of the user, so that no two share a stream."""
-    if isinstance(random_state, Integral):
-        seed = int(random_state)
-        if not 0 <= seed < 2**32:
-            raise ValueError(f"random_state must be from 0 to 2**32 - 1, got {seed}")
-    else:
-        seed = int(check.random_state(random_state).randint(np.iinfo(np.int32).max))
-    return (np.random.default_rng(3 * seed + k) for k in range(3))
+    rng = check.random_state(random_state)
+    if not isinstance(random_state, Integral):
+        random_state = rng.randint(np.iinfo(np.int32).max)
+    return (np.random.default_rng(3 * int(random_state) + k) for k in range(3))
 
 
 def _draw_digits(rng, transition, min_length, max_length):
     n_digits = int(rng.integers(min_length, max_length + 1))
-    digits = np.empty(n_digits, dtype=np.int64)
-    digits[0] = rng.integers(10)
-    for t in range(1, n_digits):
-        digits[t] = rng.choice(10, p=transition[digits[t - 1]])
-    return digits
+    digits = [rng.integers(10)]
+    while len(digits) < n_digits:
+        digits.append(rng.choice(10, p=transition[digits[-1]]))
+    return np.array(digits, dtype=np.int64)
 
 
 def make_digit_inpainting(patch=4, n_test=100, *, random_state=0):
@@ -248,13 +224,9 @@ def make_digit_inpainting(patch=4, n_test=100, *, random_state=0):
     row, column = np.divmod(np.arange(64), 8)
     mask = (row >= top) & (row < top + patch) & (column >= left) & (column < left + patch)
     return Bunch(
-        X_train=X[train],
-        X_test=X[test],
-        X_hidden=np.where(mask, -1, X[test]),
-        mask=mask,
-        y_train=digits[train],
-        y_test=digits[test],
-        edges=grid_edges(8, 8, OFFSETS),
+        X_train=X[train], X_test=X[test], X_hidden=np.where(mask, -1, X[test]), mask=mask,
+        y_train=digits[train], y_test=digits[test], edges=grid_edges(8, 8, OFFSETS),
         image_shape=(8, 8),
-        DESCR=INPAINTING_DESCR.format(n_train=len(train), n_test=len(test), patch=patch),
-    )
+        DESCR=INPAINTING_DESCR.format(n_train=len(train), n_test=len(test), patch=patch)
+        + IMAGES_DESCR,
+    )  # fmt: skip

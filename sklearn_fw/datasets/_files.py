@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from sklearn.utils import Bunch
+
 from .._core.files import check_path, gzip_chunks
 
 logger = logging.getLogger("sklearn_fw")
@@ -23,6 +25,7 @@ VARIABLE = "SKLEARN_FW_DATA"
 CHUNK = 1 << 16
 TIMEOUT = 30.0  # seconds without any answer
 N_RETRIES, DELAY = 3, 1.0  # further tries after a connection that failed, and seconds between them
+BROKEN = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError)
 
 
 class Origin(NamedTuple):
@@ -34,13 +37,11 @@ class Origin(NamedTuple):
     help: str = "nothing is downloaded"
 
     def __str__(self):
-        lines = [
-            f"Source: {self.source}",
-            f"Terms: {self.terms}",
-            "SHA-256 of the files that the loader was tested with:",
-        ]
-        lines += [f"  {digest}  {name}" for name, digest in self.checksums.items()]
-        return "\n".join(lines) + "\n"
+        digests = "".join(f"  {digest}  {name}\n" for name, digest in self.checksums.items())
+        return (
+            f"Source: {self.source}\nTerms: {self.terms}\n"
+            f"SHA-256 of the files that the loader was tested with:\n{digests}"
+        )
 
     @contextmanager
     def explains(self):
@@ -56,7 +57,7 @@ def find_file(data_home, names, *, what, origin=None):
     """Return the path of the first of ``names`` that exists in a folder.
 
     None for ``data_home`` means the folder named by ``SKLEARN_FW_DATA``; ``what`` the file holds
-    and the `Origin` where to get it are for the error.
+    and its `Origin` are for the error.
     """
     wanted = ", ".join(names)
     advice = "nothing is downloaded" if origin is None else f"{origin.help}\n{origin}"
@@ -75,6 +76,11 @@ def find_file(data_home, names, *, what, origin=None):
         f"{home} holds no file of {what}: looked for {wanted}; put one of them there or pass "
         f"another data_home=; {advice}"
     )
+
+
+def bundle(parts, return_X_y, **about):
+    """The samples and targets of a data set by name: a Bunch, or a tuple of these alone."""
+    return tuple(parts.values()) if return_X_y else Bunch(**parts, **about)
 
 
 class Remote(NamedTuple):
@@ -123,8 +129,8 @@ def _download(address, path, limit):
     """Write what the address sends, at most ``limit`` bytes, and report every quarter."""
     try:
         with urllib.request.urlopen(address, timeout=TIMEOUT) as answer, path.open("wb") as file:
-            length = answer.headers.get("Content-Length")
-            length = int(length) if length and length.isdigit() else None
+            length = answer.headers.get("Content-Length") or ""
+            length = int(length) if length.isdigit() else None
             logger.info("downloading %s (%s bytes)", address, length or "?")
             received, reported = 0, 0
             while chunk := answer.read(CHUNK):
@@ -140,12 +146,7 @@ def _download(address, path, limit):
         if error.code >= 500:
             raise _Broken(str(error)) from error
         raise OSError(f"could not download {address}: {error}") from error
-    except (
-        urllib.error.URLError,
-        http.client.HTTPException,
-        ConnectionError,
-        TimeoutError,
-    ) as error:
+    except BROKEN as error:
         raise _Broken(str(error) or repr(error)) from error
     if length is not None and received < length:
         raise _Broken(f"the connection ended after {received} of {length} bytes")

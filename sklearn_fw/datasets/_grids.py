@@ -3,9 +3,10 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import Bunch, check_scalar
+from sklearn.utils import check_scalar
 
 from .._core import check
+from ._files import bundle
 
 MOST_GRIDS, LONGEST_SIDE = 10**6, 10**4
 # Of each pattern: the least length of a side, and the label that a cell looks like, by its own.
@@ -25,16 +26,15 @@ def make_label_grids(
 ):
     """Make grids of labels and noisy features of their cells.
 
-    For examples and tests of `sklearn_fw.structured.GridModel`: what a cell shows is not enough,
-    its neighbours tell the rest.
+    For examples and tests of `sklearn_fw.structured.GridModel`: labels depend on neighbors.
 
     Parameters
     ----------
     pattern : {"crosses", "stripes", "checkers", "bars", "boxes"}, default="crosses"
         "stripes": three vertical ones, labels 0, 1, 2. "checkers": labels 0 and 1 in turns.
-        "crosses": two crosses of five cells; their arms are 1, their centres 2, which look alike.
-        "bars": two bars of three cells, flat ones 1, upright ones 2, which look alike. "boxes": a
-        square of two by two cells, label 1, that begins in an even row and an even column.
+        "crosses": two crosses of five cells, arms 1 and centers 2, which look the same. "bars": two
+        bars of three cells, flat ones 1, upright ones 2, which look the same. "boxes": a square of
+        two by two cells, label 1, that begins in an even row and an even column.
     n_samples : int, default=20
         Number of grids.
     shape : tuple (n_rows, n_columns), default=(10, 12)
@@ -112,20 +112,18 @@ def make_snakes(
 ):  # fmt: skip
     """Pictures of snakes whose cells have to be numbered from head to tail.
 
-    A snake is a walk that never meets itself. The color of each of its cells says in which
-    direction the next one lies (that of the last one, in which the last step went), and the label
-    of a cell is its number, 0 for the background. Colors around a cell say next to nothing of its
-    number: only chains of neighbors do, who follow each other as the colors say. So features of
-    nodes alone fail, and features of edges decide.
+    A snake is a walk that never meets itself. The color of each of its cells is the direction to
+    the next one (for the last one, of the last step), and the label of a cell is its number, 0 for
+    the background. Features of nodes alone are not enough to predict labels; features of edges are.
 
     Parameters
     ----------
     n_samples : int, default=200
-        Number of pictures to learn from.
+        Number of training pictures.
     length : int, default=10
         Number of cells of a snake, at least 2.
     n_test : int, default=100
-        Number of pictures to judge by.
+        Number of test pictures.
     margin : int, default=0
         Rows and columns of background around the snake, at least 0.
     form : {"grid", "graph", "edge_features"}, default="grid"
@@ -180,13 +178,9 @@ def make_snakes(
         X = [_graph(x, form == "edge_features") for x in X]
         y = [labels.ravel() for labels in y]
     X, y = list(X), list(y)
-    parts = X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:]
-    if return_X_y:
-        return parts
-    return Bunch(
-        **dict(zip(("X", "y", "X_test", "y_test"), parts)),
-        colors=["up", "down", "left", "right", "background"],
-    )
+    parts = {"X": X[:n_samples], "y": y[:n_samples]}
+    parts |= {"X_test": X[n_samples:], "y_test": y[n_samples:]}
+    return bundle(parts, return_X_y, colors=["up", "down", "left", "right", "background"])
 
 
 def _walk(rng, length):

@@ -16,18 +16,14 @@ def make_topic_corpus(
     """Documents of counts of words, drawn from a topic model.
 
     In the gamma-Poisson model intensities ``a_k ~ Gamma(prior_k, rate)`` of topics are independent,
-    and counts are ``x_m ~ Poisson(sum_k a_k topics[k, m])``, so that lengths vary as topics do. In
-    latent Dirichlet allocation proportions of topics are ``t ~ Dirichlet(prior)``, and the tokens
-    of a document of given length are independent draws from ``t @ topics``.
+    and counts are ``x_m ~ Poisson(sum_k a_k topics[k, m])``. In latent Dirichlet allocation
+    proportions of topics are ``t ~ Dirichlet(prior)``, and the tokens of a document of given length
+    are independent draws from ``t @ topics``.
 
     Parameters
     ----------
-    n_samples : int, default=1000
-        Number of documents.
-    n_features : int, default=500
-        Number of words.
-    n_components : int, default=10
-        Number of topics.
+    n_samples, n_features, n_components : int, default=1000, 500 and 10
+        Number of documents, of words and of topics.
     kind : {"gp", "lda"}, default="gp"
         The gamma-Poisson model, or latent Dirichlet allocation.
     prior : float or array-like of shape (n_components,), default=0.1
@@ -113,25 +109,18 @@ def make_two_views(
 
     Parameters
     ----------
-    n_samples : int, default=1000
-        Number of samples.
-    n_features : int, default=20
-        Number of features of each view.
-    n_components : int, default=10
-        Number of factors that the views share.
-    n_private : int, default=20
-        Number of factors that each view has for itself. The paper has 10 for "nongaussian".
+    n_samples, n_features : int, default=1000 and 20
+        Number of samples, and of features of each view.
+    n_components, n_private : int, default=10 and 20
+        Number of factors that the views share, and of those that each view has for itself.
     kind : {"nongaussian", "discrete", "mixed"}, default="nongaussian"
         Real numbers in both views, counts in both, or real numbers in X and counts in y.
-    shape : float, default=0.3
-        Shape of the gamma distribution of shared sources. The paper has 0.1 for "nongaussian".
-    private_shape : float, default=0.1
-        Shape of the gamma distribution of the others.
-    scale : float, default=1000.0
-        Expected sum of the absolute values of shared sources; for counts the expected number that
-        they add to a view.
-    private_scale : float, default=1000.0
-        The same of the other sources of a view.
+    shape, private_shape : float, default=0.3 and 0.1
+        Shape of the gamma distributions of shared and of private sources. The paper has 0.1 and 10
+        private factors for "nongaussian".
+    scale, private_scale : float, default=1000.0
+        Expected sum of the absolute values of shared and of private sources; for counts the
+        expected number that they add to a view.
     random_state : int, RandomState instance or None, default=None
         Source of all draws: loadings first.
 
@@ -169,12 +158,11 @@ def make_two_views(
         raise ValueError(
             "n_samples, n_features, n_components and n_private must have products below 2**31"
         )
-    shape, scale = (
-        check.between(shape, "shape", 1e-6, 1e9),
-        check.between(scale, "scale", 1e-6, 1e9),
+    given = {"shape": shape, "scale": scale}
+    given |= {"private_shape": private_shape, "private_scale": private_scale}
+    shape, scale, private_shape, private_scale = (
+        check.between(value, name, 1e-6, 1e9) for name, value in given.items()
     )
-    private_shape = check.between(private_shape, "private_shape", 1e-6, 1e9)
-    private_scale = check.between(private_scale, "private_scale", 1e-6, 1e9)
     loadings = [_loadings(rng, n_features, n_components, is_count) for is_count in counts]
     private = [_loadings(rng, n_features, n_private, is_count) for is_count in counts]
     sources = rng.gamma(shape, scale / (n_components * shape), (n_samples, n_components))

@@ -11,13 +11,6 @@ N_WORDS, NOISE = 35, 6.0  # other tokens, and their mean number in a series
 LAG, WINDOW = 8, 10  # rows that words come late by, at most, and that a window is long
 
 
-def _share(value, name):
-    value = check.not_negative(value, name)
-    if value > 1.0:
-        raise ValueError(f"{name} must be at most 1, got {value:g}")
-    return value
-
-
 def make_scripts(
     n_sequences=30, n_steps=10, *, n_tokens=45, p_missing=0.27, noise=6.0, random_state=None
 ):
@@ -28,14 +21,12 @@ def make_scripts(
 
     Parameters
     ----------
-    n_sequences : int, default=30
-        Number of sequences.
-    n_steps : int, default=10
-        Tokens of the script, numbers 0 to n_steps - 1.
+    n_sequences, n_steps : int, default=30 and 10
+        Number of sequences, and of tokens of the script, numbers from 0.
     n_tokens : int, default=45
         Tokens in all; the others are noise.
     p_missing : float, default=0.27
-        Share of steps that a sequence leaves out, at most 1.
+        Probability that a sequence leaves a step out.
     noise : float, default=6.0
         Mean number of other tokens in a sequence.
     random_state : int, RandomState instance or None, default=None
@@ -55,9 +46,8 @@ def make_scripts(
     """
     n, K = check.integer(n_sequences, "n_sequences", 1), check.integer(n_steps, "n_steps", 1)
     D = check.integer(n_tokens, "n_tokens", K + 1)
-    p_missing, noise = _share(p_missing, "p_missing"), check.not_negative(noise, "noise")
-    if noise > 1e4:
-        raise ValueError(f"noise must be at most 10000, got {noise:g}")
+    p_missing, noise = check.fraction(p_missing, "p_missing"), check.not_negative(noise, "noise")
+    check.within(0.0, 1e4)(noise, "noise")
     rng, sequences = check.random_state(random_state), []
     for _ in range(n):
         tokens = np.flatnonzero(rng.random_sample(K) >= p_missing).tolist() or [rng.randint(K)]
@@ -72,26 +62,19 @@ def make_ordered_videos(
     n_sequences=30, n_steps=7, *, n_rows=150, n_features=60, p_missing=0.15, p_mention=0.7,
     random_state=None,
 ):  # fmt: skip
-    """Feature series with the same steps in one order, and windows where they are spoken of.
+    """Feature series with the same steps in one order, and windows where they are mentioned.
 
-    A step lasts five rows and has a direction of its own; scenes between steps recur. Some steps
-    are left out in a sequence; one that is there is spoken of with probability ``p_mention``, up to
-    eight rows late, in a window of ten rows.
+    A step lasts five rows and has a direction of its own; scenes between steps recur. Mentions are
+    up to eight rows late, in a window of ten rows.
 
     Parameters
     ----------
-    n_sequences : int, default=30
-        Number of series.
-    n_steps : int, default=7
-        Number of steps.
-    n_rows : int, default=150
-        Rows of each series, ten for each step at least.
-    n_features : int, default=60
-        Features of a row.
-    p_missing : float, default=0.15
-        Probability that a sequence leaves a step out, at most 1.
-    p_mention : float, default=0.7
-        Probability that a step is spoken of, at most 1.
+    n_sequences, n_steps : int, default=30 and 7
+        Number of series and of steps.
+    n_rows, n_features : int, default=150 and 60
+        Shape of each series, of ten rows for each step at least.
+    p_missing, p_mention : float, default=0.15 and 0.7
+        Probability that a sequence leaves a step out, and that a step is mentioned.
     random_state : int, RandomState instance or None, default=None
         Source of all draws.
 
@@ -100,9 +83,8 @@ def make_ordered_videos(
     data : Bunch
         ``X``, a list of arrays (n_rows, n_features); ``truth`` (n_sequences, n_steps, 2), the first
         and the last row of each step, -1 where it is left out; ``windows``, a list of lists of
-        (step, first row, last row); ``tokens``, what is said in each series, the number of a step
-        or a higher one, and ``token_rows``, a list of arrays (n_tokens_i, 2) with the first and
-        the last row of each.
+        (step, first row, last row); ``tokens``, numbers of steps or higher ones, and
+        ``token_rows``, a list of arrays (n_tokens_i, 2) with the first and the last row of each.
 
     Examples
     --------
@@ -114,7 +96,8 @@ def make_ordered_videos(
     n, K = check.integer(n_sequences, "n_sequences", 1), check.integer(n_steps, "n_steps", 1)
     T = check.integer(n_rows, "n_rows", 2 * STEP_LENGTH * K)
     d = check.integer(n_features, "n_features", 1)
-    p_missing, p_mention = _share(p_missing, "p_missing"), _share(p_mention, "p_mention")
+    p_missing = check.fraction(p_missing, "p_missing")
+    p_mention = check.fraction(p_mention, "p_mention")
     rng = check.random_state(random_state)
     directions = rng.randn(K, d)
     directions *= STEP_STRENGTH * np.sqrt(60.0) / 4.0 / np.linalg.norm(directions, axis=1)[:, None]
@@ -156,12 +139,8 @@ def make_state_action_clips(
 
     Parameters
     ----------
-    n_clips : int, default=30
-        Number of clips.
-    n_rows : int, default=50
-        Rows of each, 20 at least.
-    n_features : int, default=30
-        Features of rows and of candidates.
+    n_clips, n_rows, n_features : int, default=30, 50 and 30
+        Number of clips, rows of each, 20 at least, and features of rows and of candidates.
     interval : float, default=0.4
         Seconds between rows, above zero.
     random_state : int, RandomState instance or None, default=None

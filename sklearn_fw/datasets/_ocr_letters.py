@@ -1,12 +1,11 @@
 """Handwritten words, letter by letter."""
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from .._core import check
 from .._core.files import damage, read_arrays, read_bytes
 from .._core.packed import Packed
-from ._files import Origin, find_file
+from ._files import Origin, bundle, find_file
 
 IMAGE_SHAPE = (16, 8)
 N_PIXELS = 128
@@ -110,12 +109,10 @@ def load_ocr_letters(data_home=None, *, split=None, dtype=np.float64, return_X_y
         "DESCR": f"{DESCR}{ORIGIN}",
     }
     if split is None:
-        return (X, y) if return_X_y else Bunch(X=X, y=y, fold=fold, test=test, **about)
-    train = {"half": lambda: ~test, "small": lambda: fold == 0, "large": lambda: fold != 0}[split]()
-    parts = X[train], y[train], X[~train], y[~train]
-    if return_X_y:
-        return parts
-    return Bunch(**dict(zip(("X_train", "y_train", "X_test", "y_test"), parts)), **about)
+        return bundle({"X": X, "y": y}, return_X_y, fold=fold, test=test, **about)
+    train = ~test if split == "half" else (fold == 0) == (split == "small")
+    parts = {"X_train": X[train], "y_train": y[train], "X_test": X[~train], "y_test": y[~train]}
+    return bundle(parts, return_X_y, **about)
 
 
 def _read_compact(path):
@@ -134,11 +131,8 @@ def _read_compact(path):
             raise damage(path, f"has dtype {array.dtype}, needs {wanted}", array=name)
     if labels.min() < 0 or labels.max() > 25:
         place = int(np.flatnonzero((labels < 0) | (labels > 25))[0])
-        raise damage(
-            path,
-            f"labels must be 0 to 25 for a to z, but labels[{place}] is {labels[place]}",
-            array="labels",
-        )
+        reason = f"labels must be 0 to 25 for a to z, but labels[{place}] is {labels[place]}"
+        raise damage(path, reason, array="labels")
     starts = np.flatnonzero(np.concatenate([[True], word[1:] != word[:-1]]))
     offsets = np.append(starts, n_letters)
     if np.any(test != np.repeat(test[starts], np.diff(offsets))):
@@ -155,12 +149,8 @@ def _read_original(path):
         whole = len(image.rstrip(b"\t")) == 2 * N_PIXELS - 1
         tabs = image[1 : 2 * N_PIXELS - 1 : 2]
         if len(head) != _N_FIELDS or not whole or tabs.strip(b"\t") or len(head[1]) != 1:
-            raise damage(
-                path,
-                "is not a letter: needs id, letter, next_id, word_id, position, fold and "
-                f"{N_PIXELS} pixels, separated by tabs",
-                line=number,
-            )
+            fields = f"id, letter, next_id, word_id, position, fold and {N_PIXELS} pixels"
+            raise damage(path, f"is not a letter: needs {fields}, separated by tabs", line=number)
         heads.append(head)
         images.append(image[0 : 2 * N_PIXELS : 2])
     if not heads:
@@ -170,11 +160,8 @@ def _read_original(path):
     labels = np.frombuffer(b"".join(columns["letter"]), dtype=np.uint8) - ord("a")
     wrong = (pixels > 1).any(axis=1) | (labels > 25)
     if wrong.any():
-        raise damage(
-            path,
-            "holds pixels other than 0 and 1, or letters other than a to z",
-            line=int(wrong.argmax()) + 1,
-        )
+        reason = "holds pixels other than 0 and 1, or letters other than a to z"
+        raise damage(path, reason, line=int(wrong.argmax()) + 1)
     ident, following, fold = (_integers(path, columns, k) for k in ("id", "next_id", "fold"))
     last = following == -1
     broken = np.flatnonzero(~last[:-1] & (following[:-1] != ident[1:]))

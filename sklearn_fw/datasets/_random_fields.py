@@ -60,8 +60,7 @@ def make_ising(
 ):
     """Make a random field of spins: a spin glass on a complete graph, a grid or a bipartite graph.
 
-    The standard tests of approximate inference: as couplings grow, frustrated cycles make
-    relaxations on local consistency useless. With spins -1 (state 0) and 1 (state 1)::
+    Standard tests of approximate inference. With spins -1 (state 0) and 1 (state 1)::
 
         log p(s) = sum_i h_i s_i + sum_{ij} J_ij s_i s_j - log Z
         h_i ~ U[-field, field],  J_ij ~ U[-coupling, coupling]
@@ -69,19 +68,16 @@ def make_ising(
     Parameters
     ----------
     graph : {"clique", "grid", "bipartite"}, default="clique"
-        Spins that all depend on each other; on a grid, each joined to its four neighbors, which
-        elimination solves up to about 20 rows; or a restricted Boltzmann machine, of which visible
+        Complete graph; grid of four neighbors; or a restricted Boltzmann machine, of which visible
         spins come first, with ``h_i ~ N(0, field^2)`` and ``J_ij ~ N(0, coupling^2)``.
     size : int or tuple of two int, default=10
         Number of spins of a clique; rows and columns of a grid; visible and hidden spins.
-    coupling : float, default=1.0
-        Largest absolute coupling, or its standard deviation, in nats. Published: 0.5, 1, 2, ..., 8
-        for cliques, 4 for grids.
-    field : float, default=1.0
-        Largest absolute field, or its standard deviation, in nats.
+    coupling, field : float, default=1.0
+        Largest absolute coupling and field, or their standard deviations, in nats. Published
+        couplings: 0.5, 1, 2, ..., 8 for cliques, 4 for grids.
     attractive : bool, default=False
-        Whether no coupling is negative, so that all favor equal neighbors, ``J_ij ~ U[0,
-        coupling]``. Then minimum cuts find the best labelling.
+        Whether no coupling is negative, ``J_ij ~ U[0, coupling]``; minimum cuts then solve MAP
+        inference.
     random_state : int, RandomState instance or None, default=None
         Pass an int for the same field in every call.
 
@@ -174,9 +170,8 @@ def load_mrf_instances(data_home=None, *, name="cliques"):
     Notes
     -----
     ``exact.json`` maps the name of each UAI file, without suffix, to ``log_partition`` and to
-    ``node_marginals`` (p(0) and p(1) of each variable in order). The files of the cliques hold
-    factors for states 0 and 1 with first entries one, so ``to_ising`` gives a constant that is not
-    zero; log Z is that of the factors as they are.
+    ``node_marginals`` (p(0) and p(1) of each variable in order). ``to_ising`` of the cliques gives
+    a constant that is not zero; log Z is that of the factors as they are.
 
     References
     ----------
@@ -199,31 +194,22 @@ def load_mrf_instances(data_home=None, *, name="cliques"):
         mrfs = [load_uai(file) for file in filenames]
         for (_, stem, _, marginals), mrf in zip(instances, mrfs):
             if marginals.shape != (2 * mrf.n_variables,):
-                raise damage(
-                    path,
-                    f"node_marginals of {stem!r} must have two numbers for each of "
-                    f"{mrf.n_variables} variables, got {marginals.shape}",
-                )
+                reason = f"two numbers for each of {mrf.n_variables} variables"
+                found = f"node_marginals of {stem!r} must have {reason}, got {marginals.shape}"
+                raise damage(path, found)
     title, text = _INSTANCES[name]
     couplings = np.full(len(mrfs), 4.0)
     if name == "cliques":  # a hundred numbers for each coupling, from 1
         group = (np.array([number for number, *_ in instances]) - 1) // 100
         couplings = np.where(group == 0, 0.5, group)
-    return Bunch(
-        mrfs=mrfs,
-        log_partition=np.array([log_partition for _, _, log_partition, _ in instances]),
-        node_marginals=[marginals.reshape(-1, 2) for *_, marginals in instances],
-        couplings=couplings,
-        filenames=filenames,
-        DESCR=DESCR.format(
-            title=title,
-            line="-" * len(title),
-            text=text,
-            n=len(mrfs),
-            n_variables=mrfs[0].n_variables,
-        )
-        + str(ORIGIN),
+    about = DESCR.format(
+        title=title, line="-" * len(title), text=text, n=len(mrfs), n_variables=mrfs[0].n_variables
     )
+    return Bunch(
+        mrfs=mrfs, log_partition=np.array([instance[2] for instance in instances]),
+        node_marginals=[marginals.reshape(-1, 2) for *_, marginals in instances],
+        couplings=couplings, filenames=filenames, DESCR=f"{about}{ORIGIN}",
+    )  # fmt: skip
 
 
 def _read_exact(path):
@@ -235,10 +221,9 @@ def _read_exact(path):
             raise
         line = getattr(error, "lineno", None)
         raise damage(path, f"{MAPPING}: it is no JSON ({error})", line=line) from None
-    if not isinstance(content, dict):
-        raise damage(path, f"{MAPPING}, but holds a {type(content).__name__}")
-    if not content:
-        raise damage(path, "names no file")
+    if not isinstance(content, dict) or not content:
+        kind = type(content).__name__
+        raise damage(path, f"{MAPPING}, but holds a {kind}" if content else "names no file")
     instances = [_read_answer(path, stem, exact) for stem, exact in content.items()]
     return sorted(instances, key=lambda instance: instance[0])
 
@@ -254,9 +239,6 @@ def _read_answer(path, stem, exact):
     finite = np.isfinite(log_partition) and np.all((marginals >= 0) & (marginals <= 1))
     paired = marginals.ndim == 1 and marginals.size % 2 == 0
     if not (finite and paired and np.allclose(marginals.reshape(-1, 2).sum(axis=1), 1, atol=1e-3)):
-        raise damage(
-            path,
-            f"{stem!r} must have a finite log_partition and node_marginals p(0), p(1) of each "
-            "variable, which sum to one",
-        )
+        reason = "must have a finite log_partition and node_marginals p(0), p(1) of each variable"
+        raise damage(path, f"{stem!r} {reason}, which sum to one")
     return number, stem, log_partition, marginals

@@ -32,18 +32,16 @@ def make_stick_figures(
     """Make stick figures in noise: poses of eleven joints, to be found in maps of detectors.
 
     For each look of a joint (neck, head, elbow, hand, hip, knee, foot) there is a map with a spot
-    at each joint that looks so, the left and the right one alike, and spots where there is nothing.
-    So joints by themselves are found half of the time at most: what is left and what is right, and
-    which spot belongs to the figure, is known from the other joints alone.
+    at each joint with that look, left and right, and spots where there is nothing. Single joints
+    are found half of the time at most: the others decide what is left or right, and which spot
+    belongs to the figure.
 
     Parameters
     ----------
     n_samples : int, default=100
         Number of figures.
-    n_rows : int, default=64
-        Rows of an image, at least 32.
-    n_columns : int, default=64
-        Columns of an image, at least 32.
+    n_rows, n_columns : int, default=64
+        Rows and columns of an image, at least 32.
     noise : float, default=0.3
         Standard deviation of what is added to each pixel of the maps, whose spots are about 1 high.
     n_distractors : int, default=3

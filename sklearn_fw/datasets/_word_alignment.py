@@ -29,21 +29,13 @@ and D. Caseiro, "Building a golden collection of parallel multi-language word al
 LREC 2008 (Europarl).  The files are their sure links as JSON lines.""",
     terms="""published for research; the sets stay under the terms of their publishers and are not
 part of this package.""",
-    checksums={
-        "en-fr_hansards_train.jsonl": (
-            "95c761b25ddb473ec0b1b77e1b4137025f56eb19e4f33c535653b1ec1b611243"
-        ),
-        "en-fr_hansards_valid.jsonl": (
-            "2c84850ea85d1fe56ae29ae5566768683ed7e4ed96111f4e6822dc2638b8d426"
-        ),
-        "en-fr_fr_golden_train.jsonl": (
-            "46e9ba730b933fe4c9345a21f7777eee72413091f5dccd9724e71d3e75a511d4"
-        ),
-        "en-fr_fr_golden_valid.jsonl": (
-            "7a1d817307bf0234cdd549a998d0b1d44ec12be15af7774881f8ec8ced815090"
-        ),
-    },
-)
+    checksums={f"en-fr_{name}.jsonl": digest for name, digest in (
+        ("hansards_train", "95c761b25ddb473ec0b1b77e1b4137025f56eb19e4f33c535653b1ec1b611243"),
+        ("hansards_valid", "2c84850ea85d1fe56ae29ae5566768683ed7e4ed96111f4e6822dc2638b8d426"),
+        ("fr_golden_train", "46e9ba730b933fe4c9345a21f7777eee72413091f5dccd9724e71d3e75a511d4"),
+        ("fr_golden_valid", "7a1d817307bf0234cdd549a998d0b1d44ec12be15af7774881f8ec8ced815090"),
+    )},
+)  # fmt: skip
 
 _NAMES = {"hansards": "en-fr_hansards", "europarl": "en-fr_fr_golden"}
 _FIELDS = {"src_words", "tgt_words", "alignment"}
@@ -144,19 +136,13 @@ def _read(path):
 
 
 def _links(links, source, target, number, path):
-    if not isinstance(links, list) or not all(map(_is_pair, links)):
+    if not isinstance(links, list) or not all(
+        isinstance(link, list) and list(map(type, link)) == [int, int] for link in links
+    ):
         raise damage(path, "has links that are no pairs of whole numbers", line=number)
     links = sorted({(j, k) for j, k in links})
     outside = [(j, k) for j, k in links if not (0 <= j < len(source) and 0 <= k < len(target))]
     if outside:
-        raise damage(
-            path,
-            f"links the words {outside[0]!r:.60}, but there are {len(source)} and {len(target)} "
-            "words, counted from 0",
-            line=number,
-        )
+        reason = f"links the words {outside[0]!r:.60}, but there are {len(source)} and "
+        raise damage(path, f"{reason}{len(target)} words, counted from 0", line=number)
     return links
-
-
-def _is_pair(link):
-    return isinstance(link, list) and len(link) == 2 and all(type(end) is int for end in link)

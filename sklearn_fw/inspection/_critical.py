@@ -36,10 +36,9 @@ def critical_sample_ratio(
     radius : float or array-like of shape (n_features,)
         Half of the width of the box, in the units of X (for a Pipeline before its scaler). One
         number for features that share a unit; otherwise see `feature_radius`.
-    step : float or array-like of shape (n_features,), default=None
-        Length of steps along the signs of the gradient; None is 0.25 / 0.3 of the radius.
-    noise : float or array-like of shape (n_features,), default=None
-        Standard deviation of the noise; None is 0.2 / 0.3 of the radius.
+    step, noise : float or array-like of shape (n_features,), default=None
+        Length of steps along the signs of the gradient, and standard deviation of the noise; None
+        is 0.25 / 0.3 and 0.2 / 0.3 of the radius.
     max_iter : int, default=50
         Steps per row and start.
     objective : {"loss", "margin"}, default="loss"
@@ -68,7 +67,7 @@ def critical_sample_ratio(
     Warns
     -----
     UserWarning
-        When the radius is far below the scale of all features, or fits some of them only.
+        When the radius is far below the scale of the features, or fits some of them only.
 
     See Also
     --------

@@ -140,10 +140,8 @@ def track_memorization(
         Training rows and their labels.
     X_valid, y_valid : array-like of shape (n_valid, n_features), and of shape (n_valid,)
         Validation rows, around which critical samples are sought, and their labels.
-    n_epochs : int, default=50
-        Most epochs.
-    every : int, default=1
-        Epochs between two measurements.
+    n_epochs, every : int, default=50 and 1
+        Most epochs, and epochs between two measurements.
     radius : float or array-like of shape (n_features,), default=None
         Box of `critical_sample_ratio`, in the units of X; None leaves the ratio out.
     random_state : int, RandomState instance or None, default=None
@@ -261,14 +259,12 @@ def memorization_curve(
     X_valid, y_valid : array-like of shape (n_valid, n_features), and of shape (n_valid,)
         Validation rows and their labels.
     noise : {"labels", "inputs"}, default="labels"
-        What is replaced: `corrupt_labels`, or `corrupt_inputs` feature by feature.
+        Noise by `corrupt_labels`, or by `corrupt_inputs` feature by feature.
     fractions : array-like of float, default=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-        Shares of the training rows.
-    param_name : str, default=None
+        Fractions of the training rows.
+    param_name, param_range : str and list, default=None
         Parameter of the estimator such as ``"hidden_layer_sizes"``, or "train_size" for numbers of
-        training rows.
-    param_range : list, default=None
-        Its values.
+        training rows, and its values.
     max_epochs : int, default=200
         Most epochs of a run.
     radius : float or array-like of shape (n_features,), default=None

@@ -40,10 +40,8 @@ def example_difficulty(
     ----------
     estimator : classifier
         Cloned for every run with other random states. Pipelines are fine.
-    X : array-like or sparse of shape (n_samples, n_features)
-        Rows.
-    y : array-like of shape (n_samples,)
-        Their labels, some of which may be wrong.
+    X, y : array-like or sparse of shape (n_samples, n_features), and of shape (n_samples,)
+        Rows and their labels, some of which may be wrong.
     n_runs : int, default=50
         Fresh models.
     n_epochs : int or "auto", default="auto"
@@ -62,17 +60,16 @@ def example_difficulty(
     Returns
     -------
     result : Bunch
-        With ``error_rate`` of shape (n_samples,), the share of runs that misclassify a row;
+        With ``error_rate`` of shape (n_samples,), the fraction of runs that misclassify a row;
         ``score`` (n_samples,), the mean of one minus the probability of its label (the error rate
-        where there are no probabilities), by which to sort labels; ``reference`` (n_samples,),
-        sorted draws of the binomial share that equally hard rows would have; ``dispersion``, the
-        variance of the error rates over that of the binomial, about 1 for equally hard rows;
-        ``p_value`` of such a dispersion by chance; ``n_epochs`` and ``method``.
+        where there are no probabilities); ``reference`` (n_samples,), sorted draws of the binomial
+        fraction of equally hard rows; ``dispersion``, the variance of the error rates over that of
+        the binomial; ``p_value`` of such a dispersion by chance; ``n_epochs`` and ``method``.
 
     Warns
     -----
     UserWarning
-        When runs do not differ, as those of a method without chance.
+        When runs do not differ.
 
     See Also
     --------

@@ -61,15 +61,10 @@ def _finite(radius, name):
 
 def check_radius(radius, X):
     """Radius per feature, an array that fits one row; compared with the scale of the features."""
-    radius = check.array(radius, "radius")
-    check.magnitude(radius, "radius")
     shape = X.shape[1:]
-    if radius.shape not in ((), shape):
-        raise ValueError(
-            f"radius must be one number or one for each feature, shape {shape}, got {radius.shape}"
-        )
-    if radius.min() < 0.0 or not radius.any():
-        raise ValueError(f"radius must be positive, got {radius.min():g}")
+    radius = _per_feature(radius, "radius", shape)
+    if not radius.any():
+        raise ValueError("radius must be positive, got 0")
     each = np.broadcast_to(radius, shape)
     largest = np.abs(X).max(axis=0)
     if np.all((largest + each == largest) | (largest == 0.0)) and largest.any():
@@ -113,6 +108,17 @@ def _told(radius):
     return ends if radius.ndim else f"{radius:g}"
 
 
+def _per_feature(value, name, shape):
+    value = check.array(value, name)
+    check.magnitude(value, name)
+    if value.shape not in ((), shape) or value.min() < 0.0:
+        raise ValueError(
+            f"{name} must be a number from 0, in the units of X, or one for each feature, shape "
+            f"{shape}, got {value.shape if value.ndim else value}"
+        )
+    return value
+
+
 def check_steps(step, noise, each):
     """Steps of the gradient and of the noise per feature; those of the paper for None."""
     found = []
@@ -120,14 +126,7 @@ def check_steps(step, noise, each):
         if value is None:
             found.append(share * each)
             continue
-        value = check.array(value, name)
-        check.magnitude(value, name)
-        if value.shape not in ((), each.shape) or value.min() < 0.0:
-            raise ValueError(
-                f"{name} must be a number from 0, or one for each feature, in the units of X; got "
-                f"{value if value.ndim == 0 else value.shape}"
-            )
-        found.append(np.broadcast_to(value, each.shape))
+        found.append(np.broadcast_to(_per_feature(value, name, each.shape), each.shape))
     if not found[0].any() and not found[1].any():
         raise ValueError("step and noise are both 0, so that nothing moves")
     return found

@@ -35,12 +35,9 @@ class MemorizationReport(Parameterized):
     radius : float or array-like of shape (n_features,), default=None
         Box of the critical samples, in the units of X; None takes `feature_radius` of the training
         rows, a tenth of the standard deviation of each feature.
-    n_epochs : int, default=50
-        Epochs of the runs on real and on random labels.
-    n_runs : int, default=50
-        Fresh models for the difficulty.
-    n_steps : int, default=200
-        Steps of the descent for the sensitivity.
+    n_epochs, n_runs, n_steps : int, default=50, 50 and 200
+        Epochs of the runs on real and on random labels, models for the difficulty, and steps of the
+        descent for the sensitivity.
     n_jobs : int or None, default=None
         Runs of the difficulty at once.
     random_state : int, RandomState instance or None, default=None
@@ -50,16 +47,12 @@ class MemorizationReport(Parameterized):
     ----------
     radius_ : ndarray of shape (n_features,)
         The box.
-    real_ : Bunch
-        `track_memorization` on the labels.
-    random_ : Bunch
-        The same on random labels.
+    real_, random_ : Bunch
+        `track_memorization` on real and on random labels.
     difficulty_ : Bunch
         `example_difficulty` of all rows.
-    sensitivity_ : Bunch or None
-        `loss_sensitivity` on real labels; None for what is no network trained by plain descent.
-    random_sensitivity_ : Bunch or None
-        The same on random labels.
+    sensitivity_, random_sensitivity_ : Bunch or None
+        `loss_sensitivity` on real and on random labels, of networks trained by plain descent.
     suspects_ : ndarray of shape (n_samples,)
         Rows from the one whose label is most doubtful to the least.
 

@@ -41,18 +41,15 @@ def loss_sensitivity(
     Parameters
     ----------
     estimator : MLPClassifier, LogisticRegression, Pipeline or torch.nn.Module
-        Layers, activation and the settings of the descent; it is not changed, and need not be
-        fitted, except for "influence". `LogisticRegression` is a network without hidden layers. Of
-        a Pipeline the steps in front are fitted to X once and must be affine; derivatives are those
-        by X itself. Of a fitted search over parameters it is the model that was found.
-    X : array-like of shape (n_samples, n_features)
-        Training rows; for "influence" those that the estimator was fitted to.
-    y : array-like of shape (n_samples,)
-        Labels; for a module numbers of logits.
-    n_steps : int, default=200
-        Steps of the descent; "influence" takes none.
-    eval_every : int, default=10
-        The loss is taken after so many steps each; not for "influence".
+        Layers, activation and the settings of the descent; it need not be fitted, except for
+        "influence". `LogisticRegression` is a network without hidden layers. Steps of a Pipeline
+        are fitted to X once and must be affine; derivatives are those by X itself. Of a fitted
+        search over parameters it is the model that was found.
+    X, y : array-like of shape (n_samples, n_features), and of shape (n_samples,)
+        Training rows, for "influence" those that the estimator was fitted to, and labels, for a
+        module numbers of logits.
+    n_steps, eval_every : int, default=200 and 10
+        Steps of the descent, and between evaluations of the loss; not for "influence".
     norm : {1, 2, numpy.inf}, default=1
         Norm of the derivatives.
     include_direct : bool, default=True
@@ -63,16 +60,15 @@ def loss_sensitivity(
         Whether to return a matrix: entry (i, j) is the mean over rows x of class j, and over t, of
         ``|| dL_t(i) / dx ||``, where L_t(i) keeps the terms of rows of class i in the mean loss.
     learning_rate : float, default=None
-        None is that of the classifier; logistic regression, which has none, takes the inverse of
-        half the mean squared norm of the rows. A module needs a number.
+        None is that of the classifier, for logistic regression the inverse of half the mean squared
+        norm of the rows. A module needs a number.
     momentum : float, default=None
-        From 0 to below 1; None is that of the classifier (in Nesterov's form where that says so),
-        0 for others.
+        From 0 to below 1; None is that of the classifier, with its form, and 0 for others.
     batch_size : int, default=None
         Rows of one step; None is that of the classifier, or 200 at most.
     damping : float, default=None
-        For "influence": what is added to the diagonal of the Hessian. None is 0 for logistic
-        regression and 0.01 for networks. For a module trained with weight decay, that decay.
+        For "influence": number added to the diagonal of the Hessian. None is 0 for logistic
+        regression and 0.01 for networks. For a module it is the weight decay.
     random_state : int, RandomState instance or None, default=None
         For the weights at the start and the order of rows.
 

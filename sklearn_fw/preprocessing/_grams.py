@@ -1,8 +1,10 @@
 """Integer codes of the values of tokens and of the n-grams that they form with neighbours."""
 
-from itertools import accumulate
+from itertools import accumulate, pairwise, starmap
 
 import numpy as np
+
+from .._core.packed import starts_of
 
 # So many tokens at a time keep the work space of the last step in the cache.
 CHUNK = 8192
@@ -11,21 +13,14 @@ CHUNK = 8192
 class Grams:
     """Columns of templates: learned from training tokens, looked up for others.
 
-    A *row* is one kind of value of a token: a field, a function of a field, or a constant such as
-    the mark of the first token. Tokens have a code for each row, -1 for none. A *template* is a
-    tuple of ``(row, offset)``, a *base* the same moved so that its first offset is 0: templates of
-    one base share its codes. The code of a base is the rank of ``code(all but the last) *
-    n_values(last) + code of the last`` among the keys seen in training.
+    A *row* is one kind of value of a token: a field, a function of a field, or a constant. Tokens
+    have a code for each row, -1 for none. A *template* is a tuple of ``(row, offset)``, a *base*
+    the same moved so that its first offset is 0: templates of one base share its codes. The code of
+    a base is the rank of ``code(all but the last) * n_values(last) + code of the last`` among the
+    keys seen in training.
 
     Sentences are laid out in one array with gaps between them that no template can bridge, hence a
-    neighbour outside of the sentence has the code -1.
-
-    Parameters
-    ----------
-    templates : tuple of tuples of (int, int)
-        Rows and offsets.
-    n_rows : int
-        Number of rows.
+    neighbor outside of the sentence has the code -1.
     """
 
     def __init__(self, templates, n_rows):
@@ -40,11 +35,8 @@ class Grams:
         self.shift = np.array([base[-1][1] for base in self.bases], dtype=np.int64)
         self.row_of = np.array([place[base_of(t)] for t in templates], dtype=np.int64)
         self.offset_of = np.array([t[0][1] for t in templates], dtype=np.int64)
-        self.levels, start = [], 0
-        for n in sorted({len(base) for base in self.bases}):
-            stop = start + sum(len(base) == n for base in self.bases)
-            self.levels.append(slice(start, stop))
-            start = stop
+        bounds = starts_of(np.unique(list(map(len, self.bases)), return_counts=True)[1]).tolist()
+        self.levels = list(starmap(slice, pairwise(bounds)))
         spans = [[o for _, o in t] + [0] for t in templates]
         self.gap = max(max(span) - min(span) for span in spans)
 

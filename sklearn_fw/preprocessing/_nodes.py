@@ -23,11 +23,7 @@ _PER_SAMPLE = ("sample_weight", "groups")
 
 
 def _inner_has(name):
-    def check(self):
-        getattr(getattr(self, "transformer_", self.transformer), name)
-        return True
-
-    return check
+    return available_if(lambda self: hasattr(getattr(self, "transformer_", self.transformer), name))
 
 
 class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
@@ -63,21 +59,16 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
 
     Notes
     -----
-    *What counts as nodes.*  Only the outermost type of a sample is looked at.  A
-    ``tuple`` always is a sample of several parts, of which ``part`` holds the nodes;
-    anything else holds the nodes itself.  What stands for one token may be a tuple: a
-    list of tuples is a sample whose tokens are tuples.  A sentence written as a tuple
-    of tokens is thus misread: write it as a list.
+    *Nodes.*  A ``tuple`` always is a sample of several parts, of which ``part`` holds the nodes;
+    anything else holds the nodes itself.  Tokens may be tuples: a list of tuples is a sample
+    whose tokens are tuples, but a sentence must not be a tuple of tokens.
 
     Nodes are rows of an array, of CSR or of a data frame, or elements of a list.  Lists
-    are joined and handed over as a list, so the transformer decides what an element is:
-    ``DictVectorizer`` takes dicts, ``FeatureHasher(input_type="string")`` iterables of
-    strings, ``CountVectorizer(analyzer=...)`` any object, ``StandardScaler`` lists of
-    numbers.
+    are joined, and the transformer decides what an element is: ``DictVectorizer`` takes dicts,
+    ``FeatureHasher(input_type="string")`` iterables of strings, ``CountVectorizer(analyzer=...)``
+    any object, ``StandardScaler`` lists of numbers.
 
-    *Targets.*  ``y`` is handed on, joined, when it has one entry per node in every
-    sample; otherwise the transformer is fitted without ``y``, and one that needs a target
-    raises.
+    *Targets.*  The transformer gets ``y`` if it has one entry per node in every sample.
 
     ``sample_weight`` and ``groups`` have one value per sample, repeated for its nodes.
 
@@ -106,10 +97,8 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
 
         Parameters
         ----------
-        X : list, object array or Packed of n_samples samples
-            See the notes for what a sample may be.
-        y : list or array of n_samples targets, default=None
-            See the notes for when it is handed on.
+        X, y : list, object array or Packed of n_samples samples, and of targets or None
+            See the notes of the class.
         **params : dict
             Metadata for ``transformer.fit``, routed when metadata routing is enabled.
 
@@ -118,22 +107,31 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         NodeTransformer
             The fitted estimator itself.
         """
-        transformer, nodes = self._clone(), _Nodes(X, self.part)
-        params = self._node_params("fit", params, nodes)
-        with _named(transformer), _target_for(y, nodes) as target:
-            transformer.fit(nodes.stacked, target, **params)
-        self.transformer_ = transformer
+        self._fit("fit", X, y, params)
         return self
+
+    def _fit(self, method, X, y, params):
+        """The nodes, and what the fitted transformer returned."""
+        if not hasattr(self.transformer, "fit") or isinstance(self.transformer, type):
+            raise TypeError(
+                "transformer must be a transformer object of scikit-learn, such as "
+                f"StandardScaler(), got {self.transformer!r:.60}"
+            )
+        transformer, nodes = clone(self.transformer), _Nodes(X, self.part)
+        method = method if hasattr(transformer, method) else "fit"
+        params = self._node_params(method, params, nodes)
+        with _named(transformer), _target_for(y, nodes) as target:
+            out = getattr(transformer, method)(nodes.stacked, target, **params)
+        self.transformer_ = transformer
+        return nodes, out
 
     def fit_transform(self, X, y=None, **params):
         """Fit the transformer on all nodes and transform them, in one pass.
 
         Parameters
         ----------
-        X : list, object array or Packed of n_samples samples
-            See the notes for what a sample may be.
-        y : list or array of n_samples targets, default=None
-            See the notes for when it is handed on.
+        X, y : list, object array or Packed of n_samples samples, and of targets or None
+            See the notes of the class.
         **params : dict
             Metadata for ``transformer.fit_transform``, or for ``transformer.fit`` where
             that is the only one.
@@ -143,16 +141,10 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         object array of shape (n_samples,) or Packed
             As in :meth:`transform`.
         """
-        transformer, nodes = self._clone(), _Nodes(X, self.part)
-        params = self._node_params("fit_transform", params, nodes)
-        with _named(transformer), _target_for(y, nodes) as target:
-            if hasattr(transformer, "fit_transform"):
-                out = transformer.fit_transform(nodes.stacked, target, **params)
-            else:
-                transformer.fit(nodes.stacked, target, **params)
-                out = transformer.transform(nodes.stacked)
-        self.transformer_ = transformer
-        return nodes.split(out, transformer)
+        nodes, out = self._fit("fit_transform", X, y, params)
+        if hasattr(self.transformer_, "fit_transform"):
+            return nodes.split(out, self.transformer_)
+        return self._split(nodes, "transform")
 
     def transform(self, X):
         """Transform all nodes.
@@ -170,12 +162,14 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
             the sample is one.  Dense blocks view one buffer.
         """
         check_is_fitted(self)
-        nodes = _Nodes(X, self.part)
+        return self._split(_Nodes(X, self.part), "transform")
+
+    def _split(self, nodes, method):
         with _named(self.transformer_):
-            table = self.transformer_.transform(nodes.stacked)
+            table = getattr(self.transformer_, method)(nodes.stacked)
         return nodes.split(table, self.transformer_)
 
-    @available_if(_inner_has("inverse_transform"))
+    @_inner_has("inverse_transform")
     def inverse_transform(self, X):
         """Undo :meth:`transform`, where the transformer can.
 
@@ -190,12 +184,9 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
             Samples with the original features.
         """
         check_is_fitted(self)
-        nodes = _Nodes(X, self.part)
-        with _named(self.transformer_):
-            table = self.transformer_.inverse_transform(nodes.stacked)
-        return nodes.split(table, self.transformer_)
+        return self._split(_Nodes(X, self.part), "inverse_transform")
 
-    @available_if(_inner_has("get_feature_names_out"))
+    @_inner_has("get_feature_names_out")
     def get_feature_names_out(self, input_features=None):
         """Names of the features that the transformer makes.
 
@@ -251,11 +242,9 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         MetadataRouter
             Read by scikit-learn's metadata routing.
         """
+        callee = "fit_transform" if hasattr(self.transformer, "fit_transform") else "fit"
         mapping = MethodMapping().add(caller="fit", callee="fit")
-        if hasattr(self.transformer, "fit_transform"):
-            mapping.add(caller="fit_transform", callee="fit_transform")
-        else:
-            mapping.add(caller="fit_transform", callee="fit")
+        mapping.add(caller="fit_transform", callee=callee)
         return MetadataRouter(owner=self).add(transformer=self.transformer, method_mapping=mapping)
 
     def __sklearn_tags__(self):
@@ -266,25 +255,14 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         tags.target_tags.required = inner.target_tags.required
         return tags
 
-    def _clone(self):
-        if not hasattr(self.transformer, "fit") or isinstance(self.transformer, type):
-            raise TypeError(
-                "transformer must be a transformer object of scikit-learn, such as "
-                f"StandardScaler(), got {self.transformer!r:.60}"
-            )
-        return clone(self.transformer)
-
     def _node_params(self, method, params, nodes):
         if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, method, **params)["transformer"]
-            has_method = hasattr(self.transformer, method)
-            params = dict(routed[method if has_method else "fit"])
+            params = dict(process_routing(self, method, **params)["transformer"][method])
         for name in _PER_SAMPLE:
             if params.get(name) is not None:
                 weighs = name == "sample_weight"
-                values = check.array(params[name], name) if weighs else params[name]
-                values = np.asarray(values)
-                if values.shape != (len(nodes.lengths),):
+                values = check.array(params[name], name) if weighs else np.asarray(params[name])
+                if values.shape != nodes.lengths.shape:
                     raise ValueError(
                         f"{name} must have one value for each of the {len(nodes.lengths)} "
                         f"samples, got shape {values.shape}"
@@ -331,18 +309,16 @@ class _Nodes:
     """The nodes of all samples stacked, and the way back to the samples."""
 
     def __init__(self, X, part):
-        self.packed = isinstance(X, Packed)
+        self.packed, self.part, self.tuples = isinstance(X, Packed), part, None
         if self.packed:
             compact = X.compact()
             self.stacked, self.offsets = compact.values, compact.offsets
-            self.tuples = None
         else:
             samples = check.items(X, "X", "samples")
             self.tuples = samples if samples and isinstance(samples[0], tuple) else None
             blocks = [_part(x, part, self.tuples is not None, i) for i, x in enumerate(samples)]
             self.stacked, lengths = _stack(blocks)
             self.offsets = starts_of(lengths)
-        self.part = part
         self.lengths = np.diff(self.offsets)
         if self.offsets[-1] == 0:
             raise ValueError(

@@ -151,19 +151,15 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     "is_capitalized", "is_upper", "has_inner_capital", "has_digit", "has_hyphen" and
     "is_punctuation", which are "yes" or nothing.
 
-    *Templates.* "tagging" looks at the first field by words and their functions, in a window of
-    two words to both sides, and at every further field by values, pairs and triples in the same
-    window. "chunking" means the nineteen templates of :func:`crfsuite_chunking_attributes`: with
-    ``fields=("w", "pos")`` and ``bias=False`` the columns are those of a ``CountVectorizer`` over
-    these attributes, up to their order, without ever making the strings.
+    *Templates.* "tagging" is `tagging_templates` of the fields. "chunking" means the nineteen
+    templates of :func:`crfsuite_chunking_attributes`: with ``fields=("w", "pos")`` and
+    ``bias=False`` the columns are those of a ``CountVectorizer`` over these attributes, up to their
+    order, without ever making the strings.
 
-    Functions are called once per distinct value in ``fit``, and once per new value afterwards.
     Time and memory are linear in the number of tokens times templates, apart from one sort of
     integers per kind of n-gram. Columns are ordered by template, then by the values in sorted
-    order, so the order of the training sentences does not matter. N-grams are compared field by
-    field, so that ``("a|b", "c")`` and ``("a", "b|c")`` differ although their names are equal.
-    Features that were not seen in training are left out; a word that was not seen still has its
-    affixes and its shape.
+    order. N-grams are compared field by field, so that ``("a|b", "c")`` and ``("a", "b|c")`` differ
+    although their names are equal. Features that were not seen in training are left out.
 
     References
     ----------
@@ -411,19 +407,15 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         codes = self._codes_of[field][:, ids]
         unknown = np.flatnonzero(ids < 0)
         if len(unknown):
-            new = [column[t] for t in unknown.tolist()]
-            codes[:, unknown] = self._encode_new(field, new)
-        return codes
-
-    def _encode_new(self, field, words):
-        check_text(words, self._names[field])
-        codes = np.full((len(self._rows_of[field]), len(words)), -1, dtype=np.int32)
-        done = {(): words}
-        for k, row in enumerate(self._rows_of[field]):
-            functions = self._kinds[row][1]
-            if functions:
-                get = self._derived[row].get
-                codes[k] = [get(value, -1) for value in self._apply(functions, done)]
+            words = [column[t] for t in unknown.tolist()]
+            check_text(words, self._names[field])
+            codes[:, unknown] = -1
+            done = {(): words}
+            for k, row in enumerate(self._rows_of[field]):
+                if functions := self._kinds[row][1]:
+                    get = self._derived[row].get
+                    found = self._apply(functions, done)
+                    codes[k, unknown] = [get(value, -1) for value in found]
         return codes
 
     def _rows(self, coded, offsets):
@@ -441,8 +433,7 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
 
     def _pack(self, columns, offsets):
         present = columns >= 0
-        indptr = np.zeros(len(columns) + 1, dtype=np.int64)
-        np.cumsum(np.count_nonzero(present, axis=1), out=indptr[1:])
+        indptr = starts_of(np.count_nonzero(present, axis=1))
         # Later templates own later columns, so the indices of a row are sorted already.
         indices = columns[present]
         if indptr[-1] <= np.iinfo(np.int32).max:
@@ -493,21 +484,14 @@ def check_text(values, field, name="X"):
 
 def _fit_vocabulary(values, field):
     """Sorted distinct values with their ranks, and the rank of each value."""
-    # First number the values as they come, in one pass; sort the distinct ones after.
-    first = {}
     try:
-        for value in values:
-            if value not in first:
-                first[value] = len(first)
+        distinct = dict.fromkeys(values)
     except TypeError:  # lists and arrays have no hash
         check_text(values, field)
         raise
-    check_text(first, field)
-    numbers = np.fromiter(map(first.__getitem__, values), np.int64, len(values))
-    ordered = sorted(first)
-    rank = np.empty(len(ordered), dtype=np.int64)
-    rank[[first[v] for v in ordered]] = np.arange(len(ordered))
-    return dict(zip(map(str, ordered), range(len(ordered)))), rank[numbers]
+    check_text(distinct, field)
+    rank = {value: k for k, value in enumerate(sorted(map(str, distinct)))}
+    return rank, np.fromiter(map(rank.__getitem__, values), np.int64, len(values))
 
 
 def crfsuite_chunking_attributes(sentence):

@@ -1,7 +1,5 @@
 """What outputs cost that begin as the roll-in did, take a token, and go on by some policy."""
 
-from itertools import pairwise
-
 import numpy as np
 
 from .._core import check
@@ -17,7 +15,7 @@ REFERENCES = {"best_suffix": BEST, "copy": COPIED}
 
 
 def costs_for(task_loss, reference, classes, targets, lengths, y, *, is_free):
-    """The object that prices outputs of a batch.
+    """The object that prices outputs of a batch: `begin` with those of a roll-in, then `of`.
 
     ``targets`` are numbers of the true tokens in rows of these lengths, ``y`` the outputs of the
     user and ``classes`` the tokens by number.
@@ -61,24 +59,19 @@ class NodeSums:
         states = np.concatenate([row[:n] for row, n in zip(targets, lengths)])
         costs = costs_of(task_loss, Truth(states, starts, (classes,)))
         self._table = np.zeros((*targets.shape, len(classes)))
+        self._table[np.arange(targets.shape[1]) < lengths[:, None]] = costs.dense()
         self._whole = float(costs.whole)
-        dense = costs.dense()
-        for b, (i, j) in enumerate(pairwise(starts)):
-            self._table[b, : j - i] = dense[i:j]
 
     def begin(self, texts):
-        """Take the outputs of the roll-in, as long as the targets."""
-        places = np.indices(texts.shape)
-        own = self._table[places[0], places[1], texts]
-        before = np.zeros((len(texts), 1))
-        self._so_far = np.concatenate([before, own.cumsum(axis=1)], axis=1)
+        own = np.take_along_axis(self._table, texts[:, :, None], axis=2)[:, :, 0]
+        self._so_far = np.pad(own.cumsum(axis=1), ((0, 0), (1, 0)))
         wrong = np.cumsum(texts != self.targets, axis=1) > 0
-        self._differs = np.concatenate([before.astype(bool), wrong], axis=1)
+        self._differs = np.pad(wrong, ((0, 0), (1, 0)))
 
     def of(self, sample, time, token, rest, n_rest, goes_on):
         """Costs of outputs: ``time`` tokens of the roll-in, a token, and ``n_rest`` of ``rest``.
 
-        ``goes_on`` says whether the reference then finishes the output, which here costs nothing.
+        A negative token is none. Where ``goes_on``, the reference then finishes the output.
         """
         total = self._so_far[sample, time] + self._table[sample, time, token]
         differs = self._differs[sample, time] | (token != self.targets[sample, time])
@@ -98,7 +91,6 @@ class EditCosts:
         self._per = np.maximum(lengths, 1) if task_loss.normalize else np.ones(len(lengths))
 
     def begin(self, texts):
-        """Take the outputs of the roll-in."""
         n, n_cells, width = len(texts), texts.shape[1], self.targets.shape[1] + 1
         self._prefix = np.zeros((n, n_cells + 1, width), np.int64)
         self._suffix = np.zeros((n, width, width), np.int64)
@@ -122,11 +114,9 @@ class Values:
         self.targets, self.lengths, self._price = targets, lengths, price
 
     def begin(self, texts):
-        """Take the outputs of the roll-in."""
         self._texts = texts
 
     def of(self, sample, time, token, rest, n_rest, goes_on):
-        """Costs of outputs; a negative token is none."""
         n_made = time + (token >= 0) + n_rest
         n_made = np.where(goes_on, np.maximum(n_made, self.lengths[sample]), n_made)
         row, place = sample[:, None], np.arange(int(n_made.max(initial=0)))

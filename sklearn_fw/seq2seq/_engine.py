@@ -4,30 +4,30 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import log_softmax
 from sklearn.base import clone
 
 from .._core import check
 from .._core.packed import padded
 from ..task_losses import resolve_task_loss
 from ._costs import costs_for
-from ._losses import log_softmax
 from ._search import Draws, LearningToSearch
 
 
 class StepPolicy(ABC):
-    """What scores the next token of many outputs at once (base class).
+    """Scores of the next token of many outputs at once (base class).
 
     A state stands for the beginnings of outputs, one row each. A subclass has ``start`` and
     ``step``; where states are no arrays and no tuples of arrays, ``take`` and ``join`` too.
 
     See Also
     --------
-    roll_out_costs : Asks such a policy what tokens cost.
+    roll_out_costs : Costs of tokens for such a policy.
     SeaRNNTransducer : Trains one that is a recurrent network.
 
     Examples
     --------
-    A policy that says 0, 1, 2, 0, 1, ... whatever it is told.
+    A policy whose outputs are 0, 1, 2, 0, 1, ...
 
     >>> import numpy as np
     >>> from sklearn_fw.seq2seq import StepPolicy
@@ -53,10 +53,8 @@ class StepPolicy(ABC):
 
         Returns
         -------
-        state : object
-            The state, with a row per input.
-        scores : ndarray of shape (n_samples, n_tokens)
-            Scores of the first token.
+        state, scores : object, and ndarray of shape (n_samples, n_tokens)
+            The state, with a row per input, and scores of the first token.
         """
 
     @abstractmethod
@@ -65,67 +63,46 @@ class StepPolicy(ABC):
 
         Parameters
         ----------
-        state : object
-            State of n_rows outputs; it must not be changed.
-        tokens : ndarray of int of shape (n_rows,)
-            The tokens.
+        state, tokens : object, and ndarray of int of shape (n_rows,)
+            State of n_rows outputs, which must not be changed, and their next tokens.
 
         Returns
         -------
-        state : object
-            The state after them.
-        scores : ndarray of shape (n_rows, n_tokens)
-            Scores of the next token.
+        state, scores : object, and ndarray of shape (n_rows, n_tokens)
+            The state after them, and scores of the next token.
         """
 
     def take(self, state, rows):
-        """Some rows of a state.
+        """The state of some rows.
 
         Parameters
         ----------
-        state : object
-            A state.
-        rows : ndarray of int or slice
-            Rows, which may repeat.
-
-        Returns
-        -------
-        state : object
-            The state of these.
+        state, rows : object, and ndarray of int or slice
+            A state, and rows, which may repeat.
         """
         if isinstance(state, tuple):
             return tuple(part[rows] for part in map(_rows_of, state))
         return _rows_of(state)[rows]
 
     def join(self, states):
-        """States one below the other.
+        """One state with the rows of several.
 
         Parameters
         ----------
         states : list of object
             States.
-
-        Returns
-        -------
-        state : object
-            One state with all rows.
         """
         if isinstance(states[0], tuple):
             return tuple(np.concatenate(parts) for parts in zip(*states, strict=True))
         return np.concatenate([_rows_of(state) for state in states])
 
     def choose(self, scores):
-        """The token with the highest score.
+        """The token with the highest score in each row, of equal ones the first.
 
         Parameters
         ----------
         scores : ndarray of shape (n_rows, n_tokens)
             Scores.
-
-        Returns
-        -------
-        tokens : ndarray of int of shape (n_rows,)
-            The tokens; of equal ones the first.
         """
         return np.asarray(scores).argmax(axis=-1)
 
@@ -135,12 +112,7 @@ class StepPolicy(ABC):
         Parameters
         ----------
         scores : ndarray of shape (n_rows, n_tokens)
-            Scores, as `step` gives them.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_rows, n_tokens)
-            The same.
+            Scores, as `step` returns them.
         """
         return np.asarray(scores, dtype=np.float64)
 
@@ -251,17 +223,11 @@ def finish(policy, state, first, n_left, end):
     return rest, n_rest, n_steps
 
 
-class _Beams(NamedTuple):
-    tokens: np.ndarray  # (n_samples, width, n_cells)
-    logs: np.ndarray  # (n_samples, width)
-    n_tokens: np.ndarray  # (n_samples, width), without the one that ends the output
-
-
 def beam_search(policy, X, lengths, width, end=None):
-    """The best outputs that a beam finds, in order, with logarithms of their probabilities.
+    """The best outputs that a beam finds, in order: tokens (n_samples, width, n_cells).
 
-    Returns tokens of shape (n_samples, width, n_cells), their numbers without ``end``, and the
-    logarithms, -inf where there are fewer outputs.
+    Then logarithms of their probabilities, -inf where there are fewer outputs, and numbers of their
+    tokens without ``end``, both (n_samples, width).
     """
     n, n_cells = len(lengths), int(lengths.max())
     state, scores = policy.start(X)
@@ -269,11 +235,10 @@ def beam_search(policy, X, lengths, width, end=None):
     tokens, n_tokens = np.zeros((n, 1, n_cells), np.int64), np.zeros((n, 1), np.int64)
     for t in range(n_cells):
         beam = logs.shape[1]
-        shares = log_softmax(policy.as_array(scores)).reshape(n, beam, -1)
+        shares = log_softmax(policy.as_array(scores), axis=-1).reshape(n, beam, -1)
         n_classes = shares.shape[2]
         # An output that is finished goes on in one way, at no cost.
-        only = np.full(n_classes, -np.inf)
-        only[0] = 0.0
+        only = np.where(np.arange(n_classes) == 0, 0.0, -np.inf)
         total = logs[:, :, None] + np.where(done[:, :, None], only, shares)
         flat = total.reshape(n, -1)
         kept = np.argsort(-flat, axis=1, kind="stable")[:, : min(width, flat.shape[1])]
@@ -290,7 +255,7 @@ def beam_search(policy, X, lengths, width, end=None):
             break
         rows = (np.arange(n)[:, None] * beam + parent).ravel()
         state, scores = policy.step(policy.take(state, rows), token.ravel())
-    return _Beams(tokens, logs, n_tokens)
+    return tokens, logs, n_tokens
 
 
 # ---- costs for any policy ------------------------------------------------------------------------
@@ -316,14 +281,12 @@ def roll_out_costs(policy, X, y, *, task_loss="hamming", search=None, end=None, 
         True outputs, as numbers of the policy's tokens.
     task_loss : str, array-like of shape (n_tokens, n_tokens), callable or TaskLoss, \
             default="hamming"
-        What outputs cost, as `sklearn_fw.task_losses.resolve_task_loss` takes it; they reach it as
-        numbers of tokens.
+        Task loss, of numbers of tokens: see `sklearn_fw.task_losses.resolve_task_loss`.
     search : LearningToSearch or None, default=None
         How outputs are begun and finished; None tries all tokens, with the default policies.
     end : int or None, default=None
-        Number of the token that ends an output, the last one. Then outputs are of any length up to
-        that of the truth and one cell more, and cells are those up to the end. None makes outputs
-        as long as the truth.
+        Number of the token that ends an output, the last one; outputs then have any length up to
+        that of the truth. None makes outputs as long as the truth.
     random_state : int, RandomState instance or None, default=None
         Coins and samples.
 
@@ -348,7 +311,7 @@ def roll_out_costs(policy, X, y, *, task_loss="hamming", search=None, end=None, 
     >>> import numpy as np
     >>> from sklearn_fw.seq2seq import LearningToSearch, StepPolicy, roll_out_costs
     >>> class Repeat(StepPolicy):
-    ...     "Says 0 first, then what it said before."
+    ...     "The first token is 0; others repeat the one before."
     ...     def start(self, X):
     ...         return self.step(None, np.zeros(len(X), int))
     ...     def step(self, state, tokens):
@@ -388,15 +351,8 @@ def roll_out_costs(policy, X, y, *, task_loss="hamming", search=None, end=None, 
             f"task_loss {type(loss).__name__} compares outputs of one length, and end makes them "
             f"of any: take 'edit'"
         )
-    costs = costs_for(
-        loss,
-        draws.settings.reference,
-        np.arange(n_classes),
-        targets,
-        lengths,
-        y,
-        is_free=end is not None,
-    )
+    classes, is_free = np.arange(n_classes), end is not None
+    costs = costs_for(loss, search.reference, classes, targets, lengths, y, is_free=is_free)
     return priced(policy, X, targets, n_cells, costs, draws, end)
 
 
@@ -408,12 +364,10 @@ def priced(policy, X, targets, n_cells, costs, draws, end):
     dense = np.full(scores.shape, np.inf)
     sample, time = found.cells
     dense[sample[:, None], time[:, None], found.tokens] = found.costs
-    return RollOutCosts(
-        [own[:n] for own, n in zip(dense, rolled.lengths)],
-        [own[:n] for own, n in zip(rolled.tokens, rolled.lengths)],
-        found.n_rollouts,
-        found.n_steps,
+    costs, tokens = (
+        [own[:n] for own, n in zip(rows, rolled.lengths)] for rows in (dense, rolled.tokens)
     )
+    return RollOutCosts(costs, tokens, found.n_rollouts, found.n_steps)
 
 
 def _rows_of(state):
@@ -426,24 +380,18 @@ def _rows_of(state):
 
 
 class _Checked(StepPolicy):
-    """A policy of the user whose answers are looked at."""
+    """A policy of the user whose answers are checked."""
 
     def __init__(self, policy, X):
         self._policy, self.n_tokens = policy, None
-        _, scores = self.start(X)
-        self.n_tokens = scores.shape[1]
+        self.take, self.join = policy.take, policy.join
+        self.n_tokens = self.start(X)[1].shape[1]
 
     def start(self, X):
         return self._pair(self._policy.start(X), len(X), "start")
 
     def step(self, state, tokens):
         return self._pair(self._policy.step(state, tokens), len(tokens), "step")
-
-    def take(self, state, rows):
-        return self._policy.take(state, rows)
-
-    def join(self, states):
-        return self._policy.join(states)
 
     def choose(self, scores):
         made = np.asarray(self._policy.choose(scores))
@@ -470,10 +418,8 @@ class _Checked(StepPolicy):
                 f"{method} of the policy must return a state and scores, got {pair!r:.60}"
             )
         state, scores = pair[0], check.array(pair[1], f"scores of the policy's {method}")
-        n = "n_tokens" if self.n_tokens is None else self.n_tokens
-        if scores.ndim != 2 or len(scores) != n_rows or scores.shape[1] != (
-            self.n_tokens or scores.shape[1]
-        ):  # fmt: skip
+        n = self.n_tokens or "n_tokens"
+        if scores.ndim != 2 or scores.shape != (n_rows, self.n_tokens or scores.shape[1]):
             raise ValueError(
                 f"{method} of the policy must return scores of shape ({n_rows}, {n}), got shape "
                 f"{scores.shape}"

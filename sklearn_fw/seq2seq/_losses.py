@@ -1,15 +1,15 @@
 """Losses of scores of tokens whose costs are known, with their derivatives."""
 
 import numpy as np
+from scipy.special import log_softmax, softmax, xlogy
 
 from .._core import check
 
-LOSSES = ("kl", "ll", "llcas", "shl")
 TIE = 1e-12  # of the range of costs: what rounding makes of equal ones
 
 
 def searnn_loss(scores, costs, loss="ll", *, cost_scale=1.0, target=None, sampled_softmax=True):
-    """Loss of each cell, given what saying each token there would cost in the end.
+    """Loss of each cell of an output, given the costs of all tokens there.
 
     With c the costs of a cell less their smallest one, times ``cost_scale``, and a* the cheapest
     token::
@@ -24,8 +24,7 @@ def searnn_loss(scores, costs, loss="ll", *, cost_scale=1.0, target=None, sample
     scores : array-like of shape (..., n_tokens)
         Scores s of the tokens.
     costs : array-like of shape (..., n_tokens)
-        Costs, not negative; inf for tokens that were not tried, at least one of a cell was. Equal
-        costs in a cell make `ll` and `llcas` alike.
+        Costs, not negative; inf for tokens that were not tried, at least one of a cell was.
     loss : {"kl", "ll", "llcas", "shl"}, default="ll"
         Log-loss with a* as the target; the same with costs added to the scores (a smooth form of
         the next); the structured hinge loss; and the Kullback-Leibler divergence from a
@@ -36,8 +35,8 @@ def searnn_loss(scores, costs, loss="ll", *, cost_scale=1.0, target=None, sample
         Tokens that are a* where they cost no more than others; else, and with None, it is the
         first of the cheapest.
     sampled_softmax : bool, default=True
-        Whether sums run over tried tokens alone, so that others get no derivative. If false, "ll"
-        sums over all; the other losses need the costs of what they sum over.
+        Whether sums run over tried tokens alone, so that others get no derivative; only "ll" can
+        sum over all.
 
     Returns
     -------
@@ -52,9 +51,8 @@ def searnn_loss(scores, costs, loss="ll", *, cost_scale=1.0, target=None, sample
 
     Notes
     -----
-    Adding a constant to the scores of a cell, or to its costs, changes nothing. ``shl <= llcas <=
-    shl + log(n_tokens)``. The losses are those of [1]_ (section 4); "kl" is that of its journal
-    version, less the entropy of q, which makes it a divergence.
+    The losses are those of [1]_ (section 4); "kl" is that of its journal version, less the entropy
+    of q, which makes it a divergence.
 
     References
     ----------
@@ -94,7 +92,7 @@ def searnn_loss(scores, costs, loss="ll", *, cost_scale=1.0, target=None, sample
     summed = tried if sampled_softmax else np.ones_like(tried)
     # Untried tokens have scores far below all others: their share is zero, and not NaN.
     kept = np.where(summed, scores, -np.inf)
-    return _FORMS[loss](kept, np.where(tried, costs, 0.0), best[..., None])
+    return LOSSES[loss](kept, np.where(tried, costs, 0.0), best[..., None])
 
 
 def _targets(target, costs):
@@ -124,12 +122,6 @@ def cheapest(costs, target=None, rng=None):
     return np.where(is_tied, target, best)
 
 
-def log_softmax(scores):
-    """Logarithms of the shares exp(s) / sum exp(s) of the last axis; -inf stays what it is."""
-    shifted = scores - scores.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-
-
 def _less_one_at(shares, best):
     at_best = np.take_along_axis(shares, best, axis=-1)
     np.put_along_axis(shares, best, at_best - 1.0, axis=-1)
@@ -137,11 +129,11 @@ def _less_one_at(shares, best):
 
 
 def _ll(scores, costs, best):
-    logs = log_softmax(scores)
+    logs = log_softmax(scores, axis=-1)
     return -np.take_along_axis(logs, best, axis=-1)[..., 0], _less_one_at(np.exp(logs), best)
 
 
-def _llcas(scores, costs, best):
+def _llcas(scores, costs, best):  # the costs at the best tokens are zero
     return _ll(scores + costs, costs, best)
 
 
@@ -158,12 +150,11 @@ def _shl(scores, costs, best):
 
 
 def _kl(scores, costs, best):
-    logs = log_softmax(scores)
+    logs = log_softmax(scores, axis=-1)
     is_in = logs > -np.inf
-    wanted = log_softmax(np.where(is_in, -costs, -np.inf))
-    q = np.exp(wanted)
-    terms = q * np.where(is_in, np.where(is_in, wanted, 0.0) - np.where(is_in, logs, 0.0), 0.0)
-    return np.maximum(terms.sum(axis=-1), 0.0), np.exp(logs) - q
+    q = softmax(np.where(is_in, -costs, -np.inf), axis=-1)
+    value = (xlogy(q, q) - q * np.where(is_in, logs, 0.0)).sum(axis=-1)
+    return np.maximum(value, 0.0), np.exp(logs) - q
 
 
-_FORMS = {"kl": _kl, "ll": _ll, "llcas": _llcas, "shl": _shl}
+LOSSES = {"kl": _kl, "ll": _ll, "llcas": _llcas, "shl": _shl}

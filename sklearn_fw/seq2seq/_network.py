@@ -275,23 +275,17 @@ class Network(StepPolicy):
         return self._torch.nn.functional.dropout(x, share)
 
     def inference(self):
-        """Evaluation mode, and a context without gradients."""
         self.parts.eval()
         return self._torch.inference_mode()
 
     # ---- weights as arrays -----------------------------------------------------------------------
 
     def weights(self):
-        """All weights, by name."""
-        return {
-            name: value.detach().cpu().numpy().copy()
-            for name, value in self.parts.state_dict().items()
-        }
+        return {k: v.detach().cpu().numpy().copy() for k, v in self.parts.state_dict().items()}
 
     def load(self, weights):
-        """Take weights by name."""
-        torch = self._torch
-        self.parts.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in weights.items()})
+        tensor = self._torch.from_numpy
+        self.parts.load_state_dict({k: tensor(np.array(v)) for k, v in weights.items()})
 
 
 def _embedding(nn, n_tokens, width):

@@ -5,14 +5,13 @@ from dataclasses import KW_ONLY
 from numbers import Integral
 
 import numpy as np
+from scipy.special import log_softmax
 
 from .._core import check
 from .._core.packed import starts_of
 from .._core.parameters import Parameterized, check_parameters
 from ._costs import REFERENCES
-from ._losses import log_softmax
 
-ROLL_OUTS = ("learned", "mixed", "reference")
 ALL_TOKENS, FEW_TOKENS = 10, 5  # what "auto" of n_tokens means
 SAMPLINGS = ("biased_policy", "policy", "top_k", "uniform", "unigram")
 
@@ -20,52 +19,46 @@ SAMPLINGS = ("biased_policy", "policy", "top_k", "uniform", "unigram")
 class LearningToSearch(Parameterized):
     """Settings of roll-ins and roll-outs: which tokens are tried where, and how outputs go on.
 
-    A roll-in makes an output cell by cell. In its cells tokens are tried: each is put behind what
-    was said before, a roll-out finishes the output, and the task loss of that is the token's cost.
+    A roll-in makes an output cell by cell. In its cells tokens are tried: a roll-out finishes the
+    output after each, and the task loss of that is the token's cost.
 
     Parameters
     ----------
     roll_in : {"learned", "mixed", "mixed_cells", "reference"}, default="learned"
-        Who makes the output: the network, the truth, or either by a coin per output or per cell.
+        Policy of the roll-in: the network, the truth, or either at random per output or per cell.
     roll_out : {"learned", "mixed", "reference"} or int, default="mixed"
-        Who finishes it. "mixed" is by a coin, see ``mix_level``. A number is that of tokens that
-        the network says before the reference goes on: 0 is "reference", as many as outputs have is
-        "learned", and a few, such as 3, tell what a token leads to in fewer steps than that.
+        Policy of the roll-out; "mixed" is random, see ``mix_level``. A number is that of tokens of
+        the network before the reference goes on: 0 is "reference".
     roll_in_reference_prob, roll_out_reference_prob : float, default=0.5
-        Probability that the coin says the reference, from 0 to 1.
+        Probability of the reference, from 0 to 1.
     mix_level : {"sequence", "rollout"}, default="sequence"
-        Whether a coin is tossed per output and update, or per token tried.
+        Whether the policy is drawn per output and update, or per token tried.
     reference : {"copy", "best_suffix"}, default="copy"
-        How the reference finishes an output: with what stands behind that cell in the truth, or
-        with the ending of the truth that costs least, for the edit distance and free lengths.
+        How the reference finishes an output: with what follows that cell in the truth, or with the
+        ending of the truth that costs least, for the edit distance and free lengths.
     n_cells : int or None, default=None
         Cells per output in which tokens are tried, drawn at random; None is all.
     n_tokens : int, None or "auto", default="auto"
-        Tokens tried per cell beside the true one (and beside the end of the output, where its
+        Tokens tried per cell in addition to the true one (and the end of the output, where its
         length is free); None is all. "auto" is all up to 10 tokens, and 5 of more.
     token_sampling : {"biased_policy", "policy", "top_k", "uniform", "unigram"} or dict, \
             default="policy"
-        How they are drawn, without replacement: alike, by their frequency in training, by the
+        How they are drawn, without replacement: uniformly, by their frequency in training, by the
         probabilities of the network, by the square roots of these, or its best ones. A dict from
         such names to numbers of tokens draws from several, in place of ``n_tokens``.
     sampled_softmax : bool or "auto", default="auto"
-        Whether losses see the tried tokens alone; "auto" says so unless the loss is "ll".
+        Whether losses are over the tried tokens alone; "auto" is true unless the loss is "ll".
     cost_scale : float, default=1.0
         Factor of costs in the losses "llcas", "shl" and "kl".
     tie_break : {"random", "reference"}, default="reference"
-        Of tokens that cost the same, any one or the true one is the target.
+        Of tokens with equal costs, any one or the true one is the target.
     batch_size : int, default=2048
         Outputs that are finished together; it changes memory and speed alone.
 
-    See Also
-    --------
-    SeaRNNTransducer : What takes them.
-
     Notes
     -----
-    The names and the choice of learned roll-in with mixed roll-out are those of [1]_. Where the
-    true token is best by its own cost already, as in Hamming's loss with copied endings, roll-outs
-    by the reference teach what maximum likelihood does.
+    The names and the choice of learned roll-in with mixed roll-out are those of [1]_. With
+    Hamming's loss and copied endings, roll-outs by the reference equal maximum likelihood.
 
     References
     ----------
@@ -177,7 +170,7 @@ class Draws:
             logs = np.log(self.counts / self.counts.sum())
         else:
             power = {"biased_policy": 0.5, "policy": 1.0, "uniform": 0.0}[kind]
-            logs = power * log_softmax(scores)
+            logs = power * log_softmax(scores, axis=-1)
         noise = self.samples.random_sample(scores.shape)
         return logs - np.log(-np.log(np.maximum(noise, 1e-300)))  # Gumbel's
 
@@ -193,23 +186,19 @@ def _roll_out(value):
     if isinstance(value, Integral) and not isinstance(value, bool):
         n_learned = check.integer(value, "roll_out", 0)
         return "learned" if n_learned else "reference", n_learned
-    if isinstance(value, str) and value in ROLL_OUTS:
-        return value, None
-    known = ", ".join(map(repr, ROLL_OUTS))
-    raise ValueError(f"roll_out must be one of {known} or a number of tokens, got {value!r}")
+    roll_outs = ("learned", "mixed", "reference")
+    return check.choice(value, "roll_out", roll_outs, "a number of tokens"), None
 
 
 def _tokens_by_kind(n_tokens, sampling, n_all):
     """Numbers of tokens by the way of drawing; none where all are tried."""
     if isinstance(sampling, Mapping):
-        wanted = {
-            check.choice(kind, "token_sampling", SAMPLINGS): check.integer(
-                count, f"token_sampling[{kind!r}]", 1
-            )
-            for kind, count in sampling.items()
-        }
-        if not wanted:
+        if not sampling:
             raise ValueError("token_sampling is an empty dict")
+        wanted = {}
+        for kind, count in sampling.items():
+            check.choice(kind, "token_sampling", SAMPLINGS)
+            wanted[kind] = check.integer(count, f"token_sampling[{kind!r}]", 1)
     else:
         check.choice(sampling, "token_sampling", SAMPLINGS)
         if n_tokens is None:

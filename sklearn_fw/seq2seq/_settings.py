@@ -14,7 +14,7 @@ def check_device(value, name):
 
 
 class RecurrentNetwork(Parameterized):
-    """Settings of an encoder, which reads the input, and a decoder, which writes the output.
+    """Settings of a recurrent encoder of the input and decoder of the output.
 
     Parameters
     ----------
@@ -30,23 +30,18 @@ class RecurrentNetwork(Parameterized):
     bidirectional : bool, default=True
         Whether one half of the encoder reads backwards.
     attention : {"additive", "bilinear"} or None, default="bilinear"
-        How the decoder looks back at the input in every cell; None does not.
+        Attention of the decoder to the input.
     aligned : bool or "auto", default="auto"
-        Whether the decoder sees, in cell t, what the encoder says of place t; "auto" does where
-        outputs are as long as inputs.
+        Whether cell t of the decoder gets the encoder's state t; "auto" is true where outputs are
+        as long as inputs.
     input_feed : bool, default=False
-        Whether a cell is told what the one before made of its attention.
+        Whether a cell gets the attention output of the cell before.
     dropout : float, default=0.0
-        Share of units that are left out in training, between layers and before the scores; from 0
-        to below 1.
+        Dropout between layers and before the scores, from 0 to below 1.
     dtype : {"float32", "float64"}, default="float32"
         Precision.
     device : str, default="auto"
-        Where to compute, as PyTorch names it; "auto" is a GPU that PyTorch sees, and else the CPU.
-
-    See Also
-    --------
-    SeaRNNTransducer : What takes them.
+        PyTorch device; "auto" is a GPU if there is one, else the CPU.
 
     Notes
     -----
@@ -96,9 +91,9 @@ class Minibatches(Parameterized):
     Parameters
     ----------
     optimizer : {"adadelta", "adam", "sgd"}, default="adam"
-        How steps are made of gradients.
+        Optimizer of PyTorch.
     learning_rate : float or None, default=None
-        Length of steps; None is 0.004 for "adam", 1 for "adadelta" and 0.5 for "sgd".
+        Step size; None is 0.004 for "adam", 1 for "adadelta" and 0.5 for "sgd".
     batch_size : int, default=64
         Pairs per update.
     max_grad_norm : float or None, default=5.0
@@ -106,23 +101,18 @@ class Minibatches(Parameterized):
     weight_decay : float, default=0.0
         Factor of half the squared norm of the weights in the objective.
     normalization : {"cell", "sequence"}, default="sequence"
-        Whether all cells of a batch count alike, or all outputs.
+        Whether all cells of a batch have equal weight, or all outputs.
     early_stopping : bool, default=True
-        Whether to hold pairs out, keep the weights that are best on them, and stop when these get
-        no better.
+        Whether to hold pairs out, keep the weights that are best on them, and stop when these do
+        not improve.
     validation_fraction : float, default=0.1
-        Share of the pairs that is held out, above 0 and below 1; two pairs at least remain on each
-        side, or nothing is held out.
+        Held-out fraction of the pairs, above 0 and below 1; nothing is held out of fewer than four.
     eval_every : int, default=50
-        Updates between looks at them.
+        Updates between evaluations on held-out pairs.
     n_iter_no_change : int, default=10
-        Looks without a better one after which to stop.
+        Evaluations without improvement after which to stop.
     warm_up : int, default=0
         Updates by maximum likelihood before those of the loss; they count among ``max_iter``.
-
-    See Also
-    --------
-    SeaRNNTransducer : What takes them.
 
     Examples
     --------

@@ -25,30 +25,22 @@ class Reader:
     def fit(self, X, tokens=None):
         """Learn the kind of inputs and their tokens, unless these are known; returns them read."""
         X = _samples(X, "X")
-        first = _kind(X[0], "X[0]")
-        if first == "features":
+        if _kind(X[0], "X[0]") == "features":
             if tokens is not None:
                 raise ValueError("input_tokens names tokens, but X holds features: leave it out")
             self.n_features = _features(X[0], "X[0]").shape[1]
             return self.read(X)
-        columns = [_columns(x, f"X[{i}]") for i, x in enumerate(X)]
-        n_columns = len(columns[0])
-        for i, own in enumerate(columns):
-            _check_columns(own, n_columns, i)
+        columns = _all_columns(X)
         if tokens is None:
-            self.vocabularies = [
-                _numbered((own[c] for own in columns), "X") for c in range(n_columns)
-            ]
+            self.vocabularies = [_numbered(own, "X") for own in zip(*columns, strict=True)]
         else:
-            self.vocabularies = _named(tokens, n_columns)
+            self.vocabularies = _named(tokens, len(columns[0]))
         return self._encoded(columns, True)
 
     def compare(self, tokens):
         """Refuse tokens that are not those of before."""
-        if tokens is None:
-            return
         known = self.vocabularies
-        if known is None or _named(tokens, len(known)) != known:
+        if tokens is not None and (known is None or _named(tokens, len(known)) != known):
             raise ValueError("input_tokens must be those of before, which input_tokens_ holds")
 
     def read(self, X, is_training=False):
@@ -58,10 +50,7 @@ class Reader:
         """
         X = _samples(X, "X")
         if self.n_features is None:
-            columns = [_columns(x, f"X[{i}]") for i, x in enumerate(X)]
-            for i, own in enumerate(columns):
-                _check_columns(own, len(self.vocabularies), i)
-            return self._encoded(columns, is_training)
+            return self._encoded(_all_columns(X, len(self.vocabularies)), is_training)
         found = []
         for i, x in enumerate(X):
             own = _features(x, f"X[{i}]")
@@ -94,7 +83,6 @@ class Inputs:
         return len(self.arrays)
 
     def take(self, index):
-        """Some of them, by number."""
         return Inputs([self.arrays[i] for i in index])
 
     def padded(self):
@@ -127,7 +115,6 @@ class Outputs:
 
     @staticmethod
     def lengths(y):
-        """Number of tokens of each output."""
         return np.array([len(_output(own, f"y[{i}]")) for i, own in enumerate(y)])
 
     def encode(self, y, X_lengths=None):
@@ -194,12 +181,16 @@ def _columns(x, name):
     return [_sequence(list(column), name) for column in zip(*rows, strict=True)]
 
 
-def _check_columns(own, n_columns, i):
-    if len(own) != n_columns:
-        raise ValueError(
-            f"X[{i}] holds {len(own)} tokens in each place, but the first input of fit held "
-            f"{n_columns}"
-        )
+def _all_columns(X, n_columns=None):
+    columns = [_columns(x, f"X[{i}]") for i, x in enumerate(X)]
+    wanted = n_columns or len(columns[0])
+    for i, own in enumerate(columns):
+        if len(own) != wanted:
+            raise ValueError(
+                f"X[{i}] holds {len(own)} tokens in each place, but the first input of fit held "
+                f"{wanted}"
+            )
+    return columns
 
 
 def _sequence(x, name):
@@ -259,16 +250,10 @@ def _encode(tokens, known, name):
 def _array(tokens):
     """Tokens as an array, of objects where numpy would change them."""
     if len({type(token) for token in tokens}) == 1 and isinstance(tokens[0], str | int):
-        try:
-            array = np.array(tokens)
-        except OverflowError:
-            array = None
-        if array is not None and array.tolist() == tokens:
+        array = np.array(tokens)
+        if array.tolist() == tokens:
             return array
-    array = np.empty(len(tokens), dtype=object)
-    for k, token in enumerate(tokens):
-        array[k] = token
-    return array
+    return np.fromiter(tokens, dtype=object, count=len(tokens))
 
 
 # ---- lengths of outputs --------------------------------------------------------------------------
@@ -288,23 +273,24 @@ def most_tokens(wanted, n_in, n_out, before=None):
 
     ``before`` is what it was where training goes on.
     """
-    differ, longest = np.flatnonzero(n_in != n_out), int(n_out.max())
     if check.is_auto(wanted):
-        wanted = "free" if len(differ) or before is not None else "fixed"
-    if check.is_named(wanted, "fixed"):
-        if len(differ):
-            i = int(differ[0])
-            raise ValueError(
-                f"y[{i}] has {n_out[i]} tokens and X[{i}] has {n_in[i]}, but "
-                f"output_length='fixed' asks for as many: take 'free'"
-            )
-        return None
-    if isinstance(wanted, str):
-        return int(np.ceil(LONGER * longest))
-    if longest > wanted:
-        i = int(n_out.argmax())
-        raise ValueError(
-            f"y[{i}] has {longest} tokens, more than output_length={wanted} allows: raise it, or "
-            f"cut the outputs"
-        )
-    return int(wanted)
+        wanted = "free" if np.any(n_in != n_out) or before is not None else "fixed"
+    most = None if wanted == "fixed" else wanted
+    if wanted == "free":
+        most = int(np.ceil(LONGER * n_out.max()))
+    check_lengths(
+        most, n_in, n_out, "output_length='fixed' asks for as many: take 'free'",
+        f"output_length={wanted} allows: raise it, or cut the outputs",
+    )  # fmt: skip
+    return None if most is None else int(most)
+
+
+def check_lengths(most, n_in, n_out, as_many, limit):
+    """Refuse outputs of other lengths than inputs, or of more than ``most`` tokens."""
+    wrong = np.flatnonzero(n_out != n_in if most is None else n_out > most)
+    if len(wrong):
+        i = int(wrong[0])
+        reason = f" and X[{i}] has {n_in[i]}, but {as_many}"
+        if most is not None:
+            reason = f", more than {limit}"
+        raise ValueError(f"y[{i}] has {n_out[i]} tokens{reason}")

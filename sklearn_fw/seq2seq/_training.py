@@ -1,5 +1,7 @@
 """Updates of a network by losses of its cells, until held-out outputs get no better."""
 
+from contextlib import contextmanager
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
@@ -36,7 +38,6 @@ class Pairs:
 
     @property
     def n_cells(self):
-        """Number of cells of each output."""
         return self.lengths + (self.end is not None)
 
     def targets(self):
@@ -53,10 +54,9 @@ class Pairs:
 
 def weighted(pairs, sample_weight):
     """Pairs of positive weight, in units of their mean."""
-    weight = check.sample_weight(sample_weight, len(pairs))
-    pairs.weight = weight
-    if not np.all(weight > 0):
-        pairs = pairs.take(np.flatnonzero(weight > 0))
+    pairs.weight = check.sample_weight(sample_weight, len(pairs))
+    if not np.all(pairs.weight > 0):
+        pairs = pairs.take(np.flatnonzero(pairs.weight > 0))
     pairs.weight = pairs.weight / pairs.weight.mean()
     return pairs
 
@@ -94,30 +94,18 @@ class Updates:
         self.n_iter, self.n_rollouts, self.n_steps = n_iter, 0, 0
 
     def state(self):
-        """Weights by name, and what the optimizer remembers, all as arrays."""
-        past = {
-            number: {
-                name: value.cpu().numpy().copy() if hasattr(value, "cpu") else value
-                for name, value in own.items()
-            }
-            for number, own in self._optimizer.state_dict()["state"].items()
-        }
+        """Weights by name, and the state of the optimizer, all as arrays."""
+        past = self._optimizer.state_dict()["state"]
+        past = _converted(past, lambda v: v.cpu().numpy().copy() if hasattr(v, "cpu") else v)
         return self.network.weights(), (self.settings.optimizer, past)
 
     def remember(self, memory):
-        """Go on with such a memory; that of another kind of optimizer is of no use."""
+        """Go on with such a state; that of another kind of optimizer is of no use."""
         kind, past = memory
-        if kind != self.settings.optimizer:
-            return
-        as_tensor = self.network._torch.from_numpy
-        state = {
-            number: {
-                name: as_tensor(value.copy()) if isinstance(value, np.ndarray) else value
-                for name, value in own.items()
-            }
-            for number, own in past.items()
-        }
-        self._optimizer.load_state_dict(self._optimizer.state_dict() | {"state": state})
+        if kind == self.settings.optimizer:
+            tensor = self.network._torch.from_numpy
+            past = _converted(past, lambda v: tensor(v.copy()) if isinstance(v, np.ndarray) else v)
+            self._optimizer.load_state_dict(self._optimizer.state_dict() | {"state": past})
 
     def update(self, batch):
         """One step of the optimizer; returns the mean loss."""
@@ -146,7 +134,10 @@ class Updates:
         full[cells[0][:, None], cells[1][:, None], tokens] = gradient * factor[:, None]
         self._optimizer.zero_grad()
         stacked.backward(network._torch.from_numpy(full).to(stacked))
-        self._step()
+        limit, clip = self.settings.max_grad_norm, network._torch.nn.utils.clip_grad_norm_
+        if limit is not None:
+            clip(network.parts.parameters(), float(limit))
+        self._optimizer.step()
         self.n_iter += 1
         return float(value @ factor)
 
@@ -165,13 +156,10 @@ class Updates:
         best = cheapest(found.costs, place, rng)
         if draws.sampled_softmax or tokens.shape[1] == own.shape[1]:
             tried, scale = np.take_along_axis(own, tokens, axis=1), draws.settings.cost_scale
-            return (
-                cells,
-                tokens,
-                *searnn_loss(tried, found.costs, self._loss, cost_scale=scale, target=best),
-            )
-        best = np.take_along_axis(tokens, best[:, None], axis=1)[:, 0]
+            loss = searnn_loss(tried, found.costs, self._loss, cost_scale=scale, target=best)
+            return cells, tokens, *loss
         # Of the cheapest token, among all.
+        best = np.take_along_axis(tokens, best[:, None], axis=1)[:, 0]
         return cells, np.arange(own.shape[1])[None, :], *_likelihood(own, best)
 
     def _cell_weights(self, batch, sample):
@@ -180,11 +168,12 @@ class Updates:
         counts = np.bincount(sample, minlength=len(batch))
         return batch.weight[sample] / (counts[sample] * len(batch))
 
-    def _step(self):
-        limit, torch = self.settings.max_grad_norm, self.network._torch
-        if limit is not None:
-            torch.nn.utils.clip_grad_norm_(self.network.parts.parameters(), float(limit))
-        self._optimizer.step()
+
+def _converted(state, convert):
+    return {
+        number: {name: convert(value) for name, value in own.items()}
+        for number, own in state.items()
+    }
 
 
 class Training(IterativeMethod):
@@ -278,20 +267,14 @@ def decode(network, inputs, n_cells, end):
     return found
 
 
-class seeded:
+@contextmanager
+def seeded(torch, rng):
     """PyTorch's random numbers by ours for a while; those of the user stay as they were."""
-
-    def __init__(self, torch, rng):
-        self._torch, self._seed = torch, rng.randint(2**31 - 1)
-        devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else []
-        self._fork = torch.random.fork_rng(devices=list(devices))
-
-    def __enter__(self):
-        self._fork.__enter__()
-        self._torch.manual_seed(self._seed)
-
-    def __exit__(self, *error):
-        return self._fork.__exit__(*error)
+    seed = rng.randint(2**31 - 1)
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else []
+    with torch.random.fork_rng(devices=list(devices)):
+        torch.manual_seed(seed)
+        yield
 
 
 # ---- what a fit did, in words --------------------------------------------------------------------
@@ -301,11 +284,11 @@ def warn_of_budget(model, run, training):
     """A ConvergenceWarning with numbers where more updates would help; else a line in the log."""
     if model.verbose:
         get_logger(model.verbose).info("%s", summary_of(model))
-    if run.held_out is None or model.status_ not in ("max_iter", "time_limit"):
+    what = model.status_
+    if run.held_out is None or what not in ("max_iter", "time_limit"):
         return
     if model.validation_loss_ == 0.0:
         return
-    what = "time_limit" if model.status_ == "time_limit" else "max_iter"
     n_looks = int(training.n_iter_no_change)
     warn(
         f"{what} ended the fit after {model.n_iter_} updates, before the task loss of the "

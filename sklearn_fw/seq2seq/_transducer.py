@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY
 from numbers import Integral
 
 import numpy as np
+from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,11 +21,11 @@ from .._core.warnings import warn_of_scorer
 from ..task_losses import resolve_task_loss
 from ._costs import task_losses_of, written
 from ._engine import beam_search, priced, roll_in
-from ._losses import LOSSES, log_softmax
+from ._losses import LOSSES
 from ._network import Network
 from ._search import Draws, LearningToSearch
 from ._settings import Minibatches, RecurrentNetwork
-from ._tokens import Outputs, Reader, check_length, most_tokens
+from ._tokens import Outputs, Reader, check_length, check_lengths, most_tokens
 from ._training import (
     MOST_EVALUATED,
     Pairs,
@@ -54,12 +55,11 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     """Recurrent network from sequences to sequences that learns from what its outputs cost.
 
     Trains an encoder and a decoder on pairs of sequences, by maximum likelihood or by learning to
-    search: in every cell of an output it asks what the task loss becomes if this or that token is
-    said there and the output then goes on, and lowers, summed over cells t,
-    ``L_t(s_t, c_t)`` for scores s_t and these costs c_t (see `searnn_loss`). Choose it where
-    mistakes beget mistakes, or the error is not that of single tokens: transliteration, spelling,
-    inflection, tagging with features that a network has to find. `StructuredSVM` is the choice
-    where outputs are as long as inputs and features are good: it is faster and has a certificate.
+    search: in every cell t of an output it estimates the costs c_t of tokens, the task loss when
+    the output then goes on, and minimizes the sum of ``L_t(s_t, c_t)`` for scores s_t (see
+    `searnn_loss`). Choose it where errors lead to errors, or the loss is not that of single tokens:
+    transliteration, spelling, inflection. `StructuredSVM` is the choice where outputs are as long
+    as inputs and features are good: it is faster and has a certificate.
 
     Parameters
     ----------
@@ -78,11 +78,11 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     training : Minibatches or None, default=None
         Optimizer, batches and early stopping.
     output_length : {"auto", "fixed", "free"} or int, default="auto"
-        Whether outputs are as long as inputs, or end where the network says so, after this many
-        tokens at most. "auto" looks at the training pairs; with "auto" and "free" outputs end at
-        1.5 times the longest one of them.
+        Whether outputs are as long as inputs, or end where the network predicts it, after this many
+        tokens at most; "free" is 1.5 times the longest training output, "auto" depends on the
+        training pairs.
     beam_size : int, default=1
-        Outputs that are pursued at once in `predict`; 1 is greedy, which is what training is for.
+        Width of the beam in `predict`; 1 is greedy.
     max_iter : int, default=2000
         Most updates.
     time_limit : float or None, default=None
@@ -104,26 +104,19 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         Number of features of a place, for inputs that are arrays of features.
     max_length_ : int or None
         Most tokens of an output; None where outputs are as long as inputs.
-    state_dict_ : dict of str to ndarray
-        Weights of the network by name.
-    module_ : torch.nn.ModuleDict
-        The network with these weights.
+    state_dict_, module_ : dict of str to ndarray, and torch.nn.ModuleDict
+        Weights of the network by name, and the network with these weights.
     task_loss_ : TaskLoss
         The loss that was used.
-    validation_loss_ : float
-        Mean task loss of held-out pairs for the weights that were kept; NaN without early stopping.
-    best_iter_ : int
-        Update after which these were found.
-    n_rollouts_ : int
-        Outputs that were finished and priced.
-    n_rollout_steps_ : int
-        Tokens that the network said to finish them.
+    validation_loss_, best_iter_ : float and int
+        Mean task loss of held-out pairs for the weights that were kept, NaN without early stopping,
+        and the update after which these were found.
+    n_rollouts_, n_rollout_steps_ : int
+        Outputs that were finished and priced, and tokens that the network made for them.
     n_iter_ : int
         Updates made.
-    converged_ : bool
-        Whether held-out pairs got no better any more.
-    status_ : str
-        How the fit ended.
+    converged_, status_ : bool and str
+        Whether held-out pairs stopped improving, and how the fit ended.
     history_ : dict of str to ndarray
         One entry per look: "n_iter", "time", "objective" (mean loss of the updates since the last
         look), "n_rollouts", and with early stopping "validation_loss" and "patience" (looks that
@@ -143,14 +136,12 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     -----
     Inputs are texts (of characters), lists of tokens, lists of tuples of tokens (a word and its
     tag, each with vectors of its own), or arrays of features, which should have the scale of one.
-    Outputs are texts or lists of tokens. A token of an input that `fit` has not seen is an unknown
-    token: it gets the mean of the vectors of all known tokens.
+    Outputs are texts or lists of tokens. An unknown token of an input gets the mean of the vectors
+    of all known tokens.
 
     An update by "mle" takes T steps of the network per pair of length T. The other losses add about
-    T^2 A / 2 steps with A tokens tried, and half of that where half of the outputs are finished by
-    the reference. Costs are constants of an update: the gradient does not follow them. The gap to
-    the best output is not known: judge by `validation_loss_`. Where lengths are fixed there is no
-    token that ends outputs, unlike in the code of [1]_.
+    T^2 A / 2 steps with A tokens tried. Costs are constants of an update. Where lengths are fixed
+    there is no token that ends outputs, unlike in the code of [1]_.
 
     References
     ----------
@@ -186,11 +177,8 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
 
         Parameters
         ----------
-        X : list, object array or Packed of n_samples inputs
-            Inputs: texts, lists of tokens or of tuples of tokens, or arrays of shape (length,
-            n_features).
-        y : list, object array or Packed of n_samples outputs
-            Outputs: texts or lists of tokens.
+        X, y : list, object array or Packed of n_samples inputs and outputs
+            See the notes of the class.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the losses of pairs; pairs of weight zero are left out.
         classes : str or list, default=None
@@ -216,10 +204,9 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
                 network.load(start)
             trained, held_out = split(pairs, training, rng)
             updates = self._updates(network, draws, training)
+            counts = len(trained), len(held_out or ())
             if self.verbose:
-                get_logger(self.verbose).info(
-                    "%d pairs to train with, %d held out", len(trained), len(held_out or ())
-                )
+                get_logger(self.verbose).info("%d pairs to train with, %d held out", *counts)
             run = Training(updates, trained, held_out, rng=rng, max_length=self.max_length_)
             tasks = FitTasks(self, X, y, max_subtasks=self.max_iter, sample_weight=sample_weight)
             outcome = drive(
@@ -233,13 +220,11 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
 
     def _settings(self):
         """Checked copies of what search, network and training stand for."""
+        kinds = {"search": LearningToSearch, "network": RecurrentNetwork, "training": Minibatches}
+        given = {name: getattr(self, name) for name in kinds}
         search, network, training = (
-            kind() if value is None else clone(value)
-            for value, kind in (
-                (self.search, LearningToSearch), (self.network, RecurrentNetwork),
-                (self.training, Minibatches),
-            )
-        )  # fmt: skip
+            kinds[name]() if value is None else clone(value) for name, value in given.items()
+        )
         network._check()
         check_parameters(training)
         return search, network, training
@@ -247,26 +232,22 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     def partial_fit(self, X, y, classes=None, sample_weight=None, input_tokens=None):
         """One update, whose batch is the pairs given.
 
-        The first call, or a `fit` before it, settles the tokens, the task loss, the network, and
-        whether outputs are as long as inputs or how long they may be; the optimizer goes on where
-        the last call, or `fit`, ended. No pairs are held out: judge by pairs of your own when to
-        stop. ``max_iter``, ``time_limit``, and of ``training`` the size of batches and early
-        stopping have no say here.
+        The first call, or a `fit` before it, determines the tokens, the task loss, the network and
+        the lengths of outputs; the optimizer goes on where the last call, or `fit`, ended. No pairs
+        are held out; ``max_iter``, ``time_limit``, and of ``training`` the size of batches and
+        early stopping have no effect.
 
         Parameters
         ----------
-        X : list, object array or Packed of n_samples inputs
-            Inputs, as `fit` takes them.
-        y : list, object array or Packed of n_samples outputs
-            Outputs.
+        X, y : list, object array or Packed of n_samples inputs and outputs
+            See the notes of the class.
         classes : str or list, default=None
             All tokens of outputs, where the first call does not hold each of them.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the losses of these pairs, in units of their mean; pairs of weight zero are
             left out.
         input_tokens : list of str or of list, default=None
-            All tokens of each column of inputs, as ``input_tokens_`` has them, where the first
-            call does not hold each of them.
+            All tokens of each column of inputs, where the first call does not hold each of them.
 
         Returns
         -------
@@ -314,7 +295,6 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         )  # fmt: skip
 
     def _compare(self, tokens):
-        """Refuse classes and input_tokens that are not those of before."""
         self._outputs.compare(tokens[0])
         self._reader.compare(tokens[1])
 
@@ -369,10 +349,8 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
 
     def _new_network(self):
         settings, is_free = self._network_settings, self.max_length_ is not None
-        aligned = settings.aligned
-        if isinstance(aligned, str):
-            aligned = not is_free
-        return Network(settings, self._reader, len(self.classes_) + is_free, aligned=bool(aligned))
+        aligned = not is_free if check.is_auto(settings.aligned) else bool(settings.aligned)
+        return Network(settings, self._reader, len(self.classes_) + is_free, aligned=aligned)
 
     def _snapshot(self, run):
         """Fitted attributes in the middle of a fit, for callbacks."""
@@ -385,9 +363,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     def _store(self, run, outcome):
         updates = run.updates
         self.state_dict_, self._memory = run.solution()
-        self._network = updates.network
-        self._network.load(self.state_dict_)
-        self._network.parts.eval()
+        self._take_network(updates.network)
         self.validation_loss_ = float(run.best) if run.held_out is not None else float("nan")
         self.best_iter_ = run.best_iter if run.held_out is not None else updates.n_iter
         self.n_rollouts_, self.n_rollout_steps_ = updates.n_rollouts, updates.n_steps
@@ -398,8 +374,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     def _store_update(self, updates, objective, seconds):
         known = vars(self)
         self.state_dict_, self._memory = updates.state()
-        self._network = updates.network
-        self._network.parts.eval()
+        self._take_network(updates.network)
         self.validation_loss_, self.best_iter_ = float("nan"), updates.n_iter
         self.n_rollouts_ = known.get("n_rollouts_", 0) + updates.n_rollouts
         self.n_rollout_steps_ = known.get("n_rollout_steps_", 0) + updates.n_steps
@@ -424,10 +399,13 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         if "_network" not in vars(self):
             # Its first weights, which are replaced, are no reason to draw from PyTorch's numbers.
             with seeded(import_torch("SeaRNNTransducer"), np.random.RandomState(0)):
-                self._network = self._new_network()
-            self._network.load(self.state_dict_)
-            self._network.parts.eval()
+                self._take_network(self._new_network())
         return self._network
+
+    def _take_network(self, network):
+        network.load(self.state_dict_)
+        network.parts.eval()
+        self._network = network
 
     # ---- predictions -----------------------------------------------------------------------------
 
@@ -463,10 +441,11 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         """
         inputs = self._inputs(X)
         if check.integer(self.beam_size, "beam_size", 1) > 1:
-            made = _column([outputs[0] for outputs, _ in self._beams(inputs, self.beam_size)])
+            made = [outputs[0] for outputs, _ in self._beams(inputs, self.beam_size)]
         else:
             codes = decode(self._fitted_network(), inputs, self._n_cells(inputs), self._end)
-            made = _column([self._written(own) for own in codes])
+            made = [self._written(own) for own in codes]
+        made = _column(made)
         warn_of_scorer(made)
         return made
 
@@ -482,10 +461,9 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
 
         Returns
         -------
-        outputs : ndarray of shape (n_samples,), of lists
-            Outputs of each input, the most probable first; fewer where there are not so many.
-        logs : ndarray of shape (n_samples,), of ndarray
-            Logarithms of their probabilities.
+        outputs, logs : ndarray of shape (n_samples,), of lists and of ndarray
+            At most k outputs of each input, the most probable first, and logarithms of their
+            probabilities.
         """
         check.integer(k, "k", 1)
         outputs, logs = zip(*self._beams(self._inputs(X), int(k)), strict=True)
@@ -558,30 +536,20 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         with network.inference():
             rolled = roll_in(network, inputs, targets, n_cells, reference, self._end)
             scores = network.as_array(network._torch.stack(rolled.scores, dim=1))
-        return log_softmax(scores), rolled
+        return log_softmax(scores, axis=-1), rolled
 
     def _pairs(self, X, y, is_training=False):
         inputs, y = self._inputs(X, is_training), check.items(y, "y", "sequences")
         outputs = self._outputs.encode(y, inputs.lengths)
-        n_out = np.array([len(own) for own in outputs])
-        if self.max_length_ is None:
-            wrong = np.flatnonzero(n_out != inputs.lengths)
-            if len(wrong):
-                i = int(wrong[0])
-                raise ValueError(
-                    f"y[{i}] has {n_out[i]} tokens and X[{i}] has {inputs.lengths[i]}, but outputs "
-                    f"are as long as inputs"
-                )
-        elif n_out.max() > self.max_length_:
-            i = int(n_out.argmax())
-            raise ValueError(
-                f"y[{i}] has {n_out[i]} tokens, more than max_length_={self.max_length_}: cut "
-                f"it, or begin again with a larger output_length"
-            )
+        check_lengths(
+            self.max_length_, inputs.lengths, np.array([len(own) for own in outputs]),
+            "outputs are as long as inputs", f"max_length_={self.max_length_}: cut it, or begin "
+            f"again with a larger output_length",
+        )  # fmt: skip
         return Pairs(inputs, outputs, y, np.ones(len(y)), end=self._end)
 
     def rollout_costs(self, X, y, random_state=None):
-        """What it costs to say each token in each place of the output, with the fitted network.
+        """Costs of each token in each place of the output, with the fitted network.
 
         Parameters
         ----------
@@ -673,7 +641,4 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
 
 def _column(items):
     """Objects in an array of one axis."""
-    out = np.empty(len(items), dtype=object)
-    for i, item in enumerate(items):
-        out[i] = item
-    return out
+    return np.fromiter(items, dtype=object, count=len(items))

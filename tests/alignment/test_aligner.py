@@ -176,15 +176,6 @@ def films():
     return *sides, data.truth
 
 
-def test_sides_can_be_swapped(films):
-    kb1, kb2, truth = films
-    there, back = KnowledgeBaseAligner().fit(kb1, kb2), KnowledgeBaseAligner().fit(kb2, kb1)
-    same = sum(back.inverse_mapping_.get(a) == b for a, b in there.mapping_.items())
-    assert same >= 0.99 * there.n_matches_  # up to ties
-    swapped = {b: a for a, b in truth.items()}
-    assert there.score(truth) == pytest.approx(back.score(swapped), abs=0.01)
-
-
 def test_matches_are_one_to_one_and_a_threshold_gives_a_prefix(films):
     kb1, kb2, truth = films
     low = KnowledgeBaseAligner(threshold=0.1).fit(kb1, kb2)
@@ -208,23 +199,6 @@ def test_a_graph_alone_is_recovered_from_one_pair():
     model = KnowledgeBaseAligner(alpha=1.0, threshold=0.0, seed={4: "n4"}).fit(one, two)
     assert model.mapping_ == {i: f"n{i}" for i in range(31)}
     assert model.stop_reason_ == "exhausted"
-
-
-def test_nothing_is_matched_without_a_beginning(films):
-    kb1, kb2, _ = films
-    model = KnowledgeBaseAligner(alpha=0.0, seed=None, suggestions=None).fit(kb1, kb2)
-    assert model.n_matches_ == 0
-    assert model.predict([kb1.entities[0]]) == [None]
-
-
-def test_more_evidence_is_better(films):
-    kb1, kb2, truth = films
-    scores = [
-        KnowledgeBaseAligner(**changed).fit(kb1, kb2).score(truth)
-        for changed in ({}, {"alpha": 0.0, "seed": None}, {"threshold": np.inf})
-    ]
-    assert scores[0] > 0.88
-    assert scores[0] > scores[1] > scores[2]
 
 
 @pytest.mark.parametrize(
@@ -283,7 +257,7 @@ def test_blocks_that_blow_up_are_counted():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"alpha": 1.5}, "alpha must be between 0 and 1"),
+        ({"alpha": 1.5}, "alpha must be a fraction from 0 to 1"),
         ({"relation_map": {"actor": "plays"}}, "relation_map names 'plays', which the second"),
         ({"relation_map": {"stars": "actor"}}, "relation_map names 'stars', which the first"),
         ({"seed": {"nobody": "p"}}, "seed names 'nobody'"),

@@ -99,20 +99,6 @@ def test_roundings_are_exact(rounding, rng):
         assert np.sum((got - target) ** 2) == pytest.approx(distances.min(), rel=1e-9)
 
 
-def test_steps_that_features_tell_are_found_without_windows(rng):
-    X, truth = [], []
-    for _ in range(8):
-        rows = np.sort(rng.choice(20, size=3, replace=False))
-        features = np.zeros((20, 3))
-        features[rows, np.arange(3)] = 1.0
-        X.append(features)
-        truth.append(np.stack([rows, rows], axis=1))
-    model = OrderedDiscriminativeClustering(3, random_state=0).fit(X)
-    assert localization_f1(truth, model.locations_).f1 == 1.0
-    assert np.array_equal(model.localize(X), model.locations_)
-    assert np.array_equal(model.predict(X), model.labels_)
-
-
 @pytest.mark.slow
 def test_windows_help_and_uniform_guesses_do_not():
     data = make_ordered_videos(random_state=0)
@@ -186,6 +172,8 @@ def test_steps_among_recurring_scenes_are_found_from_one_start(n_backgrounds, rn
         X.append(rows + 0.3 * rng.normal(size=rows.shape))
     model = OrderedDiscriminativeClustering(7, random_state=0).fit(X)
     assert np.mean(model.locations_ == np.array(truth)) > 0.95
+    assert np.array_equal(model.localize(X), model.locations_)
+    assert np.array_equal(model.predict(X), model.labels_)
     labels = [[(k, int(t), int(t)) for k, t in enumerate(row)] for row in truth]
     true = OrderedDiscriminativeClustering(7, max_iter=1).fit(X, windows=labels)
     assert model.objective_ <= true.objective_ * 1.01

@@ -90,14 +90,9 @@ def test_graphs_hold_the_cells_around():
     ("make", "params", "message"),
     [
         (make_label_grids, {"pattern": "dots"}, "pattern must be one of 'bars'"),
-        (make_label_grids, {"n_samples": 0}, "n_samples == 0"),
-        (make_label_grids, {"noise": -1.0}, "noise == -1.0"),
         (make_label_grids, {"shape": (3, 9)}, "shape == 3, must be >= 4"),
         (make_label_grids, {"shape": 5}, "shape must be a tuple"),
         (make_snakes, {"length": 1}, "length"),
-        (make_snakes, {"n_samples": 0}, "n_samples"),
-        (make_snakes, {"margin": -1}, "margin"),
-        (make_snakes, {"form": "tree"}, "form must be one of"),
     ],
 )
 def test_wrong_parameters_are_refused(make, params, message):

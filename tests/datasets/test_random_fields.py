@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sklearn_fw.datasets import load_mrf_instances, make_ising
-from sklearn_fw.random_fields import PairwiseMRF, save_uai
+from sklearn_fw.random_fields import ExactMarginals, PairwiseMRF, save_uai
 
 MAKERS = {
     "clique": lambda **options: make_ising("clique", 7, **options),
@@ -39,13 +39,8 @@ class TestIsing:
 
     @pytest.mark.parametrize("attractive", [False, True])
     def test_grid(self, attractive):
-        mrf = make_ising(
-            "grid",
-            (6, 9),
-            coupling=4.0,
-            attractive=attractive,
-            random_state=np.random.RandomState(4),
-        )
+        options = {"coupling": 4.0, "attractive": attractive}
+        mrf = make_ising("grid", (6, 9), **options, random_state=np.random.RandomState(4))
         row, column = np.divmod(mrf.edges, 9)
         steps = np.column_stack([np.diff(row), np.diff(column)])
         assert set(map(tuple, steps.tolist())) == {(0, 1), (1, 0)}
@@ -54,7 +49,7 @@ class TestIsing:
         assert abs(h).max() <= 1.0
         assert (J.min() >= 0) == attractive
         assert 3.5 < abs(J).max() <= 4.0
-        repeated = make_ising("grid", (6, 9), coupling=4.0, attractive=attractive, random_state=4)
+        repeated = make_ising("grid", (6, 9), **options, random_state=4)
         np.testing.assert_array_equal(repeated.theta, mrf.theta)
 
     def test_rbm(self):
@@ -178,34 +173,12 @@ class TestInstances:
         assert grids.filenames[1].endswith("Tr2.uai")
         assert grids.couplings.tolist() == [4.0] * 15
         lattice = set(map(tuple, make_ising("grid", (5, 5), coupling=4.0).edges.tolist()))
-        for i, mrf in enumerate(grids.mrfs):
+        for mrf, log_z, marginals in zip(grids.mrfs, grids.log_partition, grids.node_marginals):
             assert set(map(tuple, mrf.edges.tolist())) == lattice
             h, J, constant = mrf.to_ising()
             assert abs(h).max() <= 1 + 1e-9
             assert abs(J).max() <= 4 + 1e-9
             assert constant == pytest.approx(0.0, abs=1e-9)
-            log_z, p = transfer(mrf)
-            assert log_z == pytest.approx(grids.log_partition[i], rel=6e-6)
-            np.testing.assert_allclose(grids.node_marginals[i][:, 1], p, rtol=0, atol=1e-6)
-
-
-def transfer(mrf):
-    """Log Z and p(1) of a 5 x 5 grid, row by row with all 32 states of a row at once."""
-    X = labelings(5)
-    tables = {tuple(edge): table for edge, table in zip(mrf.edges.tolist(), mrf.pairwise)}
-    inside, between = [], []
-    for r in range(5):
-        at = [5 * r + c for c in range(5)]
-        row = sum(mrf.unary[v][X[:, c]] for c, v in enumerate(at))
-        inside.append(row + sum(tables[at[c], at[c + 1]][X[:, c], X[:, c + 1]] for c in range(4)))
-        if r < 4:
-            down = (tables[v, v + 5][X[:, None, c], X[None, :, c]] for c, v in enumerate(at))
-            between.append(sum(down))
-    above, below = [np.zeros(32)], [np.zeros(32)]
-    for r in range(4):
-        above.append(np.logaddexp.reduce((above[r] + inside[r])[:, None] + between[r], axis=0))
-        last = below[0] + inside[4 - r]
-        below.insert(0, np.logaddexp.reduce(last + between[3 - r], axis=1))
-    log_z = np.logaddexp.reduce(above[4] + inside[4])
-    p = [np.exp(above[r] + inside[r] + below[r] - log_z) @ X for r in range(5)]
-    return log_z, np.concatenate(p)
+            exact = ExactMarginals().fit(mrf)
+            assert exact.log_partition_ == pytest.approx(log_z, rel=6e-6)
+            np.testing.assert_allclose(marginals, exact.marginals_, rtol=0, atol=2e-6)

@@ -28,12 +28,6 @@ def test_size_noise_and_distractors():
     assert np.all([pose.max(axis=0) < (32, 80) for pose in few.y])
 
 
-def test_seeds():
-    one, same, other = (make_stick_figures(2, random_state=seed) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one.X[1], same.X[1])
-    assert not np.array_equal(one.X[1], other.X[1])
-
-
 @pytest.mark.parametrize(
     "params",
     [{"n_samples": 0}, {"n_rows": 31}, {"n_columns": 2}, {"noise": -1.0}, {"n_distractors": -1}],

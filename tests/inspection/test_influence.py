@@ -88,17 +88,6 @@ def test_public_functions_take_norms_of_them(rng):
     assert by_class[2, 1] == pytest.approx(np.abs(parts[2, y == 1]).sum(axis=1).mean(), rel=1e-4)
 
 
-def test_without_a_penalty_nothing_but_the_direct_term_is_left(rng):
-    X, y = rows(rng, 3)
-    model = LogisticRegression(C=np.inf, tol=1e-12, solver="newton-cg", max_iter=500).fit(X, y)
-    found = loss_sensitivity(model, X, y, method="influence", include_direct=False)
-    whole = loss_sensitivity(model, X, y, method="influence")
-    assert found.sensitivity.max() < 1e-6 * whole.sensitivity.max()
-    given = {"method": "influence", "include_direct": False}
-    by_class = loss_sensitivity(model, X, y, by_class=True, **given)
-    assert by_class.matrix.min() > 1e-4
-
-
 def test_long_runs_come_to_the_influence(rng):
     """Of a network of one layer without penalty: each class's loss, walked back and solved."""
     X, y = rows(rng, 3)

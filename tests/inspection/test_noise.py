@@ -192,14 +192,3 @@ def test_models_without_epochs_are_measured_once():
     assert 0 <= run.critical_ratio[0] <= 1
     with pytest.raises(ValueError, match="y_valid holds the label 10"):
         track_memorization(SGDClassifier(), X, y, X, y + 1)
-
-
-def test_weight_decay_hinders_random_labels_first():
-    X, y = digits(500)
-    found = memorization_curve(
-        MLPClassifier((200,), learning_rate_init=0.01), X[:250], y[:250], X[250:], y[250:],
-        fractions=(0.0, 1.0), param_name="alpha", param_range=[1e-4, 3.0], max_epochs=80,
-        random_state=0,
-    )  # fmt: skip
-    random, valid = found.train_accuracy[1], found.best_valid_accuracy[0]
-    assert random[0] - random[1] > max(0.3, 2 * (valid[0] - valid[1]))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
@@ -125,21 +124,6 @@ def test_rows_that_no_step_used_have_the_direct_term_only(rng):
     np.testing.assert_allclose(whole[~used], direct[~used], rtol=1e-12)
     assert np.all(np.abs(whole[used] - direct[used]) > 1e-9)
     np.testing.assert_array_equal(rest > 0, used)
-
-
-def test_one_step_of_logistic_regression_in_closed_form(rng):
-    X, y = rows(rng)
-    n, rate = len(X), 0.7
-    model = LogisticRegression()
-    given = {"n_steps": 1, "eval_every": 1, "batch_size": n, "learning_rate": rate}
-    found = loss_sensitivity(model, X, y, random_state=3, **given).sensitivity
-    run = Run(model, X, y, 1, 1, (rate, None, n), 3)
-    problem = run.problem
-    t0, t1 = run.path
-    everything, weight = np.arange(n), np.full(n, 1 / n)
-    a, direct = problem.gradient(t1, everything, weight)
-    _, by_inputs = problem.tangents(t0, everything, weight, a[None])
-    np.testing.assert_allclose(found, np.abs(direct - rate * by_inputs[0]).sum(axis=1), rtol=1e-10)
 
 
 def test_classes_sum_to_the_whole(rng):

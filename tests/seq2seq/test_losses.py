@@ -132,20 +132,13 @@ def test_ties():
         (([[1.0]], [[np.inf]]), "costs must be finite for one token of each cell"),
         (([], []), "scores and costs are empty"),
         (([[1.0]], [[1.0]], "l2"), "loss must be one of 'kl', 'll', 'llcas', 'shl'"),
-    ],
-)
-def test_errors(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        searnn_loss(*arguments)
-
-
-def test_errors_of_options():
-    s = [[1.0, 2.0]]
-    for options, message in [
         ({"cost_scale": 0.0}, "cost_scale"),
         ({"target": [2]}, "target must hold numbers from 0 to 1"),
         ({"target": [0.5]}, "target must hold whole numbers"),
         ({"loss": "kl", "sampled_softmax": False}, "sampled_softmax=False needs loss='ll'"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            searnn_loss(s, s, **options)
+    ],
+)
+def test_errors(arguments, message):
+    options = arguments if isinstance(arguments, dict) else {}
+    with pytest.raises(ValueError, match=message):
+        searnn_loss(*([[[1.0, 2.0]]] * 2 if options else arguments), **options)

@@ -7,19 +7,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from _transducers import WORDS, doubled, reversed_words, small
+from _transducers import WORDS, assert_same, doubled, reversed_words, small
 from test_docstrings import attribute_faults
 
 pytestmark = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"
 )
 WITHOUT_COINS = {"roll_in": "learned", "roll_out": "learned"}
-
-
-def assert_same(a, b, **tolerance):
-    assert a.state_dict_.keys() == b.state_dict_.keys()
-    for name, value in a.state_dict_.items():
-        np.testing.assert_allclose(value, b.state_dict_[name], **({"rtol": 0.0} | tolerance))
 
 
 def calls(model, n, X=WORDS, y=None):

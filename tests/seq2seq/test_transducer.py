@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 
-from _transducers import WORDS, doubled, reversed_words, small
+from _transducers import WORDS, assert_same, doubled, reversed_words, small
 from sklearn_fw.seq2seq import Minibatches, RecurrentNetwork, SeaRNNTransducer
 from sklearn_fw.seq2seq import _training as training
 from sklearn_fw.task_losses import EditLoss, HammingLoss
@@ -31,8 +31,7 @@ def test_log_loss_of_copies_is_maximum_likelihood(torch, is_free):
     search = {"roll_in": "reference", "roll_out": "reference"}
     options = {"search": search, "max_iter": 4, "task_loss": "edit" if is_free else "auto"}
     a, b = (small(loss, **options).fit(WORDS, y) for loss in ("ll", "mle"))
-    for name in a.state_dict_:
-        np.testing.assert_allclose(a.state_dict_[name], b.state_dict_[name], rtol=1e-6, atol=1e-8)
+    assert_same(a, b, rtol=1e-6, atol=1e-8)
     assert a.history_["objective"][-1] == pytest.approx(b.history_["objective"][-1], rel=1e-6)
     assert b.n_rollouts_ == b.n_rollout_steps_ == 0
     assert a.n_rollouts_ > 0
@@ -242,9 +241,7 @@ def test_weights_of_pairs(torch):
     weight = [1.0, 1.0, 0.0, 0.0]
     model = small(max_iter=150, training={"learning_rate": 0.02}).fit(X, y, sample_weight=weight)
     assert model.predict(WORDS[:2]).tolist() == y[:2]
-    alone = small(max_iter=150, training={"learning_rate": 0.02}).fit(X[:2], y[:2])
-    for name, value in model.state_dict_.items():
-        np.testing.assert_array_equal(value, alone.state_dict_[name])
+    assert_same(small(max_iter=150, training={"learning_rate": 0.02}).fit(X[:2], y[:2]), model)
     assert model.score(X, y, sample_weight=weight) == 1.0
     assert model.score(X, y) < 1.0
 
@@ -318,8 +315,7 @@ def test_fits_repeat_and_leave_random_numbers_of_the_user(torch):
     torch.manual_seed(6)
     b = clone(a).fit(WORDS, doubled())
     assert a.predict(WORDS).tolist() == b.predict(WORDS).tolist()
-    for name in a.state_dict_:
-        np.testing.assert_array_equal(a.state_dict_[name], b.state_dict_[name])
+    assert_same(a, b)
 
 
 def test_stored_networks(torch):
@@ -332,14 +328,6 @@ def test_stored_networks(torch):
     assert set(dict(restored.module_.named_parameters())) == set(model.state_dict_)
     assert not restored.module_.training
     assert torch.equal(state, torch.random.get_rng_state())
-
-
-def test_search_of_a_grid(torch):
-    search = GridSearchCV(
-        small(max_iter=2), {"loss": ["mle", "ll"], "search__cost_scale": [1.0, 5.0]}, cv=2
-    ).fit(WORDS, reversed_words())
-    assert search.best_params_["loss"] in ("mle", "ll")
-    assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
 
 
 def test_early_stopping_keeps_the_best_weights(torch):
@@ -396,34 +384,19 @@ def test_warm_up_is_maximum_likelihood(torch):
     a = small("ll", training={"warm_up": 5}).fit(WORDS, doubled())
     b = small("mle").fit(WORDS, doubled())
     assert a.n_rollouts_ == 0
-    for name in a.state_dict_:
-        np.testing.assert_array_equal(a.state_dict_[name], b.state_dict_[name])
-
-
-def test_optimizers(torch):
-    for optimizer in ("adadelta", "adam", "sgd"):
-        model = small("mle", max_iter=60, training={"optimizer": optimizer}).fit(["ab"], ["xy"])
-        assert np.all(np.diff(model.history_["objective"]) < 0), optimizer
-    plain, cut = (
-        small(training={"max_grad_norm": limit}).fit(WORDS, doubled()) for limit in (None, 1e-3)
-    )
-    assert plain.history_["objective"][-1] != cut.history_["objective"][-1]
+    assert_same(a, b)
 
 
 def test_texts_are_judged_by_their_characters(torch):
     """Hamming's loss takes a text for one label elsewhere."""
-    words, made = ["abc", "cab", "bca", "acb", "bac", "cba", "aab", "bbc"], []
+    made = []
     for read in (str, list):
-        model = SeaRNNTransducer(
-            "mle", network=RecurrentNetwork(hidden_size=8, device="cpu"), max_iter=5,
-            training=Minibatches(validation_fraction=0.5, eval_every=5, batch_size=8),
-            random_state=0,
-        )  # fmt: skip
-        y = [read(w[::-1]) for w in words]
-        model.fit(words, y)
-        shares = [np.mean([a != b for a, b in zip(w, p)]) for w, p in zip(y, model.predict(words))]
-        np.testing.assert_allclose(model.task_losses(words, y), shares)
-        made.append([model.score(words, y), *model.history_["validation_loss"]])
+        model = small("mle", training={"early_stopping": True, "validation_fraction": 0.5})
+        y = [read(w) for w in reversed_words()]
+        predicted = model.fit(WORDS, y).predict(WORDS)
+        shares = [np.mean([a != b for a, b in zip(w, p)]) for w, p in zip(y, predicted)]
+        np.testing.assert_allclose(model.task_losses(WORDS, y), shares)
+        made.append([model.score(WORDS, y), *model.history_["validation_loss"]])
     assert made[0] == made[1]
     assert 0 < made[0][0] < 1
 
@@ -477,27 +450,13 @@ def test_errors_of_data(torch, X, y, error, message):
         ({"task_loss": lambda a, b: np.nan}, "must return a number >= 0 that is finite, got nan"),
         ({"task_loss": "meteor"}, "task_loss must be one of"),
         ({"task_loss": "phrase_f1"}, "y holds 'x', which is neither 'O' nor starts with"),
-        ({"beam_size": 0}, "beam_size == 0"),
-        ({"max_iter": 0}, "max_iter == 0"),
-        ({"time_limit": -1}, "time_limit == -1"),
-        ({"verbose": -1}, "verbose == -1"),
         ({"search": "all"}, "search must be a LearningToSearch object or None"),
         ({"network": 100}, "network must be a RecurrentNetwork object or None"),
         ({"training": 0.1}, "training must be a Minibatches object or None"),
         ({"network__hidden_size": 7}, "hidden_size must be even with bidirectional=True"),
-        ({"network__cell": "rnn"}, "cell must be one of 'gru', 'lstm'"),
-        ({"network__attention": "dot"}, "attention must be one of"),
         ({"network__attention": None, "network__input_feed": True}, "input_feed=True needs"),
-        ({"network__dropout": 1.0}, "dropout == 1.0, must be < 1"),
         ({"network__device": "abacus"}, "device 'abacus' cannot be used by PyTorch"),
         ({"network__device": 0}, "device must be a name"),
-        ({"network__dtype": "float16"}, "dtype must be one of"),
-        ({"network__aligned": "no"}, "aligned must be"),
-        ({"network__embedding_dim": 0}, "embedding_dim == 0"),
-        ({"training__optimizer": "newton"}, "optimizer must be one of"),
-        ({"training__validation_fraction": 1.0}, "validation_fraction == 1.0, must be < 1"),
-        ({"training__learning_rate": 0.0}, "learning_rate == 0.0"),
-        ({"training__normalization": "none"}, "normalization must be one of"),
     ],
 )
 def test_errors_of_parameters(torch, options, message):

@@ -24,12 +24,8 @@ class Nearest(BaseEstimator):
         labels = np.concatenate([np.asarray(t) for t in y])
         weight = np.repeat(weight, [len(t) for t in y])
         self.classes_ = np.unique(labels)
-        self.means_ = np.array(
-            [
-                np.average(nodes[labels == c], axis=0, weights=weight[labels == c])
-                for c in self.classes_
-            ]
-        )
+        own = [labels == c for c in self.classes_]
+        self.means_ = np.array([np.average(nodes[o], axis=0, weights=weight[o]) for o in own])
         return self
 
     def predict(self, X):
