@@ -63,7 +63,6 @@ def moderate(value, name):
 
 
 def number(value, name):
-    """A finite real number, as a float."""
     check_scalar(value, name, Real)
     return _as_float(value, name)
 
@@ -89,7 +88,6 @@ def integer(value, name, minimum):
 
 
 def flag(value, name):
-    """True or False, or 1 or 0."""
     if not (
         isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1))
     ):
@@ -105,6 +103,14 @@ def items(values, name, what):
     if getattr(values, "ndim", 1) == 0:
         raise TypeError(f"{name} must be a list of {what}, got an array without axes")
     return list(values)
+
+
+def unpacked(answer, parts, name):
+    """What user code returned as a tuple of ``parts``, named in one text."""
+    if not (isinstance(answer, tuple | list) and len(answer) == len(parts.split(", "))):
+        size = f" of {len(answer)}" if isinstance(answer, tuple | list) else ""
+        raise TypeError(f"{name} must return a tuple ({parts}), got {type(answer).__name__}{size}")
+    return answer
 
 
 def samples(items, name):
@@ -155,7 +161,6 @@ def is_named(value, *names):
 
 
 def is_auto(value):
-    """Whether a parameter is left to the estimator."""
     return is_named(value, "auto")
 
 
@@ -189,7 +194,6 @@ def resolve_named(value, name, base, makers):
 
 
 def at_least(minimum):
-    """An integer not below ``minimum``."""
     return functools.partial(integer, minimum=minimum)
 
 
@@ -213,16 +217,15 @@ def options(*names, other=None):
 
 
 def optional(accept):
-    """None, or what ``accept`` accepts."""
     return lambda value, name: None if value is None else accept(value, name)
 
 
-def auto_or(accept, other="a number"):
-    """The word "auto", or what ``accept`` accepts, which is ``other`` in messages."""
+def auto_or(accept, other="a number", words=("auto",)):
+    """The word "auto", or others, or what ``accept`` accepts, which is ``other`` in messages."""
 
     def accept_both(value, name):
         if isinstance(value, str):
-            choice(value, name, ("auto",), other)
+            choice(value, name, words, other)
         else:
             accept(value, name)
 
@@ -321,14 +324,14 @@ def sample_weight(sample_weight, n_samples, name="sample_weight"):
 
 
 def table(X, *, input_name="X", **options):
-    """`sklearn.utils.check_array`, after `check_kind`."""
+    """`sklearn.utils.check_array`, after `kind`."""
     X = kind(X, input_name)
     with _named(input_name):
         return check_array(X, input_name=input_name, **options)
 
 
 def data(estimator, X, *y, **options):
-    """`sklearn.utils.validation.validate_data`, after `check_kind`."""
+    """`sklearn.utils.validation.validate_data`, after `kind`."""
     if y and y[0] is not None and not sp.issparse(y[0]):
         y = (_check_targets(y[0], options.get("y_numeric", False)),)
     X = kind(X, "X")

@@ -100,7 +100,7 @@ class ConcaveConvex(IterativeMethod):
 
     def _keep_warm(self):
         self.warm = self.blocks.export() if self.solver.certified else None
-        if self.warm and self.blocks.explicit and self.warm["vertices"] is None:
+        if self.warm and self.blocks.explicit and not self.warm["complete"]:
             self.warm = None  # some were evicted: what is left is no distribution
 
     @property

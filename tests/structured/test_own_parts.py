@@ -10,21 +10,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
-from _problems import ROUNDING
+from _problems import ROUNDING, budget_may_end, listed_problem, part_blocks
 from _references import EnumeratedDual, solve_structured_svm
 from sklearn_fw import StructuredSVM
 from sklearn_fw._kernels.structured.block_rules import Rules
 from sklearn_fw.inference import BestOf, Elimination, Enumeration, TreeMaxProduct, Viterbi
 from sklearn_fw.structured import ChainModel, PartModel
-from sklearn_fw.structured._problems._parts import PartProblem
 from sklearn_fw.structured._solvers._visits import visit_blocks
 from sklearn_fw.task_losses import MatrixLoss
 
-budget_may_end = pytest.mark.filterwarnings(
-    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
-)
 CLOSE = {"rtol": 1e-8, "atol": 1e-10}
 
 
@@ -175,40 +170,15 @@ def score_by_hand(model, x, states, w):
     return value
 
 
-class Listed:
+def listed(model, X, y):
     """A training set with all outputs of every sample."""
-
-    def __init__(self, model, X, y):
-        self.model, self.X, self.y = model.initialize(X, y), X, y
-        counts = [
-            [len(rows) for rows in (nodes if isinstance(nodes, list) else [nodes])]
-            for nodes, _ in map(model.parts, X)
-        ]
-        self.outputs = [
-            list(itertools.product(*(range(k) for k in np.repeat(model.states_, n))))
-            for n in counts
-        ]
-        self.psi, self.losses, self.targets = [], [], []
-        for x, truth, outputs in zip(X, y, self.outputs):
-            decoded = [model.decode(np.array(states), x) for states in outputs]
-            phi = np.array([model.joint_feature(x, output) for output in decoded])
-            place = outputs.index(tuple(np.ravel(truth).tolist()))
-            self.psi.append(phi[place] - phi)
-            self.losses.append(np.array([model.loss(truth, output) for output in decoded]))
-            self.targets.append(place)
-        self.weight, self.lam = np.full(len(X), 1 / len(X)), 1 / len(X)
-
-    def objective(self, w):
-        hinge = [np.max(l - psi @ w) for psi, l in zip(self.psi, self.losses)]
-        return 0.5 * self.lam * (w @ w) + self.weight @ hinge
-
-    def blocks(self, oracle=None):
-        parts = self.model._build_parts(self.X, self.y, self.weight)
-        return PartProblem(parts, oracle or self.model.default_oracle())
-
-
-def listed(*problem):
-    return Listed(*problem)
+    model, outputs = model.initialize(X, y), []
+    for nodes, _ in map(model.parts, X):
+        counts = [len(rows) for rows in (nodes if isinstance(nodes, list) else [nodes])]
+        outputs.append(list(itertools.product(*map(range, np.repeat(model.states_, counts)))))
+    return listed_problem(
+        model, X, y, outputs, lambda i, states: model.decode(np.array(states), X[i])
+    )
 
 
 # ---- scores and features -------------------------------------------------------------------------
@@ -232,7 +202,7 @@ def test_answers(problem, rng):
     for oracle in (None, Enumeration().argmax, Elimination()):
         from sklearn_fw.inference import resolve_oracle
 
-        blocks = problem.blocks(None if oracle is None else resolve_oracle(oracle))
+        blocks = part_blocks(problem, None if oracle is None else resolve_oracle(oracle))
         blocks.reset(problem.lam)
         w = rng.normal(size=blocks.n_weights)
         for i, (psi, losses) in enumerate(zip(problem.psi, problem.losses)):
@@ -251,7 +221,7 @@ def test_answers(problem, rng):
 
 
 def test_smoothed_answers(problem, rng):
-    blocks = problem.blocks(Enumeration())
+    blocks = part_blocks(problem, Enumeration())
     blocks.reset(problem.lam)
     w = rng.normal(size=blocks.n_weights)
     for i, (psi, losses) in enumerate(zip(problem.psi, problem.losses)):
@@ -273,11 +243,11 @@ def test_smoothed_answers(problem, rng):
 def test_visits_are_those_of_the_reference(problem, step, rng):
     """Compiled and plain passes, against a reference that lists all outputs."""
     steps = ("fw", "pairwise")
-    rules = Rules(problem.lam, steps.index(step), True, step != "fw", False, 0.0, 0.0, 1.0)
+    rules = Rules(problem.lam, steps.index(step))
     slow = EnumeratedDual(
         problem.psi, problem.losses, problem.weight, problem.lam, np.array(problem.targets)
     )
-    compiled, plain = problem.blocks(), problem.blocks()
+    compiled, plain = part_blocks(problem), part_blocks(problem)
     for blocks in (compiled, plain):
         blocks.reset(problem.lam, capacity=4 if step != "fw" else 0)
     vertices = [int(rng.integers(len(outputs))) for outputs in problem.outputs]
@@ -348,7 +318,7 @@ def test_costs_of_each_kind_of_node(rng):
     _, X, y = make_kinds(rng)
     of_tags = np.array([[0.0, 1.0, 4.0], [0.5, 0.0, 1.0], [2.0, 1.0, 0.0]])
     of_labels = np.array([[0.0, 3.0], [1.0, 0.0]])
-    problem = Listed(Kinds(), X, y)
+    problem = listed(Kinds(), X, y)
     losses = [
         np.array([
             of_tags[list(truth[:-1]), list(states[:-1])].sum() + of_labels[truth[-1], states[-1]]

@@ -4,7 +4,7 @@ Directions are differences of marginals, nodes (n_nodes, n_states) and tables (n
 n_states^2,), of any two points of a block.
 """
 
-from .._jit import inner, njit
+from .._jit import njit
 from .blocks import values_of_block
 from .parts import (
     add_pairs,
@@ -42,8 +42,8 @@ def vertex(parts, i, labels, nodes, tables):
     add_pairs(parts.mix, parts, i, labels, 1.0, tables)
 
 
-@inner
-def _apply_adjoint_of(parts, i, nodes, tables, scratch):
+@njit
+def apply_direction(parts, i, nodes, tables, scratch):
     """``F_i' delta`` of a direction into the buffer; returns its squared norm."""
     n_states = parts.cost.shape[1]
     nodes_per_row = parts.n_columns // n_states
@@ -59,20 +59,14 @@ def _apply_adjoint_of(parts, i, nodes, tables, scratch):
 
 
 @njit
-def square(parts, i, nodes, tables, scratch):
-    """Squared norm of the features of a direction."""
-    return _apply_adjoint_of(parts, i, nodes, tables, scratch)
-
-
-@njit
 def add_to(parts, i, nodes, tables, factor, target, scratch):
     """``target += factor * F_i' delta``."""
-    _apply_adjoint_of(parts, i, nodes, tables, scratch)
+    apply_direction(parts, i, nodes, tables, scratch)
     add_to_weights(parts, i, factor, target, scratch)
 
 
 @njit
 def move(parts, dual, i, nodes, tables, lam, gamma, loss_change, visit, scratch):
     """Move block i by ``gamma`` along a direction."""
-    _apply_adjoint_of(parts, i, nodes, tables, scratch)
+    apply_direction(parts, i, nodes, tables, scratch)
     take_step(parts, dual, i, lam, gamma, loss_change, visit, scratch)

@@ -15,13 +15,15 @@ import numpy as np
 
 from .._jit import inner, njit
 from ..common.vectors import dot, smoothed_max
-from ..graphs.tree import tree_argmax, tree_departures
+from ..graphs.tree import tree_departures
 from .parts import (
     Weights,
     add_pairs,
     add_to_weights,
     apply_adjoint,
+    block_argmax,
     block_scores,
+    current_value,
     labels_value,
     tables_of,
 )
@@ -88,8 +90,8 @@ def _mix_best(parts, w, i, smoother, scratch, point):
     true_value = labels_value(parts, w, i, truth, oracle)
     edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
     edge_table, tables = tables_of(parts.mix, parts, w, i, oracle)
-    scores, labels = oracle.scores[: stop - start], oracle.labels[: stop - start]
-    top = tree_argmax(scores, edges, edge_table, tables, labels, oracle.messages)
+    labels = oracle.labels[: stop - start]
+    top = block_argmax(parts.exhaustive, parts, w, i, 0.0, oracle)
     point.node[: stop - start] = 0.0
     point.table[:] = 0.0
     if mu == 0.0 or n_best == 1:
@@ -127,17 +129,6 @@ def _mixed(sums, parts, w, i, smoother, scratch, point):
     return value, value, loss, False, 1
 
 
-@inner
-def _largest(parts, w, i, scratch):
-    """The largest H_i, after `block_scores`."""
-    start, stop = parts.node_start[i], parts.node_start[i + 1]
-    edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
-    edge_table, tables = tables_of(parts.mix, parts, w, i, scratch)
-    scores, labels = scratch.scores[: stop - start], scratch.labels[: stop - start]
-    top = tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
-    return top - labels_value(parts, w, i, parts.truth[start:stop], scratch)
-
-
 @njit
 def smooth_pass(parts, marginals, w, smoother, first, last, scratch, sums, point, out):
     """Make the mixtures at w the marginals of all samples in a range.
@@ -150,15 +141,13 @@ def smooth_pass(parts, marginals, w, smoother, first, last, scratch, sums, point
     for i in range(first, last):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         smoothed, top, loss, cut, n_calls = _mixed(sums, parts, w, i, smoother, scratch, point)
+        true_value = labels_value(parts, w, i, parts.truth[start:stop], scratch.oracle)
         if sums is not None and smoother.exact:
-            top = _largest(parts, w, i, scratch.oracle)
+            top = block_argmax(parts.exhaustive, parts, w, i, 0.0, scratch.oracle) - true_value
         marginals.nodes[start:stop] = point.node[: stop - start]
         marginals.tables[i] = point.table
         marginals.loss[i] = parts.weight[i] * loss
-        expected = dot(point.table, w.flat_tables)
-        for t in range(stop - start):
-            expected += dot(point.node[t], scratch.oracle.scores[t])
-        expected -= labels_value(parts, w, i, parts.truth[start:stop], scratch.oracle)
+        expected = current_value(parts, marginals, w, i, scratch.oracle) - true_value
         out[0, i], out[1, i], out[2, i], out[3, i] = smoothed, top, cut, expected
         out[4, i] = n_calls
 

@@ -115,9 +115,7 @@ class Casimir(Solver):
     schedule: check.options(*SCHEDULES) = "adapt"
     _: KW_ONLY
     smoother: check.optional(check.options(*SMOOTHERS)) = "l2"
-    n_best: (
-        lambda value, name: check.is_named(value, "adaptive") or check.integer(value, name, 1)
-    ) = 5
+    n_best: check.auto_or(check.at_least(1), words=("adaptive",)) = 5
     mu: check.auto_or(check.positive) = "auto"
     kappa: check.auto_or(check.not_negative) = "auto"
     lipschitz: check.auto_or(check.positive) = "auto"
@@ -152,13 +150,11 @@ class Schedule:
         self.alpha = root if self.strong else max(0.5 * (np.sqrt(5.0) - 1.0), root)
 
     def mu_of(self, k):
-        """Smoothing of iteration k."""
         if not self.adapts:
             return self.mu
         return self.mu * self.decay ** (k - 1) if self.strong else self.mu / k
 
     def kappa_of(self, k):
-        """Proximal weight of iteration k."""
         return self.kappa * k if self.adapts and not self.strong else self.kappa
 
     def momentum_of(self, k):

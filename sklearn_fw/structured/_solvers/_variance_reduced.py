@@ -5,13 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._kernels import lazy
-from ._compiled import (
-    Snapshot,
-    accelerated,
-    mixes_outputs,
-    smooth_pass_of_parts,
-    svrg_walk_of_parts,
-)
+from . import _compiled
+from ._compiled import accelerated
 
 vectors = lazy("common.vectors")
 
@@ -25,7 +20,7 @@ class Smoothing(NamedTuple):
     limit: int = 1  # n_best is doubled up to it where outputs that are left out might count
 
 
-@accelerated(smooth_pass_of_parts, mixes_outputs)
+@accelerated(_compiled.smooth_pass_of_parts, _compiled.mixes_outputs)
 def smooth_pass(blocks, w, smoothing):
     """Make the smoothed answers at w the distributions of all blocks; v and l follow.
 
@@ -34,7 +29,7 @@ def smooth_pass(blocks, w, smoothing):
     snapshot : Snapshot
         What was found: n calls of the oracle, twice as many where the entropy smooths the hinge.
     """
-    found = Snapshot(*np.zeros((5, blocks.n_blocks)))
+    found = _compiled.Snapshot(*np.zeros((5, blocks.n_blocks)))
     for i in range(blocks.n_blocks):
         mixture, *numbers = _answer(blocks, i, w, smoothing, exact=True)
         blocks.move(i, blocks.direction(i, mixture), 1.0)
@@ -44,7 +39,7 @@ def smooth_pass(blocks, w, smoothing):
     return found
 
 
-@accelerated(svrg_walk_of_parts, mixes_outputs)
+@accelerated(_compiled.svrg_walk_of_parts, _compiled.mixes_outputs)
 def svrg_walk(blocks, order, x, origin, drift, step, rho, values, smoothing):
     """Steps ``x <- rho x + drift - step (F_i' (mu_i(x) - mu_i(origin)))``, clipped.
 
@@ -79,14 +74,11 @@ def svrg_walk(blocks, order, x, origin, drift, step, rho, values, smoothing):
         g = np.zeros_like(x)
         blocks.add_to(i, None, 1.0, g)
         blocks.add_to(i, mixture, -1.0, g)
-        report += _reported(value - values[i], g, x - origin)
+        change = value - values[i]
+        report += change, change * change, g @ g, g @ (x - origin)
         x = blocks.clip(rho * x + drift - step * g)
         total += x
     return x, total, report
-
-
-def _reported(change, g, way):
-    return change, change * change, g @ g, g @ way
 
 
 def smoothed_max(scores, mu):
