@@ -430,11 +430,8 @@ def sparse(X, name):
 
     Compiled code, ours and that of scipy, follows indptr and indices without a look: entries out of
     range read and write outside of the arrays. scipy checks a part of this when a matrix is made
-    and nothing after its arrays were changed. The cost is one pass over the indices: for
-    a million entries 0.12 ms, 8 % of a product with a vector and 1.5 % of one with 20 columns.
-    Every way in calls this before anything else looks at X.
-
-    Formats without plain arrays of indices are made CSR, so that the result can be checked.
+    and nothing after its arrays were changed. The cost is one pass over the indices. Formats
+    without plain arrays of indices are made CSR, so that the result can be checked.
     """
     if not sp.issparse(X):
         return X

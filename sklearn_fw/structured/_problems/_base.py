@@ -183,7 +183,7 @@ class Problem:
         return kept and self.n_unbounded == 0
 
     def mean_hinge(self, sweep):
-        """Bound on the mean of ``max_y H_i``; an estimate where the oracle gives no bounds."""
+        """Bound on the mean of the hinges of a sweep; an estimate if the oracle gives no bounds."""
         n_unbounded = np.count_nonzero(~np.isfinite(sweep.slack))
         self.n_unbounded += n_unbounded
         return float(self.weight @ (sweep.hinge if n_unbounded else sweep.hinge + sweep.slack))

@@ -204,10 +204,8 @@ class _CasimirMethod(BestPointMethod):
     def _first_smoothing(self):
         settings, surrogate = self.settings, self.blocks.surrogate
         if surrogate.smooth:
-            self.mu, self.smoothing = (
-                surrogate.temperature,
-                Smoothing("loss", surrogate.temperature),
-            )
+            self.mu = surrogate.temperature
+            self.smoothing = Smoothing("loss", self.mu)
             return
         self.mu = settings.mu
         if check.is_auto(self.mu):
@@ -232,14 +230,11 @@ class _CasimirMethod(BestPointMethod):
 
     def _look(self, x):
         """A full pass at x: its gradient, and what it proves."""
-        from .._problems._base import Sweep
-
         blocks, lam = self.blocks, self.lam
         self.x = blocks.clip(x)
         self.snapshot = found = smooth_pass(blocks, self.x, self.smoothing)
         before, blocks.n_unbounded = blocks.n_unbounded, 0
-        primal = blocks.mean_hinge(Sweep(found.hinge, None, None, found.slack))
-        primal += 0.5 * lam * float(self.x @ self.x)
+        primal = blocks.mean_hinge(found) + 0.5 * lam * float(self.x @ self.x)
         self.improved = primal < self.primal
         if self.improved:
             self.primal, self.best_w = primal, self.x

@@ -206,11 +206,10 @@ def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoot
 
 
 def _smoother(blocks, smoothing):
-    mu, loss_weight = float(smoothing.mu), 1.0
-    if smoothing.kind == "loss":
-        mu, loss_weight = blocks.surrogate.temperature, blocks.surrogate.loss_weight
+    kind, mu, *sizes = smoothing
+    loss_weight = blocks.surrogate.loss_weight if kind == "loss" else 1.0
     return variance_reduced.Smoother(
-        mu, int(smoothing.n_best), int(smoothing.limit), loss_weight, smoothing.kind == "entropy"
+        float(mu), *map(int, sizes), float(loss_weight), kind == "entropy"
     )
 
 

@@ -17,23 +17,10 @@ MOST_ANSWERS, MOST_STEPS = 50, 200
 
 @accelerated(visit_parts, asks_for_labels)
 def visit_blocks(blocks, order, uniforms, rules):
-    """Visit blocks and step towards their answers.
+    """Visit blocks and step towards their answers; returns how many, fewer where no gap is left.
 
-    Parameters
-    ----------
-    blocks : Problem
-        The dual problem.
-    order : ndarray of int
-        Numbers of blocks, or codes that leave the choice to the gaps.
-    uniforms : ndarray of shape (len(order),)
-        Random numbers of those choices.
-    rules : block_rules.Rules
-        Settings.
-
-    Returns
-    -------
-    n_visits : int
-        Fewer than asked for when no block has a gap left.
+    ``order`` holds numbers of blocks, or codes that leave the choice to the gaps, and ``uniforms``
+    the random numbers of these choices.
     """
     visit = _visit_exactly if rules.variant == block_rules.EXACT else _visit
     for k in range(len(order)):
