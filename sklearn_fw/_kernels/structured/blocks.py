@@ -10,20 +10,7 @@ import numpy as np
 
 from .._jit import inlined, inner, njit
 from . import block_rules as br
-from .parts import (
-    add_pairs,
-    add_to_weights,
-    apply_adjoint,
-    block_argmax,
-    block_scores,
-    build_direction,
-    current_value,
-    labels_loss,
-    labels_value,
-    move_marginals,
-    tables_of,
-    take_step,
-)
+from . import parts as pt
 
 
 class Vertices(NamedTuple):
@@ -60,7 +47,7 @@ def put_vertex(parts, vertices, i, slot, labels):
     for t in range(parts.node_start[i], parts.node_start[i + 1]):
         vertices.labels[t, slot] = labels[t - parts.node_start[i]]
     vertices.alpha[i, slot] = 0.0
-    vertices.loss[i, slot] = labels_loss(parts, i, labels)
+    vertices.loss[i, slot] = pt.labels_loss(parts, i, labels)
 
 
 @inner
@@ -88,8 +75,8 @@ def values_of_block(parts, dual, vertices, i, scratch):
 
     Like all values here they are H_i plus the score of the truth.
     """
-    block_scores(parts, dual.w, i, 1.0, scratch.oracle)
-    current = current_value(parts, dual.marginals, dual.w, i, scratch.oracle)
+    pt.block_scores(parts, dual.w, i, 1.0, scratch.oracle)
+    current = pt.current_value(parts, dual.marginals, dual.w, i, scratch.oracle)
     if vertices is not None:
         _values_of_vertices(parts, dual.w, vertices, i, scratch.oracle, scratch.values)
     return current
@@ -103,7 +90,7 @@ def _values_of_vertices(parts, w, vertices, i, scratch, values):
     for t in range(parts.node_start[i + 1] - start):
         for c in range(size):
             values[c] += scratch.scores[t, vertices.labels[start + t, c]]
-    edge_table, tables = tables_of(parts.mix, parts, w, i, scratch)
+    edge_table, tables = pt.tables_of(parts.mix, parts, w, i, scratch)
     first = parts.edge_start[i]
     for e in range(edge_table.size):
         table = tables[edge_table[e]]
@@ -149,8 +136,8 @@ def check_answer(parts, w, i, scratch, counts):
     An answer worse than the truth would give a negative gap: the truth replaces it.
     """
     start, stop = parts.node_start[i], parts.node_start[i + 1]
-    value = labels_value(parts, w, i, scratch.labels, scratch)
-    true_value = labels_value(parts, w, i, parts.truth[start:stop], scratch)
+    value = pt.labels_value(parts, w, i, scratch.labels, scratch)
+    true_value = pt.labels_value(parts, w, i, parts.truth[start:stop], scratch)
     if value >= true_value - 1e-12 * max(1.0, abs(true_value)):
         return value
     counts[br.WORSE] += 1
@@ -185,14 +172,14 @@ def _step_to_answer(parts, dual, rules, i, difference, scratch, counts):
     if slope <= 0.0:
         return
     answer = scratch.oracle.labels
-    build_direction(parts, dual.marginals, i, br.FW, answer, answer, scratch.step)
-    curvature = p * p / rules.lam * apply_adjoint(parts, i, scratch.step)
+    pt.build_direction(parts, dual.marginals, i, br.FW, answer, answer, scratch.step)
+    curvature = p * p / rules.lam * pt.apply_adjoint(parts, i, scratch.step)
     gamma = br.step_length(rules, slope, curvature, 1.0, counts[br.VISITS], parts.weight.size)
     if gamma == 0.0:
         return
     counts[br.STEPS + br.FW] += 1
-    change = p * (labels_loss(parts, i, answer) - dual.marginals.loss[i] / p)
-    take_step(parts, dual, i, rules.lam, gamma, change, counts[br.VISITS], scratch.step)
+    change = p * (pt.labels_loss(parts, i, answer) - dual.marginals.loss[i] / p)
+    pt.take_step(parts, dual, i, rules.lam, gamma, change, counts[br.VISITS], scratch.step)
 
 
 @inner
@@ -217,8 +204,8 @@ def _step_by_vertices(parts, dual, vertices, rules, i, slot, value, current, scr
         slope, limit = br.slope_and_limit(kind, slope_fw, slope_away, vertices.alpha[i, away])
         if slope <= 0.0:
             continue
-        build_direction(parts, dual.marginals, i, kind, answer, away_labels, scratch.step)
-        curvature = p * p / rules.lam * apply_adjoint(parts, i, scratch.step)
+        pt.build_direction(parts, dual.marginals, i, kind, answer, away_labels, scratch.step)
+        curvature = p * p / rules.lam * pt.apply_adjoint(parts, i, scratch.step)
         built = kind
         candidate = br.step_length(
             rules, slope, curvature, limit, counts[br.VISITS], parts.weight.size
@@ -229,16 +216,16 @@ def _step_by_vertices(parts, dual, vertices, rules, i, slot, value, current, scr
     if chosen < 0 or gamma == 0.0:
         return
     if built != chosen:
-        build_direction(parts, dual.marginals, i, chosen, answer, away_labels, scratch.step)
-        apply_adjoint(parts, i, scratch.step)
+        pt.build_direction(parts, dual.marginals, i, chosen, answer, away_labels, scratch.step)
+        pt.apply_adjoint(parts, i, scratch.step)
 
     counts[br.STEPS + chosen] += 1
-    loss_plus, loss_minus = labels_loss(parts, i, answer), vertices.loss[i, away]
+    loss_plus, loss_minus = pt.labels_loss(parts, i, answer), vertices.loss[i, away]
     loss_now = dual.marginals.loss[i] / p
     plus = loss_now if chosen == br.AWAY else loss_plus
     minus = loss_now if chosen == br.FW else loss_minus
     change = p * (plus - minus)
-    take_step(parts, dual, i, rules.lam, gamma, change, counts[br.VISITS], scratch.step)
+    pt.take_step(parts, dual, i, rules.lam, gamma, change, counts[br.VISITS], scratch.step)
     counts[br.DROPS] += br.move_mass(
         vertices.alpha[i], vertices.size[i], chosen, slot, away, gamma, maximum
     )
@@ -276,7 +263,7 @@ def run_visits(parts, dual, vertices, gaps, rules, order, uniforms, scratch, cou
         slot, current = begin_visit(parts, dual, vertices, gaps, rules, i, scratch, counts)
         value = 0.0
         if slot < 0:
-            value = block_argmax(
+            value = pt.block_argmax(
                 parts.exhaustive, parts, dual.w, i, parts.zero_one_cost, scratch.oracle
             )
         finish_visit(parts, dual, vertices, gaps, rules, i, slot, value, current, scratch, counts)
@@ -292,12 +279,12 @@ def sweep(parts, marginals, w, loss_weight, first, last, scratch, hinge, current
     """Argmax of blocks first..last at fixed w: values, current values (both above the truth's)."""
     for i in range(first, last):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
-        block_scores(parts, w, i, loss_weight, scratch)
+        pt.block_scores(parts, w, i, loss_weight, scratch)
         zero_one_cost = loss_weight * parts.zero_one_cost
-        value = block_argmax(parts.exhaustive, parts, w, i, zero_one_cost, scratch)
-        true_value = labels_value(parts, w, i, parts.truth[start:stop], scratch)
+        value = pt.block_argmax(parts.exhaustive, parts, w, i, zero_one_cost, scratch)
+        true_value = pt.labels_value(parts, w, i, parts.truth[start:stop], scratch)
         hinge[i] = value - true_value
-        current[i] = current_value(parts, marginals, w, i, scratch) - true_value
+        current[i] = pt.current_value(parts, marginals, w, i, scratch) - true_value
         labels[start:stop] = scratch.labels[: stop - start]
 
 
@@ -305,7 +292,7 @@ def sweep(parts, marginals, w, loss_weight, first, last, scratch, hinge, current
 def node_scores(parts, w, loss_weight, first, last, scratch, out):
     """Scores of the nodes of blocks first..last plus ``loss_weight`` times their losses."""
     for i in range(first, last):
-        block_scores(parts, w, i, loss_weight, scratch)
+        pt.block_scores(parts, w, i, loss_weight, scratch)
         start = parts.node_start[i]
         for t in range(parts.node_start[i + 1] - start):
             out[start + t] = scratch.scores[t]
@@ -316,9 +303,9 @@ def current_values(parts, marginals, w, scratch, current):
     """The current values of a sweep, without asking the oracle."""
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
-        block_scores(parts, w, i, 1.0, scratch)
-        true_value = labels_value(parts, w, i, parts.truth[start:stop], scratch)
-        current[i] = current_value(parts, marginals, w, i, scratch) - true_value
+        pt.block_scores(parts, w, i, 1.0, scratch)
+        true_value = pt.labels_value(parts, w, i, parts.truth[start:stop], scratch)
+        current[i] = pt.current_value(parts, marginals, w, i, scratch) - true_value
 
 
 @njit
@@ -329,9 +316,9 @@ def accumulate(parts, marginals, labels, lam, target, scratch):
         truth = parts.truth[start:stop]
         kind = br.FW if labels.size == 0 else br.PAIRWISE
         minus = truth if labels.size == 0 else labels[start:stop]
-        build_direction(parts, marginals, i, kind, truth, minus, scratch)
-        apply_adjoint(parts, i, scratch)
-        add_to_weights(parts, i, parts.weight[i] / lam, target, scratch)
+        pt.build_direction(parts, marginals, i, kind, truth, minus, scratch)
+        pt.apply_adjoint(parts, i, scratch)
+        pt.add_to_weights(parts, i, parts.weight[i] / lam, target, scratch)
 
 
 @njit
@@ -344,9 +331,9 @@ def mix_labels(parts, marginals, vertices, labels, gamma, scratch, counts):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         target = labels[start:stop]
         p = parts.weight[i]
-        build_direction(parts, marginals, i, br.FW, target, target, scratch)
-        move_marginals(parts, marginals, i, gamma, scratch)
-        marginals.loss[i] += gamma * (p * labels_loss(parts, i, target) - marginals.loss[i])
+        pt.build_direction(parts, marginals, i, br.FW, target, target, scratch)
+        pt.move_marginals(parts, marginals, i, gamma, scratch)
+        marginals.loss[i] += gamma * (p * pt.labels_loss(parts, i, target) - marginals.loss[i])
         if vertices is not None:
             slot = find_vertex(parts, vertices, i, target)
             if slot < 0:
@@ -364,7 +351,7 @@ def set_to_truth(parts, marginals):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         for t in range(start, stop):
             marginals.nodes[t, parts.truth[t]] = 1.0
-        add_pairs(parts.mix, parts, i, parts.truth[start:stop], 1.0, marginals.tables[i])
+        pt.add_pairs(parts.mix, parts, i, parts.truth[start:stop], 1.0, marginals.tables[i])
 
 
 @njit
@@ -372,7 +359,7 @@ def losses_of(parts, labels):
     """L_i of every block for a labelling of all nodes."""
     losses = np.empty(parts.weight.size)
     for i in range(parts.weight.size):
-        losses[i] = labels_loss(parts, i, labels[parts.node_start[i] : parts.node_start[i + 1]])
+        losses[i] = pt.labels_loss(parts, i, labels[parts.node_start[i] : parts.node_start[i + 1]])
     return losses
 
 
@@ -394,7 +381,7 @@ def marginals_of_vertices(parts, marginals, vertices):
             for t in range(start, stop):
                 marginals.nodes[t, vertices.labels[t, c]] += alpha
             labels = vertices.labels[start:stop, c]
-            add_pairs(parts.mix, parts, i, labels, alpha, marginals.tables[i])
+            pt.add_pairs(parts.mix, parts, i, labels, alpha, marginals.tables[i])
 
 
 # ---- primal baselines --------------------------------------------------------------------------
@@ -411,12 +398,12 @@ def subgradient_visits(parts, marginals, order, first_visit, lam, target, moment
         loss_weight = lam * (visit - 1)
         if lam > 0.0 and visit == 1:
             loss_weight = 1.0  # w = 0: any positive multiple of the loss has the same argmax
-        block_scores(parts, target, i, loss_weight, oracle)
+        pt.block_scores(parts, target, i, loss_weight, oracle)
         zero_one_cost = loss_weight * parts.zero_one_cost
-        block_argmax(parts.exhaustive, parts, target, i, zero_one_cost, oracle)
+        pt.block_argmax(parts.exhaustive, parts, target, i, zero_one_cost, oracle)
         truth = parts.truth[start:stop]
-        build_direction(parts, marginals, i, br.PAIRWISE, truth, oracle.labels, step)
-        apply_adjoint(parts, i, step)
+        pt.build_direction(parts, marginals, i, br.PAIRWISE, truth, oracle.labels, step)
+        pt.apply_adjoint(parts, i, step)
         factor = parts.weight[i] * parts.weight.size
-        add_to_weights(parts, i, factor, target, step)
-        add_to_weights(parts, i, factor * visit, moments, step)
+        pt.add_to_weights(parts, i, factor, target, step)
+        pt.add_to_weights(parts, i, factor * visit, moments, step)
