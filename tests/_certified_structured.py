@@ -1,12 +1,12 @@
 """Random small structured problems with every output listed, and what their certificates claim."""
 
 import itertools
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import linprog, minimize
 
-from _problems import enumerate_problem
+from _problems import enumerate_problem, listed_problem
 from _references import solve_structured_svm
 from sklearn_fw import StructuredSVM, regularization_path
 from sklearn_fw.inference import MILP, BestOf, LPRelaxation
@@ -67,23 +67,6 @@ def zero_one_chain(rng, scale):
     return chain(rng, scale, "zero_one")
 
 
-class Listed:
-    """A problem whose outputs are listed by hand."""
-
-    def __init__(self, model, X, y, outputs, weight):
-        self.X, self.y = X, y
-        self.model = model.initialize(X, y) if hasattr(model, "initialize") else model
-        n = len(y)
-        self.sample_weight = np.ones(n) if weight is None else weight
-        self.weight = self.sample_weight / self.sample_weight.sum()
-        phi = [[self.model.joint_feature(x, z) for z in zs] for x, zs in zip(X, outputs)]
-        truth = [self.model.joint_feature(x, z) for x, z in zip(X, y)]
-        self.psi = [np.array(t - np.array(f)) for f, t in zip(phi, truth)]
-        self.losses = [
-            np.array([self.model.loss(t, z) for z in zs]) for t, zs in zip(y, outputs)
-        ]  # fmt: skip
-
-
 def matching(rng, scale):
     n, shape = int(rng.integers(2, 5)), (2, int(rng.integers(2, 4)))
     outputs = []
@@ -97,7 +80,7 @@ def matching(rng, scale):
             outputs.append(z)
     X = [scale * rng.normal(size=(*shape, 2)) for _ in range(n)]
     y = [outputs[rng.integers(len(outputs))] for _ in range(n)]
-    return Listed(MatchingModel(), X, y, [outputs] * n, weights(rng, n))
+    return listed_problem(MatchingModel(), X, y, [outputs] * n, sample_weight=weights(rng, n))
 
 
 def candidates(rng, scale):
@@ -105,7 +88,7 @@ def candidates(rng, scale):
     X = [scale * rng.normal(size=(int(rng.integers(2, 5)), 3)) for _ in range(n)]
     y = [int(rng.integers(len(x))) for x in X]
     outputs = [list(range(len(x))) for x in X]
-    return Listed(EnumeratedModel(), X, y, outputs, weights(rng, n))
+    return listed_problem(EnumeratedModel(), X, y, outputs, sample_weight=weights(rng, n))
 
 
 def weights(rng, n):
@@ -119,12 +102,6 @@ MODELS = [*SUMS, zero_one_chain, candidates]
 # ---- references ----------------------------------------------------------------------------------
 
 
-def objective(p, w, lam):
-    """P(w) by enumeration."""
-    hinge = [np.max(l - psi @ w) for psi, l in zip(p.psi, p.losses)]
-    return 0.5 * lam * (w @ w) + p.weight @ hinge
-
-
 def ridge_optimum(p, lam, lower=None, upper=None):
     """The lowest objective that sequential quadratic programming finds with cutting planes."""
     # In the unit of the data, so that tolerances mean what they say.
@@ -135,7 +112,7 @@ def ridge_optimum(p, lam, lower=None, upper=None):
         w, _ = solve_structured_svm(psi, p.losses, p.weight, lam / scale**2, *box)
     except AssertionError:
         return np.inf
-    return objective(p, w / scale, lam)
+    return p.objective(w / scale, lam)
 
 
 def ball_optimum(p, radius, norm):
@@ -153,7 +130,7 @@ def ball_optimum(p, radius, norm):
             bounds=[(0, None)] * (2 * d + n),
         )  # fmt: skip
         w = found.x[:d] - found.x[d : 2 * d]
-        return objective(p, radius * w / max(np.abs(w).sum(), 1.0), 0.0)
+        return p.objective(radius * w / max(np.abs(w).sum(), 1.0), 0.0)
     start = np.concatenate([np.zeros(d), [l.max() for l in p.losses]])
     found = minimize(
         lambda z: p.weight @ z[d:], start, method="SLSQP",
@@ -167,7 +144,7 @@ def ball_optimum(p, radius, norm):
         options={"ftol": 1e-14, "maxiter": 300},
     )  # fmt: skip
     w = found.x[:d]
-    return objective(p, radius * w / max(np.linalg.norm(w), 1.0), 0.0)
+    return p.objective(radius * w / max(np.linalg.norm(w), 1.0), 0.0)
 
 
 # ---- what is claimed -----------------------------------------------------------------------------
@@ -256,7 +233,7 @@ def ridge(rng):
             upper = float(rng.uniform(0.01, 1.0) / size)
         solver.set_params(lower_bounds=lower, upper_bounds=upper)
     svm = fitted(p, model, solver, rng, C=C)
-    value = objective(p, svm.coef_, svm.lam_)
+    value = p.objective(svm.coef_, svm.lam_)
     what = svm, model.__name__, svm.status_
     assert abs(svm.objective_ - value) <= SHARE * abs(value) + rounding(p), what
     if lower is not None:
@@ -291,7 +268,7 @@ def balls(rng):
     length = np.abs(svm.coef_).sum() if norm == "l1" else np.linalg.norm(svm.coef_)
     what = svm, model.__name__, svm.status_
     assert length <= radius * (1 + 1e-9), what
-    value = objective(p, svm.coef_, 0.0)
+    value = p.objective(svm.coef_, 0.0)
     assert abs(svm.objective_ - value) <= SHARE * abs(value) + rounding(p), what
     optimum = min(value, ball_optimum(p, radius, norm))
     claims(p, what, value, optimum, svm.dual_gap_, svm.dual_objective_)
@@ -306,7 +283,7 @@ def inexact_oracles(rng):
     C = natural(p) * 10.0 ** rng.uniform(-1, 2)
     solver = BlockFrankWolfe(["fw", "pairwise"][rng.integers(2)], gap_check=3)
     svm = fitted(p, multilabel, solver, rng, C=C, oracle=oracle, max_iter=3)
-    value = objective(p, svm.coef_, svm.lam_)
+    value = p.objective(svm.coef_, svm.lam_)
     assert svm.objective_ >= value * (1 - 1e-9)
     optimum = min(value, ridge_optimum(p, svm.lam_))
     claims(p, svm, value, optimum, svm.dual_gap_, svm.dual_objective_)
@@ -342,7 +319,7 @@ def path(rng):
     for C in np.exp(rng.uniform(np.log(low), np.log(min(made.end_, 10 * made.values_[-1])), 2)):
         C = float(np.clip(C, low, made.end_))
         lam = 1.0 / (C * total)
-        value = objective(p, made.coef_at(C), lam)
+        value = p.objective(made.coef_at(C), lam)
         optimum = min(value, ridge_optimum(p, lam))
         gap = made.gap_at(C)
         assert gap <= made.eps * (1 + 1e-9)
@@ -358,6 +335,6 @@ def choice_by_path(rng):
     estimator = StructuredSVM(p.model, solver=solver, random_state=0, max_iter=300)
     svm = StructuredSVMCV(estimator, cv=2, eps=0.2, C_max=natural(p) * 10, n_values=5)
     svm = svm.fit(np.concatenate([p.X, p.X]), np.concatenate([p.y, p.y])).best_estimator_
-    p = SimpleNamespace(psi=2 * p.psi, losses=2 * p.losses, weight=np.full(n, 1 / n))
-    value = objective(p, svm.coef_, svm.lam_)
+    p = replace(p, psi=2 * p.psi, losses=2 * p.losses, weight=np.full(n, 1 / n))
+    value = p.objective(svm.coef_, svm.lam_)
     claims(p, svm, value, min(value, ridge_optimum(p, svm.lam_)), svm.dual_gap_)

@@ -4,16 +4,20 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
+from sklearn.datasets import load_digits
 
-from _references import EnumeratedDual, all_labelings, solve_structured_svm
+from _references import EnumeratedDual, all_labelings, smallest_mean_hinge, solve_structured_svm
 from sklearn_fw.structured import ChainModel, MulticlassModel, MultilabelModel, StructuredSVM
 from sklearn_fw.structured._problems._parts import PartProblem
 from sklearn_fw.structured._solvers import resolve_solver
 
 C = 1.0
 ROUNDING = {"rtol": 1e-9, "atol": 1e-11}  # the same numbers, added up in another order
+
+budget_may_end = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 @dataclass(frozen=True)
@@ -46,25 +50,29 @@ class Problem:
         return 0.5 * (self.lam if lam is None else lam) * (w @ w) + self.weight @ hinge
 
 
-def enumerate_problem(model, X, y, n_nodes, n_states, decode, sample_weight=None):
-    """List all outputs; ``decode`` turns an array of states into an output of the model."""
-    sample_weight = np.ones(len(n_nodes)) if sample_weight is None else sample_weight
-    model = model.initialize(X, y)
-    outputs, psi, losses, targets = [], [], [], []
-    for i, length in enumerate(n_nodes):
-        states = all_labelings(length, n_states)
-        decoded = [decode(row) for row in states]
+def listed_problem(model, X, y, outputs, decode=lambda i, output: output, sample_weight=None):
+    """All ``outputs`` of every sample; ``decode`` makes one an output of the model."""
+    model = model.initialize(X, y) if hasattr(model, "initialize") else model
+    psi, losses, targets = [], [], []
+    for i, own in enumerate(outputs):
+        decoded = [decode(i, output) for output in own]
         phi = np.array([model.joint_feature(X[i], output) for output in decoded])
         (truth,) = [k for k, output in enumerate(decoded) if np.array_equal(output, y[i])]
-        outputs.append(states)
         psi.append(phi[truth] - phi)
         losses.append(np.array([model.loss(y[i], output) for output in decoded]))
         targets.append(truth)
-    weight = sample_weight / sample_weight.sum()
-    lam = 1 / (C * sample_weight.sum())
+    sample_weight = np.ones(len(outputs)) if sample_weight is None else sample_weight
+    total = sample_weight.sum()
     return Problem(
-        model, X, y, sample_weight, lam, weight, outputs, psi, losses, np.array(targets)
+        model, X, y, sample_weight, 1 / (C * total), sample_weight / total, outputs, psi, losses,
+        np.array(targets),
     )  # fmt: skip
+
+
+def enumerate_problem(model, X, y, n_nodes, n_states, decode, sample_weight=None):
+    """All labelings of nodes; ``decode`` turns an array of states into an output of the model."""
+    outputs = [all_labelings(length, n_states) for length in n_nodes]
+    return listed_problem(model, X, y, outputs, lambda i, states: decode(states), sample_weight)
 
 
 def multiclass(**settings):
@@ -126,6 +134,41 @@ def optimum(name, lower=None, upper=None, C=C):
     p = problem(name)
     lam = 1 / (C * p.sample_weight.sum())
     return solve_structured_svm(p.psi, p.losses, p.weight, lam, lower, upper)
+
+
+@cache
+def smallest(name, radius):
+    """Smallest mean hinge of a problem over an l1 ball."""
+    p = problem(name)
+    return smallest_mean_hinge(p.psi, p.losses, p.weight, radius)
+
+
+def digits(n_samples=100):
+    X, y = load_digits(return_X_y=True)
+    return X[:n_samples] / 16, y[:n_samples]
+
+
+def check_certificate(svm, p, value, lam=None, rounding=1e-10):
+    """What holds for a fit that converged, given the optimal value."""
+    assert svm.converged_
+    np.testing.assert_allclose(p.objective(svm.coef_, lam), svm.objective_, rtol=1e-12)
+    np.testing.assert_allclose(svm.objective_ - svm.dual_objective_, svm.dual_gap_, atol=1e-14)
+    assert svm.dual_objective_ - rounding <= value <= svm.objective_ + rounding
+
+
+def box_for(p, rng):
+    """Bounds on most coordinates."""
+    lower, upper = -rng.uniform(0.05, 0.3, p.size), rng.uniform(0.05, 0.3, p.size)
+    free = rng.random(p.size) < 0.3
+    lower[free], upper[free] = -np.inf, np.inf
+    return lower, upper
+
+
+class OwnChains(ChainModel):
+    """A black box: a model with a method of its own."""
+
+    def inference(self, x, w):
+        return super().inference(x, w)
 
 
 def fit(p, solver="bcfw", *, relative=False, value=None, **params):

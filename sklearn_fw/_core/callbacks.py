@@ -11,11 +11,9 @@ except ImportError:  # scikit-learn before 1.9
         """Stand-in that says what is missing."""
 
         def set_callbacks(self, *callbacks):
-            """Refuse callbacks instead of dropping them."""
             raise NotImplementedError("callbacks need scikit-learn 1.9 or newer")
 
     def with_callbacks(method):
-        """Leave the method as it is."""
         return method
 
 
@@ -33,7 +31,6 @@ class FitTasks:
         self._task = None
 
     def begin(self):
-        """Announce a pass."""
         if self._root is not None:
             self._task = self._root.subcontext(task_name="pass")
             self._task.call_on_fit_task_begin(**self._call)
@@ -52,6 +49,5 @@ class FitTasks:
         return {"begin": self.begin, "end": lambda: self.end(attributes)}
 
     def finish(self):
-        """Report the end of the fit."""
         if self._root is not None:
             self._root.call_on_fit_task_end(**self._call, reconstruction_attributes=dict)

@@ -9,7 +9,6 @@ REMEDY = "pass the fitted estimator; of a search best_estimator_, of a pipeline 
 
 
 def check_label(name):
-    """Text for a legend or a title, or None."""
     if not (name is None or isinstance(name, str)):
         raise TypeError(f"name must be text or None, got {name!r}")
     return name
@@ -89,7 +88,6 @@ class Display:
         raise NotImplementedError(f"{type(self).__name__} must implement plot")
 
     def _axes(self, ax, title=None):
-        """Open one panel."""
         self.figure_, (self.ax_,) = new_figure(self, ax)
         if title is not None:
             self.ax_.set_title(title)

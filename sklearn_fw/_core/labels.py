@@ -155,7 +155,6 @@ def common_shape(*outputs):
 
 
 def pairs_of(links):
-    """The links as a set of pairs of int."""
     return set(zip(links[0].tolist(), links[1].tolist()))
 
 

@@ -121,7 +121,6 @@ def function_of(oracle):
 
 
 def name_of(oracle):
-    """The class of an oracle, or the name of a function, for messages."""
     asked = getattr(oracle, "oracle", oracle)
     return getattr(asked, "__name__", type(asked).__name__)
 
@@ -198,38 +197,22 @@ class CheckedOracle(Oracle):
         if not can_be_asked(self.oracle):
             raise TypeError(
                 f"oracle must be an object with a method argmax(scores, start=None) or a function "
-                f"of scores, got {_kind(self.oracle)}"
+                f"of scores, got {type(self.oracle).__name__}"
             )
+        name = f"argmax of {self._name}"
         answer = self.oracle.argmax(question, *(() if start is None else (start,)))
-        if not (isinstance(answer, tuple | list) and len(answer) == 3):
-            raise TypeError(
-                f"argmax of {self._name} must return a tuple (labels, value, upper_bound), where "
-                f"None stands for an unknown value or bound; got {_kind(answer)}"
-            )
-        return check_argmax(*answer, scores, f"argmax of {self._name}", strict=False)
+        answer = check.unpacked(answer, "labels, value or None, upper_bound or None", name)
+        return check_argmax(*answer, scores, name, strict=False)
 
     @available_if(_has("top_k", "max_marginals"))
     def top_k(self, scores, k):
-        """The best labellings, by max-marginals if the oracle does not say them itself.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores.
-        k : int
-            How many are wanted.
-
-        Returns
-        -------
-        values : ndarray of shape (m,)
-            Scores in descending order.
-        labels : ndarray of shape (m, n_nodes), int32
-            The labellings, all different.
-        """
+        """As `Enumeration.top_k`; by max-marginals if the oracle has no such method."""
         name, k = f"top_k of {self._name}", check.integer(k, "k", 1)
         if not callable(getattr(self.oracle, "top_k", None)):
             return k_best_labelings(self, scores, k)
-        values, labels = self._parts(self.oracle.top_k(copy_of(scores), k), 2, name)
+        values, labels = check.unpacked(
+            self.oracle.top_k(copy_of(scores), k), "values, labels", name
+        )
         labels = np.asarray(labels)
         if labels.ndim != 2 or labels.shape[1] != scores.n_nodes or len(labels) > k:
             raise ValueError(
@@ -251,24 +234,10 @@ class CheckedOracle(Oracle):
 
     @available_if(_has("marginals"))
     def marginals(self, scores):
-        """Marginals of the Gibbs distribution.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores.
-
-        Returns
-        -------
-        node : ndarray of shape (n_nodes, n_states)
-            Probabilities of the states of nodes.
-        edge : ndarray of shape (n_edges, n_states, n_states)
-            Probabilities of the pairs of states of edges.
-        log_partition : float
-            Logarithm of the sum over all labellings.
-        """
+        """As `Enumeration.marginals`."""
         name = f"marginals of {self._name}"
-        answer = self._parts(self.oracle.marginals(copy_of(scores)), 3, name)
+        answer = self.oracle.marginals(copy_of(scores))
+        answer = check.unpacked(answer, "node, edge, log_partition", name)
         n_states = scores.n_states
         node = _probabilities(answer[0], (scores.n_nodes, n_states), f"node {name}")
         edge = _probabilities(answer[1], (scores.n_edges, n_states, n_states), f"edge {name}")
@@ -282,18 +251,7 @@ class CheckedOracle(Oracle):
 
     @available_if(_has("max_marginals"))
     def max_marginals(self, scores):
-        """Best scores with every state of every node.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores.
-
-        Returns
-        -------
-        best : ndarray of shape (n_nodes, n_states)
-            The scores.
-        """
+        """As `Enumeration.max_marginals`."""
         name = f"max_marginals of {self._name}"
         best = check.array(self.oracle.max_marginals(copy_of(scores)), name, False)
         if best.shape != scores.unary.shape or np.any(best == np.inf):
@@ -305,22 +263,7 @@ class CheckedOracle(Oracle):
 
     @available_if(_has("sample"))
     def sample(self, scores, n_samples=1, random_state=None):
-        """Draws from the Gibbs distribution.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores.
-        n_samples : int, default=1
-            Number of draws.
-        random_state : int, RandomState instance or None, default=None
-            Random numbers.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, n_nodes), int32
-            The draws.
-        """
+        """As `Enumeration.sample`."""
         name = f"sample of {self._name}"
         draws = np.asarray(self.oracle.sample(copy_of(scores), n_samples, random_state))
         if draws.shape != (n_samples, scores.n_nodes):
@@ -332,11 +275,6 @@ class CheckedOracle(Oracle):
     @property
     def _name(self):
         return f"the oracle {type(self.oracle).__name__}"
-
-    def _parts(self, answer, n_parts, name):
-        if not (isinstance(answer, tuple | list) and len(answer) == n_parts):
-            raise TypeError(f"{name} must return a tuple of {n_parts}, got {_kind(answer)}")
-        return answer
 
 
 def copy_of(scores):
@@ -392,7 +330,6 @@ def check_labels(labels, scores, name):
 
 
 def _agree(value, found):
-    """Whether two numbers are equal up to rounding."""
     tolerance = ROUNDING * max(1.0, abs(found)) if math.isfinite(found) else 0.0
     return value == found or abs(value - found) <= tolerance
 
@@ -421,11 +358,6 @@ def _probabilities(array, shape, name):
     if np.any(array < -PROBABILITY) or np.any(np.abs(sums - 1.0) > PROBABILITY):
         raise ValueError(f"{name} must hold probabilities that sum to one")
     return array
-
-
-def _kind(answer):
-    size = f" of {len(answer)}" if isinstance(answer, tuple | list) else ""
-    return f"{type(answer).__name__}{size}"
 
 
 class _Part:

@@ -315,7 +315,6 @@ def starts_of(lengths):
 
 
 def length_of(items, name):
-    """Number of samples."""
     if items is None:
         raise ValueError(f"{name} must not be None")
     shape = check.samples(items, name)
@@ -328,7 +327,6 @@ def take(items, index):
 
 
 def padded(rows, width, fill):
-    """Rows of unequal lengths in one array."""
     out = np.full((len(rows), width), fill, np.int64)
     for row, own in zip(out, rows):
         row[: len(own)] = own

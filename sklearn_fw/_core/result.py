@@ -71,7 +71,6 @@ class Outcome(NamedTuple):
 
     @property
     def converged(self):
-        """Whether the certificate is as small as was asked for."""
         return self.status is Status.CONVERGED
 
     def attributes(self):
@@ -84,7 +83,6 @@ class Outcome(NamedTuple):
         }
 
     def fields(self):
-        """The same as fields of an `OptimizeResult`."""
         return {
             "nit": self.n_iter,
             "success": self.converged,

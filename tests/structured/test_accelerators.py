@@ -5,7 +5,7 @@ from operator import attrgetter
 import numpy as np
 import pytest
 
-from _problems import PROBLEMS, part_blocks, problem
+from _problems import PROBLEMS, box_for, part_blocks, problem
 from sklearn_fw._kernels.structured import block_rules
 from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.inference import resolve_oracle
@@ -23,13 +23,6 @@ def pair_of(name, oracle):
     own = p.model.default_oracle()
     oracle = own if oracle == "compiled" else resolve_oracle(own.argmax)
     return p, [part_blocks(p, oracle), part_blocks(p, oracle)]
-
-
-def box_for(p, rng):
-    lower, upper = -rng.uniform(0.05, 0.3, p.size), rng.uniform(0.05, 0.3, p.size)
-    free = rng.random(p.size) < 0.3
-    lower[free], upper[free] = -np.inf, np.inf
-    return lower, upper
 
 
 def assert_same_state(compiled, plain):
@@ -76,7 +69,7 @@ def test_visits(name, oracle, step, cache, bounded, rng):
         pytest.skip("a function has no second best output")
     p, (compiled, plain) = pair_of(name, oracle)
     explicit = cache or step != "fw"
-    rules = Rules(p.lam, STEPS.index(step), True, explicit, cache, 0.25, 0.01, 1.0)
+    rules = Rules(p.lam, STEPS.index(step), True, cache, 0.25, 0.01)
     bounds, seed = box_for(p, rng) if bounded else None, rng.integers(2**31)
     for blocks in (compiled, plain):
         # Little room, so that tables have to grow.
@@ -99,7 +92,7 @@ def test_visits(name, oracle, step, cache, bounded, rng):
 @pytest.mark.parametrize("code", [BY_GAP, BY_MAX_GAP], ids=["gap", "max_gap"])
 def test_choice_by_gaps_and_steps_without_line_search(code, rng):
     p, pair = pair_of("labels, tree", "compiled")
-    rules = Rules(p.lam, 0, False, False, False, 0.25, 0.01, 2.0)
+    rules = Rules(p.lam, line_search=False, gap_degree=2.0)
     order = np.concatenate([np.arange(pair[0].n_blocks), np.full(10, code)])
     uniforms = rng.random(len(order))
     for blocks, run in zip(pair, (visit_blocks, visit_blocks.plain)):

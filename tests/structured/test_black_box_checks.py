@@ -14,7 +14,7 @@ FW, PAIRWISE, AWAY = 0, 1, 2
 
 
 def make_rules(step, *, cache=False):
-    return Rules(0.1, step, True, cache or step != FW, cache, 0.25, 0.01, 1.0)
+    return Rules(0.1, step, use_cache=cache, cache_f=0.25, cache_nu=0.01)
 
 
 @pytest.fixture

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from _problems import part_blocks, problem
-from _registry import candidates
 from sklearn_fw import StructuredSVM, regularization_path
 from sklearn_fw._kernels.graphs.sum_product import tree_marginals_batch
 from sklearn_fw.inference import BestOf, Elimination, Enumeration
-from sklearn_fw.structured import ChainModel, DualAscent, EnumeratedModel, GridModel, MatchingModel
+from sklearn_fw.structured import ChainModel, DualAscent, GridModel
 from sklearn_fw.structured._surrogates import SURROGATES
 
 
@@ -127,17 +126,6 @@ def test_graphs_ask_the_oracle_for_marginals(rng):
         StructuredSVM(GridModel(), oracle=BestOf(), **settings).fit(X, y)
 
 
-def test_outputs_that_can_be_listed(rng):
-    """A list of candidates is a softmax over them; matchings of few items are listed, too."""
-    X, y = candidates()
-    crf = StructuredSVM(EnumeratedModel(), surrogate="crf", C=1.0, tol=1e-8, max_iter=2000)
-    w = crf.fit(X, y).coef_
-    scores = np.array([x @ w for x in X])
-    loss = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(y)), y]
-    assert crf.objective_ == pytest.approx(0.5 * crf.lam_ * w @ w + loss.mean(), rel=1e-12)
-    assert crf.converged_
-
-
 def test_long_chains_of_any_scores(rng):
     """Beside sums in logarithms, where ordinary numbers need these and where not."""
     t, k = 400, 4
@@ -187,12 +175,6 @@ def test_refusals(rng):
         StructuredSVM("chain", task_loss="zero_one", surrogate="softmax_margin").fit(X, y)
     with pytest.raises(ValueError, match="sampling must be one of"):
         StructuredSVM("chain", surrogate="crf", solver=DualAscent(sampling="max")).fit(X, y)
-
-
-def test_black_boxes_need_oracles_that_list(rng):
-    X, y = [rng.normal(size=(7, 7, 2)) for _ in range(3)], [np.eye(7)] * 3
-    with pytest.raises(ValueError, match="more than 1000 outputs, too many to be listed"):
-        StructuredSVM(MatchingModel(), surrogate="crf", C=1.0).fit(X, y)
 
 
 def test_an_oracle_that_is_not_exact_certifies_nothing():

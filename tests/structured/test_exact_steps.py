@@ -14,32 +14,19 @@ from _problems import ROUNDING, fit, optimum, part_blocks, problem
 from _random_scores import random_scores
 from _references import all_labelings, labeling_values
 from sklearn_fw import regularization_path
-from sklearn_fw._kernels.common import prox
 from sklearn_fw._kernels.graphs import tree
-from sklearn_fw._kernels.structured import class_blocks
-from sklearn_fw._kernels.structured.block_rules import EXACT, EXACT_STEPS, VISITS, Rules
+from sklearn_fw._kernels.structured.block_rules import EXACT, VISITS, Rules
 from sklearn_fw.inference import Enumeration, TreeMaxProduct
 from sklearn_fw.inference._oracles._tree import _forest
 from sklearn_fw.structured import BlockFrankWolfe, MulticlassModel, MultilabelModel, StructuredSVM
-from sklearn_fw.structured._solvers import _visits, resolve_solver
+from sklearn_fw.structured._solvers import _visits
 from sklearn_fw.structured._solvers._visits import visit_blocks
 
 CLASSES = ["multiclass", "multiclass, costs"]
 
 
-def in_python(kernel):
-    return getattr(kernel, "py_func", kernel)  # NUMBA_DISABLE_JIT leaves plain functions
-
-
-def without_wrappers(module, monkeypatch):
-    """Kernels that only kernels call cannot be called from Python as they are."""
-    for name, value in vars(module).items():
-        if getattr(value, "targetoptions", {}).get("no_cpython_wrapper"):
-            monkeypatch.setattr(module, name, value.py_func)
-
-
 def exact_rules(p, **changes):
-    return Rules(p.lam, EXACT, True, False, False, 0.0, 0.0, 1.0)._replace(**changes)
+    return Rules(p.lam, EXACT, **changes)
 
 
 def visit(blocks, rules, order):
@@ -72,31 +59,6 @@ def test_a_visit_maximises_the_dual_of_its_block(name, rng):
     np.testing.assert_allclose(blocks.v, v, **ROUNDING)
     costs = [p.weight[i] * blocks.marginals.nodes[i] @ p.losses[i] for i in range(blocks.n_blocks)]
     np.testing.assert_allclose(losses, costs, **ROUNDING)
-
-
-@pytest.mark.parametrize("averaging", [False, True])
-@pytest.mark.parametrize("bounded", [False, True])
-def test_compiled_and_plain_passes_agree(bounded, averaging, monkeypatch):
-    p = problem("multiclass, costs")
-    bounds = (np.full(p.size, -0.1), np.full(p.size, 0.2)) if bounded else None
-    states = []
-    for kernel in (class_blocks.exact_visits, in_python(class_blocks.exact_visits)):
-        blocks = part_blocks(p)
-        blocks.reset(p.lam, bounds=bounds, averaging=averaging)
-        visit(blocks, exact_rules(p), [0])  # makes what the kernel wants to know
-        if kernel is not class_blocks.exact_visits:
-            without_wrappers(class_blocks, monkeypatch)
-            without_wrappers(prox, monkeypatch)
-        order = np.random.default_rng(0).integers(-1, blocks.n_blocks, size=60)
-        uniforms = np.random.default_rng(1).random(60)
-        kernel(
-            blocks._parts, blocks._dual, blocks.singles, blocks.gaps, exact_rules(p), order,
-            uniforms, blocks.counts, 0,
-        )  # fmt: skip
-        states.append((blocks.v, blocks.w, blocks.loss, blocks.marginals.nodes, blocks.moments,
-                       blocks.loss_moment, blocks.counts, blocks.gaps.value))  # fmt: skip
-    for one, other in zip(*states):
-        np.testing.assert_allclose(one, other, **ROUNDING)
 
 
 def test_averages_are_those_of_the_iterates(rng):
@@ -134,17 +96,6 @@ def test_optimum(name, sampling):
         for weight, alphas, psi in zip(p.weight, svm.dual_coef_, p.psi)
     )
     np.testing.assert_allclose(svm.coef_, v, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("box", [(0.0, None), (-0.2, 0.3), (0.05, 0.2)], ids=str)
-def test_optimum_in_a_box(box):
-    p = problem("multiclass")
-    w, value = optimum("multiclass", *box)
-    solver = resolve_solver("sdm").set_params(lower_bounds=box[0], upper_bounds=box[1])
-    svm = fit(p, solver, tol=1e-6)
-    assert svm.converged_
-    assert svm.dual_objective_ <= value + 1e-12 <= svm.objective_ + 2e-12
-    np.testing.assert_allclose(svm.coef_, w, atol=2e-3)
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0])
@@ -246,27 +197,6 @@ def test_what_auto_takes():
     assert StructuredSVM(max_iter=1, tol=10.0).fit(X, sets).solver_.variant == "fw"
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"cache": True}, "variant='exact' has no use for a cache: set cache=False"),
-        (
-            {"step_size": "universal"},
-            "step_size='universal' is defined for variant='fw' only, got variant='exact'",
-        ),
-        (
-            {"variant": "pairwise", "sampling": "active"},
-            "'active' is defined for variant='exact' only",
-        ),
-    ],
-    ids=str,
-)
-def test_settings_that_exclude_each_other(settings, message):
-    settings = {"variant": "exact"} | settings
-    with pytest.raises(ValueError, match=message):
-        fit(problem("multiclass"), BlockFrankWolfe(**settings))
-
-
 # ---- the plain pass ------------------------------------------------------------------------------
 
 
@@ -280,7 +210,7 @@ def test_the_plain_pass_ends_where_the_projection_does(name, averaging, rng, mon
     plain.reset(p.lam, averaging=averaging, capacity=2)  # which has to grow
     order, run = rng.integers(compiled.n_blocks, size=3 * compiled.n_blocks), visit_blocks.plain
     visit(compiled, exact_rules(p), order)
-    assert run(plain, order, np.zeros(len(order)), exact_rules(p, explicit=True)) == len(order)
+    assert run(plain, order, np.zeros(len(order)), exact_rules(p)) == len(order)
     for name in ("v", "loss", "marginals.nodes", "moments", "loss_moment"):
         of = attrgetter(name)
         np.testing.assert_allclose(of(plain), of(compiled), rtol=1e-7, atol=1e-9, err_msg=name)
@@ -296,7 +226,7 @@ def test_every_oracle_and_kind_of_output(name):
     blocks = part_blocks(p, oracle)
     blocks.reset(p.lam, capacity=10)
     for i in (0, 2, 1):
-        assert visit_blocks(blocks, [i], np.zeros(1), exact_rules(p, explicit=True)) == 1
+        assert visit_blocks(blocks, [i], np.zeros(1), exact_rules(p)) == 1
         gap = p.weight[i] * (blocks.answer(i, blocks.w).value - blocks.values(i)[0])
         assert abs(gap) <= _visits.CLOSED * blocks.gaps.value[i]
     svm = fit(p, "sdm", oracle=oracle, tol=1e-2)
@@ -309,30 +239,27 @@ def test_every_oracle_and_kind_of_output(name):
 # ---- the second best -----------------------------------------------------------------------------
 
 
-def test_runner_up_equals_enumeration(rng, monkeypatch):
+def test_runner_up_equals_enumeration(rng):
     """On forests with shared and own tables; and trying all but one labelling."""
-    for kernel in (tree.tree_runner_up, in_python(tree.tree_runner_up)):
-        if kernel is not tree.tree_runner_up:
-            without_wrappers(tree, monkeypatch)
-        for _ in range(40):
-            scores = random_scores(rng, "normal", "forest")
-            forest = _forest(scores)
-            n_nodes, n_states = forest[0].shape
-            values = labeling_values(scores.unary, scores.pairwise, scores.edges)[0]
-            values = np.sort(values)[::-1]
-            labels, messages = np.empty(n_nodes, np.int32), np.empty((n_nodes + 1, n_states))
-            best = tree.tree_argmax(*forest, labels, messages)
-            number = int(labels @ n_states ** np.arange(n_nodes)[::-1])
-            loss = kernel(*forest, labels, messages)
-            if len(values) == 1:
-                assert loss == np.inf
-                continue
-            np.testing.assert_allclose(best - loss, values[1], rtol=0, atol=1e-12)
-            np.testing.assert_allclose(scores.value(labels), values[1], rtol=0, atol=1e-12)
-            other = np.empty(n_nodes, np.int32)
-            value = tree.enumerate_argmax(*forest, other, number)
-            np.testing.assert_allclose(value, values[1], rtol=0, atol=1e-12)
-            np.testing.assert_array_equal(other, labels)
+    for _ in range(40):
+        scores = random_scores(rng, "normal", "forest")
+        forest = _forest(scores)
+        n_nodes, n_states = forest[0].shape
+        values = labeling_values(scores.unary, scores.pairwise, scores.edges)[0]
+        values = np.sort(values)[::-1]
+        labels, messages = np.empty(n_nodes, np.int32), np.empty((n_nodes + 1, n_states))
+        best = tree.tree_argmax(*forest, labels, messages)
+        number = int(labels @ n_states ** np.arange(n_nodes)[::-1])
+        loss = tree.tree_runner_up(*forest, labels, messages)
+        if len(values) == 1:
+            assert loss == np.inf
+            continue
+        np.testing.assert_allclose(best - loss, values[1], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(scores.value(labels), values[1], rtol=0, atol=1e-12)
+        other = np.empty(n_nodes, np.int32)
+        value = tree.enumerate_argmax(*forest, other, number)
+        np.testing.assert_allclose(value, values[1], rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(other, labels)
 
 
 @pytest.mark.slow
@@ -385,14 +312,6 @@ def test_other_passes_with_a_zero_one_loss(name):
     svm = fit(p, name, max_iter=30, tol=0.0 if name != "sp_bcfw" else 10.0, C="auto")
     assert np.isfinite(svm.coef_).all()
     assert svm.score(p.X, p.y) >= 0.3
-
-
-def test_counts_of_exact_steps():
-    p = problem("multiclass")
-    blocks = part_blocks(p)
-    blocks.reset(p.lam)
-    visit(blocks, exact_rules(p), np.arange(blocks.n_blocks))
-    assert blocks.counts[VISITS] == blocks.n_blocks >= blocks.counts[EXACT_STEPS] > 0
 
 
 def test_visits_of_chains_are_bounded(rng):

@@ -1,17 +1,12 @@
 """Dual extragradient against its textbook form on listed outputs, QP solvers and other solvers."""
 
-import functools
-
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
-from sklearn.datasets import load_digits
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
 
 from _polytope_problems import FORESTS, SUMS, matchings, planted, polytopes
-from _problems import C, fit, optimum, problem
+from _problems import C, budget_may_end, check_certificate, digits, fit, optimum, problem
 from _references import solve_structured_svm
 from sklearn_fw.datasets import make_digit_words
 from sklearn_fw.structured import (
@@ -24,18 +19,7 @@ from sklearn_fw.structured import (
 )
 from sklearn_fw.structured._problems._polytopes import Entropy
 
-budget_may_end = pytest.mark.filterwarnings(
-    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
-)
-
-
 # ---- digits, words and matchings -----------------------------------------------------------------
-
-
-@functools.cache
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return X[:100] / 16, y[:100]
 
 
 @budget_may_end
@@ -101,11 +85,7 @@ def test_optimum(name, geometry, step_size):
     solver = Extragradient(z_geometry=geometry, step_size=step_size)
     tol = 2e-3 if step_size == "backtrack" else 2e-2
     svm = fit(p, solver, tol=tol)
-    assert svm.converged_
-    np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
-    np.testing.assert_allclose(svm.objective_ - svm.dual_objective_, svm.dual_gap_, atol=1e-14)
-    assert svm.dual_objective_ <= value + 1e-10
-    assert value <= svm.objective_ + 1e-10
+    check_certificate(svm, p, value)
     assert np.sum((svm.coef_ - w) ** 2) <= 2 * tol / p.lam
     check_bound(svm)
 
@@ -115,26 +95,6 @@ def check_bound(svm):
     assert np.all(history["restricted_gap"] >= -1e-12)
     assert np.all(history["restricted_gap"] <= history["bound"] + forgiven)
     assert np.all(np.diff(history["dual_gap"]) <= 0.0)  # the best values met
-
-
-@pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
-@pytest.mark.parametrize(
-    ("name", "box"),
-    [("multiclass", (-0.2, 0.3)), ("multiclass", (0.05, 0.2)), ("labels, tree", (0.0, None))],
-    ids=str,
-)
-def test_optimum_in_a_box(name, box, geometry):
-    p = problem(name)
-    w, value = optimum(name, *box)
-    solver = Extragradient(z_geometry=geometry, lower_bounds=box[0], upper_bounds=box[1])
-    svm = fit(p, solver, tol=2e-3)
-    assert svm.converged_
-    lower, upper = -np.inf if box[0] is None else box[0], np.inf if box[1] is None else box[1]
-    assert lower - 1e-12 <= svm.coef_.min() <= svm.coef_.max() <= upper + 1e-12
-    np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
-    assert svm.dual_objective_ - 1e-10 <= value <= svm.objective_ + 1e-10
-    assert np.sum((svm.coef_ - w) ** 2) <= 4e-3 / p.lam
-    assert "bound" not in svm.history_
 
 
 @pytest.mark.slow
@@ -147,40 +107,11 @@ def test_ball_of_the_ridge_solution(name, geometry):
     hinge = value - 0.5 * p.lam * (w @ w)
     solver = Extragradient(radius=np.linalg.norm(w), z_geometry=geometry)
     svm = fit(p, solver, tol=5e-3, value=hinge)
-    assert svm.converged_
+    check_certificate(svm, p, hinge, lam=0.0)
     assert np.linalg.norm(svm.coef_) <= np.linalg.norm(w) * (1 + 1e-12)
-    assert svm.dual_objective_ - 1e-10 <= hinge <= svm.objective_ + 1e-10
-    np.testing.assert_allclose(p.objective(svm.coef_, 0.0), svm.objective_, rtol=1e-12)
     # lam / 2 |w|^2 is the same for both but for the gap.
     assert np.sum((svm.coef_ - w) ** 2) <= 2 * svm.dual_gap_ / p.lam + 1e-10
     check_bound(svm)
-
-
-@pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_large_balls_separate(norm):
-    X, y = np.eye(3)[[0, 1, 2, 0, 1]], [0, 1, 2, 0, 1]
-    model = MulticlassModel(fit_intercept=False)
-    solver = Extragradient(radius=20.0, norm=norm)
-    svm = StructuredSVM(model, solver=solver, tol=1e-2, max_iter=3000).fit(X, y)
-    assert svm.objective_ <= 1e-2
-    assert svm.score(X, y) == 1.0
-
-
-@pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
-@pytest.mark.parametrize("radius", [0.1, 0.3, 0.6])
-def test_one_sample_in_a_ball(radius, geometry):
-    """psi = x and L = 1: the value is max(0, 1 - radius |x|)."""
-    x = np.array([1.0, -2.0, 0.5])
-    model = MultilabelModel("none", fit_intercept=False)
-    solver = Extragradient(radius=radius, z_geometry=geometry)
-    svm = StructuredSVM(model, solver=solver, tol=1e-4, max_iter=3000).fit([x], [[1]])
-    psi = np.stack([-x, x], axis=1).ravel()
-    norm = np.linalg.norm(psi)
-    value = max(0.0, 1.0 - radius * norm)
-    assert svm.dual_objective_ - 1e-12 <= value <= svm.objective_ + 1e-12
-    assert svm.objective_ - svm.dual_objective_ <= 1e-4
-    if value > 0.0:
-        np.testing.assert_allclose(svm.coef_, radius * psi / norm, rtol=1e-2, atol=1e-3)
 
 
 @pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
@@ -338,18 +269,6 @@ def test_oracles_and_workers(name, geometry):
     assert one.n_oracle_calls_ == two.n_oracle_calls_ == three.n_oracle_calls_
 
 
-def test_grids():
-    svm = StructuredSVM(solver=Extragradient(radius=1.0), tol=0.2, max_iter=2000)
-    assert clone(svm).get_params()["solver__radius"] == 1.0
-    X, y = digits()
-    search = GridSearchCV(svm, {"solver__radius": [0.01, 3.0]}, cv=2).fit(X, y)
-    assert search.best_params_ == {"solver__radius": 3.0}
-    assert search.best_score_ > 0.8
-    with pytest.warns(UserWarning, match="C=2.0 is not used: Extragradient bounds the norm"):
-        svm.set_params(C=2.0).fit(X[:20], y[:20])
-    svm.set_params(solver="extragradient").fit(X[:20], y[:20])
-
-
 # ---- warm starts ---------------------------------------------------------------------------------
 
 
@@ -398,29 +317,6 @@ def test_warm_start_from_another_solver():
 
 
 # ---- errors --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"radius": 0.0}, "radius == 0.0, must be > 0"),
-        ({"radius": -1.0}, "radius == -1.0, must be > 0"),
-        ({"radius": np.inf}, "radius must be finite"),
-        ({"norm": "l3"}, "norm must be one of 'l1', 'l2'; got 'l3'"),
-        ({"norm": "l1"}, "norm='l1' needs a radius"),
-        ({"z_geometry": "mahalanobis"}, "z_geometry must be one of 'auto', 'entropy', 'euclidean'"),
-        ({"step_size": 0.0}, "step_size == 0.0, must be > 0"),
-        ({"step_size": "exact"}, "step_size must be 'auto' or 'backtrack' or a positive number"),
-        ({"balance": -2.0}, "balance == -2.0, must be > 0"),
-        ({"balance": "equal"}, "balance must be 'auto' or a positive number, got 'equal'"),
-        ({"gap_check": 0}, "gap_check == 0, must be >= 1"),
-        ({"radius": 1.0, "lower_bounds": 0.0}, "radius and lower_bounds or upper_bounds exclude"),
-    ],
-    ids=lambda value: str(value) if isinstance(value, dict) else "",
-)
-def test_settings_out_of_range(settings, message):
-    with pytest.raises(ValueError, match=message):
-        fit(problem("multiclass"), Extragradient(**settings))
 
 
 def test_bounds_of_the_model():

@@ -3,16 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_digits
-from sklearn.exceptions import ConvergenceWarning
 
 from _polytope_problems import matchings
-from _problems import fit, problem
+from _problems import budget_may_end, digits, fit, problem
 from sklearn_fw.structured import Extragradient, MulticlassModel, StructuredSVM
-
-budget_may_end = pytest.mark.filterwarnings(
-    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
-)
 
 
 @pytest.mark.slow
@@ -44,8 +38,7 @@ def test_the_start_does_not_depend_on_the_random_state():
 
 @budget_may_end
 def test_cut_weights_have_their_own_certificate():
-    X, y = load_digits(return_X_y=True)
-    X, y = X[:300] / 16.0, y[:300]
+    X, y = digits(300)
     fits = {}
     for cut in (0.0, 0.01, 0.5):
         solver = Extragradient(radius=20.0, norm="l1", cut=cut)
@@ -64,17 +57,3 @@ def test_cut_weights_have_their_own_certificate():
     # The bound below knows of no cut, and what this one costs is little.
     assert fits[0.01].objective_ <= 1.1 * fits[0.0].objective_
     assert all(svm.dual_objective_ <= fits[0.0].objective_ for svm in fits.values())
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"first_passes": -1}, "first_passes == -1, must be >= 0"),
-        ({"cut": -0.1}, "cut == -0.1, must be >= 0"),
-        ({"cut": 1.0}, "cut == 1.0, must be < 1"),
-    ],
-    ids=str,
-)
-def test_first_passes_and_cut_out_of_range(settings, message):
-    with pytest.raises(ValueError, match=message):
-        fit(problem("multiclass"), Extragradient(**settings))

@@ -5,17 +5,12 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from _polytope_problems import FORESTS, candidates, matchings, planted
-from _problems import C, fit, part_blocks, problem
+from _problems import C, budget_may_end, fit, part_blocks, problem
 from sklearn_fw.projections import project_l2_ball, project_matching
 from sklearn_fw.structured import Extragradient, StructuredSVM
 from sklearn_fw.task_losses import LinkLoss
-
-budget_may_end = pytest.mark.filterwarnings(
-    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
-)
 
 
 def run(blocks, solver, n_iter, lam=1.0):

@@ -1,13 +1,9 @@
 """Solvers whose oracles are not exact: what is certified, and what is not."""
 
-import functools
-
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
-from _problems import IgnoreEdges, fit, optimum, problem
-from _references import smallest_mean_hinge
+from _problems import IgnoreEdges, budget_may_end, fit, optimum, problem, smallest
 from sklearn_fw import regularization_path
 from sklearn_fw.structured import (
     BlockFrankWolfe,
@@ -16,17 +12,6 @@ from sklearn_fw.structured import (
     MulticlassModel,
     StructuredSVM,
 )
-
-budget_may_end = pytest.mark.filterwarnings(
-    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
-)
-
-
-@functools.cache
-def smallest(name, radius):
-    p = problem(name)
-    return smallest_mean_hinge(p.psi, p.losses, p.weight, radius)
-
 
 CYCLES = "labels, all pairs"
 NOT_EXACT = [

@@ -6,24 +6,12 @@ import time
 import joblib
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
-from _problems import PROBLEMS, fit, optimum, problem
+from _problems import OwnChains, budget_may_end, fit, problem
 from sklearn_fw.inference import Enumeration, GraphCut, TreeMaxProduct, Viterbi
-from sklearn_fw.structured import ChainModel, MinibatchFrankWolfe
+from sklearn_fw.structured import MinibatchFrankWolfe
 from sklearn_fw.structured._problems import _workers
 from sklearn_fw.structured._problems._workers import Shipment, Workers
-
-budget_may_end = pytest.mark.filterwarnings(
-    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
-)
-
-
-class OwnChains(ChainModel):
-    """A black box: a model with a method of its own."""
-
-    def inference(self, x, w):
-        return super().inference(x, w)
 
 
 class Slow(TreeMaxProduct):
@@ -36,27 +24,6 @@ class Slow(TreeMaxProduct):
         time.sleep(self.seconds)
         self.threads.add(threading.get_ident())
         return super().argmax(scores)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("settings", [{}, {"batch_size": 5}, {"batch_size": 99}], ids=str)
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_optimum(name, settings):
-    p, (w, value) = problem(name), optimum(name)
-    svm = fit(p, MinibatchFrankWolfe(**settings), tol=1e-7)
-    assert svm.converged_
-    np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
-    assert svm.dual_objective_ - 1e-12 <= value <= svm.objective_ + 1e-12
-    np.testing.assert_allclose(svm.coef_, w, atol=1e-3)
-
-
-@pytest.mark.parametrize("box", [(0.0, None), (-0.2, 0.3)], ids=str)
-def test_optimum_in_a_box(box):
-    p, (_, value) = problem("chain, CSR"), optimum("chain, CSR", *box)
-    solver = MinibatchFrankWolfe(3, lower_bounds=box[0], upper_bounds=box[1], sampling="shuffle")
-    svm = fit(p, solver, tol=1e-6)
-    assert svm.converged_
-    assert svm.dual_objective_ - 1e-10 <= value <= svm.objective_ + 1e-10
 
 
 @budget_may_end
@@ -162,19 +129,3 @@ def test_processes_forget_old_training_sets(monkeypatch):
     for _ in range(10):
         Shipment(Model(), [Sample(0)]).ask(Remote(), [[0]], 1)
     assert len(_workers._shipped) == _workers.MOST_SHIPPED
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"batch_size": 0}, "batch_size"),
-        ({"batch_size": "all"}, "batch_size"),
-        ({"sampling": "uniform"}, "sampling"),
-        ({"cache_size": 1}, "cache_size"),
-        ({"gap_check": 0}, "gap_check"),
-        ({"early_exit": -1.0}, "early_exit"),
-    ],
-)
-def test_refused_settings(settings, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        fit(problem("multiclass"), MinibatchFrankWolfe(**settings))

@@ -8,9 +8,8 @@ import itertools
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
-from _problems import ROUNDING, Problem, part_blocks
+from _problems import ROUNDING, listed_problem, part_blocks
 from _references import solve_structured_svm
 from sklearn_fw import StructuredSVM
 from sklearn_fw._kernels.structured.block_rules import Rules
@@ -19,9 +18,6 @@ from sklearn_fw.structured import PartModel
 from sklearn_fw.structured._solvers._visits import visit_blocks
 from sklearn_fw.task_losses import MatrixLoss
 
-budget_may_end = pytest.mark.filterwarnings(
-    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
-)
 CLOSE = {"rtol": 1e-8, "atol": 1e-10}
 
 
@@ -174,21 +170,12 @@ def score_by_hand(model, x, states, w):
 
 def listed(model, X, y):
     """A training set with all outputs of every sample."""
-    model.initialize(X, y)
-    every, psi, losses, targets = [], [], [], []
-    for x, truth in zip(X, y):
-        nodes = model.parts(x)[0]
-        n = [len(rows) for rows in (nodes if isinstance(nodes, list) else [nodes])]
-        outputs = list(itertools.product(*(range(k) for k in np.repeat(model.states_, n))))
-        decoded = [model.decode(np.array(states), x) for states in outputs]
-        phi = np.array([model.joint_feature(x, output) for output in decoded])
-        targets.append(outputs.index(tuple(np.ravel(truth).tolist())))
-        every.append(outputs)
-        psi.append(phi[targets[-1]] - phi)
-        losses.append(np.array([model.loss(truth, output) for output in decoded]))
-    n = len(X)
-    return Problem(
-        model, X, y, np.ones(n), 1 / n, np.full(n, 1 / n), every, psi, losses, np.array(targets)
+    model, outputs = model.initialize(X, y), []
+    for nodes, _ in map(model.parts, X):
+        counts = [len(rows) for rows in (nodes if isinstance(nodes, list) else [nodes])]
+        outputs.append(list(itertools.product(*map(range, np.repeat(model.states_, counts)))))
+    return listed_problem(
+        model, X, y, outputs, lambda i, states: model.decode(np.array(states), X[i])
     )
 
 

@@ -6,9 +6,8 @@ import re
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
-from _problems import PROBLEMS, fit, optimum, part_blocks, problem
+from _problems import PROBLEMS, budget_may_end, fit, optimum, part_blocks, problem
 from _registry import candidates
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import Enumeration, TreeMaxProduct, Viterbi
@@ -17,10 +16,6 @@ from sklearn_fw.structured._problems._listed import BlackBoxProblem
 from sklearn_fw.structured._solvers import SOLVERS, resolve_solver
 
 OF_HINGE = [name for name in SOLVERS if "hinge" in resolve_solver(name).trains]
-
-budget_may_end = pytest.mark.filterwarnings(
-    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
-)
 
 
 class Steps(Solver):

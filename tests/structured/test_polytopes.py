@@ -75,7 +75,7 @@ def test_marginals(name, scale, rng):
     p = problem(name)
     geometry = Entropy(polytopes(p), stored=False)
     w, s = scale * rng.normal(size=p.size), scale * rng.random()
-    point = geometry.at(geometry.plus(geometry.zero(), w, s))
+    point = geometry.at(geometry.zero().plus(w, s))
     potentials = [s * loss - psi @ w for psi, loss in zip(p.psi, p.losses)]
     alphas = [softmax(h) for h in potentials]
     psi = sum(q * a @ part for q, a, part in zip(p.weight, alphas, p.psi))

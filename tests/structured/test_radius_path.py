@@ -1,15 +1,12 @@
 """Paths over radii against linear programs, ridge solutions and brute force."""
 
-import functools
-
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
-from _problems import IgnoreEdges, optimum, problem
-from _references import smallest_mean_hinge
+from _problems import IgnoreEdges, digits, optimum, problem, smallest
 from sklearn_fw import StructuredSVM, regularization_path
 from sklearn_fw.inference import Viterbi
 from sklearn_fw.model_selection import RegularizationPathCV, RegularizationPathDisplay
@@ -36,12 +33,6 @@ NAMES = ["multiclass", "multiclass, costs", "labels, tree", "chain"]
 def path_of(p, solver, **options):
     svm = StructuredSVM(p.model, solver=solver, random_state=0, max_iter=5000)
     return regularization_path(svm, p.X, p.y, sample_weight=p.sample_weight, **options)
-
-
-@functools.cache
-def smallest(name, radius):
-    p = problem(name)
-    return smallest_mean_hinge(p.psi, p.losses, p.weight, radius)
 
 
 # ---- the guarantee -------------------------------------------------------------------------------
@@ -127,13 +118,8 @@ def test_the_largest_gap_of_a_piece_is_found(seed):
 # ---- ends ----------------------------------------------------------------------------------------
 
 
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return X[:60] / 16, y[:60]
-
-
 def test_the_last_weights_serve_all_larger_radii_once_the_hinge_is_small():
-    X, y = digits()
+    X, y = digits(60)
     svm = StructuredSVM(solver=Extragradient(radius=1.0), random_state=0)
     path = regularization_path(svm, X, y)
     assert path.terminated_by_ == "hinge"
@@ -146,7 +132,7 @@ def test_the_last_weights_serve_all_larger_radii_once_the_hinge_is_small():
 
 
 def test_ends_are_named():
-    X, y = digits()
+    X, y = digits(60)
     svm = StructuredSVM(solver="sp_bcfw", random_state=0)
     path = regularization_path(svm, X, y, eps=0.2, max_breakpoints=2)
     assert (path.terminated_by_, len(path.values_)) == ("max_breakpoints", 2)
@@ -173,7 +159,7 @@ def test_ends_are_named():
 
 
 def test_too_few_passes_end_the_path_with_a_warning():
-    X, y = digits()
+    X, y = digits(60)
     svm = StructuredSVM(solver="sp_fw", max_iter=3)
     with pytest.warns(ConvergenceWarning, match="path ends at radius .* increase max_iter or eps"):
         path = regularization_path(svm, X, y, eps=0.05)
@@ -229,7 +215,7 @@ def test_black_boxes_and_oracles_in_python_have_the_same_path():
 
 
 def test_options_of_the_other_path():
-    X, y = digits()
+    X, y = digits(60)
     with pytest.raises(TypeError, match="C_max"):
         regularization_path(StructuredSVM(solver="sp_fw"), X, y, C_max=1.0)
     with pytest.raises(TypeError, match="radius_max"):
@@ -245,7 +231,7 @@ def test_nothing_to_learn():
 
 
 def test_cross_validation_chooses_a_radius():
-    X, y = digits()
+    X, y = digits(60)
     svm = StructuredSVM(solver="sp_fw", max_iter=500, tol=0.1, random_state=0)
     options = {"eps": 0.3, "radius_max": 2.0}
     search = RegularizationPathCV(svm, path_options=options, n_values=5, cv=KFold(3)).fit(X, y)
@@ -260,7 +246,7 @@ def test_cross_validation_chooses_a_radius():
 
 
 def test_cross_validation_of_C_refuses_a_radius():
-    X, y = digits()
+    X, y = digits(60)
     with pytest.raises(ValueError, match="RegularizationPathCV, or by GridSearchCV over solver__"):
         StructuredSVMCV(StructuredSVM(solver="sp_fw")).fit(X, y)
 

@@ -165,7 +165,7 @@ def test_functions_are_oracles(data):
 @pytest.mark.parametrize(
     "answer, message",
     [
-        (lambda y, value, bound: y, r"must return a tuple \(output, value, upper_bound\)"),
+        (lambda y, value, bound: y, r"must return a tuple \(output, value or None, upper_bound"),
         (lambda y, value, bound: (y, "high", bound), "must return numbers or None"),
         (lambda y, value, bound: (y, value, np.nan), "must return numbers or None"),
         (lambda y, value, bound: (y, value, value - 1), "a bound is never below a score"),

@@ -1,7 +1,5 @@
 """Solvers against a QP solver, other software, closed forms and slow primal methods."""
 
-import itertools
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -9,14 +7,30 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
-from _problems import PROBLEMS, ROUNDING, C, fit, optimum, part_blocks, problem
+from _problems import (
+    PROBLEMS,
+    ROUNDING,
+    C,
+    budget_may_end,
+    check_certificate,
+    fit,
+    optimum,
+    part_blocks,
+    problem,
+)
 from _references import slow_perceptron, slow_subgradient, solve_structured_svm
 from sklearn_fw.inference import Enumeration, Viterbi
 from sklearn_fw.structured import (
     BlockFrankWolfe,
+    Casimir,
     EnumeratedModel,
+    Extragradient,
+    MinibatchFrankWolfe,
     MulticlassModel,
     MultilabelModel,
+    NSlack,
+    OneSlack,
+    SaddlePointFrankWolfe,
     StructuredSVM,
     Subgradient,
 )
@@ -25,59 +39,57 @@ from sklearn_fw.structured._solvers import resolve_solver
 STEPS = ["fw", "pairwise", "away", "hybrid"]
 NAMES = ["bcfw", "bcpfw", "bcafw", "bchybrid"]
 
-budget_may_end = pytest.mark.filterwarnings(
-    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
-)
-
-
 # ---- the optimum ---------------------------------------------------------------------------------
 
-SETTINGS = [
-    (name, sampling, cache)
-    for name, sampling, cache in itertools.product(
-        NAMES, ["uniform", "shuffle", "gap"], [False, True]
-    )
-] + [("cached", "gap", True), ("bcpfw", "max_gap", False), ("fw", None, None)]
+SOLVERS = [
+    *(
+        BlockFrankWolfe(step, sampling=sampling, cache=cache)
+        for step in STEPS for sampling in ("uniform", "shuffle", "gap") for cache in (False, True)
+    ),
+    "cached", BlockFrankWolfe("pairwise", sampling="max_gap"), "fw",
+    OneSlack(), OneSlack(step_size=1.0, max_idle=3), OneSlack(cache=True, cache_size=2),
+    NSlack(), NSlack(cache_size=2),
+    MinibatchFrankWolfe(), MinibatchFrankWolfe(5), MinibatchFrankWolfe(99),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: " ".join(map(str, s)))
+@pytest.mark.parametrize("solver", SOLVERS, ids=str)
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_optimum(name, setting):
+def test_optimum(name, solver):
     """Every solver, sampling and cache against a QP solver on all outputs."""
-    p, (solver_name, sampling, cache) = problem(name), setting
-    w, value = optimum(name)
-    solver = resolve_solver(solver_name)
-    if sampling is not None:
-        solver.set_params(sampling=sampling, cache=cache)
-    slow = solver_name in ("bcfw", "fw") or name == "chain, zero-one"
+    p, (w, value) = problem(name), optimum(name)
+    is_fw = getattr(solver, "variant", solver) == "fw"
+    slow = is_fw or name == "chain, zero-one"
     tol = 1e-2 if slow else 1e-7
     svm = fit(p, solver, tol=tol)
-    assert svm.converged_
     assert 0 <= svm.dual_gap_ <= tol
-    np.testing.assert_allclose(svm.objective_ - svm.dual_objective_, svm.dual_gap_, atol=1e-14)
-    np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
     # The certificate bounds the true error, in value and, by strong convexity, in weights.
-    assert svm.dual_objective_ <= value + 1e-12
-    assert value <= svm.objective_ + 1e-12
+    check_certificate(svm, p, value, rounding=1e-12)
     assert np.sum((svm.coef_ - w) ** 2) <= 2 * (svm.objective_ - value) / p.lam + 1e-12
     np.testing.assert_allclose(svm.coef_, w, atol=0.3 if slow else 1e-3)
 
 
 @pytest.mark.parametrize("box", [(0.0, None), (None, 0.1), (-0.2, 0.3), (0.05, 0.2)], ids=str)
 @pytest.mark.parametrize("name", ["multiclass", "labels, tree", "chain, CSR"])
-@pytest.mark.parametrize("solver", ["bcfw", "bcpfw", "bcafw", "bchybrid", "cached", "fw"])
-def test_optimum_in_a_box(name, box, solver):
+@pytest.mark.parametrize(
+    ("solver", "tol"),
+    [
+        *((name, 3e-2) for name in ("bcfw", "fw")),
+        *((name, 1e-6) for name in ("bcpfw", "bcafw", "bchybrid", "cached", "sdm")),
+        *((solver, 1e-6) for solver in (OneSlack(), OneSlack(cache=True), NSlack())),
+        (MinibatchFrankWolfe(3, sampling="shuffle"), 1e-6),
+        *((Extragradient(z_geometry=kind), 2e-3) for kind in ("entropy", "euclidean")),
+    ],
+    ids=str,
+)
+def test_optimum_in_a_box(name, box, solver, tol):
     p = problem(name)
     w, value = optimum(name, *box)
-    tol = 3e-2 if solver in ("bcfw", "fw") else 1e-6
     bounded = resolve_solver(solver).set_params(lower_bounds=box[0], upper_bounds=box[1])
     svm = fit(p, bounded, tol=tol)
-    assert svm.converged_
+    check_certificate(svm, p, value)
     lower, upper = -np.inf if box[0] is None else box[0], np.inf if box[1] is None else box[1]
-    assert lower <= svm.coef_.min() <= svm.coef_.max() <= upper
-    assert np.any((svm.coef_ == lower) | (svm.coef_ == upper))
-    np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
-    assert svm.dual_objective_ - 1e-10 <= value <= svm.objective_ + 1e-10
+    assert lower - 1e-12 <= svm.coef_.min() <= svm.coef_.max() <= upper + 1e-12
     assert np.sum((svm.coef_ - w) ** 2) <= 2 * tol / p.lam
 
 
@@ -378,3 +390,68 @@ def test_perceptron_separates(rng):
         solver=Subgradient(perceptron=True, averaging=False), max_iter=20, random_state=0
     ).fit(X, y)
     assert svm.score(X, y) == 1.0
+
+
+# ---- settings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("solver", "message"),
+    [
+        (Casimir(mu=0.0), "mu == 0.0, must be > 0"),
+        (Casimir(mu=-1.0), "mu == -1.0, must be > 0"),
+        (Casimir(n_best=0), "n_best == 0, must be >= 1"),
+        (Casimir(n_best=2.5), "n_best must be an instance of int"),
+        (Casimir(smoother="l1"), "smoother must be one of 'entropy', 'l2'"),
+        (Casimir(lipschitz=0.0), "lipschitz == 0.0, must be > 0"),
+        (Casimir(inner_budget=0), "inner_budget == 0, must be >= 1"),
+        (Casimir("fast"), "schedule must be one of 'adapt'"),
+        (Casimir(inner_start="zero"), "inner_start must be one of 'extrapolation'"),
+        (Casimir(kappa=-1.0), "kappa == -1.0, must be >= 0"),
+        (OneSlack(step_size=1.5), "step_size == 1.5, must be <= 1"),
+        (OneSlack(step_size=0.0), "step_size"),
+        (OneSlack(cache="yes"), "cache"),
+        (OneSlack(cache_f=-1), "cache_f"),
+        (OneSlack(cache_size=0), "cache_size"),
+        (OneSlack(max_idle=0), "max_idle"),
+        (NSlack(cache_size=1), "cache_size"),
+        (MinibatchFrankWolfe(batch_size=0), "batch_size"),
+        (MinibatchFrankWolfe(batch_size="all"), "batch_size"),
+        (MinibatchFrankWolfe(sampling="uniform"), "sampling"),
+        (MinibatchFrankWolfe(cache_size=1), "cache_size"),
+        (MinibatchFrankWolfe(gap_check=0), "gap_check"),
+        (MinibatchFrankWolfe(early_exit=-1.0), "early_exit"),
+        (Extragradient(radius=0.0), "radius == 0.0, must be > 0"),
+        (Extragradient(radius=-1.0), "radius == -1.0, must be > 0"),
+        (Extragradient(radius=np.inf), "radius must be finite"),
+        (Extragradient(norm="l3"), "norm must be one of 'l1', 'l2'; got 'l3'"),
+        (Extragradient(norm="l1"), "norm='l1' needs a radius"),
+        (Extragradient(z_geometry="polar"), "z_geometry must be one of 'auto', 'entropy', 'euclid"),
+        (Extragradient(step_size=0.0), "step_size == 0.0, must be > 0"),
+        (Extragradient(step_size="exact"), "step_size must be one of 'auto', 'backtrack' or a num"),
+        (Extragradient(balance=-2.0), "balance == -2.0, must be > 0"),
+        (Extragradient(balance="equal"), "balance must be 'auto' or a number; got 'equal'"),
+        (Extragradient(gap_check=0), "gap_check == 0, must be >= 1"),
+        (Extragradient(radius=1.0, lower_bounds=0.0), "radius and lower_bounds or upper_bounds ex"),
+        (Extragradient(first_passes=-1), "first_passes == -1, must be >= 0"),
+        (Extragradient(cut=-0.1), "cut == -0.1, must be >= 0"),
+        (Extragradient(cut=1.0), "cut == 1.0, must be < 1"),
+        (SaddlePointFrankWolfe(radius=0.0), "radius == 0.0, must be > 0"),
+        (SaddlePointFrankWolfe(radius=-1.0), "radius == -1.0, must be > 0"),
+        (SaddlePointFrankWolfe(radius=np.inf), "radius must be finite"),
+        (SaddlePointFrankWolfe(norm="linf"), "norm must be one of 'l1', 'l2'; got 'linf'"),
+        (SaddlePointFrankWolfe(step_size="line_search"), "cycles on bilinear saddle points: take"),
+        (SaddlePointFrankWolfe(step_size="adaptive"), "needs strong convexity on both sides, whic"),
+        (SaddlePointFrankWolfe(step_size="heuristic"), "needs strong convexity on both sides, whi"),
+        (SaddlePointFrankWolfe(step_size="long"), "step_size must be one of 'fictitious', 'univer"),
+        (SaddlePointFrankWolfe(step_size="fictitious", block=True), "must be 'universal' when"),
+        (SaddlePointFrankWolfe(gap_check=0), "gap_check == 0, must be >= 1"),
+        (BlockFrankWolfe("exact", cache=True), "'exact' has no use for a cache: set cache=False"),
+        (BlockFrankWolfe("exact", step_size="universal"), "is defined for variant='fw' only"),
+        (BlockFrankWolfe("pairwise", sampling="active"), "is defined for variant='exact' only"),
+    ],
+    ids=str,
+)
+def test_settings_out_of_range(solver, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        fit(problem("multiclass"), solver)

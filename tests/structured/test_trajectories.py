@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from _problems import PROBLEMS, ROUNDING, fit, optimum, part_blocks, problem
+import _problems
+from _problems import PROBLEMS, ROUNDING, budget_may_end, fit, optimum, part_blocks, problem
 from sklearn_fw._kernels.structured import block_rules
 from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.structured import BlockFrankWolfe, EnumeratedModel, FrankWolfe
@@ -14,16 +15,13 @@ from sklearn_fw.structured._solvers._visits import batch_step, visit_blocks
 
 STEPS = ["fw", "pairwise", "away", "hybrid"]
 
-budget_may_end = pytest.mark.filterwarnings(
-    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
-)
-
 
 def make_rules(p, step="fw", cache=None, **changes):
-    f, nu = cache or (0.0, 0.0)
-    explicit = cache is not None or step != "fw"
-    rules = Rules(p.lam, STEPS.index(step), True, explicit, cache is not None, f, nu, 1.0)
-    return rules._replace(**changes)
+    return Rules(p.lam, STEPS.index(step), True, cache is not None, *(cache or ()), **changes)
+
+
+def capacity_of(rules, size):
+    return size if rules.use_cache or rules.variant else 0
 
 
 def visit(blocks, rules, i):
@@ -32,9 +30,7 @@ def visit(blocks, rules, i):
 
 def box_for(p, rng):
     """Bounds on most coordinates, some of which exclude the origin."""
-    lower, upper = -rng.uniform(0.05, 0.3, p.size), rng.uniform(0.05, 0.3, p.size)
-    free = rng.random(p.size) < 0.3
-    lower[free], upper[free] = -np.inf, np.inf
+    lower, upper = _problems.box_for(p, rng)
     lower[rng.random(p.size) < 0.2] = 0.01
     return lower, upper
 
@@ -133,7 +129,7 @@ def test_trajectory(name, step, cache, bounded, rng):
     expected = [slow.counts[kind] for kind in ("fw", "pairwise", "away")]
     # Between two vertices the directions of the hybrid rule coincide.
     assert sum(steps) == sum(expected) if step == "hybrid" else steps == expected
-    if rules.explicit:
+    if blocks.explicit:
         assert blocks.counts[block_rules.DROPS] == slow.counts["drop"]
     assert cache is None or slow.counts["hits"] > 0
 
@@ -328,7 +324,7 @@ def toy(n, n_outputs):
 def test_toy_example_of_gap_sampling(seed):
     """Gap sampling needs about n + t visits where uniform sampling needs n t."""
     n, rng = 50, np.random.default_rng(seed)
-    rules = Rules(1 / n, 0, True, False, False, 0.0, 0.0, 1.0)
+    rules = Rules(1 / n)
     visits = {}
     for sampling in ("gap", "uniform"):
         blocks = toy(n, n)
@@ -438,9 +434,9 @@ def test_drift(step, cache, rng):
     """After thousands of steps the state is still what the alphas say; `refresh` moves nothing."""
     p = problem("labels, all pairs")
     blocks, rules = part_blocks(p), make_rules(p, step, cache)
-    blocks.reset(p.lam, capacity=20 if rules.explicit else 0)
+    blocks.reset(p.lam, capacity=capacity_of(rules, 20))
     visit_blocks(blocks, rng.integers(blocks.n_blocks, size=5000), np.zeros(5000), rules)
-    if rules.explicit:
+    if blocks.explicit:
         for alphas in blocks.dual_coef():
             assert min(alphas.values()) > 0
             np.testing.assert_allclose(sum(alphas.values()), 1.0, rtol=1e-10)

@@ -238,7 +238,7 @@ class Model(EnumeratedModel):
         ("loss", lambda a, b: np.zeros(2), "loss of sample 0 must be finite"),
         ("loss", lambda a, b: 1.0, r"loss\(y, y\) of sample 0 must be 0"),
         ("output_key", lambda y: [y], "output_key of Model must return something hashable"),
-        ("bounds", lambda: 3, "bounds of Model must be a pair"),
+        ("bounds", lambda: 3, "bounds of Model must return a tuple"),
         ("bounds", lambda: (np.nan, 1.0), "lower_bounds contains NaN"),
         ("bounds", lambda: ("a", 1.0), "lower_bounds must hold real numbers"),
         ("bounds", lambda: (np.zeros(99), 1.0), "lower_bounds must be a number or have shape"),
@@ -337,7 +337,7 @@ def test_vectors_of_models(method, spoil, monkeypatch):
     [
         ("z_size", lambda z: 2.5, "must be an integer"),
         ("z_size", lambda z: -1, "must be an integer"),
-        ("loss_vector", lambda z: z[0], "must be a pair"),
+        ("loss_vector", lambda z: z[0], "must return a tuple"),
         ("loss_vector", lambda z: (z[0], np.nan), "must be finite"),
         ("loss_vector", lambda z: (z[0] * np.inf, z[1]), "must be finite"),
         ("z_diameter", lambda z: None, "must be finite"),

@@ -4,17 +4,9 @@ Directions are differences of marginals, nodes (n_nodes, n_states) and tables (n
 n_states^2,), of any two points of a block.
 """
 
-from .._jit import inner, njit
+from .._jit import njit
+from . import parts as pt
 from .blocks import values_of_block
-from .parts import (
-    add_pairs,
-    add_to_weights,
-    apply_adjoint,
-    block_scores,
-    current_value,
-    labels_value,
-    take_step,
-)
 
 
 @njit
@@ -22,16 +14,16 @@ def values(parts, dual, vertices, i, scratch):
     """H_i of the point of block i, and the score of the truth; see `values_of_block`."""
     current = values_of_block(parts, dual, vertices, i, scratch)
     truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
-    return current, labels_value(parts, dual.w, i, truth, scratch.oracle)
+    return current, pt.labels_value(parts, dual.w, i, truth, scratch.oracle)
 
 
 @njit
 def scores(parts, marginals, w, i, loss_weight, scratch):
     """Part scores of block i into ``scratch``; H_i of the truth and the point, as `values`."""
-    block_scores(parts, w, i, loss_weight, scratch)
+    pt.block_scores(parts, w, i, loss_weight, scratch)
     truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
-    true_value = labels_value(parts, w, i, truth, scratch)
-    return true_value, current_value(parts, marginals, w, i, scratch)
+    true_value = pt.labels_value(parts, w, i, truth, scratch)
+    return true_value, pt.current_value(parts, marginals, w, i, scratch)
 
 
 @njit
@@ -39,11 +31,11 @@ def vertex(parts, i, labels, nodes, tables):
     """Marginals of a labelling, into arrays of zeros."""
     for t in range(labels.size):
         nodes[t, labels[t]] = 1.0
-    add_pairs(parts.mix, parts, i, labels, 1.0, tables)
+    pt.add_pairs(parts.mix, parts, i, labels, 1.0, tables)
 
 
-@inner
-def _apply_adjoint_of(parts, i, nodes, tables, scratch):
+@njit
+def apply_direction(parts, i, nodes, tables, scratch):
     """``F_i' delta`` of a direction into the buffer; returns its squared norm."""
     n_states = parts.cost.shape[1]
     nodes_per_row = parts.n_columns // n_states
@@ -55,24 +47,18 @@ def _apply_adjoint_of(parts, i, nodes, tables, scratch):
             if nodes[t, k] != 0.0:
                 scratch.active[t // nodes_per_row] = True
     scratch.delta_tables[:] = tables
-    return apply_adjoint(parts, i, scratch)
-
-
-@njit
-def square(parts, i, nodes, tables, scratch):
-    """Squared norm of the features of a direction."""
-    return _apply_adjoint_of(parts, i, nodes, tables, scratch)
+    return pt.apply_adjoint(parts, i, scratch)
 
 
 @njit
 def add_to(parts, i, nodes, tables, factor, target, scratch):
     """``target += factor * F_i' delta``."""
-    _apply_adjoint_of(parts, i, nodes, tables, scratch)
-    add_to_weights(parts, i, factor, target, scratch)
+    apply_direction(parts, i, nodes, tables, scratch)
+    pt.add_to_weights(parts, i, factor, target, scratch)
 
 
 @njit
 def move(parts, dual, i, nodes, tables, lam, gamma, loss_change, visit, scratch):
     """Move block i by ``gamma`` along a direction."""
-    _apply_adjoint_of(parts, i, nodes, tables, scratch)
-    take_step(parts, dual, i, lam, gamma, loss_change, visit, scratch)
+    apply_direction(parts, i, nodes, tables, scratch)
+    pt.take_step(parts, dual, i, lam, gamma, loss_change, visit, scratch)

@@ -45,13 +45,12 @@ class Rules(NamedTuple):
     """Settings of a pass."""
 
     lam: float
-    variant: int
-    line_search: bool
-    explicit: bool  # keep vertices
-    use_cache: bool
-    cache_f: float
-    cache_nu: float
-    gap_degree: float
+    variant: int = FW
+    line_search: bool = True
+    use_cache: bool = False
+    cache_f: float = 0.0
+    cache_nu: float = 0.0
+    gap_degree: float = 1.0
     shrink: bool = False  # pass over blocks that a visit of the same order left without a gap
 
 
@@ -75,10 +74,7 @@ def pick_block(gaps, code, uniform):
     if code >= 0:
         return code
     if code == BY_MAX_GAP:
-        i = 0
-        for j in range(1, gaps.value.size):
-            if gaps.value[j] > gaps.value[i]:
-                i = j
+        i = gaps.value.argmax()
         return i if gaps.value[i] > 0.0 else -1
     tree = gaps.tree
     if tree[1] <= 0.0:
@@ -115,13 +111,9 @@ def free_slot(alpha, values, size, capacity, may_evict_active):
 @njit
 def table_is_full(vertices, i, rules):
     """Whether a visit of block i might find no room for its vertex."""
-    capacity = vertices.alpha.shape[1]
-    if vertices.size[i] < capacity or rules.variant == FW:
+    if vertices.size[i] < vertices.alpha.shape[1] or rules.variant == FW:
         return False
-    for c in range(capacity):
-        if vertices.alpha[i, c] == 0.0:
-            return False
-    return True
+    return vertices.alpha[i].min() > 0.0
 
 
 @njit
@@ -148,10 +140,7 @@ def away_vertex(alpha, values, size):
 @njit
 def cache_candidate(values, size, current, weight, gap, total, n_blocks, rules, counts):
     """Best cached vertex if its gap passes both thresholds (OA16 Alg. 5), else -1."""
-    best = 0
-    for c in range(1, size):
-        if values[c] > values[best]:
-            best = c
+    best = values[:size].argmax()
     cached_gap = max(weight * (values[best] - current), 0.0)
     if gap == np.inf:
         return -1  # never seen by the oracle

@@ -8,15 +8,8 @@ import numpy as np
 
 from .._jit import njit
 from ..common.vectors import dot
+from . import parts as pt
 from .block_rules import FW
-from .parts import (
-    apply_adjoint,
-    block_argmax,
-    block_scores,
-    build_direction,
-    labels_loss,
-    take_step,
-)
 
 
 @njit
@@ -49,14 +42,14 @@ def saddle_visits(parts, dual, order, first_visit, radius, euclidean, v, w, w_vi
         i, k = order[m], first_visit + m
         p = parts.weight[i]
         gamma = 2.0 * n / (k + 2.0 * n)
-        block_scores(parts, w_view, i, 1.0, scratch.oracle)
-        block_argmax(parts.exhaustive, parts, w_view, i, parts.zero_one_cost, scratch.oracle)
+        pt.block_scores(parts, w_view, i, 1.0, scratch.oracle)
+        pt.block_argmax(parts.exhaustive, parts, w_view, i, parts.zero_one_cost, scratch.oracle)
         labels = scratch.oracle.labels
         step_in_ball(w, v, radius, euclidean, gamma)
-        build_direction(parts, dual.marginals, i, FW, labels, labels, scratch.step)
-        apply_adjoint(parts, i, scratch.step)
-        change = p * labels_loss(parts, i, labels) - dual.marginals.loss[i]
-        take_step(parts, dual, i, 1.0, gamma, change, k + 1, scratch.step)
+        pt.build_direction(parts, dual.marginals, i, FW, labels, labels, scratch.step)
+        pt.apply_adjoint(parts, i, scratch.step)
+        change = p * pt.labels_loss(parts, i, labels) - dual.marginals.loss[i]
+        pt.take_step(parts, dual, i, 1.0, gamma, change, k + 1, scratch.step)
         rho = 2.0 / (k + 2.0)
         for c in range(w.size):
             mean[c] += rho * (w[c] - mean[c])

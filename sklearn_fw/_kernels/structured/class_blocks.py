@@ -17,7 +17,7 @@ import numpy as np
 from .._jit import inner, njit
 from ..common.prox import project_simplex
 from .block_rules import CALLS, DONE, EXACT_STEPS, NO_GAP, REASON, VISITS, pick_block, set_gap
-from .parts import apply_adjoint
+from .parts import apply_adjoint, clip_row
 
 FEW = 0.25  # a smaller share of classes that change is worth a list of them
 
@@ -99,8 +99,7 @@ def _clip(bounds, columns, start, stop, dual):
     v, lower, upper, w = dual.v.rows, bounds.rows, dual.upper.rows, dual.w.rows
     for q in range(start, stop):
         a = columns[q]
-        for k in range(v.shape[1]):
-            w[a, k] = min(max(v[a, k], lower[a, k]), upper[a, k])
+        clip_row(v[a], lower[a], upper[a], w[a])
 
 
 @njit

@@ -242,30 +242,21 @@ def block_argmax(exhaustive, parts, w, i, zero_one_cost, scratch):
         return tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
     truth = parts.truth[start:stop]
     if exhaustive:
-        return _any_argmax(scores, edges, edge_table, tables, zero_one_cost, truth, labels)
-    value = tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
+        value = enumerate_argmax(scores, edges, edge_table, tables, labels, -1)
+    else:
+        value = tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
     if zero_one_cost == 0.0 or _differ(labels, truth):
         return value + zero_one_cost
     # The truth has the best score: the cost may lift the second best above it.
-    loss = tree_runner_up(scores, edges, edge_table, tables, labels, scratch.messages)
+    if exhaustive:
+        number = 0
+        for t in range(truth.size):
+            number = number * scores.shape[1] + truth[t]
+        loss = value - enumerate_argmax(scores, edges, edge_table, tables, labels, number)
+    else:
+        loss = tree_runner_up(scores, edges, edge_table, tables, labels, scratch.messages)
     if loss < zero_one_cost:
         return value - loss + zero_one_cost
-    labels[:] = truth
-    return value
-
-
-@inner
-def _any_argmax(scores, edges, edge_table, tables, zero_one_cost, truth, labels):
-    """The same by trying all labellings of any graph."""
-    value = enumerate_argmax(scores, edges, edge_table, tables, labels, -1)
-    if zero_one_cost == 0.0 or _differ(labels, truth):
-        return value + zero_one_cost
-    number = 0
-    for t in range(truth.size):
-        number = number * scores.shape[1] + truth[t]
-    second = enumerate_argmax(scores, edges, edge_table, tables, labels, number)
-    if value - second < zero_one_cost:
-        return second + zero_one_cost
     labels[:] = truth
     return value
 

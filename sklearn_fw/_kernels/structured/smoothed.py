@@ -17,17 +17,9 @@ from .._jit import inlined, inner, njit
 from ..common.vectors import dot
 from ..graphs.sum_product import Beliefs, Weights, _downward, _fill_weights, _upward
 from ..graphs.tree import is_chain
+from . import parts as pt
 from .block_rules import CALLS, DONE, NO_GAP, REASON, VISITS, pick_block, set_gap
 from .edge_mix import add_mixed_marginals
-from .parts import (
-    add_pairs,
-    apply_adjoint,
-    block_scores,
-    current_value,
-    labels_value,
-    tables_of,
-    take_step,
-)
 
 LEAST = 1e-150  # products of two numbers above it are normal ones
 LIFT = 630.0  # logarithm of what makes e^-70 of 1e-308
@@ -157,7 +149,7 @@ def block_sums(parts, w, i, temperature, oracle, sums):
     """
     n_nodes = parts.node_start[i + 1] - parts.node_start[i]
     edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
-    edge_table, tables = tables_of(parts.mix, parts, w, i, oracle)
+    edge_table, tables = pt.tables_of(parts.mix, parts, w, i, oracle)
     scores, inverse = sums.scores[:n_nodes], 1.0 / temperature
     for t in range(n_nodes):
         for k in range(scores.shape[1]):
@@ -208,7 +200,7 @@ def _add_pairs(mix, first, edge_table, pairs, out):
 @inlined
 def gibbs(parts, w, i, temperature, loss_weight, oracle, sums):
     """Smoothed maximum and expected value of H_i plus the score of the truth, and expected L_i."""
-    block_scores(parts, w, i, loss_weight, oracle)
+    pt.block_scores(parts, w, i, loss_weight, oracle)
     value = temperature * block_sums(parts, w, i, temperature, oracle, sums)
     expected = dot(sums.table, w.flat_tables)
     start, loss = parts.node_start[i], 0.0
@@ -256,7 +248,7 @@ def smoothed_sweep(parts, w, temperature, loss_weight, first, last, scratch, sum
     for i in range(first, last):
         value, expected, loss = gibbs(parts, w, i, temperature, loss_weight, scratch.oracle, sums)
         truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
-        true_value = labels_value(parts, w, i, truth, scratch.oracle)
+        true_value = pt.labels_value(parts, w, i, truth, scratch.oracle)
         out[0, i], out[1, i], out[2, i] = value - true_value, expected - true_value, loss
         if target.flat_tables.size + target.rows.size > 0:
             p = parts.weight[i]
@@ -264,7 +256,7 @@ def smoothed_sweep(parts, w, temperature, loss_weight, first, last, scratch, sum
             _add_rows(parts, i, p, target, scratch.step)
             for a in range(sums.table.size):
                 target.flat_tables[a] -= p * sums.table[a]
-            add_pairs(parts.mix, parts, i, truth, p, target.flat_tables)
+            pt.add_pairs(parts.mix, parts, i, truth, p, target.flat_tables)
 
 
 # ---- dual ascent -------------------------------------------------------------------------------
@@ -309,17 +301,17 @@ def ascend(
         counts[CALLS] += 1
         fill_tables(w.tables, temperature, sums)
         value, expected, loss = gibbs(parts, w, i, temperature, loss_weight, scratch.oracle, sums)
-        current = current_value(parts, dual.marginals, w, i, scratch.oracle)
+        current = pt.current_value(parts, dual.marginals, w, i, scratch.oracle)
         p = parts.weight[i]
         gap = max(p * (value - current - temperature * entropy[i]), 0.0)
         set_gap(gaps, i, gap, rules.gap_degree)
         if gap <= 0.0:
             continue
         direction_to(parts, dual.marginals, i, sums, scratch.step)
-        curvature = p * p / rules.lam * apply_adjoint(parts, i, scratch.step)
+        curvature = p * p / rules.lam * pt.apply_adjoint(parts, i, scratch.step)
         gamma = 2.0 * gap / (2.0 * gap + curvature)
         entropy[i] += gamma * ((value - expected) / temperature - entropy[i])
         change = p * loss - dual.marginals.loss[i]
-        take_step(parts, dual, i, rules.lam, gamma, change, counts[VISITS], scratch.step)
+        pt.take_step(parts, dual, i, rules.lam, gamma, change, counts[VISITS], scratch.step)
     counts[REASON] = DONE
     return order.size

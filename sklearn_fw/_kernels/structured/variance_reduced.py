@@ -15,16 +15,8 @@ import numpy as np
 
 from .._jit import inner, njit
 from ..common.vectors import dot, smoothed_max
-from ..graphs.tree import tree_argmax, tree_departures
-from .parts import (
-    Weights,
-    add_pairs,
-    add_to_weights,
-    apply_adjoint,
-    block_scores,
-    labels_value,
-    tables_of,
-)
+from ..graphs.tree import tree_departures
+from . import parts as pt
 from .smoothed import direction_to, fill_tables, gibbs
 
 # Places in a report: sums over steps
@@ -52,10 +44,10 @@ class Point(NamedTuple):
 class Walk(NamedTuple):
     """Weights on their way, each row of attributes brought up to date at its own time."""
 
-    x: Weights
-    drift: Weights  # c
-    total: Weights  # sum of the iterates
-    origin: Weights  # where the walk began
+    x: pt.Weights
+    drift: pt.Weights  # c
+    total: pt.Weights  # sum of the iterates
+    origin: pt.Weights  # where the walk began
     stamp: np.ndarray  # (n_attributes,) steps that a row has made
     power: np.ndarray  # (n_steps + 1,) rho^m
     reach: np.ndarray  # (n_steps + 1,) sum of rho^j for j < m
@@ -69,7 +61,7 @@ def _put_labels(parts, i, labels, weight, point):
     for t in range(labels.size):
         point.node[t, labels[t]] += weight
         loss += parts.node_cost[start + t] * parts.cost[parts.cost_row[start + t], labels[t]]
-    add_pairs(parts.mix, parts, i, labels, weight, point.table)
+    pt.add_pairs(parts.mix, parts, i, labels, weight, point.table)
     return weight * loss
 
 
@@ -82,14 +74,14 @@ def _mix_best(parts, w, i, smoother, scratch, point):
     """
     mu, n_best, n_calls = smoother.mu, smoother.n_best, 1
     oracle = scratch.oracle
-    block_scores(parts, w, i, 1.0, oracle)
+    pt.block_scores(parts, w, i, 1.0, oracle)
     start, stop = parts.node_start[i], parts.node_start[i + 1]
     truth = parts.truth[start:stop]
-    true_value = labels_value(parts, w, i, truth, oracle)
+    true_value = pt.labels_value(parts, w, i, truth, oracle)
     edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
-    edge_table, tables = tables_of(parts.mix, parts, w, i, oracle)
-    scores, labels = oracle.scores[: stop - start], oracle.labels[: stop - start]
-    top = tree_argmax(scores, edges, edge_table, tables, labels, oracle.messages)
+    edge_table, tables = pt.tables_of(parts.mix, parts, w, i, oracle)
+    labels = oracle.labels[: stop - start]
+    top = pt.block_argmax(parts.exhaustive, parts, w, i, 0.0, oracle)
     point.node[: stop - start] = 0.0
     point.table[:] = 0.0
     if mu == 0.0 or n_best == 1:
@@ -123,19 +115,8 @@ def _mixed(sums, parts, w, i, smoother, scratch, point):
         return _mix_best(parts, w, i, smoother, scratch, point)
     value, _, loss = gibbs(parts, w, i, smoother.mu, smoother.loss_weight, scratch.oracle, sums)
     truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
-    value -= labels_value(parts, w, i, truth, scratch.oracle)
+    value -= pt.labels_value(parts, w, i, truth, scratch.oracle)
     return value, value, loss, False, 1
-
-
-@inner
-def _largest(parts, w, i, scratch):
-    """The largest H_i, after `block_scores`."""
-    start, stop = parts.node_start[i], parts.node_start[i + 1]
-    edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
-    edge_table, tables = tables_of(parts.mix, parts, w, i, scratch)
-    scores, labels = scratch.scores[: stop - start], scratch.labels[: stop - start]
-    top = tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
-    return top - labels_value(parts, w, i, parts.truth[start:stop], scratch)
 
 
 @njit
@@ -150,15 +131,13 @@ def smooth_pass(parts, marginals, w, smoother, first, last, scratch, sums, point
     for i in range(first, last):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         smoothed, top, loss, cut, n_calls = _mixed(sums, parts, w, i, smoother, scratch, point)
+        true_value = pt.labels_value(parts, w, i, parts.truth[start:stop], scratch.oracle)
         if sums is not None and smoother.exact:
-            top = _largest(parts, w, i, scratch.oracle)
+            top = pt.block_argmax(parts.exhaustive, parts, w, i, 0.0, scratch.oracle) - true_value
         marginals.nodes[start:stop] = point.node[: stop - start]
         marginals.tables[i] = point.table
         marginals.loss[i] = parts.weight[i] * loss
-        expected = dot(point.table, w.flat_tables)
-        for t in range(stop - start):
-            expected += dot(point.node[t], scratch.oracle.scores[t])
-        expected -= labels_value(parts, w, i, parts.truth[start:stop], scratch.oracle)
+        expected = pt.current_value(parts, marginals, w, i, scratch.oracle) - true_value
         out[0, i], out[1, i], out[2, i], out[3, i] = smoothed, top, cut, expected
         out[4, i] = n_calls
 
@@ -230,7 +209,7 @@ def svrg_steps(parts, marginals, values, order, walk, step, smoother, scratch, s
         report[CHANGE] += change
         report[CHANGE_SQUARE] += change * change
         if direction_to(parts, marginals, i, point, scratch.step):
-            report[SQUARE] += apply_adjoint(parts, i, scratch.step)
+            report[SQUARE] += pt.apply_adjoint(parts, i, scratch.step)
             report[SLOPE] += _slope(parts, walk, i, scratch.step)
             # The walk multiplies it by rho before it counts.
-            add_to_weights(parts, i, -step / walk.power[1], walk.x, scratch.step)
+            pt.add_to_weights(parts, i, -step / walk.power[1], walk.x, scratch.step)

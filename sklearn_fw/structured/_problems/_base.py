@@ -69,17 +69,6 @@ class SmoothedSweep(NamedTuple):
     mean: object  # (n_weights,) ``sum_i p_i E[psi_i]``; None unless it was asked for
 
 
-class SmoothedCertificate(NamedTuple):
-    """What a `SmoothedSweep` says of its point."""
-
-    w: np.ndarray
-    primal: float
-    dual: float  # of the Gibbs distributions
-    gap: float  # |gradient|^2 / (2 lam)
-    gradient: np.ndarray
-    sweep: SmoothedSweep
-
-
 class Certificate(NamedTuple):
     """What is known at one point."""
 
@@ -87,16 +76,12 @@ class Certificate(NamedTuple):
     primal: float
     dual: float
     gap: float
-    sweep: Sweep
+    sweep: Sweep | SmoothedSweep
+    gradient: np.ndarray | None = None  # of smooth losses
 
 
 class Problem:
     """Training set and dual variables: what solvers of the structured SVM are written on.
-
-    Block i is a distribution over the outputs of sample i, all mass on the truth to begin with.
-    With ``H_i(y; w) = L_i(y) - <w, psi_i(y)>`` and the feature difference
-    ``psi_i(y) = phi(x_i, y_i) - phi(x_i, y)``, the distributions make the weights
-    ``w = sum_i p_i E[psi_i] / lam`` (clipped, where there are bounds) and ``l = sum_i p_i E[L_i]``.
 
     Attributes
     ----------
@@ -104,44 +89,24 @@ class Problem:
         Mean over samples of the number of nodes with a label; 1 where outputs have no nodes.
     mean_square : float
         Mean over samples of the squared norm of the features that a wrong output changes, about.
-    w, loss : ndarray of shape (n_weights,) and (n,)
-        The weights, and ``p_i E[L_i]``, after `reset`.
     counts : ndarray of int
         What was done; see `_kernels.structured.block_rules`.
 
     Notes
     -----
-    A solver calls `reset`, then any of these. Each kind of problem provides them for its own form
-    of outputs; an *end* is an `Answer`, a `Mixture`, the slot of a vertex, or None, which is the
-    distribution of the moment.
+    The notes of `Solver` list what every kind of problem provides for its own form of outputs.
+    Further methods for solvers of this package:
 
-    One block, on weights: ``answer(i, w, loss_weight)``, one oracle call, where the truth takes the
-    place of an output that is worse; ``answers(order, w)`` by all workers; ``smoothed_answer(i, w,
-    temperature, loss_weight)``, the `Mixture` in proportion to ``exp(H_i / temperature)``, whose
-    value is ``temperature log sum_y exp(H_i / temperature)``; ``top_answers(i, w, k)``, at most k,
-    best first; ``mix(i, answers, weights)``; ``add_to(i, end, factor, out)``, ``out += factor
-    psi_i``.
-
-    One block, on its distribution: ``values(i)``, H_i of the distribution at ``w`` and of its
-    vertices (None if not kept); ``direction(i, head, tail)`` between two ends; ``move(i, direction,
-    gamma)``, which w, l and the average follow, but not the probabilities of vertices.
-
-    Outputs that are kept: ``vertices(i)``, an object with ``size``, arrays ``alpha`` and ``loss``
-    of length capacity, ``find(answer)`` (its slot or -1), ``put(slot, answer)`` with probability
-    zero, and ``remove(slot)``, which the last vertex then takes; ``grow()``, room for a fifth more;
-    ``keep(answers)`` of a sweep, with probability zero, where there is no room in place of the
-    worst of probability zero; ``kept(slots)``, vertices in the form of the answers of a sweep.
-
-    All blocks: ``sweep(w, augmented)``, without the loss if not ``augmented``; ``currents()`` of a
-    sweep at the iterate, without oracle calls; ``refresh()``, v and l from the dual variables,
-    which removes the drift of many steps; ``vertex_of(answers)``, (v_s, l_s) of the vertex of the
-    whole domain; ``step_towards(answers, gamma)``, which v and w follow at the next `refresh`;
-    ``scale(factor)`` of the mass off the truth and of l, where v is kept: lam becomes ``factor *
-    lam`` with w unchanged.
-
-    Warm starts: ``export()``, ``restore(exported)`` with the present lam, and ``dual_coef()``, one
-    dict per block from output key to alpha, None when not kept. For the choice of C:
-    ``of_samples(model, X, y, weight)``, the same problem of other samples, and ``quick()``.
+    - ``top_answers(i, w, k)``: at most k answers, best first; ``mix(i, answers, weights)``: their
+      `Mixture`,
+    - ``keep(answers)`` of a sweep as vertices of probability zero, where there is no room in place
+      of the worst of these; ``kept(slots)``: vertices in the form of the answers of a sweep,
+    - ``sweep(w, augmented)``: without the loss if not ``augmented``; ``currents()`` of a sweep at
+      the iterate, without oracle calls,
+    - ``vertex_of(answers)``: (v_s, l_s) of the vertex of the whole domain,
+    - ``step_towards(answers, gamma)``, which v and w follow at the next `refresh`,
+    - ``dual_coef()``: one dict per block from output key to alpha, None when not kept,
+    - ``of_samples(model, X, y, weight)``: the same problem of other samples.
     """
 
     workers = None  # what asks oracles, where passes are not compiled
@@ -188,7 +153,6 @@ class Problem:
         return self.lower.size > 0
 
     def clip(self, v):
-        """The weights of an untruncated vector."""
         return np.clip(v, self.lower, self.upper) if self.bounded else v
 
     def dual_value(self, v, loss):
@@ -212,13 +176,6 @@ class Problem:
         v += self.v  # in place: weight vectors can be larger than everything else
         return v, self.loss.sum() - factor * self.loss_moment[0]
 
-    def restart_average(self):
-        """Leave out of the average what was visited so far, at another lam."""
-        if self.moments.size:
-            self.moments[:] = 0.0
-            self.loss_moment[:] = 0.0
-            self.counts[block_rules.VISITS] = 0
-
     @property
     def certified(self):
         """Whether certificates hold: by bounds, or by a promise that nothing contradicts."""
@@ -226,13 +183,12 @@ class Problem:
         return kept and self.n_unbounded == 0
 
     def mean_hinge(self, sweep):
-        """Bound on the mean of ``max_y H_i``; an estimate where the oracle gives no bounds."""
+        """Bound on the mean of the hinges of a sweep; an estimate if the oracle gives no bounds."""
         n_unbounded = np.count_nonzero(~np.isfinite(sweep.slack))
         self.n_unbounded += n_unbounded
         return float(self.weight @ (sweep.hinge if n_unbounded else sweep.hinge + sweep.slack))
 
     def gap_limit(self, tol):
-        """The gap that ``tol`` demands."""
         return tol * abs(self.objective) if self.relative_tol else tol
 
     def ask(self, w):
@@ -283,7 +239,7 @@ class Problem:
         gap = float(gradient @ gradient / (2.0 * self.lam))
         self.n_unbounded = 0 if self.exact else self.n_blocks
         self.objective = primal
-        return SmoothedCertificate(w, primal, primal - gap, gap, gradient, sweep)
+        return Certificate(w, primal, primal - gap, gap, sweep, gradient)
 
     def set_gaps(self, sweep, degree=1.0):
         """Take the exact block gaps of a sweep at the iterate."""
@@ -312,7 +268,6 @@ class Problem:
         return np.inf
 
     def answers(self, order, w):
-        """The `Answer` of each block of an order at w; workers share them."""
         return [self.answer(i, w) for i in order]
 
     def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
@@ -326,6 +281,57 @@ class Problem:
             f"the best {k} outputs need an oracle with the method top_k, which a model that is "
             f"known by its four methods lacks: set smoother=None, or write it as a ScoredModel"
         )
+
+    def scale(self, factor):
+        """Multiply the mass off the truth, and l, by ``factor``.
+
+        v and w stay: they are ``sum_i p_i point_i / lam``, hence already right for the scaled
+        points at ``factor * lam``, which the caller sets next. After `restore`, where the present
+        lam is that one already, the caller refreshes instead.
+        """
+        self.step_towards(self._truth(), 1.0 - factor)
+
+    # ---- warm starts -----------------------------------------------------------------------------
+
+    @property
+    def complete(self):
+        """Whether the alphas are kept and describe the iterate."""
+        return self.explicit and not self.counts[block_rules.EVICTED]
+
+    def export(self):
+        """The distributions; losses are without the weights of samples, which may change."""
+        return {
+            "meaning": self._meaning(),
+            "points": self._points(),
+            "complete": self.complete,
+            "loss": self.loss / self.weight,
+            "lam": self.lam,
+            "weight": self.weight,
+            "average": (self.moments.copy(), self.loss_moment.copy(), self.counts.copy()),
+        }
+
+    def restore(self, exported):
+        """Take over exported distributions; alphas only where both sides keep them."""
+        old, new = exported.get("meaning", ()), self._meaning()
+        if len(old) != len(new) or not all(map(np.array_equal, old, new)):
+            raise ValueError(
+                "warm_start=True needs the outputs and the losses of the previous fit in the same "
+                "order, and the inputs of a model without part scores: fit a clone, or set "
+                "warm_start=False"
+            )
+        if self.explicit and not exported["complete"]:
+            raise ValueError(
+                "warm start of a solver with explicit dual variables needs a previous fit that "
+                "kept them: use the same solver, or set warm_start=False"
+            )
+        self.loss[:] = exported["loss"] * self.weight
+        self._take_points(exported["points"])
+        self.refresh()
+        moments, loss_moment, counts = exported["average"]
+        same = self.lam == exported["lam"] and np.array_equal(self.weight, exported["weight"])
+        if same and moments.size and self.moments.size:  # the average goes on, too
+            self.moments[:], self.loss_moment[:] = moments, loss_moment
+            self.counts[block_rules.VISITS] = counts[block_rules.VISITS]
 
     def best_kept(self):
         """Slots (n,) of the best vertices at ``w``, their H_i, and ``currents``."""

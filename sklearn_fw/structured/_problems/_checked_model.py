@@ -36,7 +36,6 @@ def are_same(a, b):
 
 
 def difference(a, b):
-    """The sparse vector ``a - b``."""
     if are_same(a.indices, b.indices):  # as those of dense features are
         indices, values = a.indices, a.values - b.values
     else:
@@ -147,7 +146,6 @@ class CheckedModel:
         return self._call("loss_augmented_inference", i, x, y_true, w), 0.0
 
     def _scores(self, i, x, w, y_true):
-        """Scores of sample i, with the loss to ``y_true`` if given."""
         scores = self._call("scores", i, x, w)
         if y_true is None:
             return scores
@@ -225,18 +223,14 @@ def ask_for_outputs(oracle, scores, k):
             f"the best {k} outputs need an oracle with the method top_k, which "
             f"{name_of(oracle)} lacks: take another oracle, or smoother=None"
         )
-    answer = oracle.top_k(scores, k)
-    if not (isinstance(answer, tuple | list) and len(answer) == 2):
-        raise TypeError(
-            f"{name} must return a tuple (values, outputs), got {type(answer).__name__}"
-        )
-    values = check.array(answer[0], f"values that {name} returned")
-    if not len(values) == len(answer[1]) <= k or np.any(np.diff(values) > 0.0):
+    values, outputs = check.unpacked(oracle.top_k(scores, k), "values, outputs", name)
+    values = check.array(values, f"values that {name} returned")
+    if not len(values) == len(outputs) <= k or np.any(np.diff(values) > 0.0):
         raise ValueError(
             f"{name} must return at most {k} outputs in descending order, got "
-            f"{len(answer[1])} with {len(values)} values"
+            f"{len(outputs)} with {len(values)} values"
         )
-    return answer[1], values
+    return outputs, values
 
 
 def ask_for_output(oracle, scores):
@@ -244,26 +238,19 @@ def ask_for_output(oracle, scores):
     function = function_of(oracle)
     if function is not None:
         return function(scores), np.inf
-    answer = oracle.argmax(scores)
-    if not (isinstance(answer, tuple | list) and len(answer) == 3):
-        raise TypeError(
-            f"argmax of the oracle {name_of(oracle)} must return a tuple (output, value, "
-            f"upper_bound), where None stands for an unknown value or bound; got "
-            f"{type(answer).__name__}"
-        )
-    output, value, bound = answer
+    name = f"argmax of the oracle {name_of(oracle)}"
+    output, value, bound = check.unpacked(
+        oracle.argmax(scores), "output, value or None, upper_bound or None", name
+    )
     if value is None or bound is None:
         return output, np.inf
     # NaN differs from itself.
     if not all(isinstance(number, Real) and number == number for number in (value, bound)):
-        raise TypeError(
-            f"argmax of the oracle {name_of(oracle)} must return numbers or None, got {value!r} "
-            f"and {bound!r}"
-        )
+        raise TypeError(f"{name} must return numbers or None, got {value!r} and {bound!r}")
     if bound < value - 1e-9 * max(1.0, abs(value)):
         raise ValueError(
-            f"argmax of the oracle {name_of(oracle)} returned upper_bound {bound!r} for an output "
-            f"of score {value!r}; a bound is never below a score"
+            f"{name} returned upper_bound {bound!r} for an output of score {value!r}; a bound is "
+            f"never below a score"
         )
     return output, max(float(bound - value), 0.0)
 

@@ -10,18 +10,14 @@ outputs of the block touch, for linearized scores a difference of vectors of out
 """
 
 from abc import abstractmethod
-from typing import NamedTuple
 
 import numpy as np
 
-from ..._core.oracle import name_of
 from ..._kernels.structured import block_rules
 from ..._kernels.structured.block_rules import FW
 from ._base import Answer, Direction, Mixture, Problem, Sweep, means_of
-from ._checked_model import CheckedModel, Output, SparseVector, are_same, difference, union
+from ._checked_model import CheckedModel, Output, SparseVector, are_same, union
 from ._workers import Shipment, Workers
-
-MOST_OUTPUTS = 1000  # of a sample, that are listed for smoothed answers
 
 
 class ListedProblem(Problem):
@@ -33,7 +29,7 @@ class ListedProblem(Problem):
 
     @abstractmethod
     def _find(self, i, w, loss_weight):
-        """One oracle call: the `Output`, its H_i and slack; the truth for what is worse than it."""
+        """One oracle call: the `Answer` of an `Output`, of the truth for what is worse than it."""
 
     def _find_many(self, order, w, augmented=True):
         return [self._find(i, w, float(augmented)) for i in order]
@@ -61,20 +57,15 @@ class ListedProblem(Problem):
         for dual in self._duals:
             dual.alpha, dual.loss = np.pad(dual.alpha, (0, extra)), np.pad(dual.loss, (0, extra))
 
-    @property
-    def _complete(self):
-        """Whether the alphas are kept and describe the iterate."""
-        return self.explicit and not self.counts[block_rules.EVICTED]
-
     # ---- one block -------------------------------------------------------------------------------
 
     def answer(self, i, w, loss_weight=1.0):
         self.counts[block_rules.CALLS] += 1
-        return _answer(*self._find(i, w, loss_weight))
+        return self._find(i, w, loss_weight)
 
     def answers(self, order, w):
         self.counts[block_rules.CALLS] += len(order)
-        return [_answer(*found) for found in self._find_many(order, w)]
+        return self._find_many(order, w)
 
     def mix(self, i, answers, weights):
         psis = [answer.vertex.psi for answer in answers]
@@ -159,14 +150,13 @@ class ListedProblem(Problem):
     # ---- all blocks ------------------------------------------------------------------------------
 
     def sweep(self, w, augmented=True):
-        hinge, slack = np.empty((2, self.n_blocks))
-        answers = []
-        for i, found in enumerate(self._find_many(range(self.n_blocks), w, augmented)):
-            output, hinge[i], slack[i] = found
-            if hinge[i] < 0.0:  # by rounding
-                output, hinge[i] = self._targets[i], 0.0
-            answers.append(output)
-        return Sweep(hinge, self._currents_at(w, augmented), answers, slack)
+        found = self._find_many(range(self.n_blocks), w, augmented)
+        outputs, _, hinge, slack = zip(*found, strict=True)
+        hinge = np.array(hinge)
+        rounded = hinge < 0.0
+        outputs = [self._targets[i] if rounded[i] else y for i, y in enumerate(outputs)]
+        hinge[rounded] = 0.0
+        return Sweep(hinge, self._currents_at(w, augmented), outputs, np.array(slack))
 
     def currents(self):
         return self._currents_at(self.w, augmented=True)
@@ -179,7 +169,7 @@ class ListedProblem(Problem):
         """Recompute v, w and l from the points (from the alphas where they are complete)."""
         self.v[:] = 0.0
         for i, (p, dual) in enumerate(zip(self.weight, self._duals)):
-            if self._complete:
+            if self.complete:
                 alpha = dual.alpha[: dual.size]
                 alpha /= alpha.sum()
                 dual.point = alpha @ dual.rows[: dual.size]
@@ -197,7 +187,12 @@ class ListedProblem(Problem):
         return v, float(self.weight @ [answer.loss for answer in answers])
 
     def step_towards(self, answers, gamma):
-        self._append_vertices(answers)
+        if self.explicit:  # room for one more, behind all others
+            while any(dual.size == len(dual.alpha) for dual in self._duals):
+                self.grow()
+            for dual, answer in zip(self._duals, answers):
+                if answer.key not in dual.slots:
+                    dual.keep(dual.size, answer)
         for i, (dual, answer) in enumerate(zip(self._duals, answers)):
             psi = dual.on_support(answer.psi)
             dual.point += gamma * (psi - dual.point)
@@ -207,63 +202,27 @@ class ListedProblem(Problem):
                     dual.alpha, dual.size, FW, dual.slots[answer.key], -1, gamma, 1.0
                 )
 
-    def _append_vertices(self, answers):
-        """Where vertices are kept, make those of the answers, behind all others."""
-        if not self.explicit:
-            return
-        while any(dual.size == len(dual.alpha) for dual in self._duals):
-            self.grow()
-        for dual, answer in zip(self._duals, answers):
-            if answer.key not in dual.slots:
-                dual.keep(dual.size, answer)
-
-    def scale(self, factor):
-        """Multiply the mass off the truth by ``factor``.
-
-        v and w stay: they are ``sum_i p_i point_i / lam``, hence already right for the scaled
-        points at ``factor * lam``, which the caller sets next. After `restore`, where the present
-        lam is that one already, the caller refreshes instead.
-        """
-        self._append_vertices(self._targets)
-        self.loss *= factor
-        for dual, truth in zip(self._duals, self._targets):
-            dual.point *= factor  # psi of the truth is zero
-            if self.explicit:
-                dual.alpha *= factor
-                dual.alpha[dual.slots[truth.key]] += 1.0 - factor
+    def _truth(self):
+        return self._targets
 
     # ---- warm starts -----------------------------------------------------------------------------
 
-    def export(self):
-        return {
-            "duals": [dual.copy(self._complete) for dual in self._duals],
-            "loss": self.loss / self.weight,  # weights may change from fit to fit
-            "lam": self.lam,
-            "explicit": self._complete,
-        }
+    def _meaning(self):
+        return ()
 
-    def restore(self, exported):
-        """Take over exported points; alphas only where both sides keep them."""
-        if self.explicit and not exported["explicit"]:
-            raise ValueError(
-                "warm start of a solver with explicit dual variables needs a previous fit that "
-                "kept them: use the same solver, or set warm_start=False"
-            )
-        self._duals = [dual.copy(self.explicit) for dual in exported["duals"]]
-        self.loss[:] = exported["loss"] * self.weight
-        self.refresh()
+    def _points(self):
+        return [dual.copy(self.complete) for dual in self._duals]
+
+    def _take_points(self, points):
+        self._duals = [dual.copy(self.explicit) for dual in points]
 
     def dual_coef(self):
-        if not self._complete:
+        if not self.complete:
             return None
         return [
             {key: alpha for key, alpha in zip(dual.keys, dual.alpha) if alpha > 0.0}
             for dual in self._duals
         ]
-
-
-def _answer(output, value, slack):
-    return Answer(output, output.loss, value, slack)
 
 
 class BlackBoxProblem(ListedProblem):
@@ -288,7 +247,6 @@ class BlackBoxProblem(ListedProblem):
             self._model.sample(*item) for item in zip(range(len(inputs)), inputs, outputs)
         ]
         self._shipment = Shipment(self._model, self._samples)
-        self._listings = {}
         n_weights = self._model.n_weights
         worst = self._ask(range(len(inputs)), np.zeros(n_weights), False)
         super().__init__(weight, n_weights, float(weight @ [answer.loss for answer in worst]))
@@ -333,16 +291,13 @@ class BlackBoxProblem(ListedProblem):
         return self._shipment.ask(self.workers, parts, *args)
 
     def _check_output(self, i, output, w, loss_weight=1.0, scale=1.0):
-        """The output, its H_i and slack; the truth for an output that is worse than it.
-
-        Slacks of the model count ``scale`` times.
-        """
+        """The `Answer` of an output, or of the truth; slacks of the model count ``scale`` times."""
         value = loss_weight * output.loss - output.psi.dot(w)
         # psi is a difference to the score of the truth, whose rounding is forgiven.
         if value >= 0.0 or value >= -1e-12 * max(1.0, abs(self._samples[i].phi.dot(w))):
-            return output, value, scale * output.slack
+            return Answer(output, output.loss, value, scale * output.slack)
         self.counts[block_rules.WORSE] += 1
-        return self._targets[i], 0.0, max(value + scale * output.slack, 0.0)
+        return Answer(self._targets[i], 0.0, 0.0, max(value + scale * output.slack, 0.0))
 
     def top_answers(self, i, w, k):
         if self._model.oracle is None:
@@ -351,48 +306,6 @@ class BlackBoxProblem(ListedProblem):
         outputs = self._model.top_outputs(self._samples[i], w, k, self.explicit)
         answers = [Answer(o, o.loss, o.loss - o.psi.dot(w)) for o in outputs]
         return sorted(answers, key=lambda answer: -answer.value)
-
-    # ---- Gibbs distributions over outputs that the oracle can list -------------------------------
-
-    def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
-        if self._model.oracle is None:
-            return super().smoothed_answer(i, w, temperature, loss_weight)
-        self.counts[block_rules.CALLS] += 1
-        if i not in self._listings:
-            self._listings[i] = self._list_outputs(i)
-        indices, psi, loss = self._listings[i]
-        values = (loss_weight * loss - psi @ w[indices]) / temperature
-        high = values.max()
-        probabilities = np.exp(values - high)
-        log_sum = high + np.log(probabilities.sum())
-        probabilities /= probabilities.sum()
-        entropy = max(float(log_sum - probabilities @ values), 0.0)
-        point = SparseVector(indices, probabilities @ psi)
-        return Mixture(point, float(probabilities @ loss), float(temperature * log_sum), entropy)
-
-    def _list_outputs(self, i):
-        model, sample = self._model, self._samples[i]
-        if not callable(getattr(model.oracle, "top_k", None)):
-            raise TypeError(
-                f"smoothed answers need an oracle with the method top_k, by which outputs are "
-                f"listed, and {name_of(model.oracle)} lacks it: take another oracle, or "
-                f"surrogate='hinge'"
-            )
-        nothing = np.zeros(self.n_weights)
-        outputs, _ = model.k_best(i, sample.x, nothing, MOST_OUTPUTS + 1)
-        if len(outputs) > MOST_OUTPUTS:
-            raise ValueError(
-                f"sample {i} has more than {MOST_OUTPUTS} outputs, too many to be listed for "
-                f"smoothed answers: take surrogate='hinge', or a model of parts whose oracle has "
-                f"marginals"
-            )
-        psi = [difference(sample.phi, model.features(i, sample.x, y)) for y in outputs]
-        loss = np.array([model.loss(sample, y) for y in outputs])
-        indices = np.unique(np.concatenate([row.indices for row in psi]))
-        rows = np.zeros((len(psi), len(indices)))
-        for row, sparse in zip(rows, psi, strict=True):
-            row[indices.searchsorted(sparse.indices)] = sparse.values
-        return _Listing(indices, rows, loss)
 
     # ---- distributions from elsewhere ------------------------------------------------------------
 
@@ -405,36 +318,11 @@ class BlackBoxProblem(ListedProblem):
         self.loss[:] = self.weight * losses
         self.refresh()
 
-    def export(self):
-        """Points, vertices and lam; the features of the truth identify the data."""
-        return super().export() | {
-            "truth": [sample.phi for sample in self._samples],
-            "n_weights": self.n_weights,
-            "settings": _settings(self._model.model),
-        }
-
-    def restore(self, exported):
-        truth = [sample.phi for sample in self._samples]
-        if (
-            "duals" not in exported
-            or exported["n_weights"] != self.n_weights
-            or len(exported["truth"]) != len(truth)
-            or not all(map(_are_equal, exported["truth"], truth))
-            or exported["settings"] != _settings(self._model.model)
-        ):
-            raise ValueError(
-                "warm_start=True needs the model, inputs and outputs of the previous fit, in the "
-                "same order: fit a clone, or set warm_start=False"
-            )
-        super().restore(exported)
-
-
-class _Listing(NamedTuple):
-    """All outputs of a sample."""
-
-    indices: np.ndarray  # features that any of them changes
-    psi: np.ndarray  # (m, len(indices))
-    loss: np.ndarray  # (m,)
+    def _meaning(self):
+        """The features of the truth, which identify the data, and what the loss may depend on."""
+        model = self._model.model
+        settings = repr(model.get_params()) if hasattr(model, "get_params") else ""
+        return (self.n_weights, settings, *(array for s in self._samples for array in s.phi))
 
 
 class Vertices:
@@ -457,7 +345,6 @@ class Vertices:
         return len(self.keys)
 
     def copy(self, vertices):
-        """A copy, without vertices unless wanted."""
         new = Vertices(None, 0, self.support)
         new.point = self.point.copy()
         if vertices:
@@ -482,7 +369,6 @@ class Vertices:
         return dense
 
     def find(self, answer):
-        """Slot of the output of an answer, -1 if it is not kept."""
         return self.slots.get(answer.vertex.key, -1)
 
     def put(self, slot, answer):
@@ -512,12 +398,3 @@ class Vertices:
             self.keys[slot], self.slots[key], self.rows[slot] = key, slot, self.rows[last]
         self.alpha[slot], self.loss[slot] = self.alpha[last], self.loss[last]
         self.alpha[last] = 0.0
-
-
-def _settings(model):
-    """Parameters of a model, on which its loss may depend."""
-    return repr(model.get_params()) if hasattr(model, "get_params") else None
-
-
-def _are_equal(a, b):
-    return all(map(np.array_equal, a, b))

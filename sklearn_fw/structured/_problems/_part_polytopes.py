@@ -1,6 +1,7 @@
 """Convex hulls of the labellings of parts, see `_polytopes`."""
 
 from functools import cache, cached_property
+from itertools import pairwise
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,15 +12,17 @@ from ..._core.packed import starts_of
 from ..._core.warnings import warn
 from ..._kernels import lazy
 from ..._kernels.structured.edge_mix import POTTS
+from ..._kernels.structured.parts import Marginals
 from ...optim._frank_wolfe._corrective import HullProjection
 from ...optim.domains import SparseAtom
 from ...projections import project_simplex
 from ._listed import BlackBoxProblem
+from ._part_sets import edges_of_samples
 from ._polytopes import ModelPolytopes, Point
 
-block_gibbs = lazy("structured.block_gibbs")
 blocks_kernels = lazy("structured.blocks")
 cut_projection = lazy("structured.cut_projection")
+variance_reduced = lazy("structured.variance_reduced")
 
 MOST_STEPS = 20_000
 
@@ -64,16 +67,11 @@ class PartPolytopes:
     """
 
     def __init__(self, blocks):
-        self._parts, self._graph, self._argmax = blocks._parts, blocks._graph, blocks.oracle.argmax
-        self._view, self._make_scratch = blocks._view, blocks._make_scratch
-        self._share = blocks._share
-        self._marginals = type(blocks.marginals)(*map(np.zeros_like, blocks.marginals))
-        parts, marginals = self._parts, self._marginals
-        n_pairs = parts.n_tables * parts.cost.shape[1] ** 2
-        self.weight, self.n_weights = parts.weight, parts.n_attributes * parts.n_columns + n_pairs
+        self._blocks, self._parts, self._graph = blocks, blocks._parts, blocks._graph
+        self._marginals = marginals = Marginals(*map(np.zeros_like, blocks.marginals))
+        self.weight, self.n_weights, self.n_calls = blocks.weight, blocks.n_weights, 0
         self.size = marginals.nodes.size + marginals.tables.size
-        self.n_calls = 0
-        self._lengths = np.diff(parts.node_start)
+        self._lengths = np.diff(blocks._parts.node_start)
 
     @cached_property
     def _n_pairs(self):
@@ -109,51 +107,59 @@ class PartPolytopes:
         return np.concatenate([out.ravel(), tables.ravel()])
 
     def _score_nodes(self, w, s, out):
-        view = self._view(np.ascontiguousarray(w))
-        self._share(
-            lambda first, last: block_gibbs.node_scores(
-                self._parts, view, float(s), first, last, self._make_scratch().oracle, out
+        blocks = self._blocks
+        view = blocks._view(np.ascontiguousarray(w))
+        blocks._share(
+            lambda first, last: blocks_kernels.node_scores(
+                self._parts, view, float(s), first, last, blocks._make_scratch().oracle, out
             )
         )
         return view
 
     def hand_over(self, blocks, z):
-        """Make a point the distributions of blocks."""
-        set_marginals(self._parts, blocks.marginals, z)
+        self._put(z, blocks.marginals)
         blocks.refresh()
 
     def describe(self, z):
-        """Psi and l of a flat vector."""
-        set_marginals(self._parts, self._marginals, z)
+        self._put(z, self._marginals)
         return self._psi(), float(self._marginals.loss.sum())
 
+    def _put(self, z, marginals):
+        """Put a flat vector, and its losses, into `Marginals`."""
+        parts, cut = self._parts, marginals.nodes.size
+        marginals.nodes[:] = z[:cut].reshape(marginals.nodes.shape)
+        marginals.tables[:] = z[cut:].reshape(marginals.tables.shape)
+        costs = parts.node_cost * (marginals.nodes * parts.cost[parts.cost_row]).sum(axis=1)
+        marginals.loss[:] = parts.weight * np.add.reduceat(costs, parts.node_start[:-1])
+
+    def _flat(self):
+        return np.concatenate([self._marginals.nodes.ravel(), self._marginals.tables.ravel()])
+
     def _psi(self):
-        psi = np.zeros(self.n_weights)
+        psi, blocks = np.zeros(self.n_weights), self._blocks
         blocks_kernels.accumulate(
-            self._parts, self._marginals, np.empty(0, np.int32), 1.0, self._view(psi),
-            self._make_scratch().step,
+            self._parts, self._marginals, np.empty(0, np.int32), 1.0, blocks._view(psi),
+            blocks._make_scratch().step,
         )  # fmt: skip
         return psi
 
     # ---- entropy ---------------------------------------------------------------------------------
 
     def gibbs(self, potentials, stored):
-        """The point of marginals of potentials."""
-        parts, here, values = self._parts, self._marginals, np.empty(len(self.weight))
-        if potentials.array is None:
-            view = self._score_nodes(potentials.w, potentials.s, here.nodes)
-        else:
-            view = self._view(np.ascontiguousarray(potentials.w))
-            here.nodes[:] = potentials.array[: here.nodes.size].reshape(here.nodes.shape)
+        blocks, here, out = self._blocks, self._marginals, np.empty((5, len(self.weight)))
+        view = blocks._view(np.ascontiguousarray(potentials.w))
+        smoother = variance_reduced.Smoother(1.0, 1, 1, float(potentials.s), False)
 
         def run(first, last):
-            block_gibbs.set_to_gibbs(parts, here, view.tables, first, last, values)
-            block_gibbs.node_losses(parts, here.nodes, first, last, here.loss)
+            sums = blocks.make_sums()
+            variance_reduced.smooth_pass(
+                self._parts, here, view, smoother, first, last, blocks._make_scratch(), sums,
+                variance_reduced.Point(sums.node, sums.table), out,
+            )  # fmt: skip
 
-        self._share(run)
+        blocks._share(run)
         self.n_calls += len(self.weight)
-        z = np.concatenate([here.nodes.ravel(), here.tables.ravel()]) if stored else None
-        log_partition = float(self.weight @ values)
+        z, log_partition = self._flat() if stored else None, float(self.weight @ out[0])
         return Point(self._psi(), float(here.loss.sum()), z, potentials, log_partition)
 
     def radii(self, norm):
@@ -190,10 +196,9 @@ class PartPolytopes:
         return self._lengths + (self._n_pairs**2).sum(axis=1)
 
     def center(self):
-        """The truth."""
         self._marginals.nodes[:], self._marginals.tables[:] = 0.0, 0.0
         blocks_kernels.set_to_truth(self._parts, self._marginals)
-        return np.concatenate([self._marginals.nodes.ravel(), self._marginals.tables.ravel()])
+        return self._flat()
 
     def weight_of_entries(self):
         """p_i of every entry of a flat vector."""
@@ -202,7 +207,6 @@ class PartPolytopes:
         return np.concatenate([nodes, np.repeat(self.weight, n_entries)])
 
     def project(self, p, accuracy):
-        """Nearest marginals."""
         n_states, cut = self._parts.cost.shape[1], self._marginals.nodes.size
         if self._parts.n_tables == 0:  # nodes are independent
             self.n_calls += len(self.weight)
@@ -223,21 +227,15 @@ class PartPolytopes:
 
     def best_vertex(self, i, s):
         """z(y) of the labelling of sample i with the largest ``<s, z(y)>``, as an atom."""
-        parts, n_states, length = self._parts, self._parts.cost.shape[1], self._lengths[i]
+        blocks, n_states, length = self._blocks, self._parts.cost.shape[1], self._lengths[i]
         cut = length * n_states
-        tables = s[cut:].reshape(parts.n_tables, n_states, n_states)
-        first, n_edges = parts.edge_start[i], parts.edge_stop[i] - parts.edge_start[i]
+        tables = s[cut:].reshape(-1, n_states, n_states)
         scores = self._graph.scores(i, s[:cut].reshape(length, n_states), tables)
-        labels, _, bound = self._argmax(scores)
-        labels = np.asarray(labels)
-        edges = parts.edges[first : first + n_edges]
-        kinds = parts.edge_table[first : first + n_edges]
-        pairs = (kinds * n_states + labels[edges[:, 0]]) * n_states + labels[edges[:, 1]]
-        counts = np.bincount(pairs)
-        tables = np.flatnonzero(counts)
-        ones = np.arange(length) * n_states + labels
-        values = np.concatenate([np.ones(length), counts[tables]])
-        atom = SparseAtom(s.size, np.concatenate([ones, cut + tables]), values)
+        labels, _, bound = blocks.oracle.argmax(scores)
+        nodes, tables = blocks._marginals_of_labels(i, labels)
+        z = np.concatenate([nodes.ravel(), tables])
+        places = np.flatnonzero(z)
+        atom = SparseAtom(s.size, places, z[places])
         atom.bound = -bound
         return atom
 
@@ -250,14 +248,6 @@ class _Vertices:
 
     def lmo(self, gradient):
         return self.polytopes.best_vertex(self.i, -gradient)
-
-
-def set_marginals(parts, marginals, z):
-    """Put a flat vector of `PartPolytopes`, and its losses, into the `Marginals`."""
-    cut = marginals.nodes.size
-    marginals.nodes[:] = z[:cut].reshape(marginals.nodes.shape)
-    marginals.tables[:] = z[cut:].reshape(marginals.tables.shape)
-    block_gibbs.node_losses(parts, marginals.nodes, 0, len(parts.weight), marginals.loss)
 
 
 def only_attract(blocks):
@@ -296,20 +286,13 @@ class CutPolytopes(PartPolytopes):
         n_edges = parts.edge_stop - parts.edge_start
         self._edge_start = starts_of(n_edges)
         self.size = len(parts.truth) + int(self._edge_start[-1])
-        first = parts.node_start[:-1]
-        ends = [
-            parts.edges[a:b] + node
-            for a, b, node in zip(parts.edge_start, parts.edge_stop, first, strict=True)
-        ]
-        self._ends = np.concatenate([np.empty((0, 2), np.int64), *ends]).astype(np.int64)
+        self._ends, _ = edges_of_samples(parts)
         degree = np.bincount(self._ends.ravel(), minlength=len(parts.truth))
         self._steps = 0.5 / degree[self._ends].sum(axis=1)
         self._dual = np.zeros((2, len(self._ends)))
         starts = parts.node_start + self._edge_start
-        sample = np.repeat(np.arange(len(first)), np.diff(starts))
-        local = np.arange(self.size) - starts[sample]
-        self._is_node = local < self._lengths[sample]
-        self._sample = sample
+        self._sample = sample = np.repeat(np.arange(len(n_edges)), np.diff(starts))
+        self._is_node = np.arange(self.size) - starts[sample] < self._lengths[sample]
 
     def resolve(self, geometry):
         if geometry == "entropy":
@@ -336,7 +319,7 @@ class CutPolytopes(PartPolytopes):
         nodes = np.empty_like(self._marginals.nodes)
         view = self._score_nodes(w, s, nodes)
         tables = np.empty((len(self._ends), 2, 2))
-        for i, (a, b) in enumerate(zip(self._edge_start[:-1], self._edge_start[1:], strict=True)):
+        for i, (a, b) in enumerate(pairwise(self._edge_start)):
             tables[a:b] = self._graph.scores(i, None, view.tables).pairwise
         first, second, differ = self._pairs(tables)
         gain, n = nodes[:, 1] - nodes[:, 0], len(nodes)
@@ -354,9 +337,7 @@ class CutPolytopes(PartPolytopes):
         n_tables = self._parts.n_tables
         tables = [
             self._graph.summed(i, pairs[first:last], n_tables).ravel()
-            for i, (first, last) in enumerate(
-                zip(self._edge_start[:-1], self._edge_start[1:], strict=True)
-            )
+            for i, (first, last) in enumerate(pairwise(self._edge_start))
         ]
         return np.concatenate([np.stack([1.0 - nodes, nodes], axis=1).ravel(), *tables])
 
@@ -376,7 +357,6 @@ class CutPolytopes(PartPolytopes):
     # ---- projections -----------------------------------------------------------------------------
 
     def diameters(self, geometry):
-        """Largest divergence of a vertex from the center, or a bound on it."""
         return 0.5 * (self._lengths + np.diff(self._edge_start))
 
     def center(self):
@@ -387,7 +367,6 @@ class CutPolytopes(PartPolytopes):
         return self.weight[self._sample]
 
     def project(self, p, accuracy):
-        """Nearest points; the dual variables of the last projection are the start of this one."""
         self.n_calls += len(self.weight)
         z, bounds = np.empty(self.size), np.empty(len(self.weight))
         cut_projection.project_cuts(

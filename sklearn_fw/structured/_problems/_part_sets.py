@@ -8,7 +8,6 @@ from ..._core.packed import starts_of
 from ..._kernels import lazy
 from ...inference import ICM, QPBO, TRWS, BestOf, Elimination, GraphCut, IteratedLocalSearch
 
-block_rules = lazy("structured.block_rules")
 kernels = lazy("structured.blocks")
 rows_kernels = lazy("common.rows")
 
@@ -77,7 +76,7 @@ def cells(parts, n_nodes, rng):
     Nodes belong to the nearest of some that are drawn in every sample; what none of these reaches
     is a piece for itself.
     """
-    edges, _ = _edges_of_samples(parts)
+    edges, _ = edges_of_samples(parts)
     n, lengths = len(parts.truth), np.diff(parts.node_start)
     graph = sp.csr_array((np.ones(len(edges)), tuple(edges.T)), shape=(n, n))
     seeds = np.concatenate(
@@ -108,7 +107,7 @@ def regrouped(parts, group):
     node_start = starts_of(counts)
     place = np.full(len(group), -1)
     place[nodes] = np.arange(len(nodes)) - np.repeat(node_start[:-1], counts)
-    ends, source = _edges_of_samples(parts)
+    ends, source = edges_of_samples(parts)
     groups = group[ends]
     within = np.flatnonzero((groups[:, 0] == groups[:, 1]) & (groups[:, 0] >= 0))
     within = within[np.argsort(groups[within, 0], kind="stable")]
@@ -147,7 +146,7 @@ def _sample_of_nodes(parts):
     return np.repeat(np.arange(len(lengths)), lengths)
 
 
-def _edges_of_samples(parts):
+def edges_of_samples(parts):
     """Edges of all samples by numbers of all nodes, and where each is in ``parts.edges``."""
     counts = parts.edge_stop - parts.edge_start
     source = np.arange(counts.sum()) + np.repeat(parts.edge_start - starts_of(counts)[:-1], counts)
@@ -183,12 +182,10 @@ def truth_of(blocks):
 
 
 def per_node(blocks, values):
-    """Values of samples, repeated for their nodes."""
     return np.repeat(values, np.diff(blocks._parts.node_start))
 
 
 def true_scores(blocks, w):
-    """Scores of the true labellings at any w."""
     view = blocks._view(np.ascontiguousarray(w))
     asked = (blocks._question(blocks._parts, view, i, 0.0) for i in range(blocks.n_blocks))
     return np.fromiter((true for _, true, _ in asked), np.float64, blocks.n_blocks)
@@ -204,7 +201,7 @@ def retarget(blocks, truth):
     t = np.flatnonzero(truth != truth_of(blocks))
     old, new = truth_of(blocks)[t], truth[t]
     blocks._parts = parts
-    if blocks.explicit and not blocks.counts[block_rules.EVICTED]:
+    if blocks.complete:
         labels = blocks._vertices.labels[t]
         was_old, was_new = labels == old[:, None], labels == new[:, None]
         labels = np.where(was_old, new[:, None], np.where(was_new, old[:, None], labels))

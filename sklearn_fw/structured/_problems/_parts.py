@@ -9,15 +9,8 @@ from ..._core.threads import chunks, n_threads, parallel
 from ..._kernels import lazy
 from ..._kernels.structured import block_primitives as primitives
 from ..._kernels.structured import blocks as kernels
-from ..._kernels.structured.block_rules import CALLS, EVICTED, EXACT_STEPS, VISITS, WORSE
-from ..._kernels.structured.parts import (
-    Dual,
-    Marginals,
-    OracleScratch,
-    Scratch,
-    StepScratch,
-    Weights,
-)
+from ..._kernels.structured import parts as layout
+from ..._kernels.structured.block_rules import CALLS, EXACT_STEPS, VISITS, WORSE
 from ...inference import FEW_LABELINGS, Enumeration, PairwiseScores, quick_oracle
 from .._models._part_scores import COMPILED, Graph, augmented_argmax
 from ._base import Answer, Direction, Mixture, Problem, SmoothedSweep, Sweep, means_of
@@ -94,7 +87,7 @@ class PartProblem(Problem):
         parts = self._parts
         n_nodes, n_states = len(parts.truth), self._n_states
         tables = np.zeros((self.n_blocks, parts.n_tables * n_states**2))
-        self.marginals = Marginals(np.zeros((n_nodes, n_states)), tables, self.loss)
+        self.marginals = layout.Marginals(np.zeros((n_nodes, n_states)), tables, self.loss)
         dtype = np.int16 if n_states <= np.iinfo(np.int16).max else np.int32
         if capacity:
             labels = np.zeros((n_nodes, capacity), dtype)
@@ -115,16 +108,16 @@ class PartProblem(Problem):
         if self.bounded:
             w, lower, upper = map(self._view, (self.w, self.lower, self.upper))
         moments = self._view(self.moments)
-        self._dual = Dual(self.marginals, v, w, lower, upper, moments, self.loss_moment)
+        self._dual = layout.Dual(self.marginals, v, w, lower, upper, moments, self.loss_moment)
         self._scratch = self._make_scratch()
 
     def _view(self, flat):
         parts, n_states = self._parts, self._n_states
         if flat.size == 0:
-            return Weights(np.empty((0, 0)), np.empty((0, 0, 0)), flat)
+            return layout.Weights(np.empty((0, 0)), np.empty((0, 0, 0)), flat)
         cut = parts.n_attributes * parts.n_columns
         rows = flat[:cut].reshape(parts.n_attributes, parts.n_columns)
-        return Weights(rows, flat[cut:].reshape(-1, n_states, n_states), flat[cut:])
+        return layout.Weights(rows, flat[cut:].reshape(-1, n_states, n_states), flat[cut:])
 
     def _make_scratch(self):
         parts, n_states = self._parts, self._n_states
@@ -134,7 +127,7 @@ class PartProblem(Problem):
         mixed = parts.mix is not None
         n_edges = (parts.edge_stop - parts.edge_start).max() if mixed else 0
         scores, delta = np.zeros((2, n_nodes, n_states))
-        oracle = OracleScratch(
+        oracle = layout.OracleScratch(
             scores=scores,
             score_rows=scores.reshape(n_rows, parts.n_columns),
             messages=np.zeros((n_nodes + 1, n_states)),
@@ -142,7 +135,7 @@ class PartProblem(Problem):
             edge_numbers=np.arange(n_edges),
             edge_tables=np.zeros((n_edges, n_states, n_states)),
         )
-        step = StepScratch(
+        step = layout.StepScratch(
             delta=delta,
             delta_rows=delta.reshape(n_rows, parts.n_columns),
             delta_tables=np.zeros(parts.n_tables * n_states**2),
@@ -153,7 +146,7 @@ class PartProblem(Problem):
             clock=np.zeros(2, np.int64),
         )
         values = np.zeros(self._vertices.alpha.shape[1] if self.explicit else 0)
-        return Scratch(oracle, step, away_labels=np.zeros(n_nodes, np.int32), values=values)
+        return layout.Scratch(oracle, step, np.zeros(n_nodes, np.int32), values)
 
     def grow(self):
         old = self._vertices
@@ -165,7 +158,6 @@ class PartProblem(Problem):
 
     @property
     def n_nodes(self):
-        """Nodes of all samples."""
         return len(self._parts.truth)
 
     def seconds_of_pass(self):
@@ -174,7 +166,6 @@ class PartProblem(Problem):
         )
 
     def first_labels(self):
-        """State of the first node of every sample in the truth."""
         return self._parts.truth[self._parts.node_start[:-1]]
 
     # ---- one block -------------------------------------------------------------------------------
@@ -222,7 +213,7 @@ class PartProblem(Problem):
     def direction(self, i, head, tail=None):
         (plus, loss_plus), (minus, loss_minus) = self._end(i, head), self._end(i, tail)
         delta = tuple(a - b for a, b in zip(plus, minus, strict=True))
-        square = primitives.square(self._parts, i, *delta, self._scratch.step)
+        square = primitives.apply_direction(self._parts, i, *delta, self._scratch.step)
         return Direction(square, loss_plus - loss_minus, delta)
 
     def move(self, i, direction, gamma):
@@ -511,7 +502,7 @@ class PartProblem(Problem):
 
     def refresh(self):
         """Recompute v, w and l from the marginals (from the alphas where they are complete)."""
-        if self.explicit and not self.counts[EVICTED]:
+        if self.complete:
             kernels.marginals_of_vertices(self._parts, self.marginals, self._vertices)
         self.v[:] = 0.0
         self._add_weights_of(np.empty(0, np.int32), self.v)
@@ -531,35 +522,17 @@ class PartProblem(Problem):
         return vertex, float(self.weight @ losses)
 
     def step_towards(self, answers, gamma):
-        self._make_room()
+        while self.explicit and self._vertices.size.max() >= self._vertices.alpha.shape[1]:
+            self.grow()
         kernels.mix_labels(
             self._parts, self.marginals, self._vertices, answers, gamma, self._scratch.step,
             self.counts,
         )  # fmt: skip
 
-    def _make_room(self):
-        while self.explicit and self._vertices.size.max() >= self._vertices.alpha.shape[1]:
-            self.grow()
-
-    def scale(self, factor):
-        kernels.scale_to_truth(self._parts, self.marginals, factor)
-        self._make_room()
-        if self.explicit:
-            kernels.scale_vertices(self._parts, self._vertices, factor)
+    def _truth(self):
+        return self._parts.truth
 
     # ---- warm starts -----------------------------------------------------------------------------
-
-    def export(self):
-        """Marginals, vertices and lam; losses without the weights of samples, which may change."""
-        vertices = self._vertices if self.explicit and not self.counts[EVICTED] else None
-        return {
-            "meaning": self._meaning(),
-            "nodes": self.marginals.nodes.copy(),
-            "tables": self.marginals.tables.copy(),
-            "loss": self.loss / self.weight,
-            "lam": self.lam,
-            "vertices": None if vertices is None else tuple(a.copy() for a in vertices),
-        }
 
     def _meaning(self):
         """What must not change between fits: else the dual variables mean something else."""
@@ -570,30 +543,19 @@ class PartProblem(Problem):
             *(parts.mix or ()),
         )  # fmt: skip
 
-    def restore(self, exported):
-        """Take over exported marginals; alphas only where both sides keep them."""
-        old, new = exported.get("meaning", ()), self._meaning()
-        if len(old) != len(new) or not all(map(np.array_equal, old, new)):
-            raise ValueError(
-                "warm_start=True needs the outputs and the losses of the previous fit, in the same "
-                "order: fit a clone, or set warm_start=False"
-            )
+    def _points(self):
+        vertices = self._vertices if self.complete else ()
+        return [a.copy() for a in (self.marginals.nodes, self.marginals.tables, *vertices)]
+
+    def _take_points(self, points):
+        self.marginals.nodes[:], self.marginals.tables[:], *vertices = points
         if self.explicit:
-            if exported["vertices"] is None:
-                raise ValueError(
-                    "warm start of a solver with explicit dual variables needs a previous fit that "
-                    "kept them: use the same solver, or set warm_start=False"
-                )
-            self._vertices = kernels.Vertices(*(a.copy() for a in exported["vertices"]))
-        self.marginals.nodes[:] = exported["nodes"]
-        self.marginals.tables[:] = exported["tables"]
-        self.loss[:] = exported["loss"] * self.weight
+            self._vertices = kernels.Vertices(*(a.copy() for a in vertices))
         self._bind()
-        self.refresh()
 
     def dual_coef(self):
         """One dict per block from output (tuple of states) to alpha."""
-        if not self.explicit or self.counts[EVICTED]:
+        if not self.complete:
             return self._dual_coef_of_classes() if self.counts[EXACT_STEPS] else None
         vertices, starts = self._vertices, self._parts.node_start
         return [
@@ -633,13 +595,11 @@ class StoredVertices:
         return self._table.size[self._i]
 
     def find(self, answer):
-        """Slot of a labelling, -1 if it is not kept."""
         kept = self._table.labels[self._nodes, : self.size]
         same = np.flatnonzero(np.all(kept == answer.vertex[:, None], axis=0))
         return int(same[0]) if len(same) else -1
 
     def put(self, slot, answer):
-        """Put a labelling into a slot: the first free one, or that of another."""
         self._table.size[self._i] = max(self.size, slot + 1)
         self._table.labels[self._nodes, slot] = answer.vertex
         self.alpha[slot], self.loss[slot] = 0.0, answer.loss

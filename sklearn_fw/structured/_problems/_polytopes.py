@@ -28,7 +28,9 @@ class Potentials(NamedTuple):
 
     w: np.ndarray
     s: float
-    array: np.ndarray | None  # the sum itself, where it is stored
+
+    def plus(self, w, s):
+        return Potentials(self.w + w, self.s + s)
 
 
 class Point(NamedTuple):
@@ -57,14 +59,7 @@ class Geometry:
         self.diameter = float(polytopes.weight @ polytopes.diameters(self.name))
 
     def zero(self):
-        size, n_weights = self.polytopes.size, self.polytopes.n_weights
-        return Potentials(np.zeros(n_weights), 0.0, np.zeros(size) if self.stored else None)
-
-    def plus(self, potentials, w, s):
-        array = potentials.array
-        if array is not None:
-            array = array + self.polytopes.scores(w, s)
-        return Potentials(potentials.w + w, potentials.s + s, array)
+        return Potentials(np.zeros(self.polytopes.n_weights), 0.0)
 
 
 class Entropy(Geometry):
@@ -77,7 +72,7 @@ class Entropy(Geometry):
 
     def prox(self, point, w, s):
         """Marginals of the potentials of the point and of the step."""
-        return self.at(self.plus(point.potentials, w, s))
+        return self.at(point.potentials.plus(w, s))
 
     def divergence(self, a, b):
         """``<a' - b', z_a>`` less the difference of log-partitions, with potentials a' and b'."""
@@ -105,10 +100,7 @@ class Euclidean(Geometry):
     def at(self, potentials):
         if potentials.s == 0.0:  # no step yet
             return Point(*self.polytopes.describe(self.center), self.center)
-        step = potentials.array
-        if step is None:
-            step = self.polytopes.scores(potentials.w, potentials.s)
-        return self._project(self.center + step)
+        return self._project(self.center + self.polytopes.scores(*potentials))
 
     def prox(self, point, w, s):
         return self._project(point.z + self.polytopes.scores(w, s))
@@ -145,37 +137,40 @@ class ModelPolytopes:
     Notes
     -----
     Flat vectors hold the z of one sample after the other. For `Entropy` the model's ``marginals``
-    must maximise ``<theta, z> - sum(z log z - z)``.
+    must maximise ``<theta, z> - sum(z log z - z)``. What methods of the model return is checked.
     """
 
     def __init__(self, model, samples, weight, n_weights):
-        self._model, self._samples = CheckedPolytopes(model, n_weights), samples
+        self._model, self._samples = model, samples
         self.weight, self.n_weights, self.n_calls = weight, n_weights, 0
         self._require(SHARED)
-        sizes = [self._model.z_size(sample) for sample in samples]
+        sizes = [count(model.z_size(x.x), self._name("z_size", x), 0) for x in samples]
         self._start = starts_of(sizes)
         self.size = int(self._start[-1])
-        self._true_features = np.array([self._features_of(sample) for sample in samples])
-        linear = [self._model.loss_vector(sample) for sample in samples]
-        self._costs = np.concatenate([c for c, _ in linear])
-        self._constants = np.array([c0 for _, c0 in linear])
+        features, self._costs, self._constants = zip(*map(self._truth_of, samples))
+        self._true_features, self._constants = np.array(features), np.array(self._constants)
+        self._costs = np.concatenate(self._costs)
         self._psi0 = weight @ self._true_features
 
+    def _lacks(self, names):
+        return [name for name in names if not callable(getattr(self._model, name, None))]
+
     def _require(self, names):
-        missing = [name for name in names if not callable(getattr(self._model.model, name, None))]
-        if missing:
+        if missing := self._lacks(names):
             raise TypeError(
                 f"solver 'extragradient' needs a model with part scores, or with the methods of "
-                f"MatchingModel: {type(self._model.model).__name__} lacks {', '.join(missing)}"
+                f"MatchingModel: {type(self._model).__name__} lacks {', '.join(missing)}"
             )
 
-    def _features_of(self, sample):
-        """F_i z(y_i), for which the model has two ways that must agree."""
-        model, phi = self._model, np.zeros(self.n_weights)
+    def _truth_of(self, sample):
+        """F_i z(y_i), for which the model has two ways that must agree; c_i and c0_i."""
+        phi = np.zeros(self.n_weights)
         phi[sample.phi.indices] = sample.phi.values
-        z = model.vector("label_vector", sample, sample.y)
-        c, c0 = model.loss_vector(sample)
-        if not np.allclose(model.vector("apply", sample, z), phi, rtol=1e-7, atol=1e-9):
+        z = self._vector("label_vector", sample, sample.y)
+        name = self._name("loss_vector", sample)
+        c, c0 = check.unpacked(self._model.loss_vector(sample.x, sample.y), "c, c0", name)
+        c, c0 = _of_shape(z.shape, c, name), float(_of_shape((), c0, f"c0 of {name}"))
+        if not np.allclose(self._vector("apply", sample, z), phi, rtol=1e-7, atol=1e-9):
             raise ValueError(
                 f"apply(x, label_vector(x, y)) must equal joint_feature(x, y) in sample {sample.i}"
             )
@@ -184,18 +179,28 @@ class ModelPolytopes:
                 f"loss_vector(x, y) must give the truth of sample {sample.i} a loss of 0, got "
                 f"{c @ z + c0}"
             )
-        return phi
+        return phi, c, c0
+
+    def _vector(self, method, sample, *args, **options):
+        """What a method of the model returns, as long as z; features for "apply"."""
+        name = self._name(method, sample)
+        size = self._start[sample.i + 1] - self._start[sample.i]
+        shape = (self.n_weights if method == "apply" else size,)
+        z = _of_shape(shape, getattr(self._model, method)(sample.x, *args, **options), name)
+        if method == "marginals" and np.any(z < 0.0):
+            raise ValueError(f"{name} must not be negative")
+        return z
+
+    def _name(self, method, sample):
+        return f"{method} of {type(self._model).__name__} for sample {sample.i}"
 
     def resolve(self, geometry):
         """The geometry asked for, or one that the model knows."""
         if check.is_auto(geometry):
-            knows = callable(getattr(self._model.model, "project", None))
-            geometry = "euclidean" if knows or not self._knows("entropy") else "entropy"
+            has_only_marginals = self._lacks(["project"]) and not self._lacks(NEEDED["entropy"])
+            geometry = "entropy" if has_only_marginals else "euclidean"
         self._require(NEEDED[geometry])
         return geometry
-
-    def _knows(self, geometry):
-        return all(callable(getattr(self._model.model, name, None)) for name in NEEDED[geometry])
 
     def _of_each(self, z):
         return (z[a:b] for a, b in zip(self._start, self._start[1:]))
@@ -203,7 +208,7 @@ class ModelPolytopes:
     # ---- features and losses ---------------------------------------------------------------------
 
     def scores(self, w, s):
-        adjoint = [self._model.vector("adjoint", x, read_only(w)) for x in self._samples]
+        adjoint = [self._vector("adjoint", x, read_only(w)) for x in self._samples]
         return np.concatenate(adjoint) + s * self._costs
 
     def hand_over(self, blocks, z):
@@ -217,20 +222,18 @@ class ModelPolytopes:
         """``F_i (z(y_i) - z_i)`` and the loss of every sample."""
         points, losses = self._true_features.copy(), self._constants.copy()
         for i, (sample, part) in enumerate(zip(self._samples, self._of_each(z))):
-            points[i] -= self._model.vector("apply", sample, part)
+            points[i] -= self._vector("apply", sample, part)
             losses[i] += self._costs[self._start[i] : self._start[i + 1]] @ part
         return points, losses
 
     # ---- entropy ---------------------------------------------------------------------------------
 
     def gibbs(self, potentials, stored):
-        model, array = self._model, potentials.array
-        if array is None:
-            array = self.scores(potentials.w, potentials.s)
         z, values = np.empty(self.size), np.empty(len(self.weight))
-        for i, (sample, theta) in enumerate(zip(self._samples, self._of_each(array))):
-            theta = theta + model.vector("log_potentials0", sample)
-            part = model.vector("marginals", sample, theta)
+        thetas = self._of_each(self.scores(*potentials))
+        for i, (sample, theta) in enumerate(zip(self._samples, thetas)):
+            theta = theta + self._vector("log_potentials0", sample)
+            part = self._vector("marginals", sample, theta)
             z[self._start[i] : self._start[i + 1]] = part
             kept = part > 0.0  # the others are zero by underflow
             values[i] = part[kept] @ (theta[kept] - np.log(part[kept]) + 1.0)
@@ -242,25 +245,30 @@ class ModelPolytopes:
 
     def radii(self, norm):
         """Square root of the largest mass times the largest column of F_i."""
-        model, order = self._model, 2 if norm == "l2" else np.inf
-        radii = np.zeros(len(self.weight))
+        order, radii = 2 if norm == "l2" else np.inf, np.zeros(len(self.weight))
         for i, sample in enumerate(self._samples):
             size = self._start[i + 1] - self._start[i]
             if size:
                 unit, largest = np.zeros(size), 0.0
                 for place in range(size):  # one column of F_i at a time: all are a huge matrix
                     unit[place] = 1.0
-                    column = model.vector("apply", sample, unit.copy())
+                    column = self._vector("apply", sample, unit.copy())
                     unit[place] = 0.0
                     largest = max(largest, np.linalg.norm(column, order))
-                mass = np.sum(model.vector("lmo", sample, np.ones(size)))
+                mass = np.sum(self._vector("lmo", sample, np.ones(size)))
                 radii[i] = np.sqrt(mass) * largest
         return radii
 
     # ---- Euclidean -------------------------------------------------------------------------------
 
     def diameters(self, geometry):
-        return np.array([self._model.z_diameter(sample, geometry) for sample in self._samples])
+        diameters = np.empty(len(self.weight))
+        for i, sample in enumerate(self._samples):
+            diameters[i] = diameter = self._model.z_diameter(sample.x, geometry)
+            if not isinstance(diameter, Real) or not 0.0 <= diameter < np.inf:
+                name = self._name("z_diameter", sample)
+                raise ValueError(f"{name} must be finite and >= 0, got {diameter!r}")
+        return diameters
 
     def center(self):
         return self.project(np.zeros(self.size), 1e-9)
@@ -272,47 +280,7 @@ class ModelPolytopes:
         self.n_calls += len(self.weight)
         tol = min(accuracy, 1e-9)
         pairs = zip(self._samples, self._of_each(p))
-        return np.concatenate([self._model.vector("project", x, q, tol=tol) for x, q in pairs])
-
-
-class CheckedPolytopes:
-    """The methods by which a model describes the convex hulls of its outputs, see `MatchingModel`.
-
-    All take a `Sample` in place of its input; vectors of z have the length that `z_size` said.
-    """
-
-    def __init__(self, model, n_weights):
-        self.model, self.n_weights, self.sizes = model, n_weights, {}
-
-    def z_size(self, sample):
-        size = count(self.model.z_size(sample.x), self._name("z_size", sample), 0)
-        self.sizes[sample.i] = size
-        return size
-
-    def loss_vector(self, sample):
-        answer, name = self.model.loss_vector(sample.x, sample.y), self._name("loss_vector", sample)
-        if not (isinstance(answer, tuple | list) and len(answer) == 2):
-            raise TypeError(f"{name} must be a pair (c, c0), got {type(answer).__name__}")
-        constant = _of_shape((), answer[1], f"c0 of {name}")
-        return _of_shape((self.sizes[sample.i],), answer[0], name), float(constant)
-
-    def vector(self, method, sample, *args, **options):
-        """What a method of the model gives, as long as z; features for "apply"."""
-        name = self._name(method, sample)
-        size = self.n_weights if method == "apply" else self.sizes[sample.i]
-        z = _of_shape((size,), getattr(self.model, method)(sample.x, *args, **options), name)
-        if method == "marginals" and np.any(z < 0.0):
-            raise ValueError(f"{name} must not be negative")
-        return z
-
-    def z_diameter(self, sample, geometry):
-        diameter, name = self.model.z_diameter(sample.x, geometry), self._name("z_diameter", sample)
-        if not isinstance(diameter, Real) or not 0.0 <= diameter < np.inf:
-            raise ValueError(f"{name} must be finite and >= 0, got {diameter!r}")
-        return float(diameter)
-
-    def _name(self, method, sample):
-        return f"{method} of {type(self.model).__name__} for sample {sample.i}"
+        return np.concatenate([self._vector("project", x, q, tol=tol) for x, q in pairs])
 
 
 def _of_shape(shape, value, name):

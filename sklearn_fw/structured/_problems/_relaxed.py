@@ -53,6 +53,11 @@ class RelaxedProblem(PartProblem):
         loss = self.weight * [answer.loss for answer in answers]
         return Marginals(np.concatenate(nodes), np.array(tables), loss)
 
+    def _truth(self):
+        truth = Marginals(*map(np.zeros_like, self.marginals))
+        kernels.set_to_truth(self._parts, truth)
+        return truth
+
     def vertex_of(self, answers):
         vertex = np.zeros(self.n_weights)
         kernels.accumulate(

@@ -19,7 +19,7 @@ the weight of the block: then block and sample obey the same equations.
 import numpy as np
 
 from ..._kernels.structured import block_rules
-from .._problems._base import Mixture
+from .._problems._base import Answer, Mixture
 from .._problems._checked_model import Output, SparseVector
 from .._problems._listed import ListedProblem
 from .._problems._workers import Workers
@@ -108,7 +108,8 @@ class LinearizedProblem(ListedProblem):
     def _find(self, i, w, loss_weight):
         u, value, slack, n_worse = self._ask(i, loss_weight * self.base[i] + self._local(i, w))
         self.counts[block_rules.WORSE] += n_worse
-        return self._output(i, u), value, slack
+        output = self._output(i, u)
+        return Answer(output, output.loss, value, slack)
 
     def _local(self, i, w):
         if w is not self.w:
@@ -153,9 +154,9 @@ class LinearizedProblem(ListedProblem):
 
     def restore(self, exported):
         """Take over means and vertices, whose losses are those of another model."""
-        duals = [dual.copy(True) for dual in exported["duals"]]
+        duals = [dual.copy(True) for dual in exported["points"]]
         for i, dual in enumerate(duals):
             dual.loss[: dual.size] = [self._loss(i, u) for u in dual.rows[: dual.size]]
         loss = np.array([self._loss(i, dual.point) for i, dual in enumerate(duals)])
         self._n_moves = REFRESH * self.n_blocks
-        super().restore(exported | {"duals": duals, "loss": loss})
+        super().restore(exported | {"points": duals, "loss": loss})

@@ -14,7 +14,6 @@ from ..._kernels import lazy
 
 block_rules = lazy("structured.block_rules")
 
-STEP_SIZES = ("line_search", "universal")
 NEEDED = ("step", "certify", "weights")
 
 
@@ -261,6 +260,20 @@ class DualMethod(IterativeMethod):
         self.last = None
         return None
 
+    def _order(self):
+        """The visits of a pass: numbers of blocks or codes, and random numbers for codes."""
+        n, rng, sampling = self.blocks.n_blocks, self.rng, self.settings.sampling
+        uniforms = rng.random_sample(n) if sampling == "gap" else np.zeros(n)
+        if sampling == "uniform":
+            return rng.randint(n, size=n), uniforms
+        if sampling == "shuffle":
+            return rng.permutation(n), uniforms
+        # Blocks without a gap yet come first, in random order.
+        unseen = np.flatnonzero(np.isinf(self.blocks.gaps.value))
+        order = np.full(n, block_rules.BY_GAP if sampling == "gap" else block_rules.BY_MAX_GAP)
+        order[: len(unseen)] = rng.permutation(unseen)
+        return order, uniforms
+
     def _is_check_due(self):
         if self.passes_since_check >= int(self.settings.gap_check):
             return True
@@ -311,7 +324,6 @@ class DualMethod(IterativeMethod):
         return self.blocks.loss.sum()
 
     def _scale(self, share):
-        """Mass off the truth times ``share``."""
         self.blocks.scale(share)
 
 
@@ -336,7 +348,6 @@ class BestPointMethod(IterativeMethod):
 
     @property
     def gap(self):
-        """Certified gap."""
         return self.primal - self.dual
 
     def weights(self):
@@ -346,7 +357,6 @@ class BestPointMethod(IterativeMethod):
         return Solution(self.best_w.copy(), self.primal, self.dual, self.gap, None)
 
     def row(self):
-        """The numbers of what is known."""
         return numbers(self, self.blocks, self.gap)
 
     def breakpoint(self):
@@ -360,7 +370,6 @@ def dual_norm(v, norm):
 
 
 def check_switch(value, name):
-    """True, False or "auto"."""
     if not (isinstance(value, bool) or check.is_auto(value)):
         raise ValueError(f"{name} must be True, False or 'auto', got {value!r}")
 
@@ -392,10 +401,7 @@ def check_bounds(lower, upper, n_weights):
 def with_bounds_of(solver, model):
     """The solver, with the box that the model declares unless it has one of its own within it."""
     bounds = model.bounds() if callable(getattr(model, "bounds", None)) else (None, None)
-    if not (isinstance(bounds, tuple | list) and len(bounds) == 2):
-        raise TypeError(
-            f"bounds of {type(model).__name__} must be a pair (lower, upper), got {bounds!r}"
-        )
+    bounds = check.unpacked(bounds, "lower, upper", f"bounds of {type(model).__name__}")
     lower, upper = (
         None if side is None else check.array(side, f"{name}_bounds", finite=False)
         for side, name in zip(bounds, ("lower", "upper"), strict=True)

@@ -8,20 +8,12 @@ from ..._core import check
 from ..._core.warnings import warn
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import open_loop_step
-from ._base import (
-    PASSES,
-    STEP_SIZES,
-    Breakpoint,
-    DualMethod,
-    Solver,
-    SweepMethod,
-    check_switch,
-    numbers,
-)
+from ._base import PASSES, Breakpoint, DualMethod, Solver, SweepMethod, check_switch, numbers
 from ._visits import batch_step, revisit_rules, take_in, visit_blocks
 
 block_rules = lazy("structured.block_rules")
 
+STEP_SIZES = ("line_search", "universal")
 # In the order of the codes of block_rules.
 VARIANTS = ("fw", "pairwise", "away", "hybrid", "exact")
 # "active" asks for a certificate when the known gaps are this share of the last certified ones.
@@ -175,7 +167,6 @@ class _BlockMethod(DualMethod):
             lam=lam,
             variant=VARIANTS.index(settings.variant),
             line_search=settings.step_size == "line_search",
-            explicit=explicit,
             use_cache=use_cache,
             cache_f=float(settings.cache_f),
             cache_nu=float(settings.cache_nu),
@@ -205,28 +196,14 @@ class _BlockMethod(DualMethod):
             blocks.scale(lam / warm["lam"])
             blocks.refresh()
         blocks.gaps.total[0] = 0.0  # unknown: the global criterion of the cache waits
-        average = warm.get("average")
-        same = average is not None and lam == warm["lam"]
-        if self.averages and same and np.array_equal(average["weight"], blocks.weight):
-            blocks.moments[:], blocks.loss_moment[:] = average["moments"], average["loss_moment"]
-            blocks.counts[block_rules.VISITS] = average["visits"]
-
-    def export(self):
-        """Dual variables for a warm start, and what the average needs."""
-        exported, blocks = self.blocks.export(), self.blocks
-        if self.settings.averaging:
-            exported["average"] = {
-                "weight": blocks.weight,
-                "moments": blocks.moments.copy(),
-                "loss_moment": blocks.loss_moment.copy(),
-                "visits": blocks.counts[block_rules.VISITS],
-            }
-        return exported
 
     def move_to(self, lam):
         super().move_to(lam)
-        self.blocks.restart_average()
         self.vertices = None
+        blocks = self.blocks
+        if blocks.moments.size:  # leave out what was visited at the other lam
+            blocks.moments[:], blocks.loss_moment[:] = 0.0, 0.0
+            blocks.counts[block_rules.VISITS] = 0
 
     def breakpoint(self):
         blocks, point = self.blocks, self.last
@@ -276,19 +253,6 @@ class _BlockMethod(DualMethod):
             if first or gaps.sum() <= enough:
                 break
         return False
-
-    def _order(self):
-        n, rng, sampling = self.blocks.n_blocks, self.rng, self.settings.sampling
-        uniforms = rng.random_sample(n) if sampling == "gap" else np.zeros(n)
-        if sampling == "uniform":
-            return rng.randint(n, size=n), uniforms
-        if sampling == "shuffle":
-            return rng.permutation(n), uniforms
-        # Problem without a gap yet come first, in random order: uniform among the infinite ones.
-        unseen = np.flatnonzero(np.isinf(self.blocks.gaps.value))
-        order = np.full(n, block_rules.BY_GAP if sampling == "gap" else block_rules.BY_MAX_GAP)
-        order[: len(unseen)] = rng.permutation(unseen)
-        return order, uniforms
 
     def _is_check_due(self):
         if self.passes_since_check >= self.until_check or self.rules.shrink:

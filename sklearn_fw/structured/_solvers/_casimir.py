@@ -115,9 +115,7 @@ class Casimir(Solver):
     schedule: check.options(*SCHEDULES) = "adapt"
     _: KW_ONLY
     smoother: check.optional(check.options(*SMOOTHERS)) = "l2"
-    n_best: (
-        lambda value, name: check.is_named(value, "adaptive") or check.integer(value, name, 1)
-    ) = 5
+    n_best: check.auto_or(check.at_least(1), words=("adaptive",)) = 5
     mu: check.auto_or(check.positive) = "auto"
     kappa: check.auto_or(check.not_negative) = "auto"
     lipschitz: check.auto_or(check.positive) = "auto"
@@ -152,13 +150,11 @@ class Schedule:
         self.alpha = root if self.strong else max(0.5 * (np.sqrt(5.0) - 1.0), root)
 
     def mu_of(self, k):
-        """Smoothing of iteration k."""
         if not self.adapts:
             return self.mu
         return self.mu * self.decay ** (k - 1) if self.strong else self.mu / k
 
     def kappa_of(self, k):
-        """Proximal weight of iteration k."""
         return self.kappa * k if self.adapts and not self.strong else self.kappa
 
     def momentum_of(self, k):
@@ -208,10 +204,8 @@ class _CasimirMethod(BestPointMethod):
     def _first_smoothing(self):
         settings, surrogate = self.settings, self.blocks.surrogate
         if surrogate.smooth:
-            self.mu, self.smoothing = (
-                surrogate.temperature,
-                Smoothing("loss", surrogate.temperature),
-            )
+            self.mu = surrogate.temperature
+            self.smoothing = Smoothing("loss", self.mu)
             return
         self.mu = settings.mu
         if check.is_auto(self.mu):
@@ -236,14 +230,11 @@ class _CasimirMethod(BestPointMethod):
 
     def _look(self, x):
         """A full pass at x: its gradient, and what it proves."""
-        from .._problems._base import Sweep
-
         blocks, lam = self.blocks, self.lam
         self.x = blocks.clip(x)
         self.snapshot = found = smooth_pass(blocks, self.x, self.smoothing)
         before, blocks.n_unbounded = blocks.n_unbounded, 0
-        primal = blocks.mean_hinge(Sweep(found.hinge, None, None, found.slack))
-        primal += 0.5 * lam * float(self.x @ self.x)
+        primal = blocks.mean_hinge(found) + 0.5 * lam * float(self.x @ self.x)
         self.improved = primal < self.primal
         if self.improved:
             self.primal, self.best_w = primal, self.x

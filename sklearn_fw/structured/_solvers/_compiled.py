@@ -40,7 +40,6 @@ def accelerated(twin, suits):
 
 
 def is_compiled(blocks, *args):
-    """Whether the oracle is."""
     return blocks.is_compiled
 
 
@@ -116,12 +115,10 @@ def _run_oracle(blocks, rules, order, uniforms, position):
 
 
 def sums_are_compiled(blocks, *args):
-    """Whether Gibbs distributions are found by compiled code."""
     return blocks.sums_are_compiled
 
 
 def ascend_parts(blocks, order, uniforms, rules, entropy):
-    """A pass in one call."""
     surrogate = blocks.surrogate
     blocks._check_sums(surrogate.loss_weight)
     return smoothed.ascend(
@@ -135,7 +132,6 @@ def ascend_parts(blocks, order, uniforms, rules, entropy):
 
 
 def subgradient_visits_of_parts(blocks, order, visits, lam, target, moments):
-    """A pass in one call."""
     blocks.counts[block_rules.CALLS] += len(order)
     kernels.subgradient_visits(
         blocks._parts, blocks.marginals, order, visits, lam, blocks._view(target),
@@ -144,7 +140,6 @@ def subgradient_visits_of_parts(blocks, order, visits, lam, target, moments):
 
 
 def saddle_visits_of_parts(blocks, order, visits, radius, euclidean, w, mean):
-    """A pass in one call."""
     blocks.counts[block_rules.CALLS] += len(order)
     block_saddle.saddle_visits(
         blocks._parts, blocks._dual, order, visits, radius, euclidean, blocks.v, w,
@@ -171,7 +166,6 @@ def mixes_outputs(blocks, *args):
 
 
 def smooth_pass_of_parts(blocks, w, smoothing):
-    """A pass that threads share."""
     is_loss, surrogate = smoothing.kind == "loss", blocks.surrogate
     out, view = np.empty((5, blocks.n_blocks)), blocks._view(np.ascontiguousarray(w))
 
@@ -194,7 +188,6 @@ def smooth_pass_of_parts(blocks, w, smoothing):
 
 
 def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoothing):
-    """A pass in one call, which touches what its samples touch."""
     n_steps, n_rows = len(order), blocks._parts.n_attributes
     x, total, report = x.copy(), np.zeros_like(x), np.zeros(variance_reduced.N_REPORTED)
     power = rho ** np.arange(n_steps + 1)
@@ -213,12 +206,10 @@ def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoot
 
 
 def _smoother(blocks, smoothing):
-    """Settings as kernels take them."""
-    mu, loss_weight = float(smoothing.mu), 1.0
-    if smoothing.kind == "loss":
-        mu, loss_weight = blocks.surrogate.temperature, blocks.surrogate.loss_weight
+    kind, mu, *sizes = smoothing
+    loss_weight = blocks.surrogate.loss_weight if kind == "loss" else 1.0
     return variance_reduced.Smoother(
-        mu, int(smoothing.n_best), int(smoothing.limit), loss_weight, smoothing.kind == "entropy"
+        float(mu), *map(int, sizes), float(loss_weight), kind == "entropy"
     )
 
 

@@ -100,22 +100,15 @@ class _Planes:
     """
 
     def __init__(self, blocks):
-        self.blocks, self.size = blocks, 2
-        self.rows = np.zeros((4, blocks.n_weights))  # with spare ones
-        self.rows[1] = blocks.v
+        self.blocks = blocks
+        self.v = np.stack([np.zeros(blocks.n_weights), blocks.v])  # one row for each plane
         self.gram = blocks.lam * self.v @ self.v.T
         self.loss = np.array([0.0, blocks.loss.sum()])
         self.alpha = np.array([0.0, 1.0])
         self.idle = np.zeros(2, np.int64)
         self.answers = [None, None]
 
-    @property
-    def v(self):
-        """One row for each plane."""
-        return self.rows[: self.size]
-
     def mean(self):
-        """v and l of the dual variables."""
         return self.alpha @ self.v, float(self.alpha @ self.loss)
 
     def model(self, w):
@@ -123,16 +116,9 @@ class _Planes:
         return float((self.loss - self.blocks.lam * (self.v @ w)).max())
 
     def add(self, answers):
-        """The plane of the answers of a sweep."""
         v, loss = self.blocks.vertex_of(answers)
-        k = self.size
-        row = self.blocks.lam * (self.v @ v)
-        gram = np.empty((k + 1, k + 1))
-        gram[:k, :k], gram[k, :k], gram[:k, k] = self.gram, row, row
-        gram[k, k] = self.blocks.lam * (v @ v)
-        if k == len(self.rows):
-            self.rows = np.pad(self.rows, ((0, k), (0, 0)))
-        self.rows[k], self.size, self.gram = v, k + 1, gram
+        self.v, self.gram = np.vstack([self.v, v]), np.pad(self.gram, (0, 1))
+        self.gram[-1] = self.gram[:, -1] = self.blocks.lam * (self.v @ v)
         self.loss, self.alpha = np.append(self.loss, loss), np.append(self.alpha, 0.0)
         self.idle = np.append(self.idle, 0)
         self.answers.append(answers)
@@ -145,13 +131,11 @@ class _Planes:
         if kept.all():
             return
         kept = np.flatnonzero(kept)
-        self.rows[: len(kept)], self.size = self.rows[kept], len(kept)
-        self.gram = self.gram[np.ix_(kept, kept)]
+        self.v, self.gram = self.v[kept], self.gram[np.ix_(kept, kept)]
         self.loss, self.alpha, self.idle = self.loss[kept], self.alpha[kept], self.idle[kept]
         self.answers = [self.answers[k] for k in kept]
 
     def solve(self, accuracy):
-        """The best dual variables."""
         if not self.blocks.bounded:
             self.alpha = maximise_on_simplex(self.gram, self.loss, self.alpha, accuracy)
             return
@@ -245,7 +229,7 @@ class _OneSlackMethod(BestPointMethod):
         if self.cache:
             blocks.w[:] = w
             blocks.keep(self.answers)
-        return self.row() | {"n_planes": self.planes.size}
+        return self.row() | {"n_planes": len(self.planes.loss)}
 
     def solution(self):
         """The best point so far; the blocks get the dual variables."""

@@ -124,10 +124,7 @@ class _AscentMethod(DualMethod):
 
     def __init__(self, settings, blocks, lam, tol, rng, warm):
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
-        self.rules = block_rules.Rules(
-            lam=lam, variant=block_rules.FW, line_search=False, explicit=False, use_cache=False,
-            cache_f=0.0, cache_nu=0.0, gap_degree=float(settings.gap_degree),
-        )  # fmt: skip
+        self.rules = block_rules.Rules(lam, gap_degree=float(settings.gap_degree))
         blocks.reset(lam)
         self.entropy = np.zeros(blocks.n_blocks)  # of the truth
         self.end = None  # `QuasiNewton`, once it goes on
@@ -198,17 +195,6 @@ class _AscentMethod(DualMethod):
         self.passes_since_check += 1
         order, uniforms = self._order()
         return ascend_blocks(self.blocks, order, uniforms, self.rules, self.entropy) < len(order)
-
-    def _order(self):
-        n, rng, sampling = self.blocks.n_blocks, self.rng, self.settings.sampling
-        if sampling == "uniform":
-            return rng.randint(n, size=n), np.zeros(n)
-        unseen = np.flatnonzero(np.isinf(self.blocks.gaps.value))
-        if sampling == "shuffle" or len(unseen) == n:
-            return rng.permutation(n), np.zeros(n)
-        order = np.full(n, block_rules.BY_GAP)
-        order[: len(unseen)] = rng.permutation(unseen)
-        return order, rng.random_sample(n)
 
     def _is_slow(self):
         """Whether dual ascent is, by its last two certificates."""

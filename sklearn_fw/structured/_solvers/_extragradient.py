@@ -9,7 +9,7 @@ import numpy as np
 from ..._core import check
 from ..._kernels import lazy
 from ...projections import project_l2_ball
-from ._base import PASSES, BestPointMethod, Solver, dual_norm
+from ._base import PASSES, BestPointMethod, Solution, Solver, dual_norm
 from ._visits import visit_blocks
 
 block_rules = lazy("structured.block_rules")
@@ -24,17 +24,6 @@ SAFETY, SHRINK, GROW = 0.8, 0.5, 1.5
 FORGIVEN = 1e-3
 # Weights of this size come from steps that are too long; steps of this size, from broken numbers.
 HUGE, TINY = 1e50, 1e-12
-
-
-def _word_or_positive(*words):
-    def accept(value, name):
-        if isinstance(value, Real):
-            check.positive(value, name)
-        elif not (isinstance(value, str) and value in words):
-            known = " or ".join(map(repr, words))
-            raise ValueError(f"{name} must be {known} or a positive number, got {value!r}")
-
-    return accept
 
 
 class Extragradient(Solver):
@@ -81,8 +70,8 @@ class Extragradient(Solver):
         With the ridge penalty, start again from the average whenever the gap is a quarter of what
         it was, with steps for the shorter way to go.
     memory_efficient : bool, default=True
-        False stores potentials and averages of all outputs, in arrays of the size of all part
-        scores. The iterates are the same; the averages serve as the start of the next fit with
+        False stores averages of all outputs, in an array of the size of all part scores. The
+        iterates are the same; the averages serve as the start of the next fit with
         ``warm_start=True``, which is from scratch otherwise.
     gap_check : int, default=10
         Iterations between certificates, each of n_samples oracle calls.
@@ -141,8 +130,8 @@ class Extragradient(Solver):
     radius: check.optional(check.strength) = None
     norm: check.options("l1", "l2") = "l2"
     z_geometry: check.options("auto", "entropy", "euclidean") = "auto"
-    step_size: _word_or_positive("auto", "backtrack") = "backtrack"
-    balance: _word_or_positive("auto") = "auto"
+    step_size: check.auto_or(check.positive, words=("auto", "backtrack")) = "backtrack"
+    balance: check.auto_or(check.positive) = "auto"
     first_passes: check.at_least(0) = 10
     cut: check.within(0, 1, "left") = 0.0
     restart: check.flag = True
@@ -183,10 +172,10 @@ class Extragradient(Solver):
 def _make_first_passes(blocks, lam, bounds, n_passes):
     """The best weights after some passes of Frank-Wolfe steps; the blocks forget all but counts."""
     blocks.reset(lam, bounds=bounds, averaging=True)
-    rules = block_rules.Rules(lam, block_rules.FW, True, False, False, 0.0, 0.0, 1.0)
     rng = np.random.RandomState(0)  # an order all the same, for a method that is deterministic
     for _ in range(n_passes):
-        visit_blocks(blocks, rng.permutation(blocks.n_blocks), np.zeros(blocks.n_blocks), rules)
+        order = rng.permutation(blocks.n_blocks)
+        visit_blocks(blocks, order, np.zeros(blocks.n_blocks), block_rules.Rules(lam))
     blocks.refresh()
     # Where C is large, the average is ahead for many passes, and zero ahead of both for some.
     points, n_unbounded = [], 0
@@ -194,7 +183,7 @@ def _make_first_passes(blocks, lam, bounds, n_passes):
         points.append(blocks.certify(averaged))
         n_unbounded += blocks.n_unbounded
     best = min(points, key=lambda point: point.primal)
-    start = _Start(best.w.copy(), best.primal, max(point.dual for point in points))
+    start = best._replace(w=best.w.copy(), dual=max(point.dual for point in points))
     counts, zero = blocks.counts, blocks.clip(np.zeros(blocks.n_weights))
     blocks.reset(lam, bounds=bounds)
     blocks.counts[:] = counts
@@ -202,14 +191,6 @@ def _make_first_passes(blocks, lam, bounds, n_passes):
         return start._replace(w=zero, primal=blocks.max_loss)
     blocks.n_unbounded = n_unbounded  # these weights count
     return start
-
-
-class _Start(NamedTuple):
-    """Weights to start from, and bounds on the optimum."""
-
-    w: np.ndarray
-    primal: float
-    dual: float
 
 
 # ---- where the weights live ----------------------------------------------------------------------
@@ -232,7 +213,6 @@ class Flat:
         return Weights(self.project(point.w + change))
 
     def divergence(self, a, b):
-        """Half the squared distance."""
         return 0.5 * float(np.sum((a.w - b.w) ** 2))
 
 
@@ -251,7 +231,6 @@ class Ridge(Flat):
         return self.distance
 
     def dual(self, psi, loss):
-        """Minimum over w of the saddle function."""
         return self.blocks.dual_value(psi / self.lam, loss)
 
     def restricted_dual(self, psi, loss):
@@ -273,7 +252,6 @@ class Ball(Flat):
         self.radius, self.center = radius, Weights(np.zeros(n_weights), np.zeros(n_weights))
 
     def project(self, w):
-        """Nearest point of the ball."""
         return project_l2_ball(w, self.radius)
 
     def set_out(self, center, gap):
@@ -281,7 +259,6 @@ class Ball(Flat):
         return 0.5 * self.radius**2
 
     def dual(self, psi, loss):
-        """Minimum over w of the saddle function."""
         return float(loss - self.radius * dual_norm(psi, self.norm))
 
     restricted_dual = dual
@@ -298,7 +275,6 @@ class CrossPolytope(Ball):
 
     @property
     def scale(self):
-        """Of the steps."""
         return self.radius
 
     def _weights(self, theta):
@@ -313,7 +289,6 @@ class CrossPolytope(Ball):
         return Weights(self.radius * self._weights(theta)[0], theta)
 
     def divergence(self, a, b):
-        """Relative entropy of the weights of vertices."""
         linear = (a.parameters - b.parameters) @ a.w / self.radius
         normalisers = self._weights(a.parameters)[1] - self._weights(b.parameters)[1]
         return float(linear - normalisers)
@@ -354,7 +329,7 @@ class _ExtragradientMethod(BestPointMethod):
         if start is None and np.any(weights.center.w):
             start = blocks.certify()
         if start is None:
-            start = _Start(weights.center.w, blocks.max_loss, 0.0)
+            start = Solution(weights.center.w, blocks.max_loss, 0.0, None, None)
         self.best_w, self.primal, self.dual = start.w.copy(), start.primal, start.dual
         self.best_z = None
         blocks.objective = self.primal
@@ -362,12 +337,10 @@ class _ExtragradientMethod(BestPointMethod):
 
     @property
     def radius(self):
-        """Of the ball of the moment."""
         return self.space.radius
 
     @property
     def limit(self):
-        """The gap that ``tol`` demands."""
         return self.blocks.gap_limit(self.tol)
 
     def _set_out(self, center):
@@ -417,7 +390,7 @@ class _ExtragradientMethod(BestPointMethod):
         u_w = space.step(v_w, eta_w * weight * (v_z.psi - space.lam * v_w.w))
         u_z = outputs.prox(v_z, eta_z * weight * v_w.w, eta_z * weight)
         slopes = self.slopes + weight * (u_z.psi - space.lam * u_w.w)
-        potentials = outputs.plus(self.potentials, eta_z * weight * u_w.w, eta_z * weight)
+        potentials = self.potentials.plus(eta_z * weight * u_w.w, eta_z * weight)
         next_w, next_z = space.step(space.center, eta_w * slopes), outputs.at(potentials)
         self.blocks.counts[block_rules.CALLS] += outputs.polytopes.n_calls - calls
         if not self._accept(u_w, u_z, next_w, next_z):

@@ -16,9 +16,7 @@ def subgradient_visits(blocks, order, visits, lam, target, moments):
 
     ``target`` accumulates the sum z of feature differences. Subgradient: ``w_k = z_k / (lam k)``
     after k steps of size 1/k, so its oracle is the argmax of ``z + lam k L``; perceptron: ``w = z``
-    and no loss. ``moments`` gets ``sum_j j (z_j - z_{j-1})``.
-
-    ``visits`` were made before.
+    and no loss. ``moments`` gets ``sum_j j (z_j - z_{j-1})``. ``visits`` were made before.
     """
     for visit, i in enumerate(order, visits + 1):
         # At w = 0 any positive multiple of the loss has the same argmax.

@@ -5,13 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._kernels import lazy
-from ._compiled import (
-    Snapshot,
-    accelerated,
-    mixes_outputs,
-    smooth_pass_of_parts,
-    svrg_walk_of_parts,
-)
+from . import _compiled
+from ._compiled import accelerated
 
 vectors = lazy("common.vectors")
 
@@ -25,16 +20,13 @@ class Smoothing(NamedTuple):
     limit: int = 1  # n_best is doubled up to it where outputs that are left out might count
 
 
-@accelerated(smooth_pass_of_parts, mixes_outputs)
+@accelerated(_compiled.smooth_pass_of_parts, _compiled.mixes_outputs)
 def smooth_pass(blocks, w, smoothing):
-    """Make the smoothed answers at w the distributions of all blocks; v and l follow.
+    """Make the smoothed answers at w, a `Snapshot`, the distributions of all blocks; v follows.
 
-    Returns
-    -------
-    snapshot : Snapshot
-        What was found: n calls of the oracle, twice as many where the entropy smooths the hinge.
+    n calls of the oracle, twice as many where the entropy smooths the hinge.
     """
-    found = Snapshot(*np.zeros((5, blocks.n_blocks)))
+    found = _compiled.Snapshot(*np.zeros((5, blocks.n_blocks)))
     for i in range(blocks.n_blocks):
         mixture, *numbers = _answer(blocks, i, w, smoothing, exact=True)
         blocks.move(i, blocks.direction(i, mixture), 1.0)
@@ -44,34 +36,15 @@ def smooth_pass(blocks, w, smoothing):
     return found
 
 
-@accelerated(svrg_walk_of_parts, mixes_outputs)
+@accelerated(_compiled.svrg_walk_of_parts, _compiled.mixes_outputs)
 def svrg_walk(blocks, order, x, origin, drift, step, rho, values, smoothing):
     """Steps ``x <- rho x + drift - step (F_i' (mu_i(x) - mu_i(origin)))``, clipped.
 
-    Samples are drawn by their weights, so that all steps have one length.
-
-    Parameters
-    ----------
-    blocks : Problem
-        The training set, with the distributions of the snapshot.
-    order : ndarray of int
-        Samples.
-    x, origin, drift : ndarray of shape (n_weights,)
-        The start, the point of the snapshot, and what every step adds; left as they are.
-    step, rho : float
-        Length of steps, and what they shrink x by.
-    values : ndarray of shape (n_blocks,)
-        Smoothed maxima at the origin.
-    smoothing : Smoothing
-        The same as at the snapshot.
-
-    Returns
-    -------
-    x, total : ndarray of shape (n_weights,)
-        The end, and the sum of all iterates but the start.
-    report : ndarray of shape (4,)
-        Sums over the steps: how much the smoothed maximum is above that at the origin, its square,
-        and, with g the difference of the gradients, ``|g|^2`` and ``<x - origin, g>``.
+    Samples are drawn by their weights, so that all steps have one length. ``origin`` is the point
+    of the snapshot, whose distributions the blocks have, and ``values`` are its smoothed maxima.
+    Returns the end, the sum of all iterates but the start, and sums over the steps: how much the
+    smoothed maximum is above that at the origin, its square, and, with g the difference of the
+    gradients, ``|g|^2`` and ``<x - origin, g>``.
     """
     x, total, report = x.copy(), np.zeros_like(x), np.zeros(4)
     for i in order:
@@ -79,26 +52,18 @@ def svrg_walk(blocks, order, x, origin, drift, step, rho, values, smoothing):
         g = np.zeros_like(x)
         blocks.add_to(i, None, 1.0, g)
         blocks.add_to(i, mixture, -1.0, g)
-        report += _reported(value - values[i], g, x - origin)
+        change = value - values[i]
+        report += change, change * change, g @ g, g @ (x - origin)
         x = blocks.clip(rho * x + drift - step * g)
         total += x
     return x, total, report
-
-
-def _reported(change, g, way):
-    return change, change * change, g @ g, g @ way
 
 
 def smoothed_max(scores, mu):
     """The largest of some scores smoothed by squares, and its weights.
 
     ``max_u <u, scores> - mu (||u||^2 - 1) / 2`` over all distributions u, above the maximum by at
-    most ``mu / 2``; few scores have weight [1]_.
-
-    References
-    ----------
-    .. [1] K. Pillutla, V. Roulet, S. M. Kakade, Z. Harchaoui, "A smoother way to train structured
-       prediction models", NeurIPS 2018: Proposition 3.
+    most ``mu / 2``; few scores have weight: Proposition 3 of Pillutla et al., NeurIPS 2018.
     """
     scores = np.asarray(scores, np.float64)
     order = np.argsort(-scores, kind="stable")

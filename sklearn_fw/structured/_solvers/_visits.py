@@ -17,23 +17,10 @@ MOST_ANSWERS, MOST_STEPS = 50, 200
 
 @accelerated(visit_parts, asks_for_labels)
 def visit_blocks(blocks, order, uniforms, rules):
-    """Visit blocks and step towards their answers.
+    """Visit blocks and step towards their answers; returns how many, fewer where no gap is left.
 
-    Parameters
-    ----------
-    blocks : Problem
-        The dual problem.
-    order : ndarray of int
-        Numbers of blocks, or codes that leave the choice to the gaps.
-    uniforms : ndarray of shape (len(order),)
-        Random numbers of those choices.
-    rules : block_rules.Rules
-        Settings.
-
-    Returns
-    -------
-    n_visits : int
-        Fewer than asked for when no block has a gap left.
+    ``order`` holds numbers of blocks, or codes that leave the choice to the gaps, and ``uniforms``
+    the random numbers of these choices.
     """
     visit = _visit_exactly if rules.variant == block_rules.EXACT else _visit
     for k in range(len(order)):
@@ -74,11 +61,8 @@ def _visit_exactly(blocks, i, rules):
     Where an output is one class, a projection finds the same, see `class_blocks`.
     """
     counts, p, gaps = blocks.counts, blocks.weight[i], blocks.gaps
-    pairwise, closed, steps = (
-        rules._replace(variant=block_rules.PAIRWISE),
-        None,
-        iter(range(MOST_STEPS)),
-    )
+    pairwise = rules._replace(variant=block_rules.PAIRWISE)
+    closed, steps = None, iter(range(MOST_STEPS))
     counts[block_rules.VISITS] += 1
     for _ in range(MOST_ANSWERS):
         vertices = _vertices_of(blocks, i, rules)
@@ -193,10 +177,7 @@ def _step(blocks, i, rules, vertices, values, head, value, current):
 
 def revisit_rules(lam):
     """Settings of `visit_blocks`: pairwise steps, for which what is kept is always good enough."""
-    return block_rules.Rules(
-        lam, block_rules.PAIRWISE, line_search=True, explicit=True, use_cache=True, cache_f=0.0,
-        cache_nu=0.0, gap_degree=1.0,
-    )  # fmt: skip
+    return block_rules.Rules(lam, block_rules.PAIRWISE, use_cache=True)
 
 
 # ---- steps of all blocks at once -----------------------------------------------------------------
