@@ -239,17 +239,12 @@ class StructuredPredictor:
             The estimator.
         """
         super().set_params(**{key: value for key, value in params.items() if "__" not in key})
-        nested = {}
-        for key, value in params.items():
+        nested = {key: value for key, value in params.items() if "__" in key}
+        for key in nested:
             part, _, name = key.partition("__")
-            if name:
-                nested.setdefault(part, {})[name] = value
-        for part, values in nested.items():
             if part in MAKERS and isinstance(getattr(self, part, None), str):
-                setattr(self, part, _made(part, getattr(self, part), values))
-            else:
-                super().set_params(**{f"{part}__{name}": value for name, value in values.items()})
-        return self
+                setattr(self, part, _made(part, getattr(self, part), name))
+        return super().set_params(**nested)
 
 
 def best_temperature(probabilities, spread, weight, what="nodes"):
@@ -277,17 +272,18 @@ def best_temperature(probabilities, spread, weight, what="nodes"):
     return temperature
 
 
-def _made(part, name, values):
+def _made(part, name, key):
+    """The object of a name, for a parameter of it to be set."""
     makers = MAKERS[part]
     if check.is_auto(name):
-        raise ValueError(_advice(part, next(iter(values))))
+        raise ValueError(_advice(part, key))
     if name not in makers:
         known = ", ".join(map(repr, sorted({"auto", *makers})))
         raise ValueError(f"{part} must be one of {known} or a {part} object; got {name!r}")
     made = makers[name]()
     if not hasattr(made, "set_params"):
-        raise ValueError(f"{part}={name!r} has no parameters, got {', '.join(values)}")
-    return made.set_params(**values)
+        raise ValueError(f"{part}={name!r} has no parameters, got {key}")
+    return made
 
 
 def _advice(part, key):

@@ -470,6 +470,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     # ---- other data --------------------------------------------------------------------------
 
+    @available_if(lambda svm: svm._offers("duality_gap"))
     def duality_gap(self, X, y, sample_weight=None, *, max_iter=None):
         """Bound on how far ``coef_`` is from the optimum of the problem that some data pose.
 

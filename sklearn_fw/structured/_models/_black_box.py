@@ -27,7 +27,7 @@ class BlackBox:
         return weighted_samples(X, y, sample_weight)
 
     def _offers(self, method):
-        return method == "n_best" and is_scored(self.model)
+        return method == "duality_gap" or (method == "n_best" and is_scored(self.model))
 
     def _can(self, ability, oracle):
         return callable(getattr(oracle, ability, None))

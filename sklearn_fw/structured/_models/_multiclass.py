@@ -116,9 +116,7 @@ class MulticlassModel(RowsModel):
         X, y = check_rows(X), ragged.as_labels(y)
         check.find_labels(ragged.observed(y.ravel()), "y")
         check_classification_targets(ragged.observed(y))
-        self.classes_ = ragged.find_classes(y.ravel())
-        if len(self.classes_) < 2:
-            raise ValueError("needs at least 2 classes; y holds only one class")
+        self.classes_ = ragged.find_two_classes(y.ravel())
         self.class_weight_ = ragged.class_weights(self.class_weight, self.classes_, y.ravel())
         self._set_losses()
         each = self._truth_of(np.arange(len(self.classes_)), np.arange(len(self.classes_) + 1))

@@ -214,6 +214,13 @@ def find_classes(flat):
         raise ValueError("y mixes labels that cannot be sorted: use one type of label") from None
 
 
+def find_two_classes(flat):
+    classes = find_classes(flat)
+    if len(classes) < 2:
+        raise ValueError("needs at least 2 classes; y holds only one class")
+    return classes
+
+
 def encode_labels(flat, classes, allow_unseen=False):
     """Position of every label in ``classes``, int32.
 
