@@ -166,7 +166,7 @@ def cross_validate_path(
 
 
 class _Fold(NamedTuple):
-    """Data of which a part is learnt from, and another one is predicted."""
+    """Data of which a part is learned from, and another one is predicted."""
 
     estimator: object
     X: object
@@ -178,7 +178,7 @@ class _Fold(NamedTuple):
 
     @property
     def share(self):
-        """Weight of the samples that are learnt from as a fraction of that of all."""
+        """Weight of the samples that are learned from as a fraction of that of all."""
         if self.weight is None:
             return len(self.train) / length_of(self.X, "X")
         return self.weight[self.train].sum() / self.weight.sum()

@@ -76,7 +76,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         w instead of the penalty; an object for other settings, which are then grid keys
         ``solver__sampling``.
     C : float or "auto", default="auto"
-        Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`. "auto"
+        Weight of the sum of losses against the regularizer, as in `sklearn.svm.LinearSVC`. "auto"
         chooses on samples held out, see the notes. Solvers with a ``radius`` do not use it.
     feature_scale : "auto", float, array-like of shape (n_features,) or None, default="auto"
         What the fit divides features by, which ``C`` refers to; `coef_` is for X as given. With one

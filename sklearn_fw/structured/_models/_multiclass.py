@@ -58,7 +58,7 @@ class MulticlassModel(RowsModel):
     class_weight : dict, "balanced" or None, default=None
         Factors of the cost by true class in training.
     fit_intercept : bool, default=True
-        Append a constant feature. Its weights are regularised like the others, which the dual
+        Append a constant feature. Its weights are regularized like the others, which the dual
         needs.
 
     Attributes

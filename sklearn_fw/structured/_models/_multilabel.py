@@ -33,7 +33,7 @@ class MultilabelModel(RowsModel):
         says of absent and present labels (rows: truth), or any loss of `sklearn_fw.task_losses`
         with costs of nodes. "auto" trains by the number and judges by the fraction.
     fit_intercept : bool, default=True
-        Append a constant feature (regularised).
+        Append a constant feature (regularized).
 
     Attributes
     ----------

@@ -176,7 +176,7 @@ class PartModel(PairwiseModel):
 
     Examples
     --------
-    A line of cells that prefer to be like their neighbours, the more so the more alike they look:
+    A line of cells that prefer to be like their neighbors, the more so the more alike they look:
 
     >>> import numpy as np
     >>> from sklearn_fw import StructuredSVM

@@ -102,7 +102,7 @@ def check_rows(X):
 
 
 def dense_part(w, start, stop):
-    """Some neighbouring weights as an array, of an array (a view) or of a sorted CSR row."""
+    """Some neighboring weights as an array, of an array (a view) or of a sorted CSR row."""
     if not sp.issparse(w):
         return w[start:stop]
     first, last = _places(w, np.array([start, stop]))
