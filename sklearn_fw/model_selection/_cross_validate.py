@@ -240,13 +240,10 @@ def _between(folds, n_jobs, n_values, options, kind):
     """Paths of the folds, judged between the ends that all of them have."""
     ends = f"{kind.param_name}_min", f"{kind.param_name}_max"
     shares = [fold.share if kind.of_sum else 1.0 for fold in folds]
-    own = [
-        {
-            name: value / share if name in ends and _is_number(value) else value
-            for name, value in options.items()
-        }
-        for share in shares
-    ]
+    # What is no number goes on to the path, which refuses it.
+    numbers = [end for end in ends if isinstance(options.get(end), Real)]
+    numbers = [end for end in numbers if not isinstance(options[end], bool)]
+    own = [options | {end: options[end] / share for end in numbers} for share in shares]
     paths = _parallel(n_jobs, _Fold.path, folds, own)
     start, last, stop = np.transpose([
         (path.values_[0] * share, path.values_[-1] * share, path.end_ * share)
@@ -265,11 +262,6 @@ def _between(folds, n_jobs, n_values, options, kind):
         param_values=values, scores=np.array(scores), best_value=best, best_estimator=chosen,
         path=None, paths=paths,
     )  # fmt: skip
-
-
-def _is_number(value):
-    """What is none goes on to the path, which says so."""
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _best(scores, values):

@@ -161,9 +161,6 @@ class TreePoseModel(ScoredModel):
         found = KMeans(self._n_types, n_init=10, random_state=0).fit(displacements)
         return found.cluster_centers_, displacements - found.cluster_centers_[found.labels_]
 
-    def _check_weights(self, w):
-        return check_weights(w, self.size_joint_feature)
-
     @property
     def _loss(self):
         return kept_loss(self, _resolve)
@@ -208,7 +205,8 @@ class TreePoseModel(ScoredModel):
             "filters" (n_joints, n_features), "deformation" (n_edges, n_types, 4) and "bias"
             (n_edges, n_types).
         """
-        filters, deformation, bias = np.split(self._check_weights(w), self._cuts[:2])
+        w = check_weights(w, self.size_joint_feature)
+        filters, deformation, bias = np.split(w, self._cuts[:2])
         shape = len(self.edges_), self._n_types
         return {
             "filters": filters.reshape(self.n_joints_, self.n_features_in_),
