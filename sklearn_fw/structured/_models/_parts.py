@@ -14,7 +14,7 @@ from ..._kernels import lazy
 from ...task_losses import Truth
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
-from ._ragged import check_counts, stack_rows
+from ._ragged import check_counts, listed, stack_rows
 from ._rows import Rows
 from ._units import size_of_rows
 
@@ -365,10 +365,7 @@ class PartModel(PairwiseModel):
     # ---- reading samples -----------------------------------------------------------------------
 
     def _read_all(self, X):
-        X = check.items(X, "X", "samples")
-        if not X:
-            raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
-        return [self._read(x, f"X[{i}]") for i, x in enumerate(X)]
+        return [self._read(x, f"X[{i}]") for i, x in enumerate(listed(X, "samples"))]
 
     def _stacked(self, X, y):
         if type(self).initialize is not PartModel.initialize:  # which may look at raw inputs

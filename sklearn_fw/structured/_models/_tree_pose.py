@@ -9,7 +9,7 @@ from ..._core.scores import integers
 from ...inference import DistanceTransform, PoseScores, check_positions, check_tree, parents
 from ...task_losses import resolve_task_loss
 from ._base import ScoredModel, check_weights, kept_loss
-from ._ragged import check_counts
+from ._ragged import check_counts, listed
 
 FAR = 3.0  # standard deviations: squares of what is further off would rule the choice of C
 
@@ -178,15 +178,6 @@ class TreePoseModel(ScoredModel):
         return int(self._cuts[-1])
 
     def bounds(self):
-        """Box for the weights: costs of squares are not negative.
-
-        Returns
-        -------
-        lower : ndarray of shape (size_joint_feature,)
-            Zero for the weights of squared displacements, else -inf.
-        upper : ndarray of shape (size_joint_feature,)
-            Infinity.
-        """
         lower = np.full(self.size_joint_feature, -np.inf)
         lower[self._cuts[0] : self._cuts[1]].reshape(-1, 4)[:, ::2] = 0.0
         return lower, np.full(self.size_joint_feature, np.inf)
@@ -278,9 +269,7 @@ class TreePoseModel(ScoredModel):
 
 
 def as_lists(X, y):
-    X, y = check.items(X, "X", "images"), check.items(y, "y", "outputs")
-    if len(X) == 0:
-        raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+    X, y = listed(X, "images"), check.items(y, "y", "outputs")
     check_counts(len(X), len(y))
     return X, y
 
