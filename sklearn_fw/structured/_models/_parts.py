@@ -348,9 +348,8 @@ class PartModel(PairwiseModel):
         return None if len(self.states_) == 1 else kinds(samples), weights(samples)
 
     def _truth_of(self, states, node_start, kind=None, weight=None):
-        if kind is None:
-            return Truth(states, node_start, (self._state_labels,), weight=weight)
-        return Truth(states, node_start, tuple(map(np.arange, self.states_)), kind, weight=weight)
+        classes = [self._state_labels] if kind is None else map(np.arange, self.states_)
+        return Truth(states, node_start, tuple(classes), kind, weight=weight)
 
     def _n_own(self, rows):
         return np.array(self.states_)[rows.kind] if len(set(self.states_)) > 1 else None
