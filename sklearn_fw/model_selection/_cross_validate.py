@@ -212,9 +212,8 @@ def _parallel(n_jobs, task, folds, *args):
 def _on_grid(folds, n_jobs, n_values, options):
     """One path on all data, whose grid is that of all folds."""
     estimator, X, y, weight, *_ = folds[0]
-    if not options.keys() & {"Cs", "alphas"} and accepts(
-        estimator._regularization_path, "n_values"
-    ):
+    is_given = options.keys() & {"Cs", "alphas"}
+    if not is_given and accepts(estimator._regularization_path, "n_values"):
         options = {"n_values": n_values} | options
     with time_budget(budget_now().share(1.0 / (len(folds) + 1))):
         path = regularization_path(estimator, X, y, sample_weight=weight, **options)
