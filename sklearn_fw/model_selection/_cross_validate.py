@@ -166,7 +166,7 @@ def cross_validate_path(
 
 
 class _Fold(NamedTuple):
-    """Data of which a part is learnt from, and another one is predicted."""
+    """Data of which a part is learned from, and another one is predicted."""
 
     estimator: object
     X: object
@@ -178,7 +178,7 @@ class _Fold(NamedTuple):
 
     @property
     def share(self):
-        """Weight of the samples that are learnt from as a fraction of that of all."""
+        """Weight of the samples that are learned from as a fraction of that of all."""
         if self.weight is None:
             return len(self.train) / length_of(self.X, "X")
         return self.weight[self.train].sum() / self.weight.sum()
@@ -212,9 +212,8 @@ def _parallel(n_jobs, task, folds, *args):
 def _on_grid(folds, n_jobs, n_values, options):
     """One path on all data, whose grid is that of all folds."""
     estimator, X, y, weight, *_ = folds[0]
-    if not options.keys() & {"Cs", "alphas"} and accepts(
-        estimator._regularization_path, "n_values"
-    ):
+    is_given = options.keys() & {"Cs", "alphas"}
+    if not is_given and accepts(estimator._regularization_path, "n_values"):
         options = {"n_values": n_values} | options
     with time_budget(budget_now().share(1.0 / (len(folds) + 1))):
         path = regularization_path(estimator, X, y, sample_weight=weight, **options)
@@ -240,13 +239,10 @@ def _between(folds, n_jobs, n_values, options, kind):
     """Paths of the folds, judged between the ends that all of them have."""
     ends = f"{kind.param_name}_min", f"{kind.param_name}_max"
     shares = [fold.share if kind.of_sum else 1.0 for fold in folds]
-    own = [
-        {
-            name: value / share if name in ends and _is_number(value) else value
-            for name, value in options.items()
-        }
-        for share in shares
-    ]
+    # What is no number goes on to the path, which refuses it.
+    numbers = [end for end in ends if isinstance(options.get(end), Real)]
+    numbers = [end for end in numbers if not isinstance(options[end], bool)]
+    own = [options | {end: options[end] / share for end in numbers} for share in shares]
     paths = _parallel(n_jobs, _Fold.path, folds, own)
     start, last, stop = np.transpose([
         (path.values_[0] * share, path.values_[-1] * share, path.end_ * share)
@@ -265,11 +261,6 @@ def _between(folds, n_jobs, n_values, options, kind):
         param_values=values, scores=np.array(scores), best_value=best, best_estimator=chosen,
         path=None, paths=paths,
     )  # fmt: skip
-
-
-def _is_number(value):
-    """What is none goes on to the path, which says so."""
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _best(scores, values):

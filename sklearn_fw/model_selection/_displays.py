@@ -101,9 +101,12 @@ class RegularizationPathDisplay(Display):
         if hasattr(path, "gap_at"):
             breakpoints, values = values, _values_between(path)
             coefs, gaps = (path.coef_at(value) for value in values), path.gap_at(values)
-        scores = None if X is None else path.score_path(X, y, at=values.copy())
-        if scores is not None:
-            scores = _check_scores(scores, path, len(values))
+        scores = None
+        if X is not None:
+            what = f"the result of score_path of {type(path).__name__}"  # maybe a class of the user
+            scores = check.array(path.score_path(X, y, at=values.copy()), what)
+            if scores.shape != values.shape:
+                raise ValueError(f"{what} must have shape {values.shape}, got {scores.shape}")
         norms = [np.linalg.norm(coef) for coef in coefs]  # one at a time: they can be large
         gaps = None if np.isnan(gaps).all() else gaps
         coefs = None if path.grid_option is None else path.coefs_
@@ -183,15 +186,6 @@ class RegularizationPathDisplay(Display):
         elif curve in ("norm", "gap"):
             panel.set_yscale("log", nonpositive="mask")
         return lines if curve == "coef" else lines[0]
-
-
-def _check_scores(scores, path, n_values):
-    """Scores that can be drawn; the class of the path may be the user's."""
-    what = f"the result of score_path of {type(path).__name__}"
-    scores = check.array(scores, what)
-    if scores.shape != (n_values,):
-        raise ValueError(f"{what} must have shape ({n_values},), got {scores.shape}")
-    return scores
 
 
 def _values_between(path):

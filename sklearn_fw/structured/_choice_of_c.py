@@ -3,7 +3,7 @@
 In natural units the same problem has the same C, whatever the units of features and loss: with
 features ``a x`` and losses ``b L`` the problem for ``b C / a^2`` is that for C, with weights
 ``b w / a``. The features of tables and constants are one and have no units: those of nodes get
-about the size beside which both are learnt.
+about the size beside which both are learned.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from ._problems._part_sets import n_costly as n_costly_of
 
 blocks_kernels = lazy("structured.blocks")
 
-# Neighbouring values predict nearly alike on all sets of the benchmark page "defaults".
+# Neighboring values predict nearly alike on all sets of the benchmark page "defaults".
 RATIO = 4.0
 # In natural units, the best values on that page: of the hinge of parts; of black boxes, which add
 # features up over an output; of smooth losses, which count every output and not the best one alone.
@@ -133,7 +133,7 @@ class _Fold(NamedTuple):
 def _folds_of(model, blocks, X, y, weight, rng):
     """Folds; none where nothing can be held out, or where that is no news or takes long.
 
-    What is learnt from has at most as many nodes as there are visits for the fewest passes. Where
+    What is learned from has at most as many nodes as there are visits for the fewest passes. Where
     this is a tenth of all only, it would choose too large a C, and C matters little.
     """
     few = length_of(X, "X") < FEWEST
@@ -172,8 +172,8 @@ def _fold(model, blocks, X, y, weight, held_out, rest, n_passes, smooth):
             predicted, _ = model._predict(X_held_out, w, blocks.oracle)
             return model._losses(y_held_out, predicted, X=X_held_out)
 
-    learnt = blocks.of_samples(model, take(X, rest), take(y, rest), weight[rest] / total)
-    return _Fold(learnt, total, n_passes, losses, weight[held_out])
+    learned = blocks.of_samples(model, take(X, rest), take(y, rest), weight[rest] / total)
+    return _Fold(learned, total, n_passes, losses, weight[held_out])
 
 
 def _log_losses(judge):

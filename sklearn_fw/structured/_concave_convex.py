@@ -124,7 +124,7 @@ def start_states(model, rows, codes, init, rng):
     """States of all nodes that their labels allow.
 
     With ``init="k-means"`` clusters of the nodes of each label, by their features and the labels of
-    their neighbours, and for missing labels what a classifier of single nodes predicts.
+    their neighbors, and for missing labels what a classifier of single nodes predicts.
     """
     allowed = model.allowed(codes, rows.kind)
     first, n_allowed = allowed.argmax(axis=1).astype(np.int32), allowed.sum(axis=1)
@@ -136,14 +136,14 @@ def start_states(model, rows, codes, init, rng):
     row, group = np.divmod(np.arange(len(codes)), per_row)  # and the place in it
     if rows.kind is not None:
         group = group + per_row * rows.kind
-    neighbours = _labels_of_neighbours(model, rows, codes)
+    neighbors = _labels_of_neighbors(model, rows, codes)
     for own in np.unique(group):  # a kind of node, or a place in a set of labels
         nodes = np.flatnonzero(group == own)
         known, missing = nodes[codes[nodes] >= 0], nodes[codes[nodes] < 0]
         for label in np.unique(codes[known if len(known) else nodes]):
             here = nodes[codes[nodes] == label]
             if n_allowed[here[0]] > 1:
-                tables = [_of_unit_spread(matrix[row[here]]), _of_unit_spread(neighbours[here])]
+                tables = [_of_unit_spread(matrix[row[here]]), _of_unit_spread(neighbors[here])]
                 states[here] = first[here] + _clusters(tables, n_allowed[here[0]], rng)
         if len(missing) and len(known):
             table = matrix[row[np.concatenate([known, missing])]]
@@ -151,8 +151,8 @@ def start_states(model, rows, codes, init, rng):
     return states
 
 
-def _labels_of_neighbours(model, rows, codes):
-    """Fraction of each label of each kind among the neighbours of each node."""
+def _labels_of_neighbors(model, rows, codes):
+    """Fraction of each label of each kind among the neighbors of each node."""
     graph, n_labels = model._graph_of(rows), model.first_.shape[1] - 1
     names = codes if rows.kind is None else rows.kind * n_labels + codes
     found = np.zeros((len(codes), n_labels * len(model.first_)))
@@ -171,7 +171,7 @@ def _of_unit_spread(table):
     else:
         mean, variance = table.mean(axis=0), table.var(axis=0)
     spread = variance.sum()
-    # Of columns that are constant but for rounding nothing is to be learnt.
+    # Of columns that are constant but for rounding nothing is to be learned.
     return table * (1.0 / np.sqrt(spread) if spread > 1e-12 * np.sum(mean**2) else 0.0)
 
 

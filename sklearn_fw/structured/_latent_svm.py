@@ -246,22 +246,6 @@ class LatentStructuredSVM(StructuredSVM):
         check_is_fitted(self)
         return super().score(X, *self.model_.labelled(y, sample_weight))
 
-    @property
-    def n_best(self):
-        """Not there: the best labellings of states may all have the same labels."""
-        raise AttributeError(
-            "n_best lists labellings by score, and many of hidden states have the same labels: see "
-            "predict_marginals"
-        )
-
-    @property
-    def duality_gap(self):
-        """Not there: the objective is not convex."""
-        raise AttributeError(
-            "duality_gap needs a convex objective: see dual_gap_, which is that of the convex "
-            "problem at coef_"
-        )
-
     def _path_class(self):
         raise TypeError("LatentStructuredSVM has no path: its objective is not convex")
 

@@ -308,7 +308,7 @@ class _Segment(NamedTuple):
         return (1.0 - s) ** 2 * self.aa + 2.0 * s * (1.0 - s) * self.ab + s**2 * self.bb
 
     def best(self, gain, price):
-        """The s that maximises ``s gain - square(s) / (2 price)``."""
+        """The s that maximizes ``s gain - square(s) / (2 price)``."""
         slope = gain * price - (self.ab - self.aa)
         curvature = max(self.aa - 2.0 * self.ab + self.bb, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -174,7 +174,7 @@ class StructuredPredictor:
     def calibrate(self, X, y, sample_weight=None):
         """Choose the temperature of `predict_marginals` by data that were not trained on.
 
-        Minimises over t > 0 the mean, over all nodes or lists of candidates, of minus the logarithm
+        Minimizes over t > 0 the mean, over all nodes or lists of candidates, of minus the logarithm
         of the probability of the truth at temperature t. Predictions stay the same.
 
         Parameters
@@ -239,17 +239,12 @@ class StructuredPredictor:
             The estimator.
         """
         super().set_params(**{key: value for key, value in params.items() if "__" not in key})
-        nested = {}
-        for key, value in params.items():
-            part, _, name = key.partition("__")
-            if name:
-                nested.setdefault(part, {})[name] = value
-        for part, values in nested.items():
-            if part in MAKERS and isinstance(getattr(self, part, None), str):
-                setattr(self, part, _made(part, getattr(self, part), values))
-            else:
-                super().set_params(**{f"{part}__{name}": value for name, value in values.items()})
-        return self
+        nested = {key: value for key, value in params.items() if "__" in key}
+        for key in nested:
+            owner, _, name = key.partition("__")
+            if owner in MAKERS and isinstance(getattr(self, owner, None), str):
+                setattr(self, owner, _made(owner, getattr(self, owner), name))
+        return super().set_params(**nested)
 
 
 def best_temperature(probabilities, spread, weight, what="nodes"):
@@ -277,28 +272,29 @@ def best_temperature(probabilities, spread, weight, what="nodes"):
     return temperature
 
 
-def _made(part, name, values):
-    makers = MAKERS[part]
+def _made(owner, name, key):
+    """The object of a name, for a parameter of it to be set."""
+    makers = MAKERS[owner]
     if check.is_auto(name):
-        raise ValueError(_advice(part, next(iter(values))))
+        raise ValueError(_advice(owner, key))
     if name not in makers:
         known = ", ".join(map(repr, sorted({"auto", *makers})))
-        raise ValueError(f"{part} must be one of {known} or a {part} object; got {name!r}")
+        raise ValueError(f"{owner} must be one of {known} or a {owner} object; got {name!r}")
     made = makers[name]()
     if not hasattr(made, "set_params"):
-        raise ValueError(f"{part}={name!r} has no parameters, got {', '.join(values)}")
-    return made.set_params(**values)
+        raise ValueError(f"{owner}={name!r} has no parameters, got {key}")
+    return made
 
 
-def _advice(part, key):
-    """What to write instead of ``part__key`` where the part is "auto"."""
+def _advice(owner, key):
+    """What to write instead of ``owner__key`` where the owner is "auto"."""
     key = key.partition("__")[0]
-    for name, make in MAKERS[part].items():
+    for name, make in MAKERS[owner].items():
         made = None if check.is_auto(name) else make()
         if key in getattr(made, "get_params", dict)():
             return (
-                f"{part}='auto' is chosen in fit, so {part}__{key} cannot be set before: name the "
-                f"{part}, as in set_params({part}={name!r}, {part}__{key}=...), or write "
-                f"{part}={type(made).__name__}({key}=...)"
+                f"{owner}='auto' is chosen in fit, so {owner}__{key} cannot be set before: name "
+                f"the {owner}, as in set_params({owner}={name!r}, {owner}__{key}=...), or write "
+                f"{owner}={type(made).__name__}({key}=...)"
             )
-    return f"{part}__{key} is no parameter of any {part}: see the classes of `sklearn_fw`"
+    return f"{owner}__{key} is no parameter of any {owner}: see the classes of `sklearn_fw`"

@@ -119,7 +119,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
     history_ : dict of str to ndarray
         One entry per convex model: "n_iter", "time", "n_oracle_calls", "objective" (after it; never
         rises), "prox_gradient_norm" (where the model was made), "eta", "n_passes" (over it),
-        "is_accepted" (whether its minimiser was taken), and where it was not "dual_objective" and
+        "is_accepted" (whether its minimizer was taken), and where it was not "dual_objective" and
         "dual_gap".
 
     Warns

@@ -5,7 +5,7 @@ import numpy as np
 from .._core import check
 from .._core.loop import drive
 from ._choice_of_c import most_passes
-from ._models._black_box import view_of
+from ._models._black_box import dense, view_of
 from ._solvers import BlockFrankWolfe, begin, has_radius, suitable_solver, with_bounds_of
 from ._surrogates import resolve_surrogate
 
@@ -29,7 +29,7 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
     max_iter = check.integer(max_iter, "max_iter", 1)
     solver = _solver_for(svm, blocks)
     method = begin(solver, blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
-    w = model._weights_in_units(svm._dense_coef())
+    w = model._weights_in_units(dense(svm.coef_))
     loss = blocks.mean_loss(w)
     if not blocks.certified:
         return np.inf

@@ -1,4 +1,4 @@
-"""The losses that are minimised: maxima of loss-augmented scores, as they are or smoothed.
+"""The losses that are minimized: maxima of loss-augmented scores, as they are or smoothed.
 
 With a temperature tau and a weight rho of the task loss,
 ``H_i(y; w) = rho L_i(y) - <w, psi_i(y)>``, each sample counts
@@ -36,7 +36,7 @@ def resolve_surrogate(surrogate):
 
 
 def check_trains(solver, surrogate):
-    """Refuse a solver that minimises something else."""
+    """Refuse a solver that minimizes something else."""
     trains = getattr(solver, "trains", (HINGE.name,))
     if surrogate.name not in trains:
         helps = "solver='auto' or 'dual_ascent'" if surrogate.smooth else "solver='auto' or 'bcfw'"

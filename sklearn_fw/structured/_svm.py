@@ -19,7 +19,7 @@ from .._core.warnings import warn
 from .._kernels import lazy
 from ._advice import warn_of_budget, warn_of_oracle
 from ._choice_of_c import cautious_C, choose_C, most_passes
-from ._models._black_box import view_of
+from ._models._black_box import dense, view_of
 from ._models._resolve import known_of, resolve_model
 from ._models._units import Units
 from ._path import kind_of_path, structured_path
@@ -76,7 +76,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         w instead of the penalty; an object for other settings, which are then grid keys
         ``solver__sampling``.
     C : float or "auto", default="auto"
-        Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`. "auto"
+        Weight of the sum of losses against the regularizer, as in `sklearn.svm.LinearSVC`. "auto"
         chooses on samples held out, see the notes. Solvers with a ``radius`` do not use it.
     feature_scale : "auto", float, array-like of shape (n_features,) or None, default="auto"
         What the fit divides features by, which ``C`` refers to; `coef_` is for X as given. With one
@@ -470,6 +470,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     # ---- other data --------------------------------------------------------------------------
 
+    @available_if(lambda svm: svm._offers("duality_gap"))
     def duality_gap(self, X, y, sample_weight=None, *, max_iter=None):
         """Bound on how far ``coef_`` is from the optimum of the problem that some data pose.
 
@@ -532,11 +533,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
             The estimator.
         """
         check_is_fitted(self)
-        self.coef_ = self._dense_coef()
+        self.coef_ = dense(self.coef_)
         return self
-
-    def _dense_coef(self):
-        return self.coef_.toarray().ravel() if sp.issparse(self.coef_) else self.coef_
 
     def feature_weights(self):
         """The weights by name.
@@ -549,7 +547,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         check_is_fitted(self)
         if not hasattr(self.model_, "unpack"):
             raise AttributeError(f"{type(self.model_).__name__} has no method unpack: see coef_")
-        return self.model_.unpack(self._dense_coef())
+        return self.model_.unpack(dense(self.coef_))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -80,9 +80,8 @@ def calibration_function(
         H(eps) = min |f + P L q|^2 / (2 k)  subject to  excess of the risk at f >= eps
 
     where k is the number of predictions, L[c, y] the cost of c, P the projection on the space, and
-    the risk at f is ``(L q)[c]`` of the first c with the largest score. Whoever brings the
-    surrogate within H(eps) of its minimum brings the risk within eps of its own, if H is convex:
-    the larger H, the easier the loss.
+    the risk at f is ``(L q)[c]`` of the first c with the largest score. If H is convex, a surrogate
+    within H(eps) of its minimum implies a risk within eps of its own.
 
     Parameters
     ----------
@@ -423,10 +422,9 @@ def learning_complexity(
 ):
     """Number of examples after which averaged descent has an expected excess below ``eps``.
 
-    Descent on ``|F W phi(x) + L[:, y]|^2 / (2 k)`` in the ball of radius D, where stochastic
-    gradients have norm M at most, ends after N steps within ``2 D M / sqrt(N)`` of the minimum, on
-    average. Hence ``N = 4 D^2 M^2 / H(eps)^2`` for a convex lower bound H of the calibration
-    function.
+    It is ``N = 4 D^2 M^2 / H(eps)^2``, where D is the radius of the ball, M the largest norm of a
+    stochastic gradient of ``|F W phi(x) + L[:, y]|^2 / (2 k)``, and H a convex lower bound of the
+    calibration function.
 
     Parameters
     ----------

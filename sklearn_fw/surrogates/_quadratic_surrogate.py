@@ -45,7 +45,7 @@ def _check_step_size(value, name):
 class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     """Least squares for the task loss: consistent for every loss, in closed form.
 
-    Minimises, over functions g from inputs to r numbers, with the embedding psi of the loss::
+    Minimizes, over functions g from inputs to r numbers, with the embedding psi of the loss::
 
         sum_i w_i |g(x_i) - psi(y_i)|^2 / (2 n) + alpha / (2 n) |g|^2
 
@@ -65,10 +65,9 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         Space of the scores. The first two predict the same with ``solver="ridge"``. Smaller spaces
         are faster to learn and mostly not consistent: see `consistency_level`.
     kernel : str or callable, default="auto"
-        Any kernel of `sklearn.metrics.pairwise.pairwise_kernels`, "precomputed" too; with "linear"
-        coefficients are those of features. "auto" is "linear" or "rbf", whichever has the smaller
-        task loss on rows left out; and "linear" for more than 2,000 rows, sparse X, "asgd" and
-        where ``alpha`` is a number, which has another meaning for each kernel.
+        Any kernel of `sklearn.metrics.pairwise.pairwise_kernels`, or "precomputed". "auto" is
+        "linear" or "rbf", whichever has the smaller task loss on rows left out; and "linear" for
+        more than 2,000 rows, sparse X, "asgd" and where ``alpha`` is a number.
     gamma : float or None, default=None
         Of the kernel; None is the choice of scikit-learn, ``1 / n_features``. Where the kernel is
         "auto", it is 0.3, 1 or 3 times that, divided by the variance of X, whichever is best.
@@ -91,14 +90,13 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         Whether there is a constant; "ridge" does not penalize it.
     cost_weight : {"auto", "root"} or None, default="auto"
         "root" multiplies the loss of a sample by the square root of the largest cost of its true
-        output, and divides psi by this root: still consistent, and better with few samples where
-        costs are skewed. "auto" is "root" where ``alpha`` is "auto" and the solver is "ridge".
+        output, and divides psi by it: still consistent, and better for few samples and skewed
+        costs. "auto" is "root" where ``alpha`` is "auto" and the solver is "ridge".
     radius : float or None, default=None
         Radius of the ball for "asgd"; None is twice the norm of a ridge fit on 2,000 rows at most.
     step_size : float or {"auto", "theory"}, default="auto"
         For "asgd": "theory" is ``D / (M sqrt(N))`` for N steps, with the radius D and the largest
-        norm M of a gradient that was seen; "auto" is ``1 / (2 R^2)`` with the largest norm R of an
-        input, which least squares converges with as fast as 1 / N.
+        norm M of a gradient; "auto" is ``1 / (2 R^2)`` with the largest norm R of an input.
     max_iter : int, default=50
         Passes of "asgd", each of n steps.
     random_state : int, RandomState or None, default=None

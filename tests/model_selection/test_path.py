@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, RegressorMixin, is_classifier, is_regressor
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import mean_absolute_error, r2_score
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 
-import sklearn_fw
 from _package import public_objects
 from sklearn_fw import AsagaClassifier, AsagaRegressor, StructuredSVM, regularization_path
 from sklearn_fw.model_selection import (
@@ -74,10 +72,6 @@ def test_error_names_every_estimator_with_a_path():
             assert name.rpartition(".")[2] in str(caught.value)
 
 
-def test_the_front_door_has_the_same_function():
-    assert sklearn_fw.regularization_path is regularization_path
-
-
 def test_all_paths_have_one_interface():
     X, y = load_iris(return_X_y=True)
     for estimator, options in (
@@ -95,23 +89,6 @@ def test_all_paths_have_one_interface():
 
 
 # ---- cross-validation ----------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_cross_validation_is_that_of_single_fits(form):
-    X, y = load_iris(return_X_y=True)
-    estimator = AsagaClassifier(l1_ratio=0.5, tol=1e-8, max_iter=2000, random_state=0)
-    options = {"cv": 3, "scoring": "neg_log_loss"}
-    result = cross_validate_path(estimator, form(X), y, n_values=4, ratio=0.01, **options)
-    assert result.scores.shape == (3, 4)
-    for k, C in enumerate(result.path.values_):
-        alone = cross_val_score(AsagaClassifier(**{**estimator.get_params(), "C": C}), X, y,
-                                **options)  # fmt: skip
-        np.testing.assert_allclose(result.scores[:, k], alone, rtol=0, atol=1e-4)
-    best = np.argmax(result.scores.mean(axis=0))
-    assert result.best_value == result.path.values_[best] == result.best_estimator.C
-    np.testing.assert_array_equal(result.best_estimator.coef_, result.path.coefs_[best])
 
 
 def test_cross_validation_in_parallel_and_with_weights():

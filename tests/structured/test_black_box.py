@@ -8,7 +8,6 @@ import scipy.sparse as sp
 
 from sklearn_fw._kernels.structured import block_rules
 from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
-from sklearn_fw.inference import resolve_oracle
 from sklearn_fw.structured import ChainModel, EnumeratedModel
 from sklearn_fw.structured._models._base import REQUIRED
 from sklearn_fw.structured._problems._listed import BlackBoxProblem
@@ -47,18 +46,6 @@ class SparseFeatures(FourMethods):
         data = np.concatenate([0.25 * phi[::-1], 0.75 * phi[::-1]])
         csr = (data, np.concatenate([indices, indices]), [0, 2 * len(phi)])
         return sp.csr_matrix(csr, shape=(1, len(phi)))
-
-
-class ReversedOracle(FourMethods):
-    """An oracle that is wrong for every sample but the shortest ones."""
-
-    def loss_augmented_inference(self, x, y_true, w):
-        return np.array(bad_labels(self._model.augment(self._model.scores(x, w), y_true)))
-
-
-def bad_labels(scores):
-    best = scores.unary.argmax(axis=1)
-    return best if len(best) < 3 else scores.unary.argmin(axis=1)
 
 
 @pytest.fixture
@@ -201,22 +188,6 @@ def test_other_losses_and_step_sizes(chains, rng, task_loss):
         visit_blocks(blocks, *order, rules)
         visit_blocks(blocks, np.full(20, BY_GAP), order[1], rules)
     assert_same_state(parts, black)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("step", STEPS)
-def test_answers_worse_than_the_truth(chains, rng, step):
-    # Steps from the truth to the truth count when rounding makes them look uphill.
-    parts, black = both(chains, ReversedOracle, oracle=resolve_oracle(bad_labels))
-    rules = make_rules(0.05, step)
-    order = make_order(rng, parts.n_blocks, 5)
-    for blocks in (parts, black):
-        blocks.reset(0.05, capacity=capacity_of(rules))
-        visit_blocks(blocks, *order, rules)
-    assert parts.counts[block_rules.WORSE] > 0
-    assert_same_state(parts, black, ties=True)
-    assert_same_certificate(parts, black)
-    assert_same_state(parts, black, ties=True)
 
 
 @pytest.mark.parametrize("step", ["fw", "pairwise"])

@@ -240,7 +240,7 @@ def test_weights_that_reward_differences(rng):
     svm.coef_ = svm.coef_.copy()
     svm.coef_[svm.model_._cut + 1] = 0.5
     with pytest.raises(
-        ValueError, match="must not reward different labels of neighbours, but entry"
+        ValueError, match="must not reward different labels of neighbors, but entry"
     ):
         svm.predict(X)
     solver = BlockFrankWolfe(lower_bounds=-1.0, upper_bounds=1.0)

@@ -180,25 +180,6 @@ def test_solvers_without_certificate_are_refused():
         ProxLinearStructuredSVM(BoxNetwork(), solver="subgradient").fit(X, y)
 
 
-def test_weights_of_samples_are_repetitions():
-    X, y = sequences(n_samples=6)
-    options = {"C": 1.0, "tol": 1e-3, "eta": 1.0, "random_state": 0, "max_iter": 300}
-    weighted = ProxLinearStructuredSVM(TagNetwork(), **options)
-    weighted.fit(X, y, sample_weight=[2, 1, 0, 1, 1, 3])
-    index = [0, 0, 1, 3, 4, 5, 5, 5]
-    repeated = ProxLinearStructuredSVM(TagNetwork(), **options)
-    repeated.fit([X[i] for i in index], [y[i] for i in index])
-    assert weighted.lam_ == pytest.approx(repeated.lam_, rel=1e-12, abs=0)
-    w = repeated.coef_
-    one, other = (
-        s.set_params(max_iter=1, eta=1e-12, tol=0, warm_start=True) for s in (weighted, repeated)
-    )
-    one.coef_, other.coef_ = w, w
-    one.fit(X, y, sample_weight=[2, 1, 0, 1, 1, 3])
-    other.fit([X[i] for i in index], [y[i] for i in index])
-    assert one.objective_ == pytest.approx(other.objective_, rel=1e-9, abs=0)
-
-
 def test_pickle_clone_and_grid_search():
     X, y = sequences()
     svm = ProxLinearStructuredSVM(TagNetwork(), C=10.0, random_state=0).fit(X, y)

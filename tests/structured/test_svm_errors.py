@@ -9,13 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from _registry import candidates, label_sets, sequences
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import CheckedOracle, Viterbi
-from sklearn_fw.structured import (
-    BlockFrankWolfe,
-    ChainModel,
-    EnumeratedModel,
-    MultilabelModel,
-    Subgradient,
-)
+from sklearn_fw.structured import BlockFrankWolfe, ChainModel, EnumeratedModel, MultilabelModel
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
@@ -352,10 +346,3 @@ def test_labels_unseen_in_fit(words, iris):
     with pytest.warns(UserWarning, match="50 labels that were not seen in fit, such as 2"):
         score = svm.score(rows, classes)
     assert score == pytest.approx(np.mean(svm.predict(rows) == classes))
-
-
-@pytest.mark.filterwarnings("ignore:features in X have a norm")
-def test_numbers_that_overflow():
-    X, y = [np.full((1, 1), 1e90), np.full((1, 1), -1e90)], [[0], [1]]
-    with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match="check the scale of X"):
-        StructuredSVM("chain", C=1e90, random_state=0, solver=Subgradient(), max_iter=2).fit(X, y)

@@ -4,14 +4,13 @@ import logging
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from _registry import sequences
 from _tasks import Stopper, needs_callbacks
 from sklearn_fw import StructuredSVM
-from sklearn_fw.structured import BlockFrankWolfe, EnumeratedModel, MulticlassModel
+from sklearn_fw.structured import EnumeratedModel, MulticlassModel
 
 
 @pytest.fixture
@@ -97,19 +96,3 @@ def test_a_warm_start_at_the_optimum_stops_at_once(data):
     w = svm.fit(X, y).coef_
     assert svm.fit(X, y).n_iter_ == 1
     np.testing.assert_allclose(svm.coef_, w, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.slow
-def test_black_box_warm_start_with_other_weights_keeps_the_certificate():
-    rng = np.random.default_rng(0)
-    X = [rng.normal(size=(4, 3)) for _ in range(20)]
-    y = rng.integers(4, size=20).tolist()
-    solver = BlockFrankWolfe(warm_start_type="keep_dual")
-    svm = StructuredSVM(
-        EnumeratedModel(), solver=solver, warm_start=True, tol=1e-4, max_iter=3000, random_state=0
-    ).fit(X, y)
-    weight = rng.integers(1, 4, size=20)
-    optimum = clone(svm).set_params(solver="bcpfw", tol=1e-5).fit(X, y, sample_weight=weight)
-    svm.fit(X, y, sample_weight=weight)
-    assert svm.dual_objective_ <= optimum.objective_
-    assert svm.objective_ >= optimum.dual_objective_

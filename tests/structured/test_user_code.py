@@ -8,14 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from _registry import candidates, sequences
 from sklearn_fw import StructuredSVM, TRWMarginals, regularization_path
-from sklearn_fw.inference import (
-    BestOf,
-    CheckedOracle,
-    PairwiseScores,
-    TreeMaxProduct,
-    Viterbi,
-    resolve_oracle,
-)
+from sklearn_fw.inference import BestOf, CheckedOracle, PairwiseScores, TreeMaxProduct, Viterbi
 from sklearn_fw.random_fields import PairwiseMRF
 from sklearn_fw.structured import BlockFrankWolfe, ChainModel, EnumeratedModel, MatchingModel
 
@@ -195,12 +188,6 @@ def test_oracles_cannot_write_to_what_training_goes_on_with():
         for oracle in (Vandal(), "viterbi")
     )
     np.testing.assert_allclose(svm.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
-
-
-def test_arrays_are_no_oracles():
-    for oracle in (np.zeros(3), np.float64(1.0), sp.eye(2)):
-        with pytest.raises(TypeError, match="oracle must be a name"):
-            resolve_oracle(oracle)
 
 
 # ---- models --------------------------------------------------------------------------------------

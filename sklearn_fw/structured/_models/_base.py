@@ -1,4 +1,4 @@
-"""What a structured model is: four methods, or scores that an oracle maximises."""
+"""What a structured model is: four methods, or scores that an oracle maximizes."""
 
 from abc import ABC, abstractmethod
 
@@ -51,7 +51,7 @@ class StructuredModel(Parameterized, ABC):
     """Feature map, loss and inference of one kind of structured output.
 
     A subclass, or any object with the same methods, can be given as
-    ``StructuredSVM(model=...)``. Outputs ``y`` may be anything; all scores are maximised.
+    ``StructuredSVM(model=...)``. Outputs ``y`` may be anything; all scores are maximized.
 
     See Also
     --------
@@ -170,7 +170,7 @@ class ScoredModel(StructuredModel):
 
     Scores may be whatever the oracle understands: a matrix for matchings, a vector for a list of
     candidates, a map for each joint of a pose. A subclass says how inputs and weights make them
-    (`scores`), how the loss adds to them (`augment`), who maximises them (`default_oracle`), and
+    (`scores`), how the loss adds to them (`augment`), who maximizes them (`default_oracle`), and
     what features and loss an output has (`joint_feature`, `loss`). Then
     ``StructuredSVM(model, oracle=...)`` takes any other oracle for such scores.
 
@@ -225,7 +225,7 @@ class ScoredModel(StructuredModel):
         Returns
         -------
         scores : object
-            What the oracle maximises, linear in w.
+            What the oracle maximizes, linear in w.
         """
 
     @abstractmethod
@@ -242,7 +242,7 @@ class ScoredModel(StructuredModel):
         Returns
         -------
         augmented : object
-            Scores whose maximiser is the loss-augmented prediction.
+            Scores whose maximizer is the loss-augmented prediction.
         """
 
     @abstractmethod

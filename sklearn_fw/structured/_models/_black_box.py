@@ -27,7 +27,7 @@ class BlackBox:
         return weighted_samples(X, y, sample_weight)
 
     def _offers(self, method):
-        return method == "n_best" and is_scored(self.model)
+        return method == "duality_gap" or (method == "n_best" and is_scored(self.model))
 
     def _can(self, ability, oracle):
         return callable(getattr(oracle, ability, None))
@@ -69,7 +69,7 @@ class BlackBox:
     _weights_in_units = _weights_as_given
 
     def _predict(self, X, w, oracle):
-        w, model = _dense(w), CheckedModel(self.model, oracle)
+        w, model = dense(w), CheckedModel(self.model, oracle)
         outputs = [model.predict(i, x, w) for i, x in enumerate(X)]
         scores = (model.score(i, x, y, w) for i, (x, y) in enumerate(zip(X, outputs)))
         return collect(outputs), scores
@@ -80,12 +80,13 @@ class BlackBox:
         return np.array([model.loss_between(i, a, b) for i, (a, b) in pairs])
 
     def _top_k(self, X, w, oracle, k):
-        w, model = _dense(w), CheckedModel(self.model, oracle)
+        w, model = dense(w), CheckedModel(self.model, oracle)
         found = [model.k_best(i, x, w, k) for i, x in enumerate(X)]
         return [outputs for outputs, _ in found], [scores for _, scores in found]
 
 
-def _dense(w):
+def dense(w):
+    """Weights as an array, of an array or a CSR row."""
     return w if isinstance(w, np.ndarray) else w.toarray().ravel()
 
 

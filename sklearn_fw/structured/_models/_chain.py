@@ -90,9 +90,7 @@ class ChainModel(PairwiseModel):
         check.flag(self.start_end, "start_end")
         matrix, row_start = ragged.stack_rows(X)
         flat, _ = ragged.stack_labels(y, row_start)
-        self.classes_ = ragged.find_classes(flat)
-        if len(self.classes_) < 2:
-            raise ValueError("needs at least 2 classes; y holds only one class")
+        self.classes_ = ragged.find_two_classes(flat)
         self.class_weight_ = ragged.class_weights(self.class_weight, self.classes_, flat)
         self.n_features_in_ = matrix.shape[1]
         self.n_states_ = self.n_columns_ = len(self.classes_)

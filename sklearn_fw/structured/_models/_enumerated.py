@@ -56,8 +56,8 @@ class EnumeratedModel(ScoredModel):
     Notes
     -----
     An input is an array of shape (n_candidates, n_features), an output the number of a candidate.
-    Numbers of candidates may differ. An ``oracle`` is asked about vectors of scores, one for each
-    candidate.
+    Numbers of candidates may differ. An ``oracle`` maximizes vectors of scores, one for each
+    candidate. The ``output_key`` of an output is the number of the true candidate.
 
     Where the cost of a candidate depends on the sample, as the overlap of boxes does, the true
     output is the vector of the costs of all its candidates, not negative and zero for the true one
@@ -115,18 +115,6 @@ class EnumeratedModel(ScoredModel):
         return float(self._loss.losses([y_true], [y])[0])
 
     def output_key(self, y):
-        """The number of a candidate.
-
-        Parameters
-        ----------
-        y : int or array-like of shape (n_candidates,)
-            Number of a candidate, or the costs of all: then that of the true one.
-
-        Returns
-        -------
-        key : int
-            The number.
-        """
         return int(_costs(y, "y").argmin()) if _are_costs(y) else _number_of(y, np.inf, "y")
 
     @property

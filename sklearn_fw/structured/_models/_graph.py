@@ -39,7 +39,7 @@ class GraphModel(LabelledParts):
     class_weight : dict, "balanced" or None, default=None
         Factors of the cost of a node by its true label in training; not with "zero_one".
     fit_intercept : bool, default=True
-        Append a constant feature (regularised) to nodes, and to edges that have features.
+        Append a constant feature (regularized) to nodes, and to edges that have features.
     node_attributes : str or list of str, default="features"
         Names of the attributes of the nodes of a networkx graph, numbers or arrays, which are its
         features.

@@ -1,4 +1,4 @@
-"""Graphs whose neighbours prefer to agree: two labels by minimum cuts."""
+"""Graphs whose neighbors prefer to agree: two labels by minimum cuts."""
 
 from dataclasses import field
 
@@ -12,7 +12,7 @@ from ._graph import GraphModel
 
 
 class GraphCutModel(GraphModel):
-    """Labels of the nodes of graphs whose neighbours never gain by being different.
+    """Labels of the nodes of graphs whose neighbors never gain by being different.
 
     The score of the labels y of a graph with node features x_t and edge features z_e >= 0, both
     with a constant, is::
@@ -21,7 +21,7 @@ class GraphCutModel(GraphModel):
 
     With two labels the best labelling is a minimum cut, exact on any graph. Choose it for the
     segmentation of images, with pixels or superpixels as nodes and edge features that say how alike
-    two neighbours are; choose `GraphModel` for neighbours that may prefer to differ.
+    two neighbors are; choose `GraphModel` for neighbors that may prefer to differ.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class GraphCutModel(GraphModel):
     class_weight : dict, "balanced" or None, default=None
         Factors of the cost of a node by its true label in training; not with "zero_one".
     fit_intercept : bool, default=True
-        Append a constant feature (regularised) to nodes, and to edges that have features.
+        Append a constant feature (regularized) to nodes, and to edges that have features.
     node_attributes : str or list of str, default="features"
         Names of the attributes of the nodes of a networkx graph, numbers or arrays, which are its
         features.
@@ -89,7 +89,7 @@ class GraphCutModel(GraphModel):
 
     Examples
     --------
-    Four cells in a ring; neighbours that look alike want one label.
+    Four cells in a ring; neighbors that look alike want one label.
 
     >>> import numpy as np
     >>> from sklearn_fw import StructuredSVM
@@ -111,14 +111,7 @@ class GraphCutModel(GraphModel):
     _needs_bounds = True  # no cut answers beyond them
 
     def bounds(self):
-        """Bounds on the weights: tables are not positive.
-
-        Returns
-        -------
-        lower, upper : None, ndarray of shape (size_joint_feature,)
-            What solvers keep.
-        """
-        upper = np.full(self.size_joint_feature, np.inf)
+        upper = np.full(self.size_joint_feature, np.inf)  # tables are not positive
         upper[self._cut :] = 0.0
         return None, upper
 
@@ -147,7 +140,7 @@ class GraphCutModel(GraphModel):
                 edge, column = np.argwhere(features < 0.0)[0]
                 raise ValueError(
                     f"edge features of {name} must not be negative, got {features[edge, column]} "
-                    f"at edge {edge}, feature {column}: neighbours that gain by being different "
+                    f"at edge {edge}, feature {column}: neighbors that gain by being different "
                     f"have no minimum cut; give similarities such as exp(-distance), or take a "
                     f"GraphModel with tables of any kind"
                 )
@@ -159,7 +152,7 @@ class GraphCutModel(GraphModel):
         if np.any(tables > 0.0):
             j = int(np.argmax(tables))
             raise ValueError(
-                f"w must not reward different labels of neighbours, but entry {self._cut + j} is "
+                f"w must not reward different labels of neighbors, but entry {self._cut + j} is "
                 f"{tables[j]} > 0: weights from {self._cut} on must be <= 0 for GraphCutModel; "
                 f"GraphModel takes any"
             )

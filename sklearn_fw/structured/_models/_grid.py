@@ -11,7 +11,7 @@ from ._labelled import LabelledParts
 from ._parts import Sample
 from ._ragged import n_dims
 
-# How far apart neighbours are, as the number of coordinates in which they differ.
+# How far apart neighbors are, as the number of coordinates in which they differ.
 NEIGHBORHOODS = {2: {4: 1, 8: 2}, 3: {6: 1, 18: 2, 26: 3}}
 
 
@@ -22,7 +22,7 @@ class GridModel(LabelledParts):
 
         sum_p <W[:, y_p], x_p> + intercept[y_p] + sum_pq sum_f z_pqf T[direction of pq, f][y_p, y_q]
 
-    with the features x_p of cell p and sums over pairs of neighbours, q right of or below p.
+    with the features x_p of cell p and sums over pairs of neighbors, q right of or below p.
     Choose it for segmentation, restoration and puzzles; for superpixels there is `GraphModel`.
 
     Parameters
@@ -33,7 +33,7 @@ class GridModel(LabelledParts):
         matrix says (rows: truth, in the order of ``classes_``), or another loss that is a sum over
         cells. "auto" trains by the number and judges by the share.
     neighborhood : {"auto", 4, 8, 6, 18, 26}, default="auto"
-        Number of neighbours of a cell: 4 ("auto") or 8 in images, 6 ("auto"), 18 or 26 in volumes.
+        Number of neighbors of a cell: 4 ("auto") or 8 in images, 6 ("auto"), 18 or 26 in volumes.
     directional : bool, default=True
         Give each direction a table of its own, which may tell what is above from what is below. If
         False, all share a symmetric one.
@@ -44,7 +44,7 @@ class GridModel(LabelledParts):
     class_weight : dict, "balanced" or None, default=None
         Factors of the cost of a cell by its true label in training; not with "zero_one".
     fit_intercept : bool, default=True
-        Append a constant feature (regularised) to cells.
+        Append a constant feature (regularized) to cells.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class GridModel(LabelledParts):
     offsets_ : ndarray of shape (n_directions, 2) or (n_directions, 3)
         Where the second end of an edge is from the first.
     contrast_scale_ : float or None
-        Mean squared distance of the features of neighbours, with ``contrast``.
+        Mean squared distance of the features of neighbors, with ``contrast``.
     task_loss_ : str, array-like or TaskLoss
         The loss of the training.
 
@@ -74,7 +74,7 @@ class GridModel(LabelledParts):
     n_features) for volumes; with one feature the last axis may be left out. An output is an array
     of labels of the shape of its grid, and so are predictions. Sizes may differ among samples.
     Narrow grids are answered exactly by elimination, and those of two labels by cuts where
-    neighbours attract each other; others approximately with bounds, see `sklearn_fw.inference`.
+    neighbors attract each other; others approximately with bounds, see `sklearn_fw.inference`.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class GridModel(LabelledParts):
         return np.array(near)
 
     def _scale(self, X):
-        """Mean squared distance of the features of neighbours."""
+        """Mean squared distance of the features of neighbors."""
         total, n = 0.0, 0
         for i, x in enumerate(X):
             cells, shape = self._cells(x, f"X[{i}]")
@@ -184,7 +184,7 @@ class GridModel(LabelledParts):
         return np.shape(x)[: self.offsets_.shape[1]]
 
     def _pairs(self, shape):
-        """Numbers of the cells that are neighbours, by direction."""
+        """Numbers of the cells that are neighbors, by direction."""
         number = np.arange(np.prod(shape)).reshape(shape)
         kinds = []
         for offset in self.offsets_:

@@ -139,6 +139,19 @@ class HiddenStates(PairwiseModel):
             inside._classes = labels if isinstance(labels, list) else [labels]
         return inside
 
+    def _offers(self, method):
+        if method == "n_best":
+            raise AttributeError(
+                "n_best lists labellings by score, and many of hidden states have the same labels: "
+                "see predict_marginals"
+            )
+        if method == "duality_gap":
+            raise AttributeError(
+                "duality_gap needs a convex objective: see dual_gap_, which is that of the convex "
+                "problem at coef_"
+            )
+        return True
+
     # ---- states and labels -----------------------------------------------------------------------
 
     def _n_own(self, rows):

@@ -14,7 +14,8 @@ class LabelledParts(PartModel):
     """Base of models of graphs and grids: a label for each node, each kind with its own labels.
 
     A subclass says how an output is split into arrays of labels, one for each kind of node
-    (`_split`), and how it is joined from them (`_join`).
+    (`_split`), and how it is joined from them (`_join`). `parts` returns lists, with the constant
+    features of edges.
     """
 
     def _split(self, output, name):
@@ -111,21 +112,6 @@ class LabelledParts(PartModel):
         return self._decode(states, np.array([0, len(states)]), [x])[0]
 
     def parts(self, x):
-        """Nodes and edges of an input, see `PartModel`, with constant features of edges.
-
-        Parameters
-        ----------
-        x : object
-            Input.
-
-        Returns
-        -------
-        nodes : list of array or CSR of shape (n_nodes, n_features)
-            Features of each kind of node.
-        edges : list of tuple (pairs, features)
-            Nodes joined by each kind of edge, of shape (n_edges, 2), and features of shape
-            (n_edges, n_edge_features) or None.
-        """
         sample = self._read(x, "X[0]")
         self._check_kinds([sample])
         for rows, n_features in zip(sample.nodes, self.node_features_):

@@ -13,7 +13,7 @@ from ...inference import Assignment
 from ...projections import project_matching
 from ...task_losses import LinkLoss
 from ._base import ScoredModel, check_weights, kept_loss, loss_of_nodes
-from ._ragged import check_counts
+from ._ragged import check_counts, listed
 
 matching = lazy("graphs.matching")
 
@@ -123,9 +123,7 @@ class MatchingModel(ScoredModel):
             )
         self.task_loss_ = self.task_loss
         check.flag(self.perfect, "perfect")
-        X = check.items(X, "X", "arrays of features of pairs")
-        if not X:
-            raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+        X = listed(X, "arrays of features of pairs")
         shape = np.shape(X[0])
         if len(shape) != 3 or shape[2] == 0:
             raise ValueError(
@@ -213,18 +211,6 @@ class MatchingModel(ScoredModel):
         return float(losses[0])
 
     def output_key(self, y):
-        """The pairs that are made, which tell matchings apart.
-
-        Parameters
-        ----------
-        y : array-like of shape (J, K) or list of pairs
-            Matching.
-
-        Returns
-        -------
-        key : tuple of pairs of int
-            The pairs, sorted.
-        """
         return tuple(sorted(pairs_of(links_of(y, "y"))))
 
     # ---- scores of pairs -------------------------------------------------------------------------

@@ -22,6 +22,10 @@ class RowsModel(PairwiseModel):
     _multi_label = False
     _n_nodes_of_row = 1
 
+    def _set_rows(self, X):
+        self.n_constants_ = int(check.flag(self.fit_intercept, "fit_intercept"))
+        self.n_features_in_ = check_rows(X).shape[1]
+
     def _inputs(self, svm, X):
         return check.data(svm, X, reset=False, **TABLE)
 
@@ -58,7 +62,7 @@ class MulticlassModel(RowsModel):
     class_weight : dict, "balanced" or None, default=None
         Factors of the cost by true class in training.
     fit_intercept : bool, default=True
-        Append a constant feature. Its weights are regularised like the others, which the dual
+        Append a constant feature. Its weights are regularized like the others, which the dual
         needs.
 
     Attributes
@@ -112,20 +116,16 @@ class MulticlassModel(RowsModel):
     _loss_is_a_sum = True  # every loss of a single node is
 
     def initialize(self, X, y):
-        check.flag(self.fit_intercept, "fit_intercept")
-        X, y = check_rows(X), ragged.as_labels(y)
+        self._set_rows(X)
+        y = ragged.as_labels(y)
         check.find_labels(ragged.observed(y.ravel()), "y")
         check_classification_targets(ragged.observed(y))
-        self.classes_ = ragged.find_classes(y.ravel())
-        if len(self.classes_) < 2:
-            raise ValueError("needs at least 2 classes; y holds only one class")
+        self.classes_ = ragged.find_two_classes(y.ravel())
         self.class_weight_ = ragged.class_weights(self.class_weight, self.classes_, y.ravel())
         self._set_losses()
         each = self._truth_of(np.arange(len(self.classes_)), np.arange(len(self.classes_) + 1))
         self.cost_ = costs_of(self._training_loss, each).dense()
-        self.n_features_in_ = X.shape[1]
         self.n_states_ = self.n_columns_ = len(self.classes_)
-        self.n_constants_ = int(bool(self.fit_intercept))
         self.n_tables_ = 0
         return self
 

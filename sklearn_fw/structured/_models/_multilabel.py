@@ -12,7 +12,6 @@ from ...optim.domains import SpanningTrees
 from ._multiclass import RowsModel
 from ._part_scores import Graph, oriented
 from ._ragged import check_counts
-from ._rows import check_rows
 
 
 class MultilabelModel(RowsModel):
@@ -33,7 +32,7 @@ class MultilabelModel(RowsModel):
         says of absent and present labels (rows: truth), or any loss of `sklearn_fw.task_losses`
         with costs of nodes. "auto" trains by the number and judges by the fraction.
     fit_intercept : bool, default=True
-        Append a constant feature (regularised).
+        Append a constant feature (regularized).
 
     Attributes
     ----------
@@ -85,14 +84,11 @@ class MultilabelModel(RowsModel):
 
     def initialize(self, X, y):
         self._set_losses()
-        check.flag(self.fit_intercept, "fit_intercept")
-        X = check_rows(X)
+        self._set_rows(X)
         y = _check_indicators(y)
         self.classes_ = np.arange(y.shape[1])
-        self.n_features_in_ = X.shape[1]
         self.n_states_ = 2
         self.n_columns_ = 2 * y.shape[1]
-        self.n_constants_ = int(bool(self.fit_intercept))
         self.edges_ = oriented(self._choose_edges(y), y.shape[1])[0]
         self.n_tables_ = len(self.edges_)
         self._set_oracle(y.shape[1], self.edges_)

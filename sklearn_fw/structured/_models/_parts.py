@@ -14,7 +14,7 @@ from ..._kernels import lazy
 from ...task_losses import Truth
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
-from ._ragged import check_counts, stack_rows
+from ._ragged import check_counts, listed, stack_rows
 from ._rows import Rows
 from ._units import size_of_rows
 
@@ -176,7 +176,7 @@ class PartModel(PairwiseModel):
 
     Examples
     --------
-    A line of cells that prefer to be like their neighbours, the more so the more alike they look:
+    A line of cells that prefer to be like their neighbors, the more so the more alike they look:
 
     >>> import numpy as np
     >>> from sklearn_fw import StructuredSVM
@@ -348,9 +348,8 @@ class PartModel(PairwiseModel):
         return None if len(self.states_) == 1 else kinds(samples), weights(samples)
 
     def _truth_of(self, states, node_start, kind=None, weight=None):
-        if kind is None:
-            return Truth(states, node_start, (self._state_labels,), weight=weight)
-        return Truth(states, node_start, tuple(map(np.arange, self.states_)), kind, weight=weight)
+        classes = [self._state_labels] if kind is None else map(np.arange, self.states_)
+        return Truth(states, node_start, tuple(classes), kind, weight=weight)
 
     def _n_own(self, rows):
         return np.array(self.states_)[rows.kind] if len(set(self.states_)) > 1 else None
@@ -365,10 +364,7 @@ class PartModel(PairwiseModel):
     # ---- reading samples -----------------------------------------------------------------------
 
     def _read_all(self, X):
-        X = check.items(X, "X", "samples")
-        if not X:
-            raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
-        return [self._read(x, f"X[{i}]") for i, x in enumerate(X)]
+        return [self._read(x, f"X[{i}]") for i, x in enumerate(listed(X, "samples"))]
 
     def _stacked(self, X, y):
         if type(self).initialize is not PartModel.initialize:  # which may look at raw inputs

@@ -38,14 +38,11 @@ def stack_rows(X, n_features=None):
         matrix, row_start = packed.values, np.array(packed.offsets, dtype=np.int64)
         _check_item(matrix, n_features, "X.values")
     else:
-        X = check.items(X, "X", "samples, one array of shape (n_nodes, n_features) each")
+        X = listed(X, "samples, one array of shape (n_nodes, n_features) each")
         items = [_as_array(item, f"X[{i}]") for i, item in enumerate(X)]
-        if not items:
-            raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
         matrix, row_start = stack(_alike(items, n_features))
         matrix = check.sparse(matrix, "X")
-    if len(row_start) == 1:
-        raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+    check_some(len(row_start) - 1)
     return (matrix if isinstance(X, Stacked) else _finite(matrix)), row_start
 
 
@@ -214,6 +211,13 @@ def find_classes(flat):
         raise ValueError("y mixes labels that cannot be sorted: use one type of label") from None
 
 
+def find_two_classes(flat):
+    classes = find_classes(flat)
+    if len(classes) < 2:
+        raise ValueError("needs at least 2 classes; y holds only one class")
+    return classes
+
+
 def encode_labels(flat, classes, allow_unseen=False):
     """Position of every label in ``classes``, int32.
 
@@ -274,6 +278,18 @@ def class_weights(class_weight, classes, flat):
 # ---- samples -------------------------------------------------------------------------------------
 
 
+def listed(X, what):
+    """Inputs as a list of one at least."""
+    X = check.items(X, "X", what)
+    check_some(len(X))
+    return X
+
+
+def check_some(n_inputs):
+    if not n_inputs:
+        raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+
+
 def check_counts(n_inputs, n_outputs):
     if n_inputs != n_outputs:
         raise ValueError(f"X and y must have the same length, got {n_inputs} and {n_outputs}")
@@ -283,8 +299,7 @@ def weighted_samples(X, y, sample_weight, drops_empty=False):
     """The samples of positive weight, without empty ones if asked for, and their weights."""
     n_samples = length_of(X, "X")
     check_counts(n_samples, length_of(y, "y"))
-    if n_samples == 0:
-        raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+    check_some(n_samples)
     weight = check.sample_weight(sample_weight, n_samples)
     if drops_empty:  # they teach nothing
         weight = np.where(_are_empty(X) & _are_empty(y), 0.0, weight)

@@ -16,7 +16,7 @@ from ._grid import NEIGHBORHOODS, GridModel
 from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
-from ._ragged import is_graph, n_dims, refuse_words
+from ._ragged import check_some, is_graph, n_dims, refuse_words
 from ._tree_pose import TreePoseModel
 
 MODELS = {
@@ -174,8 +174,8 @@ def _is_structured(X, y):
         raise ValueError("X must not be None")
     if isinstance(X, np.ndarray) and X.ndim == 0:
         raise ValueError(f"X must have one item per sample, got the single value {X!r}")
-    if isinstance(X, list | tuple) and not X:
-        raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+    if isinstance(X, list | tuple):
+        check_some(len(X))
     if isinstance(X, Packed) or isinstance(y, Packed):
         return True
     if getattr(getattr(X, "dtype", None), "kind", None) == "O" and X.ndim == 1:

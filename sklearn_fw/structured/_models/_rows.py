@@ -50,23 +50,12 @@ def with_constants(rows, units):
     matrix.data = matrix.data.astype(rows.matrix.dtype, copy=False)
     if not rows.constants:
         return matrix
-    n_rows, n_features = matrix.shape
-    marked = np.concatenate(rows.constants)
-    columns = np.repeat(
-        n_features + np.arange(len(rows.constants)), [len(m) for m in rows.constants]
-    )
-    # Markers have the last columns, so each goes to the end of its row.
-    order = np.argsort(marked, kind="stable")
-    marked, columns = marked[order], columns[order]
-    ends = matrix.indptr[marked + 1]
-    indptr = matrix.indptr + starts_of(np.bincount(marked, minlength=n_rows))
-    return sp.csr_array(
-        (
-            np.insert(matrix.data, ends, 1.0), np.insert(matrix.indices, ends, columns),
-            _narrow(indptr),
-        ),
-        shape=(n_rows, n_features + len(rows.constants)),
-    )  # fmt: skip
+    places = np.concatenate(rows.constants)
+    columns = np.repeat(np.arange(len(rows.constants)), [len(m) for m in rows.constants])
+    ones = np.ones(len(places), matrix.dtype), (places, columns)
+    constants = sp.csr_array(ones, shape=(matrix.shape[0], len(rows.constants)))
+    joined = sp.hstack([matrix, constants], format="csr")
+    return sp.csr_array((joined.data, joined.indices, _narrow(joined.indptr)), shape=joined.shape)
 
 
 def _narrow(indptr):
@@ -102,7 +91,7 @@ def check_rows(X):
 
 
 def dense_part(w, start, stop):
-    """Some neighbouring weights as an array, of an array (a view) or of a sorted CSR row."""
+    """Some neighboring weights as an array, of an array (a view) or of a sorted CSR row."""
     if not sp.issparse(w):
         return w[start:stop]
     first, last = _places(w, np.array([start, stop]))

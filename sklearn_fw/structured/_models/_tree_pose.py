@@ -9,7 +9,7 @@ from ..._core.scores import integers
 from ...inference import DistanceTransform, PoseScores, check_positions, check_tree, parents
 from ...task_losses import resolve_task_loss
 from ._base import ScoredModel, check_weights, kept_loss
-from ._ragged import check_counts
+from ._ragged import check_counts, listed
 
 FAR = 3.0  # standard deviations: squares of what is further off would rule the choice of C
 
@@ -161,9 +161,6 @@ class TreePoseModel(ScoredModel):
         found = KMeans(self._n_types, n_init=10, random_state=0).fit(displacements)
         return found.cluster_centers_, displacements - found.cluster_centers_[found.labels_]
 
-    def _check_weights(self, w):
-        return check_weights(w, self.size_joint_feature)
-
     @property
     def _loss(self):
         return kept_loss(self, _resolve)
@@ -181,15 +178,6 @@ class TreePoseModel(ScoredModel):
         return int(self._cuts[-1])
 
     def bounds(self):
-        """Box for the weights: costs of squares are not negative.
-
-        Returns
-        -------
-        lower : ndarray of shape (size_joint_feature,)
-            Zero for the weights of squared displacements, else -inf.
-        upper : ndarray of shape (size_joint_feature,)
-            Infinity.
-        """
         lower = np.full(self.size_joint_feature, -np.inf)
         lower[self._cuts[0] : self._cuts[1]].reshape(-1, 4)[:, ::2] = 0.0
         return lower, np.full(self.size_joint_feature, np.inf)
@@ -208,7 +196,8 @@ class TreePoseModel(ScoredModel):
             "filters" (n_joints, n_features), "deformation" (n_edges, n_types, 4) and "bias"
             (n_edges, n_types).
         """
-        filters, deformation, bias = np.split(self._check_weights(w), self._cuts[:2])
+        w = check_weights(w, self.size_joint_feature)
+        filters, deformation, bias = np.split(w, self._cuts[:2])
         shape = len(self.edges_), self._n_types
         return {
             "filters": filters.reshape(self.n_joints_, self.n_features_in_),
@@ -280,9 +269,7 @@ class TreePoseModel(ScoredModel):
 
 
 def as_lists(X, y):
-    X, y = check.items(X, "X", "images"), check.items(y, "y", "outputs")
-    if len(X) == 0:
-        raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+    X, y = listed(X, "images"), check.items(y, "y", "outputs")
     check_counts(len(X), len(y))
     return X, y
 

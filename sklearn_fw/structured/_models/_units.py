@@ -9,8 +9,8 @@ from ..._core import check
 from ..._core.warnings import warn
 from ._rows import plain
 
-# Root mean square norm of the features of a node beside which tables and constants are learnt as
-# well, a factor by which it may be missed, and one by which one of them is hardly learnt.
+# Root mean square norm of the features of a node beside which tables and constants are learned as
+# well, a factor by which it may be missed, and one by which one of them is hardly learned.
 SIZE, NEAR, FAR_OFF = 2.0, 2.5, 16.0
 # The largest column over the smallest spread of one, from which columns are brought to one scale.
 UNLIKE = 30.0

@@ -1,1 +1,1 @@
-"""Scores that are not linear in the weights: models, their linearisation, and the outer loop."""
+"""Scores that are not linear in the weights: models, their linearization, and the outer loop."""

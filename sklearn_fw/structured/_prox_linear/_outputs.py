@@ -32,6 +32,10 @@ def outputs_for(scores, layouts, y, task_loss, oracle):
 class Outputs:
     """What a fitted estimator predicts; a subclass relates outputs, scores and vectors."""
 
+    @property
+    def exact(self):
+        return bool(getattr(self.oracle, "exact", False))
+
     def forget(self):
         """Drop what belongs to the training set."""
         self.targets = self.costs = None
@@ -99,7 +103,6 @@ class Candidates(Outputs):
         self.task_loss_ = "zero_one" if by_itself else task_loss
         self.oracle = resolve_oracle(oracle, default=Largest())
         self._model = EnumeratedModel(self.task_loss_)
-        self.exact = bool(getattr(self.oracle, "exact", False))
         self.targets, self.costs = [], []
         for i, (layout, truth) in enumerate(zip(layouts, y, strict=True)):
             try:
@@ -193,7 +196,6 @@ class Labellings(Outputs):
             cost[: costs[here].size] = costs[here].ravel()
             self.costs.append(cost)
         self.oracle = checked(resolve_oracle(oracle, default=_default_oracle(layouts)))
-        self.exact = bool(getattr(self.oracle, "exact", False))
 
     def _scores(self, flat, layout):
         unary, *tables = layout.split(flat)

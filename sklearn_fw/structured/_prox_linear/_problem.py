@@ -1,4 +1,4 @@
-"""The dual problem of scores linearised at an anchor, one distribution over outputs per sample.
+"""The dual problem of scores linearized at an anchor, one distribution over outputs per sample.
 
 With scores ``s_i(w)``, costs c_i, outputs z (see `_outputs`) and the truth t_i, the sub-problem is
 
@@ -7,7 +7,7 @@ With scores ``s_i(w)``, costs c_i, outputs z (see `_outputs`) and the truth t_i,
 
 With ``sigma = lam + 1 / eta`` and the centre ``m = a / (1 + lam eta)``, the two quadratics are
 ``sigma / 2 |w - m|^2`` and a constant. In ``w - m`` that is a structured SVM with the feature
-difference ``J_i' u`` of ``u = t_i - z``, regularisation sigma, and the loss ``-<b_i, u>`` with
+difference ``J_i' u`` of ``u = t_i - z``, regularization sigma, and the loss ``-<b_i, u>`` with
 ``b_i = c_i + s_i(a) + J_i (m - a)``: what every solver is written for. The dual variables, means of
 u, do not depend on the anchor, and so are a good start at the next one.
 
@@ -30,7 +30,7 @@ EVERYWHERE, NOWHERE = slice(None), SparseVector(np.empty(0, np.int64), np.empty(
 
 
 class LinearizedProblem(ListedProblem):
-    """Dual problem of linearised scores; `linearise` comes before everything else."""
+    """Dual problem of linearized scores; `linearize` comes before everything else."""
 
     def __init__(self, scores, groups, outputs, weight, n_weights):
         super().__init__(np.array([weight[g.index].sum() for g in groups]), n_weights, 0.0)
@@ -59,7 +59,7 @@ class LinearizedProblem(ListedProblem):
             hinge[i] += slack if np.isfinite(slack) else 0.0
         return values, float(self.weight @ hinge)
 
-    def linearise(self, anchor, values, centre, level):
+    def linearize(self, anchor, values, centre, level):
         """Make the sub-problem at an anchor, where scores have these values and hinges a mean."""
         self.anchor, self.max_loss, shift = anchor, level, centre - anchor
         moved = bool(np.any(shift))

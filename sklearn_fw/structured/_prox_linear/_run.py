@@ -19,7 +19,7 @@ MOST_PASSES = 50  # over one model
 class Model(NamedTuple):
     """The convex model at a point, as far as it was solved."""
 
-    w: np.ndarray  # its approximate minimiser
+    w: np.ndarray  # its approximate minimizer
     value: float  # of the model there
     lower: float  # bound on its minimum
     n_passes: int
@@ -62,7 +62,7 @@ class ProxLinear(IterativeMethod):
         blocks, shrink = self.blocks, 1.0 + self.lam * self.eta
         centre, sigma = self.w / shrink, self.lam + 1.0 / self.eta
         constant = self._penalty(self.w) / shrink
-        blocks.linearise(self.w, self.values, centre, self.level)
+        blocks.linearize(self.w, self.values, centre, self.level)
         # The bound of the paper, F(w_0) / k, is loose; half of what can be gained is what counts.
         tol, n_passes, value, lower, w = self.inner_tol, 0, np.inf, -np.inf, None
         floor = max(0.5 * self.tol, ROUNDING) * abs(self.objective)
@@ -109,7 +109,7 @@ class ProxLinear(IterativeMethod):
     # ---- the loop --------------------------------------------------------------------------------
 
     def step(self):
-        """Solve the model at the present point, and go to its minimiser if that is better."""
+        """Solve the model at the present point, and go to its minimizer if that is better."""
         model = self._solve()
         decrease = self.objective - model.value
         if self.objective - model.lower <= self.tol * self.objective or decrease <= 0.0:
@@ -133,7 +133,7 @@ class ProxLinear(IterativeMethod):
         return row
 
     def _adapt(self, excess, square):
-        """A step size for which the error of the linearisation stays below the proximal term."""
+        """A step size for which the error of the linearization stays below the proximal term."""
         error = excess + 0.5 * square / self.eta
         best = 0.5 * square / error if error > 0.0 else np.inf
         if best < self.eta:

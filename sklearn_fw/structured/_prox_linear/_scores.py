@@ -182,10 +182,12 @@ class CheckedScores:
 
     def __init__(self, model):
         missing = [name for name in NEEDED if not callable(getattr(model, name, None))]
-        if missing or isinstance(model, type):
+        is_class = isinstance(model, type)
+        if missing or is_class:
+            kind = f"the class {model.__name__}" if is_class else type(model).__name__
             raise TypeError(
                 f"score_model must be a torch.nn.Module or an object with the methods "
-                f"{', '.join(NEEDED)}; {_kind(model)} lacks {', '.join(missing or ['an instance'])}"
+                f"{', '.join(NEEDED)}; {kind} lacks {', '.join(missing or ['an instance'])}"
             )
         self.model, self.name = model, type(model).__name__
 
@@ -354,10 +356,6 @@ def _read_only(w):
     view = w.view()
     view.flags.writeable = False
     return view
-
-
-def _kind(model):
-    return f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
 
 
 BATCH = 8  # most samples of a block, which take one step together
