@@ -47,10 +47,6 @@ class ConvergenceDisplay(Display):
     lines_, bound_lines_ : list of matplotlib Line2D
         The gap, or the objective, of each problem; and its dual objective, if drawn.
 
-    See Also
-    --------
-    RegularizationPathDisplay : The solutions for all values of C.
-
     Examples
     --------
     >>> import numpy as np

@@ -235,10 +235,8 @@ class IntervalProcess(Estimator):
 
         Returns
         -------
-        mean : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Means; one column per class where each class has latent values of its own.
-        var : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Variances.
+        mean, var : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Means and variances; one column per class where each has latent values of its own.
         """
         check_is_fitted(self)
         X = check.rows(self, X, reset=False)

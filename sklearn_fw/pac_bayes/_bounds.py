@@ -75,14 +75,6 @@ def check_delta(delta, name="delta"):
     return float(delta)
 
 
-def check_temperature(lam, n):
-    """``lam`` as numbers: "n", "sqrt" or positive ones."""
-    if isinstance(lam, str):
-        check.choice(lam, "lam", {"n", "sqrt"}, "a number")
-        return n if lam == "n" else np.sqrt(n)
-    return values(lam, "lam", least=0.0, strict=True)
-
-
 def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=None):
     """Bound of Catoni for losses in an interval.
 
@@ -203,7 +195,10 @@ def alquier_bound(
         s2 = (loss_range[1] - loss_range[0]) ** 2 / 4.0
     risk = check_risk(emp_risk, loss_range)
     complexity, n = check_complexity(kl, n, delta)
-    lam = check_temperature(lam, n)
+    if isinstance(lam, str):
+        check.choice(lam, "lam", {"n", "sqrt"}, "a number")
+        lam = n if lam == "n" else np.sqrt(n)
+    lam = values(lam, "lam", least=0.0, strict=True)
     if kl is None and np.any(lam != n):
         raise ValueError("lam must be 'n' with kl=None: the evidence is that of the temperature n")
     if s2 is not None:

@@ -107,10 +107,8 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,)
-            Targets.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+            Inputs and targets.
 
         Returns
         -------

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.integrate import dblquad, quad
+from scipy.integrate import quad
 from scipy.stats import kstest
 
 from sklearn_fw import KernelStudentTDensity
@@ -35,9 +35,6 @@ def test_integral_is_one_in_two_dimensions(rng):
     mass = np.outer(grid[1], grid[1]) * 12
     points = np.column_stack([x.ravel(), y.ravel()])
     assert np.exp(estimator.score_samples(points)) @ mass.ravel() == pytest.approx(1, abs=1e-3)
-    total, _ = dblquad(density_of(estimator), -0.5, 0.5, -0.5, 0.5, epsabs=1e-5)
-    half, _ = dblquad(density_of(estimator), -0.5, 0.5, -0.5, 0.0, epsabs=1e-5)
-    assert 0 < half < total < 1
 
 
 def test_nothing_lies_outside_the_box(rng):

@@ -7,10 +7,8 @@ from sklearn.model_selection import GridSearchCV
 
 from _histories import CASES, history_of, made
 from sklearn_fw import AsagaClassifier
-from sklearn_fw.datasets import make_ising
 from sklearn_fw.displays import ConvergenceDisplay
 from sklearn_fw.displays._displays import _gap_of
-from sklearn_fw.random_fields import MRFLearner, TRBPMarginals, TRWMarginals
 from sklearn_fw.structured import StructuredSVM
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -113,32 +111,6 @@ def test_each_output_has_a_curve_and_dots_where_it_is_exact(rng):
         exact = np.flatnonzero(history["certified"][rows])
         np.testing.assert_array_equal(line.get_markevery(), exact)
     assert display.ax_.get_ylabel() == "Duality gap (dots: certified)"
-
-
-@pytest.mark.slow
-def test_fields_are_drawn_by_what_they_have():
-    mrf = make_ising("clique", 5, coupling=2.0, random_state=0)
-    trw = TRWMarginals("elimination", tol=0.1).fit(mrf)
-    display = ConvergenceDisplay.from_estimator(trw, kind="objectives")
-    assert np.all(display.bound_lines_[0].get_ydata() >= display.lines_[0].get_ydata())
-    for estimator in (TRBPMarginals(), TRBPMarginals("ones", max_iter=10_000)):
-        display = ConvergenceDisplay.from_estimator(estimator.fit(mrf))
-        assert display.ax_.get_ylabel() == "Distance of messages from rest (nats)"
-        assert len(display.lines_[0].get_xdata()) == estimator.n_iter_
-    with pytest.raises(ValueError, match="history is empty: the answer was found without iter"):
-        ConvergenceDisplay.from_estimator(TRWMarginals().fit(mrf))
-
-
-def test_learning_is_drawn(rng):
-    X = rng.integers(0, 2, (30, 3)).astype(float)
-    X[::4, 0] = np.nan
-    learned = MRFLearner().learn(X)
-    display = ConvergenceDisplay.from_estimator(learned)
-    np.testing.assert_array_equal(display.lines_[0].get_ydata(), learned.history["objective"])
-    assert display.lines_[0].get_label() == "LearnedMRF"
-    complete = MRFLearner().learn(np.nan_to_num(X))
-    with pytest.raises(ValueError, match="history is empty"):
-        ConvergenceDisplay.from_estimator(complete)
 
 
 @pytest.mark.slow

@@ -179,24 +179,6 @@ def test_many_boxes_are_single_boxes(rng):
         np.testing.assert_allclose(gradient[i], one.gradient_mean, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [5, 60, 300])
-@pytest.mark.parametrize("loadings", [(0.2, 0.95), (0.98, 0.9995)])
-def test_error_bars_on_one_factor(rng, n, loadings):
-    slopes = rng.uniform(*loadings, n)
-    cov = np.outer(slopes, slopes)
-    np.fill_diagonal(cov, 1.0)
-    centre = rng.normal(0.0, 0.3, n)
-    for low, high in [
-        (np.zeros(n), np.full(n, np.inf)), (centre - 1.0, centre + rng.uniform(1.0, 2.0, n)),
-        (rng.uniform(1.0, 3.0, n), np.full(n, np.inf)),
-    ]:  # fmt: skip
-        truth = one_factor(low, high, slopes, np.sqrt(1.0 - slopes**2))
-        result = log_gaussian_probability(low, high, cov=cov)
-        assert abs(result.log_prob - truth) < 1.5 * result.error + 1e-7
-        assert result.error < 0.1
-
-
 def test_sites_together_are_sites_in_turn(rng):
     A = rng.normal(size=(150, 160))
     cov = A @ A.T / 150 + 2.0
