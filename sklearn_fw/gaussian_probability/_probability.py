@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._core import check
 from .._core.warnings import warn
 from .._kernels.moments.gaussian import propagate_boxes
-from ._engine import SLIGHT, OpenPart, gaussian_masses, interval_masses, is_narrow, propagate
+from . import _engine as engine
 from ._exact import exact_log_probability
 from ._polyhedra import (
     check_bounds,
@@ -250,7 +250,7 @@ class _Region:
         sites = self._sites(ceiling, options)
         if sites is None:
             return GaussianProbabilityResult(-np.inf, np.nan, "ep", log_prob_ep=-np.inf)
-        left = sites.open_part or OpenPart(self.G, self.h, self.lower, self.upper, sites)
+        left = sites.open_part or engine.OpenPart(self.G, self.h, self.lower, self.upper, sites)
         log_prob, error, kind = left.constant, left.error, "exact"
         blocks = left.blocks()
         seconds = (CHECK_SECONDS if method == "ep" else SECONDS) / max(len(blocks), 1)
@@ -273,7 +273,7 @@ class _Region:
 
     def _ceiling(self):
         """The log probability of the least probable row, which that of all cannot exceed."""
-        masses, _, _ = interval_masses(self.lower, self.upper, self.h, np.diag(self.G))
+        masses, _, _ = engine.interval_masses(self.lower, self.upper, self.h, np.diag(self.G))
         if masses.min() < DEEPEST:
             raise ValueError(
                 f"mean is {np.sqrt(-2.0 * masses.min()):.2g} standard deviations outside of lower "
@@ -284,14 +284,14 @@ class _Region:
     def _sites(self, ceiling, options):
         """Fixed point of expectation propagation; log_z is NaN where it has no digits."""
         box = self.G, self.h, self.lower, self.upper
-        sites = propagate(*box, fraction=self.shares, **options)
+        sites = engine.propagate(*box, fraction=self.shares, **options)
         if ceiling > DEEP and not _is_credible(sites, ceiling) and np.any(self.shares < 1.0):
             warn(
                 "expectation propagation has no fixed point with this power, as bounds far from "
                 "the mean have none: power=1 is taken instead",
                 ConvergenceWarning,
             )
-            sites = propagate(*box, fraction=np.ones(len(self.h)), **options)
+            sites = engine.propagate(*box, fraction=np.ones(len(self.h)), **options)
         if sites is not None and not _is_credible(sites, ceiling):
             depth = np.sqrt(-2.0 * ceiling)
             warn(
@@ -406,10 +406,10 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
             lower[rows], upper[rows], mean[rows], cov, tol, max_iter
         )
         settled[rows] = (change >= 0.0) & (change <= tol)
-    settled &= ~np.any(is_narrow(cov, lower, upper), axis=1)
+    settled &= ~np.any(engine.is_narrow(cov, lower, upper), axis=1)
     n_moving = 0
     for i in np.flatnonzero(~settled):  # with damping, and narrow sides apart
-        sites = propagate(cov, mean[i], lower[i], upper[i], tol=tol, max_iter=max_iter)
+        sites = engine.propagate(cov, mean[i], lower[i], upper[i], tol=tol, max_iter=max_iter)
         if sites is None:
             log_prob[i], gradient[i] = -np.inf, np.nan
             continue
@@ -451,21 +451,13 @@ def _propagate(lower, upper, mean, G, tol, max_iter):
     factor = np.linalg.cholesky(np.eye(n) + root[:, :, None] * G * root[:, None, :])
     half_log_det = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
     inverse = np.linalg.inv(factor)
-    slight = tau * np.diag(G) < SLIGHT
-    precise = np.where(slight, 1.0, tau)
+    slight = tau * np.diag(G) < engine.SLIGHT
     left = np.maximum(np.sum(inverse**2, axis=1), 1e-300)  # 1 - tau var
     var = np.diag(G) - np.sum((inverse @ (root[:, :, None] * G)) ** 2, axis=1)
-    var = np.where(slight, var, (1.0 - left) / precise)
-    light = np.where(slight, nu, 0.0)
-    ends = np.where(slight, 0.0, nu / np.sqrt(precise)) - root * (h + light @ G)
-    solved = inverse.transpose(0, 2, 1) @ (inverse @ ends[:, :, None])
-    weights = light + root * solved[:, :, 0]
+    var = np.where(slight, var, (1.0 - left) / np.where(slight, 1.0, tau))
+    weights = engine.site_weights(G, h, tau, nu, inverse)
     centre = h + weights @ G
-    shifted = nu - tau * centre
-    cavity_var, cavity = var / left, -var * shifted / left
-    masses, _, _ = interval_masses(low - centre, high - centre, cavity, cavity_var)
-    sites = gaussian_masses(cavity, cavity_var, tau, shifted)
-    bounded = np.isfinite(low) | np.isfinite(high)
-    log_z = np.sum(np.where(bounded, masses - sites, 0.0), axis=1)
-    log_z -= half_log_det + 0.5 * np.sum(weights * (weights @ G), axis=1)
+    cavity = -var * weights / left, var / left
+    ends = low - centre, high - centre
+    log_z, _ = engine.log_evidence(G, weights, half_log_det, *ends, *cavity, tau)
     return log_z, weights, change

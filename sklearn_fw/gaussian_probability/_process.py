@@ -210,15 +210,9 @@ class IntervalProcess(Estimator):
                     raise ValueError("n_restarts_optimizer needs finite bounds in kernel")
                 drawn = rng.uniform(own[:, 0], own[:, 1], size=(self.n_restarts_optimizer, n))
                 starts += [np.r_[point, observed.theta] for point in drawn]
-            options = {
-                "jac": True,
-                "method": "L-BFGS-B",
-                "bounds": np.vstack([own, observed.bounds]),
-            }
-            answers = [
-                minimize(objective, point, options={"ftol": DECREASE}, **options)
-                for point in starts
-            ]
+            options = {"jac": True, "method": "L-BFGS-B", "options": {"ftol": DECREASE}}
+            bounds = np.vstack([own, observed.bounds])
+            answers = [minimize(objective, point, bounds=bounds, **options) for point in starts]
             theta = min(answers, key=lambda answer: answer.fun).x
             kernel.theta, observed = theta[:n], observed.with_theta(theta[n:])
         K = kernel(self.X_train_)
