@@ -248,11 +248,10 @@ class IntervalProcess(Estimator):
 
         Parameters
         ----------
-        theta : array-like of shape (n_params,), default=None
+        theta, eval_gradient : array-like of shape (n_params,) or None, bool, default=False
             Logarithms of the hyper-parameters of the kernel, one vector for all classes, then the
-            further parameters that the model learns; None for those in use.
-        eval_gradient : bool, default=False
-            Whether to return the gradient in ``theta`` too.
+            further parameters that the model learns, None for those in use; and whether to return
+            the gradient too.
 
         Returns
         -------

@@ -332,10 +332,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         ----------
         X : array-like of shape (n_rows, n_features)
             Inputs.
-        n_samples : int, default=1
-            How many draws of all of them, each with its own coefficients.
-        random_state : int, RandomState or None, default=None
-            Seed.
+        n_samples, random_state : int, default=1, and int, RandomState or None
+            How many draws of all of them, each with its own coefficients, and the seed.
 
         Returns
         -------

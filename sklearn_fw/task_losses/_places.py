@@ -27,11 +27,6 @@ class LinkLoss(TaskLoss):
         + false * min(J, K)``, so that it lies in [0, 1] for matchings and all samples count alike.
         Without it, all links count alike.
 
-    See Also
-    --------
-    sklearn_fw.structured.MatchingModel : Trains with it.
-    sklearn_fw.metrics.alignment_error_rate : The usual measure of word alignments.
-
     Notes
     -----
     An output is an array of 0 and 1 (or bool) of shape (J, K), or a list of pairs ``(j, k)``. With
@@ -137,10 +132,6 @@ class DistanceLoss(TaskLoss):
         What lengths of a pose are measured by: the longer side of the smallest box around its true
         joints, pixels, or the true distance of two joints, such as a shoulder and the hip across.
         A unit is one pixel at least.
-
-    See Also
-    --------
-    sklearn_fw.structured.TreePoseModel : Trains with it.
 
     Notes
     -----
