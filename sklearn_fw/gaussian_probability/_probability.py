@@ -224,7 +224,7 @@ def _cosines(G):
 
 
 class _Region:
-    """The rows of lower < A x < upper that bound something under N(mean, cov); None for a box."""
+    """The rows of lower < A x < upper that bound something; A is None for a box."""
 
     def __init__(self, lower, upper, mean, cov, A, power):
         self.mean, self.cov, self.A, self.p = mean, cov, A, len(lower)

@@ -107,23 +107,6 @@ def fantasy(n_samples, n_features=2, random_state=0, support=(-8, 8), **options)
     return density.sample_prior(n_samples, n_features, random_state=random_state)
 
 
-@pytest.mark.slow
-def test_fantasy_gathers_in_clusters():
-    def nearest(X):
-        distance = np.linalg.norm(X[:, None] - X, axis=2)
-        return np.median(np.sort(distance, axis=1)[:, 1])
-
-    def mean_of_five(**parameters):
-        return np.mean([nearest(fantasy(25, random_state=i, **parameters)) for i in range(5)])
-
-    X = fantasy(25)
-    assert X.shape == (25, 2)
-    assert_allclose(X[0], 0)
-    assert np.all(np.abs(X) <= 8)
-    uniform = nearest(np.random.RandomState(0).uniform(-8, 8, size=(25, 2)))
-    assert mean_of_five(dof=10.0) < mean_of_five(dof=0.01) < 0.8 * uniform
-
-
 def test_fantasy_is_drawn_row_by_row():
     assert_allclose(fantasy(5)[:3], fantasy(3))
     with pytest.raises(ValueError, match="contain zero"):

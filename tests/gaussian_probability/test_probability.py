@@ -77,13 +77,6 @@ def test_repeated_constraints(repeats, value):
     assert least.log_prob == pytest.approx(truth, rel=0, abs=1e-9)
 
 
-@pytest.mark.parametrize("repeats", [2, 10])
-def test_the_sampled_value_forgives_repeats(repeats):
-    A = np.tile(np.eye(2), (repeats, 1))
-    result = log_gaussian_probability(-1.0, 1.0, cov=np.eye(2), constraints=A, method="sampled")
-    assert abs(result.log_prob + 0.7634302926) < min(result.error + 1e-9, 0.01)
-
-
 @pytest.mark.parametrize(("n", "rho"), [(10, 0.5), (30, 0.9), (100, 0.9), (150, 0.3)])
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, np.inf), (-1.0, 1.0), (3.0, np.inf)])
 def test_sampling_finds_the_integral(n, rho, lower, upper):
