@@ -77,10 +77,8 @@ class LabelMixin(ClassifierMixin):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+            Training rows and their labels.
 
         Returns
         -------

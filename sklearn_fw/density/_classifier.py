@@ -109,10 +109,8 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+            Training rows and their labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight k of a row counts as k copies of it; rows of weight zero are left out.
 
@@ -295,12 +293,12 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
     def _left_out(self, model, K, y):
         """Log score of every row with every label, in the model without one unit of its weight.
 
-        `K` holds the kernel of the inputs alone and is overwritten. With P = B^-1 of that matrix and u the joint kernel of row i
-        under label c with the others, the variance without row i has ``u' P u - (P u)_i^2 / P_ii``
-        in place of ``u' P u``. A row that keeps weight w' > 0 has noise ``s / w'`` instead of
-        ``s / w``: there P_ii grows by the inverse of the difference, and entry i of u stays. The
-        columns are ``u = mismatch k + (1 - mismatch) g`` with the input kernel k and its part g on
-        the rows of the label, so that one product P K serves all labels.
+        `K` holds the kernel of the inputs alone and is overwritten. With P = B^-1 of the model and
+        u the joint kernel of row i under label c with the others, the variance without row i has
+        ``u' P u - (P u)_i^2 / P_ii`` in place of ``u' P u``. A row that keeps weight w' > 0 has
+        noise ``s / w'`` instead of ``s / w``: there P_ii grows by the inverse of the difference,
+        and entry i of u stays. The columns are ``u = mismatch k + (1 - mismatch) g`` with the input
+        kernel k and its part g on the rows of the label, so that one product P K serves all labels.
         """
         mismatch, posterior = self._mismatch, model.posterior
         removed = np.minimum(model.weight, 1.0)

@@ -8,6 +8,7 @@ A kernel object has ``K = kernel(X, Y)`` of shape (n, m), ``kernel.diag(X)`` of 
 ``far_value`` is k(x, x) far from all data, where k(x, y) is zero; None for kernels that grow.
 """
 
+import functools
 from dataclasses import KW_ONLY
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.gaussian_process.kernels import DotProduct, Kernel
 from sklearn.utils import gen_batches
 
 from .._core import check
-from .._core.parameters import Parameterized
+from .._core.parameters import Parameterized, check_parameters
 from ._backend import NUMPY
 
 PANEL = 256  # rows
@@ -347,17 +348,10 @@ class PolynomialKernel(Parameterized):
     2
     """
 
-    degree: int = 3
+    degree: check.at_least(1) = 3
     _: KW_ONLY
-    gamma: object = None
-    coef0: float = 1.0
-
-    def _bound(self, n_features, backend):
-        """The kernel on rows of so many features."""
-        degree = check.integer(self.degree, "degree", 1)
-        coef0 = check.moderate(self.coef0, "coef0")
-        gamma = 1.0 / n_features if self.gamma is None else check.strength(self.gamma, "gamma")
-        return DotKernel(degree, gamma, coef0, backend)
+    gamma: check.optional(check.strength) = None
+    coef0: check.moderate = 1.0
 
 
 def needs_numpy(estimator):
@@ -385,7 +379,9 @@ def resolve_kernel(estimator, X, backend):
         return DotKernel(1, 1.0, 0.0, backend), None
     if isinstance(kernel, PolynomialKernel) or check.is_named(kernel, "polynomial"):
         settings = PolynomialKernel() if isinstance(kernel, str) else kernel
-        return settings._bound(X.shape[1], backend), None
+        check_parameters(settings)
+        gamma = 1.0 / X.shape[1] if settings.gamma is None else float(settings.gamma)
+        return DotKernel(int(settings.degree), gamma, float(settings.coef0), backend), None
     if check.is_named(kernel, "all_subsets"):
         return AllSubsetsKernel(backend), None
     if check.is_named(kernel, "precomputed"):
@@ -519,14 +515,12 @@ def likely_bandwidth(rows):
     squares = squareform(squares)
     np.fill_diagonal(squares, np.inf)
     n, d = rows.shape
-    found = {}
 
+    @functools.cache
     def likelihood(octave):
-        if octave not in found:
-            width = median * 2.0**octave
-            logs = logsumexp(squares / (-2.0 * width**2), axis=1)
-            found[octave] = logs.mean() - np.log(n - 1.0) - d * np.log(width * np.sqrt(2.0 * np.pi))
-        return found[octave]
+        width = median * 2.0**octave
+        logs = logsumexp(squares / (-2.0 * width**2), axis=1)
+        return logs.mean() - np.log(n - 1.0) - d * np.log(width * np.sqrt(2.0 * np.pi))
 
     best = max(np.arange(OCTAVES[0], OCTAVES[1] + 1.0), key=likelihood)
     for step in (0.5, 0.25):

@@ -22,8 +22,8 @@ class RelativeNoveltyDetector(Estimator):
 
         score(x) = log q_background(x) - log q_target(x)          (low: relatively novel)
 
-    Choose it where plain novelty detection would report everything unusual, and only what is new
-    against a reference (yesterday's log, the image without the object) matters.
+    Choose it where only what is new against a reference matters (yesterday's log, the image without
+    the object), and not everything unusual.
 
     Parameters
     ----------

@@ -113,7 +113,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     See Also
     --------
     KernelStudentTClassifier : The same density of inputs and labels together.
-    RelativeNoveltyDetector : Ratio of two such densities.
     sklearn.neighbors.KernelDensity : Normalized; better with few features and many rows.
 
     Notes
@@ -177,10 +176,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows, or kernel values of shape (n_samples, n_samples).
-        y : None
-            Ignored.
+        X, y : array-like of shape (n_samples, n_features), and None
+            Training rows, or kernel values of shape (n_samples, n_samples); y is ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight k of a row counts as k copies of it; rows of weight zero are left out.
 
@@ -248,7 +245,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         Returns
         -------
         self : KernelStudentTDensity
-            The estimator with the rows added.
+            The estimator.
         """
         if not hasattr(self, "_model"):
             return self.fit(X, y, sample_weight)
@@ -351,10 +348,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
+        X, y : array-like of shape (n_samples, n_features), and None
+            Rows; y is ignored.
 
         Returns
         -------
@@ -418,10 +413,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
         Parameters
         ----------
-        n_samples : int, default=1
-            Number of rows.
-        random_state : int, RandomState instance or None, default=None
-            Random numbers; None takes those of the estimator.
+        n_samples, random_state : int, default=1, and int, RandomState instance or None
+            Number of rows, and random numbers; None takes those of the estimator.
 
         Returns
         -------
@@ -444,12 +437,10 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
         Parameters
         ----------
-        n_samples : int, default=50
-            Number of rows; each costs what one of `sample` does.
-        n_features : int, default=2
-            Number of columns.
+        n_samples, n_features : int, default=50 and 2
+            Numbers of rows and columns; each row costs what one of `sample` does.
         random_state : int, RandomState instance or None, default=None
-            Random numbers; None takes those of the estimator.
+            As in `sample`.
 
         Returns
         -------

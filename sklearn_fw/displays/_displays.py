@@ -47,10 +47,6 @@ class ConvergenceDisplay(Display):
     lines_, bound_lines_ : list of matplotlib Line2D
         The gap, or the objective, of each problem; and its dual objective, if drawn.
 
-    See Also
-    --------
-    RegularizationPathDisplay : The solutions for all values of C.
-
     Examples
     --------
     >>> import numpy as np
@@ -198,10 +194,9 @@ class LoadingDisplay(Display):
 
     Parameters
     ----------
-    x_loadings, y_loadings : array-like of shape (n_features, n_components)
-        Loadings of each view.
-    x_names, y_names : array-like of shape (n_features,), default=None
-        Feature names of each view; None means numbers.
+    x_loadings, y_loadings, x_names, y_names : array-like
+        Loadings of each view, of shape (n_features, n_components), and names of the features; None
+        means numbers.
 
     Attributes
     ----------

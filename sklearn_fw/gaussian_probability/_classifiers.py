@@ -120,20 +120,16 @@ class BayesPointMachine(LabelMixin, Estimator):
         fits = [
             LatentIntervals(K, *ends, float(noise), self.tol, self.max_iter) for noise in noises
         ]
-        pairs = [
-            (noise, fit)
-            for noise, fit in zip(noises, fits, strict=True)
-            if fit.possible and (noise > 0.0 or _agrees(fit, K, signs))
-        ]
-        if not pairs:
+        fits = [f for f in fits if f.possible and (f.noise > 0.0 or _agrees(f, K, signs))]
+        if not fits:
             raise ValueError(
                 "no half-space agrees with all labels, the region is empty: set noise above 0"
             )
-        self.noise_, self._posterior = max(pairs, key=lambda pair: pair[1].log_evidence)
-        warn_unless_settled([self._posterior], self.tol, self.max_iter)
-        self.n_iter_ = self._posterior.sites.n_iter
-        self.log_evidence_ = self._posterior.log_evidence
-        self.dual_coef_ = self._posterior.weights / self._lengths
+        self._posterior = best = max(fits, key=lambda fit: fit.log_evidence)
+        warn_unless_settled([best], self.tol, self.max_iter)
+        self.noise_, self.n_iter_ = best.noise, best.sites.n_iter
+        self.log_evidence_ = best.log_evidence
+        self.dual_coef_ = best.weights / self._lengths
         if self.kernel == "linear":
             self.coef_ = (self.dual_coef_ @ X)[None]
             constant = self.dual_coef_.sum() if self.fit_intercept else 0.0

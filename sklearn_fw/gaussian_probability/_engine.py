@@ -49,18 +49,11 @@ class Marginals:
         self.left = np.einsum("ij,ij->i", self.inverse.T, self.inverse.T)
         self.half_log_det = -float(np.sum(np.log(np.diag(self.inverse))))
         slight = tau * np.diag(G) < SLIGHT
-        self.weights = self._weights(G, h, nu, slight)  # nu - tau mean
+        self.weights = site_weights(G, h, tau, nu, self.inverse)  # nu - tau mean
         precise = tau * np.diag(G) > 1.0
         self.mean = h + G @ self.weights
         self.mean[precise] = (nu - self.weights)[precise] / tau[precise]
         self.var = self._variances(G, tau, slight)
-
-    def _weights(self, G, h, nu, slight):
-        """w with (I + T G) w = nu - T h, without differences of what precise sites make large."""
-        light = np.where(slight, nu, 0.0)
-        h = h + G @ light if np.any(slight) else h
-        ends = np.where(slight, 0.0, nu / np.where(slight, 1.0, self.root)) - self.root * h
-        return light + self.root * (self.inverse.T @ (self.inverse @ ends))
 
     def _variances(self, G, tau, slight):
         prior = np.diag(G)
@@ -85,6 +78,18 @@ class Marginals:
         left = self.left if np.all(fraction == 1.0) else 1.0 - (1.0 - self.left) / fraction
         left = np.where(left > 1e-300, left, 1e-300)
         return -self.var * self.weights / fraction / left, self.var / left
+
+
+def site_weights(G, h, tau, nu, inverse):
+    """w with (I + T G) w = nu - T h, without differences of what precise sites make large.
+
+    The last axis has the variables; ``inverse`` is that of `Marginals`.
+    """
+    root, slight = np.sqrt(tau), tau * np.diag(G) < SLIGHT
+    light = np.where(slight, nu, 0.0)
+    h = h + light @ G if np.any(slight) else h
+    ends = np.where(slight, 0.0, nu / np.where(slight, 1.0, root)) - root * h
+    return light + root * (inverse.mT @ (inverse @ ends[..., None]))[..., 0]
 
 
 def parallel_sites(G, h, lower, upper, fraction, tol, max_iter, first=None):
@@ -192,7 +197,20 @@ def _sites_in_turn(G, h, lower, upper, fraction, damping, tol, max_iter):
 
 def log_factors(G, weights, half_log_det):
     """log of the integral of the prior times the Gaussian sites, in coordinates about its mean."""
-    return -half_log_det - 0.5 * weights @ G @ weights
+    return -half_log_det - 0.5 * np.sum(weights * (weights @ G), axis=-1)
+
+
+def log_evidence(G, weights, half_log_det, low, high, shift, var, tau, fraction=1.0):
+    """Log Z and log masses of intervals, which are about the mean of all as their cavities are.
+
+    In these coordinates log Z is a sum without large terms that cancel.
+    """
+    masses, _, _ = interval_masses(low, high, shift, var)
+    bounded = np.isfinite(low) | np.isfinite(high)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # without a fixed point
+        gaps = fraction * (masses - gaussian_masses(shift, var, tau / fraction, weights / fraction))
+        log_z = log_factors(G, weights, half_log_det)
+        return log_z + np.sum(np.where(bounded, gaps, 0.0), axis=-1), masses
 
 
 def _fixed_point(G, h, lower, upper, fraction, start, *, damping=1.0, tol=1e-5, max_iter=500):
@@ -223,16 +241,13 @@ def _propagation(G, h, low, high, fraction, found):
     origin, tau, nu, n_iter, converged = found
     now = Marginals(G, h - origin, tau, nu)
     mean = now.mean + origin
-    # Coordinates about the mean: there log Z is a sum without large terms that cancel.
     shift, cavity_var = now.cavities(fraction)
-    masses, _, _ = interval_masses(low - now.mean, high - now.mean, shift, cavity_var)
-    bounded = np.isfinite(low) | np.isfinite(high)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # without a fixed point
-        sites = gaussian_masses(shift, cavity_var, tau / fraction, now.weights / fraction)
-        log_z = log_factors(G, now.weights, now.half_log_det)
-        log_z += float(np.sum((fraction * (masses - sites))[bounded]))
+    log_z, masses = log_evidence(
+        G, now.weights, now.half_log_det, low - now.mean, high - now.mean, shift, cavity_var, tau,
+        fraction,
+    )  # fmt: skip
     return Propagation(
-        log_z, now.weights, now.precision(), mean, tau, nu + tau * origin, shift + mean,
+        float(log_z), now.weights, now.precision(), mean, tau, nu + tau * origin, shift + mean,
         cavity_var, masses, n_iter, converged,
     )  # fmt: skip
 

@@ -378,10 +378,8 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples, 2) or (n_samples,)
-            Lower and upper ends, or known targets.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples, 2) or (n_samples,)
+            Rows and targets as in `fit`.
 
         Returns
         -------

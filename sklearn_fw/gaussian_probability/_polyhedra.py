@@ -1,28 +1,9 @@
 """Checks of regions and distributions, and the constraints of a polyhedron that matter."""
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.optimize import linprog
 
 from .._core import check
-
-
-class Problem(NamedTuple):
-    """Region lower < A x < upper under N(mean, cov); A is None for a box."""
-
-    lower: np.ndarray
-    upper: np.ndarray
-    mean: np.ndarray
-    cov: np.ndarray
-    A: np.ndarray | None
-
-    def projected(self):
-        """Mean and covariance of the bounded variables."""
-        if self.A is None:
-            return self.mean, self.cov
-        G = self.A @ self.cov @ self.A.T
-        return self.A @ self.mean, 0.5 * (G + G.T)
 
 
 def check_covariance(cov):
@@ -50,12 +31,12 @@ def check_covariance(cov):
 
 def check_bounds(lower, upper, p):
     """Vectors of p lower and upper ends, -inf and inf allowed."""
-    ends = _vector(lower, "lower", p), _vector(upper, "upper", p)
+    ends = check_vector(lower, "lower", p, False), check_vector(upper, "upper", p, False)
     check_order(*ends)
     return ends
 
 
-def _vector(values, name, p, finite=False):
+def check_vector(values, name, p, finite=True):
     """A number, or p numbers, as p numbers."""
     values = check.numbers(values, name, finite)
     if values.ndim > 1 or values.size not in (1, p):
@@ -84,16 +65,6 @@ def check_constraints(constraints, n=None):
             f"{'' if n is None else f' and {n} columns'}, got shape {A.shape}"
         )
     return A
-
-
-def check_problem(lower, upper, mean, cov, constraints):
-    """All parts of a region and its distribution."""
-    cov = check_covariance(cov)
-    n = len(cov)
-    mean = _vector(0.0 if mean is None else mean, "mean", n, finite=True)
-    A = None if constraints is None else check_constraints(constraints, n)
-    lower, upper = check_bounds(lower, upper, n if A is None else len(A))
-    return Problem(lower, upper, mean, cov, A)
 
 
 def minimal_polyhedron(constraints, lower, upper):

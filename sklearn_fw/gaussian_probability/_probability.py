@@ -9,9 +9,16 @@ from sklearn.exceptions import ConvergenceWarning
 from .._core import check
 from .._core.warnings import warn
 from .._kernels.moments.gaussian import propagate_boxes
-from ._engine import SLIGHT, OpenPart, gaussian_masses, interval_masses, is_narrow, propagate
+from . import _engine as engine
 from ._exact import exact_log_probability
-from ._polyhedra import check_covariance, check_order, check_problem, minimal_polyhedron
+from ._polyhedra import (
+    check_bounds,
+    check_constraints,
+    check_covariance,
+    check_order,
+    check_vector,
+    minimal_polyhedron,
+)
 from ._sampling import SECONDS, refine
 
 
@@ -183,20 +190,25 @@ def log_gaussian_probability(
     }
     draws = None if n_draws is None else check.integer(n_draws, "n_draws", 16)
     random_state = check.random_state(random_state)
-    problem = check_problem(lower, upper, mean, cov, constraints)
+    cov = check_covariance(cov)
+    n = len(cov)
+    mean = check_vector(0.0 if mean is None else mean, "mean", n)
+    A = None if constraints is None else check_constraints(constraints, n)
+    lower, upper = check_bounds(lower, upper, n if A is None else len(A))
     if check.flag(minimal, "minimal"):
-        A = np.eye(len(problem.cov)) if problem.A is None else problem.A
-        A, low, high, _ = minimal_polyhedron(A, problem.lower, problem.upper)
-        problem = problem._replace(A=A, lower=low, upper=high)
-    h, G = problem.projected()
-    kept, possible = _kept_rows(problem, h, G)
-    power = power if isinstance(power, str) else _check_share(power, "power")
-    if not possible:
+        A, lower, upper, _ = minimal_polyhedron(np.eye(n) if A is None else A, lower, upper)
+    if isinstance(power, str):
+        check.choice(power, "power", {"gram"}, "a number")
+    else:
+        power = _check_share(power, "power")
+    region = _Region(lower, upper, mean, cov, A, power)
+    if not region.is_possible:
         return GaussianProbabilityResult(-np.inf, 0.0, "exact")
-    part = Part(problem, kept, h, G, shares_of(power, G[np.ix_(kept, kept)]))
+    if not len(region.kept):
+        return region.result(0.0, 0.0, "genz" if method == "genz" else "exact", None)
     if method == "genz":
-        return part.by_lattice(draws)
-    return part.solve(method, options, draws, random_state)
+        return region.by_lattice(draws)
+    return region.solve(method, options, draws, random_state)
 
 
 def _check_share(value, name):
@@ -206,47 +218,39 @@ def _check_share(value, name):
     return value
 
 
-def shares_of(power, G):
-    """Power of each site."""
-    if isinstance(power, str):
-        check.choice(power, "power", {"gram"}, "a number")
-        return 1.0 / np.abs(_cosines(G)).sum(axis=1)
-    return np.full(len(G), power)
-
-
 def _cosines(G):
     sd = np.sqrt(np.diag(G))
     return np.clip(G / sd / sd[:, None], -1.0, 1.0)
 
 
-def _kept_rows(problem, h, G):
-    """Rows with a bound and a variance, and whether those without a variance hold."""
-    bounded = np.isfinite(problem.lower) | np.isfinite(problem.upper)
-    norms = 1.0 if problem.A is None else np.sum(problem.A**2, axis=1)
-    scale = np.abs(problem.cov).max() * norms
-    varies = np.diag(G) > 1e-15 * scale
-    fixed = bounded & ~varies
-    holds = (problem.lower[fixed] < h[fixed]) & (h[fixed] < problem.upper[fixed])
-    return np.flatnonzero(bounded & varies), bool(np.all(holds))
+class _Region:
+    """The rows of lower < A x < upper that bound something; A is None for a box."""
 
-
-class Part:
-    """The rows of a problem that bound something."""
-
-    def __init__(self, problem, kept, h, G, shares):
-        self.problem, self.kept, self.shares = problem, kept, shares
-        self.h, self.G = h[kept], np.ascontiguousarray(G[np.ix_(kept, kept)])
-        self.lower, self.upper = problem.lower[kept], problem.upper[kept]
+    def __init__(self, lower, upper, mean, cov, A, power):
+        self.mean, self.cov, self.A, self.p = mean, cov, A, len(lower)
+        h, G, norms = mean, cov, 1.0
+        if A is not None:
+            h, G, norms = A @ mean, A @ cov @ A.T, np.sum(A**2, axis=1)
+        bounded = np.isfinite(lower) | np.isfinite(upper)
+        varies = np.diag(G) > 1e-15 * np.abs(cov).max() * norms
+        fixed, kept = bounded & ~varies, np.flatnonzero(bounded & varies)
+        self.is_possible = bool(np.all((lower < h)[fixed] & (h < upper)[fixed]))
+        self.kept, self.h, self.lower, self.upper = kept, h[kept], lower[kept], upper[kept]
+        G = G[np.ix_(kept, kept)]
+        self.G = np.ascontiguousarray(0.5 * (G + G.T))
+        self.shares = (  # powers of sites
+            1.0 / np.abs(_cosines(self.G)).sum(axis=1)
+            if isinstance(power, str)
+            else np.full(len(kept), power)
+        )
 
     def solve(self, method, options, draws, random_state):
         """The result by any method but "genz"."""
-        if not len(self.kept):
-            return self.result(0.0, 0.0, "exact", None)
         ceiling = self._ceiling()
         sites = self._sites(ceiling, options)
         if sites is None:
             return GaussianProbabilityResult(-np.inf, np.nan, "ep", log_prob_ep=-np.inf)
-        left = sites.open_part or OpenPart(self.G, self.h, self.lower, self.upper, sites)
+        left = sites.open_part or engine.OpenPart(self.G, self.h, self.lower, self.upper, sites)
         log_prob, error, kind = left.constant, left.error, "exact"
         blocks = left.blocks()
         seconds = (CHECK_SECONDS if method == "ep" else SECONDS) / max(len(blocks), 1)
@@ -269,7 +273,7 @@ class Part:
 
     def _ceiling(self):
         """The log probability of the least probable row, which that of all cannot exceed."""
-        masses, _, _ = interval_masses(self.lower, self.upper, self.h, np.diag(self.G))
+        masses, _, _ = engine.interval_masses(self.lower, self.upper, self.h, np.diag(self.G))
         if masses.min() < DEEPEST:
             raise ValueError(
                 f"mean is {np.sqrt(-2.0 * masses.min()):.2g} standard deviations outside of lower "
@@ -280,14 +284,14 @@ class Part:
     def _sites(self, ceiling, options):
         """Fixed point of expectation propagation; log_z is NaN where it has no digits."""
         box = self.G, self.h, self.lower, self.upper
-        sites = propagate(*box, fraction=self.shares, **options)
+        sites = engine.propagate(*box, fraction=self.shares, **options)
         if ceiling > DEEP and not _is_credible(sites, ceiling) and np.any(self.shares < 1.0):
             warn(
                 "expectation propagation has no fixed point with this power, as bounds far from "
                 "the mean have none: power=1 is taken instead",
                 ConvergenceWarning,
             )
-            sites = propagate(*box, fraction=np.ones(len(self.h)), **options)
+            sites = engine.propagate(*box, fraction=np.ones(len(self.h)), **options)
         if sites is not None and not _is_credible(sites, ceiling):
             depth = np.sqrt(-2.0 * ceiling)
             warn(
@@ -306,37 +310,28 @@ class Part:
 
     def result(self, log_prob, error, method, sites):
         """The result with moments and gradients in the space of x."""
-        problem = self.problem
-        n, p = len(problem.cov), len(problem.lower)
+        n, by_row = len(self.cov), np.zeros((4, self.p))
         if sites is None:
             return GaussianProbabilityResult(
-                log_prob, error, method, log_prob, problem.mean, problem.cov, np.zeros(n),
-                np.zeros((n, n)), np.zeros(p), np.zeros(p), np.zeros(p), np.zeros(p),
+                log_prob, error, method, log_prob, self.mean, self.cov, np.zeros(n),
+                np.zeros((n, n)), *by_row,
             )  # fmt: skip
-        A = np.eye(n)[self.kept] if problem.A is None else problem.A[self.kept]
+        A = np.eye(n)[self.kept] if self.A is None else self.A[self.kept]
         gradient = A.T @ sites.weights
         curve = A.T @ sites.precision @ A
-        spread = problem.cov @ curve @ problem.cov
+        spread = self.cov @ curve @ self.cov
         cosines = np.abs(_cosines(self.G))
         low, high = sites.bound_gradients(self.lower, self.upper)
+        by_row[:, self.kept] = low, high, sites.tau, sites.nu
         return GaussianProbabilityResult(
-            float(log_prob), float(error), method, sites.log_z,
-            problem.mean + problem.cov @ gradient, problem.cov - 0.5 * (spread + spread.T),
-            gradient, 0.5 * (np.outer(gradient, gradient) - curve),
-            self._all(low, p), self._all(high, p), self._all(sites.tau, p),
-            self._all(sites.nu, p), sites.n_iter, sites.converged,
+            float(log_prob), float(error), method, sites.log_z, self.mean + self.cov @ gradient,
+            self.cov - 0.5 * (spread + spread.T), gradient,
+            0.5 * (np.outer(gradient, gradient) - curve), *by_row, sites.n_iter, sites.converged,
             float((cosines - np.diag(np.diag(cosines))).max()),
         )  # fmt: skip
 
-    def _all(self, values, p):
-        out = np.zeros(p)
-        out[self.kept] = values
-        return out
-
     def by_lattice(self, draws):
         """The number of scipy, with the spread of three runs as its error."""
-        if not len(self.kept):
-            return self.result(0.0, 0.0, "genz", None)
         points = 100_000 * len(self.h) if draws is None else draws
         values = [
             multivariate_normal.cdf(
@@ -411,10 +406,10 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
             lower[rows], upper[rows], mean[rows], cov, tol, max_iter
         )
         settled[rows] = (change >= 0.0) & (change <= tol)
-    settled &= ~np.any(is_narrow(cov, lower, upper), axis=1)
+    settled &= ~np.any(engine.is_narrow(cov, lower, upper), axis=1)
     n_moving = 0
     for i in np.flatnonzero(~settled):  # with damping, and narrow sides apart
-        sites = propagate(cov, mean[i], lower[i], upper[i], tol=tol, max_iter=max_iter)
+        sites = engine.propagate(cov, mean[i], lower[i], upper[i], tol=tol, max_iter=max_iter)
         if sites is None:
             log_prob[i], gradient[i] = -np.inf, np.nan
             continue
@@ -456,21 +451,13 @@ def _propagate(lower, upper, mean, G, tol, max_iter):
     factor = np.linalg.cholesky(np.eye(n) + root[:, :, None] * G * root[:, None, :])
     half_log_det = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
     inverse = np.linalg.inv(factor)
-    slight = tau * np.diag(G) < SLIGHT
-    precise = np.where(slight, 1.0, tau)
+    slight = tau * np.diag(G) < engine.SLIGHT
     left = np.maximum(np.sum(inverse**2, axis=1), 1e-300)  # 1 - tau var
     var = np.diag(G) - np.sum((inverse @ (root[:, :, None] * G)) ** 2, axis=1)
-    var = np.where(slight, var, (1.0 - left) / precise)
-    light = np.where(slight, nu, 0.0)
-    ends = np.where(slight, 0.0, nu / np.sqrt(precise)) - root * (h + light @ G)
-    solved = inverse.transpose(0, 2, 1) @ (inverse @ ends[:, :, None])
-    weights = light + root * solved[:, :, 0]
+    var = np.where(slight, var, (1.0 - left) / np.where(slight, 1.0, tau))
+    weights = engine.site_weights(G, h, tau, nu, inverse)
     centre = h + weights @ G
-    shifted = nu - tau * centre
-    cavity_var, cavity = var / left, -var * shifted / left
-    masses, _, _ = interval_masses(low - centre, high - centre, cavity, cavity_var)
-    sites = gaussian_masses(cavity, cavity_var, tau, shifted)
-    bounded = np.isfinite(low) | np.isfinite(high)
-    log_z = np.sum(np.where(bounded, masses - sites, 0.0), axis=1)
-    log_z -= half_log_det + 0.5 * np.sum(weights * (weights @ G), axis=1)
+    cavity = -var * weights / left, var / left
+    ends = low - centre, high - centre
+    log_z, _ = engine.log_evidence(G, weights, half_log_det, *ends, *cavity, tau)
     return log_z, weights, change

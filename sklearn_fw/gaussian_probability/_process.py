@@ -210,15 +210,9 @@ class IntervalProcess(Estimator):
                     raise ValueError("n_restarts_optimizer needs finite bounds in kernel")
                 drawn = rng.uniform(own[:, 0], own[:, 1], size=(self.n_restarts_optimizer, n))
                 starts += [np.r_[point, observed.theta] for point in drawn]
-            options = {
-                "jac": True,
-                "method": "L-BFGS-B",
-                "bounds": np.vstack([own, observed.bounds]),
-            }
-            answers = [
-                minimize(objective, point, options={"ftol": DECREASE}, **options)
-                for point in starts
-            ]
+            options = {"jac": True, "method": "L-BFGS-B", "options": {"ftol": DECREASE}}
+            bounds = np.vstack([own, observed.bounds])
+            answers = [minimize(objective, point, bounds=bounds, **options) for point in starts]
             theta = min(answers, key=lambda answer: answer.fun).x
             kernel.theta, observed = theta[:n], observed.with_theta(theta[n:])
         K = kernel(self.X_train_)
@@ -235,10 +229,8 @@ class IntervalProcess(Estimator):
 
         Returns
         -------
-        mean : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Means; one column per class where each class has latent values of its own.
-        var : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Variances.
+        mean, var : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Means and variances; one column per class where each has latent values of its own.
         """
         check_is_fitted(self)
         X = check.rows(self, X, reset=False)
@@ -256,11 +248,10 @@ class IntervalProcess(Estimator):
 
         Parameters
         ----------
-        theta : array-like of shape (n_params,), default=None
+        theta, eval_gradient : array-like of shape (n_params,) or None, bool, default=False
             Logarithms of the hyper-parameters of the kernel, one vector for all classes, then the
-            further parameters that the model learns; None for those in use.
-        eval_gradient : bool, default=False
-            Whether to return the gradient in ``theta`` too.
+            further parameters that the model learns, None for those in use; and whether to return
+            the gradient too.
 
         Returns
         -------

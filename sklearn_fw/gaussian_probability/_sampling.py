@@ -1,7 +1,5 @@
 """Importance sampling about the fixed point of expectation propagation, with an error bar."""
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.special import logsumexp
@@ -29,16 +27,8 @@ DIGITS = 2e-9  # of the quantiles of draws
 TARGET = 1e-7  # error of log Z at which no more points are drawn
 
 
-class Estimate(NamedTuple):
-    """What the points say."""
-
-    log_prob: float
-    error: float
-    n_draws: int
-
-
 def refine(G, h, lower, upper, sites, *, rng, seconds=SECONDS, n_draws=None):
-    """Estimate of the log probability of the box, with half the width of a 99 % interval.
+    """The log probability of the box, and half the width of a 99 % interval.
 
     The draw is the normal distribution with the sites of ``sites`` to some power, tilted so that
     its mean stays that of the sites: power 1 is the Gaussian of expectation propagation, power 0
@@ -62,9 +52,9 @@ def refine(G, h, lower, upper, sites, *, rng, seconds=SECONDS, n_draws=None):
     n = min(4 * pilot, limit)
     while True:
         logs = np.concatenate([logs, cloud.log_weights(draw, logs.shape[2], n)], axis=2)
-        estimate = _estimate(*logs)
-        if n >= limit or estimate.error < TARGET:
-            return estimate
+        log_prob, error = _estimate(*logs)
+        if n >= limit or error < TARGET:
+            return log_prob, error
         n = min(2 * n, limit)
 
 
@@ -200,10 +190,10 @@ def _estimate(logs, shares):
     means = logsumexp(logs + shares, axis=1) - logsumexp(shares, axis=1)
     log_prob = float(logsumexp(means) - np.log(SHIFTS))
     if log_prob == -np.inf:
-        return Estimate(-np.inf, np.inf, logs.size)
+        return -np.inf, np.inf
     relative = float(np.exp(means - log_prob).std(ddof=1) / np.sqrt(SHIFTS))
     error = CONFIDENCE * relative
     # On the scale of logarithms the interval is wider below; rounding remains in any case.
     error = -np.log1p(-error) if error < 0.9 else np.inf
     error += RAMP / (1.0 - RAMP) * min(UNSEEN / RAMP / logs.size, 1.0) ** 3  # of a tail not met
-    return Estimate(log_prob, float(error + 1e-11 * max(abs(log_prob), 1.0) + DIGITS), logs.size)
+    return log_prob, float(error + 1e-11 * max(abs(log_prob), 1.0) + DIGITS)

@@ -51,11 +51,10 @@ class TruncatedGaussian(DensityMixin, Estimator):
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 
-    Warns
+    Notes
     -----
-    ConvergenceWarning
-        Where the optimizer stopped early: with few rows, or rows that fall off from a bound like an
-        exponential, the likelihood has no maximum.
+    With few rows, or rows that fall off from a bound like an exponential, the likelihood has no
+    maximum: the fit then warns.
 
     Examples
     --------
@@ -80,10 +79,8 @@ class TruncatedGaussian(DensityMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, all inside the region.
-        y : None
-            Ignored.
+        X, y : array-like of shape (n_samples, n_features), and None
+            Rows, all inside the region; y is ignored.
 
         Returns
         -------
@@ -187,10 +184,8 @@ class TruncatedGaussian(DensityMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
+        X, y : array-like of shape (n_samples, n_features), and None
+            Rows; y is ignored.
 
         Returns
         -------

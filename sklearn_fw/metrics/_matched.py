@@ -41,11 +41,6 @@ def alignment_error_rate(y_sure, y_possible, y_pred):
     float
         Between 0 and 1, smaller is better; 0 when there are neither sure nor predicted links.
 
-    See Also
-    --------
-    sklearn_fw.structured.MatchingModel : Learns alignments.
-    phrase_f1_score : Precision and recall of phrases.
-
     References
     ----------
     .. [1] F. J. Och, H. Ney, "A systematic comparison of various statistical alignment models",
@@ -120,10 +115,9 @@ def topic_l1_error(topics_true, topics_pred):
 
     Parameters
     ----------
-    topics_true : array-like of shape (K, n_features)
-        True topics, not negative, one a row.
-    topics_pred : array-like of shape (n_topics, n_features)
-        Topics that were found, at least K; those that match none are left out.
+    topics_true, topics_pred : array-like of shape (K, n_features) and (n_topics, n_features)
+        True topics, and at least K that were found, not negative, one a row; those that match none
+        are left out.
 
     Returns
     -------

@@ -1,8 +1,7 @@
 """Metrics of predicted label sequences, and scorers made of them.
 
-Every function takes the truth first.  ``y_true`` and ``y_pred`` are lists, object arrays
-or ``Packed`` with one array of labels per sample; ``sample_weight`` has one number per
-sample.
+``y_true`` and ``y_pred`` are lists, object arrays or ``Packed`` with one array of labels per
+sample; ``sample_weight`` has one number per sample.
 """
 
 from typing import NamedTuple
@@ -82,9 +81,8 @@ def mean_hamming_loss(y_true, y_pred, *, normalize="node", sample_weight=None):
     y_true, y_pred : list, object array or Packed of n_samples label arrays
         True and predicted labels, equal shapes sample by sample.
     normalize : {"node", "sequence", None}, default="node"
-        ``"node"``: wrong nodes over all nodes, long sequences count more.
-        ``"sequence"``: mean over samples of the fraction of wrong nodes, 0 for an empty
-        sample.  ``None``: mean over samples of the number of wrong nodes.
+        "node": wrong nodes over all nodes, long sequences count more. "sequence": mean over samples
+        of the fraction of wrong nodes, 0 of an empty one. None: mean of the number of wrong nodes.
     sample_weight : array-like of shape (n_samples,), default=None
         Weight of each sample; with ``"node"``, of each of its nodes.
 
@@ -147,14 +145,11 @@ def phrase_counts(y_true, y_pred, *, sample_weight=None):
 
     Notes
     -----
-    Phrases are read as ``conlleval`` [1]_ reads them, so tags that break the scheme
-    still have a meaning.  A phrase starts at a token that is not O when its prefix is B
-    or S, when the token before is O or another sentence, when the token before has
-    prefix E or S, or when the token before has another type.  It ends before the next
-    start, before O, or with the sentence.  A predicted phrase is correct when a true one
-    has the same first and last token and type.  On IOB1, IOB2, IOE1 and IOE2 this is
-    ``conlleval``; on BIOES, which it does not know, the rules for S, and for B after E,
-    are added.
+    Phrases are those of ``conlleval`` [1]_, so tags that break the scheme still have a meaning. A
+    phrase starts at a token that is not O when its prefix is B or S, or when the token before is O,
+    of another sentence or type, or has prefix E or S. It ends before the next start, before O, or
+    with the sentence. A predicted phrase is correct when a true one has the same first and last
+    token and type. For BIOES the rules for S, and for B after E, are added.
 
     References
     ----------
@@ -241,7 +236,7 @@ def phrase_f1_score(y_true, y_pred, *, average="micro", sample_weight=None, zero
     Parameters
     ----------
     y_true, y_pred, average, sample_weight, zero_division : list, str, array-like and float
-        As in :func:`phrase_precision_recall_f1`.
+        As in `phrase_precision_recall_f1`.
 
     Returns
     -------

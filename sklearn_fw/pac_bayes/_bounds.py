@@ -75,14 +75,6 @@ def check_delta(delta, name="delta"):
     return float(delta)
 
 
-def check_temperature(lam, n):
-    """``lam`` as numbers: "n", "sqrt" or positive ones."""
-    if isinstance(lam, str):
-        check.choice(lam, "lam", {"n", "sqrt"}, "a number")
-        return n if lam == "n" else np.sqrt(n)
-    return values(lam, "lam", least=0.0, strict=True)
-
-
 def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=None):
     """Bound of Catoni for losses in an interval.
 
@@ -174,8 +166,7 @@ def alquier_bound(
 
     References
     ----------
-    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
-       inference", NIPS 2016: theorem 3, corollaries 4 and 5, equations (13) and (14).
+    .. [1] As of `catoni_bound`: theorem 3, corollaries 4 and 5, equations (13) and (14).
 
     Examples
     --------
@@ -203,7 +194,10 @@ def alquier_bound(
         s2 = (loss_range[1] - loss_range[0]) ** 2 / 4.0
     risk = check_risk(emp_risk, loss_range)
     complexity, n = check_complexity(kl, n, delta)
-    lam = check_temperature(lam, n)
+    if isinstance(lam, str):
+        check.choice(lam, "lam", {"n", "sqrt"}, "a number")
+        lam = n if lam == "n" else np.sqrt(n)
+    lam = values(lam, "lam", least=0.0, strict=True)
     if kl is None and np.any(lam != n):
         raise ValueError("lam must be 'n' with kl=None: the evidence is that of the temperature n")
     if s2 is not None:
@@ -263,8 +257,7 @@ def model_selection_bounds(
 
     References
     ----------
-    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
-       inference", NIPS 2016: corollary 6.
+    .. [1] As of `catoni_bound`, corollary 6.
 
     Examples
     --------
@@ -401,10 +394,9 @@ def subgamma_coefficients(
         Negative log-likelihood, or squared error.
     noise_variance, prior_variance : float, default=1.0
         Variances of the likelihood and of the prior.
-    x_variance, noise_true : float
-        True variances of the features and of the noise.
-    w_norm2, n_features : float and int
-        Squared norm of the true coefficients, and their number.
+    x_variance, w_norm2, noise_true, n_features : float and int
+        True variance of the features, squared norm of the true coefficients, true variance of the
+        noise, and number of features.
     t : float, default=1.0
         Where they hold, ``lam / n``: they are no constants of the loss.
 
@@ -415,8 +407,7 @@ def subgamma_coefficients(
 
     References
     ----------
-    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
-       inference", NIPS 2016: appendices A.4 and A.6.
+    .. [1] As of `catoni_bound`, appendices A.4 and A.6.
 
     Examples
     --------

@@ -4,12 +4,12 @@ from dataclasses import KW_ONLY
 from functools import partial
 
 import numpy as np
-from scipy.special import ndtr
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
 from .._core.estimator import Estimator, ScoreMixin
+from ..gaussian_probability import truncated_normal_moments
 from ._bounds import (
     LOSSES,
     alquier_bound,
@@ -25,20 +25,17 @@ from ._bounds import (
 def clipped_losses(residual, spread, noise, low, high):
     """Means of ``min(max(loss, low), high)`` for residuals that are normal with these variances."""
     constant = 0.5 * np.log(2.0 * np.pi * noise)
-    scale = np.sqrt(np.maximum(spread, 1e-300))
-    ends = [np.sqrt(2.0 * noise * max(end - constant, 0.0)) for end in (low, high)]
-    found = []
-    for end in ends:
-        a, b = (-end - residual) / scale, (end - residual) / scale
-        mass = ndtr(b) - ndtr(a)
-        pa, pb = (np.exp(-0.5 * np.minimum(x * x, 1e4)) / np.sqrt(2.0 * np.pi) for x in (a, b))
-        second = (residual**2 + spread) * mass + scale * (
-            pa * (residual - end) - pb * (residual + end)
+    masses, squares = [], []  # of residuals with losses below the ends
+    for end in (low, high):
+        edge = np.sqrt(max(2.0 * noise * (end - constant), 1e-300))
+        log_mass, mean, var = truncated_normal_moments(
+            -edge, edge, residual, np.maximum(spread, 1e-300)
         )
-        found.append((mass, second))
-    inside = np.subtract(found[1], found[0])
-    below, above = found[0][0], 1.0 - found[1][0]
-    return low * below + high * above + constant * inside[0] + inside[1] / (2.0 * noise)
+        masses.append(np.exp(log_mass))
+        squares.append(masses[-1] * (mean**2 + var))
+    inside = masses[1] - masses[0]
+    ends = low * masses[0] + high * (1.0 - masses[1])
+    return ends + constant * inside + (squares[1] - squares[0]) / (2.0 * noise)
 
 
 KINDS = {"catoni", "gaussian_linear", "hoeffding", "subgamma"}
@@ -137,10 +134,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,)
-            Targets.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+            Inputs and targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             A whole number counts as so many copies; with weights no bound is a guarantee.
 
@@ -337,10 +332,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         ----------
         X : array-like of shape (n_rows, n_features)
             Inputs.
-        n_samples : int, default=1
-            How many draws of all of them, each with its own coefficients.
-        random_state : int, RandomState or None, default=None
-            Seed.
+        n_samples, random_state : int, default=1, and int, RandomState or None
+            How many draws of all of them, each with its own coefficients, and the seed.
 
         Returns
         -------

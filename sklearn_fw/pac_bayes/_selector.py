@@ -74,8 +74,7 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
 
     References
     ----------
-    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
-       inference", NIPS 2016: section 5.
+    .. [1] As of `PACBayesLinearRegression`: section 5.
 
     Examples
     --------
@@ -107,10 +106,8 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,)
-            Targets.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+            Inputs and targets.
 
         Returns
         -------
@@ -161,10 +158,8 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        return_std : bool, default=False
-            Whether to return standard deviations.
+        X, return_std : array-like of shape (n_samples, n_features), bool, default=False
+            Inputs, and whether to return standard deviations.
 
         Returns
         -------

@@ -170,10 +170,8 @@ class TaskLoss(Parameterized):
 
         Parameters
         ----------
-        y_true : object
-            True output: a label, or an array of labels.
-        y_pred : object
-            Predicted output.
+        y_true, y_pred : object
+            True and predicted output: a label, or an array of labels.
 
         Returns
         -------
@@ -187,10 +185,8 @@ class TaskLoss(Parameterized):
 
         Parameters
         ----------
-        y_true : array-like, list, object array or Packed of n_samples outputs
-            True outputs.
-        y_pred : array-like, list, object array or Packed of n_samples outputs
-            Predicted outputs.
+        y_true, y_pred : array-like, list, object array or Packed of n_samples outputs
+            True and predicted outputs.
 
         Returns
         -------
@@ -300,10 +296,6 @@ class FunctionLoss(TaskLoss):
     ----------
     function : callable
         ``function(y_true, y_pred)`` returns a number that is not negative, 0 for the truth.
-
-    See Also
-    --------
-    TaskLoss : For losses with costs of nodes, which sequences can be trained with.
 
     Examples
     --------

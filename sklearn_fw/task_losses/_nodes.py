@@ -124,10 +124,6 @@ class MatrixLoss(_SumOverNodes):
     normalize : bool, default=False
         Divide by the number of labels of a sample.
 
-    See Also
-    --------
-    BlockLoss : Classes in blocks.
-
     Examples
     --------
     To miss an illness costs five times as much as to find one that is not there.
@@ -286,10 +282,6 @@ class OverlapLoss(TaskLoss):
     ----------
     positive : list, default=(1,)
         Labels that are positive: those of the object in an image, or the entries of a 0/1 matrix.
-
-    See Also
-    --------
-    LinkLoss : Mistakes of links counted.
 
     Notes
     -----

@@ -19,20 +19,13 @@ class LinkLoss(TaskLoss):
 
     Parameters
     ----------
-    false : float, default=1.0
-        Cost of a link that is not true, positive.
-    missed : float, default=3.0
-        Cost of a true link that is not made, positive. The larger one favours recall, as most
-        pairs are no links.
+    false, missed : float, default=1.0 and 3.0
+        Costs of a link that is not true, and of a true link that is not made, positive. The larger
+        one favors recall, as most pairs are no links.
     normalize : bool, default=True
         Divide the loss of a J x K sample by its largest conceivable value, ``missed * (true links)
         + false * min(J, K)``, so that it lies in [0, 1] for matchings and all samples count alike.
         Without it, all links count alike.
-
-    See Also
-    --------
-    sklearn_fw.structured.MatchingModel : Trains with it.
-    sklearn_fw.metrics.alignment_error_rate : The usual measure of word alignments.
 
     Notes
     -----
@@ -140,10 +133,6 @@ class DistanceLoss(TaskLoss):
         joints, pixels, or the true distance of two joints, such as a shoulder and the hip across.
         A unit is one pixel at least.
 
-    See Also
-    --------
-    sklearn_fw.structured.TreePoseModel : Trains with it.
-
     Notes
     -----
     Outputs are arrays with the row and column of each joint; further columns do not count.
@@ -222,11 +211,6 @@ class DistanceLoss(TaskLoss):
 
 class BoxLoss(TaskLoss):
     """One minus intersection over union of two boxes.
-
-    See Also
-    --------
-    OverlapLoss : The same for any sets of nodes.
-    sklearn_fw.structured.BoxModel : Trains with it.
 
     Notes
     -----

@@ -53,7 +53,6 @@ class EditLoss(TaskLoss):
     See Also
     --------
     BleuLoss : N-grams that the truth does not have, for texts in words.
-    HammingLoss : Labels compared place by place.
     sklearn_fw.seq2seq.SeaRNNTransducer : Trains with it.
 
     Notes
@@ -164,11 +163,6 @@ class BleuLoss(SequenceLoss):
     max_n : int, default=4
         Length of the longest n-grams.
 
-    See Also
-    --------
-    EditLoss : Tokens to insert, delete or replace.
-    sklearn_fw.seq2seq.SeaRNNTransducer : Trains with it.
-
     Notes
     -----
     BLEU [1]_ is the geometric mean of the precisions of n-grams for n from 1 to ``max_n``, each
@@ -217,7 +211,6 @@ class PhraseLoss(SequenceLoss):
     See Also
     --------
     sklearn_fw.metrics.phrase_f1_score : F1 of the phrases of all outputs together.
-    sklearn_fw.seq2seq.SeaRNNTransducer : Trains with it.
 
     Notes
     -----

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.integrate import dblquad, quad
+from scipy.integrate import quad
 from scipy.stats import kstest
 
 from sklearn_fw import KernelStudentTDensity
@@ -35,9 +35,6 @@ def test_integral_is_one_in_two_dimensions(rng):
     mass = np.outer(grid[1], grid[1]) * 12
     points = np.column_stack([x.ravel(), y.ravel()])
     assert np.exp(estimator.score_samples(points)) @ mass.ravel() == pytest.approx(1, abs=1e-3)
-    total, _ = dblquad(density_of(estimator), -0.5, 0.5, -0.5, 0.5, epsabs=1e-5)
-    half, _ = dblquad(density_of(estimator), -0.5, 0.5, -0.5, 0.0, epsabs=1e-5)
-    assert 0 < half < total < 1
 
 
 def test_nothing_lies_outside_the_box(rng):
@@ -108,23 +105,6 @@ def test_sample_in_four_dimensions(rng):
 def fantasy(n_samples, n_features=2, random_state=0, support=(-8, 8), **options):
     density = KernelStudentTDensity(length_scale=1.0, sigma0=1.0, support=support, **options)
     return density.sample_prior(n_samples, n_features, random_state=random_state)
-
-
-@pytest.mark.slow
-def test_fantasy_gathers_in_clusters():
-    def nearest(X):
-        distance = np.linalg.norm(X[:, None] - X, axis=2)
-        return np.median(np.sort(distance, axis=1)[:, 1])
-
-    def mean_of_five(**parameters):
-        return np.mean([nearest(fantasy(25, random_state=i, **parameters)) for i in range(5)])
-
-    X = fantasy(25)
-    assert X.shape == (25, 2)
-    assert_allclose(X[0], 0)
-    assert np.all(np.abs(X) <= 8)
-    uniform = nearest(np.random.RandomState(0).uniform(-8, 8, size=(25, 2)))
-    assert mean_of_five(dof=10.0) < mean_of_five(dof=0.01) < 0.8 * uniform
 
 
 def test_fantasy_is_drawn_row_by_row():

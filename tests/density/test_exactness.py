@@ -101,20 +101,12 @@ def test_variance_is_that_of_feature_space(kernel, weighted, formula, rng):
     assert_allclose(density.predictive_variance(new), expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("kernel", FINITE)
+@pytest.mark.parametrize("kernel", ["linear", "all_subsets"])
 def test_log_density_is_the_multivariate_t(kernel, rng):
     features, kernel = FINITE[kernel]
     X, new = rng.normal(size=(12, 2)), rng.normal(size=(6, 2))
     s, alpha, beta = 0.3, 25.0, 0.6
     Phi = features(X)
-    if (
-        features is polynomial_features
-    ):  # both orders of a mixed product: one direction of their span
-        basis = np.linalg.svd(features(rng.normal(size=(50, 2))), full_matrices=False)[2]
-        basis = basis[:6]
-        features_of, Phi = (lambda Z: features(Z) @ basis.T), features(X) @ basis.T
-    else:
-        features_of = features
     n, D = Phi.shape
     kappa, mean = beta + n, Phi.mean(axis=0)
     scatter = s * np.eye(D) + Phi.T @ Phi - n**2 / kappa * np.outer(mean, mean)
@@ -123,7 +115,7 @@ def test_log_density_is_the_multivariate_t(kernel, rng):
     density = KernelStudentTDensity(
         kernel, sigma0=np.sqrt(s), dof=alpha, beta=beta, jacobian=False
     ).fit(X)
-    difference = density.score_samples(new) - reference.logpdf(features_of(new))
+    difference = density.score_samples(new) - reference.logpdf(features(new))
     assert_allclose(difference, difference[0], rtol=0, atol=1e-9)
 
 
@@ -249,15 +241,6 @@ def test_precomputed_kernel_sees_inner_products_only(rng):
         density.score_samples(K, diag=diag[:2])
 
 
-def test_precomputed_unit_diagonal_needs_no_diag(rng):
-    X, new = rng.normal(size=(20, 5)), rng.normal(size=(6, 5))
-    weight = rng.integers(0, 3, size=20)
-    kernel = RBF(2.0)
-    density = KernelStudentTDensity("precomputed").fit(kernel(X), sample_weight=weight)
-    plain = KernelStudentTDensity(length_scale=2.0, jacobian=False).fit(X, sample_weight=weight)
-    assert_allclose(density.score_samples(kernel(new, X)), plain.score_samples(new), rtol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("kernel", "named"),
     [
@@ -319,15 +302,3 @@ def test_derivatives_are_those_of_the_score(kernel, formula, rng):
     assert_allclose(density.score_gradient(new), gradient, rtol=1e-5, atol=1e-6)
     hyvarinen = 0.5 * (gradient**2).sum(axis=1) + laplacian
     assert_allclose(density.hyvarinen_score(new), hyvarinen, rtol=1e-3, atol=1e-3)
-
-
-def test_hyvarinen_score_prefers_two_modes_to_one_and_to_many(rng):
-    def draw(n):
-        return rng.choice([-2.0, 2.0], size=(n, 1)) + 0.5 * rng.normal(size=(n, 1))
-
-    X, new = draw(150), draw(150)
-    mean = {
-        scale: KernelStudentTDensity(length_scale=scale).fit(X).hyvarinen_score(new).mean()
-        for scale in (0.3, 10.0, 100.0)
-    }
-    assert min(mean, key=mean.get) == 10.0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.distance import pdist
 from sklearn import config_context
 from sklearn.gaussian_process.kernels import Matern
 
@@ -102,8 +103,6 @@ def test_the_model_keeps_rows_of_its_own(rng):
 def test_length_scale_choices(rng):
     X = rng.normal(size=(100, 3))
     median = KernelStudentTDensity(length_scale="median").fit(X).length_scale_
-    from scipy.spatial.distance import pdist
-
     assert median == pytest.approx(np.median(pdist(X)))
     scaled = KernelStudentTDensity(length_scale=[1.0, 2.0, 4.0]).fit(X * [1, 2, 4])
     plain = KernelStudentTDensity(length_scale=1.0).fit(X)
@@ -118,19 +117,14 @@ def test_length_scale_choices(rng):
         ({"length_scale": "scott"}, "length_scale must be"),
         ({"length_scale": -1.0}, "positive"),
         ({"length_scale": [1.0, 2.0]}, "3 features"),
-        ({"beta": -0.1}, "beta"),
-        ({"jacobian": True}, "jacobian"),
         ({"jacobian": lambda X: X}, "jacobian returned shape"),
         ({"kernel": lambda X, Y: X @ Y.T}, "jacobian=False"),
         ({"kernel": lambda X, Y: X[:, 0], "jacobian": False}, "kernel returned shape"),
         ({"kernel": lambda X, Y: -(X @ Y.T), "jacobian": False}, "positive semidefinite"),
-        ({"normalize": True}, "normalize"),
         ({"normalize": "quadrature", "support": (0, 0)}, "low < high"),
         ({"support": "all"}, "support"),
-        ({"contamination": 0.7}, "contamination"),
         ({"kernel": "precomputed"}, "square"),
         ({"kernel": "precomputed", "max_rank": 3}, "max_rank"),
-        ({"kernel": PolynomialKernel(0)}, "degree"),
         ({"kernel": PolynomialKernel(coef0=-1)}, "coef0"),
     ],
 )
@@ -157,20 +151,3 @@ def test_what_a_setting_cannot_do_is_said(rng):
         KernelStudentTDensity().fit(X).set_params(sigma0=0.5).partial_fit(X)
     with pytest.raises(ValueError, match="beta=0"):
         KernelStudentTDensity(beta=0).fit(X[:1])
-
-
-@pytest.mark.parametrize("options", [{}, {"max_rank": 5}, {"kernel": "polynomial"}], ids=str)
-def test_stored_models_score_alike(options, rng, tmp_path):
-    import pickle
-
-    skops = pytest.importorskip("skops.io")
-    X = rng.normal(size=(20, 3))
-    density = KernelStudentTDensity(**options).fit(X)
-    again = pickle.loads(pickle.dumps(density))
-    assert_allclose(again.score_samples(X), density.score_samples(X), rtol=1e-10)
-    data = skops.dumps(density)
-    trusted = skops.get_untrusted_types(data=data)
-    assert all(name.startswith("sklearn_fw.density.") for name in trusted)
-    stored = skops.loads(data, trusted=trusted)
-    assert_allclose(stored.score_samples(X), density.score_samples(X), rtol=1e-10)
-    assert_allclose(stored.partial_fit(X).score_samples(X), density.partial_fit(X).score_samples(X))

@@ -6,13 +6,9 @@ import pytest
 from scipy.integrate import dblquad
 from scipy.stats import multivariate_normal, norm
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
-from sklearn.preprocessing import StandardScaler
 
 from sklearn_fw.gaussian_probability import (
     BayesPointMachine,
@@ -39,16 +35,6 @@ def test_evidence_is_the_probability_of_the_signs(rng):
     truth = log_gaussian_probability(0.0, np.inf, cov=cov, method="sampled")
     assert classifier.log_marginal_likelihood_value_ == pytest.approx(truth.log_prob_ep, rel=1e-8)
     assert abs(classifier.log_marginal_likelihood_value_ - truth.log_prob) < 0.02
-
-
-def test_labels_agree_with_the_laplace_approximation():
-    X, y = load_breast_cancer(return_X_y=True)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    kernel = ConstantKernel(5.0, "fixed") * RBF(5.0, "fixed")
-    ours = EPProbitClassifier(kernel).fit(X[:150], y[:150])
-    theirs = GaussianProcessClassifier(kernel).fit(X[:150], y[:150])
-    assert np.mean(ours.predict(X[150:]) == theirs.predict(X[150:])) > 0.95
-    assert ours.score(X[150:], y[150:]) > 0.9
 
 
 def test_bayes_points_of_separable_labels(rng):
@@ -105,9 +91,6 @@ def test_bayes_points_do_not_depend_on_the_origin(rng):
         for fit, shift in zip(fits, (0.0, 40.0), strict=True)
     ]
     np.testing.assert_allclose(*probability, rtol=0, atol=1e-6)
-    logistic = LogisticRegression().fit(X[:150], y[:150]).predict_proba(X[150:])[:, 1]
-    losses = [log_loss(y[150:], p) for p in (probability[1], logistic)]
-    assert losses[0] < 1.1 * losses[1]
     signs = np.sign(X @ fits[1].coef_[0] + 40.0 * fits[1].coef_.sum() + fits[1].intercept_)
     np.testing.assert_array_equal(signs > 0, fits[1].predict(X + 40.0))
 
@@ -165,15 +148,12 @@ def test_known_targets_and_intervals_are_an_integral(rng):
     inner = [0.3, *(moment(of) / mass for of in (lambda a, b: a, lambda a, b: b))]
     mean = KERNEL(X) @ np.linalg.solve(cov, inner)
     np.testing.assert_allclose(model.predict(X), mean, rtol=0, atol=0.01)
-    spread = moment(lambda a, b: a * a) / mass - inner[1] ** 2
-    weights = np.linalg.solve(cov, KERNEL(X))[:, 1]
-    cross = moment(lambda a, b: a * b) / mass - inner[1] * inner[2]
-    last = moment(lambda a, b: b * b) / mass - inner[2] ** 2
-    inner_cov = np.zeros((3, 3))
-    inner_cov[1:, 1:] = [[spread, cross], [cross, last]]
-    prior = KERNEL(X)[1, 1] - KERNEL(X)[1] @ weights
-    var = model.latent_mean_and_variance(X)[1][1]
-    assert var == pytest.approx(prior + weights @ inner_cov @ weights, rel=0.03)
+    weights = np.linalg.solve(cov, KERNEL(X))[1:, 1]
+    pairs = (lambda a, b: a * a, lambda a, b: a * b, lambda a, b: b * b)
+    second = np.array([moment(of) / mass for of in pairs])[[[0, 1], [1, 2]]]
+    expected = KERNEL(X)[1, 1] - KERNEL(X)[1] @ np.linalg.solve(cov, KERNEL(X)[1])
+    expected += weights @ (second - np.outer(inner[1:], inner[1:])) @ weights
+    assert model.latent_mean_and_variance(X)[1][1] == pytest.approx(expected, rel=0.03)
 
 
 def test_labels_are_intervals_between_thresholds(rng):
@@ -253,23 +233,6 @@ def test_score_measures_distances_to_intervals():
     assert model.score(X, [[-1.0, 9.0]] * 3) == 1.0
 
 
-def test_censored_diabetes_is_nearly_as_good_as_the_whole():
-    X, target = load_diabetes(return_X_y=True)
-    X = StandardScaler().fit_transform(X)
-    fit, test = np.arange(0, 440, 2), np.arange(1, 440, 2)
-    limit = np.quantile(target, 2 / 3)
-    y = np.column_stack([np.minimum(target, limit), np.where(target < limit, target, np.inf)])
-    known = fit[target[fit] < limit]
-
-    def error(rows, targets):
-        predicted = EPIntervalRegressor().fit(X[rows], targets[rows]).predict(X[test])
-        return np.sqrt(np.mean((predicted - target[test]) ** 2))
-
-    whole, intervals = error(fit, target), error(fit, y)
-    assert intervals < 1.03 * whole
-    assert intervals + 3.0 < min(error(fit, y[:, 0]), error(known, y[:, 0]))
-
-
 def test_order_is_stated_somewhere(rng):
     X, ranks = grades(rng)
     names = np.array(["none", "little", "some", "much"])
@@ -343,15 +306,6 @@ def test_columns_have_length_scales_of_their_own(rng):
     assert lengths[0] < lengths[1] < 0.5 * lengths[2:].min()
     wide = EPIntervalRegressor().fit(X[:7], target[:7])  # more columns than rows
     assert np.ndim(wide.kernel_.k2.length_scale) == 0
-
-
-def test_the_search_by_columns_ends_near_that_of_the_same_kernel(rng):
-    X, y = censored(rng, 30)
-    kernel = EPIntervalRegressor(optimizer=None).fit(X, y).kernel_
-    prior, free = (
-        EPIntervalRegressor(k).fit(X, y).log_marginal_likelihood_value_ for k in (None, kernel)
-    )
-    assert free - 1.5 < prior < free + 0.01
 
 
 def test_intervals_of_regression_are_calibrated(rng):

@@ -77,13 +77,6 @@ def test_repeated_constraints(repeats, value):
     assert least.log_prob == pytest.approx(truth, rel=0, abs=1e-9)
 
 
-@pytest.mark.parametrize("repeats", [2, 10])
-def test_the_sampled_value_forgives_repeats(repeats):
-    A = np.tile(np.eye(2), (repeats, 1))
-    result = log_gaussian_probability(-1.0, 1.0, cov=np.eye(2), constraints=A, method="sampled")
-    assert abs(result.log_prob + 0.7634302926) < min(result.error + 1e-9, 0.01)
-
-
 @pytest.mark.parametrize(("n", "rho"), [(10, 0.5), (30, 0.9), (100, 0.9), (150, 0.3)])
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, np.inf), (-1.0, 1.0), (3.0, np.inf)])
 def test_sampling_finds_the_integral(n, rho, lower, upper):
@@ -177,24 +170,6 @@ def test_many_boxes_are_single_boxes(rng):
         one = log_gaussian_probability(low[i], high[i], cov=cov, **TIGHT)
         assert log_prob[i] == pytest.approx(one.log_prob, rel=1e-9)
         np.testing.assert_allclose(gradient[i], one.gradient_mean, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [5, 60, 300])
-@pytest.mark.parametrize("loadings", [(0.2, 0.95), (0.98, 0.9995)])
-def test_error_bars_on_one_factor(rng, n, loadings):
-    slopes = rng.uniform(*loadings, n)
-    cov = np.outer(slopes, slopes)
-    np.fill_diagonal(cov, 1.0)
-    centre = rng.normal(0.0, 0.3, n)
-    for low, high in [
-        (np.zeros(n), np.full(n, np.inf)), (centre - 1.0, centre + rng.uniform(1.0, 2.0, n)),
-        (rng.uniform(1.0, 3.0, n), np.full(n, np.inf)),
-    ]:  # fmt: skip
-        truth = one_factor(low, high, slopes, np.sqrt(1.0 - slopes**2))
-        result = log_gaussian_probability(low, high, cov=cov)
-        assert abs(result.log_prob - truth) < 1.5 * result.error + 1e-7
-        assert result.error < 0.1
 
 
 def test_sites_together_are_sites_in_turn(rng):

@@ -49,23 +49,6 @@ def test_identities(n, d, temperature):
     np.testing.assert_allclose(model.covariance_, np.linalg.inv(precision), rtol=0, atol=1e-10)
 
 
-def test_posterior_is_the_best(rng):
-    X, y = data(20, 3)
-    model = PACBayesLinearRegression(0.5, fit_intercept=False, temperature=8.0).fit(X, y)
-
-    def objective(mean, cov):
-        squares = np.mean((y - X @ mean) ** 2 + np.einsum("ij,jk,ik->i", X, cov, X))
-        risk = squares / (2 * 0.5) + 0.5 * np.log(2 * np.pi * 0.5)
-        return 8.0 * risk + gaussian_kl(mean, cov, np.zeros(3), np.eye(3))
-
-    best = objective(model.coef_, model.covariance_)
-    assert best == pytest.approx(-model.log_gibbs_normalizer_, rel=1e-12)
-    for _ in range(20):
-        root = np.eye(3) + 0.05 * rng.normal(size=(3, 3))
-        cov = root @ model.covariance_ @ root.T
-        assert objective(model.coef_ + 0.02 * rng.normal(size=3), cov) > best
-
-
 def test_equals_scikit_learn():
     X, y = data()
     model = PACBayesLinearRegression(0.4, prior_variance=2.0, fit_intercept=False).fit(X, y)
@@ -76,16 +59,9 @@ def test_equals_scikit_learn():
         process = GaussianProcessRegressor(kernel, alpha=0.4, optimizer=None).fit(X, y)
         expected = process.log_marginal_likelihood()
     assert model.log_evidence_ == pytest.approx(expected, rel=1e-9)
-    bayes = BayesianRidge(
-        alpha_1=0,
-        alpha_2=0,
-        lambda_1=0,
-        lambda_2=0,
-        fit_intercept=False,
-        compute_score=True,
-        tol=1e-13,
-        max_iter=3000,
-    ).fit(X, y)
+    flat = dict.fromkeys(("alpha_1", "alpha_2", "lambda_1", "lambda_2"), 0)
+    bayes = BayesianRidge(**flat, fit_intercept=False, compute_score=True, tol=1e-13, max_iter=3000)
+    bayes.fit(X, y)
     model = PACBayesLinearRegression(
         1 / bayes.alpha_, prior_variance=1 / bayes.lambda_, fit_intercept=False
     ).fit(X, y)
@@ -211,7 +187,6 @@ def test_refusals_of_bounds(options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"noise_variance": 0.0}, "noise_variance"),
         ({"prior_variance": -1.0}, "prior_variance must be positive"),
         ({"prior_variance": [1.0, 2.0]}, "prior_variance must be a number or have shape"),
         ({"prior_mean": [1.0]}, "prior_mean must have shape"),
