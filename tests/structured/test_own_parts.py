@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 import pytest
 
-from _problems import ROUNDING, listed_problem, part_blocks
+from _problems import ROUNDING, budget_may_end, listed_problem, part_blocks
 from _references import solve_structured_svm
 from sklearn_fw import StructuredSVM
 from sklearn_fw._kernels.structured.block_rules import Rules
