@@ -60,6 +60,7 @@ def parts():
             yield pytest.param(kind, numbers, id=f"{kind}-{start}", marks=pytest.mark.slow)
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 @pytest.mark.parametrize(("kind", "numbers"), parts())
 def test_claims_hold(kind, numbers):

@@ -228,6 +228,7 @@ def test_warnings_point_at_the_caller(call, rng):
     assert found == {__file__}
 
 
+@pytest.mark.slow
 def test_only_one_place_counts_frames():
     allowed = {"sklearn_fw/_core/warnings.py", "sklearn_fw/_kernels/_cache.py"}
     for path in sources():

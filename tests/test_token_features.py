@@ -371,6 +371,7 @@ def conll(data_home):
     return load_conll2000(data_home)
 
 
+@pytest.mark.slow
 def test_number_of_attributes_of_conll2000(conll):
     """CRFsuite 0.12 reports as many active attributes when it is given the attribute lists."""
     features = chunking()

@@ -129,6 +129,7 @@ class Reference:
             y.append(best[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighting", ["uniform", "inverse_degree"])
 @pytest.mark.parametrize("seed", range(6))
 def test_heap_equals_rescanning(seed, weighting):
@@ -146,6 +147,7 @@ def test_heap_equals_rescanning(seed, weighting):
     assert model.objective_ == pytest.approx(reference.objective(expected), rel=0, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_scores_are_increments_of_the_objective(seed):
     kb1, kb2 = random_pair(seed)
@@ -193,6 +195,7 @@ def test_matches_are_one_to_one_and_a_threshold_gives_a_prefix(films):
     assert low.n_matches_ > high.n_matches_ == high.n_seed_
 
 
+@pytest.mark.slow
 def test_a_graph_alone_is_recovered_from_one_pair():
     path = [(i, "next", i + 1) for i in range(30)]
     one, two = KnowledgeBase(path), KnowledgeBase([(f"n{i}", r, f"n{k}") for i, r, k in path])

@@ -39,6 +39,7 @@ def test_objective_is_the_sum_over_pairs(rng):
             assert gradient[k] == pytest.approx(slope, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_refinement_never_raises_the_objective(rng):
     for seed in range(20):
         problem, slots = random_problem(rng)
@@ -63,6 +64,7 @@ def test_equal_sequences_reach_the_optimum():
         assert all(labels.tolist() == [0, 1, 2, 3, 4] for labels in aligner.labels_)
 
 
+@pytest.mark.slow
 def test_script_of_the_generator_is_found():
     data = make_scripts(random_state=0)
     aligner = SequenceAligner(10, n_init=2, random_state=0).fit(data.sequences)

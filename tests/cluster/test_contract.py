@@ -19,6 +19,7 @@ def numbers_of(estimator):
     return {name: repr(value) for name, value in known.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_fits_are_the_same_and_survive_a_pickle(case):
     X, _ = case.data()
@@ -34,6 +35,7 @@ def test_fits_are_the_same_and_survive_a_pickle(case):
         case.make().predict(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_searches_split_by_sequence(case):
     X, _ = case.data()

@@ -8,6 +8,7 @@ from sklearn_fw.datasets import make_ordered_videos
 from sklearn_fw.metrics import localization_f1
 
 
+@pytest.mark.slow
 def test_script_and_places_are_found():
     data = make_ordered_videos(random_state=0)
     model = ScriptDiscovery(7, random_state=0).fit(

@@ -27,6 +27,7 @@ def mean_error(make, **parameters):
     return np.mean(errors)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*three tokens:UserWarning")
 @pytest.mark.parametrize(
     ("parameters", "n_samples", "expected"),
@@ -49,6 +50,7 @@ def test_errors_are_those_of_a_prototype(parameters, n_samples, expected):
     assert error == pytest.approx(expected, rel=0.35)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*three tokens:UserWarning")
 @pytest.mark.parametrize("moments", ["gp", "lda"])
 @pytest.mark.parametrize("kind", ["gp", "lda"])
@@ -179,6 +181,7 @@ def exact_log_probability(tokens, topics, prior):
     return np.log(total)
 
 
+@pytest.mark.slow
 def test_bounds_and_chib_against_enumeration(rng):
     model = DiscreteICA(3).fit(make_topic_corpus(300, 6, 3, length=20, random_state=0).X)
     X = np.array([[1, 0, 2, 1, 0, 1], [0, 3, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]])

@@ -85,6 +85,7 @@ def test_hybrid_sampler_follows_the_density(rng):
     assert kstest(draws[:, 0], distribution(estimator, -5, 5)).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_sample_in_four_dimensions(rng):
     X = rng.normal(size=(40, 4))
     estimator = KernelStudentTDensity(length_scale=2.0).fit(X)

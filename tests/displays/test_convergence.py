@@ -42,6 +42,7 @@ def test_gap_curve_is_the_history(svm, x, column, label):
     assert [t.get_text() for t in display.ax_.get_legend().get_texts()] == ["StructuredSVM"]
 
 
+@pytest.mark.slow
 def test_objectives_enclose_the_optimum(svm):
     display = ConvergenceDisplay.from_estimator(svm, kind="objectives", name="chain")
     (line,), (bound,) = display.lines_, display.bound_lines_
@@ -81,6 +82,7 @@ def test_no_name_no_legend():
     display.figure_.canvas.draw()  # a gap of zero is left out, not an error
 
 
+@pytest.mark.slow
 def test_solvers_without_certificate():
     svm = StructuredSVM(solver="perceptron", max_iter=3, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="no certificate; kind='objectives' draws"):
@@ -91,6 +93,7 @@ def test_solvers_without_certificate():
     assert display.lines_[0].get_marker() == "."  # one point needs a marker to be seen
 
 
+@pytest.mark.slow
 def test_each_output_has_a_curve_and_dots_where_it_is_exact(rng):
     table, y = rng.normal(size=(60, 3)), np.arange(60) % 3
     model = AsagaClassifier(multi_class="ovr", solver="asaga", random_state=0).fit(table, y)
@@ -142,6 +145,7 @@ def test_broken_histories(history, options, message):
         ConvergenceDisplay(history).plot(**options)
 
 
+@pytest.mark.slow
 def test_estimator_without_history():
     with pytest.raises(NotFittedError):
         ConvergenceDisplay.from_estimator(StructuredSVM())

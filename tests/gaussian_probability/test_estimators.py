@@ -25,6 +25,7 @@ def groups(rng, n=40):
     return X, (X[:, 0] + 0.5 * rng.normal(size=n) > 0).astype(int)
 
 
+@pytest.mark.slow
 def test_evidence_is_the_probability_of_the_signs(rng):
     X, y = groups(rng, 6)
     y[:2] = 0, 1

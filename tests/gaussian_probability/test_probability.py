@@ -96,6 +96,7 @@ def test_tails_against_the_integral(t, rho):
     assert result.log_prob == pytest.approx(exact.log_prob, rel=1e-9, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_error_bars_cover_the_truth(rng):
     n_missed = 0
     for _ in range(40):

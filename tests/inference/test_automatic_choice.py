@@ -24,6 +24,7 @@ from sklearn_fw.random_fields import (
 WIDE = (30, 30)  # rows and columns of a grid whose tables are never stored
 
 
+@pytest.mark.slow
 def test_narrow_fields_are_summed(rng, caplog):
     for _ in range(10):
         mrf = random_mrf(rng, (2, 3, 2, 4))
@@ -76,6 +77,7 @@ def test_wide_fields_are_approximated():
     assert np.isfinite(trw.log_partition_upper_)
 
 
+@pytest.mark.slow
 def test_what_is_named_is_taken():
     mrf = make_ising("clique", 5, random_state=0)
     trw = TRWMarginals("elimination").fit(mrf)
@@ -89,6 +91,7 @@ def test_what_is_named_is_taken():
 # ---- time ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_oracles_look_at_the_clock():
     scores = make_ising("grid", (9, 9), coupling=4.0, random_state=0).scores()
     oracle = Elimination()
@@ -139,6 +142,7 @@ def test_a_call_that_takes_too_long_is_interrupted():
     assert trw.log_partition_lower_ <= 1023.667 <= trw.log_partition_upper_ < np.inf
 
 
+@pytest.mark.slow
 def test_sums_are_left_out_where_there_is_no_time():
     mrf = make_ising("grid", (18, 18), coupling=4.0, random_state=0)
     with pytest.warns(ConvergenceWarning):

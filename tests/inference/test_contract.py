@@ -58,6 +58,7 @@ def chain(rng, n_states):
 
 @pytest.mark.parametrize("oracle", [*EXACT, *PROVING, *SEARCHING], ids=repr)
 class TestContract:
+    @pytest.mark.slow
     def test_scores_stay_unchanged_and_may_be_read_only_or_strided(self, oracle, rng):
         scores = chain(rng, 2 if isinstance(oracle, TWO_STATES) else 3)
         expected = oracle.argmax(PairwiseScores(*(array.copy() for array in parts(scores))))

@@ -47,6 +47,7 @@ def swaps(labels, n_states):
             yield moved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "oracle, moves, table",
     [

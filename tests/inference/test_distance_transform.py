@@ -60,6 +60,7 @@ def best_value(scores):
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["normal", "ties", "flat", "squares alone", "forbidden", "large", "types"]
 )

@@ -116,6 +116,7 @@ def test_k_is_checked():
         TreeMaxProduct().top_k(cycle(), 0)
 
 
+@pytest.mark.slow
 def test_import_does_not_load_numba():
     code = "import sys, sklearn_fw.inference; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -43,6 +43,7 @@ def problems(rng, n=60):
         yield scores, boxes, values, 1e-12 * max(1.0, np.abs(values).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_all_boxes(part, rng):
     for scores, boxes, values, atol in problems(rng):

@@ -27,6 +27,7 @@ def test_probabilities_of_any_size(oracle, graph, scale, rng):
             np.testing.assert_allclose(edge, expected.edge, rtol=1e-8, atol=1e-150)
 
 
+@pytest.mark.slow
 def test_what_a_table_makes_up_for_is_not_lost():
     """State 1 of the first node is e^-2000 times as good, but alone fits the second node."""
     unary = np.array([[0.0, -2000.0], [0.0, 0.0]])

@@ -120,6 +120,7 @@ def fitted(rng):
         yield X[y != "c"], two, model
 
 
+@pytest.mark.slow
 def test_known_gradients_equal_differences(rng):
     n_known = 0
     for X, y, model in fitted(rng):

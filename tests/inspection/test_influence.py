@@ -50,6 +50,7 @@ NETWORK = MLPClassifier(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "k"),
     [

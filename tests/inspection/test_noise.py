@@ -62,6 +62,7 @@ def test_corrupt_inputs(rng):
     np.testing.assert_allclose(whole.mean(), X.mean(), atol=4 * X.std() / np.sqrt(X.size))
 
 
+@pytest.mark.slow
 def test_noise_is_equally_hard_and_digits_are_not():
     X, y = digits(1000)
     balanced = np.arange(1000) % 10

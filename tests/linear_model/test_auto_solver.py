@@ -104,6 +104,7 @@ def test_losses_without_second_derivatives(solver, loss):
     assert model.objective_ == pytest.approx(best.objective_, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_many_rows_begin_with_some_of_them():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((5000, 6))
@@ -115,6 +116,7 @@ def test_many_rows_begin_with_some_of_them():
         assert model.n_iter_ < 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_wide_tables_begin_at_the_optimum_of_the_products_of_rows(rng, form, n_classes):
@@ -280,6 +282,7 @@ def test_automatic_alpha_minimises_the_generalised_error():
     assert AsagaRegressor(alpha=0.3).fit(X, y).alpha_ == pytest.approx(0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
 def test_automatic_alpha_with_columns_in_unlike_units(rng, l1_ratio):
     Z = rng.standard_normal((400, 6))
@@ -302,6 +305,7 @@ def test_automatic_alpha_counts_copied_rows_once(rng, l1_ratio):
     assert np.mean(np.square(observed.predict(new) - new[:, 0])) < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("penalty", "form"),
     [("elasticnet", np.asarray), (GroupLasso(np.arange(30) // 3), sp.csr_array)],

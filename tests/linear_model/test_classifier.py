@@ -83,6 +83,7 @@ def test_logistic_regression(l1_ratio, fit_intercept, weights, form):
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_multinomial_logistic_regression(l1_ratio, fit_intercept):
@@ -182,6 +183,7 @@ COPIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", COPIES)
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_weights_are_copies(kind, form):

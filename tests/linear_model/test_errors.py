@@ -224,6 +224,7 @@ def test_rows_that_give_scores_beyond_all_numbers(model, make, far):
                 getattr(model, method)(make(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [

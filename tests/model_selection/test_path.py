@@ -72,6 +72,7 @@ def test_error_names_every_estimator_with_a_path():
             assert name.rpartition(".")[2] in str(caught.value)
 
 
+@pytest.mark.slow
 def test_all_paths_have_one_interface():
     X, y = load_iris(return_X_y=True)
     for estimator, options in (
@@ -91,6 +92,7 @@ def test_all_paths_have_one_interface():
 # ---- cross-validation ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_cross_validation_in_parallel_and_with_weights():
     X, y = load_diabetes(return_X_y=True)
     weight = np.arange(442.0)

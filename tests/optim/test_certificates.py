@@ -144,6 +144,7 @@ def test_gap_bounds_the_error(loss, penalty, intercept, weighted):
             assert np.all(at.intercept == start)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", WITHOUT_DUAL, ids=repr)
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss", "multinomial"])
 def test_without_dual_the_gradient_mapping_vanishes(penalty, loss):

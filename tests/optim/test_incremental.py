@@ -198,6 +198,7 @@ def test_rate_of_the_theorem(l1):
 # ---- conditioning --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", [ElasticNet(), GroupLasso([[0, 3], [1], [2]]), Box(-0.1, 2)])
 @pytest.mark.parametrize("solver", ["asaga", "saga", "svrg", "lagged_saga"])
 def test_conditioning_keeps_the_objective(penalty, solver):

@@ -58,6 +58,7 @@ def test_functions_are_their_tables(rng):
             np.testing.assert_allclose(plain[order], np.diff(table[chain]), rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_lowest_of_all_sets(kind, rng):
     """500 functions of up to 12 elements together."""

@@ -40,6 +40,7 @@ def assert_optimal(name, p, z, duals, perfect, tol):
             np.testing.assert_allclose(sums[dual > 0], 1.0, rtol=0, atol=tol + rounding)
 
 
+@pytest.mark.slow
 @both_forms
 @every_projection
 @pytest.mark.parametrize("kind", MATRICES)

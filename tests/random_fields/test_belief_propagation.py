@@ -63,6 +63,7 @@ def triangle(J):
 # ---- graphs without cycles: exact ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("forbidden", [False, True])

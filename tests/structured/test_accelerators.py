@@ -121,6 +121,7 @@ def test_primal_baselines(name, lam, rng):
         np.testing.assert_allclose(other, one, **CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("euclidean", [False, True], ids=["l1", "l2"])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_saddle_points(name, euclidean, rng):

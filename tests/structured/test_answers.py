@@ -35,6 +35,7 @@ def fitted(rng, model="chain", form=np.asarray, **params):
 # ---- n-best lists --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("oracle", ["auto", "tree", "enumeration"])
 def test_n_best_of_sequences_equals_sorting_all_of_them(oracle, form, rng):
@@ -80,6 +81,7 @@ def test_n_best_needs_a_count(k, rng):
         svm.n_best(X, k)
 
 
+@pytest.mark.slow
 def test_n_best_needs_an_oracle_that_can(rng):
     svm, X, _ = fitted(rng, oracle=CheckedOracle(lambda s: TreeMaxProduct().argmax(s)))
     with pytest.raises(

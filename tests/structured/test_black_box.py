@@ -127,6 +127,7 @@ def assert_same_certificate(parts, black, averaged=False):
 # ---- the same trajectory as the compiled blocks --------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrap", [FourMethods, SparseFeatures])
 @pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounds"])
 @pytest.mark.parametrize("averaging", [False, True], ids=["last", "average"])

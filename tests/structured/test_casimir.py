@@ -66,6 +66,7 @@ def test_lazy_steps_equal_dense_ones(name, smoothing, rng):
         np.testing.assert_allclose(lazy, dense, **CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("mu", [0.01, 0.5, 20.0])
 def test_smoothed_values_lie_between_the_maximum_and_its_bound(name, mu, rng):
@@ -115,6 +116,7 @@ def test_best_answers_equal_enumeration(name, rng):
 # ---- optima --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_optimum_of_the_hinge(name):
     p = problem(name)
@@ -146,6 +148,7 @@ def test_optimum_of_linear_svc(smoother):
     assert value * (1 - 1e-8) <= svm.objective_ <= value * (1 + svm.tol)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [Casimir(), "svrg"], ids=["catalyst", "svrg"])
 def test_optimum_of_logistic_regression(solver):
     X, y = load_iris(return_X_y=True)
@@ -160,6 +163,7 @@ def test_optimum_of_logistic_regression(solver):
     np.testing.assert_allclose(coef, reference.coef_, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("surrogate", ["crf", "softmax_margin"])
 def test_chains_agree_with_dual_ascent(surrogate):
     p = problem("chain")

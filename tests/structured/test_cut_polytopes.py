@@ -44,6 +44,7 @@ def blocks(rng):
     return blocks_of(StructuredSVM(GraphCutModel(task_loss="hamming"), C=1.0), X, y)
 
 
+@pytest.mark.slow
 def test_projection_equals_that_of_a_generic_solver(blocks, rng):
     polytopes = polytopes_of(blocks)
     assert isinstance(polytopes, CutPolytopes)

@@ -25,6 +25,7 @@ def test_cache_saves_calls():
     assert calls[True] < 0.8 * calls[False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["one_slack", "n_slack", OneSlack(cache=True)], ids=str)
 @pytest.mark.parametrize("name", ["multiclass", "chain", "chain, zero-one"])
 def test_warm_start(name, solver):

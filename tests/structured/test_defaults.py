@@ -149,6 +149,7 @@ def test_a_warm_start_keeps_the_units(rng):
     assert svm.dual_objective_ >= before[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [MulticlassModel(fit_intercept=False), MultilabelModel("none", fit_intercept=False)],
@@ -206,6 +207,7 @@ def test_few_samples_get_a_cautious_C(rng):
     np.testing.assert_allclose(svm.C_, USUAL_OF_BLACK_BOX / square)
 
 
+@pytest.mark.slow
 def test_the_choice_follows_random_state_and_weights(rng):
     X, y = sentences(rng)
     one, two = (StructuredSVM(random_state=3).fit(X, y) for _ in range(2))

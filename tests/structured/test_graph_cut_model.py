@@ -111,6 +111,7 @@ def test_solvers_without_a_box_are_refused(solver, rng):
         StructuredSVM(GraphCutModel(), solver=solver).fit(*make_graphs(rng))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_predictions_are_the_best_labellings(name, rng):
     X, y = make_graphs(rng)

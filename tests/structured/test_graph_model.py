@@ -111,6 +111,7 @@ def test_a_fit_without_arguments(rng):
     np.testing.assert_array_equal(again.predict(X[:1])[0], svm.predict(X[:1])[0])
 
 
+@pytest.mark.slow
 def test_selection_by_lists_and_object_arrays(rng):
     X, y = make_graphs(rng)
     graphs, labels = np.empty(len(X), object), np.empty(len(X), object)

@@ -89,6 +89,7 @@ def test_shared_table_is_symmetric_and_directions_differ(rng):
     assert GridModel(neighborhood=8).initialize(X, y).n_tables_ == 4
 
 
+@pytest.mark.slow
 def test_directions_are_learned(rng):
     """Stripes that go down one label at a time: what is above decides, features say nothing."""
     y = [np.tile((np.arange(5) + rng.integers(3))[:, None] % 3, (1, 3)) for _ in range(30)]

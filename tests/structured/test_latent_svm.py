@@ -88,6 +88,7 @@ def test_objective_is_that_of_all_labellings(name, n_states):
         assert objective(svm, X, y, near) >= svm.objective_ - svm.dual_gap_ - 1e-9
 
 
+@pytest.mark.slow
 @budget_may_end
 @cases
 @pytest.mark.parametrize("solver", ["auto", "bcpfw", "fw", "subgradient", "extragradient"])

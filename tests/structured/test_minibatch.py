@@ -26,6 +26,7 @@ class Slow(TreeMaxProduct):
         return super().argmax(scores)
 
 
+@pytest.mark.slow
 @budget_may_end
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 @pytest.mark.parametrize("kind", ["oracle", "black box"])

@@ -37,6 +37,7 @@ def case(name):
 # ---- the objective -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("n_states", [1, 2])
 def test_objective_is_that_of_all_labellings(name, n_states):

@@ -182,6 +182,7 @@ def listed(model, X, y):
 # ---- scores and features -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_scores_and_features(problem, rng):
     model = problem.model
     w = rng.normal(size=model.size_joint_feature)
@@ -194,6 +195,7 @@ def test_scores_and_features(problem, rng):
             np.testing.assert_allclose(model.joint_feature(x, y) @ w, by_hand, **ROUNDING)
 
 
+@pytest.mark.slow
 def test_smoothed_answers(problem, rng):
     blocks = part_blocks(problem, Enumeration())
     blocks.reset(problem.lam)
@@ -271,6 +273,7 @@ def test_costs_of_each_kind_of_node(rng):
     np.testing.assert_allclose(svm.loss(X, y), judged, rtol=1e-12)
 
 
+@pytest.mark.slow
 @budget_may_end
 def test_tables_keep_their_symmetry():
     rng = np.random.default_rng(0)

@@ -137,6 +137,7 @@ def test_own_steps_reach_the_optimum(name):
     )
 
 
+@pytest.mark.slow
 @budget_may_end
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_own_subgradient_is_the_built_in_one(name):
@@ -150,6 +151,7 @@ def test_own_subgradient_is_the_built_in_one(name):
     assert set(own.history_) == {"n_iter", "time", "n_oracle_calls", "objective"}
 
 
+@pytest.mark.slow
 @budget_may_end
 @pytest.mark.parametrize("solver", [Steps(), PlainSubgradient(), *OF_HINGE], ids=str)
 def test_every_solver_takes_every_oracle_and_model(solver):

@@ -99,6 +99,7 @@ def test_the_guarantee_holds_everywhere(problem, eps):
     np.testing.assert_allclose(gaps[np.isin(Cs, path.values_)], path.gaps_, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("averaging", [False, True])
 @pytest.mark.parametrize("step", ["fw", "pairwise"])
 def test_the_certificate_is_that_of_the_weights(step, averaging):

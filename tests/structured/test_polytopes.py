@@ -68,6 +68,7 @@ def test_constants_of_distance(name):
 # ---- prox steps ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 1e4])
 @pytest.mark.parametrize("name", FORESTS)
 def test_marginals(name, scale, rng):

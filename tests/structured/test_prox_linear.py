@@ -50,6 +50,7 @@ def test_boxes_with_automatic_steps():
     assert svm.objective_ == pytest.approx(objective(svm, X, y, svm.coef_), rel=1e-9, abs=0)
 
 
+@pytest.mark.slow
 @ignore_budget
 def test_a_step_size_that_is_too_large_is_halved():
     X, y = boxes()

@@ -34,6 +34,7 @@ def fitted(model, data, oracle, **options):
         return StructuredSVM(model, oracle=oracle, **options).fit(*data)
 
 
+@pytest.mark.slow
 def test_on_trees_the_relaxed_problem_is_the_usual_one(rng):
     data = sequences(rng)
     exact = fitted(ChainModel(), data, "viterbi", solver="bcpfw", max_iter=3000, tol=1e-6)

@@ -112,6 +112,7 @@ def test_crammer_singer(svm_C):
     np.testing.assert_allclose(svm.decision_function(X), other.decision_function(X), atol=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("svm_C", [0.02, 1.0])
 def test_binary_hinge(svm_C):
     X, y = load_iris(return_X_y=True)

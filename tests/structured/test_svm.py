@@ -220,6 +220,7 @@ def test_containers(words):
         assert clone(svm).fit(a, b).score(a, b) == clone(svm).fit(X, y).score(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.uint16, bool])
 def test_dtypes(words, dtype):
     X = [np.round(x + 1).clip(0, 1).astype(dtype) for x in words[0]]

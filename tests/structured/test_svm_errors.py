@@ -140,6 +140,7 @@ class AlwaysFirst(EnumeratedModel):
         return 0
 
 
+@pytest.mark.slow
 def test_models_and_oracles_that_lack_a_method(words):
     X, y = words
     message = "model Lacking lacks loss_augmented_inference, inference: a model needs joint_feature"
