@@ -210,6 +210,7 @@ def within(low, high, closed="both"):
     """A number of an interval; ``closed`` is "both", "left", "right" or "neither"."""
 
     def accept(value, name):
+        value = number(value, name)  # comparisons with NaN would pass
         check_scalar(value, name, Real, min_val=low, max_val=high, include_boundaries=closed)
         _as_float(value, name)
 

@@ -18,7 +18,7 @@ import numpy as np
 from _package import families, public_objects
 
 COMMON = {
-    "max_iter": 20, "tol": 1e-3, "time_limit": 10.0, "n_jobs": 1, "warm_start": False,
+    "max_iter": 20, "tol": 1e-3, "time_limit": 100.0, "n_jobs": 1, "warm_start": False,
     "random_state": 0, "verbose": 0, "ax": None,
 }  # fmt: skip
 STORED = {"* *": "stored; what uses it checks"}
@@ -183,7 +183,8 @@ def methods(cls, make, given=None, kinds=None, only=None, suffix="", **options):
 def own_methods(cls):
     """Public methods of a class; `fit` has an entry with the parameters."""
     members = [m for m, value in inspect.getmembers(cls) if callable(value) and m[0] != "_"]
-    return [m for m in members if m not in GENERAL | {"fit"} and not m.endswith("_request")]
+    others = GENERAL | {"fit"} | set(inspect.signature(cls).parameters)
+    return [m for m in members if m not in others and not m.endswith("_request")]
 
 
 def estimator(cls, params, data, few=None, fitted=None, given=None, **options):
@@ -265,6 +266,7 @@ UNCALLED = {
     r"optim\.\w+\.(check|make_engine|make_run|start)": (
         "called by the loop with objects of its own; the solver stands for them in minimize_saga"
     ),
+    r"random_fields\.(MiniBucket|TRBP)Marginals\.sample": "a method of those that can draw",
     r"structured\.\w+\.start": (
         "called by the loop with objects of its own; the solver stands for it in StructuredSVM"
     ),

@@ -154,7 +154,7 @@ SEARCH = random_fields.BarrierFrankWolfe(correction_tol=0.1)
 PARAMS_OF_MARGINALS = {
     "max_iter": 100, "n_init": 2, "oracle": inference.Elimination(), "n_samples": 5, "tol": 0.1,
     "solver": SEARCH, "max_oracle_calls": 1000, "n_rho_iter": 1, "learner": LEARNER,
-    "max_table_size": 1000, "time_limit": 10.0, "random_state": 0, "n_jobs": 1,
+    "max_table_size": 1000, "time_limit": 100.0, "random_state": 0, "n_jobs": 1,
 }  # fmt: skip
 VARIANTS = {
     "time_limit": [None], "learner": [None], "solver": [None],

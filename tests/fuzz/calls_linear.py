@@ -280,7 +280,7 @@ def of_paths():
         {
             "estimator": AsagaRegressor(l1_ratio=1.0, random_state=0, max_iter=50), "X": rows(),
             "y": targets(), "sample_weight": weights(), "n_values": 3, "ratio": 0.1,
-            "time_limit": 10.0,
+            "time_limit": 100.0,
         },
         allows=set_by_path, aliases={"X": ("feature",)},
         variants={
