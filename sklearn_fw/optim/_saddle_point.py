@@ -670,7 +670,7 @@ def column_products(payoff):
             lambda atom, times=times: times(atom.to_array()) for times in products
         ]
     payoff = check.table(payoff, accept_sparse="csr", dtype=np.float64, input_name="payoff")
-    return payoff.shape, [LinearMap(matrix).image for matrix in (payoff, payoff.T)]
+    return payoff.shape, [LinearMap(M, name="payoff").image for M in (payoff, payoff.T)]
 
 
 def _check_transpose(payoff):

@@ -387,9 +387,9 @@ EXACT = 1000  # smaller side of a matrix up to which its largest singular value 
 class LinearMap:
     """``x -> A x``, or ``A X`` for points that are matrices with several columns, row by row."""
 
-    def __init__(self, A, n_outputs=1):
-        A = check.table(A, input_name="A", accept_sparse=("csr", "csc"), dtype=np.float64)
-        check.magnitude(A.data if sp.issparse(A) else A, "A")
+    def __init__(self, A, n_outputs=1, name="A"):
+        A = check.table(A, input_name=name, accept_sparse=("csr", "csc"), dtype=np.float64)
+        check.magnitude(A.data if sp.issparse(A) else A, name)
         self.A, self.n_outputs, self._is_alone = A, n_outputs, n_outputs == 1
         self._layout = self._places = None  # of the entries of points that are matrices
         self.size, self.n_image = A.shape[1] * n_outputs, A.shape[0] * n_outputs
@@ -534,7 +534,7 @@ class Quadratic(Objective):
     is_quadratic = True
 
     def __init__(self, Q, b=None):
-        self._map = LinearMap(Q)
+        self._map = LinearMap(Q, name="Q")
         self.Q = Q = self._map.A
         if Q.shape[0] != Q.shape[1]:
             raise ValueError(f"Q must be a square matrix, got shape {Q.shape}")

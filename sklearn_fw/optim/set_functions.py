@@ -237,7 +237,7 @@ class CoverageFunction(SubmodularFunction):
     """
 
     def __init__(self, covers, weights=None):
-        options = {"accept_sparse": "csc", "ensure_min_features": 0}
+        options = {"accept_sparse": "csc", "dtype": np.float64, "ensure_min_features": 0}
         covers = sp.csc_array(check.table(covers, input_name="covers", **options), copy=True)
         covers.sum_duplicates()
         covers.eliminate_zeros()

@@ -184,7 +184,7 @@ def of_objectives():
     found += function(objectives.LeastSquares, None, data, variants=sparse, allows=why)
     found += function(
         objectives.Quadratic, {"Q": np.diag([1.0, 2.0, 3.0]), "b": np.ones(3)},
-        variants={"b": [None]}, aliases={"Q": ("A",)},
+        variants={"b": [None]},
     )  # fmt: skip
     for made in (squares, objectives.Quadratic(np.eye(3))):
         given = {"direction": generator(3).normal(size=3)}
