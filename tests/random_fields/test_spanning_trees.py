@@ -58,16 +58,6 @@ def enumerated(edges, n_variables, weights):
     return probability @ forests / probability.sum()
 
 
-def dense(edges, n_variables, weights):
-    """Resistances by the pseudo-inverse of the Laplacian."""
-    laplacian = np.zeros((n_variables, n_variables))
-    for (i, j), w in zip(edges, weights):
-        laplacian[[i, j, i, j], [i, j, j, i]] += [w, w, -w, -w]
-    G = np.linalg.pinv(laplacian, hermitian=True)
-    i, j = np.asarray(edges).T
-    return weights * (G[i, i] + G[j, j] - 2 * G[i, j])
-
-
 def tree_weight(edges, n_variables, weights):
     """The sum over spanning trees of the products of their weights, as a fraction."""
     A = [[Fraction(0)] * n_variables for _ in range(n_variables)]
