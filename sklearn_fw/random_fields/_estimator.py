@@ -420,8 +420,7 @@ def padded(mrf, marginals):
         node[exists] = marginals[: mrf.node_start[-1]]
         return node, None
     scores = mrf._scores_of(marginals)
-    node, edge = np.maximum(scores.unary, 0.0), scores.pairwise.copy()
-    return node, edge
+    return np.maximum(scores.unary, 0.0), scores.pairwise.copy()
 
 
 def from_pairwise(field, merged, pairwise, marginals):

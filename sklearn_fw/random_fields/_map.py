@@ -113,14 +113,11 @@ class RegionSearch:
         value, broken = self._look(labels)
         vain = 0
         while vain < patience and time_left() > 0.0 and (len(broken) or not first):
-            root = int(self._rng.integers(len(self._near)))
+            n = len(self._near)
+            root = int(self._rng.integers(n))
             if len(broken):  # nothing else matters before these
-                part = int(self._rng.choice(broken)) - len(self._near)
-                root = (
-                    int(self._rng.choice(self._factors[part][0]))
-                    if part >= 0
-                    else part + len(self._near)
-                )
+                part = int(self._rng.choice(broken))
+                root = part if part < n else int(self._rng.choice(self._factors[part - n][0]))
             try:
                 step = self._region if vain < KICK_AFTER else self._kicked
                 found = step(labels, root)
@@ -169,7 +166,6 @@ class RegionSearch:
         if found is None:
             self._size = int(0.8 * self._size)
             return labels
-        free[root] = True
         again = self._solved(self._growth(root), found)
         return found if again is None else again
 

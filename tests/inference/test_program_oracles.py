@@ -10,7 +10,7 @@ from scipy.optimize import OptimizeResult
 from _random_scores import KINDS, best_value, ising_grid, random_scores, same, size_of
 from sklearn_fw.inference import PairwiseScores, TreeMaxProduct
 from sklearn_fw.inference._oracles._cuts import QPBO, GraphCut
-from sklearn_fw.inference._oracles._linear_programs import MILP, LPRelaxation, Toulbar2, agreeing
+from sklearn_fw.inference._oracles._linear_programs import MILP, LPRelaxation, Toulbar2
 
 N_INSTANCES = 10  # of each kind and number of states
 
@@ -174,21 +174,6 @@ def test_vertex_of_a_sloppy_solver_leaves_forbidden_pairs_alone(rng, monkeypatch
         _, edge, value, upper_bound = LPRelaxation().vertex(scores)
         assert np.all(edge[:, [0, 1, 2], [0, 1, 2]] == 0.0)
         assert value == pytest.approx(upper_bound, rel=0, abs=0.1)
-
-
-def test_agreeing_repairs_sums_and_keeps_zeros(rng):
-    edges = np.array([(0, 1), (1, 2), (2, 0)])
-    node = rng.dirichlet(np.ones(4), size=3)
-    edge = node[edges[:, 0]][:, :, None] * node[edges[:, 1]][:, None, :]
-    wrong = edge + rng.uniform(-1e-3, 1e-3, edge.shape)
-    repaired = agreeing(wrong, node, edges)
-    assert repaired.min() >= 0.0
-    np.testing.assert_allclose(repaired.sum(axis=2), node[edges[:, 0]], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(repaired.sum(axis=1), node[edges[:, 1]], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(repaired, edge, rtol=0, atol=1e-2)
-    vertex = np.eye(4)[rng.integers(4, size=3)]
-    whole = vertex[edges[:, 0]][:, :, None] * vertex[edges[:, 1]][:, None, :]
-    np.testing.assert_array_equal(agreeing(whole - 1e-12, vertex, edges) > 0.0, whole > 0.0)
 
 
 # ---- toulbar2 ----------------------------------------------------------------------------------

@@ -267,15 +267,6 @@ def test_points_that_do_not_fit_are_refused(mu, rho, message):
             call(mu, mrf, rho)
 
 
-def test_objective_is_entropies_minus_informations(rng):
-    mrf = random_mrf(rng)
-    rho = spanning_tree_probabilities(mrf.edges, mrf.n_variables)
-    mu = mixture(rng, mrf)
-    entropy = -sum((b * np.log(b)).sum() for b in mrf.node_blocks(mu))
-    value = mrf.constant + mrf.theta @ mu + entropy - rho @ mrf.mutual_information(mu)
-    assert trw_objective(mu, mrf, rho) == pytest.approx(value, abs=1e-10)
-
-
 def test_extreme_potentials_stay_finite():
     """Products of two marginals underflow here."""
     mrf = PairwiseMRF([[0.0, 500.0]] * 2, [(0, 1)], [[[700.0, 0.0], [0.0, 300.0]]])

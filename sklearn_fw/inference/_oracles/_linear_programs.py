@@ -422,10 +422,9 @@ class LPRelaxation(GraphOracle):
         node, edge, bound, _ = solution
         edge = agreeing(edge, node, scores.edges)
         edge[scores.pairwise == -np.inf] = 0.0
-        used = node > 0.0
-        value = float(scores.unary[used] @ node[used])
-        used = edge > 0.0
-        value += float(scores.pairwise[used] @ edge[used])
+        # What is forbidden has no mass, and a product of both is no number.
+        parts = (scores.unary, node), (scores.pairwise, edge)
+        value = sum(float(score[mass > 0.0] @ mass[mass > 0.0]) for score, mass in parts)
         return node, edge, value, max(value, bound)
 
     def _solve(self, scores):
