@@ -2,6 +2,31 @@
 
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
+from sklearn.linear_model import LogisticRegression
+
+from sklearn_fw.losses import Loss
+
+
+class Logistic(Loss):
+    """A copy of the compiled loss by a user, with probabilities."""
+
+    task, smoothness = "classification", 0.25
+
+    def value(self, y, z):
+        return np.logaddexp(0.0, -y * z)
+
+    def derivative(self, y, z):
+        return -y * expit(-y * z)
+
+    def probability(self, z):
+        return expit(z)
+
+
+def sparse_logistic(**options):
+    """`LogisticRegression` with ``l1_ratio``, as the version at hand wants to be told."""
+    if LogisticRegression().penalty != "deprecated":  # before scikit-learn 1.8
+        options["penalty"] = "elasticnet"
+    return LogisticRegression(solver="saga", **options)
 
 
 def _margin(phi, slope):

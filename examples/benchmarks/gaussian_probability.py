@@ -231,32 +231,6 @@ def bars(report, options):
     report.goals(*((f"share held, {name}", share, 0.93, ">=") for name, share in shares.items()))
 
 
-def judge_default(n, repeat):
-    """Seconds and errors of the default on a box, and on an orthant."""
-    warm_up()
-    rng, found = np.random.default_rng(n), []
-    A = rng.normal(size=(n, n + 1))
-    for low, high, cov in (random_box(rng, n), (0.0, np.inf, A @ A.T + 0.1 * n * np.eye(n))):
-        ask = functools.partial(log_gaussian_probability, low, high, cov=cov)
-        result, seconds = timed(ask, repeat)
-        found.append((seconds, result.error))
-    return found
-
-
-def seconds(report, options):
-    sizes = (2, 10, 50, 300) if options.quick else (2, 3, 5, 10, 20, 50, 100, 150, 200, 300)
-    found = {n: in_child(judge_default, n, options.repeat) for n in sizes}
-    report.section("Seconds and errors of the default")
-    report.records(
-        "n", found, ("box: seconds", lambda pair: pair[0][0], ".2g"),
-        ("error", lambda pair: pair[0][1], ".1e"),
-        ("orthant: seconds", lambda pair: pair[1][0], ".2g"),
-        ("error", lambda pair: pair[1][1], ".1e"),
-    )  # fmt: skip
-    longest = max(times for pair in found.values() for times, _ in pair)
-    report.goals(("most seconds of the default, n to 300", longest, 0.2, "<="))
-
-
 if __name__ == "__main__":
     parts = {
         "published": published, "correlated": correlated, "tails": tails, "bars": bars,

@@ -4,8 +4,8 @@ import functools
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit
 
+from _linear_references import Logistic
 from sklearn_fw import losses, penalties
 from sklearn_fw.linear_model import (
     AsagaClassifier,
@@ -117,21 +117,6 @@ class Expectile(losses.Loss):
         return s * y + 0.5 * np.square(s) / np.where(s < 0.0, 2.0, 1.0)
 
 
-class OwnLogLoss(losses.Loss):
-    """The logistic loss, written by a user."""
-
-    task, smoothness = "classification", 0.25
-
-    def value(self, y, z):
-        return np.logaddexp(0.0, -y * z)
-
-    def derivative(self, y, z):
-        return -y * expit(-y * z)
-
-    def probability(self, z):
-        return expit(z)
-
-
 def shrinking(t):
     return 1.0 / t
 
@@ -150,7 +135,7 @@ def of_estimators():
     }  # fmt: skip
     constrained = {"radius": 2.0, "max_iter": 1000, "tol": 1e-2}
     of_classes = {"class_weight": {0: 1.0, 1: 2.0, 2: 1.0}, "loss": "log_loss"}
-    own = ["squared_hinge", "smooth_hinge", "modified_huber", lambda: OwnLogLoss()]
+    own = ["squared_hinge", "smooth_hinge", "modified_huber", Logistic]
     found, few = [], {"classes": np.array([0, 1, 2]), "rows": np.arange(4)}
     for cls, params, data, variants, simple in (
         (

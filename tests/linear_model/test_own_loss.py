@@ -7,29 +7,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
-from scipy.special import expit
 
+from _linear_references import Logistic
 from sklearn_fw import AsagaClassifier, AsagaRegressor, regularization_path
 from sklearn_fw.losses import Huber, LogLoss, Loss, SquaredError, resolve_loss
 from sklearn_fw.optim import minimize_saga
 from sklearn_fw.penalties import GroupLasso
 
 # ---- losses of users -----------------------------------------------------------------------------
-
-
-class Logistic(Loss):
-    """A copy of the compiled one, with probabilities."""
-
-    task, smoothness = "classification", 0.25
-
-    def value(self, y, z):
-        return np.logaddexp(0.0, -y * z)
-
-    def derivative(self, y, z):
-        return -y * expit(-y * z)
-
-    def probability(self, z):
-        return expit(z)
 
 
 class Squares(Loss):
