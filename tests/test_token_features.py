@@ -1,5 +1,6 @@
 """TokenFeatures against names written token by token, and against CountVectorizer on attributes."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -32,11 +33,7 @@ def plain_shape(word):
 
 
 def plain_short_shape(word):
-    out = ""
-    for c in plain_shape(word):
-        if not out or out[-1] != c:
-            out += c
-    return out
+    return "".join(c for c, _ in itertools.groupby(plain_shape(word)))
 
 
 def flag(holds):

@@ -102,8 +102,8 @@ class KnowledgeBaseAligner(Estimator):
     graph_smoothing : float, default=1.0
         Added to the sum of the weights of neighbors.
     seed : {"exact_string", "random_exact"}, dict, list of pairs or None, default="exact_string"
-        Matches to begin with: labels that are equal and that one entity alone has on both sides,
-        one of them drawn at random, or given ones.
+        Initial matches: equal labels that are unique on both sides, one of them drawn at random, or
+        given ones.
     seed_fraction : float, default=1.0
         Share of the seed that is kept, that with the best static scores.
     suggestions : {"inverted_index", None}, default="inverted_index"
@@ -148,10 +148,8 @@ class KnowledgeBaseAligner(Estimator):
         Number of matches, and of those in the seed.
     objective_ : float
         Value of the objective: the sum of all scores.
-    n_candidates_ : int
-        Pairs that were scored.
-    n_skipped_blocks_ : int
-        Blocks of neighbours that were left out.
+    n_candidates_, n_skipped_blocks_ : int
+        Pairs that were scored, and blocks of neighbors that were left out.
     stop_reason_ : str
         "threshold", "exhausted" or "max_matches".
     kb1_, kb2_ : KnowledgeBase
@@ -164,7 +162,7 @@ class KnowledgeBaseAligner(Estimator):
     Warns
     -----
     UserWarning
-        When blocks of neighbours are larger than ``max_neighbor_pairs``, and when both sides have
+        When blocks of neighbors are larger than ``max_neighbor_pairs``, and when both sides have
         relations, or properties, but none in common.
 
     Notes
@@ -373,7 +371,7 @@ class KnowledgeBaseAligner(Estimator):
         if n_skipped:
             warn(
                 f"{n_skipped} blocks of more than max_neighbor_pairs={self.max_neighbor_pairs} "
-                "pairs of neighbours were left out: raise it to have them scored"
+                "pairs of neighbors were left out: raise it to have them scored"
             )
         return self
 
@@ -447,7 +445,7 @@ class KnowledgeBaseAligner(Estimator):
         list of Bunch
             Best first: ``entity2``, ``score``, ``string``, ``prop``, ``graph``, ``matched``
             (whether it is the match), ``taken_by`` (the entity it is matched to, or None) and
-            ``neighbors`` (list of matched neighbours (relation, entity1, entity2)).
+            ``neighbors`` (list of matched neighbors (relation, entity1, entity2)).
         """
         check_is_fitted(self)
         check.integer(n, "n", 1)
@@ -467,7 +465,7 @@ class KnowledgeBaseAligner(Estimator):
         return made
 
     def _candidate_pairs(self, i):
-        """Pairs of an entity that share a word or a matched neighbour, and these neighbours."""
+        """Pairs of an entity that share a word or a matched neighbor, and these neighbors."""
         graph1, graph2 = self._graphs
         labels1, labels2 = self._text[:2]
         found, neighbors = set(), {}

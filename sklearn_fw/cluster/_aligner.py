@@ -32,12 +32,11 @@ def _check_cost(value, name):
 class SequenceAligner(Estimator):
     """A common template of token sequences, and the steps that most of them share.
 
-    Minimises ``f(U) = sum of cost(a, b) over tokens a and b in one slot, over S`` for S tokens in
-    all, where each token goes to a slot of the template and slots ascend along each sequence: a
-    low cost for equal tokens brings them together, a high one keeps others apart. Frank-Wolfe
-    steps on the relaxed problem suggest alignments, and these are improved by aligning one sequence
-    at a time, exactly, with the rest. Choose it instead of progressive alignment for many short
-    sequences with gaps and noise: procedures, logs, lists of verbs.
+    Minimizes ``f(U) = sum of cost(a, b) over tokens a and b in one slot, over S`` for S tokens in
+    all, where each token goes to a slot of the template and slots ascend along each sequence.
+    Alignments from Frank-Wolfe steps on the relaxed problem are improved by exact alignments of one
+    sequence at a time. Choose it instead of progressive alignment for many short sequences with
+    gaps and noise: procedures, logs, lists of verbs.
 
     Parameters
     ----------
@@ -86,15 +85,12 @@ class SequenceAligner(Estimator):
         Number of sequences that have each step.
     labels_ : list of ndarray
         Step of each token of each sequence, -1 for none.
-    n_steps_ : int
-        Number of steps, at most ``n_steps``: of slots with equal support all are taken or none.
-    n_slots_ : int
-        Slots of the template.
+    n_steps_, n_slots_ : int
+        Number of steps, where of slots with equal support all are taken or none, and of slots.
     cost_matrix_ : ndarray of shape (n_vocabulary, n_vocabulary)
         Costs that were used.
     objective_ : float
-        f of the alignment; lower is better, and ``-n_sequences`` the least there is with the costs
-        of the defaults.
+        f of the alignment, at least ``-n_sequences`` with the default costs.
     relaxed_objective_, gap_ : float
         f where the best start's relaxed problem ended, and its Frank-Wolfe gap.
     n_iter_ : int

@@ -1,7 +1,7 @@
 """Discriminative clustering: how well a linear classifier could tell the assigned classes apart.
 
 For an assignment Z (T, K) of rows to classes, ``h(Z) = min over W, b of ||Z - X W - b||^2 / (2 T) +
-reg ||W||^2 / 2`` is a quadratic form, ``<Z, B Z> / (2 T)``, that is convex. It is minimised over
+reg ||W||^2 / 2`` is a quadratic form, ``<Z, B Z> / (2 T)``, that is convex. It is minimized over
 polytopes by the methods of `sklearn_fw.optim`.
 """
 
@@ -191,7 +191,7 @@ def relaxed(result):
 
 
 def relax(objective, domain, *, start, max_iter, tol, rng, algorithm="fw", watch=None, convex=True):
-    """Minimise by Frank-Wolfe steps until the gap is a share ``tol`` of the value.
+    """Minimize by Frank-Wolfe steps until the gap is a share ``tol`` of the value.
 
     ``watch(x, n_iter)`` sees each point. What is returned is made of these, so that a budget that
     ends before the gap is small is no reason for a warning.

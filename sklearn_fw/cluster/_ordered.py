@@ -55,11 +55,9 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_rows,)
-        Step of each row of all sequences, one after the other or as given with ``groups``; -1 for
-        none.
-    locations_ : ndarray of shape (n_sequences, n_steps)
-        Row of each step within its sequence.
+    labels_, locations_ : ndarray of shape (n_rows,) and (n_sequences, n_steps)
+        Step of each row, one sequence after the other or as given with ``groups``, -1 for none; and
+        row of each step within its sequence.
     relaxed_assignment_ : ndarray of shape (n_rows, n_steps)
         The relaxed minimum, rows of sequences one after the other.
     coef_, intercept_ : ndarray of shape (n_steps, n_features) and (n_steps,)
@@ -74,10 +72,8 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         Sequences whose windows leave no placement in order, and had to be widened.
     history_ : dict of str to ndarray
         One entry per iteration of the best start, "objective" and "dual_gap" among them.
-    n_iter_ : int
-        Iterations of the best start.
-    best_iter_ : int
-        The one whose rounding is returned.
+    n_iter_, best_iter_ : int
+        Iterations of the best start, and the one whose rounding is returned.
     n_features_in_ : int
         Number of features.
 

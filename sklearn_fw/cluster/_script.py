@@ -40,10 +40,8 @@ class ScriptDiscovery(Estimator):
         Number of steps that were found, and the most frequent token of each.
     windows_ : list of list
         For each sequence (step, first row, last row) where steps may be.
-    locations_ : ndarray of shape (n_sequences, n_steps)
-        Row of each step within its sequence.
-    labels_ : ndarray of shape (n_rows,)
-        Step of each row, -1 for none, one sequence after the other.
+    locations_, labels_ : ndarray of shape (n_sequences, n_steps) and (n_rows,)
+        Row of each step within its sequence, and step of each row, -1 for none.
 
     See Also
     --------

@@ -64,20 +64,16 @@ class JointStateActionClustering(Estimator):
         Classifier of actions.
     state_coef_, state_intercept_ : ndarray of shape (2, n_state_features) and (2,)
         Classifiers of states.
-    objective_ : float
-        f + g + d of the answer, and the cost of scores.
-    objective_parts_ : ndarray of shape (3,)
-        f, g with the cost of scores, and d.
+    objective_, objective_parts_ : float, and ndarray of shape (3,)
+        f + g + d of the assignment, with the cost of scores in g; and these parts.
     relaxed_objective_ : float
         That of the relaxed point, which is far below.
     gap_ : float
         Frank-Wolfe gap there; zero at stationary points.
     history_ : dict of str to ndarray
         One entry per iteration of the best start, "objective" and "dual_gap" among them.
-    n_iter_ : int
-        Iterations of the best start.
-    best_iter_ : int
-        The one whose rounding is returned.
+    n_iter_, best_iter_ : int
+        Iterations of the best start, and the one whose rounding is returned.
 
     See Also
     --------
@@ -186,7 +182,7 @@ class JointStateActionClustering(Estimator):
         return kept, result
 
     def _alternate(self, problem, x, kept, settings):
-        """Minimise in actions and in states in turn, each to the end, while this helps."""
+        """Minimize in actions and in states in turn, each to the end, while this helps."""
         whole, domains = problem.objective, (problem.actions, problem.states)
         value, done = whole.value(x), 0
         while True:

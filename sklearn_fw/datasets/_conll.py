@@ -156,8 +156,7 @@ def load_conll2000(data_home=None, *, download=False, return_X_y=False):
         (n_tokens, 2), columns word and part of speech.  ``y_train``, ``y_test``:
         ``Packed`` of n_sentences arrays of str of shape (n_tokens,), chunk tags.
         ``column_names``: ("w", "pos").  ``target_names``: ndarray of the 22 training
-        tags, sorted.  ``filenames``: list of str.  ``DESCR``: str with source and terms
-        of use.
+        tags, sorted.  ``filenames``, ``DESCR``: list of str, and str with the terms of use.
     X_train, y_train, X_test, y_test : Packed
         With ``return_X_y=True``.
 

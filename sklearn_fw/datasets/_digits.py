@@ -44,7 +44,7 @@ Binary images of digits; in the test images a square of pixels is hidden.
 """
 
 INK = 7  # of 16: pixels above it are 1
-# Rows and columns from a pixel to its neighbours.
+# Rows and columns from a pixel to its neighbors.
 OFFSETS = [(0, 1), (1, 0), (1, 1), (1, -1), (0, 2), (2, 0)]
 
 
@@ -90,15 +90,13 @@ def make_digit_words(
     See Also
     --------
     load_ocr_letters : Real handwritten words.
-    sklearn.datasets.load_digits : The images.
 
     Notes
     -----
     With an integer seed s, three generators ``numpy.random.default_rng`` with seeds 3s,
-    3s + 1 and 3s + 2 draw, in this order: (first) the transition matrix, 0.9 times
-    Dirichlet rows with all parameters 0.2 plus 0.01; the random order of the images;
-    their noise; (second) the training words and (third) the test words, then the
-    validation words, word by word: length, digits, images.
+    3s + 1 and 3s + 2 draw: (first) the transition matrix, 0.9 times Dirichlet rows with all
+    parameters 0.2 plus 0.01; the random order of the images; their noise; (second) the training
+    words and (third) the test and the validation words: length, digits, images.
 
     Examples
     --------
@@ -168,8 +166,7 @@ def _draw_digits(rng, transition, min_length, max_length):
 def make_digit_inpainting(patch=4, n_test=100, *, random_state=0):
     """Make binary images of digits of which a square is to be completed.
 
-    A table of states to learn a random field from, and test images with hidden pixels: choose it
-    for examples of learning and of conditional marginals. Needs no file.
+    Choose it for examples of learning random fields and of conditional marginals; it needs no file.
 
     Parameters
     ----------
@@ -192,14 +189,10 @@ def make_digit_inpainting(patch=4, n_test=100, *, random_state=0):
         below and on both diagonals below, and two steps to the right and below.
         ``image_shape``: (8, 8).  ``DESCR``: str.
 
-    See Also
-    --------
-    sklearn.datasets.load_digits : The images.
-
     Notes
     -----
-    A pixel is ink if its value is above 7 of 16. The permutation of all images is drawn first (its
-    first n_test are for testing), then the upper and then the left ends of all squares.
+    A pixel is ink if its value is above 7 of 16. The permutation of all images is drawn first, then
+    the upper and the left ends of all squares.
 
     References
     ----------

@@ -24,7 +24,7 @@ word, which was often a capital, had been left out by those who made the set.
 
 """
 ORIGIN = Origin(
-    source="""collected by R. Kassel, MIT Spoken Language Systems Group; normalised and
+    source="""collected by R. Kassel, MIT Spoken Language Systems Group; normalized and
 distributed (letter.data.gz) by B. Taskar with "Max-Margin Markov Networks" (B. Taskar,
 C. Guestrin and D. Koller, NIPS 2003).  letters.npz is a compact form of it.""",
     terms="""published for research, without a licence of its own; the set stays under the terms

@@ -9,9 +9,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from .._core import check
 from ._classifiers import NO_PROBABILITY
 
-# Rows that linear models are fitted to, and among which neighbours of other classes are sought.
+# Rows that linear models are fitted to, and among which neighbors of other classes are sought.
 MOST_GUIDES = 2000
-MOST_NEIGHBOURS = 64
+MOST_NEIGHBORS = 64
 # Other classes towards which the corners of the box are looked into first.
 LOOKS = 3
 # Noise beside a direction, relative to its mean entry.
@@ -49,14 +49,14 @@ class Blind:
             self.start = _margins(scores, box.target)
             self.slope = -self.planes[0].way(np.arange(n), 0) * (box.radius.ravel() / self.unit)
         self.planes = [plane for plane in self.planes if plane is not None]
-        self.near = self._neighbours(guides)
+        self.near = self._neighbors(guides)
 
-    def _neighbours(self, guides):
+    def _neighbors(self, guides):
         """Guides with other labels in order of distance, -1 where there are no more."""
         box, n = self.box, len(self.box.X)
         unit = np.where(box.radius > 0.0, box.radius, np.inf).ravel()
         X = box.X.reshape(n, -1) / unit
-        near = np.full((n, min(len(guides), MOST_NEIGHBOURS)), -1)
+        near = np.full((n, min(len(guides), MOST_NEIGHBORS)), -1)
         for first in range(0, n, 256):
             own = slice(first, first + 256)
             squares = (X[guides] ** 2).sum(axis=1) - 2 * X[own] @ X[guides].T

@@ -233,7 +233,7 @@ def _walk_back(problem, descent, path, times, groups, direct):
 
 
 class Influence(Rows):
-    """Derivatives of the mean loss through the minimum theta of a penalised mean loss J.
+    """Derivatives of the mean loss through the minimum theta of a penalized mean loss J.
 
     With H the Hessian of J at theta and ``H a = grad L``, moving x moves theta by
     ``-inv(H) (d/dx) grad J``, so that ``dL/dx = -(1/n) (d/dx) <a, grad l(theta, x)>``, and the

@@ -178,7 +178,7 @@ def _balanced_halves(y, rng):
 
 
 def _epochs_for(problem, n_epochs, rng, early):
-    """The number given, or the one after which pilot runs generalise best; None for halves."""
+    """The number given, or the one after which pilot runs generalize best; None for halves."""
     check.auto_or(check.at_least(1), "an integer")(n_epochs, "n_epochs")
     if not early:
         return None

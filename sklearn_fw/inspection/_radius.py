@@ -6,7 +6,7 @@ from .._core import check
 from .._core.warnings import warn
 from ._classifiers import check_rows
 
-# The paper's box is 0.3 of 255 grey levels. One that is smaller by this is hardly meant.
+# The paper's box is 0.3 of 255 gray levels. One that is smaller by this is hardly meant.
 LEAST_SHARE = 1e-5
 MIXED_UNITS = 100.0
 

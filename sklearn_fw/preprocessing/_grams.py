@@ -1,4 +1,4 @@
-"""Integer codes of the values of tokens and of the n-grams that they form with neighbours."""
+"""Integer codes of the values of tokens and of the n-grams that they form with neighbors."""
 
 from itertools import accumulate, pairwise, starmap
 

@@ -1,4 +1,4 @@
-"""What taggers look at: functions of a word, and templates of neighbours."""
+"""What taggers look at: functions of a word, and templates of neighbors."""
 
 import re
 from functools import cache
@@ -103,7 +103,7 @@ def tagging_templates(word="w", *others):
     -------
     list of tuples
         Of the words: the word; in lower case those within two tokens to both sides and the two
-        pairs with a direct neighbour, and prefixes and suffixes of one to four characters; the
+        pairs with a direct neighbor, and prefixes and suffixes of one to four characters; the
         shape and the flags; short shapes within two tokens, two pairs and a triple of them. Of
         every other field: values, pairs and triples within two tokens.
 

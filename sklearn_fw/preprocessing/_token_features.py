@@ -1,4 +1,4 @@
-"""Sparse indicator features of tokens and of their neighbours, by templates."""
+"""Sparse indicator features of tokens and of their neighbors, by templates."""
 
 import re
 from dataclasses import KW_ONLY
@@ -101,7 +101,7 @@ def _check_functions(functions, name):
 
 
 class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
-    """Words, affixes, shapes and neighbours of tokens as indicator features, in CSR rows.
+    """Words, affixes, shapes and neighbors of tokens as indicator features, in CSR rows.
 
     Choose it to tag raw sentences, or tokens with further columns, by a linear chain: parts of
     speech, entities, chunks. The default templates need no tuning; your own functions of a word

@@ -159,7 +159,6 @@ def _features(x, name):
         raise ValueError(f"{name} must be of shape (length, n_features), got shape {x.shape}")
     if not len(x):
         raise ValueError(f"{name} is empty: leave it out")
-    check.magnitude(x.astype(np.float64), name)
     if np.abs(x).max() > np.finfo(np.float32).max / 2:
         raise ValueError(f"{name} holds numbers that single precision cannot: scale the features")
     return x

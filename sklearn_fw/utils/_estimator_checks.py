@@ -35,12 +35,10 @@ def check_structured_estimator(
     estimator : estimator
         Unfitted or fitted; only clones of it are fitted.  Should fit ``X`` within a
         second: about fifteen fits are made.
-    X : list, object array or Packed of n_samples samples
+    X, y : list, object array or Packed of n_samples samples and targets
         At least six samples: arrays, CSR, tuples of these, graphs or anything that pickles.
-    y : list, object array or Packed of n_samples targets
-        The targets.
     sample_weight_tol : float, default=0.05
-        How far a fit with integer weights may be from a fit on copies of the samples:
+        Tolerance of a fit with integer weights against a fit on copies of the samples:
         relative difference of ``coef_`` where the estimator has it, else the fraction
         of samples predicted differently.
     backend : str, default="threading"
@@ -67,17 +65,15 @@ def check_structured_estimator(
     - ``clone``, ``set_params``: ``__init__`` only stores its arguments;
     - ``unfitted``: ``predict`` before ``fit`` raises ``NotFittedError``;
     - ``fit_returns_self``, ``fit_keeps_parameters``;
-    - ``fit_is_repeatable``: two fits with one ``random_state`` predict the same, also
-      when the same object is fitted again;
+    - ``fit_is_repeatable``: fits with one ``random_state`` predict the same, also of one object;
     - ``data_unchanged``, ``read_only_data``: arrays of the user are not written to;
-    - ``containers``: list, object array and, for arrays and CSR, ``Packed`` fit and
-      predict alike; so does one array of samples with equal shapes;
+    - ``containers``: list, object array, ``Packed`` and one array of samples with equal shapes
+      lead to equal predictions;
     - ``prediction_container``: ``predict`` returns an array or ``Packed`` with one
-      element per sample, which cross-validation can put together;
+      element per sample;
     - ``predict_subset``, ``predict_shuffled``: a prediction depends on its own sample;
     - ``unequal_lengths``: ``fit`` with a missing target raises ``ValueError``;
-    - ``pickle`` (also joblib), ``skops`` (when installed): a stored estimator predicts
-      the same;
+    - ``pickle`` (also joblib), ``skops`` (when installed): a stored estimator predicts the same;
     - ``sample_weight``: weight k equals k copies, and ones equal ``None``;
     - ``score``: a finite number;
     - ``grid_search``: ``GridSearchCV`` with two workers, and ``cross_val_predict``;

@@ -57,30 +57,30 @@ def outputs(n_classes, seed=0):
     return [rng.integers(n_classes, size=n) for n in (4, 1, 6, 3, 2)]
 
 
+def assert_plain(policy, y, cost, roll_out, roll_in, **options):
+    """Costs and steps of all tokens are those of the plain loop; returns the result and steps."""
+    search = LearningToSearch(roll_in=roll_in, roll_out=roll_out, n_tokens=None, batch_size=7)
+    X, total, end = list(range(5)), 0, options.get("end")
+    found = roll_out_costs(policy, X, y, search=search, **options)
+    for x, own, costs in zip(X, y, found.costs):
+        expected, n_steps = plain_costs(
+            policy, x, own.tolist(), cost, n_learned=N_LEARNED[roll_out],
+            roll_in=roll_in == "learned", end=end,
+        )  # fmt: skip
+        np.testing.assert_allclose(costs, expected, rtol=1e-12, atol=1e-14)
+        total += n_steps
+    assert found.n_steps == total
+    return found, total
+
+
 @pytest.mark.parametrize("roll_in", ["learned", "reference"])
 @pytest.mark.parametrize("roll_out", N_LEARNED)
 @pytest.mark.parametrize("name", COSTS)
 def test_fixed_lengths(name, roll_out, roll_in):
     task_loss, cost = COSTS[name]
-    policy, X, y = Scripted(4), list(range(5)), outputs(4)
-    search = LearningToSearch(roll_in=roll_in, roll_out=roll_out, n_tokens=None, batch_size=7)
-    found = roll_out_costs(policy, X, y, task_loss=task_loss, search=search)
-    steps_of_roll_in = 5 * 5 + 0  # all rows go on to the longest output
-    total = 0
-    for x, own, costs in zip(X, y, found.costs):
-        expected, n_steps = plain_costs(
-            policy,
-            x,
-            own.tolist(),
-            cost,
-            n_learned=N_LEARNED[roll_out],
-            roll_in=roll_in == "learned",
-        )
-        np.testing.assert_allclose(costs, expected, rtol=1e-12, atol=1e-14)
-        total += n_steps
-    assert found.n_steps == total
-    assert policy.n_rows == total + steps_of_roll_in
-    most = N_LEARNED[roll_out]
+    policy, y, most = Scripted(4), outputs(4), N_LEARNED[roll_out]
+    found, total = assert_plain(policy, y, cost, roll_out, roll_in, task_loss=task_loss)
+    assert policy.n_rows == total + 5 * 5  # the roll-in goes on to the longest output
     assert total == sum(4 * min(len(own) - t - 1, most) for own in y for t in range(len(own)))
     assert found.n_rollouts == 4 * sum(map(len, y))
 
@@ -93,19 +93,8 @@ def test_free_lengths(seed, name, roll_out, roll_in):
     task_loss, cost = COSTS[name]
     if name == "function":  # any function of two lists
         task_loss, cost = FunctionLoss(difference_of_sums), difference_of_sums
-
-    policy, X, y = Scripted(4, seed), list(range(5)), outputs(3, seed)
-    search = LearningToSearch(roll_in=roll_in, roll_out=roll_out, n_tokens=None, batch_size=5)
-    found = roll_out_costs(policy, X, y, task_loss=task_loss, search=search, end=3)
-    total = 0
-    for x, own, costs in zip(X, y, found.costs):
-        expected, n_steps = plain_costs(
-            policy, x, own.tolist(), cost, n_learned=N_LEARNED[roll_out],
-            roll_in=roll_in == "learned", end=3,
-        )  # fmt: skip
-        np.testing.assert_allclose(costs, expected, rtol=1e-12, atol=1e-14)
-        total += n_steps
-    assert found.n_steps == total
+    policy, y = Scripted(4, seed), outputs(3, seed)
+    assert_plain(policy, y, cost, roll_out, roll_in, task_loss=task_loss, end=3)
 
 
 @pytest.mark.parametrize("roll_out", ["reference", 0, 1, 2, 3])
