@@ -217,10 +217,12 @@ class SeparableEngine(Engine):
         moved[inside] = penalty.prox(moved[inside], share[inside])
         self.state[rows, 0] = moved
 
+    # Columns of the state: the iterate, shares of steps, and the part of A of each worker.
+
     def _put(self, which, coef, intercept):
         if which == SUM:
             self.state[: self.columns.first, 2:] = 0.0
-        self.state[self.columns.place, 2 * which] = np.append(coef, intercept)
+        self.state[self.columns.place, 2 if which == SUM else 0] = np.append(coef, intercept)
 
     def _get(self, which):
         columns = self.state[: self.columns.first].T
