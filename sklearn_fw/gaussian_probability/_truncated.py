@@ -107,13 +107,11 @@ class TruncatedGaussian(DensityMixin, Estimator):
         mean, cov, self.n_iter_ = self._maximise(second, region, floor)
         self.mean_ = centre + scale * mean
         self.covariance_ = cov * scale * scale[:, None]
-        result = self._probability(self.mean_, self.covariance_, self._region(), "auto")
+        region = self._lower, self._upper, self._A
+        result = self._probability(self.mean_, self.covariance_, region, "auto")
         self.log_prob_region_ = result.log_prob
         self.truncated_mean_, self.truncated_covariance_ = result.mean, result.covariance
         return self
-
-    def _region(self):
-        return self._lower, self._upper, self._A
 
     def _probability(self, mean, cov, region, method):
         lower, upper, A = region

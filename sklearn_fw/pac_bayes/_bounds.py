@@ -212,10 +212,10 @@ def alquier_bound(
     return answer(risk + (complexity + psi) / lam)
 
 
-def check_models(log_evidences, log_prior):
-    evidences = values(log_evidences, "log_evidences")
+def check_models(evidences, log_prior, name="log_evidences", kind="model"):
+    evidences = values(evidences, name)
     if evidences.ndim != 1 or not evidences.size:
-        raise ValueError("log_evidences must be a vector with one number for each model")
+        raise ValueError(f"{name} must be a vector with one number for each {kind}")
     if log_prior is None:
         return evidences, np.full(len(evidences), -np.log(len(evidences)))
     log_prior = values(log_prior, "log_prior")
@@ -305,10 +305,8 @@ def gibbs_log_weights(emp_risks, log_prior, lam):
     >>> np.exp(log_weights).round(3)
     array([0.881, 0.119])
     """
-    risks = values(emp_risks, "emp_risks")
-    if risks.ndim != 1 or not risks.size:
-        raise ValueError("emp_risks must be a vector with one number for each predictor")
-    _, log_prior = check_models(risks, values(log_prior, "log_prior"))
+    log_prior = values(log_prior, "log_prior")
+    risks, log_prior = check_models(emp_risks, log_prior, "emp_risks", "predictor")
     logs = log_prior - check.positive(lam, "lam") * risks
     log_normalizer = float(logsumexp(logs))
     return logs - log_normalizer, log_normalizer

@@ -19,6 +19,7 @@ from ._bounds import (
     largest_temperature,
     psi_gaussian_linear,
     subgamma_coefficients,
+    values,
 )
 
 
@@ -186,13 +187,11 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
     def _prior(self, d, center):
         """Standard deviations and means of the prior of all coefficients of centered features."""
-        variance = check.array(self.prior_variance, "prior_variance")
+        variance = values(self.prior_variance, "prior_variance", least=0.0, strict=True)
         if variance.ndim > 1 or (variance.ndim == 1 and len(variance) != d):
             raise ValueError(
                 f"prior_variance must be a number or have shape ({d},), got {variance.shape}"
             )
-        if np.any(variance < 1e-100) or np.any(variance > 1e100):
-            raise ValueError("prior_variance must be positive, from 1e-100 to 1e100")
         mean = np.zeros(d) if self.prior_mean is None else self.prior_mean
         mean = check.numbers(mean, "prior_mean")
         if mean.shape != (d,):

@@ -52,6 +52,14 @@ def as_list(y, name):
     return list(y.toarray()) if sp.issparse(y) else check.items(y, name, "outputs")
 
 
+def as_lists(y_true, y_pred):
+    """As many true outputs as predicted ones."""
+    y_true, y_pred = as_list(y_true, "y_true"), as_list(y_pred, "y_pred")
+    if len(y_true) != len(y_pred):
+        raise ValueError(f"y_true has {len(y_true)} samples, y_pred has {len(y_pred)}")
+    return y_true, y_pred
+
+
 def as_samples(y):
     """Outputs with one array of labels each, also where an output is a single label."""
     if sp.issparse(y):
@@ -194,10 +202,8 @@ class TaskLoss(Parameterized):
             The cost of each.
         """
         if self._has_value:
-            y_true, y_pred = as_list(y_true, "y_true"), as_list(y_pred, "y_pred")
-            if len(y_true) != len(y_pred):
-                raise ValueError(f"y_true has {len(y_true)} samples, y_pred has {len(y_pred)}")
-            return np.array([self._checked_value(*pair) for pair in zip(y_true, y_pred)])
+            pairs = zip(*as_lists(y_true, y_pred))
+            return np.array([self._checked_value(*pair) for pair in pairs])
         if not self._has_costs:
             raise TypeError(
                 f"{type(self).__name__} says nothing about costs: give it a method "

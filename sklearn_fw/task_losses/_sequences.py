@@ -5,7 +5,7 @@ import numpy as np
 from .._core import check
 from .._core.packed import padded
 from .._kernels import lazy
-from ._base import TaskLoss, as_list
+from ._base import TaskLoss, as_lists
 
 sequences = lazy("graphs.sequences")
 
@@ -124,9 +124,7 @@ class SequenceLoss(TaskLoss):
     _has_value = True
 
     def losses(self, y_true, y_pred):
-        y_true, y_pred = as_list(y_true, "y_true"), as_list(y_pred, "y_pred")
-        if len(y_true) != len(y_pred):
-            raise ValueError(f"y_true has {len(y_true)} samples, y_pred has {len(y_pred)}")
+        y_true, y_pred = as_lists(y_true, y_pred)
         number = {}
         true, made = (
             self._numbered(outputs, number, name)
