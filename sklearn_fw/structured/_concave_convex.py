@@ -61,7 +61,7 @@ class ConcaveConvex(IterativeMethod):
                 decrease = (last.primal - objective) / max(abs(objective), ROUNDING)
                 self.inner_tol = max(self.tol, min(self.inner_tol, SHARE * decrease))
         self.warm = self.blocks.export() if self.solver.certified else None
-        if self.warm and self.blocks.explicit and self.warm["vertices"] is None:
+        if self.warm and self.blocks.explicit and not self.warm["complete"]:
             self.warm = None  # some were evicted: what is left is no distribution
         gap = None if self.point.dual is None else self.point.primal - self.point.dual
         self.point = self.point._replace(gap=gap)

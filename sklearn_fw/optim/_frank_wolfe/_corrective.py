@@ -204,6 +204,10 @@ NEAR = 1e-12  # distance from a hull, relative, that is none
 def is_in_hull(domain, x, tol):
     """Whether the nearest point of a domain, which its oracle finds, is no further than ``tol``."""
     tol = max(tol, NEAR * max(1.0, np.abs(x).max()))
+    ahead = x / max(np.abs(x).max(), 1e-300)
+    behind = ahead @ x - domain.lmo(-ahead).dot(ahead)  # of all vertices, at any scale of x
+    if behind > tol * np.linalg.norm(ahead):
+        return False
     nearest, _ = HullProjection(domain).project(x, accuracy=0.25 * tol**2)
     return np.linalg.norm(nearest - x) <= tol
 

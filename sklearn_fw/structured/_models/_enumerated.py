@@ -115,6 +115,18 @@ class EnumeratedModel(ScoredModel):
         return float(self._loss.losses([y_true], [y])[0])
 
     def output_key(self, y):
+        """Name an output.
+
+        Parameters
+        ----------
+        y : int or array of costs
+            An output.
+
+        Returns
+        -------
+        key : int
+            The number of the candidate.
+        """
         return int(_costs(y, "y").argmin()) if _are_costs(y) else _number_of(y, np.inf, "y")
 
     @property

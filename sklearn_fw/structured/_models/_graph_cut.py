@@ -111,6 +111,13 @@ class GraphCutModel(GraphModel):
     _needs_bounds = True  # no cut answers beyond them
 
     def bounds(self):
+        """Bounds on the weights: tables are not positive.
+
+        Returns
+        -------
+        lower, upper : None, ndarray of shape (size_joint_feature,)
+            What solvers keep.
+        """
         upper = np.full(self.size_joint_feature, np.inf)  # tables are not positive
         upper[self._cut :] = 0.0
         return None, upper

@@ -178,6 +178,15 @@ class TreePoseModel(ScoredModel):
         return int(self._cuts[-1])
 
     def bounds(self):
+        """Box for the weights: costs of squares are not negative.
+
+        Returns
+        -------
+        lower : ndarray of shape (size_joint_feature,)
+            Zero for the weights of squared displacements, else -inf.
+        upper : ndarray of shape (size_joint_feature,)
+            Infinity.
+        """
         lower = np.full(self.size_joint_feature, -np.inf)
         lower[self._cuts[0] : self._cuts[1]].reshape(-1, 4)[:, ::2] = 0.0
         return lower, np.full(self.size_joint_feature, np.inf)

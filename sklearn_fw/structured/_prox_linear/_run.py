@@ -75,7 +75,7 @@ class ProxLinear(IterativeMethod):
             n_passes += outcome.n_iter
             found = method.solution()
             self.warm = blocks.export()
-            if blocks.explicit and not self.warm["explicit"]:
+            if blocks.explicit and not self.warm["complete"]:
                 self.warm = None  # some were evicted: what is left is no distribution
             if found.primal + constant < value:
                 value, w = float(found.primal + constant), centre + found.w
