@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
+from sklearn_fw._core import check
 from sklearn_fw._kernels._jit import inner, njit
 from sklearn_fw._kernels.common.losses import derivative
 from sklearn_fw._kernels.common.random import shuffle
@@ -29,7 +30,7 @@ from sklearn_fw._kernels.incremental.incremental import (
     weight_of,
 )
 from sklearn_fw.optim._incremental._engines import SeparableEngine
-from sklearn_fw.optim._incremental._run import IncrementalSolver, Run, step_rule
+from sklearn_fw.optim._incremental._run import IncrementalSolver, Run
 from sklearn_fw.optim._incremental._saga import SagaRun
 
 # What `Slots.tally` counts.
@@ -240,7 +241,7 @@ class NeighborSaga(IncrementalSolver):
         self.n_neighbors = n_neighbors
         self.epsilon = epsilon
 
-    parameters = {"step_size": step_rule("theory", "capped")}
+    parameters = {"step_size": check.auto_or(check.positive, words=("theory", "capped"))}
 
     def _share(self, engine, smoothness, metric):
         if self.step_size == "theory":

@@ -60,18 +60,6 @@ class Solver(Parameterized):
         """
 
 
-def step_rule(*names):
-    """A positive number, or the name of a rule."""
-
-    def accept(value, name):
-        if isinstance(value, str):
-            check.choice(value, name, names, "a number")
-        else:
-            check.positive(value, name)
-
-    return accept
-
-
 class IncrementalSolver(Solver):
     """Settings of an incremental method; its parameters are grid keys ``solver__name``.
 
@@ -90,7 +78,7 @@ class IncrementalSolver(Solver):
     """
 
     _: KW_ONLY
-    step_size: step_rule("auto", "theory") = "auto"
+    step_size: check.auto_or(check.positive, words=("auto", "theory")) = "auto"
     sampling: check.options("shuffle", "uniform") = "shuffle"
     conditioning: check.optional(check.options("auto", "diagonal")) = "auto"
 
