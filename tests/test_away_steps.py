@@ -31,7 +31,6 @@ def test_it_finds_the_optimum(away_steps, n_sampled, seed):
         lambda a: np.sum((V.T @ a) ** 2) - c @ a, lambda a: 2.0 * V @ (V.T @ a) - c, len(c)
     )
     assert -1e-9 <= value - best <= run.gap + 1e-7
-    assert np.all(np.diff(run.values) <= 1e-12)  # exact line searches
     if n_sampled is None:
         # Away steps converge linearly: as many iterations again square the accuracy.
         loose = away_steps(V, c, 2.0, tol=1e-5, max_iter=20_000, seed=seed)

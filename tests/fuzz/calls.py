@@ -267,6 +267,9 @@ UNCALLED = {
         "called by the loop with objects of its own; the solver stands for them in minimize_saga"
     ),
     r"random_fields\.(MiniBucket|TRBP)Marginals\.sample": "a method of those that can draw",
+    r"structured\.(LatentStructuredSVM\.(duality_gap|n_best)|StructuredSVMCV\.predict_proba)": (
+        "methods of other kinds of structured SVM"
+    ),
     r"structured\.\w+\.start": (
         "called by the loop with objects of its own; the solver stands for it in StructuredSVM"
     ),
