@@ -129,9 +129,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     of best leave-one-out likelihood on at most 500 distinct rows, and at least half the median
     distance to the nearest neighbor.
 
-    Under ``max_rank`` a left-out pivot takes its column along, and the row that is then described
-    worst becomes a pivot. With kernels that vanish at large distances the integral over the whole
-    space is infinite; hence the box.
+    With kernels that vanish at large distances the integral over the whole space is infinite:
+    hence the box.
 
     NumPy, PyTorch and CuPy arrays are accepted under scikit-learn's ``array_api_dispatch``, in
     double precision with the named kernels; ``max_rank``, ``normalize``, `partial_fit`, `sample`
@@ -180,11 +179,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
             Training rows, or kernel values of shape (n_samples, n_samples); y is ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight k of a row counts as k copies of it; rows of weight zero are left out.
-
-        Returns
-        -------
-        self : KernelStudentTDensity
-            The fitted estimator.
         """
         self._check_precomputed()
         backend = backend_of(X)
@@ -241,11 +235,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         ----------
         X, y, sample_weight : array-like of shape (n_samples, n_features), None, array-like or None
             New rows, and their weights as in `fit`.
-
-        Returns
-        -------
-        self : KernelStudentTDensity
-            The estimator.
         """
         if not hasattr(self, "_model"):
             return self.fit(X, y, sample_weight)
@@ -274,7 +263,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
                 )
 
     def _check_X(self, X, backend, reset):
-        """Rows as an array of our own, in whatever library X is."""
         if backend.on_host:
             X = check.rows(self, X, reset=reset, copy=True)
         else:
@@ -350,11 +338,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         ----------
         X, y : array-like of shape (n_samples, n_features), and None
             Rows; y is ignored.
-
-        Returns
-        -------
-        score : float
-            Total log density.
         """
         scores = self.score_samples(X)
         return float(self._model_backend().xp.sum(scores))
@@ -380,11 +363,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-
-        Returns
-        -------
-        gradient : ndarray of shape (n_samples, n_features)
-            One row per row of X.
         """
         return self._log_density.gradient(self._rows_to_differentiate(X, "score_gradient"))
 
@@ -469,11 +447,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         ----------
         X, diag : array-like of shape (n_samples, n_features), and array-like or None
             As in `score_samples`.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            Negative for outliers.
         """
         return self.score_samples(X, diag=diag) - self.offset_
 
@@ -547,7 +520,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return self._model.posterior.backend
 
     def _variance(self, X, diag=None):
-        """Return (validated X, variance of its rows)."""
         check_is_fitted(self)
         backend, fitted = backend_of(X), self._model_backend()
         if backend.name != fitted.name:
@@ -563,7 +535,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return X, self._log_density.variance(X, diag)
 
     def _check_diagonal(self, diag, n_rows):
-        """Values k(x, x) of new rows of a precomputed kernel."""
         fitted = self._diagonal
         if diag is None:
             if np.ptp(fitted) > 1e-10 * abs(fitted[0]):
@@ -578,7 +549,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return diag
 
     def _rows_to_differentiate(self, X, name):
-        """Validated rows, where the log density has derivatives."""
         check_is_fitted(self)
         self._need_host(name)
         X = self._check_X(X, NUMPY, reset=False)

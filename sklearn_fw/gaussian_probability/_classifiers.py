@@ -26,7 +26,7 @@ class BayesPointMachine(LabelMixin, Estimator):
     """Two classes told apart by the mean of all weight vectors that agree with the labels.
 
     ``w ~ N(0, I)`` and ``y (w x / |x| + noise e) > 0`` for each row, in the feature space of the
-    kernel; the posterior is found by expectation propagation.
+    kernel. The posterior is computed by expectation propagation.
 
     Parameters
     ----------
@@ -61,10 +61,6 @@ class BayesPointMachine(LabelMixin, Estimator):
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 
-    See Also
-    --------
-    EPProbitClassifier : Chooses the hyper-parameters of a kernel, and takes several classes.
-
     Notes
     -----
     O(n^3) a sweep for n rows. Several classes: wrap it in
@@ -95,7 +91,6 @@ class BayesPointMachine(LabelMixin, Estimator):
     max_iter: int = 200
 
     def __sklearn_tags__(self):
-        """Labels are two."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
@@ -142,7 +137,6 @@ class BayesPointMachine(LabelMixin, Estimator):
         return K + 1.0 if self.fit_intercept else K
 
     def _row_lengths(self, X):
-        """Lengths in feature space, 1 for rows of zeros."""
         if self.kernel == "rbf":
             squares = np.ones(len(X))
         else:
@@ -172,7 +166,7 @@ class BayesPointMachine(LabelMixin, Estimator):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            Positive for ``classes_[1]``, where the mean of w says so.
+            Positive for ``classes_[1]``.
         """
         return standardised(*self._latent(X), float(self.noise_))
 
@@ -229,10 +223,9 @@ class EPProbitClassifier(LabelMixin, IntervalProcess):
 
     Notes
     -----
-    2/3 n^3 operations for each sweep, and some five sweeps for each value of the hyper-parameters,
-    which starts from the sites of the value before; O(n^2) per prediction. The search for
-    hyper-parameters asks for marginals to 0.003 standard deviations, and ends when a step gains
-    less than 1e-5 of the evidence; the posterior that is kept has ``tol``.
+    Each sweep takes 2/3 n^3 operations, each value of the hyper-parameters some five sweeps, and
+    each prediction O(n^2). The search for hyper-parameters computes marginals to 0.003 standard
+    deviations and ends when a step gains less than 1e-5 of the evidence.
 
     References
     ----------

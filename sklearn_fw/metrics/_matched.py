@@ -23,8 +23,8 @@ def alignment_error_rate(y_sure, y_possible, y_pred):
 
         1 - (|A and S| + |A and P|) / (|A| + |S|)
 
-    Possible links do no harm when they are predicted, and none when they are not. With sure links
-    only it is one minus the F1 score of links.
+    Predicted possible links are no errors, and missing ones neither. With sure links only it is one
+    minus the F1 score of links.
 
     Parameters
     ----------
@@ -48,8 +48,6 @@ def alignment_error_rate(y_sure, y_possible, y_pred):
 
     Examples
     --------
-    Of three predicted links one is sure and one is possible.
-
     >>> from sklearn_fw.metrics import alignment_error_rate
     >>> alignment_error_rate([[(0, 0)]], [[(1, 1), (1, 2)]], [[(0, 0), (1, 2), (2, 0)]])
     0.25

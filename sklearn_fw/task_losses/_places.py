@@ -158,7 +158,6 @@ class DistanceLoss(TaskLoss):
 
     @property
     def decomposes(self):
-        """True: it is a sum over joints."""
         return True
 
     def value(self, y_true, y_pred):
@@ -191,7 +190,6 @@ class DistanceLoss(TaskLoss):
         return np.minimum(costs, 1.0, out=costs) / len(true)
 
     def _radius(self, true):
-        """The radius in pixels."""
         radius, unit = check.strength(self.radius, "radius"), self.unit
         if isinstance(unit, str):
             if unit not in ("box", "pixel"):
@@ -233,7 +231,6 @@ class BoxLoss(TaskLoss):
 
 
 def as_box(box, name, shape=None):
-    """A box as int64, which is not empty and inside of an image of this shape."""
     box = check.array(box, name)
     if box.shape != (4,) or np.any(box != np.rint(box)) or np.any(np.abs(box) > LONGEST):
         raise ValueError(
