@@ -90,9 +90,9 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
     Notes
     -----
     An iteration costs O(T d K) for T rows in all, and so does one of at most 600 moves; memory is
-    O(T (d + K)). A step that is mentioned several times may take any of its windows. In a sequence
-    without a placement the fewest possible steps ignore their windows, in place of the penalty of
-    the released code. The best assignment is met early, so no warning is given at ``max_iter``.
+    O(T (d + K)). In a sequence without a placement the fewest possible steps ignore their windows,
+    in place of the penalty of the released code. The best assignment is met early, so no warning is
+    given at ``max_iter``.
 
     References
     ----------
@@ -141,11 +141,6 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
             a list of (step, first row, last row), of which several may speak of one step; a step
             without any may be anywhere, and all of a sequence with None. Windows of one row are
             labels.
-
-        Returns
-        -------
-        self : OrderedDiscriminativeClustering
-            The estimator.
         """
         rng, K = check.random_state(self.random_state), int(self.n_steps)
         rows, starts, order = check_sequences(X, groups, n_rows=K)
@@ -205,7 +200,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         return given
 
     def decision_function(self, X):
-        """How much each row looks like each step.
+        """Scores ``X W + b`` of each row for each step.
 
         Parameters
         ----------
@@ -261,7 +256,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         return self._labels(*self._localize(X, groups, windows))
 
     def score(self, X, y=None):
-        """How well the classifier agrees with the steps that it finds: minus half the mean square.
+        """Minus half the mean squared residual of the classifier on the steps that it finds.
 
         Parameters
         ----------

@@ -71,11 +71,6 @@ def example_difficulty(
     UserWarning
         When runs do not differ.
 
-    See Also
-    --------
-    DifficultyDisplay : Sorted error rates beside the binomial.
-    corrupt_labels : Wrong labels to try it on.
-
     Notes
     -----
     Error rates of "held_out" are those of ``n_runs // 2`` models each. The p-value takes n times
@@ -142,7 +137,6 @@ def _summary(parts, early, n_epochs, rng):
 
 
 def _early(problem, n_epochs, seed):
-    """One run on all rows."""
     estimator, X, y, classes = problem
     run = Epochs(estimator, X, y, classes, np.random.RandomState(seed))
     for _ in range(n_epochs):
