@@ -39,7 +39,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
 
         ``log p(y | x) = log q(x, y) / temperature - log sum_c exp(log q(x, c) / temperature)``.
 
-    Choose it to find mislabelled rows, in the training set too, and with few rows of many features;
+    Choose it to find mislabeled rows, in the training set too, and with few rows of many features;
     as a plain classifier `sklearn.svm.SVC` is the first thing to try.
 
     Parameters
@@ -87,7 +87,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
     >>> from sklearn.datasets import load_iris
     >>> from sklearn_fw.density import KernelStudentTClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> y[0] = 2  # a setosa labelled virginica
+    >>> y[0] = 2  # a setosa labeled virginica
     >>> classifier = KernelStudentTClassifier().fit(X, y)
     >>> int(classifier.leave_one_out_scores().argmin())
     0
@@ -99,7 +99,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
     temperature: check.strength = 1.0
 
     def fit(self, X, y, sample_weight=None):
-        """Factorise the joint kernel matrix of rows and labels.
+        """Factorize the joint kernel matrix of rows and labels.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            At most 0, low for rows that are mislabelled; in the order of the training rows of
+            At most 0, low for rows that are mislabeled; in the order of the training rows of
             positive weight.
         """
         scores = self.leave_one_out_joint_log_scores() / float(self.temperature)

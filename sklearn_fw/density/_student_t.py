@@ -117,12 +117,12 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
     Notes
     -----
-    ``fit`` factorises one n x n matrix and inverts its factor for the leave-one-out scores:
+    ``fit`` factorizes one n x n matrix and inverts its factor for the leave-one-out scores:
     O(n^2 d + 2 n^3 / 3) time, O(n^2) memory. Scoring costs O(n d + n^2) per row, in batches that
     keep temporary arrays below scikit-learn's ``working_memory``. With ``max_rank=r`` it is
     O(n r^2) and O(r^2).
 
-    Scores of different models are comparable only when normalized: otherwise use a labelled scorer
+    Scores of different models are comparable only when normalized: otherwise use a labeled scorer
     such as "roc_auc", or minimize the mean of `hyvarinen_score`, which needs no normalizer.
 
     "auto" of ``length_scale`` is 3.5 times the bandwidth of the Gaussian kernel density estimate
@@ -139,8 +139,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     References
     ----------
     .. [1] F. Huszar, S. Lacoste-Julien, "A kernel approach to tractable Bayesian nonparametrics",
-       arXiv:1103.1761, 2011: equations (3) to (6). Printed with centred features inside the
-       inverse, where the derivation needs uncentred ones: ``formula`` offers both.
+       arXiv:1103.1761, 2011: equations (3) to (6). Printed with centered features inside the
+       inverse, where the derivation needs uncentered ones: ``formula`` offers both.
     .. [2] S. Fine, K. Scheinberg, "Efficient SVM training using low-rank kernel representations",
        JMLR 2, 2001.
     .. [3] A. Hyvarinen, "Estimation of non-normalized statistical models by score matching",
@@ -171,7 +171,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     random_state: object = None
 
     def fit(self, X, y=None, sample_weight=None):
-        """Factorise the kernel matrix of the rows.
+        """Factorize the kernel matrix of the rows.
 
         Parameters
         ----------
@@ -308,7 +308,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            Larger is more probable; ``-inf`` outside the box of a normalised density.
+            Larger is more probable; ``-inf`` outside the box of a normalized density.
         """
         X, variance = self._variance(X, diag)
         scores = self._log_density.of_variance(X, variance)
@@ -345,7 +345,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     def leave_one_out_scores(self):
         """Score of each training row in the model without it and its copies, in closed form.
 
-        The normaliser stays that of the full model.
+        The normalizer stays that of the full model.
 
         Returns
         -------
@@ -478,7 +478,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         Parameters
         ----------
         X, y, sample_weight : array-like of shape (n_samples, n_features), None, array-like or None
-            As in `fit`; rows of weight zero are labelled as new ones.
+            As in `fit`; rows of weight zero are labeled as new ones.
 
         Returns
         -------

@@ -182,8 +182,8 @@ def _agrees(fit, K, signs):
 class EPProbitClassifier(LabelMixin, IntervalProcess):
     """Gaussian process classifier with probit link, by expectation propagation.
 
-    ``P(y = 1 | f) = Phi(f / noise)`` with f ~ GP(0, kernel). Hyper-parameters maximise the log
-    evidence of expectation propagation. Several classes: each against the rest, normalised.
+    ``P(y = 1 | f) = Phi(f / noise)`` with f ~ GP(0, kernel). Hyper-parameters maximize the log
+    evidence of expectation propagation. Several classes: each against the rest, normalized.
 
     Parameters
     ----------

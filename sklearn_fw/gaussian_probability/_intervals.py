@@ -23,7 +23,7 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
     """Gaussian process classifier of ordered labels, by expectation propagation.
 
     ``y = j`` where ``b[j-1] < f + noise e < b[j]`` with f ~ GP(0, kernel), e standard normal and
-    thresholds b in ascending order. Hyper-parameters and thresholds maximise the log evidence of
+    thresholds b in ascending order. Hyper-parameters and thresholds maximize the log evidence of
     expectation propagation.
 
     Parameters
@@ -206,7 +206,7 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     """Gaussian process regression on censored targets, by expectation propagation.
 
     ``lower <= f + noise e <= upper`` with f ~ GP(0, kernel) and e standard normal; equal ends are
-    a target that is known. Hyper-parameters and noise maximise the log evidence of expectation
+    a target that is known. Hyper-parameters and noise maximize the log evidence of expectation
     propagation.
 
     Parameters
@@ -247,7 +247,7 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     -----
     Known targets are conditioned on, which is exact, and intervals are swept: 2/3 n^3 operations
     for each sweep. `log_marginal_likelihood` takes after the hyper-parameters of the kernel the
-    logarithm of the noise, in normalised units, where it is learned.
+    logarithm of the noise, in normalized units, where it is learned.
 
     With ``kernel=None`` length scales have the prior of `EPOrdinalClassifier`, and the logarithm of
     a learned noise has a normal one about half a standard deviation of the targets, of width 1.

@@ -22,7 +22,7 @@ SWEEPS = 100  # of Gibbs sampling, in chains of their own
 class TruncatedGaussian(DensityMixin, Estimator):
     """Normal distribution fitted to rows that were kept because they lie in a region.
 
-    Maximises ``mean_i log N(x_i; m, K) - log P(lower < A x < upper)`` over m and K, the parameters
+    Maximizes ``mean_i log N(x_i; m, K) - log P(lower < A x < upper)`` over m and K, the parameters
     before the truncation; the second term and its gradient are those of expectation propagation.
 
     Parameters

@@ -172,7 +172,7 @@ def phrase_counts(y_true, y_pred, *, sample_weight=None):
 def phrase_precision_recall_f1(
     y_true, y_pred, *, average="micro", sample_weight=None, zero_division=0.0
 ):
-    """Precision, recall and F1 of labelled phrases (chunks, entities).
+    """Precision, recall and F1 of labeled phrases (chunks, entities).
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def phrase_precision_recall_f1(
 
 
 def phrase_f1_score(y_true, y_pred, *, average="micro", sample_weight=None, zero_division=0.0):
-    """F1 of labelled phrases, as the CoNLL tasks report it.
+    """F1 of labeled phrases, as the CoNLL tasks report it.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ SAFE = 0.8  # of the largest temperature
 class PACBayesLinearRegression(ScoreMixin, Estimator):
     """Bayesian linear regression that bounds its expected loss from the training data alone.
 
-    The posterior minimises, over all distributions of the coefficients w::
+    The posterior minimizes, over all distributions of the coefficients w::
 
         lam * (mean loss on the data) + KL(posterior || prior)
 
