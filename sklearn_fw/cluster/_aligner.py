@@ -323,17 +323,12 @@ class SequenceAligner(Estimator):
         return self._laid_out(sequences, kept, starts, slots)[1], costs
 
     def predict(self, sequences):
-        """Steps of new sequences, each aligned with the template as it is.
+        """Step of each token of new sequences, -1 for none, each aligned with the template.
 
         Parameters
         ----------
         sequences : list of list
             Tokens of each sequence; tokens that are not known are of no step.
-
-        Returns
-        -------
-        labels : list of ndarray
-            Step of each token, -1 for none.
         """
         return self._align(sequences)[0]
 

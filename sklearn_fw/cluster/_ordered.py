@@ -241,32 +241,22 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         return domain.place(np.concatenate(cost)).reshape(-1, K), starts, order
 
     def predict(self, X, *, groups=None, windows=None):
-        """The step of each row.
+        """The step of each row, -1 for none.
 
         Parameters
         ----------
         X, groups, windows : list or array-like, array-like, and list or None
             Sequences, as for `fit`.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_rows,)
-            Steps, -1 for none.
         """
         return self._labels(*self._localize(X, groups, windows))
 
     def score(self, X, y=None):
-        """Minus half the mean squared residual of the classifier on the steps that it finds.
+        """``-||Z - X W - b||^2 / (2 T)`` for the steps Z that are found; larger is better.
 
         Parameters
         ----------
         X, y : list of array-like of shape (n_rows_i, n_features), and None
             Sequences; y is not used.
-
-        Returns
-        -------
-        float
-            ``-||Z - X W - b||^2 / (2 T)``; larger is better.
         """
         labels, scores = self.predict(X), self.decision_function(X)
         Z = (labels[:, None] == np.arange(len(self.coef_))).astype(float)

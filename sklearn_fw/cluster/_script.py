@@ -144,17 +144,12 @@ class ScriptDiscovery(Estimator):
         return self.localizer_.localize(X)
 
     def predict(self, X):
-        """The step of each row of new series without words.
+        """The step of each row of new series without words, -1 for none.
 
         Parameters
         ----------
         X : list of array-like of shape (n_rows_i, n_features)
             Feature series.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_rows,)
-            Steps, -1 for none.
         """
         check_is_fitted(self)
         return self.localizer_.predict(X)

@@ -166,17 +166,12 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def joint_log_scores(self, X):
-        """``log q(x, c)`` of each row with each label.
+        """``log q(x, c)`` of each row with each label, up to one constant for the whole model.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_classes)
-            Up to one constant for the whole model.
         """
         check_is_fitted(self)
         X = check.rows(self, X, reset=False)
@@ -214,11 +209,6 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         ----------
         X, y : array-like of shape (n_samples, n_features) and (n_samples,)
             Rows and labels, all from ``classes_``.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            At most 0.
         """
         scores = self.joint_log_scores(X) / float(self.temperature)
         return _log_probability(scores, self._places(y, len(scores)))
@@ -333,11 +323,6 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            At most 0.
         """
         scores = self.joint_log_scores(X) / float(self.temperature)
         return scores - logsumexp(scores, axis=1, keepdims=True)

@@ -123,17 +123,12 @@ class RelativeNoveltyDetector(Estimator):
         return min(check.integer(self.max_samples, "max_samples", 1), available)
 
     def score_samples(self, X):
-        """Log ratio of background to target density.
+        """Log ratio of background to target density: low for relatively novel rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            Low for rows that are novel relative to the background.
         """
         check_is_fitted(self)
         X = check.rows(self, X, reset=False)

@@ -393,11 +393,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         ----------
         n_samples, random_state : int, default=1, and int, RandomState instance or None
             Number of rows, and random numbers; None takes those of the estimator.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Rows inside the box.
         """
         check_is_fitted(self)
         self._need_host("sample")
@@ -419,11 +414,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
             Numbers of rows and columns; each row costs what one of `sample` does.
         random_state : int, RandomState instance or None, default=None
             As in `sample`.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Rows, in the order of the draws.
         """
         n_samples = check.integer(n_samples, "n_samples", 1)
         n_features = check.integer(n_features, "n_features", 1)
@@ -471,7 +461,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return xp.where(scores < 0, -ones, ones)
 
     def fit_predict(self, X, y=None, sample_weight=None):
-        """Fit, and label every training row by the model without it.
+        """Fit, and label every training row by the model without it: 1 for inliers, else -1.
 
         ``fit(X).predict(X)`` accepts nearly all rows instead, as each is explained by itself.
 
@@ -479,11 +469,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         ----------
         X, y, sample_weight : array-like of shape (n_samples, n_features), None, array-like or None
             As in `fit`; rows of weight zero are labeled as new ones.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            1 for inliers, -1 for outliers.
         """
         self.fit(X, y, sample_weight=sample_weight)
         place = self._model.place

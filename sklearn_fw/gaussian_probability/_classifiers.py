@@ -156,17 +156,12 @@ class BayesPointMachine(LabelMixin, Estimator):
         return self._posterior.predict(K, np.ones(len(X)))
 
     def decision_function(self, X):
-        """Mean latent values of rows over their standard deviations with noise.
+        """Mean latent values over their standard deviations with noise; positive: classes_[1].
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            Positive for ``classes_[1]``.
         """
         return standardised(*self._latent(X), float(self.noise_))
 

@@ -23,11 +23,6 @@ def feature_radius(X, share=0.1):
     share : float, default=0.1
         Part of the standard deviation.
 
-    Returns
-    -------
-    radius : ndarray of shape (n_features,)
-        In the units of the features.
-
     Examples
     --------
     >>> from sklearn.datasets import load_wine

@@ -117,11 +117,6 @@ def topic_l1_error(topics_true, topics_pred):
         True topics, and at least K that were found, not negative, one a row; those that match none
         are left out.
 
-    Returns
-    -------
-    float
-        From 0 to 1, smaller is better.
-
     References
     ----------
     .. [1] A. Podosinnikova, F. Bach, S. Lacoste-Julien, "Rethinking LDA: moment matching for

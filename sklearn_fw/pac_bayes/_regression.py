@@ -254,17 +254,12 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         return mean
 
     def nll_loss(self, X, y):
-        """Mean negative log-likelihood of the mean of the posterior.
+        """Mean negative log-likelihood, in nats, of the mean of the posterior.
 
         Parameters
         ----------
         X, y : array-like of shape (n_samples, n_features) and (n_samples,)
             Inputs and targets.
-
-        Returns
-        -------
-        loss : float
-            In nats.
         """
         return self._mean_loss(X, y, 0.0)
 
@@ -288,17 +283,12 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         return float(squares / (2.0 * noise) + 0.5 * np.log(2.0 * np.pi * noise))
 
     def sample_posterior(self, n_samples=1, random_state=None):
-        """Draw coefficients.
+        """Draw rows of coefficients and, last, intercept.
 
         Parameters
         ----------
         n_samples, random_state : int, default=1, and int, RandomState or None
             How many, and the seed.
-
-        Returns
-        -------
-        w : ndarray of shape (n_samples, d)
-            Coefficients and, last, intercept.
         """
         check_is_fitted(self)
         n_samples = check.integer(n_samples, "n_samples", 1)

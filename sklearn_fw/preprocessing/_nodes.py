@@ -169,11 +169,6 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         ----------
         input_features : array-like of str, default=None
             Handed to the transformer.
-
-        Returns
-        -------
-        ndarray of str
-            One name per column.
         """
         check_is_fitted(self)
         if input_features is not None:

@@ -162,32 +162,22 @@ class TaskLoss(Parameterized):
         return type(self).value is not TaskLoss.value
 
     def value(self, y_true, y_pred):
-        """Cost of one output.
+        """Cost of one output: 0 for the truth, never negative.
 
         Parameters
         ----------
         y_true, y_pred : object
             True and predicted output: a label, or an array of labels.
-
-        Returns
-        -------
-        value : float
-            The cost, 0 for the truth and never negative.
         """
         return float(self.losses([y_true], [y_pred])[0])
 
     def losses(self, y_true, y_pred):
-        """Costs of many outputs.
+        """Cost of each of many outputs, of shape (n_samples,).
 
         Parameters
         ----------
         y_true, y_pred : array-like, list, object array or Packed of n_samples outputs
             True and predicted outputs.
-
-        Returns
-        -------
-        losses : ndarray of shape (n_samples,)
-            The cost of each.
         """
         if self._has_value:
             pairs = zip(*as_lists(y_true, y_pred))
