@@ -415,7 +415,7 @@ class KnowledgeBaseAligner(Estimator):
         return np.column_stack([(1.0 - self.alpha_) * static + self.alpha_ * graph, terms, graph])
 
     def candidates(self, entity1, n=10):
-        """Explain a match: the best pairs of an entity, and what speaks for them.
+        """Explain a match: the best pairs of an entity, with the terms of their scores.
 
         Parameters
         ----------
@@ -503,7 +503,7 @@ class KnowledgeBaseAligner(Estimator):
         Returns
         -------
         Bunch
-            ``precision``, ``recall`` and ``f1``, which do not judge matched entities without a true
+            ``precision``, ``recall`` and ``f1``, which do not count matched entities without a true
             match; ``strict_precision`` and ``strict_f1`` count these as errors.
         """
         check_is_fitted(self)

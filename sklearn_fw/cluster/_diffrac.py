@@ -1,4 +1,4 @@
-"""Discriminative clustering: how well a linear classifier could tell the assigned classes apart.
+"""Discriminative clustering: how well a linear classifier can separate the assigned classes.
 
 For an assignment Z (T, K) of rows to classes, ``h(Z) = min over W, b of ||Z - X W - b||^2 / (2 T) +
 reg ||W||^2 / 2`` is a quadratic form, ``<Z, B Z> / (2 T)``, that is convex. It is minimized over

@@ -138,7 +138,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
             Which sequence each row of one array belongs to.
         windows : list or None, default=None
             For each sequence where steps may be: an array of bool of shape (n_rows_i, n_steps), or
-            a list of (step, first row, last row), of which several may speak of one step; a step
+            a list of (step, first row, last row), of which several may be of one step; a step
             without any may be anywhere, and all of a sequence with None. Windows of one row are
             labels.
         """

@@ -346,7 +346,7 @@ class PolynomialKernel(Parameterized):
 
 
 def needs_numpy(estimator):
-    """Whether the parameters ask for something that runs on NumPy arrays only."""
+    """Whether the parameters require NumPy arrays."""
     kernel = estimator.kernel
     named = isinstance(kernel, PolynomialKernel)
     named = named or (isinstance(kernel, str) and kernel != "precomputed")

@@ -49,7 +49,7 @@ def log_volume(jacobian, kernel, X):
 
 
 class StudentTModel:
-    """Variance and log score of points, from what a posterior says about them.
+    """Variance and log score of points under a posterior.
 
     ``estimator`` has the hyper-parameters. ``place`` has, for each row given, its position among
     the distinct ones, or -1.

@@ -44,7 +44,7 @@ class RelativeNoveltyDetector(Estimator):
     background_, target_ : KernelStudentTDensity
         The two densities.
     offset_ : float
-        Score below which `predict` says -1.
+        Score below which `predict` returns -1.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 

@@ -106,7 +106,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     support_ : tuple of two ndarray of shape (n_features,) or None
         Corners of the box; None for a precomputed kernel.
     offset_ : float
-        Score below which `predict` says -1.
+        Score below which `predict` returns -1.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 

@@ -23,7 +23,7 @@ NOISES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # that "auto" chooses f
 
 
 class BayesPointMachine(LabelMixin, Estimator):
-    """Two classes told apart by the mean of all weight vectors that agree with the labels.
+    """Binary classifier by the mean of all weight vectors that agree with the labels.
 
     ``w ~ N(0, I)`` and ``y (w x / |x| + noise e) > 0`` for each row, in the feature space of the
     kernel. The posterior is computed by expectation propagation.

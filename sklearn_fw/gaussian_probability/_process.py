@@ -289,7 +289,7 @@ def _penalty(moved, n_kernel, learns_noise):
 def _rows_without_copies(X, observed):
     """Rows that choose hyper-parameters: each row once where equal rows never differ in target.
 
-    Copies say that there is no noise. Where equal rows differ, they are measurements.
+    Copies would make the noise zero. Where equal rows differ, they are measurements.
     """
     _, first = np.unique(X, axis=0, return_index=True)
     targets = np.column_stack([X, observed.lower, observed.upper])

@@ -112,7 +112,7 @@ class Blind:
         return way + DOUBT * np.where(size > 0.0, size, 1.0) * noise
 
     def keep(self, Z, moved, rows, scores):
-        """What has the smaller margin, if scores tell it; the slopes learn from all."""
+        """Keep the points of smaller margin; the slopes learn from all scores."""
         if scores is None:
             return Z
         box = self.box

@@ -159,7 +159,7 @@ def _answers(estimator, X, rows, method):
 
 
 def labels_by(estimator, X):
-    """What ``predict`` says about rows, one label each."""
+    """Predicted labels of rows."""
 
     def ask(rows):
         answer, shape = _answers(estimator, X, rows, "predict"), (X[rows].shape[0],)

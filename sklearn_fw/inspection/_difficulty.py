@@ -1,4 +1,4 @@
-"""Which rows are learned early, and which against what the others say."""
+"""Difficulty of rows: which are learned early, and which labels contradict the others."""
 
 import numpy as np
 from scipy.stats import chi2
@@ -145,7 +145,7 @@ def _early(problem, n_epochs, seed):
 
 
 def _halves(problem, n_epochs, seed):
-    """Two runs on complementary halves, each judged on the other."""
+    """Two runs on complementary halves, each evaluated on the other."""
     estimator, X, y, classes = problem
     rng = np.random.RandomState(seed)
     wrong, score = np.zeros(len(y), dtype=bool), np.zeros(len(y))

@@ -143,7 +143,7 @@ class DifficultyDisplay(Display):
 class SensitivityDisplay(Display):
     """Lorenz curve of the loss sensitivity: the part that the least sensitive rows have.
 
-    On the diagonal a model depends on all rows alike; the more the curve sags, the fewer rows it
+    On the diagonal a model depends on all rows equally; the more the curve sags, the fewer rows it
     depends on. Twice the area between the two is the Gini coefficient.
 
     Parameters

@@ -86,12 +86,12 @@ def alignment_prf(truth, mapping, *, complete=False):
         True and predicted matches.
     complete : bool, default=False
         Whether the truth is complete, so that matches of entities without a true one are wrong.
-        Otherwise these are not judged.
+        Otherwise these do not count.
 
     Returns
     -------
     precision, recall, f1 : float
-        Fractions of the judged matches that are true, and of the true ones that were found, 1 of
+        Fractions of the counted matches that are true, and of the true ones that were found, 1 of
         none; and their harmonic mean.
 
     Examples

@@ -25,7 +25,7 @@ MOST_DIGITS = 50  # decimals of a ratio
 
 
 def node_accuracy(y_true, y_pred, *, sample_weight=None):
-    """Fraction of nodes with the right label, all nodes counted alike.
+    """Fraction of nodes with the right label.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def _check_weight(sample_weight, n_samples):
 
 
 def _losses(loss, y_true, y_pred):
-    """Loss and number of labels of every sample, for a loss that asks only which are wrong."""
+    """Loss and number of labels of every sample, for a loss of wrong labels only."""
     truth, states = read_mistakes(y_true, y_pred)
     return loss.node_costs(truth).losses(truth, states), truth.lengths
 

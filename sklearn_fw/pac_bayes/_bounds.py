@@ -97,7 +97,7 @@ def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=Non
     Returns
     -------
     bound : float or ndarray
-        Above b it says nothing.
+        Uninformative above b.
 
     References
     ----------
@@ -389,7 +389,7 @@ def subgamma_coefficients(
     Returns
     -------
     s2, c : float
-        For `alquier_bound`, whose notes say why the outcome is no guarantee.
+        For `alquier_bound`, whose notes explain why the result is not a guarantee.
 
     References
     ----------

@@ -137,7 +137,7 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         Returns
         -------
         object array of shape (n_samples,) or Packed
-            A ``Packed`` when ``X`` is one, unless ``set_output`` asks for data frames;
+            A ``Packed`` when ``X`` is one, unless ``set_output`` selects data frames;
             else one array, CSR, or data frame per sample, put back into its tuple where
             the sample is one.  Dense blocks view one buffer.
         """

@@ -42,7 +42,7 @@ FUNCTIONS = {
 def resolve_function(name):
     """The function of words with this name, None if there is none.
 
-    It returns text, or None where a word does not have what is asked for: "suffix3" of "on".
+    It returns text, or None where a word lacks the property: "suffix3" of "on".
     """
     affix = _AFFIX.fullmatch(name)
     if affix is None:

@@ -294,7 +294,7 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         return columns, offsets
 
     def _resolve_templates(self):
-        """Templates with numbers of rows; ``_kinds`` says for each row (field, functions)."""
+        """Templates with numbers of rows; ``_kinds`` has (field, functions) for each row."""
         self._kinds, self._numbers = [], {}
         templates = tuple(map(self._resolve, named_templates(self.templates, self._names)))
         if not templates:

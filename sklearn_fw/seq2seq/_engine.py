@@ -155,7 +155,7 @@ def roll_in(policy, X, targets, lengths, is_reference, end=None):
 
 
 def roll_out(policy, rolled, scores, targets, lengths, costs, draws, end=None):
-    """Try tokens in cells of a roll-in, as ``draws`` says, and price what becomes of the outputs.
+    """Try the tokens of ``draws`` in cells of a roll-in, and price the finished outputs.
 
     ``scores`` are those of the roll-in, of shape (n_samples, n_cells, n_tokens), ``targets`` the
     true tokens and ``lengths`` the most tokens of each output.
@@ -262,7 +262,7 @@ class RollOutCosts(NamedTuple):
 
 
 def roll_out_costs(policy, X, y, *, task_loss="hamming", search=None, end=None, random_state=None):
-    """What it costs in the end to say each token in each cell of an output.
+    """Costs of emitting each token in each cell of an output and completing it.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ class Network(StepPolicy):
         return tuple(joined)
 
     def _source(self, out, lengths):
-        """What all steps ask of the encoder's states, of shape (n_inputs, n_places, n_units)."""
+        """Projections, for all steps, of states (n_inputs, n_places, n_units) of the encoder."""
         torch, parts = self._torch, self.parts
         is_dropped = self._settings.dropout and parts.training
         tokens = None if is_dropped else self._gates(parts["write"].weight, 0, bias=True)

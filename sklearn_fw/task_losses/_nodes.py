@@ -42,7 +42,7 @@ class HammingLoss(_SumOverNodes):
     """Share of the labels that are wrong, or their number.
 
     Choose the number to train with, so that a label counts as much in a long sequence as in a
-    short one, and the share to judge by.
+    short one, and the share to evaluate.
 
     Parameters
     ----------

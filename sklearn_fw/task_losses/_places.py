@@ -24,13 +24,13 @@ class LinkLoss(TaskLoss):
         one favors recall, as most pairs are no links.
     normalize : bool, default=True
         Divide the loss of a J x K sample by its largest conceivable value, ``missed * (true links)
-        + false * min(J, K)``, so that it lies in [0, 1] for matchings and all samples count alike.
-        Without it, all links count alike.
+        + false * min(J, K)``, so that it lies in [0, 1] for matchings and all samples have
+        equal weight. Without it, all links have equal weight.
 
     Notes
     -----
     An output is an array of 0 and 1 (or bool) of shape (J, K), or a list of pairs ``(j, k)``. With
-    ``normalize`` one of the two has to be an array, which knows the numbers of rows and columns.
+    ``normalize`` one of the two must be an array, whose shape is that of the sample.
 
     References
     ----------
