@@ -62,7 +62,6 @@ def _check_similarity(value, name):
 
 
 def _as_pairs(mapping, name):
-    """A dict, or a list of pairs, as a list of pairs; None stays None."""
     if mapping is None:
         return None
     pairs = list(mapping.items()) if isinstance(mapping, Mapping) else mapping
@@ -222,11 +221,6 @@ class KnowledgeBaseAligner(Estimator):
         ----------
         kb1, kb2 : KnowledgeBase or networkx graph
             Both sides.
-
-        Returns
-        -------
-        KnowledgeBaseAligner
-            The fitted aligner.
         """
         return self._fit(check_knowledge_base(kb1, "kb1"), check_knowledge_base(kb2, "kb2"), None)
 
@@ -237,11 +231,6 @@ class KnowledgeBaseAligner(Estimator):
         ----------
         kb1, kb2 : KnowledgeBase or networkx graph
             More facts of both sides.
-
-        Returns
-        -------
-        KnowledgeBaseAligner
-            The fitted aligner; earlier matches are its seed.
         """
         kb1, kb2 = check_knowledge_base(kb1, "kb1"), check_knowledge_base(kb2, "kb2")
         if not hasattr(self, "mapping_"):
@@ -249,17 +238,12 @@ class KnowledgeBaseAligner(Estimator):
         return self._fit(self.kb1_.merge(kb1), self.kb2_.merge(kb2), self.mapping_)
 
     def fit_predict(self, kb1, kb2):
-        """Align two knowledge bases and return the mapping.
+        """Return the ``mapping_`` after `fit`.
 
         Parameters
         ----------
         kb1, kb2 : KnowledgeBase or networkx graph
             Both sides.
-
-        Returns
-        -------
-        dict
-            ``mapping_``.
         """
         return self.fit(kb1, kb2).mapping_
 
@@ -431,7 +415,7 @@ class KnowledgeBaseAligner(Estimator):
         return np.column_stack([(1.0 - self.alpha_) * static + self.alpha_ * graph, terms, graph])
 
     def candidates(self, entity1, n=10):
-        """Explain a match: the best pairs of an entity, and what speaks for them.
+        """Explain a match: the best pairs of an entity, with the terms of their scores.
 
         Parameters
         ----------
@@ -493,7 +477,6 @@ class KnowledgeBaseAligner(Estimator):
         return np.column_stack([np.full(len(seconds), i), seconds]).astype(np.int64), neighbors
 
     def _link_name(self, i, k):
-        """Name of a relation that links two entities of the first side."""
         facts = self.kb1_.relations
         ends = ((facts[:, 0] == i) & (facts[:, 2] == k)) | ((facts[:, 0] == k) & (facts[:, 2] == i))
         return self.kb1_.relation_names[int(facts[np.argmax(ends), 1])]
@@ -520,7 +503,7 @@ class KnowledgeBaseAligner(Estimator):
         Returns
         -------
         Bunch
-            ``precision``, ``recall`` and ``f1``, which do not judge matched entities without a true
+            ``precision``, ``recall`` and ``f1``, which do not count matched entities without a true
             match; ``strict_precision`` and ``strict_f1`` count these as errors.
         """
         check_is_fitted(self)
@@ -533,17 +516,12 @@ class KnowledgeBaseAligner(Estimator):
         )
 
     def score(self, truth):
-        """Return the F1 score of the mapping.
+        """Return the F1 score of the mapping, ``evaluate(truth).f1``.
 
         Parameters
         ----------
         truth : dict or list of pairs
             True matches.
-
-        Returns
-        -------
-        float
-            ``evaluate(truth).f1``.
         """
         return self.evaluate(truth).f1
 

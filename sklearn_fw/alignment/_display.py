@@ -14,8 +14,7 @@ MOST_LETTERS = 40  # of a name beside its bar
 class MatchEvidenceDisplay(Display):
     """Best candidates of an entity as bars: contributions of names, properties and links.
 
-    Shows why an entity was matched or not, and to whom its candidates belong. Make it with
-    `from_estimator`.
+    Shows why an entity was matched or not. Create it with `from_estimator`.
 
     Parameters
     ----------
@@ -41,9 +40,8 @@ class MatchEvidenceDisplay(Display):
     >>> one = KnowledgeBase([("m", "actor", "p")], labels={"m": "Blue Night", "p": "Ann Lee"})
     >>> two = KnowledgeBase([("f", "actor", "q")], labels={"f": "Blue Night", "q": "A. Lee"})
     >>> aligner = KnowledgeBaseAligner(threshold=0.1).fit(one, two)
-    >>> display = MatchEvidenceDisplay.from_estimator(aligner, "p")
-    >>> display.names, display.matched
-    (['A. Lee'], [True])
+    >>> MatchEvidenceDisplay.from_estimator(aligner, "p").names
+    ['A. Lee']
     """
 
     def __init__(self, entity, names, evidence, matched, taken_by, threshold=None):
@@ -114,8 +112,6 @@ class MatchEvidenceDisplay(Display):
 class AlignmentCurveDisplay(Display):
     """Precision, recall and F1 by the number of matches: the effect of a higher threshold.
 
-    Make it with `from_estimator`.
-
     Parameters
     ----------
     precision, recall, f1 : array-like of shape (n_points,)
@@ -136,8 +132,7 @@ class AlignmentCurveDisplay(Display):
     >>> one = KnowledgeBase([("m", "actor", "p")], labels={"m": "Blue Night", "p": "Ann Lee"})
     >>> two = KnowledgeBase([("f", "actor", "q")], labels={"f": "Blue Night", "q": "A. Lee"})
     >>> aligner = KnowledgeBaseAligner(threshold=0.1).fit(one, two)
-    >>> display = AlignmentCurveDisplay.from_estimator(aligner, {"m": "f", "p": "q"})
-    >>> display.recall
+    >>> AlignmentCurveDisplay.from_estimator(aligner, {"m": "f", "p": "q"}).recall
     array([0.5, 1. ])
     """
 

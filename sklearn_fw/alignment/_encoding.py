@@ -20,7 +20,6 @@ N_SAMPLE = 1000  # labels that tokens are chosen by
 
 
 def simple_words(text):
-    """Words in lower case, without punctuation, accents and HTML entities."""
     if text.isascii() and text.replace(" ", "").isalnum():  # most texts, four times as fast
         return text.lower().split()
     if "&" in text:
@@ -77,7 +76,6 @@ def _sorted_rows(lists, vocabulary):
 
 
 def _starts(rows, n_rows):
-    """Where each row begins among sorted row numbers, and the end."""
     return starts_of(np.bincount(rows, minlength=n_rows))
 
 
@@ -285,6 +283,5 @@ def pairs_of_rare_values(values, words, n_pairs=25):
 
 
 def _ranges(starts, lengths):
-    """Numbers of several ranges, one after the other."""
     ends = np.cumsum(lengths)
     return np.repeat(starts - ends + lengths, lengths) + np.arange(int(lengths.sum()))

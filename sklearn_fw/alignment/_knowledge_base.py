@@ -123,11 +123,6 @@ class KnowledgeBase:
         ----------
         other : KnowledgeBase
             More facts; its labels hold for entities that have none here.
-
-        Returns
-        -------
-        KnowledgeBase
-            A new one; entities keep their places.
         """
         if not isinstance(other, KnowledgeBase):
             raise TypeError(f"other must be a KnowledgeBase, got {type(other).__name__}")
@@ -256,7 +251,6 @@ class KnowledgeBase:
 
 
 def local_name(name):
-    """What follows the last # or / of a name that has them."""
     return re.split(r"[#/]", name.rstrip("#/"))[-1] if isinstance(name, str) else str(name)
 
 
@@ -323,7 +317,6 @@ def _coded_values(properties, codes):
 
 
 def check_knowledge_base(kb, name):
-    """A knowledge base of a user; networkx graphs become one."""
     if isinstance(kb, KnowledgeBase):
         return kb
     if hasattr(kb, "is_directed") and hasattr(kb, "edges"):

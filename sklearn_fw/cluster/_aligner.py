@@ -103,19 +103,13 @@ class SequenceAligner(Estimator):
     UserWarning
         When slots hold tokens that do not match: more slots would keep them apart.
 
-    See Also
-    --------
-    ScriptDiscovery : Finds the steps in feature series, too.
-    sklearn_fw.optim.domains.OrderedPlacements : The alignments of one sequence.
-
     Notes
     -----
     An iteration costs O(S L + V^2 L) for L slots and V tokens in the vocabulary; memory is O(S L).
-    Costs count ordered pairs and each token with itself, as the released code does.
+    Costs count ordered pairs and each token with itself, as the released code does. The relaxed
+    problem is not convex. Aligning again, which never raises f, is no part of [1]_.
 
     More than 13 parameters: costs are two numbers or a matrix, which needs a vocabulary.
-
-    The relaxed problem is not convex. Aligning again is no part of [1]_; it never raises f.
 
     References
     ----------
@@ -150,7 +144,7 @@ class SequenceAligner(Estimator):
     random_state: object = None
 
     def fit(self, sequences, y=None):
-        """Align.
+        """Align the sequences.
 
         Parameters
         ----------
@@ -158,11 +152,6 @@ class SequenceAligner(Estimator):
             Tokens of each sequence, of any hashable type with an equality of its own.
         y : None
             Unused.
-
-        Returns
-        -------
-        self : SequenceAligner
-            The estimator.
         """
         rng = check.random_state(self.random_state)
         sequences = _check_sequences(sequences)
@@ -221,7 +210,6 @@ class SequenceAligner(Estimator):
         return np.array([code.get(token, -1) for token in tokens], np.int64)
 
     def _kept(self, tokens):
-        """Places of the tokens that count."""
         codes = self._codes(tokens)
         places = np.flatnonzero(codes >= 0)
         if self.keep == "all":
@@ -303,17 +291,12 @@ class SequenceAligner(Estimator):
             )
 
     def fit_predict(self, sequences, y=None):
-        """`fit`, then the steps of all tokens.
+        """Steps of all tokens after `fit`, -1 for none, as a list of arrays.
 
         Parameters
         ----------
         sequences, y : list of list, and None
             Tokens of each sequence; y is not used.
-
-        Returns
-        -------
-        labels : list of ndarray
-            Step of each token, -1 for none.
         """
         return self.fit(sequences).labels_
 
@@ -340,17 +323,12 @@ class SequenceAligner(Estimator):
         return self._laid_out(sequences, kept, starts, slots)[1], costs
 
     def predict(self, sequences):
-        """Steps of new sequences, each aligned with the template as it is.
+        """Step of each token of new sequences, -1 for none, each aligned with the template.
 
         Parameters
         ----------
         sequences : list of list
             Tokens of each sequence; tokens that are not known are of no step.
-
-        Returns
-        -------
-        labels : list of ndarray
-            Step of each token, -1 for none.
         """
         return self._align(sequences)[0]
 
@@ -377,11 +355,6 @@ class SequenceAligner(Estimator):
         ----------
         sequences, y : list of list, and None
             Tokens of each sequence; y is not used.
-
-        Returns
-        -------
-        float
-            Larger is better.
         """
         return -float(np.mean(self._align(sequences)[1]))
 
@@ -450,7 +423,6 @@ class Alignment(Objective):
         return self.slopes(self.counts(slots).ravel())[0]
 
     def counts(self, slots, kept=slice(None)):
-        """How often each token is in each slot."""
         counts = np.zeros(self.shape)
         np.add.at(counts, (self.tokens[kept], slots[kept]), 1.0)
         return counts

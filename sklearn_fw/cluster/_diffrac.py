@@ -1,4 +1,4 @@
-"""Discriminative clustering: how well a linear classifier could tell the assigned classes apart.
+"""Discriminative clustering: how well a linear classifier can separate the assigned classes.
 
 For an assignment Z (T, K) of rows to classes, ``h(Z) = min over W, b of ||Z - X W - b||^2 / (2 T) +
 reg ||W||^2 / 2`` is a quadratic form, ``<Z, B Z> / (2 T)``, that is convex. It is minimized over
@@ -49,8 +49,7 @@ class Classifier:
 class Term:
     """The cost of one assignment within a point.
 
-    ``rows`` and ``columns`` say, for each entry of the slice ``block`` of a point, which entry of
-    the assignment it is.
+    ``rows`` and ``columns`` index the assignment's entries for each entry of the slice ``block``.
     """
 
     def __init__(self, classifier, block, rows, columns, n_classes):
@@ -58,7 +57,6 @@ class Term:
         self.T, self.shape = len(classifier.root), (n_classes, classifier.root.shape[1])
 
     def alone(self):
-        """The same where the assignment is the whole point."""
         block = slice(0, self.block.stop - self.block.start)
         return Term(self.classifier, block, self.rows, self.columns, self.shape[0])
 
@@ -92,7 +90,7 @@ class Term:
 class Diffrac(Objective):
     """Sum of the costs of assignments, a bilinear coupling of two of them and a linear function.
 
-    The image of a point is the point itself and, for each term, what `Term.image` says.
+    The image of a point is the point itself and, for each term, `Term.image`.
     """
 
     is_quadratic = True
@@ -165,7 +163,6 @@ class Diffrac(Objective):
         return product
 
     def value(self, point):
-        """The value at a point or an atom."""
         return self.slopes(self.image(point))[0]
 
     def fitted(self, point):
@@ -183,7 +180,6 @@ def start_of(domain, rng, n_vertices):
 
 
 def relaxed(result):
-    """Fitted attributes of a minimum of the relaxation."""
     return {
         "relaxed_objective_": float(result.fun), "gap_": float(result.dual_gap),
         "history_": result.history, "n_iter_": int(result.nit),
@@ -193,8 +189,8 @@ def relaxed(result):
 def relax(objective, domain, *, start, max_iter, tol, rng, algorithm="fw", watch=None, convex=True):
     """Minimize by Frank-Wolfe steps until the gap is a share ``tol`` of the value.
 
-    ``watch(x, n_iter)`` sees each point. What is returned is made of these, so that a budget that
-    ends before the gap is small is no reason for a warning.
+    ``watch(x, n_iter)`` sees each point and selects the result, so a budget that ends before the
+    gap is small is no reason for a warning.
     """
 
     def end(state):

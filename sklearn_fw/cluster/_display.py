@@ -16,7 +16,7 @@ MOST_LETTERS = 12  # of a token in a cell
 class AlignedScriptDisplay(Display):
     """Table of aligned sequences: a row each, and a column for each step of their template.
 
-    Shows which tokens share a step and how many sequences have it. Make it with `from_estimator`.
+    Create it with `from_estimator`.
 
     Parameters
     ----------
@@ -37,8 +37,7 @@ class AlignedScriptDisplay(Display):
     >>> from sklearn_fw.cluster import AlignedScriptDisplay, SequenceAligner
     >>> lines = [list("abc"), list("acx"), list("abc")]
     >>> aligner = SequenceAligner(3, random_state=0).fit(lines)
-    >>> display = AlignedScriptDisplay.from_estimator(aligner, lines)
-    >>> display.cells[1]
+    >>> AlignedScriptDisplay.from_estimator(aligner, lines).cells[1]
     ['a', '', 'c']
     """
 
@@ -96,7 +95,7 @@ class AlignedScriptDisplay(Display):
 class StepsDisplay(Display):
     """Locations of steps on the time lines of sequences, with the true intervals.
 
-    Shows whether the steps were found in every sequence. Make it with `from_estimator`.
+    Create it with `from_estimator`.
 
     Parameters
     ----------
@@ -115,8 +114,7 @@ class StepsDisplay(Display):
     Examples
     --------
     >>> from sklearn_fw.cluster import StepsDisplay
-    >>> display = StepsDisplay([[1, 5], [0, 7]], names=["cut", "fry"]).plot()
-    >>> len(display.points_)
+    >>> len(StepsDisplay([[1, 5], [0, 7]], names=["cut", "fry"]).plot().points_)
     2
     """
 
@@ -178,8 +176,7 @@ class StepsDisplay(Display):
 class StateActionDisplay(Display):
     """Candidates of one clip in time, colored by state, with the scores and time of the action.
 
-    Shows whether the first state precedes the action and the second follows it. Make it with
-    `from_estimator`.
+    Shows whether the first state precedes the action. Create it with `from_estimator`.
 
     Parameters
     ----------

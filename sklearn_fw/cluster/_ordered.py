@@ -90,9 +90,9 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
     Notes
     -----
     An iteration costs O(T d K) for T rows in all, and so does one of at most 600 moves; memory is
-    O(T (d + K)). A step that is mentioned several times may take any of its windows. In a sequence
-    without a placement the fewest possible steps ignore their windows, in place of the penalty of
-    the released code. The best assignment is met early, so no warning is given at ``max_iter``.
+    O(T (d + K)). In a sequence without a placement the fewest possible steps ignore their windows,
+    in place of the penalty of the released code. The best assignment is met early, so no warning is
+    given at ``max_iter``.
 
     References
     ----------
@@ -138,14 +138,9 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
             Which sequence each row of one array belongs to.
         windows : list or None, default=None
             For each sequence where steps may be: an array of bool of shape (n_rows_i, n_steps), or
-            a list of (step, first row, last row), of which several may speak of one step; a step
+            a list of (step, first row, last row), of which several may be of one step; a step
             without any may be anywhere, and all of a sequence with None. Windows of one row are
             labels.
-
-        Returns
-        -------
-        self : OrderedDiscriminativeClustering
-            The estimator.
         """
         rng, K = check.random_state(self.random_state), int(self.n_steps)
         rows, starts, order = check_sequences(X, groups, n_rows=K)
@@ -205,7 +200,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         return given
 
     def decision_function(self, X):
-        """How much each row looks like each step.
+        """Scores ``X W + b`` of each row for each step.
 
         Parameters
         ----------
@@ -246,32 +241,22 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         return domain.place(np.concatenate(cost)).reshape(-1, K), starts, order
 
     def predict(self, X, *, groups=None, windows=None):
-        """The step of each row.
+        """The step of each row, -1 for none.
 
         Parameters
         ----------
         X, groups, windows : list or array-like, array-like, and list or None
             Sequences, as for `fit`.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_rows,)
-            Steps, -1 for none.
         """
         return self._labels(*self._localize(X, groups, windows))
 
     def score(self, X, y=None):
-        """How well the classifier agrees with the steps that it finds: minus half the mean square.
+        """``-||Z - X W - b||^2 / (2 T)`` for the steps Z that are found; larger is better.
 
         Parameters
         ----------
         X, y : list of array-like of shape (n_rows_i, n_features), and None
             Sequences; y is not used.
-
-        Returns
-        -------
-        float
-            ``-||Z - X W - b||^2 / (2 T)``; larger is better.
         """
         labels, scores = self.predict(X), self.decision_function(X)
         Z = (labels[:, None] == np.arange(len(self.coef_))).astype(float)

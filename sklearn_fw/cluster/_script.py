@@ -43,15 +43,9 @@ class ScriptDiscovery(Estimator):
     locations_, labels_ : ndarray of shape (n_sequences, n_steps) and (n_rows,)
         Row of each step within its sequence, and step of each row, -1 for none.
 
-    See Also
-    --------
-    SequenceAligner : The first stage.
-    OrderedDiscriminativeClustering : The second.
-
     Notes
     -----
-    A step that is spoken of several times may be near any of these places. The cost is that of both
-    stages.
+    A step with several mentions may be near any of them. The cost is that of both stages.
 
     References
     ----------
@@ -90,11 +84,6 @@ class ScriptDiscovery(Estimator):
             What is said in each of them, in order.
         token_rows : list of array-like of shape (n_tokens_i, 2)
             First and last row that each token is spoken in.
-
-        Returns
-        -------
-        self : ScriptDiscovery
-            The estimator.
         """
         self.aligner_ = self._stage("aligner", SequenceAligner).set_params(n_steps=self.n_steps)
         self.aligner_.fit(tokens)
@@ -155,17 +144,12 @@ class ScriptDiscovery(Estimator):
         return self.localizer_.localize(X)
 
     def predict(self, X):
-        """The step of each row of new series without words.
+        """The step of each row of new series without words, -1 for none.
 
         Parameters
         ----------
         X : list of array-like of shape (n_rows_i, n_features)
             Feature series.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_rows,)
-            Steps, -1 for none.
         """
         check_is_fitted(self)
         return self.localizer_.predict(X)

@@ -140,14 +140,12 @@ class Problem:
         return rows, np.concatenate(found), float(values[rows].sum())
 
     def rounded_apart(self, actions, states):
-        """The same, each by itself."""
         rows = self.actions.place(1.0 - 2.0 * actions) + self.row_starts[:-1]
         cost = (1.0 - 2.0 * states) / (2.0 * self.M) + self.linear.reshape(-1, 2)
         return rows, self.states.choose(cost.ravel())
 
 
 def slice_all(starts):
-    """Slices between bounds."""
     return [slice(int(a), int(b)) for a, b in pairwise(starts)]
 
 

@@ -75,11 +75,6 @@ class JointStateActionClustering(Estimator):
     n_iter_, best_iter_ : int
         Iterations of the best start, and the one whose rounding is returned.
 
-    See Also
-    --------
-    OrderedDiscriminativeClustering : Several steps in order, without states.
-    sklearn_fw.optim.domains.StateChoices : The choices of states of one clip.
-
     Notes
     -----
     An iteration costs O((T + M) d) for T rows and M candidates in all, a joint rounding O(T m) for
@@ -130,11 +125,6 @@ class JointStateActionClustering(Estimator):
             sure its detector is, from 0 to 1.
         y : None
             Unused.
-
-        Returns
-        -------
-        self : JointStateActionClustering
-            The estimator.
         """
         rng = check.random_state(self.random_state)
         data = Clips(clips)
@@ -272,11 +262,6 @@ class JointStateActionClustering(Estimator):
         ----------
         clips, y : list of dict, and None
             As for `fit`; y is not used.
-
-        Returns
-        -------
-        float
-            Larger is better.
         """
         _, scores, (_, _, value) = self._rounded(clips)
         # The mean of squares of states is over candidates alone.
@@ -305,7 +290,6 @@ class Kept:
             self._descend(*apart, n_iter)
 
     def _answers(self, x):
-        """Scores of the best classifiers of a point, of actions and of states."""
         (actions, _), (states, _) = self.problem.objective.fitted(x)
         return actions[:, 0], states
 

@@ -1,7 +1,7 @@
 """Structured data sets: generators, and loaders of files that the user owns.
 
 A loader looks into the folder ``data_home``, or into the one named by the environment
-variable ``SKLEARN_FW_DATA``, and never downloads unasked; `load_conll2000` can when told to.
+variable ``SKLEARN_FW_DATA``, and does not download; `load_conll2000` can with ``download=True``.
 """
 
 from ._conll import load_conll, load_conll2000

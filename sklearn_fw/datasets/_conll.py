@@ -57,30 +57,23 @@ def load_conll(
     Parameters
     ----------
     source : str, path-like or file object
-        The file; ``.gz`` is decompressed, ``.zip`` is an archive.  An open file may be
-        binary or text.
+        The file; ``.gz`` is decompressed, ``.zip`` is an archive. An open file may be binary or
+        text.
     member : str, default=None
         Name of the file inside a zip archive; may be left out when there is only one.
     columns : sequence of int, default=None
-        Which columns to keep, in this order, negative ones counted from the right;
-        ``None`` keeps all.
+        Which columns to keep, in this order, negative ones counted from the right; None keeps all.
     separator : str, default=None
-        What separates the columns; ``None`` means any run of spaces and tabs.
+        Separator of the columns; None means any run of spaces and tabs.
     comment : str or tuple of str, default=None
-        Lines that start with this are left out, for example
-        ``("-DOCSTART-", "# ")``.
+        Lines that start with this are left out, for example ``("-DOCSTART-", "# ")``.
     encoding : str, default="utf-8"
         Encoding of the file, a superset of ASCII.
 
     Returns
     -------
     Packed of n_sentences object arrays of shape (n_tokens, n_columns)
-        The fields as str, equal strings stored once.  ``list(...)`` gives a list of
-        arrays, ``sentence[:, 0]`` the first column of a sentence.
-
-    See Also
-    --------
-    load_conll2000 : Training and test set of the chunking task.
+        The fields as str; ``sentence[:, 0]`` is the first column of a sentence.
 
     Examples
     --------
@@ -140,42 +133,36 @@ def load_conll2000(data_home=None, *, download=False, return_X_y=False):
     ----------
     data_home : str or path-like, default=None
         Folder with ``conll2000.zip``, or with ``train.txt`` and ``test.txt`` (or both with
-        ``.gz``), there or in its sub-folder ``conll2000``. ``None`` means the folder named by the
+        ``.gz``), there or in its sub-folder ``conll2000``. None means the folder named by the
         environment variable ``SKLEARN_FW_DATA``, with ``download`` that of
         ``sklearn.datasets.get_data_home()``.
     download : bool, default=False
         Whether ``train.txt.gz`` and ``test.txt.gz``, 3.5 MB of text, are downloaded to the
         sub-folder ``conll2000`` where they are absent or damaged, and their SHA-256 checked.
     return_X_y : bool, default=False
-        If True, return four ``Packed`` instead of a ``Bunch``.
+        Return four ``Packed`` instead of a ``Bunch``.
 
     Returns
     -------
     Bunch
-        ``X_train``, ``X_test``: ``Packed`` of n_sentences object arrays of shape
-        (n_tokens, 2), columns word and part of speech.  ``y_train``, ``y_test``:
-        ``Packed`` of n_sentences arrays of str of shape (n_tokens,), chunk tags.
-        ``column_names``: ("w", "pos").  ``target_names``: ndarray of the 22 training
-        tags, sorted.  ``filenames``, ``DESCR``: list of str, and str with the terms of use.
+        ``X_train``, ``X_test``: ``Packed`` of n_sentences object arrays of shape (n_tokens, 2),
+        columns word and part of speech. ``y_train``, ``y_test``: ``Packed`` of n_sentences arrays
+        of str of shape (n_tokens,), chunk tags. ``column_names``: ("w", "pos"). ``target_names``:
+        the 22 training tags, sorted. ``filenames``, ``DESCR``: list of str, and str with the terms
+        of use.
     X_train, y_train, X_test, y_test : Packed
         With ``return_X_y=True``.
 
     Raises
     ------
     FileNotFoundError
-        When a file is absent; the message lists the names that were looked for.
+        When a file is absent.
     OSError
-        When a file cannot be downloaded, or is not what was expected: nothing is stored then.
-
-    See Also
-    --------
-    load_conll : Any other column file.
-    sklearn_fw.preprocessing.TokenFeatures : Features of such sentences.
+        When a file cannot be downloaded or has other contents: nothing is stored then.
 
     Notes
     -----
-    A broken connection is tried again three times. Progress is reported by the logger
-    ``"sklearn_fw"`` at level INFO. Several processes may download at once.
+    Progress is logged to ``"sklearn_fw"`` at level INFO. Several processes may download at once.
 
     References
     ----------

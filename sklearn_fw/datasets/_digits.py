@@ -52,44 +52,36 @@ def make_digit_words(
     n_train=600, n_test=600, *, noise=0.3, min_length=4, max_length=11, bias=True, n_valid=0,
     random_state=0, return_X_y=False,
 ):  # fmt: skip
-    """Make words of handwritten digits for a sequence labeller.
-
-    Choose it for examples and tests of linear chains; it needs no file.
+    """Make words of handwritten digits for a sequence labeler.
 
     Parameters
     ----------
     n_train, n_test : int, default=600
         Number of training words and of test words.
     noise : float, default=0.3
-        Standard deviation of the noise added to pixels, which lie between 0 and 1 and
-        are clipped to that range after.  Drawn once per image, not per occurrence.
+        Standard deviation of the noise added to pixels, once per image; they lie between 0 and 1
+        and are clipped to that range after.
     min_length, max_length : int, default=4 and 11
         Least and largest number of digits in a word.
     bias : bool, default=True
         Whether a constant 1 is appended to the 64 pixels.
     n_valid : int, default=0
-        Number of validation words.  Their images are half of those that training words do not use.
+        Number of validation words, from half of the images that training words do not use.
     random_state : int, RandomState instance or None, default=0
         Pass an int for the same words in every call.
     return_X_y : bool, default=False
-        If True, return four arrays, six with validation words, instead of a ``Bunch``.
+        Return four arrays, six with validation words, instead of a ``Bunch``.
 
     Returns
     -------
     Bunch
-        ``X_train``, ``X_test``: object arrays of float64 arrays of shape
-        (n_digits, 65), or (n_digits, 64) without bias.
-        ``y_train``, ``y_test``: object arrays of int64 arrays of shape (n_digits,).
-        ``X_valid``, ``y_valid``: the same of the validation words, when there are any.
-        ``transition``: ndarray of shape (10, 10), row i the distribution of the digit
-        after i.  ``image_shape``: (8, 8).  ``target_names``: ndarray of shape (10,).
-        ``DESCR``: str.
+        ``X_train``, ``X_test``: object arrays of float64 arrays of shape (n_digits, 65), or
+        (n_digits, 64) without bias. ``y_train``, ``y_test``: object arrays of int64 arrays of shape
+        (n_digits,). ``X_valid``, ``y_valid``: the same of the validation words, when there are any.
+        ``transition``: ndarray of shape (10, 10), row i the distribution of the digit after i.
+        ``image_shape``: (8, 8). ``target_names``: ndarray of shape (10,). ``DESCR``: str.
     X_train, y_train, X_valid, y_valid, X_test, y_test : object arrays
         With ``return_X_y=True``.
-
-    See Also
-    --------
-    load_ocr_letters : Real handwritten words.
 
     Notes
     -----
@@ -166,7 +158,7 @@ def _draw_digits(rng, transition, min_length, max_length):
 def make_digit_inpainting(patch=4, n_test=100, *, random_state=0):
     """Make binary images of digits of which a square is to be completed.
 
-    Choose it for examples of learning random fields and of conditional marginals; it needs no file.
+    Choose it for examples of learning random fields and of conditional marginals.
 
     Parameters
     ----------
@@ -180,14 +172,12 @@ def make_digit_inpainting(patch=4, n_test=100, *, random_state=0):
     Returns
     -------
     Bunch
-        ``X_train``: int64 ndarray of shape (n_train, 64), 1 for ink.
-        ``X_test``: int64 ndarray of shape (n_test, 64), the complete test images.
-        ``X_hidden``: the same with -1 at hidden pixels.
-        ``mask``: bool ndarray of shape (n_test, 64), True at hidden pixels.
-        ``y_train``, ``y_test``: int64 ndarrays of shape (n_train,) and (n_test,), the digits.
-        ``edges``: int64 ndarray of shape (306, 2), pixels joined with those one step to the right,
-        below and on both diagonals below, and two steps to the right and below.
-        ``image_shape``: (8, 8).  ``DESCR``: str.
+        ``X_train``: int64 ndarray of shape (n_train, 64), 1 for ink. ``X_test``: int64 ndarray of
+        shape (n_test, 64), the complete test images; ``X_hidden``: the same with -1 at hidden
+        pixels; ``mask``: True at hidden pixels. ``y_train``, ``y_test``: int64 ndarrays of shape
+        (n_train,) and (n_test,), the digits. ``edges``: int64 ndarray of shape (306, 2), pixels
+        joined with those one step to the right, below and on both diagonals below, and two steps
+        to the right and below. ``image_shape``: (8, 8). ``DESCR``: str.
 
     Notes
     -----

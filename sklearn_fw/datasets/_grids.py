@@ -26,8 +26,6 @@ def make_label_grids(
 ):
     """Make grids of labels and noisy features of their cells.
 
-    For examples and tests of `sklearn_fw.structured.GridModel`: labels depend on neighbors.
-
     Parameters
     ----------
     pattern : {"crosses", "stripes", "checkers", "bars", "boxes"}, default="crosses"
@@ -50,10 +48,6 @@ def make_label_grids(
         One where a cell has a look, zero elsewhere, plus noise.
     y : list of ndarray of shape (n_rows, n_columns), int64
         Labels of the cells.
-
-    See Also
-    --------
-    make_digit_words : Chains.
 
     Examples
     --------
@@ -143,10 +137,6 @@ def make_snakes(
         (features, edges) or (features, edges, edge_features): colors of the 3 x 3 cells around each
         cell, zero outside of the picture, (n_cells, 45); a list of two kinds of edges, to the right
         and down, (n_edges, 2); the features of both ends, (n_edges, 90). Arrays of ``y`` are flat.
-
-    See Also
-    --------
-    sklearn_fw.structured.GridModel : Grids of labels.
 
     Notes
     -----

@@ -9,7 +9,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def make_kb_pair(n_movies=1000, *, random_state=None):
-    """Films and people in two knowledge bases that know and misspell different parts of them.
+    """Films and people in two knowledge bases with different gaps and typing errors.
 
     There are 1.5 people per film and 3 to 7 actors and one director of each film. Each side keeps
     77 percent of the films, 87 of the people and 85 of the links. Words of names get a typing

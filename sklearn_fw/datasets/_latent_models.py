@@ -47,10 +47,6 @@ def make_topic_corpus(
         (n_components,). With "gp" ``rate``, that of the gamma distributions, and ``intensities``,
         with "lda" ``proportions``, both of shape (n_samples, n_components).
 
-    See Also
-    --------
-    sklearn_fw.metrics.topic_l1_error : How well topics were found.
-
     References
     ----------
     .. [1] A. Podosinnikova, F. Bach, S. Lacoste-Julien, "Rethinking LDA: moment matching for
@@ -130,10 +126,6 @@ def make_two_views(
         ``X``, ``y``: arrays of shape (n_samples, n_features); ``x_loadings``, ``y_loadings``:
         arrays of shape (n_features, n_components); ``sources``: array of shape (n_samples,
         n_components).
-
-    See Also
-    --------
-    sklearn_fw.metrics.multiview_l1_error : How well loadings were found.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Generators of what tells a task: scripts of tokens, feature series, clips with states."""
+"""Generators of narrated tasks: scripts of tokens, feature series, clips with states."""
 
 import numpy as np
 from sklearn.utils import Bunch

@@ -45,40 +45,29 @@ def load_ocr_letters(data_home=None, *, split=None, dtype=np.float64, return_X_y
     Parameters
     ----------
     data_home : str or path-like, default=None
-        Folder with ``letter.data`` or ``letter.data.gz`` (the original file, with folds)
-        or ``letters.npz`` (a compact form, with a half split), there or in its sub-folder
-        ``ocr``.  ``None`` means the folder named by the environment variable
-        ``SKLEARN_FW_DATA``.
+        Folder with ``letter.data`` or ``letter.data.gz`` (the original file, with folds) or
+        ``letters.npz`` (a compact form, with a half split), there or in its sub-folder ``ocr``.
+        None means the folder named by the environment variable ``SKLEARN_FW_DATA``.
     split : {None, "small", "large", "half"}, default=None
-        ``None``: all words.  ``"small"``: train on fold 0, test on folds 1 to 9;
-        ``"large"``: train on folds 1 to 9, test on fold 0 (both need the original file).
-        ``"half"``: the half split of the compact form.
+        None: all words. ``"small"``: train on fold 0, test on folds 1 to 9; ``"large"``: train on
+        folds 1 to 9, test on fold 0 (both need the original file). ``"half"``: the half split of
+        the compact form.
     dtype : numpy dtype, default=np.float64
-        Type of the pixels.  The whole set takes 53 MB as float64, 7 MB as uint8.
+        Type of the pixels. The whole set takes 53 MB as float64, 7 MB as uint8.
     return_X_y : bool, default=False
-        If True, return only the samples and labels, in the order below.
+        Return only the samples and labels, in the order below.
 
     Returns
     -------
     Bunch
-        Without ``split``: ``X``, a ``Packed`` of n_words arrays of shape
-        (n_letters, 128); ``y``, a ``Packed`` of n_words int64 arrays of shape
-        (n_letters,), 0 for a to 25 for z; ``fold``, ndarray of shape (n_words,), or None;
-        ``test``, bool ndarray of shape (n_words,), or None.
-        With ``split``: ``X_train``, ``y_train``, ``X_test``, ``y_test``, four ``Packed``.
-        Always: ``target_names``, ndarray of 26 letters; ``image_shape``, (16, 8);
-        ``filename``, str; ``DESCR``, str with source and terms of use.
+        Without ``split``: ``X``, a ``Packed`` of n_words arrays of shape (n_letters, 128); ``y``, a
+        ``Packed`` of n_words int64 arrays of shape (n_letters,), 0 for a to 25 for z; ``fold`` and
+        ``test``, an int and a bool ndarray of shape (n_words,), or None. With ``split``:
+        ``X_train``, ``y_train``, ``X_test``, ``y_test``, four ``Packed``. Always: ``target_names``,
+        ndarray of 26 letters; ``image_shape``, (16, 8); ``filename``, str; ``DESCR``, str with
+        source and terms of use.
     X, y or X_train, y_train, X_test, y_test : Packed
         With ``return_X_y=True``.
-
-    Raises
-    ------
-    FileNotFoundError
-        When the file is absent; the message lists the names that were looked for.
-
-    See Also
-    --------
-    make_digit_words : A similar set that needs no file.
 
     References
     ----------

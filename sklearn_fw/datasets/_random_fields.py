@@ -86,10 +86,6 @@ def make_ising(
     mrf : PairwiseMRF
         Random field; variable ``row * n_columns + column`` of a grid.
 
-    See Also
-    --------
-    load_mrf_instances : The published instances with their marginals.
-
     Notes
     -----
     Fields are drawn first, then couplings in the order of ``edges``: variable by variable, on a
@@ -142,30 +138,19 @@ def load_mrf_instances(data_home=None, *, name="cliques"):
     ----------
     data_home : str or path-like, default=None
         Folder with ``exact.json`` and UAI files in its sub-folder ``mrf/cliques`` or ``cliques``
-        (or ``grids_5x5``).  ``None`` means the folder named by the environment variable
+        (or ``grids_5x5``). None means the folder named by the environment variable
         ``SKLEARN_FW_DATA``.
     name : {"cliques", "grids_5x5"}, default="cliques"
-        ``"cliques"``: 180 complete graphs on 10 spins, 20 for each of nine couplings.
-        ``"grids_5x5"``: 15 grids of 25 spins.
+        180 complete graphs on 10 spins, 20 for each of nine couplings, or 15 grids of 25 spins.
 
     Returns
     -------
     Bunch
-        ``mrfs``: list of ``PairwiseMRF``.
-        ``log_partition``: ndarray of shape (n_instances,), natural logarithms to six digits.
-        ``node_marginals``: list of ndarray of shape (n_variables, 2), to six digits.
-        ``couplings``: ndarray of shape (n_instances,), the largest absolute coupling t that
-        instances were drawn with.
-        ``filenames``: list of str.  ``DESCR``: str with source and terms of use.
-
-    Raises
-    ------
-    FileNotFoundError
-        When the files are absent; the message lists the names that were looked for.
-
-    See Also
-    --------
-    make_ising : Instances of the same distributions.
+        ``mrfs``: list of ``PairwiseMRF``. ``log_partition``: ndarray of shape (n_instances,),
+        natural logarithms to six digits. ``node_marginals``: list of ndarray of shape (n_variables,
+        2), to six digits. ``couplings``: ndarray of shape (n_instances,), the largest absolute
+        coupling t that instances were drawn with. ``filenames``: list of str. ``DESCR``: str with
+        source and terms of use.
 
     Notes
     -----

@@ -57,10 +57,6 @@ def make_stick_figures(
         n_columns), pictures of the sticks, to look at. ``joint_names``, ``feature_names``: lists of
         str. ``edges``: array (10, 2), the sticks as pairs of joints.
 
-    See Also
-    --------
-    sklearn_fw.structured.TreePoseModel : Learns to find them.
-
     Examples
     --------
     >>> from sklearn_fw.datasets import make_stick_figures

@@ -48,26 +48,20 @@ def load_word_alignment(data_home=None, *, corpus="hansards"):
     ----------
     data_home : str or path-like, default=None
         Folder with ``en-fr_hansards_train.jsonl`` and ``en-fr_hansards_valid.jsonl`` (or
-        ``en-fr_fr_golden_...`` for Europarl), there or in its sub-folder
-        ``word_alignment``.  ``None`` means the folder named by the environment variable
-        ``SKLEARN_FW_DATA``.
+        ``en-fr_fr_golden_...`` for Europarl), there or in its sub-folder ``word_alignment``. None
+        means the folder named by the environment variable ``SKLEARN_FW_DATA``.
     corpus : {"hansards", "europarl"}, default="hansards"
         Which of the two sets.
 
     Returns
     -------
     Bunch
-        ``source_train``, ``target_train``: lists of n_pairs lists of str, the words of the
-        English and the French sentences.  ``sure_train``, ``possible_train``: lists of
-        n_pairs lists of pairs (j, k), which link English word j with French word k, counted
-        from 0; possible links contain the sure ones.  ``source_test``, ``target_test``,
-        ``sure_test``, ``possible_test``: the same of the test pairs.  ``filenames``: list of
-        str.  ``DESCR``: str with sources and terms of use.
-
-    Raises
-    ------
-    FileNotFoundError
-        When a file is absent; the message lists the names that were looked for.
+        ``source_train``, ``target_train``: lists of n_pairs lists of str, the words of the English
+        and the French sentences. ``sure_train``, ``possible_train``: lists of n_pairs lists of
+        pairs (j, k), which link English word j with French word k, counted from 0; possible links
+        contain the sure ones. ``source_test``, ``target_test``, ``sure_test``, ``possible_test``:
+        the same of the test pairs. ``filenames``: list of str. ``DESCR``: str with sources and
+        terms of use.
 
     See Also
     --------

@@ -1,7 +1,6 @@
 """Linear algebra on the device where the data are: NumPy, PyTorch or CuPy.
 
-The array API standard has no triangular solve, so the few factorizations that differ between
-libraries are here; everything else is written with functions that all of them share.
+The array API standard has no triangular solve, so the few factorizations that differ are here.
 """
 
 import importlib
@@ -23,7 +22,6 @@ class Backend:
         return self.name == "numpy"
 
     def cholesky(self, A):
-        """Lower factor of a symmetric positive definite matrix, which may be overwritten."""
         # The transpose is in Fortran order: LAPACK works in place. The matrix is symmetric.
         return cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
 
@@ -32,7 +30,6 @@ class Backend:
         return np.einsum("ii->i", A)
 
     def exp(self, A):
-        """Exponential; A may be overwritten."""
         return np.exp(A, out=A)
 
     def positive_part(self, A):
@@ -55,7 +52,6 @@ class Backend:
         return np.einsum("ij,ij->j", inverse, inverse)
 
     def rows(self, X, index):
-        """The rows with these positions, which are a NumPy array."""
         return X[index]
 
     def array(self, values, like):
@@ -63,7 +59,6 @@ class Backend:
         return np.asarray(values, dtype=np.float64)
 
     def to_host(self, values):
-        """The values as a NumPy array."""
         return np.asarray(values)
 
 

@@ -39,7 +39,6 @@ def resolve_support(support, rows, length_scale):
 
 
 def support_sides(support):
-    """The two sides of a pair (low, high) as arrays."""
     if not isinstance(support, tuple | list | np.ndarray) or len(support) != 2:
         raise ValueError(f"support must be 'auto' or a pair (low, high), got {support!r}")
     return [check.numbers(side, "support") for side in support]
@@ -128,7 +127,6 @@ class Box:
         return float(logsumexp(parts))
 
     def _propose(self, n, rng):
-        """Draw rows; those around data may lie outside the box."""
         d = len(self.low)
         draws = rng.uniform(self.low, self.high, size=(n, d))
         near = np.flatnonzero(rng.uniform(size=n) < 0.5)

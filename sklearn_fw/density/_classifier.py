@@ -34,12 +34,12 @@ TEMPERATURES = 2.0 ** np.arange(12)  # that candidates may choose from
 class KernelStudentTClassifier(LabelMixin, Estimator):
     """Most probable label under a kernel Student-t density of inputs and labels together.
 
-    The joint kernel is ``k(x, x') * r^[y != y']`` with ``r = exp(-1 / label_length_scale^2)``. For
-    the RBF kernel that is the RBF kernel on the input with the one-hot label appended. Then
+    The joint kernel is ``k(x, x') * r^[y != y']`` with ``r = exp(-1 / label_length_scale^2)``:
+    for the RBF kernel, the RBF kernel on the input with the one-hot label appended. Then
 
         ``log p(y | x) = log q(x, y) / temperature - log sum_c exp(log q(x, c) / temperature)``.
 
-    Choose it to find mislabelled rows, in the training set too, and with few rows of many features;
+    Choose it to find mislabeled rows, in the training set too, and with few rows of many features;
     as a plain classifier `sklearn.svm.SVC` is the first thing to try.
 
     Parameters
@@ -66,18 +66,12 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 
-    See Also
-    --------
-    KernelStudentTDensity : The density of inputs alone.
-
     Notes
     -----
-    A length scale "auto" is chosen with the labels: of 1/4, 1/2, 1, 2 and 4 times the median
-    distance, the one under which the left-out labels of at most 500 distinct rows are most
-    probable, each candidate with the temperature that suits it best. As in `KernelStudentTDensity`
-    features are measured in units of their own where that gains likelihood.
-
-    Wrong labels are found by the conditional score, `leave_one_out_scores`.
+    A length scale "auto" is the one of 1/4, 1/2, 1, 2 and 4 times the median distance under which
+    the left-out labels of at most 500 distinct rows are most probable, each candidate with its
+    best temperature. As in `KernelStudentTDensity` features are measured in units of their own
+    where that gains likelihood.
 
     ``fit`` is one factorization of the n x n joint kernel matrix; a prediction costs one triangular
     solve per class and row, O(n_classes n^2), in batches within ``working_memory``. Leaving out
@@ -93,7 +87,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
     >>> from sklearn.datasets import load_iris
     >>> from sklearn_fw.density import KernelStudentTClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> y[0] = 2  # a setosa labelled virginica
+    >>> y[0] = 2  # a setosa labeled virginica
     >>> classifier = KernelStudentTClassifier().fit(X, y)
     >>> int(classifier.leave_one_out_scores().argmin())
     0
@@ -105,7 +99,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
     temperature: check.strength = 1.0
 
     def fit(self, X, y, sample_weight=None):
-        """Factorise the joint kernel matrix of rows and labels.
+        """Factorize the joint kernel matrix of rows and labels.
 
         Parameters
         ----------
@@ -113,11 +107,6 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
             Training rows and their labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight k of a row counts as k copies of it; rows of weight zero are left out.
-
-        Returns
-        -------
-        self : KernelStudentTClassifier
-            The fitted classifier.
         """
         X, y = check.rows(self, X, y)
         weight = check.sample_weight(sample_weight, len(X))
@@ -141,7 +130,6 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
 
     @property
     def _mismatch(self):
-        """Kernel between two different labels."""
         return float(np.exp(-1.0 / float(self.label_length_scale) ** 2))
 
     def _choose_length_scale(self, X, y):
@@ -172,23 +160,18 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            Scikit-learn's convention: one column for two classes, positive for ``classes_[1]``.
+            One column for two classes, positive for ``classes_[1]``.
         """
         scores = self.joint_log_scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def joint_log_scores(self, X):
-        """``log q(x, c)`` of each row with each label.
+        """``log q(x, c)`` of each row with each label, up to one constant for the whole model.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_classes)
-            Up to one constant for the whole model.
         """
         check_is_fitted(self)
         X = check.rows(self, X, reset=False)
@@ -226,17 +209,11 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         ----------
         X, y : array-like of shape (n_samples, n_features) and (n_samples,)
             Rows and labels, all from ``classes_``.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            At most 0.
         """
         scores = self.joint_log_scores(X) / float(self.temperature)
         return _log_probability(scores, self._places(y, len(scores)))
 
     def _places(self, y, n_rows):
-        """Positions of given labels in ``classes_``."""
         y = np.asarray(y)
         if y.shape != (n_rows,):
             raise ValueError(f"y has shape {y.shape}, expected ({n_rows},): a label per row")
@@ -249,15 +226,14 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         return np.array(places)
 
     def leave_one_out_scores(self):
-        """*The* score of wrong labels: ``log p(y_i | x_i)`` in the model without row i.
+        """Score of wrong labels: ``log p(y_i | x_i)`` in the model without row i, at `temperature`.
 
-        At ``temperature``. A joint score would also be low for every unusual input, whatever its
-        label.
+        Unlike a joint score, it is not low for unusual inputs with a right label.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            At most 0, low for rows that are mislabelled; in the order of the training rows of
+            At most 0, low for rows that are mislabeled; in the order of the training rows of
             positive weight.
         """
         scores = self.leave_one_out_joint_log_scores() / float(self.temperature)
@@ -347,11 +323,6 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            At most 0.
         """
         scores = self.joint_log_scores(X) / float(self.temperature)
         return scores - logsumexp(scores, axis=1, keepdims=True)
@@ -369,7 +340,6 @@ def _log_probability(scores, place):
 
 
 def prototype(density):
-    """A clone of the density that a user passed, or the default one."""
     if density is None:
         return KernelStudentTDensity()
     if not isinstance(density, KernelStudentTDensity):

@@ -106,11 +106,9 @@ class SmoothKernel:
         return np.broadcast_to(self.own, X.shape[1:]).sum() * first + second * squares
 
     def diag_derivatives(self, X):
-        """Gradient and Laplacian of ``k(x, x)``."""
         return np.zeros_like(X), np.zeros(len(X))
 
     def volume_derivatives(self, X):
-        """Gradient and Laplacian of the volume element."""
         return np.zeros_like(X), np.zeros(len(X))
 
 
@@ -133,7 +131,6 @@ class RadialKernel(SmoothKernel):
         return self._derivatives is not None
 
     def squared_distances(self, X, Y):
-        """Squared scaled distances; on the diagonal exactly zero when Y is X."""
         A, B = self._scaled(X), self._scaled(Y)
         q = self._pairs(A, -2.0 * B, *self._norms(A, B))
         if Y is X:
@@ -286,8 +283,6 @@ class OpaqueKernel:
 
 
 class ScikitKernel(OpaqueKernel):
-    """A kernel of `sklearn.gaussian_process`."""
-
     def __init__(self, kernel):
         self.kernel = clone(kernel)
         self.has_constant_volume = kernel.is_stationary() or isinstance(kernel, DotProduct)
@@ -333,10 +328,6 @@ class PolynomialKernel(Parameterized):
     coef0 : float, default=1.0
         Constant, not negative.
 
-    See Also
-    --------
-    KernelStudentTDensity : Takes it as ``kernel``.
-
     Examples
     --------
     >>> import numpy as np
@@ -355,7 +346,7 @@ class PolynomialKernel(Parameterized):
 
 
 def needs_numpy(estimator):
-    """Whether the parameters ask for something that runs on NumPy arrays only."""
+    """Whether the parameters require NumPy arrays."""
     kernel = estimator.kernel
     named = isinstance(kernel, PolynomialKernel)
     named = named or (isinstance(kernel, str) and kernel != "precomputed")
@@ -363,7 +354,6 @@ def needs_numpy(estimator):
 
 
 def resolve_kernel(estimator, X, backend):
-    """Return (kernel object, length scale or None) for the parameters of a density estimator."""
     kernel = estimator.kernel
     if not backend.on_host and needs_numpy(estimator):
         raise ValueError(
@@ -399,7 +389,6 @@ def resolve_kernel(estimator, X, backend):
 
 
 def _resolve_length_scale(value, X):
-    """A positive float, or an array with one entry per feature."""
     if isinstance(value, str):
         if value == "median":
             return median_distance(X)
@@ -442,7 +431,6 @@ def distinct_rows(X, limit):
 
 
 def median_distance(X, max_rows=1000):
-    """Median Euclidean distance of distinct rows; 1 if there is but one row."""
     rows = distinct_rows(X, max_rows)
     return float(np.median(pdist(rows))) if len(rows) > 1 else 1.0
 
@@ -450,15 +438,12 @@ def median_distance(X, max_rows=1000):
 def choose_length_scale(X):
     """3.5 times the bandwidth of a Gaussian kernel density estimate that leaves rows out best.
 
-    Scores of an unnormalised density cannot be compared between length scales; the estimate of
-    Gaussians around the other rows is normalised and needs distances only. Its bandwidth tells
-    how finely the rows are clustered, tails included. Where it gains much from measuring every
-    feature in a unit of its own, the answer is an array, else a number. With many independent
-    features, or small clusters far apart, the bandwidth falls far below most distances. The least
+    Scores of an unnormalized density cannot be compared between length scales, but the normalized
+    estimate of Gaussians around the other rows can. Where measuring every feature in a unit of its
+    own gains much likelihood, the result is an array, else a number. With many independent
+    features, or small clusters far apart, the bandwidth falls far below most distances: the least
     length scale is half the median distance to the nearest neighbor and a quarter of that which
-    95 % of the rows do not exceed: so many rows are then told from empty space.
-
-    Distinct rows enter once, whatever their order, number of copies or weight.
+    95 % of the rows do not exceed. Distinct rows enter once, whatever their order or weight.
     """
     unit = likely_unit(X)
     rows = distinct_rows(X, MAX_ROWS)
@@ -468,7 +453,6 @@ def choose_length_scale(X):
 
 
 def _least(rows):
-    """Smallest length scale under which rows differ from empty space."""
     distances = squareform(pdist(rows))
     np.fill_diagonal(distances, np.inf)
     nearest = distances.min(axis=1)
@@ -478,8 +462,7 @@ def _least(rows):
 def likely_unit(X):
     """1, or the units of the features where these gain a nat of likelihood for every row.
 
-    Fitting d units gains up to about d nats in all when there is nothing to gain; these do not
-    count.
+    Fitting d units to noise gains up to about d nats in all; these do not count.
     """
     rows = distinct_rows(X, MAX_ROWS)
     units = feature_units(np.unique(X, axis=0))
@@ -495,8 +478,7 @@ def likely_unit(X):
 def feature_units(rows):
     """Root mean square distance from the median, of the rows that are not at the median.
 
-    A pixel that is mostly empty, or the column of a rare category, thus has a unit like those of
-    the others, where its standard deviation would blow up its few entries.
+    The standard deviation would blow up the few entries of a pixel that is mostly empty.
     """
     squares = (rows - np.median(rows, axis=0)) ** 2
     away = np.maximum((squares > 0).sum(axis=0), 1)

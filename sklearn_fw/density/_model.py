@@ -8,9 +8,8 @@ proportional to ``(V / s) ** -((1 + W + dof) / 2)``, where
 in terms of the two numbers that a posterior gives for a point. The exact model has ``centre = 1``,
 ``information = beta/s + 1' B^-1 1`` and ``extra = 0``: V is the variance, noise included, of
 Gaussian process regression whose mean is an unknown constant with prior variance s / beta. The
-formula as the paper prints it has ``centre = W/kappa``, ``information = 1' B^-1 1`` and
-``extra = s beta/kappa^2``. Both have limits at ``beta = 0`` and ``beta = inf``, where they need no
-care: every term stays finite and none is a difference of large numbers.
+published formula has ``centre = W/kappa``, ``information = 1' B^-1 1`` and ``extra = s
+beta/kappa^2``. Both have limits at ``beta = 0`` and ``beta = inf``; every term stays finite.
 """
 
 import numpy as np
@@ -50,7 +49,7 @@ def log_volume(jacobian, kernel, X):
 
 
 class StudentTModel:
-    """Variance and log score of points, from what a posterior says about them.
+    """Variance and log score of points under a posterior.
 
     ``estimator`` has the hyper-parameters. ``place`` has, for each row given, its position among
     the distinct ones, or -1.
@@ -64,7 +63,6 @@ class StudentTModel:
 
     @property
     def exponent(self):
-        """``(1 + W + dof) / 2``."""
         return 0.5 * (1.0 + self.total_weight + self.dof)
 
     def constants(self, weight=None, information=None):
@@ -79,7 +77,6 @@ class StudentTModel:
         return self.s * self.beta / kappa**2, W / kappa, total
 
     def variance(self, residual, share):
-        """V of new points."""
         extra, centre, information = self.constants()
         return self.s + residual + extra + (centre - share) ** 2 / information
 
@@ -120,11 +117,9 @@ class LogDensity:
         return self.of_variance(X, self.variance(X))
 
     def of_variance(self, X, variance):
-        """The same where variances are known."""
         return self.model.log_score(variance) + self.volume(X)
 
     def variance(self, X, diag=None):
-        """Variance of rows, batch by batch."""
         posterior, parts = self.model.posterior, []
         for rows in batches(X.shape[0], posterior.half_ones.shape[0]):
             if self.X_fit is None:
@@ -136,7 +131,6 @@ class LogDensity:
         return posterior.backend.xp.concat(parts)
 
     def volume(self, X):
-        """The volume element of rows."""
         return 0.0 if self.X_fit is None else log_volume(self.jacobian, self.kernel, X)
 
     def left_out(self):
@@ -160,7 +154,6 @@ class LogDensity:
         return float(volume[0] - model.exponent * np.log(model.variance(far, 0.0) / model.s))
 
     def gradient(self, X):
-        """Gradient in the coordinates of each row."""
         return np.concatenate([self._gradient(X[r]) for r in batches(len(X), len(self.X_fit))])
 
     def hyvarinen(self, X):

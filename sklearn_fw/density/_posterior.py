@@ -1,7 +1,7 @@
 """What all scores need of the training data: solves with ``B = K + s diag(1 / w)``.
 
 `ExactPosterior` and `LowRankPosterior` describe a Gaussian process with covariance k and noise
-variance ``s / w_i`` at row i, and answer two questions about a new point x,
+variance ``s / w_i`` at row i, and compute for a new point x
 
     ``residual = k(x, x) - k_x' B^-1 k_x``    (its variance before noise) and
     ``share = 1' B^-1 k_x``                   (the total weight of the data in its prediction),
@@ -76,11 +76,9 @@ class ExactPosterior:
         return xp.clip(diagonal - square, 0.0, None), self.half_ones @ half
 
     def project_rows(self, X, kernel, X_fit):
-        """The same of rows."""
         return self.project(kernel(X, X_fit), kernel.diag(X))
 
     def coefficients(self, K_cross):
-        """Rows ``B^-1 k_x``."""
         half = self.backend.solve_lower(self.chol, K_cross.T.copy())
         return self.backend.solve_upper(self.chol, half).T
 
@@ -136,7 +134,6 @@ class LowRankPosterior:
         return Z, np.clip(self.kernel.diag(X) - np.einsum("ij,ij->i", Z, Z), 0.0, None)
 
     def project_rows(self, X, kernel, X_fit):
-        """Return (residual, share) of new points."""
         Z, remainder = self._features(X)
         half = NUMPY.solve_lower(self.chol, Z.T.copy())
         return remainder + np.einsum("ij,ij->j", half, half), self.half_ones @ half
@@ -144,9 +141,8 @@ class LowRankPosterior:
     def held_out(self):
         """Return (residual, 1 - share, information) of rows, from the other rows.
 
-        A pivot takes its column along, and the row that the columns then describe
-        worst becomes a pivot, as in a fit without it: with its own column a row would find itself
-        described perfectly. Rows that are no pivots change no column when they leave.
+        A pivot takes its column along, and the row that the columns then describe worst becomes a
+        pivot, as in a fit without it: its own column would describe it perfectly.
         """
         leverage = 1.0 - self.noise * self.precision
         share = 1.0 - self.noise * self.sums

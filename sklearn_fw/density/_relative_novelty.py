@@ -44,18 +44,13 @@ class RelativeNoveltyDetector(Estimator):
     background_, target_ : KernelStudentTDensity
         The two densities.
     offset_ : float
-        Score below which `predict` says -1.
+        Score below which `predict` returns -1.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
-
-    See Also
-    --------
-    KernelStudentTDensity : Novelty against a single sample.
 
     Notes
     -----
     Not an outlier detector in the sense of scikit-learn, which fits one sample: `fit` needs y.
-    The threshold scores target rows that belong to the density without themselves.
 
     References
     ----------
@@ -93,10 +88,6 @@ class RelativeNoveltyDetector(Estimator):
             0 for the background, 1 for the target. With other labels the smallest is the background
             and all others are the target.
 
-        Returns
-        -------
-        self : RelativeNoveltyDetector
-            The fitted detector.
         """
         X, y = check.rows(self, X, y)
         check_classification_targets(y)
@@ -132,17 +123,12 @@ class RelativeNoveltyDetector(Estimator):
         return min(check.integer(self.max_samples, "max_samples", 1), available)
 
     def score_samples(self, X):
-        """Log ratio of background to target density.
+        """Log ratio of background to target density: low for relatively novel rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            Low for rows that are novel relative to the background.
         """
         check_is_fitted(self)
         X = check.rows(self, X, reset=False)
@@ -155,11 +141,6 @@ class RelativeNoveltyDetector(Estimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            Negative for relatively novel rows.
         """
         scores = self.score_samples(X)
         return scores - self.offset_

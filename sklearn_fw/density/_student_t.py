@@ -106,7 +106,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     support_ : tuple of two ndarray of shape (n_features,) or None
         Corners of the box; None for a precomputed kernel.
     offset_ : float
-        Score below which `predict` says -1.
+        Score below which `predict` returns -1.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 
@@ -117,21 +117,20 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
     Notes
     -----
-    ``fit`` factorises one n x n matrix and inverts its factor for the leave-one-out scores:
+    ``fit`` factorizes one n x n matrix and inverts its factor for the leave-one-out scores:
     O(n^2 d + 2 n^3 / 3) time, O(n^2) memory. Scoring costs O(n d + n^2) per row, in batches that
     keep temporary arrays below scikit-learn's ``working_memory``. With ``max_rank=r`` it is
     O(n r^2) and O(r^2).
 
-    Scores of different models are comparable only when normalized: otherwise use a labelled scorer
+    Scores of different models are comparable only when normalized: otherwise use a labeled scorer
     such as "roc_auc", or minimize the mean of `hyvarinen_score`, which needs no normalizer.
 
     "auto" of ``length_scale`` is 3.5 times the bandwidth of the Gaussian kernel density estimate
     of best leave-one-out likelihood on at most 500 distinct rows, and at least half the median
     distance to the nearest neighbor.
 
-    Under ``max_rank`` a left-out pivot takes its column along, and the row that is then described
-    worst becomes a pivot. With kernels that vanish at large distances the integral over the whole
-    space is infinite; hence the box.
+    With kernels that vanish at large distances the integral over the whole space is infinite:
+    hence the box.
 
     NumPy, PyTorch and CuPy arrays are accepted under scikit-learn's ``array_api_dispatch``, in
     double precision with the named kernels; ``max_rank``, ``normalize``, `partial_fit`, `sample`
@@ -140,8 +139,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     References
     ----------
     .. [1] F. Huszar, S. Lacoste-Julien, "A kernel approach to tractable Bayesian nonparametrics",
-       arXiv:1103.1761, 2011: equations (3) to (6). Printed with centred features inside the
-       inverse, where the derivation needs uncentred ones: ``formula`` offers both.
+       arXiv:1103.1761, 2011: equations (3) to (6). Printed with centered features inside the
+       inverse, where the derivation needs uncentered ones: ``formula`` offers both.
     .. [2] S. Fine, K. Scheinberg, "Efficient SVM training using low-rank kernel representations",
        JMLR 2, 2001.
     .. [3] A. Hyvarinen, "Estimation of non-normalized statistical models by score matching",
@@ -172,7 +171,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     random_state: object = None
 
     def fit(self, X, y=None, sample_weight=None):
-        """Factorise the kernel matrix of the rows.
+        """Factorize the kernel matrix of the rows.
 
         Parameters
         ----------
@@ -180,11 +179,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
             Training rows, or kernel values of shape (n_samples, n_samples); y is ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight k of a row counts as k copies of it; rows of weight zero are left out.
-
-        Returns
-        -------
-        self : KernelStudentTDensity
-            The fitted estimator.
         """
         self._check_precomputed()
         backend = backend_of(X)
@@ -241,11 +235,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         ----------
         X, y, sample_weight : array-like of shape (n_samples, n_features), None, array-like or None
             New rows, and their weights as in `fit`.
-
-        Returns
-        -------
-        self : KernelStudentTDensity
-            The estimator.
         """
         if not hasattr(self, "_model"):
             return self.fit(X, y, sample_weight)
@@ -274,7 +263,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
                 )
 
     def _check_X(self, X, backend, reset):
-        """Rows as an array of our own, in whatever library X is."""
         if backend.on_host:
             X = check.rows(self, X, reset=reset, copy=True)
         else:
@@ -320,7 +308,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            Larger is more probable; ``-inf`` outside the box of a normalised density.
+            Larger is more probable; ``-inf`` outside the box of a normalized density.
         """
         X, variance = self._variance(X, diag)
         scores = self._log_density.of_variance(X, variance)
@@ -350,11 +338,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         ----------
         X, y : array-like of shape (n_samples, n_features), and None
             Rows; y is ignored.
-
-        Returns
-        -------
-        score : float
-            Total log density.
         """
         scores = self.score_samples(X)
         return float(self._model_backend().xp.sum(scores))
@@ -362,7 +345,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     def leave_one_out_scores(self):
         """Score of each training row in the model without it and its copies, in closed form.
 
-        The normaliser stays that of the full model.
+        The normalizer stays that of the full model.
 
         Returns
         -------
@@ -380,11 +363,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-
-        Returns
-        -------
-        gradient : ndarray of shape (n_samples, n_features)
-            One row per row of X.
         """
         return self._log_density.gradient(self._rows_to_differentiate(X, "score_gradient"))
 
@@ -415,11 +393,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         ----------
         n_samples, random_state : int, default=1, and int, RandomState instance or None
             Number of rows, and random numbers; None takes those of the estimator.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Rows inside the box.
         """
         check_is_fitted(self)
         self._need_host("sample")
@@ -441,11 +414,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
             Numbers of rows and columns; each row costs what one of `sample` does.
         random_state : int, RandomState instance or None, default=None
             As in `sample`.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Rows, in the order of the draws.
         """
         n_samples = check.integer(n_samples, "n_samples", 1)
         n_features = check.integer(n_features, "n_features", 1)
@@ -469,11 +437,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         ----------
         X, diag : array-like of shape (n_samples, n_features), and array-like or None
             As in `score_samples`.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            Negative for outliers.
         """
         return self.score_samples(X, diag=diag) - self.offset_
 
@@ -498,19 +461,14 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return xp.where(scores < 0, -ones, ones)
 
     def fit_predict(self, X, y=None, sample_weight=None):
-        """Fit, and label every training row by the model without it.
+        """Fit, and label every training row by the model without it: 1 for inliers, else -1.
 
         ``fit(X).predict(X)`` accepts nearly all rows instead, as each is explained by itself.
 
         Parameters
         ----------
         X, y, sample_weight : array-like of shape (n_samples, n_features), None, array-like or None
-            As in `fit`; rows of weight zero are labelled as new ones.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            1 for inliers, -1 for outliers.
+            As in `fit`; rows of weight zero are labeled as new ones.
         """
         self.fit(X, y, sample_weight=sample_weight)
         place = self._model.place
@@ -547,7 +505,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return self._model.posterior.backend
 
     def _variance(self, X, diag=None):
-        """Return (validated X, variance of its rows)."""
         check_is_fitted(self)
         backend, fitted = backend_of(X), self._model_backend()
         if backend.name != fitted.name:
@@ -563,7 +520,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return X, self._log_density.variance(X, diag)
 
     def _check_diagonal(self, diag, n_rows):
-        """Values k(x, x) of new rows of a precomputed kernel."""
         fitted = self._diagonal
         if diag is None:
             if np.ptp(fitted) > 1e-10 * abs(fitted[0]):
@@ -578,7 +534,6 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return diag
 
     def _rows_to_differentiate(self, X, name):
-        """Validated rows, where the log density has derivatives."""
         check_is_fitted(self)
         self._need_host(name)
         X = self._check_X(X, NUMPY, reset=False)

@@ -27,7 +27,7 @@ FAR = 0.25
 class ConvergenceDisplay(Display):
     """Optimality gap of a fit by its cost, or the two objectives that enclose the optimum.
 
-    Make it with `from_estimator`, for any estimator with a ``history_`` and any result with a
+    Create it with `from_estimator`, for any estimator with a ``history_`` and any result with a
     ``history``; several fits can share one axis.
 
     Parameters
@@ -54,8 +54,7 @@ class ConvergenceDisplay(Display):
     >>> from sklearn_fw.structured import StructuredSVM
     >>> X, y = [np.eye(2), np.eye(2)[:1]], [[0, 1], [0]]
     >>> svm = StructuredSVM(random_state=0).fit(X, y)
-    >>> display = ConvergenceDisplay.from_estimator(svm, name="two words")
-    >>> display.ax_.get_yscale()
+    >>> ConvergenceDisplay.from_estimator(svm, name="two words").ax_.get_yscale()
     'log'
     """
 
@@ -180,7 +179,6 @@ def _require(history, column, parameter):
 
 
 def _gap_of(history):
-    """The column that measures the distance to the optimum, or None."""
     known = {name: np.isfinite(history[name]).sum() for name in GAPS if name in history}
     best = max(known, key=known.get, default=None)
     return best if best is not None and known[best] else None
@@ -189,8 +187,7 @@ def _gap_of(history):
 class LoadingDisplay(Display):
     """Largest loadings of each component of two views, first view left, second right.
 
-    Shows which features of one view belong to which of the other, as for words of two languages.
-    Make it with `from_estimator`, for any estimator with ``x_loadings_`` and ``y_loadings_``.
+    Create it with `from_estimator`, for any estimator with ``x_loadings_`` and ``y_loadings_``.
 
     Parameters
     ----------
@@ -279,9 +276,8 @@ class LoadingDisplay(Display):
 class ScreeDisplay(Display):
     """Decreasing eigenvalues or singular values with the noise floor: how many to keep.
 
-    Make it with `from_estimator`, for any estimator that stores them: `DiscreteICA`, which with
-    ``n_components="auto"`` estimates the noise floor, models of two views, principal components.
-    Several fits can share one axis.
+    Create it with `from_estimator`, for any estimator with ``eigenvalues_``, ``singular_values_``
+    or ``explained_variance_``. Several fits can share one axis.
 
     Parameters
     ----------
@@ -306,8 +302,7 @@ class ScreeDisplay(Display):
     >>> from sklearn_fw.displays import ScreeDisplay
     >>> X = make_topic_corpus(1000, 50, 3, random_state=0).X
     >>> model = DiscreteICA("auto", random_state=0).fit(X)
-    >>> display = ScreeDisplay.from_estimator(model)
-    >>> display.n_components
+    >>> ScreeDisplay.from_estimator(model).n_components
     3
     """
 
@@ -324,7 +319,7 @@ class ScreeDisplay(Display):
         Parameters
         ----------
         estimator : estimator
-            Fitted, with ``eigenvalues_``, ``singular_values_`` or ``explained_variance_``.
+            Fitted.
         ax, name, **kwargs : Axes or None, str or None, keywords of ``ax.semilogy``
             As in `plot`; the name labels the curve in the legend.
         """
@@ -372,8 +367,7 @@ class ScreeDisplay(Display):
 class TopicDisplay(Display):
     """Most probable words of each topic, as bars.
 
-    Make it with `from_estimator`, for any estimator with nonnegative ``components_``:
-    `DiscreteICA`, latent Dirichlet allocation, nonnegative matrix factorization.
+    Create it with `from_estimator`, for any estimator with nonnegative ``components_``.
 
     Parameters
     ----------
@@ -440,7 +434,6 @@ class TopicDisplay(Display):
 
 
 def _chosen(components, size):
-    """Numbers of the components to draw."""
     chosen = range(min(size, 6)) if components is None else np.ravel(components).tolist()
     chosen = [check.integer(k, "components", 0) for k in chosen]
     if not chosen or max(chosen) >= size:

@@ -23,10 +23,10 @@ NOISES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # that "auto" chooses f
 
 
 class BayesPointMachine(LabelMixin, Estimator):
-    """Two classes told apart by the mean of all weight vectors that agree with the labels.
+    """Binary classifier by the mean of all weight vectors that agree with the labels.
 
     ``w ~ N(0, I)`` and ``y (w x / |x| + noise e) > 0`` for each row, in the feature space of the
-    kernel; the posterior is found by expectation propagation.
+    kernel. The posterior is computed by expectation propagation.
 
     Parameters
     ----------
@@ -61,10 +61,6 @@ class BayesPointMachine(LabelMixin, Estimator):
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 
-    See Also
-    --------
-    EPProbitClassifier : Chooses the hyper-parameters of a kernel, and takes several classes.
-
     Notes
     -----
     O(n^3) a sweep for n rows. Several classes: wrap it in
@@ -95,7 +91,6 @@ class BayesPointMachine(LabelMixin, Estimator):
     max_iter: int = 200
 
     def __sklearn_tags__(self):
-        """Labels are two."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
@@ -142,7 +137,6 @@ class BayesPointMachine(LabelMixin, Estimator):
         return K + 1.0 if self.fit_intercept else K
 
     def _row_lengths(self, X):
-        """Lengths in feature space, 1 for rows of zeros."""
         if self.kernel == "rbf":
             squares = np.ones(len(X))
         else:
@@ -162,17 +156,12 @@ class BayesPointMachine(LabelMixin, Estimator):
         return self._posterior.predict(K, np.ones(len(X)))
 
     def decision_function(self, X):
-        """Mean latent values of rows over their standard deviations with noise.
+        """Mean latent values over their standard deviations with noise; positive: classes_[1].
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            Positive for ``classes_[1]``, where the mean of w says so.
         """
         return standardised(*self._latent(X), float(self.noise_))
 
@@ -188,8 +177,8 @@ def _agrees(fit, K, signs):
 class EPProbitClassifier(LabelMixin, IntervalProcess):
     """Gaussian process classifier with probit link, by expectation propagation.
 
-    ``P(y = 1 | f) = Phi(f / noise)`` with f ~ GP(0, kernel). Hyper-parameters maximise the log
-    evidence of expectation propagation. Several classes: each against the rest, normalised.
+    ``P(y = 1 | f) = Phi(f / noise)`` with f ~ GP(0, kernel). Hyper-parameters maximize the log
+    evidence of expectation propagation. Several classes: each against the rest, normalized.
 
     Parameters
     ----------
@@ -229,10 +218,9 @@ class EPProbitClassifier(LabelMixin, IntervalProcess):
 
     Notes
     -----
-    2/3 n^3 operations for each sweep, and some five sweeps for each value of the hyper-parameters,
-    which starts from the sites of the value before; O(n^2) per prediction. The search for
-    hyper-parameters asks for marginals to 0.003 standard deviations, and ends when a step gains
-    less than 1e-5 of the evidence; the posterior that is kept has ``tol``.
+    Each sweep takes 2/3 n^3 operations, each value of the hyper-parameters some five sweeps, and
+    each prediction O(n^2). The search for hyper-parameters computes marginals to 0.003 standard
+    deviations and ends when a step gains less than 1e-5 of the evidence.
 
     References
     ----------

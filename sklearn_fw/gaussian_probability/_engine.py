@@ -1,7 +1,7 @@
 """Expectation propagation over intervals: sites, marginals, log Z and gradients.
 
-All of it happens in the space of the bounded variables z, N(h, G) with lower < z < upper, in
-coordinates of which the origin is the point of the box nearest to h: so tails keep their digits.
+All are computed for the bounded variables z, N(h, G) with lower < z < upper, in coordinates of
+which the origin is the point of the box nearest to h: so tails keep their digits.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ def interval_masses(lower, upper, mean, var):
 class Marginals:
     """N(h, G) times sites exp(nu z - tau z^2 / 2), by the inverse of L, L L' = I + T^1/2 G T^1/2.
 
-    ``left`` is 1 - tau var: as the diagonal of the inverse of L L' it keeps its digits where sites
+    ``left``, 1 - tau var, is the diagonal of the inverse of L L': it keeps its digits where sites
     are far more precise than the prior.
     """
 
@@ -95,9 +95,8 @@ def site_weights(G, h, tau, nu, inverse):
 def parallel_sites(G, h, lower, upper, fraction, tol, max_iter, first=None):
     """Fixed point of the sites, all updated from the same marginals: (tau, nu, sweeps, change).
 
-    A sweep is one factorization and the inverse of a triangle, 2/3 n^3 operations; sweeps one site
-    after another need three times as many. The last points are extrapolated (D. Anderson, Journal
-    of the ACM 12, 1965). None where that does not come to rest.
+    A sweep is one factorization and the inverse of a triangle, 2/3 n^3 operations. The last points
+    are extrapolated (D. Anderson, Journal of the ACM 12, 1965). None without convergence.
     """
     tau, nu = (np.zeros(len(h)), np.zeros(len(h))) if first is None else first
     points, moves, best = [], [], np.inf
@@ -161,12 +160,10 @@ class Propagation:
     open_part: tuple | None = None  # the problem that narrow intervals leave, where there are such
 
     def rows(self, rows):
-        """What a draw needs to know of some variables that are independent of the others."""
         arrays = {name: getattr(self, name)[rows] for name in DRAWN}
         return replace(self, **arrays)
 
     def bound_gradients(self, lower, upper):
-        """Gradients of log Z in the bounds."""
         gradients = []
         for bound, sign in ((lower, -1.0), (upper, 1.0)):
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -271,7 +268,6 @@ class OpenPart(NamedTuple):
     error: float = 0.0  # of that
 
     def blocks(self):
-        """Parts without correlations between them, all single variables as one."""
         if self.sites is None:
             return []
         sd = np.sqrt(np.diag(self.G))
@@ -288,7 +284,6 @@ class OpenPart(NamedTuple):
 
 
 def is_narrow(G, lower, upper):
-    """Whether intervals are narrow beside the standard deviations of the prior."""
     return upper - lower < NARROW * np.sqrt(np.diag(G))
 
 
@@ -296,9 +291,8 @@ def propagate(G, h, lower, upper, *, fraction=None, start=None, **options):
     """Sites of the box lower < z < upper under N(h, G); None where the box has no mass.
 
     Equal ends are a known value, of which log Z counts the density; None too where known values
-    depend on each other. Rows without variance must be gone. See Cunningham, Hennig,
-    Lacoste-Julien (2011), with the stopping rule on all marginals. ``start`` has tau and nu of a
-    problem nearby; it helps large problems only.
+    depend on each other. Rows without variance must be gone. The stopping rule is on all marginals.
+    ``start`` has tau and nu of a problem nearby; it helps large problems only.
     """
     fraction = np.ones(len(h)) if fraction is None else fraction
     box = G, h, lower, upper

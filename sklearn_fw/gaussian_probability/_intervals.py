@@ -23,7 +23,7 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
     """Gaussian process classifier of ordered labels, by expectation propagation.
 
     ``y = j`` where ``b[j-1] < f + noise e < b[j]`` with f ~ GP(0, kernel), e standard normal and
-    thresholds b in ascending order. Hyper-parameters and thresholds maximise the log evidence of
+    thresholds b in ascending order. Hyper-parameters and thresholds maximize the log evidence of
     expectation propagation.
 
     Parameters
@@ -64,14 +64,9 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 
-    See Also
-    --------
-    EPProbitClassifier : For labels without an order.
-    EPIntervalRegressor : For known ends instead of learned thresholds.
-
     Notes
     -----
-    One process for all labels, so 2/3 n^3 operations for each sweep whatever their number; O(n^2)
+    One process for all labels: 2/3 n^3 operations for each sweep whatever their number, O(n^2)
     per prediction. `log_marginal_likelihood` takes after the hyper-parameters of the kernel the
     lowest threshold and the logarithms of the gaps between thresholds, both in units of the
     standard deviation that noisy latent values have at the start.
@@ -121,7 +116,6 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
         return self
 
     def _given_order(self, y):
-        """Labels in the order that is stated somewhere, or None."""
         if self.order is None:
             dtype = getattr(y, "dtype", None)
             return dtype.categories if getattr(dtype, "ordered", False) else None
@@ -166,26 +160,21 @@ class Ranks(Intervals):
 
     @property
     def theta(self):
-        """The lowest threshold, and the logarithms of gaps, in units of ``scale``."""
         levels = self.thresholds / self.scale
         return np.r_[levels[0], np.log(np.diff(levels))]
 
     @property
     def bounds(self):
-        """Array of shape (n_params, 2)."""
         return np.vstack([LOWEST, *[np.log(GAPS)] * (len(self.thresholds) - 1)])
 
     def with_theta(self, theta):
-        """The same with other thresholds."""
         levels = np.cumsum(np.r_[theta[0], np.exp(theta[1:])])
         return Ranks(self.ranks, self.scale * levels, self.noise, self.scale)
 
     def of(self, rows):
-        """The same for some of the rows."""
         return Ranks(self.ranks[rows], self.thresholds, self.noise, self.scale)
 
     def gradient(self, posterior):
-        """Gradient of the log evidence in ``theta``."""
         low, high = posterior.sites.bound_gradients(self.lower, self.upper)
         n = len(self.thresholds)
         at_thresholds = np.bincount(self.ranks, high, n + 1)[:n]
@@ -217,7 +206,7 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     """Gaussian process regression on censored targets, by expectation propagation.
 
     ``lower <= f + noise e <= upper`` with f ~ GP(0, kernel) and e standard normal; equal ends are
-    a target that is known. Hyper-parameters and noise maximise the log evidence of expectation
+    a target that is known. Hyper-parameters and noise maximize the log evidence of expectation
     propagation.
 
     Parameters
@@ -254,15 +243,11 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 
-    See Also
-    --------
-    EPOrdinalClassifier : For ends that are to be learned.
-
     Notes
     -----
     Known targets are conditioned on, which is exact, and intervals are swept: 2/3 n^3 operations
     for each sweep. `log_marginal_likelihood` takes after the hyper-parameters of the kernel the
-    logarithm of the noise, in normalised units, where it is learned.
+    logarithm of the noise, in normalized units, where it is learned.
 
     With ``kernel=None`` length scales have the prior of `EPOrdinalClassifier`, and the logarithm of
     a learned noise has a normal one about half a standard deviation of the targets, of width 1.
@@ -297,10 +282,6 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
             Lower and upper ends, -inf and inf allowed; equal ends, or one column, are known
             targets.
 
-        Returns
-        -------
-        self : EPIntervalRegressor
-            The fitted model.
         """
         noise = self.noise
         X, lower, upper = self._check_targets(X, y)
@@ -328,7 +309,6 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         return self
 
     def _check_targets(self, X, y, reset=True):
-        """Rows and the two ends of their targets."""
         if _has_two_columns(y):
             X = check.rows(self, X, reset=reset)
             ends = check.array(y, "y", finite=False)
@@ -385,7 +365,7 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         -------
         score : float
             One minus the sum of squared distances of predictions to intervals over that of the best
-            constant: R^2 where all targets are known. 1 or 0 where a constant is in all intervals.
+            constant. 1 or 0 where a constant is in all intervals.
         """
         mean = self.predict(X)
         _, lower, upper = self._check_targets(X, y, reset=False)
@@ -434,7 +414,6 @@ def _has_two_columns(y):
 
 
 def _location_and_scale(lower, upper):
-    """Mean and standard deviation of what is known of targets; 1 where they do not vary."""
     finite = np.isfinite(lower) | np.isfinite(upper)
     low, high = lower[finite], upper[finite]
     low, high = np.where(np.isfinite(low), low, high), np.where(np.isfinite(high), high, low)

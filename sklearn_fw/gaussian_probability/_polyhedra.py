@@ -7,7 +7,6 @@ from .._core import check
 
 
 def check_covariance(cov):
-    """Symmetric positive semi-definite matrix."""
     if cov is None:
         raise ValueError("cov must be given, for instance numpy.eye(n)")
     cov = check.numbers(cov, "cov")
@@ -37,7 +36,6 @@ def check_bounds(lower, upper, p):
 
 
 def check_vector(values, name, p, finite=True):
-    """A number, or p numbers, as p numbers."""
     values = check.numbers(values, name, finite)
     if values.ndim > 1 or values.size not in (1, p):
         raise ValueError(f"{name} must be a number or {p} numbers, got shape {values.shape}")
@@ -57,7 +55,6 @@ def check_order(lower, upper):
 
 
 def check_constraints(constraints, n=None):
-    """Matrix with one constraint per row."""
     A = check.numbers(constraints, "constraints")
     if A.ndim != 2 or not A.size or (n is not None and A.shape[1] != n):
         raise ValueError(
@@ -128,13 +125,11 @@ def minimal_polyhedron(constraints, lower, upper):
 
 
 def _rows(A, lower, upper, active):
-    """Inequalities M x <= b."""
     low, high = active & np.isfinite(lower), active & np.isfinite(upper)
     return np.vstack([A[high], -A[low]]), np.r_[upper[high], -lower[low]], high, low
 
 
 def _check_inside(A, lower, upper, norms, active):
-    """Refuse a region that holds no ball."""
     M, b, high, low = _rows(A, lower, upper, active)
     if not len(b):
         return

@@ -26,7 +26,7 @@ from ._sampling import SECONDS, refine
 class GaussianProbabilityResult:
     """A log probability with its error, and the moments of the truncated distribution.
 
-    `log_gaussian_probability` makes it; `float` of it is ``log_prob``.
+    Returned by `log_gaussian_probability`; `float` of it is ``log_prob``.
 
     Parameters
     ----------
@@ -88,7 +88,6 @@ class GaussianProbabilityResult:
 
     @property
     def prob(self):
-        """The probability itself, 0 where a float64 cannot hold it."""
         return float(np.exp(self.log_prob))
 
 
@@ -151,20 +150,16 @@ def log_gaussian_probability(
 
     Notes
     -----
-    Variables without correlation to the others are blocks of their own, and blocks that have an
-    exact value take it in "auto".
+    Blocks of uncorrelated variables are separate problems; "auto" takes exact values of blocks.
 
-    The error bar is that of 16 independent copies of a scrambled Sobol sequence, at 99 %. Points
-    lie closer in the tails of the first coordinates, and the bar includes what no point can have
-    met. A draw takes one coordinate after another from its truncated normal distribution; Gaussian
-    sites [1]_ stand for those to come, to a power that a pilot run chooses. Power 0 is exponential
-    tilting [2]_, which keeps the relative error bounded in the tails.
+    The error bar is that of 16 independent copies of a scrambled Sobol sequence, at 99 %. A draw
+    takes one coordinate after another from its truncated normal distribution; Gaussian sites [1]_
+    stand for those to come, to a power that a pilot run chooses. Power 0 is exponential tilting
+    [2]_, which keeps the relative error bounded in the tails.
 
     Intervals below 1e-3 standard deviations count as densities times widths where that is right to
-    1e-8: the others are treated given these.
-
-    Expectation propagation costs O(p^3) a sweep, and a draw O(p^2). Moments and gradients are
-    those of expectation propagation: exact derivatives of ``log_prob_ep``, not of ``log_prob``.
+    1e-8. Expectation propagation costs O(p^3) a sweep, and a draw O(p^2). Moments and gradients are
+    exact derivatives of ``log_prob_ep``, not of ``log_prob``.
 
     References
     ----------
@@ -379,9 +374,9 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
 
     Notes
     -----
-    O(n^3) per box and sweep, without overhead for each box; boxes with sides below 1e-3 standard
-    deviations, and those of which sites do not come to rest, are solved one by one. The error of
-    expectation propagation is not stated: draw some boxes and ask `log_gaussian_probability`.
+    O(n^3) per box and sweep. Boxes with sides below 1e-3 standard deviations, and those of which
+    sites do not converge, are solved one by one. The error of expectation propagation is not
+    computed: use `log_gaussian_probability` on a sample of the boxes.
 
     Examples
     --------

@@ -42,7 +42,6 @@ class LatentIntervals:
 
     @property
     def inner(self):
-        """Gradient of the log evidence in the matrix of the kernel."""
         return 0.5 * (np.outer(self.weights, self.weights) - self.precision)
 
     def predict(self, K_new, diagonal):
@@ -52,12 +51,10 @@ class LatentIntervals:
 
 
 def sign_bounds(signs):
-    """Intervals of values with these signs."""
     return np.where(signs > 0.0, 0.0, -np.inf), np.where(signs > 0.0, np.inf, 0.0)
 
 
 def standardised(mean, var, noise):
-    """Means in units of the standard deviations with noise."""
     scale = np.sqrt(noise**2 + var)
     return mean / np.where(scale > 0.0, scale, 1e-300)
 
@@ -101,28 +98,23 @@ class Intervals:
 
     @property
     def theta(self):
-        """Parameters, without bounds or logarithms."""
         return np.log([self.noise]) if self.learns_noise else np.empty(0)
 
     @property
     def bounds(self):
-        """Array of shape (n_params, 2)."""
         return np.log([NOISES]) if self.learns_noise else np.empty((0, 2))
 
     def with_theta(self, theta):
-        """The same with other parameters."""
         if not self.learns_noise:
             return self
         noise = float(np.exp(theta[0]))
         return Intervals(self.lower, self.upper, noise, True, self.constant)
 
     def of(self, rows):
-        """The same for some of the rows."""
         lower, upper = self.lower[rows], self.upper[rows]
         return Intervals(lower, upper, self.noise, self.learns_noise, self.constant)
 
     def gradient(self, posterior):
-        """Gradient of the log evidence in ``theta``."""
         if not self.learns_noise:
             return np.empty(0)
         weights, spread = posterior.weights, np.trace(posterior.precision)
@@ -137,10 +129,7 @@ def _check_kernel(kernel, name):
 
 
 class IntervalProcess(Estimator):
-    """What Gaussian process models by expectation propagation share.
-
-    A model hands intervals to `_fit_processes`.
-    """
+    """Base class of Gaussian process models by expectation propagation, for `_fit_processes`."""
 
     kernel: _check_kernel = None
     _: KW_ONLY
@@ -300,7 +289,7 @@ def _penalty(moved, n_kernel, learns_noise):
 def _rows_without_copies(X, observed):
     """Rows that choose hyper-parameters: each row once where equal rows never differ in target.
 
-    Copies say that there is no noise. Where equal rows differ, they are measurements.
+    Copies would make the noise zero. Where equal rows differ, they are measurements.
     """
     _, first = np.unique(X, axis=0, return_index=True)
     targets = np.column_stack([X, observed.lower, observed.upper])

@@ -59,7 +59,6 @@ def refine(G, h, lower, upper, sites, *, rng, seconds=SECONDS, n_draws=None):
 
 
 def _count(p, seconds):
-    """Points of each copy that are as many operations as a number of seconds allows."""
     setup, each = 4e-9 * p**3, 0.2e-6 * p + 0.5e-9 * p * p
     n = (seconds - setup) / each / SHIFTS
     n = max(n - (len(POWERS) - 1) * PILOT, n / 1.5, FEWEST)  # two pilots of three are lost

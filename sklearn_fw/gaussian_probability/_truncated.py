@@ -22,7 +22,7 @@ SWEEPS = 100  # of Gibbs sampling, in chains of their own
 class TruncatedGaussian(DensityMixin, Estimator):
     """Normal distribution fitted to rows that were kept because they lie in a region.
 
-    Maximises ``mean_i log N(x_i; m, K) - log P(lower < A x < upper)`` over m and K, the parameters
+    Maximizes ``mean_i log N(x_i; m, K) - log P(lower < A x < upper)`` over m and K, the parameters
     before the truncation; the second term and its gradient are those of expectation propagation.
 
     Parameters
@@ -75,17 +75,12 @@ class TruncatedGaussian(DensityMixin, Estimator):
     tol: check.positive = 1e-6
 
     def fit(self, X, y=None):
-        """Maximise the likelihood.
+        """Maximize the likelihood.
 
         Parameters
         ----------
         X, y : array-like of shape (n_samples, n_features), and None
             Rows, all inside the region; y is ignored.
-
-        Returns
-        -------
-        self : TruncatedGaussian
-            The fitted model.
         """
         X = check.rows(self, X, ensure_min_samples=2)
         n = X.shape[1]
@@ -120,7 +115,6 @@ class TruncatedGaussian(DensityMixin, Estimator):
         )
 
     def _maximise(self, second, region, floor):
-        """Mean and covariance of rows with mean zero and second moments ``second``."""
         n = len(second)
         below = np.tril_indices(n)
         cov = second + floor * np.eye(n)
@@ -184,11 +178,6 @@ class TruncatedGaussian(DensityMixin, Estimator):
         ----------
         X, y : array-like of shape (n_samples, n_features), and None
             Rows; y is ignored.
-
-        Returns
-        -------
-        score : float
-            The mean of `score_samples`.
         """
         return float(np.mean(self.score_samples(X)))
 
@@ -203,11 +192,6 @@ class TruncatedGaussian(DensityMixin, Estimator):
             A point inside the region, for instance a training row.
         random_state : int, RandomState instance or None, default=None
             Seed.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Rows.
         """
         check_is_fitted(self)
         rng = check.random_state(random_state)

@@ -47,7 +47,7 @@ def away(objective, target):
 class Adapter:
     """A fitted classifier without known gradients.
 
-    ``kind`` tells where gradients come from: "linear", "network", "torch", "own", "numeric", or
+    ``kind`` is the source of gradients: "linear", "network", "torch", "own", "numeric", or
     None; ``classes`` are in the order of the scores, or None.
     """
 
@@ -211,7 +211,7 @@ class PipelineAdapter(Adapter):
 def find_adapter(estimator, X, gradient, radius):
     """The adapter of a classifier, which is tried on the rows.
 
-    With "auto" one whose gradients are known, or one without; "analytic" and "numeric" insist.
+    "auto" takes one with known gradients, or one without; "analytic" and "numeric" require theirs.
     """
     if gradient == "numeric":
         return _numeric(estimator, X, radius)

@@ -22,10 +22,10 @@ class Blind:
     """Search without gradients [ours]: with linear models of the classifier, rows, and chance.
 
     First come the corners of the box to which linear models point, one of scores and one of labels.
-    Then these take turns: the corner in the direction of the next neighbor with another label; the
-    corner to which a slope points, with noise; and, with scores, the point of smallest margin so
-    far with a random part of its entries sent to random ends of the box. With scores every row has
-    a slope of its own, corrected by each score that is seen (least mean squares).
+    Then these take turns: the corner towards the next neighbor with another label; the corner down
+    a slope, with noise; and, with scores, the point of smallest margin with a random part of its
+    entries at random ends of the box. With scores every row has a slope of its own, corrected by
+    each new score (least mean squares).
     """
 
     def __init__(self, box, rng):
@@ -100,7 +100,6 @@ class Blind:
         return X + self.box.radius * np.sign(way).reshape(X.shape)
 
     def _leaning(self, rows):
-        """Directions down the slopes of rows, or to a class at random, with noise."""
         if self.slope is not None:
             way = -self.slope[rows]
         elif self.planes:
@@ -113,7 +112,7 @@ class Blind:
         return way + DOUBT * np.where(size > 0.0, size, 1.0) * noise
 
     def keep(self, Z, moved, rows, scores):
-        """What has the smaller margin, if scores tell it; the slopes learn from all."""
+        """Keep the points of smaller margin; the slopes learn from all scores."""
         if scores is None:
             return Z
         box = self.box
@@ -162,12 +161,10 @@ def _plane_of_labels(X, labels, guides):
 
 
 def _margins(scores, own):
-    """Scores of own classes minus the best others."""
     return scores[np.arange(len(own)), own] - _others(scores, own).max(axis=1)
 
 
 def _others(scores, own):
-    """Scores with -inf at the own classes."""
     others = scores.copy()
     others[np.arange(len(own)), own] = -np.inf
     return others

@@ -40,7 +40,6 @@ def names_of(X):
 
 
 def check_names(X, wanted, name, others):
-    """Refuse a frame whose columns are not those of ``wanted``, names or None, in their order."""
     names = names_of(X)
     if names is None or wanted is None or names == list(wanted):
         return
@@ -98,21 +97,18 @@ def check_classifier(estimator):
 
 
 def best_of(estimator):
-    """The model that a search over parameters found, or the estimator itself."""
     while hasattr(estimator, "best_estimator_"):
         estimator = estimator.best_estimator_
     return estimator
 
 
 def check_rows(X, name="X", **options):
-    """Rows as float64, of moderate size."""
     X = check.table(X, input_name=name, dtype=np.float64, **options)
     check.magnitude(X.data if sp.issparse(X) else X, name)
     return X
 
 
 def check_inputs(estimator, X, name="X"):
-    """Rows as float64; modules may have more than one axis per row."""
     known = getattr(estimator, "feature_names_in_", None)
     check_names(X, known, name, "the rows that estimator was fitted to")
     X = check_rows(X, name, allow_nd=is_torch_module(estimator))
@@ -145,7 +141,6 @@ def check_labels(y, n, name="y"):
 
 
 def classes_of(estimator):
-    """Classes in the order of the scores, or None."""
     classes = getattr(estimator, "classes_", None)
     if classes is None or isinstance(classes, list):
         return None
@@ -164,7 +159,7 @@ def _answers(estimator, X, rows, method):
 
 
 def labels_by(estimator, X):
-    """What ``predict`` says about rows, one label each."""
+    """Predicted labels of rows."""
 
     def ask(rows):
         answer, shape = _answers(estimator, X, rows, "predict"), (X[rows].shape[0],)
@@ -223,7 +218,6 @@ def check_template(estimator, X):
 
 
 def last_of(estimator):
-    """The last step of a Pipeline, or the estimator itself."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
@@ -239,9 +233,8 @@ def random_states(estimator):
 class Epochs:
     """A fresh classifier and its training rows, which may be sparse.
 
-    Random states are drawn by ``rng``, as is the order of the rows; ``classes`` are all labels
-    that will be met. Steps in front of the last of a Pipeline are fitted once, as they have no
-    epochs.
+    Random states and the order of the rows are drawn by ``rng``; ``classes`` are all labels. Steps
+    in front of the last of a Pipeline are fitted once, as they have no epochs.
     """
 
     def __init__(self, estimator, X, y, classes, rng):

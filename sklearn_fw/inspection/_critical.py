@@ -69,25 +69,19 @@ def critical_sample_ratio(
     UserWarning
         When the radius is far below the scale of the features, or fits some of them only.
 
-    See Also
-    --------
-    CriticalSampleDisplay : The ratio by the radius.
-
     Notes
     -----
-    Compare ratios at the same rows, radius and options only. ``stderr`` and ``interval`` hold for
-    other rows of the same kind, not for points that were missed. Cost: ``max_iter`` gradients, or
-    predictions, of the rows that are not done.
+    Compare ratios at the same rows, radius and options only. ``stderr`` and ``interval`` do not
+    include points that were missed. Cost: ``max_iter`` gradients, or predictions, of the rows that
+    are not done.
 
-    Paper values are radius 0.3, step 0.25 and noise 0.2 of 255 gray levels. The gradient is taken
-    at the current point. Before the steps, up to three corners of the box are tried, towards the
-    best other classes.
+    Paper values are radius 0.3, step 0.25 and noise 0.2 of 255 gray levels. Before the steps, up to
+    three corners of the box are tried, towards the best other classes.
 
     The search without gradients [ours] evaluates corners of the box: those to which linear models
-    point that are fitted to the scores and to the labels of at most 2,000 of the rows, those
-    towards the nearest rows with other labels, and random ones. With 300 rows of digits and of
-    breast cancer it found 80 to 100 % of what the gradients of linear models and networks find,
-    with labels alone 59 to 95 %.
+    of scores and labels point, those towards the nearest rows with other labels, and random ones.
+    With 300 rows of digits and of breast cancer it found 80 to 100 % of what gradients find, with
+    labels alone 59 to 95 %.
 
     References
     ----------
@@ -152,7 +146,6 @@ class Box:
             self.sure = np.array_equal(self.scores.argmax(axis=1), self.target)
 
     def changed(self, Z, rows):
-        """Whether points in the boxes of rows have other labels than these, and their scores."""
         scores = self.adapter.scores(Z) if self.target is not None else None
         if not self.sure:
             return self.adapter.labels(Z) != self.labels[rows], scores

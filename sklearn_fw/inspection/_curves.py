@@ -41,10 +41,6 @@ def corrupt_labels(y, fraction, *, mode="uniform", random_state=None):
         With ``y`` (n_samples,), a copy; ``mask`` (n_samples,), the rows that were touched; and
         ``changed``, those that have another label now.
 
-    See Also
-    --------
-    corrupt_inputs : Noise in place of rows.
-
     References
     ----------
     D. Arpit et al., A closer look at memorization in deep networks, ICML 2017: section 2 (randY).
@@ -91,10 +87,6 @@ def corrupt_inputs(X, fraction, *, per_feature=False, random_state=None):
         With ``X`` (n_samples, n_features), a copy, and ``mask`` (n_samples,), the rows that were
         touched.
 
-    See Also
-    --------
-    corrupt_labels : Random labels.
-
     References
     ----------
     D. Arpit et al., A closer look at memorization in deep networks, ICML 2017: section 2 (randX).
@@ -119,7 +111,6 @@ def corrupt_inputs(X, fraction, *, per_feature=False, random_state=None):
 
 
 def _draw_rows(fraction, n, rng):
-    """Numbers of the rows that are touched, and whether each row is."""
     touched = rng.permutation(n)[: round(fraction * n)]
     return touched, np.isin(np.arange(n), touched)
 
@@ -154,25 +145,15 @@ def track_memorization(
         ``critical_ratio`` (NaN without a radius); and ``epochs_to_fit``, the first epoch measured
         with all training rows right, infinite if there was none.
 
-    See Also
-    --------
-    memorization_curve : Ends of such runs over amounts of noise.
-    MemorizationDisplay : The picture.
-
-    Notes
-    -----
-    A classifier without epochs gives one measurement, at epoch 0.
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.neural_network import MLPClassifier
     >>> from sklearn_fw.inspection import track_memorization
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = MLPClassifier((32,))
-    >>> X /= 16
     >>> result = track_memorization(
-    ...     model, X[:500], y[:500], X[500:600], y[500:600], n_epochs=4, random_state=0
+    ...     MLPClassifier((32,)), X[:500], y[:500], X[500:600], y[500:600], n_epochs=4,
+    ...     random_state=0,
     ... )
     >>> result.epochs.tolist()
     [1, 2, 3, 4]
@@ -188,7 +169,6 @@ def track_memorization(
 
 
 def _check_pairs(X, y, X_valid, y_valid):
-    """``(X, y, X_valid, y_valid, classes)``."""
     check_names(X_valid, names_of(X), "X_valid", "X")
     X, X_valid = check_rows(X), check_rows(X_valid, "X_valid")
     if X.shape[1] != X_valid.shape[1]:
@@ -281,11 +261,6 @@ def memorization_curve(
         the end, ``best_valid_accuracy`` of all epochs, ``epochs_to_fit`` (infinite where the
         training rows were not all right) and ``critical_ratio`` at the end; and ``fractions``,
         ``param_name``, ``param_range``.
-
-    See Also
-    --------
-    track_memorization : One run, epoch by epoch.
-    MemorizationDisplay : The picture.
 
     References
     ----------

@@ -51,7 +51,6 @@ class Rows:
         self.X = np.asarray(X, dtype=np.float64)
 
     def _go_through(self, name, step, X):
-        """Rows behind a fitted step; they may be a frame."""
         rows = np.asarray(X, dtype=np.float64)
         vjp = affine_vjp(step, rows, rows + rows.std(axis=0))
         if vjp is None:

@@ -1,4 +1,4 @@
-"""Which rows are learned early, and which against what the others say."""
+"""Difficulty of rows: which are learned early, and which labels contradict the others."""
 
 import numpy as np
 from scipy.stats import chi2
@@ -71,11 +71,6 @@ def example_difficulty(
     UserWarning
         When runs do not differ.
 
-    See Also
-    --------
-    DifficultyDisplay : Sorted error rates beside the binomial.
-    corrupt_labels : Wrong labels to try it on.
-
     Notes
     -----
     Error rates of "held_out" are those of ``n_runs // 2`` models each. The p-value takes n times
@@ -142,7 +137,6 @@ def _summary(parts, early, n_epochs, rng):
 
 
 def _early(problem, n_epochs, seed):
-    """One run on all rows."""
     estimator, X, y, classes = problem
     run = Epochs(estimator, X, y, classes, np.random.RandomState(seed))
     for _ in range(n_epochs):
@@ -151,7 +145,7 @@ def _early(problem, n_epochs, seed):
 
 
 def _halves(problem, n_epochs, seed):
-    """Two runs on complementary halves, each judged on the other."""
+    """Two runs on complementary halves, each evaluated on the other."""
     estimator, X, y, classes = problem
     rng = np.random.RandomState(seed)
     wrong, score = np.zeros(len(y), dtype=bool), np.zeros(len(y))

@@ -13,8 +13,7 @@ from ._sensitivity import gini_coefficient, loss_sensitivity
 class CriticalSampleDisplay(Display):
     """Ratio of critical samples by the radius of the box, with confidence intervals.
 
-    Shows at which distance from the data the predictions begin to change. Make it with
-    `from_estimator`.
+    Create it with `from_estimator`.
 
     Parameters
     ----------
@@ -33,8 +32,7 @@ class CriticalSampleDisplay(Display):
     Examples
     --------
     >>> from sklearn_fw.inspection import CriticalSampleDisplay
-    >>> display = CriticalSampleDisplay([0.1, 0.5], [0.02, 0.3]).plot()
-    >>> display.line_.get_xdata().tolist()
+    >>> CriticalSampleDisplay([0.1, 0.5], [0.02, 0.3]).plot().line_.get_xdata().tolist()
     [0.1, 0.5]
     """
 
@@ -85,7 +83,7 @@ class CriticalSampleDisplay(Display):
 class DifficultyDisplay(Display):
     """Sorted error rates of rows after short training, with those of equally hard rows.
 
-    Where the two curves part, some rows are harder than others. Make it with `from_estimator`.
+    Where the two curves part, some rows are harder than others. Create it with `from_estimator`.
 
     Parameters
     ----------
@@ -102,8 +100,7 @@ class DifficultyDisplay(Display):
     Examples
     --------
     >>> from sklearn_fw.inspection import DifficultyDisplay
-    >>> display = DifficultyDisplay([0.0, 0.9, 0.1], [0.3, 0.3, 0.4]).plot()
-    >>> display.lines_[0].get_ydata().tolist()
+    >>> DifficultyDisplay([0.0, 0.9, 0.1], [0.3, 0.3, 0.4]).plot().lines_[0].get_ydata().tolist()
     [0.0, 0.1, 0.9]
     """
 
@@ -146,7 +143,7 @@ class DifficultyDisplay(Display):
 class SensitivityDisplay(Display):
     """Lorenz curve of the loss sensitivity: the part that the least sensitive rows have.
 
-    On the diagonal a model depends on all rows alike; the more the curve sags, the fewer rows it
+    On the diagonal a model depends on all rows equally; the more the curve sags, the fewer rows it
     depends on. Twice the area between the two is the Gini coefficient.
 
     Parameters
@@ -166,8 +163,7 @@ class SensitivityDisplay(Display):
     Examples
     --------
     >>> from sklearn_fw.inspection import SensitivityDisplay
-    >>> display = SensitivityDisplay([0.0, 0.0, 1.0, 3.0]).plot()
-    >>> display.line_.get_ydata().tolist()
+    >>> SensitivityDisplay([0.0, 0.0, 1.0, 3.0]).plot().line_.get_ydata().tolist()
     [0.0, 0.0, 0.0, 0.25, 1.0]
     """
 
@@ -193,8 +189,7 @@ class SensitivityDisplay(Display):
 class ClassSensitivityDisplay(Display):
     """Sensitivity of the loss of each class to rows of each other class, on a log scale.
 
-    Shows which classes a model separates with the help of which others. Make it with
-    `from_estimator`.
+    Create it with `from_estimator`.
 
     Parameters
     ----------
@@ -211,8 +206,7 @@ class ClassSensitivityDisplay(Display):
     Examples
     --------
     >>> from sklearn_fw.inspection import ClassSensitivityDisplay
-    >>> display = ClassSensitivityDisplay([[1.0, 0.1], [0.2, 2.0]]).plot()
-    >>> display.image_.get_array().shape
+    >>> ClassSensitivityDisplay([[1.0, 0.1], [0.2, 2.0]]).plot().image_.get_array().shape
     (2, 2)
     """
 
@@ -261,8 +255,8 @@ class ClassSensitivityDisplay(Display):
 class MemorizationDisplay(Display):
     """Accuracies and the ratio of critical samples by epochs or by the fraction of noise.
 
-    Shows when a model begins to memorize: training accuracy still rises, validation accuracy
-    falls. Make it with `from_result`.
+    A model memorizes where training accuracy still rises and validation accuracy falls. Create it
+    with `from_result`.
 
     Parameters
     ----------
@@ -281,8 +275,7 @@ class MemorizationDisplay(Display):
     Examples
     --------
     >>> from sklearn_fw.inspection import MemorizationDisplay
-    >>> display = MemorizationDisplay([1, 2], {"training accuracy": [0.5, 0.9]}).plot()
-    >>> len(display.lines_)
+    >>> len(MemorizationDisplay([1, 2], {"training accuracy": [0.5, 0.9]}).plot().lines_)
     1
     """
 

@@ -1,7 +1,6 @@
 """Training problems: dense networks in NumPy and modules of PyTorch, with second derivatives.
 
-`MLPClassifier` keeps its backward pass to itself and has none for inputs, so this is our own.
-Torch is imported when it is used.
+`MLPClassifier` has no public backward pass, and none for inputs. Torch is imported on use.
 """
 
 import copy
@@ -40,7 +39,6 @@ class Network:
 
     @classmethod
     def of(cls, layers, activation):
-        """The network of ``[(W, b)]``."""
         return cls([len(layers[0][0]), *(len(b) for _, b in layers)], activation)
 
     def layers(self, theta):
@@ -121,7 +119,6 @@ class DenseProblem:
         self.alpha = alpha * network.is_weight()
 
     def loss(self, theta):
-        """Cross-entropies of all rows."""
         logs = log_softmax(self.network.scores(theta, self.X), axis=1)
         return -np.take_along_axis(logs, self.y[:, None], axis=1)[:, 0]
 
@@ -200,7 +197,6 @@ def evaluating(module):
 
 
 def as_tensor(module, X):
-    """Rows in the precision and on the device of the weights."""
     torch = torch_of_modules()
     first = next(iter(module.parameters()), None)
     kind = {} if first is None else {"dtype": first.dtype, "device": first.device}
@@ -226,8 +222,8 @@ def logits_of(module, tensor):
 class TorchProblem:
     """A copy of a module in double precision, on fixed rows; the weights are one flat vector.
 
-    It starts from the weights that the module has, and runs in evaluation mode: dropout and batch
-    statistics would make losses depend on more than the weights.
+    It starts from the weights of the module and runs in evaluation mode, as dropout and batch
+    statistics make losses depend on more than the weights.
     """
 
     alpha = 0.0
@@ -270,7 +266,6 @@ class TorchProblem:
         )
 
     def loss(self, theta):
-        """Cross-entropies of all rows."""
         return self._losses(self._theta(theta), self._X, slice(None)).detach().cpu().numpy()
 
     def _gradients(self, theta, rows, weight, keep):

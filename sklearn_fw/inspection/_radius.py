@@ -14,8 +14,7 @@ MIXED_UNITS = 100.0
 def feature_radius(X, share=0.1):
     """Radius of a box for each feature: a share of the feature's standard deviation.
 
-    Choose it over one radius where features have different units. Constant features get the radius
-    zero.
+    Choose it over one radius where features have different units. Constant features get radius 0.
 
     Parameters
     ----------
@@ -23,15 +22,6 @@ def feature_radius(X, share=0.1):
         Rows whose spread is the scale, usually those that the model was fitted to.
     share : float, default=0.1
         Part of the standard deviation.
-
-    Returns
-    -------
-    radius : ndarray of shape (n_features,)
-        In the units of the features.
-
-    See Also
-    --------
-    critical_sample_ratio : Share of rows close to a boundary between classes.
 
     Examples
     --------

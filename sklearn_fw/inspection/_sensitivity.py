@@ -32,11 +32,9 @@ def loss_sensitivity(
 
     A network is trained again by ``n_steps`` steps of stochastic gradient descent. After t steps
     the mean loss over all rows, L_t, depends on a row x through all steps: ``g_x^t = || dL_t / dx
-    ||`` is the total derivative, and the sensitivity is its mean over t. Rows that a model
-    memorizes have large ones.
-
-    With ``method="influence"`` nothing is trained: the estimator is fitted already, and L is its
-    loss at the minimum of its training objective, which moves with x.
+    ||`` is the total derivative, and the sensitivity is its mean over t. Memorized rows have large
+    ones. With ``method="influence"`` the estimator is fitted already, and L is its loss at the
+    minimum of its training objective, which moves with x.
 
     Parameters
     ----------
@@ -85,11 +83,6 @@ def loss_sensitivity(
     ConvergenceWarning
         When "influence" is not at a minimum, or its linear system is not solved.
 
-    See Also
-    --------
-    SensitivityDisplay : Lorenz curve of the sensitivities.
-    ClassSensitivityDisplay : Heat map of the matrix by class.
-
     Notes
     -----
     More than 13 parameters: those of the run, of the measure and of the linear system.
@@ -98,12 +91,11 @@ def loss_sensitivity(
     eval_every`` directions each. With ReLU, derivatives are those between kinks.
 
     For "influence" let theta minimize the mean loss L and a penalty, with Hessian H of the sum.
-    Then ``dL/dx = -(1/n) (d/dx) <a, grad l(theta, x)>`` with ``H a = grad L``, besides the term of
-    x in L. Without a penalty grad L is zero, and only that term is left, except by class. The
-    penalty is that of the estimator, for `MLPClassifier` ``alpha`` over the size of its batches;
-    modules have none but damping. Conjugate gradients solve the system, with one pass over all rows
-    for each iteration, and stop at a direction of negative curvature: a larger damping is the
-    remedy, and shortens influences.
+    Then ``dL/dx = -(1/n) (d/dx) <a, grad l(theta, x)>`` with ``H a = grad L``, plus the term of x
+    in L, which alone is left without a penalty, except by class. The penalty is that of the
+    estimator, for `MLPClassifier` ``alpha`` over the size of its batches; modules have none but
+    damping. Conjugate gradients solve the system, with one pass over all rows for each iteration,
+    and stop at a direction of negative curvature: a larger damping is the remedy.
 
     References
     ----------

@@ -23,8 +23,8 @@ def alignment_error_rate(y_sure, y_possible, y_pred):
 
         1 - (|A and S| + |A and P|) / (|A| + |S|)
 
-    Possible links do no harm when they are predicted, and none when they are not. With sure links
-    only it is one minus the F1 score of links.
+    Predicted possible links are no errors, and missing ones neither. With sure links only it is one
+    minus the F1 score of links.
 
     Parameters
     ----------
@@ -48,8 +48,6 @@ def alignment_error_rate(y_sure, y_possible, y_pred):
 
     Examples
     --------
-    Of three predicted links one is sure and one is possible.
-
     >>> from sklearn_fw.metrics import alignment_error_rate
     >>> alignment_error_rate([[(0, 0)]], [[(1, 1), (1, 2)]], [[(0, 0), (1, 2), (2, 0)]])
     0.25
@@ -88,12 +86,12 @@ def alignment_prf(truth, mapping, *, complete=False):
         True and predicted matches.
     complete : bool, default=False
         Whether the truth is complete, so that matches of entities without a true one are wrong.
-        Otherwise these are not judged.
+        Otherwise these do not count.
 
     Returns
     -------
     precision, recall, f1 : float
-        Fractions of the judged matches that are true, and of the true ones that were found, 1 of
+        Fractions of the counted matches that are true, and of the true ones that were found, 1 of
         none; and their harmonic mean.
 
     Examples
@@ -118,11 +116,6 @@ def topic_l1_error(topics_true, topics_pred):
     topics_true, topics_pred : array-like of shape (K, n_features) and (n_topics, n_features)
         True topics, and at least K that were found, not negative, one a row; those that match none
         are left out.
-
-    Returns
-    -------
-    float
-        From 0 to 1, smaller is better.
 
     References
     ----------

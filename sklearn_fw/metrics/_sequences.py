@@ -25,7 +25,7 @@ MOST_DIGITS = 50  # decimals of a ratio
 
 
 def node_accuracy(y_true, y_pred, *, sample_weight=None):
-    """Fraction of nodes with the right label, all nodes counted alike.
+    """Fraction of nodes with the right label.
 
     Parameters
     ----------
@@ -33,11 +33,6 @@ def node_accuracy(y_true, y_pred, *, sample_weight=None):
         True and predicted labels, equal shapes sample by sample.
     sample_weight : array-like of shape (n_samples,), default=None
         Weight of each node of a sample.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
 
     Examples
     --------
@@ -57,11 +52,6 @@ def sequence_accuracy(y_true, y_pred, *, sample_weight=None):
         True and predicted labels, equal shapes sample by sample.
     sample_weight : array-like of shape (n_samples,), default=None
         Weight of each sample.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
 
     Examples
     --------
@@ -90,10 +80,6 @@ def mean_hamming_loss(y_true, y_pred, *, normalize="node", sample_weight=None):
     -------
     float
         Between 0 and 1, or with ``normalize=None`` up to the length of a sequence.
-
-    See Also
-    --------
-    sklearn.metrics.hamming_loss : The same for 0/1 matrices.
 
     Examples
     --------
@@ -186,15 +172,15 @@ def phrase_counts(y_true, y_pred, *, sample_weight=None):
 def phrase_precision_recall_f1(
     y_true, y_pred, *, average="micro", sample_weight=None, zero_division=0.0
 ):
-    """Precision, recall and F1 of labelled phrases (chunks, entities).
+    """Precision, recall and F1 of labeled phrases (chunks, entities).
 
     Parameters
     ----------
     y_true, y_pred : list, object array or Packed of n_samples tag arrays
         Tags in IOB1, IOB2, IOE or BIOES; see :func:`phrase_counts`.
     average : {"micro", "macro", None}, default="micro"
-        ``"micro"``: of the phrases of all types together, the number published for
-        CoNLL tasks.  ``"macro"``: mean over types.  ``None``: each type apart.
+        ``"micro"``: of the phrases of all types together, the number published for CoNLL tasks.
+        ``"macro"``: mean over types. ``None``: each type apart.
     sample_weight : array-like of shape (n_samples,), default=None
         What each phrase of a sample counts.
     zero_division : float, default=0.0
@@ -231,7 +217,7 @@ def phrase_precision_recall_f1(
 
 
 def phrase_f1_score(y_true, y_pred, *, average="micro", sample_weight=None, zero_division=0.0):
-    """F1 of labelled phrases, as the CoNLL tasks report it.
+    """F1 of labeled phrases, as the CoNLL tasks report it.
 
     Parameters
     ----------
@@ -321,13 +307,12 @@ def _check_weight(sample_weight, n_samples):
 
 
 def _losses(loss, y_true, y_pred):
-    """Loss and number of labels of every sample, for a loss that asks only which are wrong."""
+    """Loss and number of labels of every sample, for a loss of wrong labels only."""
     truth, states = read_mistakes(y_true, y_pred)
     return loss.node_costs(truth).losses(truth, states), truth.lengths
 
 
 def _number_tags(pairs, lengths):
-    """Distinct tags of truth and prediction, and the number of the tag at each token."""
     numbers = {}
     codes = []
     for name, flat in zip(("y_true", "y_pred"), pairs):
@@ -343,7 +328,6 @@ def _number_tags(pairs, lengths):
 
 
 def _split_tags(tags, codes, lengths):
-    """Prefix (one of O, B, I, E, S) and type of each distinct tag."""
     found = [split_tag(tag) for tag in tags]
     if None in found:
         number = found.index(None)
@@ -363,8 +347,6 @@ def _ratios(n_true, n_predicted, n_correct, zero_division):
 
 def mean_task_loss(y_true, y_pred, *, task_loss="hamming", sample_weight=None):
     """Mean over samples of a task loss.
-
-    Choose it to judge predictions by the very loss that a model trains with, or by another one.
 
     Parameters
     ----------
@@ -404,11 +386,6 @@ def make_loss_scorer(task_loss):
     ----------
     task_loss : str, array-like of shape (n_classes, n_classes), callable or TaskLoss
         As in `mean_task_loss`.
-
-    Returns
-    -------
-    scorer : callable
-        ``scorer(estimator, X, y)``; larger is better.
 
     Examples
     --------

@@ -7,7 +7,6 @@ from .._core import check
 
 
 def values(number, name, *, least=None, strict=False):
-    """Numbers of any shape, not below ``least``."""
     array = check.numbers(number, name)
     if strict and array.size and 0.0 < array.min() < 1e-100:
         raise ValueError(f"{name} must be at least 1e-100, got {array.min():g}")
@@ -31,14 +30,12 @@ def check_confidence(delta):
 
 
 def check_complexity(kl, n, delta):
-    """``(KL + ln(1 / delta), n)``."""
     kl = values(0.0 if kl is None else kl, "kl", least=0.0)
     n = values(n, "n", least=0.0, strict=True)
     return kl - np.log(check_confidence(delta)), n
 
 
 def check_range(loss_range):
-    """Ends of the interval that all losses lie in."""
     ends = check.items(loss_range, "loss_range", "two numbers")
     if len(ends) != 2:
         raise ValueError(f"loss_range must hold two numbers (low, high), got {loss_range!r}")
@@ -68,7 +65,6 @@ def answer(found):
 
 
 def check_delta(delta, name="delta"):
-    """One probability between 0 and 1."""
     delta = check_confidence(delta)
     if delta.ndim:
         raise ValueError("delta must be one number")
@@ -101,7 +97,7 @@ def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=Non
     Returns
     -------
     bound : float or ndarray
-        Above b it says nothing.
+        Uninformative above b.
 
     References
     ----------
@@ -132,8 +128,8 @@ def alquier_bound(
 ):
     """Bound of Alquier for any loss: ``risk <= emp_risk + (KL + ln(1 / delta) + psi) / lam``.
 
-    What is known about the losses is ``psi`` itself, an interval that holds them (the lemma of
-    Hoeffding) or their factors as sub-gamma variables.
+    The losses are described by ``psi`` itself, an interval that holds them (Hoeffding's lemma) or
+    their factors as sub-gamma variables.
 
     Parameters
     ----------
@@ -173,8 +169,6 @@ def alquier_bound(
     >>> from sklearn_fw.pac_bayes import alquier_bound
     >>> round(alquier_bound(0.1, 5.0, 1000, lam="sqrt", loss_range=(0, 1)), 4)
     0.3568
-    >>> round(alquier_bound(1.3, 5.0, 1000, s2=0.28, c=0.005), 4)
-    1.4487
 
     A guarantee for linear regression on normal features:
 
@@ -322,11 +316,6 @@ def gaussian_kl(mean_q, cov_q, mean_p, cov_p):
     mean_p, cov_p : array-like of shape (d,) and (d, d)
         Those of p.
 
-    Returns
-    -------
-    kl : float
-        Not negative.
-
     Examples
     --------
     >>> from sklearn_fw.pac_bayes import gaussian_kl
@@ -373,7 +362,6 @@ def _check_model(loss, noise_variance, prior_variance, x_variance, w_norm2, nois
 
 
 def largest_temperature(noise, prior, x_variance):
-    """Below it psi is finite."""
     return noise / (x_variance * prior)
 
 
@@ -401,7 +389,7 @@ def subgamma_coefficients(
     Returns
     -------
     s2, c : float
-        For `alquier_bound`, whose notes say why the outcome is no guarantee.
+        For `alquier_bound`, whose notes explain why the result is not a guarantee.
 
     References
     ----------
@@ -455,9 +443,8 @@ def psi_gaussian_linear(
     Notes
     -----
     For fixed w residuals are normal with a variance v that is quadratic in w, so that the mean over
-    the data is ``exp(lam v / (2 s)) (1 + lam v / (n s))^(-n / 2)``. The power is an integral of
-    exponentials of v, whose means over w are known: one integral over the half-line is left, taken
-    to about 1e-12.
+    the data is ``exp(lam v / (2 s)) (1 + lam v / (n s))^(-n / 2)``. Its mean over w is one integral
+    over the half-line, computed to about 1e-12.
 
     Examples
     --------

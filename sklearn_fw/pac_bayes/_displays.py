@@ -12,7 +12,7 @@ RISK = "Risk on the data"
 class RiskBoundDisplay(Display):
     """Empirical risk and bounds on the true risk by the number of samples.
 
-    Shows from how many samples on a bound says something, and which is tightest. Make it with
+    Shows how many samples make a bound informative, and which bound is tightest. Create it with
     `from_estimator`.
 
     Parameters
@@ -101,8 +101,7 @@ class RiskBoundDisplay(Display):
 class EvidenceDisplay(Display):
     """Log evidence of the models of a grid by a parameter, with the best model marked.
 
-    The log evidence weighs the fit to the data against the divergence from the prior, so that it
-    falls where models overfit. Make it with `from_estimator`.
+    The log evidence falls where models overfit. Create it with `from_estimator`.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ SAFE = 0.8  # of the largest temperature
 class PACBayesLinearRegression(ScoreMixin, Estimator):
     """Bayesian linear regression that bounds its expected loss from the training data alone.
 
-    The posterior minimises, over all distributions of the coefficients w::
+    The posterior minimizes, over all distributions of the coefficients w::
 
         lam * (mean loss on the data) + KL(posterior || prior)
 
@@ -99,7 +99,6 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
     -----
     Guarantees hold for settings that do not depend on the data: variances, temperature, and columns
     that no step before has scaled or chosen by the same samples.
-
     One singular value decomposition, ``O(n d min(n, d))``.
 
     References
@@ -139,11 +138,6 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
             Inputs and targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             A whole number counts as so many copies; with weights no bound is a guarantee.
-
-        Returns
-        -------
-        self : PACBayesLinearRegression
-            The estimator.
         """
         noise, has_constant = float(self.noise_variance), self.fit_intercept
         X, y = check.rows(self, X, y, y_numeric=True)
@@ -217,7 +211,6 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
     # ---- predictions -----------------------------------------------------------------------------
 
     def _design(self, X):
-        """Features of the posterior: centered ones and a constant with an intercept."""
         if self._center is None:
             return X
         return np.column_stack([X - self._center, np.ones(len(X))])
@@ -261,32 +254,22 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         return mean
 
     def nll_loss(self, X, y):
-        """Mean negative log-likelihood of the mean of the posterior.
+        """Mean negative log-likelihood, in nats, of the mean of the posterior.
 
         Parameters
         ----------
         X, y : array-like of shape (n_samples, n_features) and (n_samples,)
             Inputs and targets.
-
-        Returns
-        -------
-        loss : float
-            In nats.
         """
         return self._mean_loss(X, y, 0.0)
 
     def gibbs_nll_loss(self, X, y):
-        """Mean negative log-likelihood, averaged over the posterior: what bounds speak of.
+        """Mean negative log-likelihood in nats, averaged over the posterior: the loss in bounds.
 
         Parameters
         ----------
         X, y : array-like of shape (n_samples, n_features) and (n_samples,)
             Inputs and targets.
-
-        Returns
-        -------
-        loss : float
-            In nats; `empirical_risk_` for the training data.
         """
         return self._mean_loss(X, y, 1.0)
 
@@ -300,17 +283,12 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         return float(squares / (2.0 * noise) + 0.5 * np.log(2.0 * np.pi * noise))
 
     def sample_posterior(self, n_samples=1, random_state=None):
-        """Draw coefficients.
+        """Draw rows of coefficients and, last, intercept.
 
         Parameters
         ----------
         n_samples, random_state : int, default=1, and int, RandomState or None
             How many, and the seed.
-
-        Returns
-        -------
-        w : ndarray of shape (n_samples, d)
-            Coefficients and, last, intercept.
         """
         check_is_fitted(self)
         n_samples = check.integer(n_samples, "n_samples", 1)
@@ -318,7 +296,6 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         return self._draw(n_samples, rng) @ self._shift(self.n_features_in_).T
 
     def _draw(self, n_samples, rng):
-        """Coefficients of centered features."""
         point, covariance = self._posterior
         sizes, vectors = np.linalg.eigh(covariance)
         root = vectors * np.sqrt(np.maximum(sizes, 0.0))

@@ -69,8 +69,7 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
 
     Notes
     -----
-    A step of a Pipeline that learns from the samples (StandardScaler) voids the bounds, which
-    cannot be seen here.
+    A step of a Pipeline that learns from the samples (StandardScaler) voids the bounds.
 
     References
     ----------
@@ -79,17 +78,11 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import PolynomialFeatures
-    >>> from sklearn_fw.pac_bayes import PACBayesLinearRegression, PACBayesModelSelector
-    >>> rng = np.random.default_rng(0)
-    >>> x = 2 * np.pi * rng.random((60, 1))
-    >>> y = np.sin(x[:, 0]) + 0.25 * rng.normal(size=60)
-    >>> last = PACBayesLinearRegression(1 / 16, prior_variance=200.0, fit_intercept=False)
-    >>> polynomial = make_pipeline(PolynomialFeatures(), last)
-    >>> grid = {"polynomialfeatures__degree": [1, 2, 3, 4, 5]}
-    >>> PACBayesModelSelector(polynomial, grid).fit(x, y).best_params_
-    {'polynomialfeatures__degree': 3}
+    >>> from sklearn_fw.pac_bayes import PACBayesModelSelector
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> grid = {"prior_variance": [0.01, 1.0]}
+    >>> PACBayesModelSelector(param_grid=grid).fit(X, X @ [1.0, -1.0]).best_params_
+    {'prior_variance': 1.0}
     """
 
     estimator: object = None
@@ -108,11 +101,6 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
         ----------
         X, y : array-like of shape (n_samples, n_features) and (n_samples,)
             Inputs and targets.
-
-        Returns
-        -------
-        self : PACBayesModelSelector
-            The estimator.
         """
         estimator = PACBayesLinearRegression() if self.estimator is None else self.estimator
         if isinstance(estimator, type) or not hasattr(estimator, "fit"):

@@ -29,9 +29,8 @@ def _inner_has(name):
 class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     """Applies a scikit-learn transformer to the nodes of all samples, stacked.
 
-    Choose it to scale, hash, select or embed the letters of words, the tokens of
-    sentences or the edges of graphs: the transformer sees one ordinary table with a row
-    per node, the result has the ragged shape of the input.
+    Choose it to scale, hash, select or embed the letters of words, the tokens of sentences or the
+    edges of graphs. The result has the ragged shape of the input.
 
     Parameters
     ----------
@@ -52,40 +51,26 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     feature_names_in_ : ndarray of str
         Names of these features, where the fitted transformer has them.
 
-    See Also
-    --------
-    TokenFeatures : Fast n-gram features for sequence tagging.
-    sklearn.compose.ColumnTransformer : Different transformers for columns of one table.
-
     Notes
     -----
-    *Nodes.*  A ``tuple`` always is a sample of several parts, of which ``part`` holds the nodes;
-    anything else holds the nodes itself.  Tokens may be tuples: a list of tuples is a sample
-    whose tokens are tuples, but a sentence must not be a tuple of tokens.
+    A ``tuple`` is a sample of several parts, of which ``part`` holds the nodes; anything else holds
+    the nodes itself. Nodes are rows of an array, of CSR or of a data frame, or elements of a list,
+    which may be tuples; a sentence must not be a tuple. Lists are joined, and the transformer
+    determines the type of elements: ``DictVectorizer`` takes dicts, ``StandardScaler`` lists of
+    numbers, ``FeatureHasher(input_type="string")`` iterables of strings.
 
-    Nodes are rows of an array, of CSR or of a data frame, or elements of a list.  Lists
-    are joined, and the transformer decides what an element is: ``DictVectorizer`` takes dicts,
-    ``FeatureHasher(input_type="string")`` iterables of strings, ``CountVectorizer(analyzer=...)``
-    any object, ``StandardScaler`` lists of numbers.
-
-    *Targets.*  The transformer gets ``y`` if it has one entry per node in every sample.
-
-    ``sample_weight`` and ``groups`` have one value per sample, repeated for its nodes.
+    The transformer gets ``y`` if it has one entry per node in every sample. ``sample_weight`` and
+    ``groups`` have one value per sample, repeated for its nodes.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.feature_extraction import DictVectorizer
     >>> from sklearn.preprocessing import StandardScaler
     >>> from sklearn_fw.preprocessing import NodeTransformer
     >>> words = [np.array([[0.0], [4.0]]), np.array([[2.0]])]
     >>> NodeTransformer(StandardScaler(with_std=False)).fit_transform(words)[0]
     array([[-2.],
            [ 2.]])
-    >>> sentences = [[{"w": "a"}, {"w": "b"}], [{"w": "b"}]]
-    >>> vectors = NodeTransformer(DictVectorizer()).fit_transform(sentences)
-    >>> vectors[1].toarray()
-    array([[0., 1.]])
     """
 
     transformer: object
@@ -101,11 +86,6 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
             See the notes of the class.
         **params : dict
             Metadata for ``transformer.fit``, routed when metadata routing is enabled.
-
-        Returns
-        -------
-        NodeTransformer
-            The fitted estimator itself.
         """
         self._fit("fit", X, y, params)
         return self
@@ -157,7 +137,7 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         Returns
         -------
         object array of shape (n_samples,) or Packed
-            A ``Packed`` when ``X`` is one, unless ``set_output`` asks for data frames;
+            A ``Packed`` when ``X`` is one, unless ``set_output`` selects data frames;
             else one array, CSR, or data frame per sample, put back into its tuple where
             the sample is one.  Dense blocks view one buffer.
         """
@@ -177,11 +157,6 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         ----------
         X : list, object array or Packed of n_samples transformed samples
             As returned by :meth:`transform`.
-
-        Returns
-        -------
-        object array of shape (n_samples,) or Packed
-            Samples with the original features.
         """
         check_is_fitted(self)
         return self._split(_Nodes(X, self.part), "inverse_transform")
@@ -194,11 +169,6 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         ----------
         input_features : array-like of str, default=None
             Handed to the transformer.
-
-        Returns
-        -------
-        ndarray of str
-            One name per column.
         """
         check_is_fitted(self)
         if input_features is not None:
@@ -213,11 +183,6 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         ----------
         transform : {"default", "pandas", "polars"}, default=None
             Handed to the transformer; ``None`` changes nothing.
-
-        Returns
-        -------
-        NodeTransformer
-            The estimator itself.
         """
         for transformer in (self.transformer, getattr(self, "transformer_", None)):
             if hasattr(transformer, "set_output"):
@@ -235,13 +200,7 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         return self.transformer_.feature_names_in_
 
     def get_metadata_routing(self):
-        """Describe where metadata goes: to the transformer.
-
-        Returns
-        -------
-        MetadataRouter
-            Read by scikit-learn's metadata routing.
-        """
+        """Describe where metadata goes: to the transformer."""
         callee = "fit_transform" if hasattr(self.transformer, "fit_transform") else "fit"
         mapping = MethodMapping().add(caller="fit", callee="fit")
         mapping.add(caller="fit_transform", callee=callee)

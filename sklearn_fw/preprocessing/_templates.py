@@ -42,7 +42,7 @@ FUNCTIONS = {
 def resolve_function(name):
     """The function of words with this name, None if there is none.
 
-    It returns text, or None where a word does not have what is asked for: "suffix3" of "on".
+    It returns text, or None where a word lacks the property: "suffix3" of "on".
     """
     affix = _AFFIX.fullmatch(name)
     if affix is None:
@@ -71,7 +71,6 @@ def named_templates(templates, fields):
 
 
 def chunking_templates():
-    """The nineteen templates of the chunking tutorial of CRFsuite."""
     w, p = "w", "pos"
     return [
         *(((w, o),) for o in range(-2, 3)),
@@ -81,7 +80,6 @@ def chunking_templates():
 
 
 def window(field):
-    """Values, pairs and triples of a field within two tokens to both sides."""
     return [
         *(((field, o),) for o in range(-2, 3)),
         *(((field, o), (field, o + 1)) for o in range(-2, 2)),
@@ -106,10 +104,6 @@ def tagging_templates(word="w", *others):
         pairs with a direct neighbor, and prefixes and suffixes of one to four characters; the
         shape and the flags; short shapes within two tokens, two pairs and a triple of them. Of
         every other field: values, pairs and triples within two tokens.
-
-    See Also
-    --------
-    TokenFeatures : What they are for.
 
     Examples
     --------

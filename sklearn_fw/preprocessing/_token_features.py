@@ -104,9 +104,8 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     """Words, affixes, shapes and neighbors of tokens as indicator features, in CSR rows.
 
     Choose it to tag raw sentences, or tokens with further columns, by a linear chain: parts of
-    speech, entities, chunks. The default templates need no tuning; your own functions of a word
-    (clusters, word lists) go into ``functions``. Choose ``NodeTransformer(DictVectorizer())`` for
-    features of any other kind.
+    speech, entities, chunks. The default templates need no tuning. Choose
+    ``NodeTransformer(DictVectorizer())`` for features of any other kind.
 
     Parameters
     ----------
@@ -139,11 +138,6 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     vocabularies_ : tuple of dict
         For each field, the position of each training value in sorted order.
 
-    See Also
-    --------
-    NodeTransformer : Applies any transformer to the tokens of all sentences.
-    sklearn.feature_extraction.DictVectorizer : Indicators from dicts.
-
     Notes
     -----
     *Functions of a word.* "lower"; "prefix1", "suffix3" and so on, where the word has as many
@@ -158,8 +152,7 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
 
     Time and memory are linear in the number of tokens times templates, apart from one sort of
     integers per kind of n-gram. Columns are ordered by template, then by the values in sorted
-    order. N-grams are compared field by field, so that ``("a|b", "c")`` and ``("a", "b|c")`` differ
-    although their names are equal. Features that were not seen in training are left out.
+    order. N-grams are compared field by field. Features not seen in training are left out.
 
     References
     ----------
@@ -176,9 +169,6 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     >>> features.get_feature_names_out()
     array(['w[0]=He', 'w[0]=Stop', 'w[0]=running', 'w[0]=runs', 'prefix3(w)[0]=Sto',
            'prefix3(w)[0]=run', 'bias'], dtype=object)
-    >>> features.transform([["He", "runner"]])[0].toarray()
-    array([[1., 0., 0., 0., 0., 0., 1.],
-           [0., 0., 0., 0., 0., 1., 1.]])
     """
 
     templates: object = "tagging"
@@ -200,11 +190,6 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
             is a sequence with one str per field (or a plain str, when there is a single field).
         y : object, default=None
             Ignored, there for pipelines.
-
-        Returns
-        -------
-        self : TokenFeatures
-            The fitted transformer itself.
         """
         self._learn(X)
         return self
@@ -309,7 +294,7 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         return columns, offsets
 
     def _resolve_templates(self):
-        """Templates with numbers of rows; ``_kinds`` says for each row (field, functions)."""
+        """Templates with numbers of rows; ``_kinds`` has (field, functions) for each row."""
         self._kinds, self._numbers = [], {}
         templates = tuple(map(self._resolve, named_templates(self.templates, self._names)))
         if not templates:
@@ -419,7 +404,6 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         return codes
 
     def _rows(self, coded, offsets):
-        """Codes of all rows, from those of the fields."""
         rows = np.empty((len(self._kinds), offsets[-1]), dtype=np.int32)
         for own, codes in zip(self._rows_of, coded):
             rows[own] = codes
@@ -497,7 +481,6 @@ def _fit_vocabulary(values, field):
 def crfsuite_chunking_attributes(sentence):
     """Attributes of the chunking tutorial of CRFsuite, one list of strings per token.
 
-    Choose it to look at the attributes or to feed other software;
     :class:`TokenFeatures` makes the same features many times faster.
 
     Parameters

@@ -108,7 +108,7 @@ class EditCosts:
 
 
 class Values:
-    """Any loss: outputs are written out, as rows of numbers that ``price`` knows the costs of."""
+    """Any loss: outputs are rows of numbers, of which ``price`` returns the costs."""
 
     def __init__(self, targets, lengths, price):
         self.targets, self.lengths, self._price = targets, lengths, price
@@ -131,7 +131,7 @@ class Values:
 
 
 def asked_once(task_loss, classes, y):
-    """Prices of a loss that is asked for each output that is new."""
+    """Prices of a loss that is evaluated once per distinct output."""
     known = {}
 
     def price(sample, made, n_made):

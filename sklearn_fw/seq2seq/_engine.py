@@ -20,15 +20,8 @@ class StepPolicy(ABC):
     A state stands for the beginnings of outputs, one row each. A subclass has ``start`` and
     ``step``; where states are no arrays and no tuples of arrays, ``take`` and ``join`` too.
 
-    See Also
-    --------
-    roll_out_costs : Costs of tokens for such a policy.
-    SeaRNNTransducer : Trains one that is a recurrent network.
-
     Examples
     --------
-    A policy whose outputs are 0, 1, 2, 0, 1, ...
-
     >>> import numpy as np
     >>> from sklearn_fw.seq2seq import StepPolicy
     >>> class Counter(StepPolicy):
@@ -162,7 +155,7 @@ def roll_in(policy, X, targets, lengths, is_reference, end=None):
 
 
 def roll_out(policy, rolled, scores, targets, lengths, costs, draws, end=None):
-    """Try tokens in cells of a roll-in, as ``draws`` says, and price what becomes of the outputs.
+    """Try the tokens of ``draws`` in cells of a roll-in, and price the finished outputs.
 
     ``scores`` are those of the roll-in, of shape (n_samples, n_cells, n_tokens), ``targets`` the
     true tokens and ``lengths`` the most tokens of each output.
@@ -269,7 +262,7 @@ class RollOutCosts(NamedTuple):
 
 
 def roll_out_costs(policy, X, y, *, task_loss="hamming", search=None, end=None, random_state=None):
-    """What it costs in the end to say each token in each cell of an output.
+    """Costs of emitting each token in each cell of an output and completing it.
 
     Parameters
     ----------
@@ -297,10 +290,6 @@ def roll_out_costs(policy, X, y, *, task_loss="hamming", search=None, end=None, 
         tried; ``tokens``, the outputs of the roll-in; ``n_rollouts``, the outputs that were
         finished and priced; and ``n_steps``, the tokens that the policy made for that.
 
-    See Also
-    --------
-    searnn_loss : The loss that costs make of scores.
-
     Notes
     -----
     With T cells and A tokens there are T A roll-outs per output, of T / 2 steps in the mean; those
@@ -309,22 +298,14 @@ def roll_out_costs(policy, X, y, *, task_loss="hamming", search=None, end=None, 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_fw.seq2seq import LearningToSearch, StepPolicy, roll_out_costs
+    >>> from sklearn_fw.seq2seq import StepPolicy, roll_out_costs
     >>> class Repeat(StepPolicy):
-    ...     "The first token is 0; others repeat the one before."
     ...     def start(self, X):
     ...         return self.step(None, np.zeros(len(X), int))
     ...     def step(self, state, tokens):
     ...         return tokens, np.eye(2)[tokens]
-    >>> learned = LearningToSearch(roll_out="learned")
-    >>> found = roll_out_costs(Repeat(), ["x"], [[0, 1, 1, 1]], search=learned)
-    >>> found.costs[0]
-    array([[0.75, 0.25],
-           [0.75, 0.  ],
-           [0.75, 0.25],
-           [0.75, 0.5 ]])
-    >>> found.n_rollouts, found.n_steps
-    (8, 12)
+    >>> roll_out_costs(Repeat(), ["x"], [[0, 1, 1, 1]]).costs[0].shape
+    (4, 2)
     """
     if not isinstance(policy, StepPolicy):
         raise TypeError(f"policy must be a StepPolicy object, got a {type(policy).__name__}")
@@ -357,7 +338,6 @@ def roll_out_costs(policy, X, y, *, task_loss="hamming", search=None, end=None, 
 
 
 def priced(policy, X, targets, n_cells, costs, draws, end):
-    """Roll in, roll out, and the costs of each input."""
     rolled = roll_in(policy, X, targets, n_cells, draws.reference_cells(targets.shape), end)
     scores = np.stack([policy.as_array(score) for score in rolled.scores], axis=1)
     found = roll_out(policy, rolled, scores, targets, n_cells, costs, draws, end)

@@ -24,8 +24,6 @@ class _Source(NamedTuple):
 
 
 class _State(NamedTuple):
-    """Rows of the decoder."""
-
     hidden: tuple  # of tensors (n_rows, n_units): a layer after the other, for LSTM with memory
     feed: Any  # (n_rows, n_units) or None
     row: Any  # (n_rows,) which input of the batch; None is all of them, in order
@@ -168,7 +166,6 @@ class Network(StepPolicy):
         return self._torch.cat([known, known.mean(dim=0, keepdim=True)])[numbers]
 
     def _first(self, last):
-        """The first states of the decoder: both directions of each layer side by side."""
         lasts = last if isinstance(last, tuple) else (last,)
         n_layers, joined = int(self._settings.n_layers), []
         for layer in range(n_layers):
@@ -178,7 +175,7 @@ class Network(StepPolicy):
         return tuple(joined)
 
     def _source(self, out, lengths):
-        """What all steps ask of the encoder's states, of shape (n_inputs, n_places, n_units)."""
+        """Projections, for all steps, of states (n_inputs, n_places, n_units) of the encoder."""
         torch, parts = self._torch, self.parts
         is_dropped = self._settings.dropout and parts.training
         tokens = None if is_dropped else self._gates(parts["write"].weight, 0, bias=True)
@@ -213,14 +210,12 @@ class Network(StepPolicy):
         return gates + source.places[state.row, time.clamp(max=last)]
 
     def _rows(self, state):
-        """Numbers of the inputs and the cells of all rows."""
         if state.row is not None:
             return state.row, state.time
         row = self._torch.arange(len(state.hidden[0]), device=self.device)
         return row, self._torch.full_like(row, state.time)
 
     def _by_layer(self, state):
-        """The hidden parts of each layer."""
         n = len(state.hidden) // len(self.parts["decoder"])
         return [state.hidden[k : k + n] for k in range(0, len(state.hidden), n)]
 
@@ -231,7 +226,6 @@ class Network(StepPolicy):
         return x, self.parts["scores"](self._dropped(x))
 
     def _attend(self, x, state):
-        """What a layer makes of the state and of the places that it looks at."""
         torch, parts = self._torch, self.parts
         mix = parts["mix"]
         own = linear(torch, x, mix.weight[:, : x.shape[-1]], mix.bias)
@@ -289,14 +283,12 @@ class Network(StepPolicy):
 
 
 def _embedding(nn, n_tokens, width):
-    """Vectors of tokens, small at first."""
     vectors = nn.Embedding(n_tokens, width)
     nn.init.normal_(vectors.weight, std=SMALL)
     return vectors
 
 
 def linear(torch, x, weight, bias=None):
-    """Rows times a matrix of weights, and the bias."""
     return torch.nn.functional.linear(x, weight, bias)
 
 

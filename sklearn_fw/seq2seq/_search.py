@@ -176,7 +176,6 @@ class Draws:
 
 
 def all_cells(lengths):
-    """Sample and time of all cells of outputs."""
     sample = np.repeat(np.arange(len(lengths)), lengths)
     return sample, np.arange(len(sample)) - np.repeat(starts_of(lengths)[:-1], lengths)
 

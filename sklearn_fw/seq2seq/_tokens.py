@@ -38,7 +38,6 @@ class Reader:
         return self._encoded(columns, True)
 
     def compare(self, tokens):
-        """Refuse tokens that are not those of before."""
         known = self.vocabularies
         if tokens is not None and (known is None or _named(tokens, len(known)) != known):
             raise ValueError("input_tokens must be those of before, which input_tokens_ holds")
@@ -107,7 +106,6 @@ class Outputs:
         self.as_text = all(isinstance(own, str) for own in y)
 
     def compare(self, classes):
-        """Refuse tokens that are not those of before."""
         if classes is None:
             return
         if _numbered([_output(classes, "classes")], "classes") != self._number:
@@ -165,7 +163,6 @@ def _features(x, name):
 
 
 def _columns(x, name):
-    """Tokens of each column of an input."""
     kind = _kind(x, name)
     if kind == "features":
         raise TypeError(

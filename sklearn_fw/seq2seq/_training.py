@@ -19,8 +19,6 @@ MOST_EVALUATED = 1000  # outputs decoded together
 
 
 class Pairs:
-    """Inputs with their outputs, as numbers and as the user has them."""
-
     def __init__(self, inputs, outputs, y, weight, *, end):
         self.inputs, self.outputs, self.y, self.weight = inputs, outputs, y, weight
         self.end = end
@@ -30,7 +28,6 @@ class Pairs:
         return len(self.outputs)
 
     def take(self, index):
-        """Some of them, by number."""
         return Pairs(
             self.inputs.take(index), [self.outputs[i] for i in index],
             [self.y[i] for i in index], self.weight[index], end=self.end,
@@ -41,12 +38,10 @@ class Pairs:
         return self.lengths + (self.end is not None)
 
     def targets(self):
-        """True tokens of all cells."""
         fill = 0 if self.end is None else self.end
         return padded(self.outputs, int(self.n_cells.max()), fill)
 
     def costs(self, task_loss, reference, classes):
-        """The object that prices outputs."""
         true = padded(self.outputs, int(self.lengths.max()), 0)
         is_free = self.end is not None
         return costs_for(task_loss, reference, classes, true, self.lengths, self.y, is_free=is_free)
@@ -94,7 +89,6 @@ class Updates:
         self.n_iter, self.n_rollouts, self.n_steps = n_iter, 0, 0
 
     def state(self):
-        """Weights by name, and the state of the optimizer, all as arrays."""
         past = self._optimizer.state_dict()["state"]
         past = _converted(past, lambda v: v.cpu().numpy().copy() if hasattr(v, "cpu") else v)
         return self.network.weights(), (self.settings.optimizer, past)
@@ -233,7 +227,6 @@ class Training(IterativeMethod):
 
 
 def _likelihood(scores, targets):
-    """The log-loss of known tokens."""
     costs = np.ones(scores.shape)
     np.put_along_axis(costs, targets[:, None], 0.0, axis=1)
     return searnn_loss(scores, costs, "ll")
@@ -300,7 +293,6 @@ def warn_of_budget(model, run, training):
 
 
 def summary_of(model):
-    """A few sentences about a fitted transducer."""
     history, free = model.history_, model.max_length_
     length = "as long as inputs" if free is None else f"of up to {free} tokens"
     seconds = float(history["time"][-1])

@@ -127,11 +127,6 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     ConvergenceWarning
         When the budget ends before held-out pairs stop getting better.
 
-    See Also
-    --------
-    sklearn_fw.structured.StructuredSVM : Linear scores and exact inference.
-    roll_out_costs : The costs for any policy.
-
     Notes
     -----
     Inputs are texts (of characters), lists of tokens, lists of tuples of tokens (a word and its
@@ -185,11 +180,6 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             All tokens of outputs, where y does not hold each of them.
         input_tokens : list of str or of list, default=None
             All tokens of each column of inputs, where X does not hold each of them.
-
-        Returns
-        -------
-        self : SeaRNNTransducer
-            The fitted estimator.
         """
         search, network_settings, training = self._settings()
         torch, rng = import_torch("SeaRNNTransducer"), check.random_state(self.random_state)
@@ -219,7 +209,6 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             return self
 
     def _settings(self):
-        """Checked copies of what search, network and training stand for."""
         kinds = {"search": LearningToSearch, "network": RecurrentNetwork, "training": Minibatches}
         given = {name: getattr(self, name) for name in kinds}
         search, network, training = (
@@ -284,7 +273,6 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         self._store_update(updates, objective, time.perf_counter() - began)
 
     def _counts_of(self, pairs):
-        """Frequencies of tokens, and of the end of outputs."""
         counts = np.bincount(np.concatenate(pairs.outputs), minlength=len(self.classes_))
         return counts if pairs.end is None else np.append(counts, len(pairs))
 
@@ -336,7 +324,6 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         return loss
 
     def _start_of(self, n_tokens):
-        """Weights to start from, if any."""
         if not (self.warm_start and hasattr(self, "state_dict_")):
             return None
         known = len(self.state_dict_["scores.bias"])
@@ -579,11 +566,6 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         ----------
         X, y : list, object array or Packed of n_samples inputs and outputs
             Outputs may hold tokens that `fit` has not seen, which are wrong then.
-
-        Returns
-        -------
-        losses : ndarray of shape (n_samples,)
-            Losses.
         """
         y = check.items(y, "y", "sequences")
         predicted = self.predict(X)
@@ -609,11 +591,6 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             Inputs and true outputs.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples in the mean.
-
-        Returns
-        -------
-        score : float
-            At most 1; larger is better.
         """
         losses = self.task_losses(X, y)
         weight = check.sample_weight(sample_weight, len(losses))

@@ -1,4 +1,4 @@
-"""What a wrong output costs: losses that models train with and metrics judge by."""
+"""Task losses: costs of wrong outputs, for training and for metrics."""
 
 from .._core.costs import NodeCosts, Truth
 from ._base import FunctionLoss, TaskLoss, read_mistakes

@@ -48,7 +48,6 @@ def read_mistakes(y_true, y_pred):
 
 
 def as_list(y, name):
-    """The outputs one by one."""
     return list(y.toarray()) if sp.issparse(y) else check.items(y, name, "outputs")
 
 
@@ -81,7 +80,6 @@ def _matrices(shapes):
 
 
 def _number(flat):
-    """The distinct labels, and the number of every label of truth and prediction."""
     if all(isinstance(f, np.ndarray) and f.dtype.kind in "biuf" for f in flat):
         classes, states = np.unique(np.concatenate(flat), return_inverse=True)
         return classes, np.split(states.astype(np.int32), [len(flat[0])])
@@ -97,7 +95,6 @@ def _number(flat):
 
 
 def _array(labels):
-    """Labels as an array, of objects where they are of several kinds."""
     if len({type(label) for label in labels}) == 1 and not isinstance(labels[0], tuple):
         return np.array(labels)
     array = np.empty(len(labels), dtype=object)
@@ -118,7 +115,7 @@ def _look_up(labels, number, lengths, name):
 class TaskLoss(Parameterized):
     """Cost of a predicted output beside the true one (base class).
 
-    A subclass says what it knows, by one method or both:
+    A subclass implements one method or both:
 
     - ``value(y_true, y_pred)``, the cost of one output. It suffices for metrics, and for models
       that list their outputs or bring their own search, such as `EnumeratedModel`.
@@ -126,15 +123,8 @@ class TaskLoss(Parameterized):
       sequences, classes, sets of labels and matchings train with it, in compiled passes; the value
       follows from it.
 
-    With both, models train by the costs of nodes and are judged by the value: the former may be a
-    bound on the latter. Parameters of a subclass are keyword arguments of its constructor, as
-    everywhere in scikit-learn, and then keys of a grid.
-
-    See Also
-    --------
-    HammingLoss : Wrong labels counted.
-    FunctionLoss : The value as a function, without a class.
-    sklearn_fw.metrics.make_loss_scorer : A scorer of any loss.
+    With both, models train by the costs of nodes and are evaluated by the value: the former may be
+    a bound on the latter. Parameters are keyword arguments of the constructor, and keys of a grid.
 
     Notes
     -----
@@ -143,8 +133,6 @@ class TaskLoss(Parameterized):
 
     Examples
     --------
-    A mistake costs as much as labels, here numbers, differ.
-
     >>> import numpy as np
     >>> from sklearn_fw import StructuredSVM
     >>> from sklearn_fw.task_losses import TaskLoss
@@ -174,32 +162,22 @@ class TaskLoss(Parameterized):
         return type(self).value is not TaskLoss.value
 
     def value(self, y_true, y_pred):
-        """Cost of one output.
+        """Cost of one output: 0 for the truth, never negative.
 
         Parameters
         ----------
         y_true, y_pred : object
             True and predicted output: a label, or an array of labels.
-
-        Returns
-        -------
-        value : float
-            The cost, 0 for the truth and never negative.
         """
         return float(self.losses([y_true], [y_pred])[0])
 
     def losses(self, y_true, y_pred):
-        """Costs of many outputs.
+        """Cost of each of many outputs, of shape (n_samples,).
 
         Parameters
         ----------
         y_true, y_pred : array-like, list, object array or Packed of n_samples outputs
             True and predicted outputs.
-
-        Returns
-        -------
-        losses : ndarray of shape (n_samples,)
-            The cost of each.
         """
         if self._has_value:
             pairs = zip(*as_lists(y_true, y_pred))
@@ -216,7 +194,6 @@ class TaskLoss(Parameterized):
         return _cost(self.value(y_true, y_pred), f"value of {type(self).__name__}")
 
     def _read(self, y_true, y_pred):
-        """The `Truth` of raw outputs, and the predicted states."""
         return read_labels(y_true, y_pred)
 
     def node_costs(self, truth):
@@ -249,14 +226,6 @@ class TaskLoss(Parameterized):
         -------
         costs : ndarray of shape (n_outputs, n_outputs)
             Cost of each as the prediction (column) for each as the truth (row).
-
-        Examples
-        --------
-        >>> from sklearn_fw.task_losses import BlockLoss
-        >>> BlockLoss({"cat": 0, "dog": 0, "oak": 1}, within=0.5).matrix(["cat", "dog", "oak"])
-        array([[0. , 0.5, 1. ],
-               [0.5, 0. , 1. ],
-               [1. , 1. , 0. ]])
         """
         outputs = as_list(outputs, "outputs")
         n = len(outputs)

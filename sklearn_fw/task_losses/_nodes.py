@@ -14,11 +14,9 @@ class _SumOverNodes(TaskLoss):
     """A table of costs for each kind of node, and their sum or mean over nodes."""
 
     def _tables(self, truth):
-        """Table of each kind, (n_classes, n_classes)."""
         raise NotImplementedError
 
     def _weights(self, truth):
-        """Weight of every node; None means ones."""
         return truth.weight
 
     def node_costs(self, truth):
@@ -44,7 +42,7 @@ class HammingLoss(_SumOverNodes):
     """Share of the labels that are wrong, or their number.
 
     Choose the number to train with, so that a label counts as much in a long sequence as in a
-    short one, and the share to judge by.
+    short one, and the share to evaluate.
 
     Parameters
     ----------
@@ -58,11 +56,6 @@ class HammingLoss(_SumOverNodes):
     node_weight : array-like of shape (n,) or None, default=None
         Weight of a label by its place in the sample, where samples have n labels at most: labels
         that matter more than others in a set of labels.
-
-    See Also
-    --------
-    MatrixLoss : Mistakes that cost differently.
-    sklearn_fw.metrics.mean_hamming_loss : The metric of the unweighted loss.
 
     Examples
     --------
@@ -126,8 +119,6 @@ class MatrixLoss(_SumOverNodes):
 
     Examples
     --------
-    To miss an illness costs five times as much as to find one that is not there.
-
     >>> from sklearn_fw.task_losses import MatrixLoss
     >>> loss = MatrixLoss([[0, 1], [5, 0]], classes=["well", "ill"])
     >>> loss.value(["ill", "well", "well"], ["well", "ill", "well"])
@@ -140,7 +131,6 @@ class MatrixLoss(_SumOverNodes):
     normalize: bool = False
 
     def _matrices(self):
-        """Cost matrices and their classes (or None), by kind."""
         costs, classes = [self.costs], [self.classes]
         if isinstance(self.costs, list | tuple) and len(self.costs) and _n_dims(self.costs[0]) == 2:
             costs, classes = self.costs, [None] * len(self.costs)
@@ -208,7 +198,6 @@ class BlockLoss(_SumOverNodes):
     normalize: bool = False
 
     def _numbers(self):
-        """Number of the block of each class."""
         if not isinstance(self.blocks, Mapping) or not self.blocks:
             raise TypeError(f"blocks must be a dict from classes to blocks, got {self.blocks!r}")
         try:
@@ -243,11 +232,6 @@ class ZeroOneLoss(TaskLoss):
     Choose it where an output is of use only if all of it is right. Oracles of models that train
     with it need a second best output (``top_k``), which those of chains and trees find.
 
-    See Also
-    --------
-    HammingLoss : Every label counts.
-    sklearn_fw.metrics.sequence_accuracy : One minus its mean.
-
     Examples
     --------
     >>> from sklearn_fw.task_losses import ZeroOneLoss
@@ -257,7 +241,6 @@ class ZeroOneLoss(TaskLoss):
 
     @property
     def decomposes(self):
-        """False: a sum over nodes only for single nodes."""
         return False
 
     def _read(self, y_true, y_pred):
@@ -282,10 +265,6 @@ class OverlapLoss(TaskLoss):
     ----------
     positive : list, default=(1,)
         Labels that are positive: those of the object in an image, or the entries of a 0/1 matrix.
-
-    Notes
-    -----
-    With m missed and f false nodes the value is ``(m + f) / (|A| + f)``.
 
     Examples
     --------

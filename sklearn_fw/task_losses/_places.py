@@ -24,13 +24,13 @@ class LinkLoss(TaskLoss):
         one favors recall, as most pairs are no links.
     normalize : bool, default=True
         Divide the loss of a J x K sample by its largest conceivable value, ``missed * (true links)
-        + false * min(J, K)``, so that it lies in [0, 1] for matchings and all samples count alike.
-        Without it, all links count alike.
+        + false * min(J, K)``, so that it lies in [0, 1] for matchings and all samples have
+        equal weight. Without it, all links have equal weight.
 
     Notes
     -----
     An output is an array of 0 and 1 (or bool) of shape (J, K), or a list of pairs ``(j, k)``. With
-    ``normalize`` one of the two has to be an array, which knows the numbers of rows and columns.
+    ``normalize`` one of the two must be an array, whose shape is that of the sample.
 
     References
     ----------
@@ -158,7 +158,6 @@ class DistanceLoss(TaskLoss):
 
     @property
     def decomposes(self):
-        """True: it is a sum over joints."""
         return True
 
     def value(self, y_true, y_pred):
@@ -191,7 +190,6 @@ class DistanceLoss(TaskLoss):
         return np.minimum(costs, 1.0, out=costs) / len(true)
 
     def _radius(self, true):
-        """The radius in pixels."""
         radius, unit = check.strength(self.radius, "radius"), self.unit
         if isinstance(unit, str):
             if unit not in ("box", "pixel"):
@@ -233,7 +231,6 @@ class BoxLoss(TaskLoss):
 
 
 def as_box(box, name, shape=None):
-    """A box as int64, which is not empty and inside of an image of this shape."""
     box = check.array(box, name)
     if box.shape != (4,) or np.any(box != np.rint(box)) or np.any(np.abs(box) > LONGEST):
         raise ValueError(

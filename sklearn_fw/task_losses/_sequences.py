@@ -41,8 +41,8 @@ def phrases(codes, sample, prefixes, type_of):
 class EditLoss(TaskLoss):
     """Edit distance: the fewest tokens to insert, delete or replace, per token of the truth.
 
-    Choose it where outputs are texts or lists whose length is not known: a token that is missing
-    costs one, and not also all that come after it.
+    Choose it for texts or lists of unknown length: a token that is missing costs one, and does not
+    make all that follow it wrong.
 
     Parameters
     ----------
@@ -50,16 +50,10 @@ class EditLoss(TaskLoss):
         Divide by the length of the truth (by 1 if it is empty). The loss is above 1 where the
         output is much longer than that.
 
-    See Also
-    --------
-    BleuLoss : N-grams that the truth does not have, for texts in words.
-    sklearn_fw.seq2seq.SeaRNNTransducer : Trains with it.
-
     Notes
     -----
-    Outputs are texts, of characters, or lists of tokens, which are text, numbers or tuples. It is
-    known by its value alone, so models that train by costs of nodes do not take it. The time is
-    the product of the lengths [1]_.
+    Outputs are texts, of characters, or lists of tokens, which are text, numbers or tuples. Models
+    that train by costs of nodes do not accept it. The time is the product of the lengths [1]_.
 
     References
     ----------
@@ -152,9 +146,8 @@ class SequenceLoss(TaskLoss):
 class BleuLoss(SequenceLoss):
     """One minus BLEU of single outputs: the n-grams of the prediction that the truth has, too.
 
-    Choose it for texts in words, where many ways to put them are right and the order matters
-    nearby: translations, summaries. `EditLoss` is the choice for spelling and other outputs whose
-    single tokens are right or wrong.
+    Choose it for texts in words, where many phrasings are right and the order matters nearby:
+    translations, summaries. `EditLoss` suits spelling and outputs with single right tokens.
 
     Parameters
     ----------
@@ -164,11 +157,10 @@ class BleuLoss(SequenceLoss):
     Notes
     -----
     BLEU [1]_ is the geometric mean of the precisions of n-grams for n from 1 to ``max_n``, each
-    n-gram found as often as the truth has it at most, times ``exp(1 - T / L)`` where the
-    prediction has L tokens, fewer than the T of the truth. In a single output long n-grams often
-    have no match, so one is added to matches and counts for n above 1 [2]_. The loss is 0 for the
-    truth, and 1 where no token is right. The mean over samples is not one minus the BLEU of a
-    corpus, which adds up counts first. The time is ``max_n`` times the product of the lengths.
+    n-gram counted as often as the truth has it at most, times ``exp(1 - T / L)`` where the
+    prediction has L tokens, fewer than the T of the truth. One is added to matches and counts for n
+    above 1 [2]_. The loss is 0 for the truth, and 1 where no token is right. The mean over samples
+    is not one minus the BLEU of a corpus. The time is ``max_n`` times the product of the lengths.
 
     References
     ----------
@@ -183,8 +175,6 @@ class BleuLoss(SequenceLoss):
     >>> true = "the cat sat on the mat".split()
     >>> round(BleuLoss().value(true, "the cat sat on a mat".split()), 3)
     0.361
-    >>> round(BleuLoss(max_n=1).value(true, "the the the the".split()), 3)
-    0.697
     """
 
     max_n: int = 4
@@ -203,20 +193,14 @@ class BleuLoss(SequenceLoss):
 class PhraseLoss(SequenceLoss):
     """One minus the F1 of the phrases of single outputs (chunks, entities).
 
-    Choose it where tags stand for phrases, and a phrase with one wrong tag is as wrong as one that
-    is missed.
-
-    See Also
-    --------
-    sklearn_fw.metrics.phrase_f1_score : F1 of the phrases of all outputs together.
+    Choose it where tags stand for phrases: a phrase with one wrong tag is as wrong as a missed one.
 
     Notes
     -----
     Outputs hold tags as `sklearn_fw.metrics.phrase_counts` reads them. A phrase is right where the
-    truth has one from the same first to the same last place of the same type. With C right ones
-    among P predicted and N true ones the loss is ``1 - 2 C / (P + N)``, and 0 where there is none
-    at all. The mean over samples is not one minus the F1 of all together, which adds up counts
-    first.
+    truth has one of the same first and last place and type. With C right ones among P predicted and
+    N true ones the loss is ``1 - 2 C / (P + N)``, and 0 where there is none at all. The mean over
+    samples is not one minus the F1 of all together.
 
     Examples
     --------

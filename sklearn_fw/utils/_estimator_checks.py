@@ -42,8 +42,8 @@ def check_structured_estimator(
         relative difference of ``coef_`` where the estimator has it, else the fraction
         of samples predicted differently.
     backend : str, default="threading"
-        Joblib backend of the grid search with two workers.  ``"loky"`` needs an
-        estimator that other processes can import.
+        Joblib backend of the grid search with two workers; ``"loky"`` needs an estimator that
+        other processes can import.
     skip : tuple of str, default=()
         Names of checks to leave out, for example ``("string_labels",)`` when labels
         must be 0 and 1.
