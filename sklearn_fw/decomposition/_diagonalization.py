@@ -71,20 +71,15 @@ def joint_diagonalize(matrices, *, shear=None, tol=1e-8, max_iter=100):
     ConvergenceWarning
         When ``max_iter`` sweeps were too few.
 
-    See Also
-    --------
-    tensor_power_method : A symmetric tensor.
-
     Notes
     -----
     A sweep costs 12 K^3 P operations, with shears other than "jdtm" 18 K^3 P; 5 to 10 are usual.
-    Matrices without a common real basis, such as rotations of the plane, leave ``off_diagonality``
-    large.
+    Matrices without a common real basis, such as rotations, leave ``off_diagonality`` large.
 
     References
     ----------
     .. [1] J.-F. Cardoso, A. Souloumiac, "Jacobi angles for simultaneous diagonalization", SIAM
-       Journal on Matrix Analysis and Applications 17, 1996. doi:10.1137/S0895479893259546
+       Journal on Matrix Analysis and Applications 17, 1996.
     .. [2] T. Fu, X. Gao, "Simultaneous diagonalization with similarity transformation for
        non-defective matrices", ICASSP 2006.
     .. [3] R. Iferroudjen, K. Abed Meraim, A. Belouchrani, "A new Jacobi-like method for joint
@@ -176,10 +171,6 @@ def tensor_power_method(tensor, *, n_restarts=10, tol=1e-5, max_iter=100, random
         The weights l_k.
     n_iter : int
         Iterations of all starts.
-
-    See Also
-    --------
-    joint_diagonalize : More accurate with noise, since no vector is taken out.
 
     References
     ----------

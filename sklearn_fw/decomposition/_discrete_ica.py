@@ -95,21 +95,17 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Topics: probabilities of words, rows that sum to one, the source with the largest variance
-        first.
-    doc_topic_prior_ : ndarray of shape (n_components,)
-        Concentrations of topics in documents.
-    concentration_ : float
-        Their sum.
+        Topics: probabilities of words, rows that sum to one, largest variance of the source first.
+    doc_topic_prior_, concentration_ : ndarray of shape (n_components,), float
+        Concentrations of topics in documents, and their sum.
     smoothing_ : float
         Share of the corpus' own distribution of words in topics in use.
     topic_word_prior_ : float or None
         Concentration of words in topics, as the refinement found it; None without one.
     c0_ : float or None
         Sum of concentrations that LDA moments took; None where cumulants were taken.
-    rate_ : float
-        Rate of the gamma distributions of intensities.
-    mean_doc_length_ : float
-        Mean number of tokens.
+    rate_, mean_doc_length_ : float
+        Rate of the gamma distributions of intensities, and mean number of tokens.
     eigenvalues_ : ndarray of shape (n_components,)
         Largest eigenvalues of the second moment, descending; a large last one allows more topics.
     spectrum_ : ndarray of shape (at least n_components,)
@@ -123,10 +119,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Inverse of ``mixing_raw_``: sources of standard deviation one, from counts.
     mixing_raw_ : ndarray of shape (n_features, n_components)
         Topics as columns before negative entries are cut, times standard deviations of sources.
-    source_variance_ : ndarray of shape (n_components,)
-        Variances of intensities; of proportions with LDA moments.
-    source_skewness_ : ndarray of shape (n_components,)
-        Third cumulants of intensities over their standard deviations to the third power.
+    source_variance_, source_skewness_ : ndarray of shape (n_components,)
+        Variances of intensities, of proportions with LDA moments; and third cumulants of
+        intensities over their standard deviations to the third power.
     negative_mass_ : ndarray of shape (n_components,)
         Share of the absolute values in ``mixing_raw_`` that was negative: near 0 where the model
         fits, one half for noise.
@@ -139,12 +134,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Sweeps of the joint diagonalization, or iterations of the power method.
     n_documents_used_ : int
         Documents that count: of weight above zero, with LDA moments of three tokens at least.
-    n_components_ : int
-        Number of topics.
-    n_features_in_ : int
-        Number of words.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of columns, where X had text as names.
+    n_components_, n_features_in_, feature_names_in_ : int, int, ndarray of shape (n_features,)
+        Numbers of topics and of words, and names of columns where all are strings.
 
     Warns
     -----
@@ -152,11 +143,6 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         When the model does not fit: lengths that hardly vary, documents too short for LDA moments,
         much negative mass, a third moment far from diagonal, or held-out documents that are no more
         probable under the topics, or less after the refinement. The message names the remedy.
-
-    See Also
-    --------
-    sklearn.decomposition.LatentDirichletAllocation : Variational, from a random start.
-    sklearn_fw.datasets.make_topic_corpus : Corpora of the model.
 
     Notes
     -----
@@ -223,11 +209,6 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             Unused.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each document counts; not with batches.
-
-        Returns
-        -------
-        self : DiscreteICA
-            The estimator.
         """
         if self.moments == "lda" and self.prior_estimator == "mean_variance":
             raise ValueError(
@@ -350,48 +331,35 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return X, topics, infer(X, topics, self.doc_topic_prior_)
 
     def transform(self, X):
-        """Expected proportions of topics in documents.
+        """Expected proportions of topics, of shape (n_samples, n_components); rows sum to one.
+
+        A document without words gets the prior's.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Counts.
-
-        Returns
-        -------
-        proportions : ndarray of shape (n_samples, n_components)
-            Rows that sum to one; a document without words gets the prior's.
         """
         gamma = self._infer(X)[2]
         return gamma / gamma.sum(axis=1)[:, None]
 
     def transform_intensities(self, X):
-        """Expected intensities of topics in documents, in tokens.
+        """Expected intensities of topics, in tokens, of shape (n_samples, n_components).
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Counts.
-
-        Returns
-        -------
-        intensities : ndarray of shape (n_samples, n_components)
-            Means of gamma distributions.
         """
         return self._infer(X)[2] / (self.rate_ + 1.0)
 
     def inverse_transform(self, X):
-        """Expected counts, or shares of words, for given intensities or proportions.
+        """Product of intensities or proportions with the topics: counts or shares of words.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
             Intensities, or proportions, of topics.
-
-        Returns
-        -------
-        counts : ndarray of shape (n_samples, n_features)
-            Their product with the topics.
         """
         check_is_fitted(self)
         X = check.array(X, "X")
@@ -400,23 +368,20 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return X @ self.components_
 
     def score_samples(self, X):
-        """Lower bounds on the log probability of the tokens of each document.
+        """Lower bounds on the log probabilities of documents, in nats, of shape (n_samples,).
+
+        Documents are sequences of tokens of known length.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Counts.
-
-        Returns
-        -------
-        bounds : ndarray of shape (n_samples,)
-            In nats, for sequences of tokens of known length.
         """
         X, topics, gamma = self._infer(X)
         return bounds(X, topics, self.doc_topic_prior_, gamma)
 
     def score(self, X, y=None):
-        """Sum of `score_samples`; larger is better.
+        """Sum of `score_samples`, in nats; larger is better.
 
         Parameters
         ----------
@@ -424,42 +389,29 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             Counts.
         y : None
             Unused.
-
-        Returns
-        -------
-        float
-            In nats.
         """
         return float(np.sum(self.score_samples(X)))
 
     def perplexity(self, X):
-        """Geometric mean of one over the probability of a token; smaller is better.
+        """Upper bound on the geometric mean of one over the probability of a token.
+
+        It comes from the bounds of `score_samples`; smaller is better.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Counts.
-
-        Returns
-        -------
-        float
-            From the bounds of `score_samples`, so an upper bound.
         """
         with np.errstate(over="ignore"):  # inf is the answer where nothing fits
             return float(np.exp(-np.log(2.0) * self.bits_per_token(X)))
 
     def bits_per_token(self, X):
-        """Mean of the bounds of `score_samples` for each token; larger is better.
+        """Mean of the bounds of `score_samples` for each token, in bits, below zero.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Counts.
-
-        Returns
-        -------
-        float
-            In bits, below zero.
         """
         X, topics, gamma = self._infer(X)
         n_tokens = float(X.sum())

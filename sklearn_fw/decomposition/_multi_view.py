@@ -113,20 +113,17 @@ class MultiViewCCA(
 
     Attributes
     ----------
-    x_loadings_ : ndarray of shape (n_features, n_components)
-        Loadings of the first view, columns of unit l1 norm, the largest covariance first.
-    y_loadings_ : ndarray of shape (n_targets, n_components)
-        Those of the second view; loadings of counts are not negative.
+    x_loadings_, y_loadings_ : ndarray of shape (n_features or n_targets, n_components)
+        Loadings of the views, of unit l1 norm and the largest covariance first; not negative for
+        counts.
     x_mixing_, y_mixing_ : ndarray of shape (n_features or n_targets, n_components)
         Loadings before negative entries of counts are cut.
     x_weights_, y_weights_ : ndarray of shape (n_features or n_targets, n_components)
         Singular vectors of the cross-covariance: they span the loadings.
     x_rotations_, y_rotations_ : ndarray of shape (n_features or n_targets, n_components)
         From a centred view to unmixed scores: ``x_rotations_.T @ x_mixing_`` is the identity.
-    coef_ : ndarray of shape (n_targets, n_features)
-        Coefficients of `predict`, formed when asked for.
-    intercept_ : ndarray of shape (n_targets,)
-        Mean of the second view: `predict` centres X.
+    coef_, intercept_ : ndarray of shape (n_targets, n_features), ndarray of shape (n_targets,)
+        Coefficients of `predict`, formed when they are read, and the mean of the second view.
     source_variance_ : ndarray of shape (n_components,)
         Covariances of the sources as the two views scale them.
     singular_values_ : ndarray of shape (at least n_components,)
@@ -140,10 +137,8 @@ class MultiViewCCA(
         Means of the views.
     n_iter_ : int
         Sweeps of the joint diagonalization.
-    n_features_in_ : int
-        Number of columns of the first view.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of columns, where X had text as names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of the first view, and their names where all are strings.
 
     Warns
     -----
@@ -151,11 +146,6 @@ class MultiViewCCA(
         When loadings have much negative mass, or exponential weights leave few rows with a say.
     ConvergenceWarning
         When ``max_iter`` sweeps were too few.
-
-    See Also
-    --------
-    DiscreteICA : Topics of one view.
-    sklearn.cross_decomposition.CCA : Loadings up to an invertible matrix, and real numbers.
 
     Notes
     -----
@@ -228,11 +218,6 @@ class MultiViewCCA(
             Second view of the same samples, in the same batches.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts; not with batches.
-
-        Returns
-        -------
-        self : object
-            The estimator.
         """
         self._counts, rng = COUNTS[self.kind], check.random_state(self.random_state)
         columns = getattr(y, "columns", None)
@@ -385,7 +370,7 @@ class MultiViewCCA(
         return y
 
     def fit_transform(self, X, y, sample_weight=None):
-        """Learn loadings and give the scores of both views.
+        """Learn loadings and return the scores of both views, see `transform`.
 
         Parameters
         ----------
@@ -395,11 +380,6 @@ class MultiViewCCA(
             Second view.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts.
-
-        Returns
-        -------
-        scores : tuple of two ndarrays of shape (n_samples, n_components)
-            As those of `transform`.
         """
         return self.fit(X, y, sample_weight).transform(X, y)
 
@@ -438,24 +418,21 @@ class MultiViewCCA(
         return X @ self._regressions[0] - self.x_mean_ @ self._regressions[0]
 
     def predict(self, X):
-        """Second view, as far as shared factors determine it.
+        """Second view, as far as shared factors determine it: estimates of sources times loadings.
+
+        Of shape (n_samples,) or (n_samples, n_targets).
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First view.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Expected values: best linear estimates of the sources times loadings.
         """
         check_is_fitted(self)
         y = self._estimates(X) @ self.y_mixing_.T + self.y_mean_
         return y.ravel() if self._predict_1d else y
 
     def score(self, X, y, sample_weight=None):
-        """Coefficient of determination of `predict`, the mean of all columns of y.
+        """Coefficient of determination of `predict`, the mean of all columns of y; at most 1.
 
         Parameters
         ----------
@@ -465,11 +442,6 @@ class MultiViewCCA(
             Second view.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of samples.
-
-        Returns
-        -------
-        float
-            At most 1, which is best.
         """
         check_is_fitted(self)
         estimates = self._estimates(X)

@@ -187,11 +187,11 @@ def _pass(rows, topics, prior, gammas, counts):
 
 
 def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
-    """Log probabilities of documents under given topics, by Chib's method.
+    """Log probabilities of documents under given topics, by Chib's method; of shape (n_docs,).
 
-    The variational `DiscreteICA.score_samples` is a lower bound; this is an estimate of the
-    probability itself, from a Gibbs chain of the topics of tokens. Its bias and variance vanish as
-    ``n_samples`` grows.
+    In nats, of the tokens in their order, given their number; 0 without tokens. `DiscreteICA`
+    computes lower bounds; this is an estimate of the probability itself, from a Gibbs chain of the
+    topics of tokens, with bias and variance that vanish as ``n_samples`` grows.
 
     Parameters
     ----------
@@ -206,15 +206,6 @@ def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
         Samples for each document, after a tenth of them to burn in.
     random_state : int, RandomState instance or None, default=None
         Source of the chains.
-
-    Returns
-    -------
-    log_likelihood : ndarray of shape (n_docs,)
-        In nats, of the tokens in their order, given their number; 0 for documents without tokens.
-
-    See Also
-    --------
-    DiscreteICA : What finds the topics.
 
     Notes
     -----

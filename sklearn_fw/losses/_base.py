@@ -37,11 +37,6 @@ class Loss(Parameterized, ABC):
     Every solver and penalty then trains with it, up to a certified gap. Parameters of a subclass
     are keyword arguments of its constructor and keys of a grid (``loss__name``).
 
-    See Also
-    --------
-    SmoothHinge : A loss for classification.
-    Huber : A loss for regression.
-
     Notes
     -----
     Certificates require losses that are not negative and convex in the score. Before a fit both are
@@ -95,76 +90,50 @@ class Loss(Parameterized, ABC):
 
     @abstractmethod
     def value(self, y, z):
-        """Loss of every score.
+        """Losses of all scores, an array of shape (n_samples,): not averaged, not negative.
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Truth.
-        z : array-like of shape (n_samples,)
-            Scores; one column per class for `MultinomialLogLoss`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Losses, not averaged and not negative.
+        y, z : array-like of shape (n_samples,)
+            Truth and scores; scores have one column per class for `MultinomialLogLoss`.
         """
 
     @abstractmethod
     def derivative(self, y, z):
-        """Derivative of the loss in every score.
+        """Derivatives of the loss in all scores, an array of the shape of z.
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Truth.
-        z : array-like of shape (n_samples,)
-            Scores; one column per class for `MultinomialLogLoss`.
-
-        Returns
-        -------
-        ndarray of the shape of z
-            Derivatives.
+        y, z : array-like of shape (n_samples,)
+            Truth and scores, as for `value`.
         """
 
     def conjugate(self, y, s):
-        """Convex conjugate ``sup_z <s, z> - loss(y, z)`` of every sample.
+        """Convex conjugates ``sup_z <s, z> - loss(y, z)``, an array of shape (n_samples,).
 
-        That of the base class bisects, in some 60 calls of `derivative`, and is an upper bound to
-        rounding. Slopes outside of the domain by at most 1e-12 count as its edge.
+        Infinite for slopes that the loss cannot have, where 1e-12 outside of the domain counts as
+        its edge. The base class bisects, in some 60 calls of `derivative`: upper bounds to
+        rounding.
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Truth.
-        s : array-like of shape (n_samples,)
-            Slopes; one column per class for `MultinomialLogLoss`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Conjugates; infinite for slopes that the loss cannot have.
+        y, s : array-like of shape (n_samples,)
+            Truth and slopes; slopes have one column per class for `MultinomialLogLoss`.
         """
         y, s = (np.atleast_1d(np.asarray(a, np.float64)) for a in np.broadcast_arrays(y, s))
         with np.errstate(all="ignore"):  # far scores may be too much for a formula
             return _conjugate_by_slopes(self, y, s)
 
     def curvature(self, y, z):
-        """Second derivative in every score; that of the base class is a difference of derivatives.
+        """Second derivatives in single scores, or one of two; an array of the shape of z.
+
+        The base class computes them as differences of derivatives.
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Truth.
-        z : array-like of shape (n_samples,)
-            Scores; one column per class for `MultinomialLogLoss`.
-
-        Returns
-        -------
-        ndarray of the shape of z
-            Second derivatives in single scores; where there are two, one of them.
+        y, z : array-like of shape (n_samples,)
+            Truth and scores, as for `value`.
         """
-        z = np.asarray(z, np.float64)
         h = 1e-6 * (1.0 + np.abs(z))
         return (self.derivative(y, z + h) - self.derivative(y, z - h)) / (2.0 * h)
 

@@ -109,17 +109,12 @@ class ProbabilisticLoss(CompiledLoss):
     task = "classification"
 
     def probability(self, z):
-        """Probability of y = +1.
+        """Probabilities of y = +1, an array of shape (n_samples,).
 
         Parameters
         ----------
         z : array-like of shape (n_samples,)
             Scores.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Probabilities.
         """
         return self._probability_of(check.array(z, "z"))
 
@@ -178,17 +173,12 @@ class MultinomialLogLoss(CompiledLoss):
         return out.reshape(x.shape if quantity == "derivative" else y.shape)[()]
 
     def probability(self, z):
-        """Probabilities of the classes.
+        """Probabilities of the classes, of shape (n_samples, n_classes); rows sum to one.
 
         Parameters
         ----------
         z : array-like of shape (n_samples, n_classes)
             Scores.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities; rows sum to one.
         """
         z = check.array(z, "z")
         if z.ndim == 0 or z.shape[-1] == 0:

@@ -269,10 +269,8 @@ class GroupLasso(Penalty):
     group_weights : "sqrt", "ones" or array-like of shape (n_groups,), default="sqrt"
         Weights of the groups, not negative, in the order of the list or of the labels; "sqrt" takes
         the square root of the number of features.
-    l1 : float, default=0.0
-        Weight of the lasso penalty, not negative.
-    l2 : float, default=0.0
-        Weight of the ridge penalty, not negative.
+    l1, l2 : float, default=0.0
+        Weights of the lasso and of the ridge penalty, not negative.
 
     Examples
     --------
@@ -368,7 +366,7 @@ class GroupSeparable(Penalty):
 
     @abstractmethod
     def group_value(self, u, group):
-        """Penalty of one group.
+        """Penalty of one group, a float, which may be infinite.
 
         Parameters
         ----------
@@ -377,16 +375,11 @@ class GroupSeparable(Penalty):
             one feature stand together.
         group : int
             Number of the group.
-
-        Returns
-        -------
-        float
-            May be infinite.
         """
 
     @abstractmethod
     def group_prox(self, u, step_size, group):
-        """Proximal operator ``argmin_x step_size h_group(x) + ||x - u||^2 / 2`` of one group.
+        """Proximal operator ``argmin_x step_size h_group(x) + ||x - u||^2 / 2``, a new array.
 
         Parameters
         ----------
@@ -396,15 +389,10 @@ class GroupSeparable(Penalty):
             Positive.
         group : int
             Number of the group.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            The minimiser, a new array.
         """
 
     def group_conjugate(self, v, group):
-        """Convex conjugate ``sup_u <v, u> - h_group(u)`` of one group; duality gaps need it.
+        """Convex conjugate ``sup_u <v, u> - h_group(u)``, maybe infinite; duality gaps need it.
 
         Parameters
         ----------
@@ -412,11 +400,6 @@ class GroupSeparable(Penalty):
             In the order of `group_value`.
         group : int
             Number of the group.
-
-        Returns
-        -------
-        float
-            May be infinite.
         """
         raise NotImplementedError(
             f"{type(self).__name__} has no convex conjugate, so no duality gap can be computed: "

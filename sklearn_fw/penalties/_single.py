@@ -38,17 +38,12 @@ class Penalty(Parameterized, ABC):
     """
 
     def bind(self, n_features):
-        """Check the parameters and return the penalty of that many features.
+        """Check the parameters and return the bound penalty described above.
 
         Parameters
         ----------
         n_features : int
             Number of features.
-
-        Returns
-        -------
-        object
-            The bound penalty described above.
         """
         bound = self._bind(check.integer(n_features, "n_features", 1))
         if not isinstance(bound, Form):  # compiled code follows its numbers
@@ -163,10 +158,8 @@ class Box(Penalty):
         Lower bounds of the coefficients; infinite for none.
     upper : float or array-like of shape (n_features,), default=inf
         Upper bounds.
-    l1 : float, default=0.0
-        Weight of the lasso penalty, not negative.
-    l2 : float, default=0.0
-        Weight of the ridge penalty, not negative.
+    l1, l2 : float, default=0.0
+        Weights of the lasso and of the ridge penalty, not negative.
     """
 
     lower: float = 0.0

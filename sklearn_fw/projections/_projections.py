@@ -20,9 +20,9 @@ TURN_STEPS = 20
 
 @np.errstate(**check.BEYOND)
 def project_simplex(v, radius=1.0):
-    """Nearest point of ``{x : x >= 0, sum(x) = radius}`` to each vector.
+    """Nearest point of ``{x : x >= 0, sum(x) = radius}`` to each vector, in O(n log n).
 
-    ``x = max(v - t, 0)`` with the threshold t that gives the sum.
+    ``x = max(v - t, 0)`` with the threshold t that gives the sum; an array of the shape of v.
 
     Parameters
     ----------
@@ -30,15 +30,6 @@ def project_simplex(v, radius=1.0):
         Vectors along the last axis.
     radius : float, default=1.0
         Sum of the projection, positive.
-
-    Returns
-    -------
-    ndarray of the shape of v
-        Projections.
-
-    Notes
-    -----
-    Sorts the vectors: O(n log n) each.
 
     Examples
     --------
@@ -57,9 +48,10 @@ def project_simplex(v, radius=1.0):
 
 @np.errstate(**check.BEYOND)
 def project_l1_ball(v, radius=1.0):
-    """Nearest point of ``{x : ||x||_1 <= radius}`` to each vector.
+    """Nearest point of ``{x : ||x||_1 <= radius}`` to each vector, in O(n log n) [1]_.
 
-    ``x = sign(v) max(|v| - t, 0)`` with the threshold t that gives the norm, zero inside the ball.
+    ``x = sign(v) max(|v| - t, 0)`` with the threshold t that gives the norm, zero inside the ball;
+    an array of the shape of v.
 
     Parameters
     ----------
@@ -67,15 +59,6 @@ def project_l1_ball(v, radius=1.0):
         Vectors along the last axis.
     radius : float, default=1.0
         Radius of the ball, positive.
-
-    Returns
-    -------
-    ndarray of the shape of v
-        Projections; points of the ball are unchanged.
-
-    Notes
-    -----
-    Sorts the vectors: O(n log n) each.
 
     References
     ----------
@@ -96,7 +79,7 @@ def project_l1_ball(v, radius=1.0):
 
 
 def project_l2_ball(v, radius=1.0):
-    """Nearest point of ``{x : ||x|| <= radius}`` to each vector.
+    """Nearest point of ``{x : ||x|| <= radius}`` to each vector, an array of the shape of v.
 
     Parameters
     ----------
@@ -104,11 +87,6 @@ def project_l2_ball(v, radius=1.0):
         Vectors along the last axis.
     radius : float, default=1.0
         Radius of the ball, positive.
-
-    Returns
-    -------
-    ndarray of the shape of v
-        Projections; points of the ball are unchanged.
 
     Examples
     --------
@@ -125,7 +103,7 @@ def project_l2_ball(v, radius=1.0):
 
 
 def project_box(v, lower, upper):
-    """Nearest point of ``{x : lower <= x <= upper}``.
+    """Nearest point of ``{x : lower <= x <= upper}``, an array of the shape of v.
 
     Parameters
     ----------
@@ -133,11 +111,6 @@ def project_box(v, lower, upper):
         Vectors along the last axis.
     lower, upper : float or array-like that broadcasts with v
         Bounds of the entries; infinite for none.
-
-    Returns
-    -------
-    ndarray of the shape of v
-        Projections.
 
     Examples
     --------
@@ -202,10 +175,6 @@ def project_matching(
     duals : tuple of ndarrays of shapes (n_rows,) and (n_columns,)
         Duals (u, v) of rows and columns, not negative unless ``perfect``; with
         ``return_duals=True``.
-
-    See Also
-    --------
-    project_simplex : One row alone, of sum exactly one.
 
     Notes
     -----
