@@ -192,11 +192,6 @@ class AsagaModel(PathModel):
         rows : slice or array-like of int of shape (n_samples,), default=None
             Which rows of the whole data these are, numbered from 0 in the order of their first
             visit; None means rows that were not seen before.
-
-        Returns
-        -------
-        self : object
-            The estimator, with ``coef_`` and ``intercept_`` after the epoch.
         """
         self._choose()
         stream = copy(getattr(self, "_stream", None))
@@ -388,10 +383,8 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         Labels.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
-    solver_ : solver object
-        The solver that was used.
-    solver_reason_ : str
-        Why "auto" took it.
+    solver_, solver_reason_ : solver object, str
+        The solver that was used, and why "auto" took it.
     dual_gap_ : float or None
         Bound on the suboptimality of the mean form of the objective, ``mean loss + penalty / (C
         sum_i s_i)``. The largest of several problems, None where the penalty has no dual.
@@ -399,14 +392,10 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         Largest entry of the gradient mapping at ``coef_``.
     objective_ : float or ndarray of shape (n_classes,)
         Mean form of the objective.
-    converged_ : bool
-        Whether ``tol`` was reached.
-    status_ : str
-        How the fit ended.
-    n_iter_ : int
-        Iterations made (the most of several problems).
-    n_updates_ : int
-        Rows visited.
+    converged_, status_ : bool, str
+        Whether ``tol`` was reached, and how the fit ended.
+    n_iter_, n_updates_ : int
+        Iterations made (the most of several problems), and rows visited.
     step_size_ : float or ndarray of shape (n_classes,)
         Step size of the columns, or the length of the last step of Newton's method.
     memory_drift_ : float
@@ -427,13 +416,11 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     -----
     More than 13 parameters: most are those of the class that it replaces, under the same names.
 
-    An epoch of the incremental methods costs O(nnz); memory beyond X is about 3 n + 6 d numbers for
-    two classes. With several threads, or more than 260,000 sparse columns, a renumbered copy of the
-    column indices of X comes on top (4 bytes per entry). Newton's method costs O(n d^2 + d^3) per
-    step and d^2 numbers of memory.
-
-    Every thread keeps copies of the most frequent columns and its own part of the sum of the
-    memory, so that no addition needs to be atomic, as those of the papers are.
+    An epoch of the incremental methods costs O(nnz), and memory beyond X for two classes is about
+    3 n + 6 d numbers; with several threads, or more than 260,000 sparse columns, 4 bytes per entry
+    of X more. A step of Newton's method costs O(n d^2 + d^3), and d^2 numbers of memory. Every
+    thread keeps copies of the most frequent columns and its own part of the sum of the memory, so
+    that no addition needs to be atomic, as those of the papers are.
 
     References
     ----------

@@ -82,11 +82,6 @@ class AveragedModel(LinearEstimator):
             All labels; needed in the first call of a classifier.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the losses, in units of the mean of those of the first part.
-
-        Returns
-        -------
-        self : object
-            The estimator.
         """
         if self.averaging == "suffix":
             raise ValueError("averaging='suffix' must know the number of steps: use fit")
@@ -334,10 +329,9 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
     More than 13 parameters: the scheme of averaging, the steps and the projection are what the
     method is about, the others those of every linear model.
 
-    A step costs O(nnz) of its row, the average included. Nothing is certified, so there is no
-    ``tol`` and no warning; after T steps the expected error is at most ``8 R^2 / (alpha (T + 2))``,
-    R^2 the mean of ``|x_i|^2``, for "theory", "weighted" and "uniform". Defaults are the best of a
-    table over many data sets, not those of [1]_, whose experiments have "pegasos".
+    A step costs O(nnz) of its row, the average included. Nothing is certified. After T steps the
+    expected error is at most ``8 R^2 / (alpha (T + 2))`` for "theory", "weighted" and "uniform";
+    R^2 is the mean of ``|x_i|^2``. The defaults are not those of [1]_, which has "pegasos".
 
     References
     ----------

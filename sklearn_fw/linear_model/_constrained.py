@@ -337,17 +337,13 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
         How far the mean loss can be from the least one on the set; the largest of several.
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss.
-    active_atoms_ : list of Atom, or a list of these
-        Vertices of which the coefficients (for columns divided by ``scale_``) are the mean; None
-        where they are not kept.
-    active_weights_ : ndarray, or a list of these
-        Their weights, of sum one.
+    active_atoms_, active_weights_ : list of Atom and ndarray, or lists of these
+        Vertices, and their weights of sum one, of which the coefficients (for columns divided by
+        ``scale_``) are the mean; None where they are not kept.
     tol_, variant_ : float, str
         The tolerance and the variant that were used.
-    converged_ : bool
-        Whether ``tol`` was reached.
-    status_ : str
-        How the fit ended.
+    converged_, status_ : bool, str
+        Whether ``tol`` was reached, and how the fit ended.
     n_iter_, n_oracle_calls_ : int
         Steps made and answers of the oracle (the most of several problems), but for those of the
         search for the radius.
@@ -367,8 +363,7 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
     -----
     More than 13 parameters: the set and the method, besides those of every linear model.
 
-    A step costs a product with the transposed X, and some passes over the scores, since the best c
-    is found anew at every point that a line search looks at.
+    A step costs a product with the transposed X, and some passes over the scores for the best c.
 
     References
     ----------
@@ -478,10 +473,9 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
 
     Notes
     -----
-    A step costs a product with the transposed X, or less where the squared error is minimised on
-    "l1" or "simplex": inner products of the columns in use are kept. Lasso has the same solution
-    for ``alpha = max |X'(y - Xw - c)| / n`` with X centered. For the completion of a matrix from
-    some of its entries, which is no regression, take `sklearn_fw.optim.objectives.LeastSquares`.
+    A step costs a product with the transposed X, or less where the squared error is minimized on
+    "l1" or "simplex". Lasso has the same solution for ``alpha = max |X'(y - Xw - c)| / n`` with X
+    centered. For matrix completion, take `sklearn_fw.optim.objectives.LeastSquares`.
 
     Examples
     --------

@@ -98,11 +98,6 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
             Labels or targets; several targets for regression only.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the losses; where steps are averaged, in units of their mean.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         with time_budget(getattr(self, "time_limit", None)):
             X, y, weight = self._check(X, y, sample_weight)
@@ -157,25 +152,13 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
         return scores
 
     def sparsify(self):
-        """Store ``coef_`` as a CSR matrix: less memory when most coefficients are zero.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
+        """Store ``coef_`` as a CSR matrix, which is small if most entries are zero; return self."""
         check_is_fitted(self)
         self.coef_ = sp.csr_matrix(self.coef_)
         return self
 
     def densify(self):
-        """Undo `sparsify`.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
+        """Store ``coef_`` as a dense array again, see `sparsify`; return self."""
         check_is_fitted(self)
         if sp.issparse(self.coef_):
             self.coef_ = self.coef_.toarray()
@@ -283,17 +266,14 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         return [(2 * (codes == k) - 1).astype(np.float32) for k in positives]
 
     def decision_function(self, X):
-        """Scores of the classes.
+        """Scores of the classes, of shape (n_samples,) or (n_samples, n_classes).
+
+        For two classes positive for ``classes_[1]``.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Inputs.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes positive for ``classes_[1]``.
         """
         scores = self._scores(X)
         if scores.shape[1] == 1:
@@ -301,17 +281,12 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X):
-        """Class labels.
+        """Class labels of highest score, of shape (n_samples,).
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels of highest score.
         """
         scores = check.array(self.decision_function(X), "decision_function(X)")
         best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
@@ -319,7 +294,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
 
     @available_if(has_probabilities)
     def predict_proba(self, X):
-        """Probabilities of the classes.
+        """Probabilities of the classes, of shape (n_samples, n_classes); rows sum to one.
 
         Those of the model for "log_loss" and "multinomial"; for "modified_huber" the score between
         -1 and 1 on the scale from 0 to 1. One-vs-rest probabilities are divided by their sum.
@@ -328,11 +303,6 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Inputs.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Rows sum to one.
         """
         return self._probabilities(self.decision_function(X))
 
@@ -344,11 +314,6 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Inputs.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Logarithms.
         """
         with np.errstate(divide="ignore"):  # the logarithm of zero is minus infinity
             return np.log(self.predict_proba(X))
@@ -397,17 +362,12 @@ class LinearRegressor(ScoreMixin, LinearEstimator):
         return (coef[0], float(intercept[0])) if self._one_target else (coef, intercept)
 
     def predict(self, X):
-        """Predicted targets.
+        """Predicted targets, of shape (n_samples,) or (n_samples, n_targets).
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Scores.
         """
         scores = self._scores(X)
         return scores.ravel() if self._one_target else scores

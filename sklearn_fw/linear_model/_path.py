@@ -38,10 +38,9 @@ class LinearPath(RegularizationPath):
 
     Attributes
     ----------
-    param_name : {"C", "alpha", "radius"}
-        Parameter of the estimator.
-    grid_option : {"Cs", "alphas", "radii"}
-        Option of `regularization_path` for the grid.
+    param_name, grid_option : str
+        Parameter of the estimator, "C", "alpha" or "radius", and the option of
+        `regularization_path` for its grid.
     values_ : ndarray of shape (n_values,)
         The grid: C or radius increasing, or alpha decreasing.
     coefs_ : ndarray of shape (n_values, n_features) or (n_values, n_outputs, n_features)
@@ -56,7 +55,6 @@ class LinearPath(RegularizationPath):
     See Also
     --------
     sklearn_fw.model_selection.cross_validate_path : Chooses a value.
-    sklearn.linear_model.enet_path : Coordinate descent, squared error only.
 
     Examples
     --------
@@ -81,17 +79,12 @@ class LinearPath(RegularizationPath):
         self.n_iters_ = np.asarray(n_iters)
 
     def estimator_at(self, value):
-        """The fitted estimator of a value of the grid.
+        """The fitted estimator of a value of the grid, with ``C``, ``alpha`` or ``radius`` set.
 
         Parameters
         ----------
         value : float
             One of ``values_``, up to rounding.
-
-        Returns
-        -------
-        estimator : estimator
-            With ``C``, ``alpha`` or ``radius`` set and all fitted attributes.
         """
         name = self.param_name
         value = check.number(value, "value")

@@ -1,9 +1,8 @@
-"""Smooth functions as objects that know more than their value and gradient.
+"""Smooth functions that provide the image of a point, a linear function of it such as ``A @ x``.
 
-Methods of `sklearn_fw.optim` that minimize take any callable ``x -> (value, gradient)``. Those
-below also provide the *image* of a point, a linear function of it such as ``A @ x``. Methods keep
-the image, move it with every step by the image of one atom, and search along a line without a
-product with the matrix.
+Methods of `sklearn_fw.optim` that minimize take any callable ``x -> (value, gradient)``. With an
+image they move it with every step by that of one atom, and search along a line without a product
+with the matrix.
 """
 
 from abc import ABC, abstractmethod
@@ -75,19 +74,12 @@ class Objective(ABC):
 
     @abstractmethod
     def slopes(self, image):
-        """Value and derivatives in the image.
+        """Value and derivatives in the image: a float, and an array of shape (n_image,).
 
         Parameters
         ----------
         image : ndarray of shape (n_image,)
             Image of the point.
-
-        Returns
-        -------
-        value : float
-            The value of the function.
-        slopes : ndarray of shape (n_image,)
-            Its derivatives in the image.
         """
 
     @abstractmethod
@@ -145,20 +137,7 @@ class Objective(ABC):
         raise NotImplementedError
 
     def __call__(self, x):
-        """Value and gradient.
-
-        Parameters
-        ----------
-        x : array-like of shape (size,)
-            The point.
-
-        Returns
-        -------
-        value : float
-            The value.
-        gradient : ndarray of shape (size,)
-            The gradient.
-        """
+        """Value and gradient at x: a float, and an array of shape (size,)."""
         value, slopes = self.slopes(self.image(self._vector(x, "x")))
         return value, self.adjoint(slopes)
 
