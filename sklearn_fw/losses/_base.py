@@ -44,34 +44,11 @@ class Loss(Parameterized, ABC):
     for its shape and for NaN.
 
     "newton" and "newton_cg" call the methods with arrays and are hardly slower than with a loss of
-    this package; "auto" prefers them. The other solvers call Python for every score, for some 10
-    microseconds each.
+    this package; "auto" prefers them. The other solvers call Python for every score, which takes
+    some 10 microseconds each.
 
     A method ``probability(z)``, the probability of y = +1 for each score, gives the classifier its
-    ``predict_proba``.
-
-    Examples
-    --------
-    Mistakes above cost as much as ``1 - tau``, mistakes below as much as ``tau``, and small ones
-    less: predictions are near the quantile ``tau``.
-
-    >>> import numpy as np
-    >>> from sklearn_fw import AsagaRegressor
-    >>> from sklearn_fw.losses import Loss
-    >>> class SmoothQuantile(Loss):
-    ...     task, smoothness = "regression", 1.0
-    ...     def __init__(self, tau=0.5):
-    ...         self.tau = tau
-    ...     def derivative(self, y, z):
-    ...         return np.clip(z - y, -self.tau, 1.0 - self.tau)
-    ...     def value(self, y, z):
-    ...         slope = self.derivative(y, z)
-    ...         return slope * (z - y) - slope**2 / 2
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.standard_normal((500, 2)), 100.0 * rng.random(500)
-    >>> model = AsagaRegressor(SmoothQuantile(0.9), alpha=1e-3).fit(X, y)
-    >>> float(np.mean(y < model.predict(X)).round(1))
-    0.9
+    ``predict_proba``. :doc:`/guide/own_loss` shows a loss for quantiles.
     """
 
     @property

@@ -38,17 +38,16 @@ def solve_saddle_point(
     random_state=None,
     verbose=0,
 ):
-    """Find a saddle point over sets on which one can only minimise linear functions.
+    """Solve a convex-concave saddle-point problem by Frank-Wolfe steps.
 
     Solves, for a smooth L that is convex in x and concave in y::
 
         min over x in X of max over y in Y of L(x, y)
 
     with the certificate ``gap = <dL/dx, x - s_x> + <dL/dy, s_y - y>``, where s_x and s_y are the
-    best points of X and Y for the linearised function. It is never less than
-    ``max over Y of L(x, .) - min over X of L(., y)``, and equal to it where L is linear in x and
-    in y. Choose this where projections are expensive, as on matchings, flows, or simplices with
-    very many vertices; where they are cheap, extragradient methods are faster.
+    oracles' vertices. It bounds ``max over Y of L(x, .) - min over X of L(., y)``, with equality
+    for bilinear L. Choose this where projections are expensive, as on matchings and flows. Where
+    they are cheap, extragradient methods are faster; for ``x'My``, `solve_matrix_game` is cheaper.
 
     Parameters
     ----------
@@ -97,16 +96,10 @@ def solve_saddle_point(
         ``history`` (dict of arrays). For "away" and "pairwise" the last points are the sums of
         ``atoms_x`` and ``atoms_y`` with ``weights_x`` and ``weights_y``; these are None else.
 
-    See Also
-    --------
-    solve_matrix_game : For ``L(x, y) = x'My``, cheaper and with bounds on the value.
-    SaddleConstants : The constants, and the rates that follow.
-
     Notes
     -----
     One iteration costs one gradient and both oracles, and with "away" and "pairwise" a product of
-    each gradient with all atoms in use; "block" evaluates all derivatives in every block step. The
-    gap need not fall from step to step.
+    each gradient with all atoms in use; "block" evaluates all derivatives in every block step.
 
     A callable step size gets an object with ``n_iter`` and ``n_good`` (steps so far, and k),
     ``dual_gap``, ``pairwise_gap`` (of moving from the worst vertices to s; None for "fw"),
@@ -124,8 +117,7 @@ def solve_saddle_point(
 
     Examples
     --------
-    A strongly convex-concave function on two squares, with its saddle point in the vertex (1, 0) of
-    the first and inside of the second:
+    The saddle point of this function on two squares is at (1, 0) and (0.5, 0.25):
 
     >>> import numpy as np
     >>> from sklearn_fw.optim import domains, solve_saddle_point
@@ -309,8 +301,6 @@ class SaddleConstants:
 
     Examples
     --------
-    A coupling that is weak compared with the convexity gives a linear rate.
-
     >>> from sklearn_fw.optim import SaddleConstants
     >>> constants = SaddleConstants(
     ...     smoothness_x=10.0, smoothness_y=10.0, coupling=0.5, convexity_x=10.0, convexity_y=10.0,

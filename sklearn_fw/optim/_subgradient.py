@@ -28,15 +28,16 @@ def projected_subgradient(
     random_state=None,
     verbose=0,
 ):
-    """Minimise a strongly convex function by noisy subgradients and an average of all points.
+    """Minimize a strongly convex function by stochastic subgradient steps and averaging.
 
     For a function f on a convex set K, and g_t with ``E[g_t] in df(w_(t-1))``::
 
         w_t = projection(w_(t-1) - gamma_t g_t),        x = sum_t weight_t w_t
 
     If f is ``mu``-strongly convex and ``E |g_t|^2 <= B^2``, then after T steps of "theory" with
-    "weighted" ``E f(x) - min f <= 2 B^2 / (mu (T + 2))``. Choose this for functions that are not
-    smooth and cheap to sample; nothing is certified.
+    "weighted" ``E f(x) - min f <= 2 B^2 / (mu (T + 2))``. Choose this for nonsmooth functions that
+    are cheap to sample; nothing is certified. For linear models
+    `sklearn_fw.linear_model.AveragedSubgradientClassifier` is compiled.
 
     Parameters
     ----------
@@ -77,11 +78,6 @@ def projected_subgradient(
         ``x`` (the average), ``x_last``, ``fun`` (objective at x, None without ``objective``),
         ``nit``, ``success`` (whether all steps were made), ``status``, ``message`` and ``history``
         (dict of arrays).
-
-    See Also
-    --------
-    RunningAverage : The average by itself.
-    sklearn_fw.linear_model.AveragedSubgradientClassifier : Compiled, for linear models.
 
     References
     ----------
@@ -338,8 +334,8 @@ class RunningAverage:
     """Average of w_0, w_1, ... that takes each point as it comes.
 
     ``average_t = (1 - rho_t) average_(t-1) + rho_t w_t``, where the shares rho_t are those of a
-    scheme. Averages that weigh later points more are what gives subgradient methods the rate O(1/t)
-    instead of O(log(t) / t).
+    scheme. Weighting later points more gives subgradient methods the rate O(1/t) instead of
+    O(log(t) / t). `update` costs O(d), `update_sparse` as much as there are entries.
 
     Parameters
     ----------
@@ -358,11 +354,6 @@ class RunningAverage:
         Number of points.
     value : ndarray or None
         The average, None before the first point.
-
-    Notes
-    -----
-    `update` costs O(d). `update_sparse` costs as much as there are entries: the point is kept as
-    ``a v`` and the average as ``b u + c v``.
 
     References
     ----------

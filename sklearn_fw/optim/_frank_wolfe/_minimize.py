@@ -40,13 +40,12 @@ def minimize_frank_wolfe(
     callback=None,
     verbose=0,
 ):
-    """Minimise a smooth function over a set on which one can minimise linear functions.
+    """Minimize a smooth function over a set by Frank-Wolfe steps.
 
     Solves ``min over x in D of f(x)`` with the certificate ``gap = <f'(x), x - s>`` in every
     iteration, where s is the vertex of D that is lowest for the gradient. For convex f the value
-    is never further than the gap above the minimum; for others the gap is zero at stationary
-    points only. Choose this where projections onto D are expensive, as for paths, matchings,
-    nuclear norms and marginal polytopes, or where x shall be a combination of few vertices.
+    is at most the gap above the minimum; for others the gap is zero at stationary points only.
+    Choose this where projections onto D are expensive, as for paths, matchings,
 
     Parameters
     ----------
@@ -57,10 +56,10 @@ def minimize_frank_wolfe(
         The set: an object of `sklearn_fw.optim.domains`, or your own with a method ``lmo``.
     variant : str, default="auto"
         "fw" steps towards s; "away" also away from the worst vertex of the present combination;
-        "pairwise" moves weight from that vertex to s; "fully_corrective" minimises over the hull of
+        "pairwise" moves weight from that vertex to s; "fully_corrective" minimizes over the hull of
         all vertices in use; "min_norm_point" goes to the minimum over their affine hull, as far as
         weights stay positive, for quadratic objectives. "auto" takes what suits the domain and the
-        objective; many "pairwise" steps end in "min_norm_point".
+        objective. "away" and "pairwise" warn (RuntimeWarning) where D is not a polytope.
     step_size : str, float or callable, default="auto"
         "universal" is ``2 / (2 + k)`` and "fictitious" ``1 / (1 + k)`` after k steps that drop no
         vertex; "exact" minimises a quadratic function along the direction, "line_search" any;
@@ -99,16 +98,6 @@ def minimize_frank_wolfe(
         vertices), ``n_swap`` (that exchanged one), ``success``, ``status``, ``message``, ``tol``,
         ``variant`` and ``step_size`` as chosen, ``history`` (dict of arrays), and ``atoms`` and
         ``weights``, of which x is the sum (None for "fw").
-
-    Warns
-    -----
-    RuntimeWarning
-        When "away" or "pairwise" is used on a domain that is not a polytope: no rate is known.
-
-    See Also
-    --------
-    solve_saddle_point : Saddle points over two sets.
-    minimize_saga : Sums of losses with a penalty.
 
     Notes
     -----

@@ -35,12 +35,12 @@ def minimize_block_frank_wolfe(
     random_state=None,
     verbose=0,
 ):
-    """Minimise a smooth function over a product of sets, one factor at a time.
+    """Minimize a smooth function over a product of sets, one factor at a time.
 
-    Solves ``min f(x_1, ..., x_n)`` with each x_i in a set of its own. A step asks the oracle of one
-    factor and moves in this one. Choose it where there are many factors and the gradient in one of
+    Solves ``min f(x_1, ..., x_n)`` with each x_i in a set of its own. A step calls the oracle of
+    one factor and moves in it. Choose it where there are many factors and the gradient in one of
     them is cheap, as with objects of `sklearn_fw.optim.objectives`: a pass of n such steps costs
-    what one step of `minimize_frank_wolfe` costs and goes much further.
+    as much as one step of `minimize_frank_wolfe` and goes much further.
 
     Parameters
     ----------
@@ -84,10 +84,6 @@ def minimize_block_frank_wolfe(
         with those of each factor (atoms None for factors of "fw" and where ``x`` is an average),
         ``n_oracle_calls`` counts the factors.
 
-    See Also
-    --------
-    minimize_frank_wolfe : All factors at once.
-
     Notes
     -----
     More than 13 parameters: those of `minimize_frank_wolfe` for runs, and those of sampling.
@@ -105,7 +101,7 @@ def minimize_block_frank_wolfe(
 
     Examples
     --------
-    Mixtures of three pictures each that together come near to a sum:
+    Four mixtures of three images each, of which the sum is given:
 
     >>> import numpy as np
     >>> from sklearn_fw.optim import domains, minimize_block_frank_wolfe, objectives

@@ -35,16 +35,16 @@ def minimize_submodular(
     callback=None,
     verbose=0,
 ):
-    """Find the set on which a submodular function is lowest, with a certificate.
+    """Minimize a submodular set function, with a certificate.
 
     Minimises F over all subsets of ``{0, ..., size - 1}`` by way of the shortest base::
 
         min over A of F(A) = F(empty set) + max over bases x of sum_i min(x[i], 0)
 
-    Each iteration asks the greedy algorithm for one base, which also gives the values of a chain
-    of ``size + 1`` sets: the best of all sets seen is the answer, and the best of all bases seen
-    bounds what any set can have. Choose it for functions of any form; where all that there is are
-    pairs of elements, `sklearn_fw.inference.GraphCut` is faster on large graphs.
+    Each iteration computes one base by the greedy algorithm, which also gives the values of a chain
+    of ``size + 1`` sets. The best set so far is the answer, the best base bounds all sets from
+    below. Choose it for functions of any form; for pairs of elements only,
+    `sklearn_fw.inference.GraphCut` is faster on large graphs.
 
     Parameters
     ----------
@@ -83,11 +83,6 @@ def minimize_submodular(
         ``dual_gap`` (their difference), ``base_point`` (the last base, without the value of the
         empty set), ``nit``, ``n_oracle_calls``, ``n_away``, ``n_drop``, ``success``, ``status``,
         ``message``, and ``history`` (dict of arrays).
-
-    See Also
-    --------
-    sklearn_fw.optim.domains.BasePolytope : The set of bases, for other objectives.
-    sklearn_fw.inference.GraphCut : Minimum cuts by maximum flow.
 
     Notes
     -----

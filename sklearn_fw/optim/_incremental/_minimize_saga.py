@@ -94,10 +94,6 @@ def minimize_saga(
         ``message``, ``memory`` (slopes of the losses at x), ``memory_drift`` (of the running sum of
         the memory before its last repair) and ``history`` (dict of arrays).
 
-    See Also
-    --------
-    sklearn_fw.linear_model.AsagaClassifier : The same as an estimator.
-
     Notes
     -----
     More than 13 parameters: the problem, the method and the budget in one call.

@@ -239,16 +239,11 @@ class Sdca(Solver):
     variables bound the optimum at all times. Tables with few columns that all rows share converge
     slowly.
 
-    See Also
-    --------
-    Asaga : For all losses and penalties.
-
     Notes
     -----
-    An epoch visits every row once, in a new order, and costs O(nnz). Besides X it holds
-    ``3 n + d`` numbers; with several threads the column
-    indices of X once more, in four bytes. Threads write to the coefficients without locks: what is
-    lost between them is measured and repaired with each exact certificate.
+    An epoch visits every row once, in a new order, and costs O(nnz). Memory beyond X is ``3 n + d``
+    numbers, and with several threads 4 bytes per entry of X. Threads write to the coefficients
+    without locks: losses are measured and repaired with each exact certificate.
 
     The intercept has no penalty. It gets one that pulls it to where it was an epoch ago (method of
     multipliers on the dual constraint that the slopes sum to zero), which vanishes at the optimum.

@@ -16,10 +16,10 @@ SHORT = 256  # bytes that a key holds as they are; of more it holds a digest
 
 
 class Atom(ABC):
-    """Base class of atoms; derive from it to answer with a kind of your own.
+    """Base class of atoms; derive from it for a kind of your own, see :doc:`/guide/own_domain`.
 
-    Methods keep atoms as they come, ask them for inner products and add them up, and never make
-    them dense, so that a vertex with few entries or of low rank costs what its description costs.
+    Methods keep atoms as they come, compute inner products and sums, and never make them dense: a
+    vertex with few entries or of low rank costs as much as its description.
 
     Attributes
     ----------
@@ -32,26 +32,6 @@ class Atom(ABC):
     bound : float or None
         What no point of the set falls below, ``-inf`` if nothing is known. None promises that the
         atom itself is the lowest.
-
-    Examples
-    --------
-    A run of ones, described by its two ends:
-
-    >>> import numpy as np
-    >>> from sklearn_fw.optim import domains
-    >>> class Run(domains.Atom):
-    ...     def __init__(self, size, begin, end):
-    ...         self.size, self.begin, self.end = size, begin, end
-    ...         self.key = begin, end
-    ...     def dot(self, vector):
-    ...         return float(vector[self.begin : self.end].sum())
-    ...     def add_to(self, x, scale=1.0):
-    ...         x[self.begin : self.end] += scale
-    >>> run = Run(5, 1, 3)
-    >>> run.dot(np.arange(5.0))
-    3.0
-    >>> run.to_array()
-    array([0., 1., 1., 0., 0.])
     """
 
     value = None
@@ -332,9 +312,9 @@ def is_ours(thing):
 
 
 class Domain(ABC):
-    """Base class of domains; derive from it, set ``size`` and write ``lmo`` to have your own.
+    """Base class of domains: derive from it, set ``size`` and write ``lmo`` to have your own.
 
-    Your ``lmo`` may answer with an `Atom` or with a plain array, which methods turn into one.
+    ``lmo`` may return an `Atom` or a plain array, see :doc:`/guide/own_domain`.
 
     Attributes
     ----------
@@ -347,23 +327,6 @@ class Domain(ABC):
     can_refine : bool
         Whether ``lmo`` takes two more arguments: ``start``, an earlier answer or None, and
         ``accuracy``, how far the bound of the answer may be below its value, or None.
-
-    Examples
-    --------
-    The lists of ``k`` ones among zeros, and what lies between them:
-
-    >>> import numpy as np
-    >>> from sklearn_fw.optim import domains
-    >>> class Choices(domains.Domain):
-    ...     def __init__(self, size, k):
-    ...         self.size, self.k = size, k
-    ...     def lmo(self, gradient):
-    ...         chosen = np.argsort(gradient, kind="stable")[: self.k]
-    ...         return domains.SparseAtom(self.size, chosen)
-    >>> Choices(4, 2).lmo(np.array([3.0, -1.0, 0.0, 2.0])).to_array()
-    array([0., 1., 1., 0.])
-    >>> Choices(4, 2).start().places
-    array([0, 1])
     """
 
     is_polytope = True

@@ -63,8 +63,7 @@ class DagPaths(_Network):
     nodes, edges : list
         Those of the graph, in its order: that of the entries.
     diameter : float
-        A bound on the largest distance of two points: the root of twice the length of the longest
-        path, or of the number of entries.
+        A bound: the root of twice the length of the longest path, or of the number of entries.
 
     Notes
     -----
@@ -186,8 +185,7 @@ class Flows(_Network):
     nodes, edges : list
         Those of the graph, in its order: that of the entries.
     diameter : float
-        A bound on the largest distance of two points: the length of the diagonal of the box of all
-        capacities.
+        A bound: the length of the diagonal of the box of all capacities.
 
     Notes
     -----

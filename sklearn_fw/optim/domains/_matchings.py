@@ -97,8 +97,8 @@ class Matchings(Described):
     pairs : list or ndarray of shape (size, 2)
         The two members of each pair, in the order of the entries.
     diameter : float
-        A bound on the largest distance of two points, which is reached where all nodes are joined:
-        the root of twice the number of pairs in a largest matching, or of the number of edges.
+        A bound, reached where all nodes are joined: the root of twice the number of pairs in a
+        largest matching, or of the number of edges.
 
     Notes
     -----

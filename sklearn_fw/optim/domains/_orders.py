@@ -84,7 +84,7 @@ class OrderedPlacements(_Masked, Described):
     shapes : ndarray of shape (n_sequences, 2)
         Numbers of items and slots.
     diameter : float
-        A bound on the largest distance of two points: the root of twice the number of items.
+        A bound: the root of twice the number of items.
 
     Notes
     -----
@@ -209,8 +209,7 @@ class StateChoices(_Masked):
     Attributes
     ----------
     diameter : float
-        A bound on the largest distance of two points: the root of twice the number of candidates,
-        or of four for each clip with "exactly_one".
+        A bound: the root of twice the number of candidates, or of four per clip ("exactly_one").
 
     Notes
     -----
@@ -338,15 +337,10 @@ class BasePolytope(Described):
     size : int or None, default=None
         Number of elements; needed for a callable.
 
-    See Also
-    --------
-    Permutahedron : All orders of a list of numbers.
-    sklearn_fw.optim.minimize_submodular : Finds the lowest set of such a function.
-
     Notes
     -----
-    The oracle costs a sort and a `SubmodularFunction.base`. `contains` minimises ``F(A) - x(A)``.
-    That the function is submodular is not checked here.
+    The oracle costs a sort and a `SubmodularFunction.base`. `contains` minimizes ``F(A) - x(A)``.
+    The function is not checked to be submodular.
 
     References
     ----------

@@ -126,12 +126,10 @@ class NuclearNormBall(_Spectral):
 
     Notes
     -----
-    The oracle is Lanczos' method for the top pair of singular vectors, with all vectors of the
-    shorter side kept orthogonal: two products with the gradient a step, started from the last
-    answer where it is given, and never the full decomposition. An atom has a ``value`` and a
-    ``bound``, which holds but for one of 1e9 draws of the random part of the start [1]_; the bound
-    is some per cent off where few steps do. With more steps, which ``lmo(gradient, accuracy=...)``
-    asks for, it comes as close as rounding allows; the space that is searched ends at 300
+    The oracle is Lanczos' method for the top pair of singular vectors, two products with the
+    gradient a step, from the last answer where it is given. An atom has a ``value`` and a
+    ``bound``, which fails for at most one of 1e9 draws of the random start [1]_. The bound is some
+    per cent off after few steps; ``lmo(gradient, accuracy=...)`` makes more of them, in at most 300
     dimensions. The answer to zeros is the matrix with ``radius`` at its first place.
 
     `project` needs all singular values, n_rows * n_columns * min(shape), and so does `contains`
