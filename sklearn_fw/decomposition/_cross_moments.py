@@ -119,7 +119,6 @@ class CrossMoments:
         return left @ turn.T, values, V
 
     def _whitened(self, pair, whitening):
-        """Rows of both views in K coordinates, centred."""
         sides = zip(pair, whitening[:2], self.means)
         return [view @ W.T - W @ mean for view, W, mean in sides]
 
@@ -169,8 +168,6 @@ class CrossMoments:
         return np.array(targets)
 
     def _scales(self, whitening, delta):
-        """Lengths of points, so that exponents deviate by delta."""
-
         def squares(pair, weight):
             return tuple(weight @ H**2 for H in self._whitened(pair, whitening))
 

@@ -21,7 +21,6 @@ OPTIMISM = 0.25
 
 
 def smoothed(topics, unigram, share):
-    """Topics as columns with a share of the distribution of words of the whole corpus."""
     return np.ascontiguousarray((1.0 - share) * topics + share * unigram[:, None])
 
 
@@ -52,7 +51,6 @@ class HeldOut:
         self.unigram_value = float(self.weight @ (self.X @ np.log(self.unigram)))
 
     def smoothed(self, share):
-        """Topics with that share of the distribution of all words."""
         return smoothed(self.topics, self.unigram, share)
 
     def value(self, topics, prior):

@@ -36,7 +36,6 @@ class Moments:
         return out / total - share * np.outer(center, center) - np.diag(diagonal)
 
     def apply(self, V):
-        """S @ V, one pass over the rows."""
         total, share, center, diagonal = self._second()
         out = self.rows.product(self.weigh, V) / total
         return out - share * np.multiply.outer(center, center @ V) - times(diagonal, V)
@@ -191,7 +190,6 @@ class LDAMoments(Moments):
 
 
 def _tuple_weights(X, weight):
-    """Weights of rows with 3 tokens, and these over the numbers of tokens, pairs and triples."""
     length = np.asarray(X.sum(axis=1)).ravel()
     used = np.where(length >= 3.0, weight, 0.0)
     length = np.maximum(length, 3.0)

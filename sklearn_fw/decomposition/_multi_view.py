@@ -308,7 +308,6 @@ class MultiViewCCA(
         return min(found, key=lambda result: result.off_diagonality)
 
     def _find_regressions(self, moments):
-        """Best linear estimates of the sources in the scale of the other view."""
         found = []
         for view, D in enumerate((self.x_mixing_, self.y_mixing_)):
             if view == 0 or self.transform_method == "lmmse":
@@ -325,7 +324,6 @@ class MultiViewCCA(
 
     @property
     def coef_(self):
-        """Coefficients of `predict`, of shape (n_targets, n_features), made when asked for."""
         check_is_fitted(self)
         return self.y_mixing_ @ self._regressions[0].T
 
@@ -465,7 +463,6 @@ def _clipped(D):
 
 
 def _eigenvectors(targets, rng):
-    """Basis from one random combination of targets."""
     u = rng.normal(size=targets.shape[1])
     mixed = np.einsum("pab,p->ab", targets, np.tile(u, len(targets) // len(u)))
     values, basis = np.linalg.eig(mixed)

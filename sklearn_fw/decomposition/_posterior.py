@@ -114,8 +114,6 @@ class TopicDistributions:
 
 
 def _fit_symmetric(size, mean_log):
-    """Concentration that makes the mean of expected log probabilities of words most probable."""
-
     def loss(log_c):
         c = np.exp(log_c)
         return size * (gammaln(c) - c * mean_log) - gammaln(size * c)

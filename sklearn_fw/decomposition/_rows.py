@@ -101,12 +101,10 @@ class ShuffledRows(Rows):
 
 
 def times(weight, V):
-    """Rows of V, a vector or a matrix, times a weight each."""
     return weight * V if V.ndim == 1 else weight[:, None] * V
 
 
 def weighted_product(X, Y, weight):
-    """X.T @ diag(weight) @ Y as a dense matrix."""
     if sp.issparse(X) and not sp.issparse(Y):
         return X.T @ times(weight, Y)
     if not sp.issparse(X):
@@ -126,7 +124,6 @@ def _is_delayed(batch):
 
 
 def computed(batch):
-    """A batch itself, or what Dask makes of it."""
     return batch.compute() if _is_delayed(batch) else batch
 
 
@@ -216,7 +213,6 @@ def _rows_of_batches(names, data, counts, owners, sample_weight):
 
 
 def _joined(items):
-    """The item of one view, a tuple of those of several."""
     return items[0] if len(items) == 1 else tuple(items)
 
 

@@ -58,7 +58,6 @@ class Solution(NamedTuple):
 
 
 def solve(model, rows, rng):
-    """The solution of the moments that were asked for, or of those that fit the lengths."""
     plain = GPMoments(rows)
     if model.moments == "lda":
         return _solve_lda(model, plain, rng)
@@ -177,8 +176,6 @@ def _pairs_above_noise(moments, rng):
 
 
 class Topics(NamedTuple):
-    """Columns of the mixing matrix, with and without their noise."""
-
     topics: np.ndarray  # (n_features, K), columns sum to one
     raw: np.ndarray  # (n_features, K), with signs
     basis: np.ndarray  # (K, K), eigenvectors with the signs of topics

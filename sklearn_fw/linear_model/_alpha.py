@@ -106,7 +106,6 @@ def _by_validation(problem, targets):
 
 
 def _eigenvalues(matrix):
-    """Eigenvalues and axes, as exact as the scales of the columns are unlike."""
     scale = np.sqrt(np.diagonal(matrix))
     scale = np.where(scale > 0.0, scale, 1.0)
     if scale.max() <= UNLIKE * scale.min():
@@ -145,7 +144,6 @@ def _independent_rows(problem, weight, targets):
 
 
 def _keys(problem):
-    """A number per row, equal for equal rows."""
     rng = np.random.default_rng(0)
     factors = rng.integers(2**64, size=problem.n_columns, dtype=np.uint64) | np.uint64(1)
     keys = np.empty(problem.n_rows, dtype=np.uint64)
@@ -161,7 +159,6 @@ def _keys(problem):
 
 
 def _variances(problem):
-    """Mean squares of the columns, about their means where the table is dense."""
     squares = sums.sums_of_squares(problem.X, problem.weights) / problem.total_weight
     if problem.centers:
         means = np.square(problem.column_means)

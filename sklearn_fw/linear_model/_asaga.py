@@ -32,8 +32,6 @@ CERTIFIED = (
 
 
 class Stream:
-    """What a fit by parts keeps of the rows it has seen."""
-
     def __init__(self, random_state):
         self.starts = None  # a `Start` with the memory of all rows, per problem
         self.n_rows, self.weight = 0, 0.0
@@ -66,7 +64,6 @@ class Stream:
 
 
 def _visit(model, problem, start, rows, adds, rng):
-    """An epoch over the rows of a part."""
     shape = problem.shape
     memory = np.zeros((0, *shape[1:])) if start is None else start.memory
     if adds:
@@ -260,7 +257,6 @@ class AsagaModel(PathModel):
         return problems
 
     def _problem(self, X, y, weight, loss, strength, n_outputs=None):
-        """One objective in the sum form, whose penalty has the factor ``strength``."""
         bound = resolve_penalty(self.penalty, self.l1_ratio).bind(X.shape[1])
         return FiniteSum(
             X, np.ascontiguousarray(y), loss, bound.scaled(strength),
@@ -272,7 +268,6 @@ class AsagaModel(PathModel):
         return [first, *(first.variant(y=np.ascontiguousarray(y)) for y in targets[1:])]
 
     def _starts(self, problems):
-        """Where the last fit ended, if ``warm_start`` and the shapes are the same."""
         starts = deepcopy(getattr(self, "_warm", None)) if self.warm_start else None
         if starts is None or len(starts) != len(problems):
             return [None] * len(problems)
@@ -313,7 +308,6 @@ def _excess(run):
 
 
 def _fitting(start, problem):
-    """The start, without what has another shape now."""
     if start.coef.shape != problem.shape:
         return None
     if not problem.fit_intercept:

@@ -100,7 +100,6 @@ class AveragedModel(LinearEstimator):
     # ---- the problems ----------------------------------------------------------------------------
 
     def _prepare(self, X, targets, weight, max_iter, old, is_part=False):
-        """Problems in the units of the steps, and the states that they begin with."""
         loss, stream = self._check_loss(targets[0]), old
         sizes = [X.shape[1] + 1] * len(targets)
         if stream is None or [state.v.size for state in stream.states] != sizes:
@@ -131,7 +130,6 @@ class AveragedModel(LinearEstimator):
 
     @property
     def _bias(self):
-        """Value of the constant feature."""
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _begin(self, X, targets, weight):
@@ -170,7 +168,6 @@ class AveragedModel(LinearEstimator):
         return loss
 
     def _strengths(self, spreads, targets, weight):
-        """The alpha of every problem."""
         if not isinstance(self.alpha, str):
             return [float(self.alpha)] * len(targets)
         n = targets[0].size if weight is None else np.count_nonzero(weight)

@@ -41,8 +41,6 @@ SEARCH, SEARCH_OF_SQUARES = (1e-2, 60), (1e-3, 500)
 
 
 class ConstrainedModel(PathModel):
-    """Training by Frank-Wolfe steps."""
-
     parameters = {
         "radius": check.auto_or(check.strength),
         "standardize": check.auto_or(check.flag, "True or False"),
@@ -128,7 +126,6 @@ class ConstrainedModel(PathModel):
         return domain_of(self.domain, shape, radius)
 
     def _minimise(self, objective, radius, start, tol=None, max_iter=None):
-        """The result for one radius; ``tol`` counts in units of the value at zero."""
         zero = objective.value_at_zero
         return minimize_frank_wolfe(
             objective, self._domain(objective, radius), variant=self.variant,
@@ -140,7 +137,6 @@ class ConstrainedModel(PathModel):
     # ---- radii -----------------------------------------------------------------------------------
 
     def _choose_radii(self, objectives):
-        """The radius of every problem."""
         if not isinstance(self.radius, str):
             return [float(self.radius)] * len(objectives)
         if is_domain(self.domain):
@@ -203,7 +199,6 @@ class ConstrainedModel(PathModel):
         return losses
 
     def _starts(self, objectives, radii, warm):
-        """Where the last fit ended, if the shapes are the same."""
         sizes = [objective.size for objective in objectives]
         if warm is None or is_domain(self.domain) or [len(r.x) for r, _ in warm] != sizes:
             return [None] * len(objectives)
@@ -215,7 +210,6 @@ class ConstrainedModel(PathModel):
     # ---- what was found --------------------------------------------------------------------------
 
     def _points(self, objectives, results):
-        """Coefficients and intercept of every output for X as it was given."""
         points = []
         for objective, result in zip(objectives, results, strict=False):
             coefs = result.x.reshape(-1, objective.n_outputs).T

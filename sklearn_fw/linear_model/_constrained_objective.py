@@ -34,7 +34,6 @@ class MeanLoss(Composite):
         self._shifts = np.zeros(self.n_outputs)
 
     def part(self, rows):
-        """The same for some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         return MeanLoss(self.loss, self.X[rows], self.truth[rows], weight, self.fit_intercept)
 
@@ -45,17 +44,14 @@ class MeanLoss(Composite):
         return max(self(w)[0], NOTHING * self.value(w, np.zeros(self.n_outputs)))
 
     def intercepts(self, w):
-        """The best c of every output."""
         return self._best(self.image(w).reshape(-1, self.n_outputs))
 
     def value(self, w, intercepts):
-        """The mean loss for these intercepts."""
         z = self.image(w).reshape(-1, self.n_outputs) + intercepts
         return super()._losses(z.ravel())[0]
 
     @cached_property
     def _sums(self):
-        """What finds the best c of each output."""
         return [
             FiniteSum(self.X, np.ascontiguousarray(y), self.loss, None, weight=self._row_weight)
             for y in self._columns.T

@@ -135,7 +135,6 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
         return fitted | {"coef_": coef, "intercept_": intercept}
 
     def _scores(self, X):
-        """Scores (n_samples, n_outputs)."""
         check_is_fitted(self)
         X = check.data(self, X, reset=False, **{**ROWS, "order": None})
         coef = np.atleast_2d(self.coef_) if not sp.issparse(self.coef_) else self.coef_
@@ -171,8 +170,6 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
 
 
 class LinearClassifier(ClassifierMixin, LinearEstimator):
-    """Labels, weights of classes, and predictions of labels from scores."""
-
     _multi_output = False
     _task = "classification"
 
@@ -319,12 +316,10 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
             return np.log(self.predict_proba(X))
 
     def _probabilities(self, scores):
-        """Of each class against the rest."""
         return self._shares(resolve_loss(self.loss, self._task)._probability(scores))
 
     @staticmethod
     def _shares(positive):
-        """Rows of probabilities from those of each class against the rest."""
         if positive.ndim == 1:
             return np.column_stack([1.0 - positive, positive])
         total = positive.sum(axis=1, keepdims=True)
@@ -333,8 +328,6 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
 
 
 class LinearRegressor(ScoreMixin, LinearEstimator):
-    """One target or several, and predictions of numbers from scores."""
-
     _multi_output = True
     _task = "regression"
 
@@ -379,5 +372,4 @@ class LinearRegressor(ScoreMixin, LinearEstimator):
 
 
 def only(values):
-    """The value of the one problem, or an array of those of several."""
     return values[0] if len(values) == 1 else np.array(values)

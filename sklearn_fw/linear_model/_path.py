@@ -162,7 +162,6 @@ def has_strength(penalty):
 
 
 def check_grid(grid, name):
-    """Values of a grid that was given, from strong to weak regularization."""
     option = GRID_OPTIONS[name]
     values = check.array(grid, f"every one of {option}")
     if values.ndim != 1:

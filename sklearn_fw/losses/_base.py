@@ -158,7 +158,6 @@ class Loss(Parameterized, ABC):
         return found
 
     def _probability(self, z):
-        """What the ``probability`` of the loss says of every score, checked."""
         name = f"probability of {type(self).__name__}"
         found = check.array(self.probability(z.copy()), f"what {name} returned")
         if found.shape != z.shape or np.any((found < 0.0) | (found > 1.0)):
@@ -166,7 +165,6 @@ class Loss(Parameterized, ABC):
         return found
 
     def _one_by_one(self, method):
-        """A method as a function of two numbers, checked."""
         function = getattr(self, method)
 
         def call(y, z):
@@ -183,7 +181,6 @@ class Loss(Parameterized, ABC):
         return losses_kernels.Formula(-1, 0.0, losses_kernels.PythonLoss(*methods))
 
     def _total(self, y, z, shift, weight):
-        """Sum of the weighted losses at the scores ``z + shift``."""
         losses = self._ask("value", y, z + shift)
         return float(losses.sum() if weight is None else weight @ losses)
 
@@ -206,7 +203,6 @@ class Loss(Parameterized, ABC):
         return self._ask("conjugate", y, s)
 
     def _curvatures(self, y, z, s):
-        """`curvature` at scores z, where the slopes are s."""
         return np.clip(self._ask("curvature", y, z), 0.0, self.smoothness)
 
 

@@ -104,8 +104,6 @@ class CompiledLoss(Loss):
 
 
 class ProbabilisticLoss(CompiledLoss):
-    """Base of the losses of a margin whose scores give probabilities."""
-
     task = "classification"
 
     def probability(self, z):
@@ -274,8 +272,6 @@ class Huber(CompiledLoss):
 
 
 class WithMargin(CompiledLoss):
-    """Base of losses that forgive residuals up to a margin."""
-
     epsilon: check.not_negative = 0.1
 
     _parameter_name = "epsilon"
@@ -326,7 +322,6 @@ NAMED = {
 
 
 def resolve_loss(loss, task, *, smooth=False, names=tuple(NAMED)):
-    """Loss object of one of ``names``, or the one that was given, checked for a task or None."""
     if task is not None:
         check.choice(task, "task", {"classification", "regression"})
     names = [check.choice(name, "names", NAMED) for name in check.items(names, "names", "losses")]

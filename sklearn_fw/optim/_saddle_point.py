@@ -176,7 +176,6 @@ def keeps_atoms(variant):
 
 
 def split_start(start, variant="fw"):
-    """For each side the point to start from, or None, and its combination of atoms, or None."""
     if isinstance(start, OptimizeResult):
         if variant in ("away", "pairwise") and start.get("atoms_x") is not None:
             x, y = ((start[f"atoms_{name}"], start[f"weights_{name}"]) for name in "xy")
@@ -190,7 +189,6 @@ def split_start(start, variant="fw"):
 
 
 def combination_of(side):
-    """Fields of the result: the atoms of one player, and their weights."""
     atoms, weights = f"atoms_{side.name}", f"weights_{side.name}"
     if side.active is None:
         return {atoms: None, weights: None}
@@ -396,7 +394,6 @@ WIDE = (*CURVED, "width_x", "width_y")
 
 
 def _need(constants, purpose, positive, known=("coupling",)):
-    """Refuse what needs constants that are missing or zero."""
     for name in (*positive, *known):
         value = getattr(constants, name)
         if value is None or (name in positive and value <= 0.0):
@@ -405,7 +402,6 @@ def _need(constants, purpose, positive, known=("coupling",)):
 
 
 def _complete(constants, domain_x, domain_y):
-    """The constants with what is missing taken from the domains."""
     domains, found = (domain_x, domain_y), {}
     for name, domain in zip(("diameter_x", "diameter_y"), domains):
         if getattr(constants, name) is None:  # else it is not asked for, since it can be costly
@@ -621,7 +617,6 @@ class GameRun(IterativeMethod):
         return self.best_x, self.best_y
 
     def bounds(self, pays_x, pays_y):
-        """Best replies, and what they would pay."""
         if not (np.all(np.isfinite(pays_x)) and np.all(np.isfinite(pays_y))):
             raise ValueError("products with payoff must be finite, got NaN or infinity")
         costs = pays_x, -pays_y

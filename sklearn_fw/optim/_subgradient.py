@@ -120,8 +120,6 @@ def projected_subgradient(
 
 
 class _Steps(IterativeMethod):
-    """The state of one run."""
-
     def __init__(self, oracle, start, mu, rule, average, projection, objective):
         self.oracle, self.projection, self.objective = oracle, projection, objective
         self.mu, self.rule, self.average = mu, rule, average
@@ -235,7 +233,6 @@ class RidgeProblem(FiniteSum):
         return float(np.average(squares, weights=self.weight))
 
     def value(self, w):
-        """The objective at ``w``, whose last entry belongs to the constant feature."""
         total = self.loss_sum(self.scores(w[:-1], self.bias * w[-1]))
         return float(0.5 * self.alpha * (w @ w) + total / self.y.size)
 
@@ -484,7 +481,6 @@ class RunningAverage:
         self._state = a, b, c + rho * a
 
     def _unfold(self):
-        """Multiply the factors of sparse updates out."""
         if self._state is not None:
             a, b, c = self._state
             self._average = b * self._average + c * self._point

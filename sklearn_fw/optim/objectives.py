@@ -151,7 +151,6 @@ class Objective(ABC):
 
 
 def is_quadratic(objective):
-    """Whether the second derivative along directions is known, and the same everywhere."""
     return callable(getattr(objective, "curvature", None)) and getattr(
         objective, "is_quadratic", True
     )
@@ -257,7 +256,6 @@ class Composite(Objective):
 
     @property
     def lipschitz(self):
-        """Bound on the Lipschitz constant of the gradient."""
         if self._is_function:
             return None
         return self.loss.smoothness * self._map.largest_square(self._row_weight)
@@ -390,13 +388,11 @@ class LinearMap:
         return self._image_of_few(*entries)
 
     def adjoint(self, slopes):
-        """``A' slopes``."""
         if self._is_alone:
             return self.A.T @ slopes
         return (self.A.T @ slopes.reshape(-1, self.n_outputs)).ravel()
 
     def adjoint_in(self, slopes, block):
-        """The same for the entries of a slice, by their columns."""
         if self._is_alone:
             return self._columns[:, block].T @ slopes
         return self.adjoint(slopes)[block].copy()
@@ -407,7 +403,6 @@ class LinearMap:
         return self._is_alone and sp.issparse(self.A) and self.A.nnz <= FEW * self.size
 
     def matrix_adjoint(self, slopes, shape):
-        """``A' slopes`` as a sparse matrix, row by row."""
         used, transposed = self._used_columns
         if self._layout is None or self._layout[0] != shape:
             starts = np.searchsorted(used, np.arange(shape[0] + 1) * shape[1])

@@ -182,8 +182,6 @@ class SimplexForm(ConstraintForm):
 
 @dataclass(frozen=True, eq=False)
 class PythonForm(GroupForm):
-    """A user's penalty times ``scale``."""
-
     penalty: object
     scale: float = 1.0
 
@@ -209,7 +207,6 @@ class PythonForm(GroupForm):
         return x
 
     def group_prox(self, u, step_size, group):
-        """Prox of one group, scaled; what compiled epochs call."""
         x = self.penalty.group_prox(u, self.scale * step_size, group)
         x = check.array(x, self._name("group_prox", group))
         if x.shape != u.shape:

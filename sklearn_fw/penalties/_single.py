@@ -51,7 +51,6 @@ class Penalty(Parameterized, ABC):
         return bound
 
     def _bind(self, n_features):
-        """Do the work of `bind`."""
         raise TypeError(
             f"{type(self).__name__} is no penalty that solvers know: derive your own from "
             f"GroupSeparable and write group_value and group_prox"
@@ -179,7 +178,6 @@ class Box(Penalty):
 
 
 def resolve_penalty(penalty, l1_ratio=0.5):
-    """Penalty object of a name."""
     # An error now is better than one after the data have been prepared, or none.
     elastic_net = ElasticNet(l1_ratio)
     elastic_net.bind(1)

@@ -84,7 +84,6 @@ class FrankWolfe(IterativeMethod):
 
     @property
     def slack(self):
-        """What the answers may miss, by their bounds."""
         return sum([iterate.slack for iterate in self.iterates])
 
     def row(self):
@@ -103,12 +102,10 @@ class FrankWolfe(IterativeMethod):
 
     @property
     def gap(self):
-        """What steps towards the answers promise."""
         return sum([iterate.gap for iterate in self.iterates])
 
     @property
     def away_gap(self):
-        """What steps away from the worst atoms promise."""
         return sum([iterate.away_gap for iterate in self.iterates])
 
     @property
@@ -227,7 +224,6 @@ class Minimisation(FrankWolfe):
             self.image = self.objective.image(self.iterate.point)
 
     def described(self):
-        """What is returned of a point; of a lazy one x is made at the end only."""
         active = self.iterate.active
         return OptimizeResult(
             x=None if self.lazy else self.iterate.point, fun=self.value, jac=self.gradient,

@@ -44,7 +44,6 @@ class Correction(Minimisation):
         self.refresh()
 
     def corrected(self, weights):
-        """Weights of all atoms, the new one among them, that minimise the objective."""
         active = self.iterate.active
         inner = Minimisation(
             self._on_weights(active), Simplex(len(active)), variant="pairwise", rule=self.rule,
@@ -148,7 +147,6 @@ class HullProjection:
         self.domain, self.active = domain, None
 
     def project(self, p, accuracy=1e-9, max_iter=1000):
-        """The nearest point."""
         n_calls = int(self.active is None)
         if n_calls:
             self.active = ActiveSet([self.domain.lmo(-p)])
@@ -192,7 +190,6 @@ class HullProjection:
 
 
 def _bordered(gram, row):
-    """A symmetric matrix with one row and column more."""
     larger = np.empty((len(row), len(row)))
     larger[:-1, :-1], larger[-1], larger[:, -1] = gram, row, row
     return larger
@@ -281,7 +278,6 @@ MEMORY = 2**26  # numbers in the columns that are kept, 512 MiB
 
 
 def can_scan(objective, domain, step_size):
-    """Whether the steps of a run are those of the kernel."""
     return (
         check.is_named(step_size, "exact")
         and isinstance(objective, Objective) and objective.is_quadratic and is_ours(objective)
@@ -337,11 +333,9 @@ class ScanRun(Minimisation):
         return UnitAtom(domain.size, int(number % domain.size), height)
 
     def _on_columns(self, vector):
-        """Inner products of a vector with the columns."""
         return vector if self.points is None else self.points @ vector
 
     def _numbers_of(self, atoms):
-        """Numbers of atoms in the list; None if one is not there."""
         if self.points is not None:
             known = {}
             for i in range(self.points.shape[0]):

@@ -49,7 +49,6 @@ class Iterate:
         self._last = None  # kind and array of the last direction from here
 
     def look(self, gradient, here=None):
-        """Ask the oracle, and find the worst atom; ``here`` is ``<gradient, point>`` if known."""
         here = float(gradient @ self.point) if here is None else here
         self._gradient, self._here = gradient, here
         self.answer()
@@ -78,7 +77,6 @@ class Iterate:
         return float(np.linalg.norm(self.direction(FW)))
 
     def ask(self, domain, gradient, point, here=None):
-        """The checked answer of an oracle; ``here`` is ``<gradient, point>`` where it is known."""
         self.n_calls += len(getattr(domain, "blocks", "1"))
         last = self.atom if domain is self.domain else None
         atom = ask(domain, gradient, _of(self.name), last, self.wanted)
@@ -252,7 +250,6 @@ class ActiveSet:
         return self._slots.get(atom.key) == slot
 
     def longest(self, kind, slot=-1):
-        """Longest step of a kind, with the atom in a slot as the one that loses weight."""
         return slope_and_limit(kind, 0.0, 0.0, float(self._weights[slot]))[1]
 
     def step(self, kind, gamma, atom=None, away=-1):

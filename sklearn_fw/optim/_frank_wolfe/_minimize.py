@@ -293,7 +293,6 @@ def check_problem(objective, domain):
 
 
 def _split_start(start, variant):
-    """The point to start from, or None, and its combination of atoms, or None."""
     if isinstance(start, OptimizeResult):
         if start.get("atoms") is not None:
             return None, (start["atoms"], start["weights"])
@@ -310,7 +309,6 @@ def _split_start(start, variant):
 
 
 def _result(run, outcome, variant, step_size):
-    """What is returned, with the certificate of the returned point from exact sums."""
     best = run.certified_best()
     fields = fields_of(outcome, best.dual_gap, run.tol)
     return OptimizeResult(

@@ -225,7 +225,6 @@ class BlockMinimisation(Minimisation):
             self.since[i] = self.n_done
 
     def gradient_of(self, block):
-        """The gradient in a factor; the value, too, is found."""
         x = self.iterate.point
         if self.image is not None and is_ours(self.objective):
             self.value, slopes = self.objective.slopes(self.image)
@@ -257,7 +256,6 @@ class BlockMinimisation(Minimisation):
         return row | {"dual_gap": self.dual_gap}
 
     def _certify_average(self):
-        """The gap of the average, which may be the best that there is."""
         if self.sums is None or not self.n_steps:
             return math.inf
         iterate, kept, n = self.iterate, (self.iterate.point, self.image), self.n_done
@@ -282,8 +280,6 @@ class BlockMinimisation(Minimisation):
 
 
 class Block(FrankWolfe):
-    """Steps in one factor."""
-
     def __init__(self, run, iterate, block, variant, step_size):
         rule = self.shrinking if check.is_named(step_size, "universal") else _rule(
             run.objective, None, variant, step_size, None, None, True
@@ -292,7 +288,6 @@ class Block(FrankWolfe):
         self.run, self.block, self.ahead = run, block, None
 
     def shrinking(self, state):
-        """2 n / (2 n + k)."""
         return open_loop_step(self.run.n_steps, len(self.run.parts), math.inf)
 
     def look(self):

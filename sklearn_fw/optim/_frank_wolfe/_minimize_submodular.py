@@ -183,7 +183,6 @@ class Rounding:
 
     @property
     def dual_gap(self):
-        """How far the best set is above what is proved."""
         return max(self.value - self.lower, 0.0)
 
     def look(self, x, atom, atoms):
@@ -274,7 +273,6 @@ class Shortest:
 
     @property
     def is_stuck(self):
-        """Whether rounding decides from here on."""
         return self.gap <= 0.0 or not self.value < self.before
 
     def advance(self):
@@ -301,8 +299,6 @@ class Stepwise(Shortest, Minimisation):
 
 
 class HalfSquare(Objective):
-    """``||x||^2 / 2``."""
-
     is_quadratic = True
 
     def __init__(self, size):

@@ -55,7 +55,6 @@ class Line:
         return float(self.objective.curvature(self.direction))
 
     def size(self):
-        """What curvatures are about proportional to: the squared length, here of the point."""
         return self.square()
 
     def square(self):
@@ -215,8 +214,6 @@ class Backtracking:
 
 
 def lower_of(*rules):
-    """The step of two rules at which the objective is lower."""
-
     def rule(state):
         steps = [min(rule(state), state.max_step) for rule in rules]
         return min(steps, key=lambda step: state.line.at(step)[0])

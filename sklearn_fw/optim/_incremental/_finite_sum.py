@@ -109,7 +109,6 @@ class FiniteSum:
         return other
 
     def like(self, X, y, penalty, weight):
-        """The sum over other rows, with another penalty."""
         return FiniteSum(
             X, y, self.loss, penalty, weight=weight, fit_intercept=self.fit_intercept,
             n_outputs=self.n_outputs,
@@ -121,12 +120,10 @@ class FiniteSum:
 
     @property
     def weights(self):
-        """The weight of every row, also where all are one."""
         return np.ones(self.n_rows) if self.weight is None else self.weight
 
     @property
     def shape(self):
-        """Shape of the coefficients inside, (n_features,) or (n_features, n_outputs)."""
         outputs = () if self.n_outputs is None else (self.n_outputs,)
         return (self.n_columns, *outputs)
 
@@ -145,7 +142,6 @@ class FiniteSum:
         return self.loss._formula()
 
     def raise_kept(self):
-        """Raise what the loss of a user has raised below compiled code."""
         if self.formula.call is not None:
             self.formula.call.check()
 
@@ -180,7 +176,6 @@ class FiniteSum:
         return scores
 
     def gradient(self, slopes):
-        """``X^T slopes``, one product with X."""
         return sum(np.asarray(X.T @ slopes[part]) for part, X in self._products())
 
     def _products(self):
@@ -303,19 +298,16 @@ class FiniteSum:
         return self.smoothness_in(None, None)
 
     def smoothness_in(self, metric, center):
-        """The same in a metric (factors of the columns), with something taken from the rows."""
         norms = self.squared_norms(metric, center)
         norms = norms if self.weight is None else norms * self.weight
         return self.loss.smoothness * float(norms.max(initial=0.0))
 
     def squared_norms(self, metric=None, center=None):
-        """Squared norms of the active rows, 0 for the others."""
         norms = np.zeros(self.n_rows)
         rows_kernels.squared_norms(self.rows(center), self.active, metric, norms)
         return norms
 
     def conjugate_sum(self, slopes, scale=1.0):
-        """``sum_i (s_i loss_i)*(scale slopes_i)``."""
         total = 0.0
         for part in self._parts():
             y, values = self.y[part], scale * slopes[part]
@@ -330,7 +322,6 @@ class FiniteSum:
         return float(total)
 
     def _best_scores(self, coef, intercept):
-        """Scores at the best intercepts, and these."""
         scores = self.scores(coef, intercept)
         if not self.fit_intercept:
             return scores, intercept

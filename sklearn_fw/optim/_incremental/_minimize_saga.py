@@ -175,7 +175,6 @@ def check_rows(X):
 
 
 def _check_truth(loss, y):
-    """Number of outputs for a loss whose targets are valid."""
     if isinstance(loss, MultinomialLogLoss):
         if y.min() < 0 or np.any(y != np.floor(y)):
             raise ValueError("y must hold class indices 0, 1, ... for loss='multinomial'")
@@ -188,7 +187,6 @@ def _check_truth(loss, y):
 def solve(
     problem, solver, *, tol, max_iter, rng, n_workers=1, start=None, begin=None, end=None, verbose=0
 ):
-    """Run a solver on a `FiniteSum`: the run and its `Outcome`."""
     run = solver.start(problem, tol=tol, rng=rng, n_workers=n_workers, start=start)
     with closing(run):
         outcome = drive(
@@ -248,8 +246,6 @@ def _rows_differ(problem):
 
 
 class Auto(Solver):
-    """The choice of `choose_solver` as a solver."""
-
     parallel = True
     keeps_memory = True  # of parts of the rows, which are for the incremental method
 

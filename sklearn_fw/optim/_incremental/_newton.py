@@ -110,7 +110,6 @@ class Hessian:
 
 
 def parted(point, problem):
-    """Coefficients and intercepts in the shapes of the problem."""
     coef, intercept = point[:-1], point[-1]
     return (coef, intercept) if problem.n_outputs else (coef[:, 0], intercept[0])
 
@@ -144,7 +143,6 @@ class Point:
         return self.coef, self.intercept
 
     def idle(self):
-        """No column rests: every step obeys the penalty of all of them."""
         return np.zeros(self.n_columns, dtype=bool)
 
     def close(self):
@@ -194,7 +192,6 @@ class NewtonCGRun(SecondOrderRun):
         return self._row(row, certified=False)
 
     def _direction(self, hessian):
-        """Conjugate gradients for the system of Newton's method."""
         rest = -self.gradient
         step = np.zeros_like(rest)
         solved = hessian.solve_roughly(rest)
@@ -283,7 +280,6 @@ def start_from_sample(problem, solver, *, tol, rng):
 
 
 def _after(run, n_steps):
-    """Where a run stands after so many steps, or as soon as it is good enough."""
     for _ in range(n_steps):
         if run.step()["certified"] and run.may_stop(run.best.row()):
             break
@@ -291,7 +287,6 @@ def _after(run, n_steps):
 
 
 def is_wide(problem):
-    """Whether products of the rows cost less than steps on so many columns."""
     n, l2 = problem.active.size, problem.penalty.l2
     fits = WIDE * n <= problem.n_columns and n <= FEW and is_ridge(problem.penalty) and l2 > 0.0
     return fits and is_dense(problem) and problem.smoothness * n >= STIFF * l2
@@ -373,7 +368,6 @@ class NewtonCG(Solver):
 
 
 def is_dense(problem):
-    """Whether the table is dense or as good as that."""
     X = problem.X
     return not sp.issparse(X) or X.nnz >= FULL * X.shape[0] * X.shape[1]
 
@@ -584,7 +578,6 @@ def _newton_step(problem, certificate, columns):
 
 
 def _on_columns(problem, columns):
-    """The problem where all other coefficients are zero."""
     X = problem.X[:, columns]
     X = X if sp.issparse(X) else np.ascontiguousarray(X)
     return problem.like(X, problem.y, on_columns(problem.penalty, columns), problem.weight)

@@ -61,8 +61,6 @@ class Solver(Parameterized):
 
 
 def step_rule(*names):
-    """A positive number, or the name of a rule."""
-
     def accept(value, name):
         if isinstance(value, str):
             check.choice(value, name, names, "a number")
@@ -107,7 +105,6 @@ class IncrementalSolver(Solver):
         return self.make_run(problem, engine, tol=tol, rng=rng, start=start)
 
     def make_engine(self, problem, n_workers):
-        """The layout on which the method runs."""
         return make_engine(problem, n_workers)
 
     @abstractmethod
@@ -235,10 +232,7 @@ class Run(IterativeMethod):
 
     @property
     def _flat(self):
-        """Gradient mapping at which a run without dual may be at its end.
-
-        Where a bound was too large a better point is worth the next one, not the next point.
-        """
+        """Gradient mapping from which a bound is tried; lower after each one that was too large."""
         return min(self.tol * self.problem.null.gradient_mapping, 0.5 * self.unproven_at)
 
     def may_stop(self, row):

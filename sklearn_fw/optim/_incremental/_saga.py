@@ -50,7 +50,6 @@ class SagaRun(Run):
         return self._row(row, certified=False)
 
     def certify(self):
-        """The exact certificate; memory and sum are those of the point afterwards."""
         self.best = None
         self.memory_drift = self.engine.drift()
         row = super().certify()
@@ -294,7 +293,6 @@ class DualRun(SagaRun):
         return super().advance(order, True)
 
     def certify(self):
-        """Exact certificate of the present point, with the better of two bounds."""
         self.best = None
         problem, engine = self.problem, self.engine
         best = problem.certify(*engine.point())
@@ -381,7 +379,6 @@ class DualEngine:
             self.repair(total)
 
     def repair(self, total):
-        """Make v that of ``total``, the true ``X^T memory``."""
         self.v[: self.columns.first - 1] = -self.scale[0] * total
 
     def total(self):

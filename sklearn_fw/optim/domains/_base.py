@@ -77,8 +77,6 @@ class Atom(ABC):
 
 
 class UnitAtom(Atom):
-    """A multiple of a unit vector."""
-
     def __init__(self, size, place, height=1.0):
         self.size, self.place, self.height = size, place, height
 
@@ -143,7 +141,6 @@ class SparseAtom(Atom):
 
     @cached_property
     def key(self):
-        """Places and values, or a digest of many."""
         return key_of(*self.entries())
 
     def dot(self, vector):
@@ -192,7 +189,6 @@ class RankOneAtom(Atom):
 
     @cached_property
     def key(self):
-        """The two factors, or digests of them."""
         return _short(self.left), _short(self.right)
 
     def dot(self, vector):
@@ -216,7 +212,6 @@ class DenseAtom(Atom):
 
     @cached_property
     def key(self):
-        """Places and values of the entries that are not zero, or a digest of many."""
         return key_of(*self.entries())
 
     def dot(self, vector):

@@ -18,8 +18,6 @@ TOLERANCE = 1e-10  # the least that HiGHS takes
 
 
 class _Network(Described):
-    """A directed graph with its nodes and edges in the order in which they were given."""
-
     def __init__(self, graph):
         is_other = isinstance(graph, type) or not hasattr(graph, "is_directed")
         if is_other or not graph.is_directed():

@@ -56,7 +56,6 @@ class _Masked(Domain):
         self._forbidden = forbidden if forbidden.any() else None
 
     def _costs(self, values, name):
-        """Costs of entries, which sums can hold; infinite for those that are forbidden."""
         costs = self._vector(values, name)
         check.magnitude(costs, name)
         if self._forbidden is not None:

@@ -98,7 +98,6 @@ class _Spectral(Projectable):
 
 
 def is_matrix(domain):
-    """Whether a domain takes sparse gradients, and answers with products of two vectors."""
     return isinstance(domain, _Spectral) and type(domain).lmo is _Spectral.lmo
 
 
