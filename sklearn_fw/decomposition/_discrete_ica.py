@@ -59,7 +59,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Joint diagonalization of several projections; one random projection and its eigenvectors,
         faster and less accurate; or the tensor power method, which "generalized" has no tensor for.
     projections : "canonical" or int, default="canonical"
-        Projections that are diagonalised together: the K of the whitened coordinates, or so many
+        Projections that are diagonalized together: the K of the whitened coordinates, or so many
         random ones.
     c0 : float or None, default=None
         Sum of the concentrations of topics, for LDA moments alone; None takes the one under which
@@ -151,7 +151,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     and counts stay sparse. The refinement keeps N K numbers more.
 
     All projections come from one K x K x K tensor; projections on single words, JD(f) of the paper,
-    cost M / K times as much and change no result. The centred formulas equal those of the paper
+    cost M / K times as much and change no result. The centered formulas equal those of the paper
     without cancellation; its compact third cumulant (appendix) has a wrong bracket.
 
     References

@@ -121,7 +121,7 @@ class MultiViewCCA(
     x_weights_, y_weights_ : ndarray of shape (n_features or n_targets, n_components)
         Singular vectors of the cross-covariance: they span the loadings.
     x_rotations_, y_rotations_ : ndarray of shape (n_features or n_targets, n_components)
-        From a centred view to unmixed scores: ``x_rotations_.T @ x_mixing_`` is the identity.
+        From a centered view to unmixed scores: ``x_rotations_.T @ x_mixing_`` is the identity.
     coef_, intercept_ : ndarray of shape (n_targets, n_features), ndarray of shape (n_targets,)
         Coefficients of `predict`, formed when they are read, and the mean of the second view.
     source_variance_ : ndarray of shape (n_components,)
@@ -340,7 +340,7 @@ class MultiViewCCA(
         Returns
         -------
         x_scores : ndarray of shape (n_samples, n_components)
-            Centred sources as the first view shows them: with ``transform_method="unmixing"`` in
+            Centered sources as the first view shows them: with ``transform_method="unmixing"`` in
             the scale of ``x_loadings_``, with "lmmse" shrunk towards 0 in that of ``y_loadings_``.
         y_scores : ndarray of shape (n_samples, n_components)
             The same from the second view; only where y is given.

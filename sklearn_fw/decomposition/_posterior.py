@@ -49,7 +49,7 @@ def bounds(X, topics, prior, gamma, *, counts=None, weight=None):
 def fit_prior(prior, mean_logs, n_steps=20):
     """Concentrations that make given expectations of log proportions most probable.
 
-    Maximises ``(log B(c)^-1 + sum_k (c_k - 1) mean_logs_k)``, which is concave, by Newton's method
+    Maximizes ``(log B(c)^-1 + sum_k (c_k - 1) mean_logs_k)``, which is concave, by Newton's method
     in linear time.
     """
     prior = prior.copy()

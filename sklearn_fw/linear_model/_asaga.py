@@ -319,7 +319,7 @@ def _fitting(start, problem):
 class AsagaClassifier(LinearClassifier, AsagaModel):
     """Linear classifier, trained to a certified duality gap by the solver that fits the table.
 
-    Minimises, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
+    Minimizes, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
 
         C sum_i s_i loss(y_i, <w, x_i> + c) + l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2
 
@@ -347,7 +347,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         "asaga". Also "sparse_saga" ("asaga" on one thread), "saga", "lagged_saga", "sag", "svrg",
         or an object of `sklearn_fw.optim`, whose settings are grid keys ``solver__step_size``.
     fit_intercept : bool, default=True
-        Whether there is a c; it is not penalised.
+        Whether there is a c; it is not penalized.
     class_weight : dict, "balanced" or None, default=None
         Factors of the losses per class.
     max_iter : int, default=100
@@ -481,7 +481,7 @@ def _check_alpha(value, name):
 class AsagaRegressor(LinearRegressor, AsagaModel):
     """Linear regression, trained to a certified duality gap by the solver that fits the table.
 
-    Minimises, with weights s_i (``sample_weight``, one by default)::
+    Minimizes, with weights s_i (``sample_weight``, one by default)::
 
         sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i
         + alpha (l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2)
@@ -508,7 +508,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     solver : str or solver object, default="auto"
         As `AsagaClassifier`.
     fit_intercept : bool, default=True
-        Whether there is a c; it is not penalised.
+        Whether there is a c; it is not penalized.
     max_iter : int, default=100
         Largest number of epochs, or of steps of Newton's method.
     tol : float, default=1e-4

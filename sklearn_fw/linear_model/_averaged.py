@@ -226,13 +226,13 @@ class AveragedModel(LinearEstimator):
 class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
     """Linear SVM by one cheap subgradient per row and a weighted average of all iterates.
 
-    Minimises, over the weights w and that of a constant feature, with factors s_i
+    Minimizes, over the weights w and that of a constant feature, with factors s_i
     (``sample_weight`` times ``class_weight``) of mean one::
 
         alpha / 2 (|w|^2 + b^2) + sum_i s_i loss(y_i, <w, x_i> + b intercept_scaling) / n
 
     which for the hinge is the objective of scikit-learn's LinearSVC(loss="hinge") with
-    ``C = 1 / (alpha n)``: the intercept is regularised as well. Choose it for losses with kinks,
+    ``C = 1 / (alpha n)``: the intercept is regularized as well. Choose it for losses with kinks,
     very many rows or a stream of them, where moderate accuracy is enough; `AsagaClassifier` is for
     smooth losses and certified accuracy. Several classes are one problem each, against the rest.
 
@@ -258,16 +258,16 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
         "box" (``|w_j| <= radius``), "nonneg", or ``projection(coef)`` of your own; all but
         "l2_ball" do a step in Python, in O(n_features).
     radius : float or None, default=None
-        Of the ball or box. For "l2_ball" None means one that holds the minimiser,
+        Of the ball or box. For "l2_ball" None means one that holds the minimizer,
         ``1 / sqrt(alpha)`` for the hinge.
     standardize : bool or "auto", default="auto"
-        Whether the problem is posed for columns that are centred and divided by their standard
+        Whether the problem is posed for columns that are centered and divided by their standard
         deviation (sparse ones divided by their root mean square only), as StandardScaler in front
         would. "auto" does this for dense X if ``alpha`` is "auto" and there is no projection.
     fit_intercept : bool, default=True
         Whether there is a constant feature.
     intercept_scaling : float, default=1.0
-        Its value; the larger, the less the intercept is regularised.
+        Its value; the larger, the less the intercept is regularized.
     max_iter : int, default=50
         Number of passes, each of n steps.
     sampling : {"uniform", "shuffle", "cyclic"}, default="shuffle"
@@ -372,12 +372,12 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
 class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
     """Robust linear regression by one cheap subgradient per row and an average of all iterates.
 
-    Minimises, over the weights w and that of a constant feature, with factors s_i
+    Minimizes, over the weights w and that of a constant feature, with factors s_i
     (``sample_weight``) of mean one::
 
         alpha / 2 (|w|^2 + b^2) + sum_i s_i loss(y_i, <w, x_i> + b intercept_scaling) / n
 
-    so that the intercept is regularised as well. Choose it for losses with kinks (medians, support
+    so that the intercept is regularized as well. Choose it for losses with kinks (medians, support
     vector regression), very many rows or a stream of them, where moderate accuracy is enough;
     `AsagaRegressor` is for smooth losses and certified accuracy. Several targets are one problem
     each.
@@ -404,7 +404,7 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
     fit_intercept : bool, default=True
         Whether there is a constant feature.
     intercept_scaling : float, default=1.0
-        Its value; the larger, the less the intercept is regularised.
+        Its value; the larger, the less the intercept is regularized.
     max_iter : int, default=50
         Number of passes, each of n steps.
     sampling : {"uniform", "shuffle", "cyclic"}, default="shuffle"

@@ -267,7 +267,7 @@ def _folds(objective, rng, chosen):
 class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
     """Linear classifier with coefficients on a set that has a linear oracle, certified.
 
-    Minimises, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
+    Minimizes, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
 
         sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i    over w in radius * domain and all c
 
@@ -394,7 +394,7 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
 class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
     """Linear regression with coefficients on a set that has a linear oracle, certified.
 
-    Minimises, with weights s_i (``sample_weight``, one by default)::
+    Minimizes, with weights s_i (``sample_weight``, one by default)::
 
         sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i    over w in radius * domain and all c
 

@@ -20,7 +20,7 @@ class MeanLoss(Composite):
     """``f(w) = min over c of sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i``.
 
     The slopes of the losses at the best c are the derivative of f, so that f is as smooth as the
-    loss, no column is centred, and a certificate for f is one for w and c together.
+    loss, no column is centered, and a certificate for f is one for w and c together.
     Targets (n_samples,) or (n_samples, n_outputs) have a c per output, or zero without
     ``fit_intercept``; ``weight`` (n_samples,) or None are the s_i.
     """

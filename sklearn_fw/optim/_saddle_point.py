@@ -494,7 +494,7 @@ def solve_matrix_game(
     Parameters
     ----------
     payoff : {array-like, sparse matrix, LinearOperator} of shape (size_x, size_y)
-        What the row player x, who minimises, pays to the column player y, who maximises. If the
+        What the row player x, who minimizes, pays to the column player y, who maximizes. If the
         numbers are gains of the row player instead, pass ``-payoff``.
     domain_x, domain_y : domain object or None, default=None
         Sets of the mixed strategies: objects of `sklearn_fw.optim.domains`, or your own with a

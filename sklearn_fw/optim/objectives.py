@@ -488,7 +488,7 @@ class Quadratic(Objective):
     ----------
     Q : {array-like, sparse matrix} of shape (size, size)
         Symmetric matrix. For a function that is not convex say ``convex=False`` where it is
-        minimised.
+        minimized.
     b : array-like of shape (size,) or None, default=None
         Linear part; None is zero.
 

@@ -262,7 +262,7 @@ class GroupLasso(Penalty):
     ----------
     groups : list of array-like of int, or array-like of int of shape (n_features,)
         Disjoint groups of feature numbers, or the label of each feature's group. A feature that is
-        in no group of the list, or has a negative label, is not penalised at all.
+        in no group of the list, or has a negative label, is not penalized at all.
     group_weights : "sqrt", "ones" or array-like of shape (n_groups,), default="sqrt"
         Weights of the groups, not negative, in the order of the list or of the labels; "sqrt" takes
         the square root of the number of features.

@@ -143,7 +143,7 @@ class FrankWolfe(IterativeMethod):
 
 
 class Minimisation(FrankWolfe):
-    """Minimise a smooth function over a domain.
+    """Minimize a smooth function over a domain.
 
     ``objective(x) -> (value, gradient)`` may have a method ``curvature(direction)``, the second
     derivative along it, for the rule "exact". Of an `Objective` the image is kept, and moves with
@@ -153,7 +153,7 @@ class Minimisation(FrankWolfe):
 
     Gaps up to ``tol`` are found again from exact sums before they count; None makes it a share of
     the present value, and at least a smaller one of the first value or gap. ``accuracy`` is the
-    share of the true gap that answers have at least; sums are made anew after ``refresh`` steps.
+    share of the true gap that answers have at least; sums are made again after ``refresh`` steps.
     """
 
     def __init__(
@@ -244,7 +244,7 @@ class Minimisation(FrankWolfe):
         return self.best
 
     def certified_best(self):
-        """The same, found anew from exact sums."""
+        """The same, found again from exact sums."""
         best = self.best
         if self._refining or not self._is_exact:
             iterate = self.iterate

@@ -21,7 +21,7 @@ INNER_SHARE = 0.01  # of the gap, to which a correction goes where that is more 
 
 
 class Correction(Minimisation):
-    """Each step minimises over the hull of all atoms in use, by pairwise steps on their weights."""
+    """Each step minimizes over the hull of all atoms in use, by pairwise steps on their weights."""
 
     def __init__(self, objective, domain, *, rule, **options):
         super().__init__(objective, domain, variant="fully_corrective", rule=rule, **options)
@@ -243,7 +243,7 @@ def nearest_mean(weights, gram, products):
 
 
 def maximise_on_simplex(gram, linear, weights, accuracy):
-    """Weights a of sum one that maximise ``<linear, a> - a' gram a / 2``.
+    """Weights a of sum one that maximize ``<linear, a> - a' gram a / 2``.
 
     One weight of largest slope joins those in use at a time, and all of these are corrected, as in
     Wolfe's method for nearest points.

@@ -1,4 +1,4 @@
-"""Minimisation of smooth functions over sets that are known by their linear oracles."""
+"""Minimization of smooth functions over sets that are known by their linear oracles."""
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -62,8 +62,8 @@ def minimize_frank_wolfe(
         objective. "away" and "pairwise" warn (RuntimeWarning) where D is not a polytope.
     step_size : str, float or callable, default="auto"
         "universal" is ``2 / (2 + k)`` and "fictitious" ``1 / (1 + k)`` after k steps that drop no
-        vertex; "exact" minimises a quadratic function along the direction, "line_search" any;
-        "short" minimises the parabola with ``lipschitz``, "curvature" is the gap over
+        vertex; "exact" minimizes a quadratic function along the direction, "line_search" any;
+        "short" minimizes the parabola with ``lipschitz``, "curvature" is the gap over
         ``curvature``, "backtracking" learns the constant of "short". A callable gets the state
         described in `solve_saddle_point`. Not for the corrective variants.
     lipschitz : float or None, default=None
@@ -94,7 +94,7 @@ def minimize_frank_wolfe(
     -------
     result : OptimizeResult
         ``x``, ``fun``, ``jac`` (the gradient) and ``dual_gap`` where the gap was smallest, computed
-        anew at x; ``nit``, ``n_oracle_calls``, ``n_away``, ``n_drop`` (steps that left fewer
+        again at x; ``nit``, ``n_oracle_calls``, ``n_away``, ``n_drop`` (steps that left fewer
         vertices), ``n_swap`` (that exchanged one), ``success``, ``status``, ``message``, ``tol``,
         ``variant`` and ``step_size`` as chosen, ``history`` (dict of arrays), and ``atoms`` and
         ``weights``, of which x is the sum (None for "fw").

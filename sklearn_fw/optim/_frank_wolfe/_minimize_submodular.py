@@ -37,7 +37,7 @@ def minimize_submodular(
 ):
     """Minimize a submodular set function, with a certificate.
 
-    Minimises F over all subsets of ``{0, ..., size - 1}`` by way of the shortest base::
+    Minimizes F over all subsets of ``{0, ..., size - 1}`` by way of the shortest base::
 
         min over A of F(A) = F(empty set) + max over bases x of sum_i min(x[i], 0)
 

@@ -139,7 +139,7 @@ class Engine(ABC):
 
 
 class SeparableEngine(Engine):
-    """One output, coordinates penalised one by one: the fast layout (`incremental.py`)."""
+    """One output, coordinates penalized one by one: the fast layout (`incremental.py`)."""
 
     def __init__(self, problem, n_workers, *, order_columns=True):
         super().__init__(problem, n_workers)

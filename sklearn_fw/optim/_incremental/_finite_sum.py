@@ -147,7 +147,7 @@ class FiniteSum:
 
     @property
     def centers(self):
-        """Whether rows can be centred: dense ones, which an intercept then puts right."""
+        """Whether rows can be centered: dense ones, which an intercept then puts right."""
         return self.fit_intercept and not sp.issparse(self.X)
 
     @cached_property
@@ -332,7 +332,7 @@ class FiniteSum:
         return scores, intercept + shift
 
     def best_shift(self, scores):
-        """What to add to the intercepts to minimise the objective with w fixed."""
+        """What to add to the intercepts to minimize the objective with w fixed."""
         if isinstance(self.loss, MultinomialLogLoss):
             return self._best_shifts(scores)
         # The slope grows with the shift: from where both signs are known, between these.

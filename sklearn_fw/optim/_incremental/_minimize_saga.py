@@ -1,4 +1,4 @@
-"""Regularised linear models as a function call, the choice of their solvers, and their names."""
+"""Regularized linear models as a function call, the choice of their solvers, and their names."""
 
 from contextlib import closing
 
@@ -42,9 +42,9 @@ def minimize_saga(
     random_state=None,
     verbose=0,
 ):
-    """Minimise a regularised mean of losses of linear scores, to a certified accuracy.
+    """Minimize a regularized mean of losses of linear scores, to a certified accuracy.
 
-    Minimises over w and, with ``fit_intercept``, over c, with weights s_i (one by default)::
+    Minimizes over w and, with ``fit_intercept``, over c, with weights s_i (one by default)::
 
         sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i + alpha * penalty(w)
 
@@ -67,7 +67,7 @@ def minimize_saga(
     sample_weight : array-like of shape (n_samples,), default=None
         Factors of the losses.
     fit_intercept : bool, default=False
-        Whether there is a c; it is not penalised.
+        Whether there is a c; it is not penalized.
     solver : str or solver object, default="asaga"
         See `sklearn_fw.linear_model.AsagaClassifier`.
     x0 : array-like of shape (n_features,) or (n_features, n_classes), default=None

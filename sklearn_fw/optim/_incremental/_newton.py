@@ -454,7 +454,7 @@ class NewtonRun(SecondOrderRun):
 
 
 def minimize_model(matrix, slopes, coef, penalty, free):
-    """Minimiser of ``<slopes, v - coef> + |v - coef|_matrix^2 / 2 + penalty(v)``.
+    """Minimizer of ``<slopes, v - coef> + |v - coef|_matrix^2 / 2 + penalty(v)``.
 
     A few sweeps of coordinate descent tell which coefficients are free, that is not at zero for
     their l1 norm or at a bound; the system of linear equations for these is then solved.
@@ -476,7 +476,7 @@ def minimize_model(matrix, slopes, coef, penalty, free):
 
 
 def _with_free_solved(matrix, gradient, w, l1, l2, lower, upper):
-    """The minimiser if the free coefficients and their signs are those of ``w``, else None."""
+    """The minimizer if the free coefficients and their signs are those of ``w``, else None."""
     free = (w > lower) & (w < upper) & ((w != 0.0) | (l1 == 0.0))
     sign = np.sign(w)
     if not free.any():
@@ -503,7 +503,7 @@ def _with_free_solved(matrix, gradient, w, l1, l2, lower, upper):
 class Newton(Solver):
     """Newton's method with the penalty as it is, for one output and some hundred columns.
 
-    Every step minimises the second-order model of the losses plus the penalty: one system of
+    Every step minimizes the second-order model of the losses plus the penalty: one system of
     linear equations for a ridge, coordinate descent on the matrix of second derivatives and such
     systems for the l1 norm and bounds. Scales and dependence of columns are of no importance. A
     step that does not lower the objective is damped by the largest curvature that there can be.

@@ -83,7 +83,7 @@ class IncrementalSolver(Solver):
         Every row once per epoch in a new order, or independent draws as in the theory.
     conditioning : {"auto", "diagonal"} or None, default="auto"
         "diagonal" gives every column a step of its own, as if columns were scaled to the same
-        largest absolute value (dense ones centred when there is an intercept) while the penalty
+        largest absolute value (dense ones centered when there is an intercept) while the penalty
         stays that of the original columns; "auto" does so for dense X.
     """
 
@@ -105,6 +105,7 @@ class IncrementalSolver(Solver):
         return self.make_run(problem, engine, tol=tol, rng=rng, start=start)
 
     def make_engine(self, problem, n_workers):
+        """The layout on which the method runs."""
         return make_engine(problem, n_workers)
 
     @abstractmethod

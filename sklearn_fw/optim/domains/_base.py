@@ -95,7 +95,7 @@ class UnitAtom(Atom):
 
 
 class SparseAtom(Atom):
-    """A point of few entries that are not zero: a matching, a tree, a labelling.
+    """A point of few entries that are not zero: a matching, a tree, a labeling.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class RankOneAtom(Atom):
     Notes
     -----
     Key, memory and construction cost n_rows + n_columns, an inner product reads the vector once.
-    Two atoms are recognised as equal by their factors: scale these so that equal products have
+    Two atoms are recognized as equal by their factors: scale these so that equal products have
     equal ones.
 
     Examples
