@@ -145,15 +145,14 @@ class FrankWolfe(IterativeMethod):
 class Minimisation(FrankWolfe):
     """Minimize a smooth function over a domain.
 
-    ``objective(x) -> (value, gradient)`` may have a method ``curvature(direction)``, the second
-    derivative along it, for the rule "exact". Of an `Objective` the image is kept, and moves with
-    each step by those of single atoms. For convex functions the gap bounds how far the value is
-    from the minimum, with an inexact oracle too, whose bound it takes; other functions have a
-    stationary point where it is zero. ``best`` is what is known of where the gap was smallest.
+    For the rule "exact", ``objective(x) -> (value, gradient)`` has a method
+    ``curvature(direction)``. Of an `Objective` the image is kept, and moves with each step by those
+    of single atoms. For convex functions the gap bounds the distance from the minimum, for an
+    inexact oracle with its bound. ``best`` is what is known of where the gap was smallest.
 
-    Gaps up to ``tol`` are found again from exact sums before they count; None makes it a share of
-    the present value, and at least a smaller one of the first value or gap. ``accuracy`` is the
-    share of the true gap that answers have at least; sums are made again after ``refresh`` steps.
+    Gaps up to ``tol`` are found again from exact sums before they count; None makes it a fraction
+    of the present value, and at least a smaller one of the first value or gap. ``accuracy`` is the
+    fraction of the true gap that answers have at least; sums are renewed after ``refresh`` steps.
     """
 
     def __init__(
@@ -317,10 +316,7 @@ class Seen(OptimizeResult):
 
 
 def checked_derivatives(answer, wanted, n_iter, who="function"):
-    """Value and gradients that a function of the user returned.
-
-    ``wanted`` are names of the gradients and arrays of their shapes; the rest is for errors.
-    """
+    """Value and gradients of a user's function; ``wanted`` are their names and shaped arrays."""
     names = ", ".join(name for name, _ in wanted)
     if not (isinstance(answer, (tuple, list)) and len(answer) == 1 + len(wanted)):
         raise ValueError(f"{who} must return (value, {names}), got {answer!r}")

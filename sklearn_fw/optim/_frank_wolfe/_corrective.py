@@ -131,10 +131,9 @@ RIDGE = 1e-12  # added to the diagonal of singular matrices, as a share of its l
 class HullProjection:
     """Nearest points of a convex hull that is known by its oracle: Wolfe's minimum norm point.
 
-    Frank-Wolfe on half the squared distance, where each step corrects all weights: it goes to the
-    nearest mean of all atoms. The atoms and their Gram matrix stay for the next point. There is no
-    step to choose and no line to search, so the common loop would only slow it down: most hulls are
-    small and are asked thousands of times.
+    Frank-Wolfe on half the squared distance with corrections of all weights. The atoms and their
+    Gram matrix stay for the next point. There is no step size to choose, and most hulls are small
+    and used thousands of times, so the common loop would only slow it down.
 
     References
     ----------
@@ -212,9 +211,8 @@ def is_in_hull(domain, x, tol):
 def nearest_mean(weights, gram, products):
     """Weights of the mean of some points that is nearest to p, zero for those without use.
 
-    Goes from the given weights, of sum one, to those of the nearest point of the affine hull, as
-    far as all stay positive. The points are known by their inner products with each other and with
-    p.
+    Goes from the given weights, of sum one, towards the nearest point of the affine hull, as far as
+    all stay positive. Inner products of the points with each other and with p are given.
     """
     answer, used, weights = np.zeros(len(weights)), np.arange(len(weights)), weights.copy()
     while True:
@@ -245,8 +243,7 @@ def nearest_mean(weights, gram, products):
 def maximise_on_simplex(gram, linear, weights, accuracy):
     """Weights a of sum one that maximize ``<linear, a> - a' gram a / 2``.
 
-    One weight of largest slope joins those in use at a time, and all of these are corrected, as in
-    Wolfe's method for nearest points.
+    One weight of largest slope joins at a time, and all are corrected, as in Wolfe's method.
     """
     scale = max(np.diagonal(gram).max(), np.abs(linear).max(), 1e-300)
     gram, linear = gram / scale + np.diag(np.full(len(linear), SLOPED)), linear / scale

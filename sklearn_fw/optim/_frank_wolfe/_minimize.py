@@ -45,7 +45,8 @@ def minimize_frank_wolfe(
     Solves ``min over x in D of f(x)`` with the certificate ``gap = <f'(x), x - s>`` in every
     iteration, where s is the vertex of D that is lowest for the gradient. For convex f the value
     is at most the gap above the minimum; for others the gap is zero at stationary points only.
-    Choose this where projections onto D are expensive, as for paths, matchings,
+    Choose this where projections onto D are expensive, as for paths, matchings, nuclear norms and
+    marginal polytopes, or where x shall be a combination of few vertices.
 
     Parameters
     ----------
@@ -108,8 +109,8 @@ def minimize_frank_wolfe(
     caller can know.
 
     Deviations from [1]_: corrections of functions that are not quadratic go to a hundredth of the
-    present gap, or to ``tol`` if that is more. For functions that are not convex the step of a line
-    search is taken where it is lower than one of backtracking, which [2]_ gives a rate for.
+    present gap, or to ``tol`` if that is more. For nonconvex functions the step of a line search
+    is taken where it is lower than one of backtracking, which [2]_ gives a rate for.
 
     References
     ----------
@@ -176,8 +177,7 @@ def minimize_frank_wolfe(
 def _patient(run, max_iter, verbose, callback, options):
     """Steps in the kernel, and corrections of their vertices where these steps are many.
 
-    Steps find the vertices that matter. Where columns are much alike their weights take ten
-    thousands of steps, of which a correction is one.
+    Where columns are similar, weights take ten thousands of steps, of which a correction is one.
     """
     history, is_asked = History(), False
 

@@ -67,8 +67,7 @@ def minimize_submodular(
     max_iter : int, default=10000
         Largest number of iterations, each with one base.
     tol : float or None, default=None
-        Largest gap, in units of F; None is 1e-10 of the sum of the absolute entries of the first
-        base.
+        Largest gap, in units of F; None is 1e-10 of the l1 norm of the first base.
     time_limit : float or None, default=None
         Seconds after which no new iteration begins.
     callback : callable or None, default=None
@@ -186,10 +185,7 @@ class Rounding:
         return max(self.value - self.lower, 0.0)
 
     def look(self, x, atom, atoms):
-        """Value the sets of the order of a base, and bound with this and with another base x.
-
-        ``atoms`` are the bases of which x is a mean.
-        """
+        """Value the sets of the order of a base; bound with it and with x, a mean of ``atoms``."""
         gains = atom.array[atom.order] * self.scale
         if self.is_integer and np.any(gains != np.round(gains)):
             raise ValueError("function has values that are no integers, but integer_valued=True")

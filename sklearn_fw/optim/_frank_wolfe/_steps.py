@@ -35,8 +35,7 @@ class Line:
     """The objective along the direction of a step from x, where it has a value.
 
     ``objective(x) -> (value, gradient)`` may have a method ``curvature(direction)``;
-    ``make_direction`` makes the array by which step one moves the point, for the rules that want
-    it.
+    ``make_direction`` makes the array by which step one moves the point.
     """
 
     def __init__(self, objective, x, value, make_direction):
@@ -123,8 +122,7 @@ def named_rule(step_size, *, lipschitz=None, curvature=None, variant="fw", conve
 class LineSearch:
     """The minimum along the direction: a root of the slope by secants within a bracket.
 
-    The first guess is the root of a slope that bends as the last one did, for directions of the
-    same length.
+    The first guess is the root of a slope that bends as the last one did.
     """
 
     def __init__(self):

@@ -43,8 +43,7 @@ class Engine(ABC):
         self.gamma = self.metric = None
 
     def set_step(self, gamma, metric, center):
-        """Fix the step sizes of columns and intercept, factors per column (None: ones), and what
-        is subtracted from dense rows (None: nothing)."""
+        """Fix the step sizes, factors per column or None, and the center of dense rows or None."""
         self.gamma, self.metric, self.center = gamma, self.common(metric), center
         self.rows = self.problem.rows(center)
 
@@ -409,10 +408,7 @@ HOT, LARGEST, PERIOD, SAMPLE = 16, 512, 64, 256
 
 
 class Columns:
-    """Places of the columns, of the intercept behind them, and of the copies behind that.
-
-    Copies are for a pool of more than one.
-    """
+    """Places of the columns, of the intercept behind them, then of the copies of a thread pool."""
 
     def __init__(self, problem, pool, is_ordered):
         self.problem, self.pool = problem, pool

@@ -61,23 +61,9 @@ class FiniteSum:
     """``min_{w, c} sum_i s_i loss(y_i, <w, x_i> + c) + penalty(w)``.
 
     The sum form of the mean loss with weights ``s_i / sum(s)`` and penalty ``penalty / sum(s)``.
-
-    Parameters
-    ----------
-    X : CSR matrix or C-contiguous ndarray of shape (n_samples, n_features)
-        Rows, float32 or float64; CSR without duplicates.
-    y : ndarray of shape (n_samples,)
-        Truth as the loss takes it; float32 does for labels.
-    loss : Loss
-        Loss of a score.
-    penalty : bound penalty
-        Of the sum form.
-    weight : ndarray of shape (n_samples,) or None
-        Factors of the losses, not negative; None means ones.
-    fit_intercept : bool
-        Whether there is a c.
-    n_outputs : int or None
-        Number of scores per row; None when the scores are not a matrix.
+    ``X`` are CSR rows without duplicates or a C-contiguous array, float32 or float64; ``y`` is as
+    the loss takes it (float32 for labels); ``penalty`` is bound, of the sum form; ``weight``
+    (n_samples,) are the s_i, None for ones; ``n_outputs`` is None unless scores are a matrix.
     """
 
     def __init__(self, X, y, loss, penalty, *, weight=None, fit_intercept=False, n_outputs=None):
@@ -92,10 +78,7 @@ class FiniteSum:
         self.total_weight = float(self.n_rows if weight is None else weight.sum())
 
     def variant(self, *, y=None, penalty=None):
-        """The same rows with other targets or another penalty.
-
-        What depends on the rows alone is computed once for all variants.
-        """
+        """The same rows with other targets or another penalty, sharing what depends on X alone."""
         for name in ("counts", "smoothness"):
             getattr(self, name)  # cached from now on
         other = copy(self)
@@ -200,10 +183,7 @@ class FiniteSum:
         return self.penalty.prox(np.zeros(self.shape), LONG)
 
     def origin(self):
-        """Where runs begin: the least penalty, mostly zero. Its objective is the scale of ``tol``.
-
-        Coefficients, best intercepts and objective of the mean form.
-        """
+        """Coefficients of least penalty, best intercepts, mean objective (the scale of ``tol``)."""
         coef = self.resting_point()
         scores, intercept = self._best_scores(coef, np.zeros(self.shape[1:]))
         objective = (self.loss_sum(scores) + self.penalty.value(coef)) / self.total_weight
@@ -411,10 +391,7 @@ class Curvature:
             self.rows = self.rows * self.weight
 
     def along(self, moves):
-        """Changes of the slopes, to first order, when the scores but for the intercepts move.
-
-        The intercepts follow: the changes of every output have the sum zero.
-        """
+        """First-order changes of the slopes when scores move; every output's have the sum zero."""
         changes = self.apply(moves)
         if not self.problem.fit_intercept:
             return changes
@@ -440,10 +417,7 @@ class Curvature:
 
 
 def weighted_products(problem, h):
-    """``sum_i h_i (x_i - m) (x_i - m)^T`` with curvatures ``h`` of the rows, for one output.
-
-    m is the mean with the weights h_i; zero without an intercept.
-    """
+    """``sum_i h_i (x_i - m) (x_i - m)^T``; m is the h-weighted mean, or zero without intercept."""
     if sp.issparse(problem.X):
         size, X = problem.n_columns, problem.X
         total, mass = np.zeros((size, size)), np.zeros(size)

@@ -341,10 +341,9 @@ def _products(X):
 class NewtonCG(Solver):
     """Newton's method by preconditioned conjugate gradients, for a ridge penalty or none.
 
-    One output or several, any number of columns. The preconditioner is the inverse of the curvature
-    of all outputs on average, the matrix of it for some hundred columns and its diagonal for more,
-    so that scales of the columns and, where there are few, their dependence matter little. Products
-    with X are all that an iteration costs, two for every one of conjugate gradients.
+    One output or several, any number of columns. The preconditioner is the inverse of the mean
+    curvature of all outputs, as a matrix for some hundred columns and its diagonal for more. An
+    iteration costs two products with X for every one of conjugate gradients.
 
     Parameters
     ----------
@@ -539,10 +538,7 @@ def has_support(problem):
 
 
 def minimize_on_support(problem, certificate, *, tol, rng):
-    """Coefficients and intercept; None where the support is too large.
-
-    The support are the columns that are not zero, or will not stay so.
-    """
+    """Coefficients and intercept from columns that are or become nonzero; None if too many."""
     coef, total = certificate.coef, certificate.total
     columns = np.flatnonzero((coef != 0.0) | (np.abs(total) > problem.penalty.l1))
     n_entries = float(problem.counts[columns].sum())
