@@ -89,10 +89,7 @@ class CrossMoments:
         return A.T
 
     def svd(self, n_components):
-        """Largest singular values of S12, descending, and vectors as columns: U, values, V.
-
-        There may be more than ``n_components``, where they came for nothing.
-        """
+        """At least ``n_components`` largest singular values of S12, with vectors: U, values, V."""
         smallest, streams = min(self.sizes), self.pairs.load is not None
         dense = smallest <= DENSE_UP_TO or 2 * n_components >= smallest
         if dense or (streams and max(self.sizes) <= FORMED_UP_TO):

@@ -116,10 +116,7 @@ def joint_diagonalize(matrices, *, shear=None, tol=1e-8, max_iter=100):
 
 
 def jacobi(matrices, shear, tol=1e-8, max_iter=100):
-    """Joint diagonalization of checked matrices; ``shear="orthogonal"`` has rotations only.
-
-    ``max_iter=None`` stands for few sweeps and no warning, where the answer is one of a search.
-    """
+    """As `joint_diagonalize`, or "orthogonal"; ``max_iter=None``: few sweeps and no warning."""
     is_final, tol = max_iter is not None, check.not_negative(tol, "tol")
     max_iter = check.integer(max_iter, "max_iter", 1) if is_final else SEARCH_SWEEPS
     size = matrices.shape[1]

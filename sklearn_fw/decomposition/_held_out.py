@@ -27,9 +27,8 @@ def smoothed(topics, unigram, share):
 class HeldOut:
     """Every fifth document, and topics that the moments of the others give.
 
-    The third moments are not diagonalized again: ``S W' U`` gives the topics for the basis U of the
-    whole corpus, and here S is that of the other documents. A word that the documents share with no
-    others thus has no say, and their likelihood is nearly that of new ones.
+    The third moments are not diagonalized again: ``S W' U`` with S of the other documents gives the
+    topics. Words of no other document thus have no influence: the likelihood is that of new ones.
 
     ``plain`` are unweighted moments of the corpus, ``moments`` those that the topics came from,
     ``directions`` (n_features, K) is ``W' U``, and ``all_topics`` are from all documents.

@@ -50,10 +50,7 @@ def _pair_weights(X, weight):
 
 
 class GPMoments(Moments):
-    """Cumulants of the gamma-Poisson model, or of discrete ICA with any law of intensities.
-
-    Weights of rows are brought to the sum ``n``, if it is given.
-    """
+    """Cumulants of discrete ICA with intensities of any law; row weights sum to ``n`` if given."""
 
     weigh = staticmethod(_row_weights)
 
@@ -155,10 +152,7 @@ class LDAMoments(Moments):
         return raw, second, W @ self.first
 
     def find_c0(self, n_components):
-        """Set the ``c0`` under which the third moment is most nearly diagonal.
-
-        All that depends on it are K x K x K numbers, in coordinates that whiten pairs of tokens.
-        """
+        """Set the ``c0`` under which the third moment is most nearly diagonal, in K^3 numbers."""
         self.c0 = 0.0
         values, vectors = largest_eigenpairs(self, n_components)
         used = values > 1e-10 * abs(values[0])

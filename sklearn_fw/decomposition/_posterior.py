@@ -49,8 +49,7 @@ def bounds(X, topics, prior, gamma, *, counts=None, weight=None):
 def fit_prior(prior, mean_logs, n_steps=20):
     """Concentrations that make given expectations of log proportions most probable.
 
-    Maximizes ``(log B(c)^-1 + sum_k (c_k - 1) mean_logs_k)``, which is concave, by Newton's method
-    in linear time.
+    Newton's method on ``log B(c)^-1 + sum_k (c_k - 1) mean_logs_k``, concave, in linear time.
     """
     prior = prior.copy()
     if len(prior) == 1:  # all proportions are one, whatever the concentration
@@ -91,8 +90,7 @@ class TopicDistributions:
         self.update(counts)
 
     def update(self, counts):
-        """Distributions, concentration and again distributions, each the best for the others; no
-        step lowers the evidence bound."""
+        """Fit distributions, concentration, distributions again; no step lowers the bound."""
         _, logs = self._given(counts)
         self.concentration = float(_fit_symmetric(len(counts), logs.mean()))
         self.parameters, logs = self._given(counts)
@@ -125,9 +123,7 @@ def _fit_symmetric(size, mean_log):
 def refine_topics(rows, topics, prior, *, tol, max_iter):
     """Variational Bayes from given topics (n_features, K) and concentrations.
 
-    Each pass improves the proportions of documents by a few rounds from where they were, then the
-    distributions of topics, and the priors of both; no step lowers the evidence bound.
-
+    Each pass improves proportions, topics and both priors without lowering the evidence bound.
     Returns `TopicDistributions`, the prior of documents, and bounds of all passes.
     """
     gammas, counts = [None] * len(rows), np.zeros(topics.shape)

@@ -61,10 +61,7 @@ class Rows:
         return total
 
     def sum(self, function):
-        """Sums over batches of the numbers and arrays that ``function(X, weight)`` returns.
-
-        Delayed batches of Dask are loaded and summed where Dask runs them.
-        """
+        """Sums of what ``function(X, weight)`` returns; Dask batches are summed where Dask runs."""
         if len(self) and _is_delayed(self.batches[0]):
             import dask
 
@@ -151,10 +148,7 @@ def list_of_batches(X, name):
 
 
 def rows_of(estimator, views, counts, sample_weight, batch_size):
-    """`Rows` of views by name, all matrices or all batches; ``counts`` says which hold counts.
-
-    The first view, X, sets what scikit-learn wants to know of it.
-    """
+    """`Rows` of views by name, all matrices or all batches; the first sets ``n_features_in_``."""
     names, data = list(views), list(views.values())
     if hasattr(data[0], "__next__"):
         raise TypeError(

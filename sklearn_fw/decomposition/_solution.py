@@ -72,11 +72,7 @@ def solve(model, rows, rng):
 
 
 def _balanced(plain):
-    """Cumulants in which long documents count as their tokens do.
-
-    With equal weights it is the square of the length, and its cube for third cumulants: few
-    documents would decide.
-    """
+    """Cumulants with weights by length: with equal ones a few long documents would decide."""
     mean = plain.mean_length
     rows = plain.rows.weighted(lambda lengths: mean / np.maximum(lengths, mean))
     return GPMoments(rows, plain.n)

@@ -144,10 +144,7 @@ class AsagaModel(PathModel):
             self.solver_, self.solver_reason_ = incremental.choose_solver(problem)
 
     def _solve(self, problems, starts, rng, begin=None, end=None):
-        """Run and `Outcome` of every problem.
-
-        ``end`` gets the runs that have begun, of which all but the last are finished.
-        """
+        """Run and `Outcome` of every problem; of the runs in ``end`` only the last is open."""
         solved = []
         for problem, start in zip(problems, starts, strict=True):
             runs = [run for run, _ in solved]

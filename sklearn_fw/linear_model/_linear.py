@@ -35,10 +35,7 @@ class Units(NamedTuple):
 
     @classmethod
     def of(cls, X, weight, y_center, fit_intercept):
-        """Means and standard deviations; nothing is subtracted where there is no intercept.
-
-        Of sparse columns the root mean squares, which keeps zeros.
-        """
+        """Means and deviations; root mean squares of sparse columns; no means without intercept."""
         share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
         if sp.issparse(X):
             center, squares = None, X.multiply(X).T @ share
@@ -79,8 +76,7 @@ def has_probabilities(estimator):
 class LinearEstimator(CallbackSupportMixin, Estimator):
     """Base of the linear estimators, which have ``coef_`` and ``intercept_``.
 
-    A method of training has `_problems`, one for each output or all of them, and `_train`, which
-    solves these and stores the result.
+    A method of training has `_problems`, one per output or one of all, and `_train` solves them.
     """
 
     _has_passes = True  # whether a callback sees passes of a problem, or problems
@@ -174,10 +170,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
     _task = "classification"
 
     def _codes(self, y, weight, is_part=False):
-        """Codes of the labels, and weights with those of the classes.
-
-        All of a table sets ``classes_``; a part has labels that are among these.
-        """
+        """Codes of the labels, and weights with those of the classes; a table sets ``classes_``."""
         if is_part:
             return self._part_codes(y), self._with_class_weight(y, weight)
         check_classification_targets(y)

@@ -182,8 +182,7 @@ def check_grid(grid, name):
 def zero_strength(problem):
     """Smallest factor of the penalty for which zero coefficients are optimal, None without one.
 
-    They are if a proximal step from them, with the gradient there, stays; the length of the step
-    is of no importance.
+    They are if a proximal step from them, of any length, stays.
     """
     if problem.null.coef.any():
         return None

@@ -54,10 +54,7 @@ class Solver(Parameterized):
 
     @abstractmethod
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
-        """Begin on a `FiniteSum`: an `IterativeMethod` with ``best`` and ``close()``.
-
-        ``tol`` is relative to the objective.
-        """
+        """Begin an `IterativeMethod` with ``best``, ``close()`` and a relative ``tol``."""
 
 
 def step_rule(*names):

@@ -232,11 +232,10 @@ class Svrg(IncrementalSolver):
 class Sdca(Solver):
     """Stochastic dual coordinate ascent: a step puts the slope of one row where the dual is best.
 
-    For losses of one score and penalties with ``l2 > 0`` that treat every feature by itself. Where
-    the penalty is a ridge the steps are exact. The fastest method here for many sparse rows: it
-    reads and writes one number per entry of a row, no step size has to be found, and its dual
-    variables bound the optimum at all times. Tables with few columns that all rows share converge
-    slowly.
+    For losses of one score and penalties with ``l2 > 0`` that are separable by features; steps are
+    exact for a ridge. Choose it for many sparse rows, where it is the fastest method here: it has
+    no step size, and its dual variables bound the optimum at all times. Tables with few columns
+    that all rows share converge slowly.
 
     Notes
     -----
@@ -279,10 +278,7 @@ class Sdca(Solver):
 
 
 class DualRun(SagaRun):
-    """Its memory is the dual variables themselves, not the slopes at the point.
-
-    Both bound the optimum; the dual variables do it better, but ask for a product more.
-    """
+    """Its memory is the dual variables: a better bound than slopes, for a product more."""
 
     def __init__(self, *args, **kwargs):
         self.caution = 1.0  # how much larger gaps were than their estimates
@@ -385,10 +381,7 @@ class DualEngine:
         return self.v[: self.columns.first - 1] / -self.scale[0]
 
     def run(self, order, refresh=True):
-        """A step on every row of ``order``; the memory always follows.
-
-        Minus the conjugates at the new slopes, and the losses before each step.
-        """
+        """Step on every row; returns minus the conjugates at the new slopes, and former losses."""
         team, columns = self.team, self.columns
         if team is not None:
             team.base[:] = self.v[columns.hot_place]
@@ -410,10 +403,7 @@ class DualEngine:
         return done
 
     def recentre(self):
-        """Pull the intercept to where it is now, with the same slopes; says what it was worth.
-
-        The value of the dual that the intercept has added until now.
-        """
+        """Pull the intercept to where it is now; returns the dual value that it added so far."""
         if not self.problem.fit_intercept:
             return 0.0
         at, pull = self.columns.first - 1, self.scale[1]

@@ -66,10 +66,7 @@ class Atom(ABC):
         return x
 
     def entries(self):
-        """Ascending places of the entries that are not zero, and their values.
-
-        None for atoms that would have to be made dense.
-        """
+        """Ascending places of the nonzero entries, and their values; None for dense atoms."""
         return None
 
     def __repr__(self):
@@ -259,10 +256,7 @@ class ProductAtom(Atom):
 
 
 def key_of(places, values):
-    """Hashable description of a point: equal for equal points, whatever kind of atom they are.
-
-    Oracles return the same numbers for the same vertex, so that comparing them exactly is enough.
-    """
+    """Hashable description of a point, the same for all kinds of atoms; numbers are exact."""
     used = values != 0.0
     if not used.all():
         places, values = places[used], values[used]
@@ -279,10 +273,7 @@ def _short(array):
 
 
 def as_atom(answer, size, who):
-    """The atom that somebody (``who``) gave, or the one of a plain array, which is copied.
-
-    It must have length ``size``; None for any.
-    """
+    """The atom that ``who`` gave, or that of an array, copied; ``size`` None for any length."""
     if isinstance(answer, Atom):
         if size is not None and answer.size != size:
             raise ValueError(f"{who} returned shape ({answer.size},), expected ({size},)")
@@ -427,8 +418,7 @@ def check_answer(start):
 def ask(domain, gradient, who, last=None, accuracy=None):
     """The checked answer of an oracle: the one border between domains of users and methods.
 
-    ``last`` is an earlier answer and ``accuracy`` how far the bound may be below the value, for
-    domains that can make use of them.
+    Domains that refine take ``last``, an earlier answer, and the ``accuracy`` of the bound.
     """
     more = {}
     if getattr(domain, "can_refine", False):

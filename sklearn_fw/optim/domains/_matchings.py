@@ -271,10 +271,7 @@ class SpanningTrees(Described):
         return self._overfull(np.maximum(x, 0.0), tol) is None
 
     def _overfull(self, x, tol):
-        """A mask of nodes with more expected edges inside than trees have; None if none is found.
-
-        ``x`` is not negative, and sums may be too large by ``tol``; see the Notes of the class.
-        """
+        """A mask of nodes with too many expected edges inside, by more than ``tol``; else None."""
         order = np.argsort(-x, kind="stable")
         n_added = spanning_trees.overfull_cluster(self.edges, order, x, self.n_nodes, tol)
         if n_added > 0:

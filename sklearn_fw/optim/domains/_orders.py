@@ -20,10 +20,7 @@ CONSTRAINTS = ("at_least_one", "exactly_one")
 
 
 class _Masked(Domain):
-    """Matrices of several sequences one after the other, of which entries may be forbidden.
-
-    A dynamic program ``_best(cost)`` finds what `vertex` makes the vertex of.
-    """
+    """Matrices of several sequences, partly forbidden; ``_best(cost)`` is a dynamic program."""
 
     def split(self):
         """The same set as a `Product` of one for each sequence or clip, for steps in one."""

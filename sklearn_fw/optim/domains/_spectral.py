@@ -318,8 +318,7 @@ class Found:
     """What is known of the largest eigenvalue: it is from ``value`` to ``bound``.
 
     After ``n_products`` nine times out of ten it is not above ``likely``, either. ``vector`` is the
-    eigenvector, ``near`` a guess for operators that are like this one. What is costly is found when
-    it is asked for.
+    eigenvector, ``near`` a guess for similar operators; both are computed when they are read.
     """
 
     def __init__(self, value, n_products, bound, mix):
