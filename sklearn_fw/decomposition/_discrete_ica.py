@@ -51,33 +51,28 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         second moment that are larger than any when words are shuffled among documents, at most 100.
     moments : {"auto", "gp", "lda", "generalized"}, default="auto"
         Cumulants ("gp"), for documents whose lengths vary; moments of latent Dirichlet allocation
-        ("lda"), for lengths that hardly vary; or covariances under exponential weights in place of
-        the third cumulant ("generalized"). "auto" takes "lda" where the variance of lengths is less
-        than 1.5 times their mean, or lengths vary little and the moments leave little negative
-        mass, else "gp".
+        ("lda"), for lengths that hardly vary; or covariances under exponential weights instead of
+        the third cumulant ("generalized"). "auto" takes "lda" for lengths of variance below 1.5
+        times their mean, or of little variance and with little negative mass, else "gp".
     algorithm : {"jd", "spectral", "tpm"}, default="jd"
         Joint diagonalization of several projections; one random projection and its eigenvectors,
         faster and less accurate; or the tensor power method, which "generalized" has no tensor for.
     projections : "canonical" or int, default="canonical"
-        Projections that are diagonalized together: the K of the whitened coordinates, or so many
-        random ones.
+        Diagonalized projections: the K of the whitened coordinates, or so many random ones.
     c0 : float or None, default=None
-        Sum of the concentrations of topics, for LDA moments alone; None takes the one under which
-        they are most nearly diagonal.
+        Sum of the concentrations in LDA moments; None takes the most nearly diagonal ones.
     weighting : {"auto", "equal"}, default="auto"
-        Weights of documents in moments: "equal" as in the papers, or "auto", so that a few long
-        ones do not decide: in cumulants the mean length over theirs for those beyond it, in LDA
-        moments their lengths.
+        "equal" weights of documents as in the papers; "auto" limits those of long ones, by the mean
+        length over theirs beyond it in cumulants, and by their lengths in LDA moments.
     prior_estimator : {"auto", "tensor", "average", "mean_variance", "likelihood"}, default="auto"
         Source of the concentrations: the skewness of sources ("tensor"), its mean over projections
         ("average", that of the paper), the squared means of sources over their variances
         ("mean_variance", not for LDA moments), or the evidence bound of the documents
-        ("likelihood"). "auto" maximizes the evidence bound of a fifth of the documents, at most
-        1,000, under topics that the moments of the others give.
+        ("likelihood"). "auto" maximizes the bound of a fifth of them, at most 1,000, set aside.
     refine : {None, "vi"}, default=None
-        "vi" refines topics and prior by variational Bayes: topics have Dirichlet distributions,
-        whose concentration is learned. Four fifths of the documents are refined first; where that
-        lowers the likelihood of the others, 30 at least, the fit warns and refines nothing.
+        "vi" refines topics and prior by variational Bayes, with a learned Dirichlet prior of
+        topics. It warns and refines nothing where that lowers the likelihood of a fifth of the
+        documents, at least 30, that is set aside first.
     max_iter : int, default=100
         Largest number of passes of the refinement.
     tol : float, default=1e-4
@@ -94,16 +89,14 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Topics: probabilities of words, rows that sum to one, the source with the largest variance
         Topics: probabilities of words, rows that sum to one, largest variance of the source first.
     doc_topic_prior_, concentration_ : ndarray of shape (n_components,), float
         Concentrations of topics in documents, and their sum.
     smoothing_ : float
         Share of the corpus' own distribution of words in topics in use.
-    topic_word_prior_ : float or None
-        Concentration of words in topics, as the refinement found it; None without one.
-    c0_ : float or None
-        Sum of concentrations that LDA moments took; None where cumulants were taken.
+    topic_word_prior_, c0_ : float or None
+        Concentration of words in topics after a refinement, and sum of concentrations in LDA
+        moments; else None.
     rate_, mean_doc_length_ : float
         Rate of the gamma distributions of intensities, and mean number of tokens.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -113,10 +106,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         `sklearn_fw.displays.ScreeDisplay`; else ``eigenvalues_``.
     noise_floor_ : float or None
         Largest eigenvalue of shuffled words; None where the number of topics was given.
-    whitening_ : ndarray of shape (n_components, n_features)
-        Makes the second moment the identity.
-    unmixing_ : ndarray of shape (n_components, n_features)
-        Inverse of ``mixing_raw_``: sources of standard deviation one, from counts.
+    whitening_, unmixing_ : ndarray of shape (n_components, n_features)
+        Make the second moment the identity, and sources of standard deviation one from counts: the
+        inverse of ``mixing_raw_``.
     mixing_raw_ : ndarray of shape (n_features, n_components)
         Topics as columns before negative entries are cut, times standard deviations of sources.
     source_variance_, source_skewness_ : ndarray of shape (n_components,)
@@ -130,10 +122,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     history_ : dict of str to ndarray
         One entry per pass of the refinement, if there was one: "n_iter", and "lower", the bound on
         the log evidence of the training documents (with "likelihood", under the given topics).
-    n_iter_ : int
-        Sweeps of the joint diagonalization, or iterations of the power method.
-    n_documents_used_ : int
-        Documents that count: of weight above zero, with LDA moments of three tokens at least.
+    n_iter_, n_documents_used_ : int
+        Sweeps of the joint diagonalization or iterations of the power method, and documents of
+        positive weight, with LDA moments of three tokens at least.
     n_components_, n_features_in_, feature_names_in_ : int, int, ndarray of shape (n_features,)
         Numbers of topics and of words, and names of columns where all are strings.
 

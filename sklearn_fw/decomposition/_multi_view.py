@@ -70,10 +70,10 @@ class MultiViewCCA(
 
     The views are ``x = D1 a + e1`` and ``y = D2 a + e2`` with independent sources a_k that the
     views share and noise e1, e2 of their own; a view of counts has Poisson numbers of these means.
-    Columns k of D1 and of D2 belong together: the words of one topic in two languages. The
-    cross-covariance whitens; moments of higher order across the views are then similar to diagonal
-    matrices in one common basis. `sklearn.cross_decomposition.CCA` finds the space of the loadings,
-    this the loadings.
+    Columns k of D1 and of D2 belong together: the words of one topic in two languages. Choose it
+    over `sklearn.cross_decomposition.CCA`, which finds the space of the loadings only. The
+    cross-covariance whitens; higher moments across the views are then similar to diagonal matrices
+    in one common basis.
 
     Parameters
     ----------
@@ -87,13 +87,11 @@ class MultiViewCCA(
         have, or covariances under exponential weights. "auto" takes cumulants for ``"discrete"``.
     points : {"auto", "one_sided", "symmetric", "both"}, default="auto"
         Points of generalized covariances: t; the mean of t and -t, for symmetric sources; or t and
-        -t apart. "auto" takes t for ``"discrete"``, else the odd or the even part of both, of which
-        it keeps the more nearly diagonal one.
+        -t apart. "auto" takes t for "discrete", else the more nearly diagonal part, odd or even.
     delta : float, default=0.1
         Standard deviation of the exponents ``t @ x``, from 0.0001 to 10.
     algorithm : {"nojd", "spectral"}, default="nojd"
-        Joint diagonalization of all targets, or the eigenvectors of one random combination of them,
-        which is less accurate.
+        Joint diagonalization, or the less accurate eigenvectors of one random combination.
     shear : {"normality", "jdtm", "shrt", "just"}, default="normality"
         How the joint diagonalization shears, see `joint_diagonalize`.
     tol : float, default=1e-8
@@ -101,11 +99,11 @@ class MultiViewCCA(
     max_iter : int, default=100
         Largest number of its sweeps.
     transform_method : {"unmixing", "lmmse"}, default="unmixing"
-        Scores by inverting loadings, which keeps the noise of the view and needs no shrinking; or
-        best linear estimates of the sources of the other view.
+        Scores by inverting loadings, which keeps the noise of the view, or best linear estimates of
+        the sources of the other view, which shrink.
     ridge : float or "auto", default="auto"
-        Fraction of the mean variance of a column that is added to all variances before estimates
-        are formed; "auto" is the number of columns over that of samples, at least 0.001.
+        Fraction of the mean variance that is added to all variances for estimates; "auto" is the
+        number of columns over that of samples, at least 0.001.
     batch_size : int, default=4096
         Rows that are processed together.
     random_state : int, RandomState instance or None, default=None
@@ -114,8 +112,7 @@ class MultiViewCCA(
     Attributes
     ----------
     x_loadings_, y_loadings_ : ndarray of shape (n_features or n_targets, n_components)
-        Loadings of the views, of unit l1 norm and the largest covariance first; not negative for
-        counts.
+        Loadings of unit l1 norm, largest covariance first; not negative for counts.
     x_mixing_, y_mixing_ : ndarray of shape (n_features or n_targets, n_components)
         Loadings before negative entries of counts are cut.
     x_weights_, y_weights_ : ndarray of shape (n_features or n_targets, n_components)
@@ -149,14 +146,12 @@ class MultiViewCCA(
 
     Notes
     -----
-    Loadings are unique up to their order and scale if at most one source is Gaussian. Noise may
-    have any distribution and covariance within a view, but must not be shared by the views: nothing
-    detects that. Components of one factor have one sign in common, by which those of counts, or
-    the largest entry of the first view, are positive.
+    Loadings are unique up to order and scale if at most one source is Gaussian. Noise may have any
+    distribution within a view; noise that the views share is not detected. Components of one factor
+    share a sign: those of counts, or the largest entry of the first view, are positive.
 
     A fit costs O(nnz K) for whitened rows and O(N K^3) for cumulants, O((nnz + N K) K^2) for
     generalized covariances; memory is O(batch_size K + M K + K^3), and sparse views stay sparse.
-    Estimates of sources come from conjugate gradients where a view has more than 200 columns.
     Singular vectors come from a dense decomposition or Lanczos, not the sketch of the paper's
     appendix, which does not return them; its D2 lacks a transpose.
 
