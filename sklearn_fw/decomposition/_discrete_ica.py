@@ -60,10 +60,10 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     projections : "canonical" or int, default="canonical"
         Diagonalized projections: the K of the whitened coordinates, or so many random ones.
     c0 : float or None, default=None
-        Sum of the concentrations in LDA moments; None takes the most nearly diagonal ones.
+        Sum of the concentrations in LDA moments; None takes that of the most nearly diagonal ones.
     weighting : {"auto", "equal"}, default="auto"
-        "equal" weights of documents as in the papers; "auto" limits those of long ones, by the mean
-        length over theirs beyond it in cumulants, and by their lengths in LDA moments.
+        "equal" weights of documents as in the papers, or "auto": the length in LDA moments, and in
+        cumulants the mean length over that of longer documents, so that a few do not decide.
     prior_estimator : {"auto", "tensor", "average", "mean_variance", "likelihood"}, default="auto"
         Source of the concentrations: the skewness of sources ("tensor"), its mean over projections
         ("average", that of the paper), the squared means of sources over their variances

@@ -243,7 +243,7 @@ class Minimisation(FrankWolfe):
         return self.best
 
     def certified_best(self):
-        """The same, found again from exact sums."""
+        """`best`, found again from exact sums."""
         best = self.best
         if self._refining or not self._is_exact:
             iterate = self.iterate

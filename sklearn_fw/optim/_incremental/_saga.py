@@ -241,7 +241,7 @@ class Sdca(Solver):
     -----
     An epoch visits every row once, in a new order, and costs O(nnz). Memory beyond X is ``3 n + d``
     numbers, and with several threads 4 bytes per entry of X. Threads write to the coefficients
-    without locks: losses are measured and repaired with each exact certificate.
+    without locks: what they overwrite is measured and repaired with each exact certificate.
 
     The intercept has no penalty. It gets one that pulls it to where it was an epoch ago (method of
     multipliers on the dual constraint that the slopes sum to zero), which vanishes at the optimum.
