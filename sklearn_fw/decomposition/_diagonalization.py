@@ -216,7 +216,6 @@ def tensor_power_method(tensor, *, n_restarts=10, tol=1e-5, max_iter=100, random
 
 
 def _squares(tensor, points):
-    """T(I, u, u) of each column u."""
     size = len(tensor)
     pairs = (points[:, None] * points[None]).reshape(size * size, -1)
     return tensor.reshape(size, size * size) @ pairs

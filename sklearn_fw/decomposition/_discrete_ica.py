@@ -285,7 +285,6 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.rate_ = self.concentration_ / self.mean_doc_length_
 
     def _refined(self, rows, held_out, share, prior, settings):
-        """Prior and bounds of a refinement that raises the likelihood of documents set aside."""
         value = held_out.value(held_out.smoothed(self.smoothing_), prior)
         start = held_out.fit(share)[1] if check.is_auto(self.prior_estimator) else prior
         with warnings.catch_warnings():  # the fit to all documents warns for itself

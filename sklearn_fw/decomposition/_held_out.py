@@ -53,7 +53,6 @@ class HeldOut:
         return smoothed(self.topics, self.unigram, share)
 
     def value(self, topics, prior):
-        """Bound on the log probability of the documents set aside."""
         gamma = infer(self.X, topics, prior, **INFERENCE)
         return float(self.weight @ bounds(self.X, topics, prior, gamma))
 

@@ -70,7 +70,6 @@ class GPMoments(Moments):
         return self.n - 1.0, self.n / (self.n - 1.0), self.mean, self.mean
 
     def third(self, W):
-        """Whitened third cumulant of shape (K, K, K), one pass."""
         center = W @ self.mean
 
         def sums(X, weight):
@@ -125,7 +124,6 @@ class LDAMoments(Moments):
         return self.n, self.c0 / (self.c0 + 1.0), self.first, self.second_diagonal / self.n
 
     def third(self, W):
-        """Whitened third moment of shape (K, K, K), one pass."""
         return self.combine(*self.parts(W))
 
     def combine(self, raw, second, first):

@@ -136,7 +136,6 @@ def is_batches(X):
 
 
 def list_of_batches(X, name):
-    """The items of a list, or the blocks of rows of a Dask array."""
     if not _is_delayed(X):
         return list(X)
     if not hasattr(X, "to_delayed"):

@@ -231,7 +231,6 @@ class AsagaModel(PathModel):
         return sum(outcome.n_iter for _, outcome in solved), missed, warm
 
     def _make_grid(self, units, given, n_values, ratio):
-        """Strengths from the one that makes all coefficients zero downwards."""
         if not has_strength(units[0].penalty):
             raise ValueError(
                 f"there is no path over {param_name(self)}, which changes nothing for "
@@ -299,7 +298,6 @@ class AsagaModel(PathModel):
 
 
 def _excess(run):
-    """How many times the certificate is larger than it should be."""
     _, value, limit = run.shortfall
     return value / max(limit, np.finfo(float).tiny)
 

@@ -34,8 +34,6 @@ FAR, STEEPEST = 1e12, 1e6
 
 
 class AveragedModel(LinearEstimator):
-    """Training by averaged subgradient steps; subclasses have the units of targets."""
-
     parameters = {
         "alpha": check.auto_or(check.strength), "intercept_scaling": check.positive,
         "record_history": check.flag, "sampling": check.options(*SAMPLINGS),
@@ -209,7 +207,6 @@ class AveragedModel(LinearEstimator):
         )  # fmt: skip
 
     def _points(self, stream, which):
-        """Coefficients and intercept of all problems for X as it was given."""
         ends = [getattr(state, which) for state in stream.states]
         return [stream.units.back(w[:-1], self._bias * w[-1], k) for k, w in enumerate(ends)]
 

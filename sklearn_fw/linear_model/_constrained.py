@@ -83,7 +83,6 @@ class ConstrainedModel(PathModel):
     # ---- the problems ----------------------------------------------------------------------------
 
     def _problems(self, X, y, weight):
-        """An objective per output, or one of all where the set is one of matrices."""
         targets, weight = self._targets(y, weight)
         usual = LOOSE if self._has_name(OF_MATRICES) else TIGHT[self._task]
         self.tol_ = usual if isinstance(self.tol, str) else float(self.tol)

@@ -58,7 +58,6 @@ class Units(NamedTuple):
         return np.ascontiguousarray((X - self.center) / self.scale, dtype=X.dtype)
 
     def back(self, coef, intercept, k):
-        """Coefficients and intercept of target k for X as it was given."""
         if self.scale is not None:
             coef = coef / self.scale
         if self.center is not None:

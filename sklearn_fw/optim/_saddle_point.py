@@ -241,8 +241,6 @@ class SaddleRun(FrankWolfe):
 
 
 class BlockRun(SaddleRun):
-    """Passes of steps on x and on one random factor of y each."""
-
     def __init__(self, function, sides, rng):
         super().__init__(function, sides, "block", None)
         self.rng, self.product = rng, sides[1].domain
@@ -610,7 +608,6 @@ class GameRun(IterativeMethod):
         self.n_played += 1
 
     def _strategy(self, k):
-        """The average of one side, and what it makes pure replies pay."""
         return self.sums[k] / self.total, self.pays[1 - k] / self.total
 
     def solution(self):

@@ -257,8 +257,6 @@ class SubgradientState:
 
 
 class RowSteps(IterativeMethod):
-    """Passes over the rows of one problem; no certificate."""
-
     def __init__(self, problem, state, *, rule, sampling, rng, record):
         self.problem, self.state, self.rule = problem, state, rule
         self.sampling, self.rng, self.record = sampling, rng, record

@@ -458,13 +458,11 @@ class LinearMap:
         return np.repeat(np.arange(self.A.shape[0]), np.diff(self._entries.indptr))
 
     def column_squares(self, weight=None):
-        """Squared lengths of the columns, where rows count by a weight."""
         squares = self.A.multiply(self.A) if sp.issparse(self.A) else self.A * self.A
         ones = np.ones(self.A.shape[0]) if weight is None else weight
         return np.asarray(squares.T @ ones).ravel()
 
     def largest_square(self, weight=None):
-        """The largest squared singular value, or a bound, where rows count by a weight."""
         A = self.A
         if weight is not None:
             root = np.sqrt(weight)

@@ -206,7 +206,6 @@ def _check_bound(bound, name, n_features):
 
 
 def point_of(w, name, n_features):
-    """Coefficients or slopes, (n_features,) or (n_features, n_outputs)."""
     w = check.array(w, name)
     if w.ndim not in (1, 2) or n_features not in (None, len(w)):
         n = "n_features" if n_features is None else n_features

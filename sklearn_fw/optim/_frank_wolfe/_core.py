@@ -55,7 +55,6 @@ class FrankWolfe(IterativeMethod):
         return self.certify()
 
     def certify(self):
-        """The certificate at the current point; the row of the history."""
         self.look()
         if self._refining:
             self.refine()

@@ -54,7 +54,6 @@ class Correction(Minimisation):
         return inner.iterate.point
 
     def _on_weights(self, active):
-        """The objective as a function of the weights of all atoms."""
         atoms = active.atoms
         if self.image is not None:
             return Composite(self.objective.slopes, np.transpose([self.image_of(a) for a in atoms]))
@@ -299,13 +298,11 @@ class ScanRun(Minimisation):
 
     @property
     def is_slow(self):
-        """Whether corrections of all weights are likely to end the run sooner."""
         n_active = self.n_atoms if self.hull is None else int(self.hull.counts[scan.N_ACTIVE])
         steps, each = PATIENCE
         return self.n_iter >= max(steps, each * n_active) and n_active <= MOST
 
     def corrected(self, options):
-        """A run by corrections that goes on from here."""
         if self.hull is not None:
             self._hand_over()
         active = self.iterate.active
@@ -423,7 +420,6 @@ class ScanRun(Minimisation):
         self._since = 0
 
     def _take_over(self, made):
-        """Numbers of the base from those of the kernel."""
         numbers, counts = self.hull.numbers, self.hull.counts.tolist()
         self._since += made
         self.n_iter += made
@@ -444,7 +440,6 @@ class ScanRun(Minimisation):
         return self.described_state(x=x if self.points is None else x @ self.points)
 
     def _hand_over(self):
-        """Put the base where the kernel stands."""
         hull, k = self.hull, self.hull.counts[scan.N_ACTIVE]
         self._stand(hull.ids[:k], hull.weights[:k])
         self.refresh()

@@ -239,7 +239,6 @@ def in_closed_form(objective):
 
 
 def _rule(objective, domain, variant, step_size, lipschitz, curvature, convex):
-    """The function of the state that a step size stands for, with its constants."""
     if isinstance(step_size, str):
         if step_size == "exact" and not is_quadratic(objective):
             raise ValueError(

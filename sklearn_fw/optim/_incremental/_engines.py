@@ -446,7 +446,6 @@ class Columns:
 
     @property
     def place(self):
-        """Places of the columns and, last, of the intercept."""
         return slice(0, self.first) if self.home is None else self.home
 
     @property

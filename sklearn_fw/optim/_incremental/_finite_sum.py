@@ -269,7 +269,6 @@ class FiniteSum:
 
     @property
     def unit_step(self):
-        """One over the smoothness of the sum: the step of the gradient mapping."""
         return 1.0 / (self.smoothness * self.active.size or 1.0)
 
     @cached_property
@@ -410,7 +409,6 @@ class Curvature:
         return changes
 
     def mass(self):
-        """Sum over the rows of their curvatures (n_outputs, n_outputs)."""
         p = self.probabilities
         weighted = p if self.weight is None else p * self.weight
         return np.diag(weighted.sum(axis=0)) - weighted.T @ p

@@ -381,8 +381,6 @@ SUFFICIENT = 1e-4
 
 
 class NewtonRun(SecondOrderRun):
-    """Steps to the minimum of the second-order model with the penalty as it is."""
-
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
         self.bound = None  # curvature that no point exceeds
@@ -424,7 +422,6 @@ class NewtonRun(SecondOrderRun):
         return self.bound
 
     def _descend(self, coef, move):
-        """Go along ``move`` if that lowers the objective as it should."""
         problem = self.problem
         penalty = problem.penalty.value(coef)
         slack = 1e-14 * abs(self.value)

@@ -139,7 +139,6 @@ class IncrementalSolver(Solver):
         return gamma, gamma * of_intercept
 
     def _share(self, engine, smoothness, metric):
-        """What a rule with a name takes of 1 / L."""
         if check.is_auto(self.step_size):
             return self.auto_share
         return proven_share(engine, self._overlap(engine))
@@ -234,7 +233,6 @@ class Run(IterativeMethod):
         return min(self.tol * self.problem.null.gradient_mapping, 0.5 * self.unproven_at)
 
     def may_stop(self, row):
-        """Whether an estimate asks for an exact certificate."""
         if self.has_dual:
             return row["dual_gap"] <= max(self.tol * abs(row["objective"]), self.rounding)
         return row["gradient_mapping"] <= self._flat
@@ -258,7 +256,6 @@ class Run(IterativeMethod):
         return {"gradient_mapping": mapping, "suboptimality": abs(objective)}
 
     def _stand(self, best):
-        """Move to the point of a certificate, with its slopes as memory."""
         self.engine.move_to(best.coef, best.intercept, best.memory, best.total)
 
     def solution(self):

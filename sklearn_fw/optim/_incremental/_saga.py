@@ -181,7 +181,6 @@ class SvrgRun(Run):
         self.certify()
 
     def step(self):
-        """Steps on as many rows as the settings say, then a snapshot."""
         n = self.problem.active.size
         left = max(1, round(float(self.settings.n_inner) * n))
         while left > 0:
@@ -419,7 +418,6 @@ class DualEngine:
         return coef, self.v[self.columns.first - 1].copy()
 
     def fenchel(self):
-        """The penalty at w, and its conjugate at ``-X^T memory``."""
         v = self.v[: self.columns.first - 1]
         w = v if self.curved is None else self.point()[0]
         value = 0.5 * self.penalty.l2 * float(w @ w) + self.penalty.l1 * float(np.abs(w).sum())

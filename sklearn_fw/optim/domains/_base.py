@@ -236,7 +236,6 @@ class ProductAtom(Atom):
 
     @property
     def key(self):
-        """Places and values where all parts know theirs, else the keys of the parts."""
         entries = self.entries()
         return tuple(part.key for part in self.parts) if entries is None else key_of(*entries)
 
@@ -341,8 +340,6 @@ class Domain(ABC):
 
 
 class Described(Domain):
-    """A domain of which the constraints are known."""
-
     def contains(self, x, tol=1e-9):
         """Whether a point belongs to the set.
 
@@ -364,8 +361,6 @@ class Described(Domain):
 
 
 class Projectable(Described):
-    """A domain with a cheap projection."""
-
     @abstractmethod
     def project(self, x):
         """Nearest point of the set, an array of shape (size,).

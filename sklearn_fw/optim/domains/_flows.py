@@ -34,7 +34,6 @@ class _Network(Described):
             raise ValueError(f"{name} must be a node of graph, got {node!r}") from None
 
     def _incidence(self, end):
-        """Ones where an edge leaves (0) or reaches (1) a node."""
         n_edges = len(self._ends)
         entries = np.ones(n_edges), (self._ends[:, end], np.arange(n_edges))
         return sp.csr_array(entries, shape=(len(self.nodes), n_edges))

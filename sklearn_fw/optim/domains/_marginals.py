@@ -27,8 +27,6 @@ class LabellingAtom(SparseAtom):
 
 
 class _Marginals(Domain):
-    """What the two polytopes have in common."""
-
     def __init__(self, n_states, edges):
         given = check.array(n_states, "n_states")
         if given.ndim != 1 or not given.size or np.any(given < 1) or np.any(given != given // 1):

@@ -52,7 +52,6 @@ class _Spectral(Projectable):
         return matrix * (1.0 / scale), scale, largest
 
     def _guess(self, start, side):
-        """What an earlier answer says of the vector, if it says anything."""
         if not isinstance(start, RankOneAtom) or start.shape != self.shape:
             return None
         return getattr(start, "near", (start.left, start.right)[side])
