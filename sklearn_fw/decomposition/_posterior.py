@@ -186,6 +186,7 @@ def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
     In nats, of the tokens in their order, given their number; 0 without tokens. `DiscreteICA`
     computes lower bounds; this is an estimate of the probability itself, from a Gibbs chain of the
     topics of tokens, with bias and variance that vanish as ``n_samples`` grows.
+    Costs O(n_samples L n_topics) for a document of L tokens.
 
     Parameters
     ----------
@@ -200,10 +201,6 @@ def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
         Samples for each document, after a tenth of them to burn in.
     random_state : int, RandomState instance or None, default=None
         Source of the chains.
-
-    Notes
-    -----
-    Costs O(n_samples L n_topics) for a document of L tokens.
 
     References
     ----------

@@ -327,6 +327,9 @@ class Composite(Objective):
 class LeastSquares(Composite):
     """Half the squared residuals, ``f(x) = sum_i s_i (<a_i, x> - b_i)^2 / 2``.
 
+    For the completion of a matrix, A has one row per observed entry, with a one in its place among
+    all entries, row by row; such a sparse matrix costs what the observed entries cost.
+
     Parameters
     ----------
     A : {array-like, sparse matrix} of shape (n_samples, n_columns)
@@ -337,11 +340,6 @@ class LeastSquares(Composite):
         Weights s_i; None is one each.
     mean : bool, default=False
         Whether the sum is divided by that of the weights, as in models of scikit-learn.
-
-    Notes
-    -----
-    For the completion of a matrix, A has one row per observed entry, with a one in its place among
-    all entries, row by row; such a sparse matrix costs what the observed entries cost.
 
     Examples
     --------

@@ -333,17 +333,14 @@ class GroupSeparable(Penalty):
     """Base class of your own penalty: write `group_value` and `group_prox` in plain Python.
 
     Solvers are correct only if the penalty is convex. A subclass with parameters of its own stores
-    them, and ``groups`` if it has any, in its ``__init__``.
+    them, and ``groups`` if it has any, in its ``__init__``. Every update of a solver calls Python,
+    which is far slower than the compiled penalties.
 
     Parameters
     ----------
     groups : list of array-like of int, array-like of int of shape (n_features,) or None, \
             default=None
         As for `GroupLasso`; None makes every feature a group of its own.
-
-    Notes
-    -----
-    Every update of a solver calls Python, which is far slower than the compiled penalties.
 
     Examples
     --------

@@ -156,18 +156,16 @@ class SparseAtom(Atom):
 class RankOneAtom(Atom):
     """An outer product of two vectors, as a matrix whose rows follow each other.
 
+    Key, memory and construction cost n_rows + n_columns, an inner product reads the vector once.
+    Two atoms are recognized as equal by their factors: scale these so that equal products have
+    equal ones.
+
     Parameters
     ----------
     left : array-like of shape (n_rows,)
         First vector.
     right : array-like of shape (n_columns,)
         Second vector.
-
-    Notes
-    -----
-    Key, memory and construction cost n_rows + n_columns, an inner product reads the vector once.
-    Two atoms are recognized as equal by their factors: scale these so that equal products have
-    equal ones.
 
     Examples
     --------

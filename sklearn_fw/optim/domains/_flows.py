@@ -44,7 +44,10 @@ class DagPaths(_Network):
 
     Points have one entry for each edge, or one for each node; a vertex has ones for those of a path
     and zeros elsewhere. Gradients may be negative. Several paths at once, such as one in each of
-    several films, are a `Product`.
+    several films, are a `Product`. The oracle is dynamic programming in the order of the graph, one
+    look at each edge, compiled. Of equal paths each node prefers the first edge that leads to it,
+    and the end the first node in the order of the program. `contains` is a linear program for
+    points of nodes that are no paths.
 
     Parameters
     ----------
@@ -61,12 +64,6 @@ class DagPaths(_Network):
         Those of the graph, in its order: that of the entries.
     diameter : float
         A bound: the root of twice the length of the longest path, or of the number of entries.
-
-    Notes
-    -----
-    The oracle is dynamic programming in the order of the graph, one look at each edge, compiled. Of
-    equal paths each node prefers the first edge that leads to it, and the end the first node in the
-    order of the program. `contains` is a linear program for points of nodes that are no paths.
 
     References
     ----------
@@ -164,7 +161,11 @@ class Flows(_Network):
 
         { x : 0 <= x_e <= capacity_e,  sum of x into v - sum of x out of v = demand_v }
 
-    and its vertices are whole numbers if capacities and demands are.
+    and its vertices are whole numbers if capacities and demands are. The oracle is the linear
+    program of minimum-cost flow, by the dual simplex method of HiGHS, which also decides among
+    equals. An atom has a ``value``, and a ``bound`` from the prices that HiGHS finds for the nodes,
+    whatever its tolerances. Amounts are rounded to whole numbers where all data are, and else to
+    some 1e-12 of the largest number.
 
     Parameters
     ----------
@@ -183,13 +184,6 @@ class Flows(_Network):
         Those of the graph, in its order: that of the entries.
     diameter : float
         A bound: the length of the diagonal of the box of all capacities.
-
-    Notes
-    -----
-    The oracle is the linear program of minimum-cost flow, by the dual simplex method of HiGHS,
-    which also decides among equals. An atom has a ``value``, and a ``bound`` from the prices that
-    HiGHS finds for the nodes, whatever its tolerances. Amounts are rounded to whole numbers where
-    all data are, and else to some 1e-12 of the largest number.
 
     Examples
     --------

@@ -58,7 +58,10 @@ class MarginalPolytope(_Marginals):
 
     Points hold the probabilities of the states of all nodes and then, table by table, those of the
     pairs of states of all edges; a vertex is a labeling and has ones at its states and pairs.
-    Chains, trees, grids and any other graph are such sets: the oracle makes the difference.
+    Chains, trees, grids and any other graph are such sets: the oracle makes the difference. An atom
+    has the attribute ``labels``. Its ``bound`` is that of the oracle: where this is not exact,
+    certificates use the bound, and there is none without. An oracle that a time limit interrupts
+    with nothing in hand gives its place to local search for that call.
 
     Parameters
     ----------
@@ -81,12 +84,6 @@ class MarginalPolytope(_Marginals):
     --------
     LocalPolytope : The larger set of locally consistent marginals, by linear programs.
     sklearn_fw.random_fields.TRWMarginals : Maximizes an entropy over this set.
-
-    Notes
-    -----
-    An atom has the attribute ``labels``. Its ``bound`` is that of the oracle: where this is not
-    exact, certificates use the bound, and there is none without. An oracle that a time limit
-    interrupts with nothing in hand gives its place to local search for that call.
 
     Examples
     --------
@@ -142,7 +139,8 @@ class LocalPolytope(_Marginals):
     """Locally consistent marginals of a graph: a larger set than `MarginalPolytope`.
 
     Points are those of `MarginalPolytope` and fractional ones besides, where each table of an edge
-    agrees with the states of its two nodes, but no distribution over labelings need have them.
+    agrees with the states of its two nodes, but no distribution over labelings need have them. The
+    oracle is the linear program of `sklearn_fw.inference.LPRelaxation`.
 
     Parameters
     ----------
@@ -155,10 +153,6 @@ class LocalPolytope(_Marginals):
     ----------
     parts : object
         Where the numbers of each part lie in a point.
-
-    Notes
-    -----
-    The oracle is the linear program of `sklearn_fw.inference.LPRelaxation`.
 
     Examples
     --------

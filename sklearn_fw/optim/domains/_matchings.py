@@ -18,7 +18,10 @@ class BipartiteMatchings(Described):
     """Assignments of rows to columns, and what lies between them: doubly stochastic matrices.
 
     Points are the rows of a matrix one after the other, ``x.reshape(shape)``; a vertex has a one
-    for each pair that is matched and zeros elsewhere.
+    for each pair that is matched and zeros elsewhere. The oracle is that of
+    `sklearn_fw.inference.Assignment`, O(n^3), where SciPy decides among equals. With
+    ``perfect=False`` no pair is matched that does not lower the value. An atom is the list of its
+    pairs, and has a ``bound`` where rounding leaves open which matching is the best.
 
     Parameters
     ----------
@@ -32,12 +35,6 @@ class BipartiteMatchings(Described):
     ----------
     diameter : float
         ``sqrt(2 min(shape))``, less for one row and one column.
-
-    Notes
-    -----
-    The oracle is that of `sklearn_fw.inference.Assignment`, O(n^3), where SciPy decides among
-    equals. With ``perfect=False`` no pair is matched that does not lower the value. An atom is the
-    list of its pairs, and has a ``bound`` where rounding leaves open which matching is the best.
 
     Examples
     --------

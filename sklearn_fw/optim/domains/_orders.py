@@ -63,9 +63,12 @@ class _Masked(Domain):
 class OrderedPlacements(_Masked, Described):
     """Items of a sequence in slots of ascending order, and what lies between such placements.
 
-    Points are matrices with a row per item and a column per slot, row after row; a vertex has a
-    one in each row, in columns that ascend strictly. Slots may stay empty. Alignments of tokens
-    with the slots of a template are such sets, and steps of a task in the frames of a film.
+    Points are matrices with a row per item and a column per slot, row after row; a vertex has a one
+    in each row, in columns that ascend strictly. Slots may stay empty. Alignments of tokens with
+    the slots of a template are such sets, and steps of a task in the frames of a film. The oracle
+    is a dynamic program, O(n_items n_slots), where the earliest of equal slots wins. `contains` is
+    exact: shares of an item before a slot are at most those of the item before it, one slot
+    earlier, and these inequalities have whole vertices.
 
     Parameters
     ----------
@@ -81,12 +84,6 @@ class OrderedPlacements(_Masked, Described):
         Numbers of items and slots.
     diameter : float
         A bound: the root of twice the number of items.
-
-    Notes
-    -----
-    The oracle is a dynamic program, O(n_items n_slots), where the earliest of equal slots wins.
-    `contains` is exact: shares of an item before a slot are at most those of the item before it,
-    one slot earlier, and these inequalities have whole vertices.
 
     References
     ----------
@@ -188,7 +185,10 @@ class StateChoices(_Masked):
 
     Points are matrices with a row per candidate and two columns, row after row; a vertex has a one
     for each chosen candidate, in the column of its state. Those chosen share no moment, all in the
-    first state come before all in the second, and there is at least one of each.
+    first state come before all in the second, and there is at least one of each. The oracle is a
+    dynamic program over candidates in the order of their ends, O(n) after these are sorted once. It
+    replaces the automaton of [1]_, in whose printed transitions a second state cannot return after
+    a candidate without state; taken literally they miss the optimum.
 
     Parameters
     ----------
@@ -206,12 +206,6 @@ class StateChoices(_Masked):
     ----------
     diameter : float
         A bound: the root of twice the number of candidates, or of four per clip ("exactly_one").
-
-    Notes
-    -----
-    The oracle is a dynamic program over candidates in the order of their ends, O(n) after these are
-    sorted once. It replaces the automaton of [1]_, in whose printed transitions a second state
-    cannot return after a candidate without state; taken literally they miss the optimum.
 
     References
     ----------
@@ -323,7 +317,8 @@ class BasePolytope(Described):
 
     Here ``x(A) = sum_{i in A} x[i]``. The oracle is the greedy algorithm: elements come in the
     order of ascending gradients, the first among equals first, and each gets what it adds to the
-    value.
+    value. The oracle costs a sort and a `SubmodularFunction.base`. `contains` minimizes
+    ``F(A) - x(A)``. The function is not checked to be submodular.
 
     Parameters
     ----------
@@ -332,11 +327,6 @@ class BasePolytope(Described):
         elements of a set, and returns a number.
     size : int or None, default=None
         Number of elements; needed for a callable.
-
-    Notes
-    -----
-    The oracle costs a sort and a `SubmodularFunction.base`. `contains` minimizes ``F(A) - x(A)``.
-    The function is not checked to be submodular.
 
     References
     ----------
