@@ -67,8 +67,7 @@ class AveragedModel(LinearEstimator):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """One pass over a part of the data, which goes on where the last call of this ended.
 
-        Steps, iterate and average go on, whatever is in the parts; units and ``alpha="auto"`` are
-        those of the first part.
+        Steps, iterate and average go on; units and ``alpha="auto"`` are those of the first part.
 
         Parameters
         ----------

@@ -479,15 +479,15 @@ def solve_matrix_game(
     time_limit=None,
     verbose=0,
 ):
-    """Find good mixed strategies of a zero-sum game, with bounds on its value.
+    """Solve a zero-sum matrix game by fictitious play, with bounds on its value.
 
     Solves, for a payoff matrix M that x pays to y::
 
         min over x in X of max over y in Y of x'My
 
-    by fictitious play: in each round both sides give the best reply to the average of what the
-    other has played so far. Choose it for very many strategies, or vertices of a set that is known
-    by an oracle only; small games are solved exactly, and sooner, by `scipy.optimize.linprog`.
+    In each round both sides play the best reply to the average of the other's plays. Choose it for
+    very many strategies, or vertices of a set with an oracle; small games are solved exactly, and
+    sooner, by `scipy.optimize.linprog`.
 
     Parameters
     ----------
@@ -498,10 +498,9 @@ def solve_matrix_game(
         Sets of the mixed strategies: objects of `sklearn_fw.optim.domains`, or your own with a
         method ``lmo``. None is the simplex.
     step_size : {"fictitious", "universal"}, default="fictitious"
-        Weight of a round in the averages: "fictitious" weighs all alike, "universal" in proportion
-        to its number. These are the steps 1 / (1 + t) and 2 / (2 + t) of Frank-Wolfe methods.
+        Steps 1 / (1 + t), which weigh all rounds equally, or 2 / (2 + t), in proportion to t.
     start : (x, y), result of an earlier call, or None, default=None
-        What the first replies are given to; None means ``domain.start()``.
+        Points for the first replies; None means ``domain.start()``.
     max_iter : int, default=10_000
         Largest number of rounds.
     tol : float, default=1e-2
@@ -523,13 +522,11 @@ def solve_matrix_game(
     Notes
     -----
     A round costs both oracles and the products of the payoff with the two vertices that are
-    played, of which only the columns and rows of nonzero entries are read: O(size_x + size_y) on
-    simplices. The sums of what was played are kept, not the averages: integer payoffs give exactly
-    the plays of fictitious play by hand, ties included. Both sides move at the same time.
+    played, O(size_x + size_y) on simplices. The sums of what was played are kept: integer payoffs
+    give exactly fictitious play, ties included, with simultaneous moves.
 
     The bounds of one round close in like ``1 / sqrt(t)`` in practice, which is not proved [1]_;
-    games with a pure equilibrium are solved at ``1 / t``, with "universal" at ``1 / t^2``. Bounds
-    from different rounds are sound since each is due to one player alone.
+    games with a pure equilibrium are solved at ``1 / t``, with "universal" at ``1 / t^2``.
 
     References
     ----------

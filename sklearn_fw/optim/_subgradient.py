@@ -61,8 +61,8 @@ def projected_subgradient(
         ``projection(w)`` returns the point of K that is nearest to w, as those of
         `sklearn_fw.projections` do; None means the whole space.
     objective : callable or None, default=None
-        ``objective(w)`` returns f(w), for the history: it is asked at the average after 1, 2, 4, 8,
-        ... steps and at the end.
+        ``objective(w)`` returns f(w), for the history: at the averages of 1, 2, 4, ... steps and
+        at the end.
     callback : callable or None, default=None
         Called after each step with ``x``, ``x_last`` and ``nit``; returning True ends the loop.
     time_limit : float or None, default=None
@@ -337,9 +337,8 @@ class RunningAverage:
     scheme : str or tuple, default="weighted"
         Weight of w_s: "weighted" s + 1, "weighted2" (s + 1)^2, "uniform" 1, ``("power", k)``
         (s + 1)^k, ``("polynomial", eta)`` about s^eta (0 is "uniform" and 1 is "weighted").
-        "suffix" takes equal weights from the point ceil(T / 2) on, where ``horizon`` is T, and the
-        last point before that; "doubling" equal weights from the last s that is a power of two
-        on; "none" the last point.
+        "suffix" weighs the points from ceil(T / 2) on equally, where ``horizon`` is T, and
+        "doubling" those from the last power of two on; "none" takes the last point.
     horizon : int or None, default=None
         Number T of the last point, which "suffix" must know; else not used.
 

@@ -114,8 +114,7 @@ class NuclearNormBall(_Spectral):
     radius : float, default=1.0
         Largest sum of singular values, positive.
     max_products : int, default=20
-        Largest number of products of the gradient with a vector in one answer, at least 3, unless
-        a certain accuracy is asked for.
+        Largest number of products with the gradient in one answer without ``accuracy``, at least 3.
 
     Attributes
     ----------
@@ -205,8 +204,7 @@ class Spectrahedron(_Spectral):
     """Positive semidefinite matrices of a given trace, or of at most this one.
 
     Points are the rows of a symmetric matrix one after the other; atoms are outer products of a
-    vector with itself. Of a gradient the symmetric part counts, and it may be a SciPy sparse
-    matrix.
+    vector with itself. Only the symmetric part of a gradient, maybe a sparse matrix, counts.
 
     Parameters
     ----------
@@ -217,23 +215,21 @@ class Spectrahedron(_Spectral):
     fixed_trace : bool, default=True
         False: the trace may be smaller.
     max_products : int, default=20
-        Largest number of products of the gradient with a vector in one answer, at least 3, unless
-        a certain accuracy is asked for.
+        Largest number of products with the gradient in one answer without ``accuracy``, at least 3.
 
     Attributes
     ----------
     shape : (int, int)
-        Twice ``n_rows``.
+        ``(n_rows, n_rows)``.
     diameter : float
         ``radius * sqrt(2)`` in the Frobenius norm, less for one row.
 
     Notes
     -----
     The oracle is Lanczos' method for the lowest eigenvalue, as in `NuclearNormBall`, with one
-    product a step. The answer to zeros is the matrix with ``radius`` at its first place, or that of
-    zeros where the trace may be smaller, as to any gradient without negative eigenvalues.
-
-    `contains` and `project` need all eigenvalues, n_rows^3.
+    product a step. To zeros it returns the matrix with ``radius`` at its first place; with
+    ``fixed_trace=False`` zeros, as to any gradient without negative eigenvalues. `contains` and
+    `project` need all eigenvalues, n_rows^3.
 
     References
     ----------
