@@ -178,18 +178,15 @@ def project_matching(
 
     Notes
     -----
-    u is eliminated: rows are projected, or scaled, exactly. The dual, then a function of v, is
-    minimized by semismooth Newton steps with a line search, each followed by the exact duals of all
-    columns; every 20 steps rows and columns change places. Alternating steps alone, such as those
-    of Sinkhorn [2]_, take up to tens of thousands of sweeps when values are large; a minimum cost
-    flow with quadratic costs [1]_ is exact, too. Large values are halved until they are small, and
-    doubled again with the solution as the next guess; this also replaces ``duals`` that do not lead
-    to ``tol`` in 30 steps. The Hessian is the Laplacian of a graph of columns and is factorized
-    without subtractions. A step costs ``n m^2 + m^3 / 3`` for sides ``n >= m``.
+    u is eliminated: rows are projected, or scaled, exactly. The dual, a function of v, is minimized
+    by semismooth Newton steps with a line search and exact duals of all columns; every 20 steps
+    rows and columns change places. Large values are halved until they are small, and doubled again
+    with the solution as the next guess. A step costs ``n m^2 + m^3 / 3`` for sides ``n >= m``.
+    Sinkhorn's alternating steps [2]_ take up to tens of thousands of sweeps for large values; a
+    minimum cost flow with quadratic costs [1]_ is exact, too.
 
-    The bound: z is the exact projection for column sums that are off by ``r``. Changing them to one
-    moves mass along paths of at most ``n_rows + n_columns`` entries, so z is off by at most
-    ``(n_rows + n_columns) * sum(abs(r))``.
+    z is the exact projection for column sums off by ``r``, which move mass along paths of at most
+    ``n_rows + n_columns`` entries: it is off by at most that number times ``sum(abs(r))``.
 
     References
     ----------
