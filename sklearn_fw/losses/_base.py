@@ -111,6 +111,7 @@ class Loss(Parameterized, ABC):
         y, z : array-like of shape (n_samples,)
             Truth and scores, as for `value`.
         """
+        z = np.asarray(z, np.float64)
         h = 1e-6 * (1.0 + np.abs(z))
         return (self.derivative(y, z + h) - self.derivative(y, z - h)) / (2.0 * h)
 
