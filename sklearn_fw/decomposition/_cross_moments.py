@@ -89,10 +89,7 @@ class CrossMoments:
         return A.T
 
     def svd(self, n_components):
-        """Largest singular values of S12, descending, and vectors as columns: U, values, V.
-
-        There may be more than ``n_components``, where they came for nothing.
-        """
+        """At least ``n_components`` largest singular values of S12, with vectors: U, values, V."""
         smallest, streams = min(self.sizes), self.pairs.load is not None
         dense = smallest <= DENSE_UP_TO or 2 * n_components >= smallest
         if dense or (streams and max(self.sizes) <= FORMED_UP_TO):
@@ -119,7 +116,6 @@ class CrossMoments:
         return left @ turn.T, values, V
 
     def _whitened(self, pair, whitening):
-        """Rows of both views in K coordinates, centred."""
         sides = zip(pair, whitening[:2], self.means)
         return [view @ W.T - W @ mean for view, W, mean in sides]
 
@@ -169,8 +165,6 @@ class CrossMoments:
         return np.array(targets)
 
     def _scales(self, whitening, delta):
-        """Lengths of points, so that exponents deviate by delta."""
-
         def squares(pair, weight):
             return tuple(weight @ H**2 for H in self._whitened(pair, whitening))
 

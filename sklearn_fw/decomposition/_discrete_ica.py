@@ -51,33 +51,28 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         second moment that are larger than any when words are shuffled among documents, at most 100.
     moments : {"auto", "gp", "lda", "generalized"}, default="auto"
         Cumulants ("gp"), for documents whose lengths vary; moments of latent Dirichlet allocation
-        ("lda"), for lengths that hardly vary; or covariances under exponential weights in place of
-        the third cumulant ("generalized"). "auto" takes "lda" where the variance of lengths is less
-        than 1.5 times their mean, or lengths vary little and the moments leave little negative
-        mass, else "gp".
+        ("lda"), for lengths that hardly vary; or covariances under exponential weights instead of
+        the third cumulant ("generalized"). "auto" takes "lda" for lengths of variance below 1.5
+        times their mean, or of little variance and with little negative mass, else "gp".
     algorithm : {"jd", "spectral", "tpm"}, default="jd"
         Joint diagonalization of several projections; one random projection and its eigenvectors,
         faster and less accurate; or the tensor power method, which "generalized" has no tensor for.
     projections : "canonical" or int, default="canonical"
-        Projections that are diagonalised together: the K of the whitened coordinates, or so many
-        random ones.
+        Diagonalized projections: the K of the whitened coordinates, or so many random ones.
     c0 : float or None, default=None
-        Sum of the concentrations of topics, for LDA moments alone; None takes the one under which
-        they are most nearly diagonal.
+        Sum of the concentrations in LDA moments; None takes that of the most nearly diagonal ones.
     weighting : {"auto", "equal"}, default="auto"
-        Weights of documents in moments: "equal" as in the papers, or "auto", so that a few long
-        ones do not decide: in cumulants the mean length over theirs for those beyond it, in LDA
-        moments their lengths.
+        "equal" weights of documents as in the papers, or "auto": the length in LDA moments, and in
+        cumulants the mean length over that of longer documents, so that a few do not decide.
     prior_estimator : {"auto", "tensor", "average", "mean_variance", "likelihood"}, default="auto"
         Source of the concentrations: the skewness of sources ("tensor"), its mean over projections
         ("average", that of the paper), the squared means of sources over their variances
         ("mean_variance", not for LDA moments), or the evidence bound of the documents
-        ("likelihood"). "auto" maximizes the evidence bound of a fifth of the documents, at most
-        1,000, under topics that the moments of the others give.
+        ("likelihood"). "auto" maximizes the bound of a fifth of them, at most 1,000, set aside.
     refine : {None, "vi"}, default=None
-        "vi" refines topics and prior by variational Bayes: topics have Dirichlet distributions,
-        whose concentration is learned. Four fifths of the documents are refined first; where that
-        lowers the likelihood of the others, 30 at least, the fit warns and refines nothing.
+        "vi" refines topics and prior by variational Bayes, with a learned Dirichlet prior of
+        topics. It warns and refines nothing where that lowers the likelihood of a fifth of the
+        documents, at least 30, that is set aside first.
     max_iter : int, default=100
         Largest number of passes of the refinement.
     tol : float, default=1e-4
@@ -94,22 +89,16 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Topics: probabilities of words, rows that sum to one, the source with the largest variance
-        first.
-    doc_topic_prior_ : ndarray of shape (n_components,)
-        Concentrations of topics in documents.
-    concentration_ : float
-        Their sum.
+        Topics: probabilities of words, rows that sum to one, largest variance of the source first.
+    doc_topic_prior_, concentration_ : ndarray of shape (n_components,), float
+        Concentrations of topics in documents, and their sum.
     smoothing_ : float
         Share of the corpus' own distribution of words in topics in use.
-    topic_word_prior_ : float or None
-        Concentration of words in topics, as the refinement found it; None without one.
-    c0_ : float or None
-        Sum of concentrations that LDA moments took; None where cumulants were taken.
-    rate_ : float
-        Rate of the gamma distributions of intensities.
-    mean_doc_length_ : float
-        Mean number of tokens.
+    topic_word_prior_, c0_ : float or None
+        Concentration of words in topics after a refinement, and sum of concentrations in LDA
+        moments; else None.
+    rate_, mean_doc_length_ : float
+        Rate of the gamma distributions of intensities, and mean number of tokens.
     eigenvalues_ : ndarray of shape (n_components,)
         Largest eigenvalues of the second moment, descending; a large last one allows more topics.
     spectrum_ : ndarray of shape (at least n_components,)
@@ -117,16 +106,14 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         `sklearn_fw.displays.ScreeDisplay`; else ``eigenvalues_``.
     noise_floor_ : float or None
         Largest eigenvalue of shuffled words; None where the number of topics was given.
-    whitening_ : ndarray of shape (n_components, n_features)
-        Makes the second moment the identity.
-    unmixing_ : ndarray of shape (n_components, n_features)
-        Inverse of ``mixing_raw_``: sources of standard deviation one, from counts.
+    whitening_, unmixing_ : ndarray of shape (n_components, n_features)
+        Make the second moment the identity, and sources of standard deviation one from counts: the
+        inverse of ``mixing_raw_``.
     mixing_raw_ : ndarray of shape (n_features, n_components)
         Topics as columns before negative entries are cut, times standard deviations of sources.
-    source_variance_ : ndarray of shape (n_components,)
-        Variances of intensities; of proportions with LDA moments.
-    source_skewness_ : ndarray of shape (n_components,)
-        Third cumulants of intensities over their standard deviations to the third power.
+    source_variance_, source_skewness_ : ndarray of shape (n_components,)
+        Variances of intensities, of proportions with LDA moments; and third cumulants of
+        intensities over their standard deviations to the third power.
     negative_mass_ : ndarray of shape (n_components,)
         Share of the absolute values in ``mixing_raw_`` that was negative: near 0 where the model
         fits, one half for noise.
@@ -135,16 +122,11 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     history_ : dict of str to ndarray
         One entry per pass of the refinement, if there was one: "n_iter", and "lower", the bound on
         the log evidence of the training documents (with "likelihood", under the given topics).
-    n_iter_ : int
-        Sweeps of the joint diagonalization, or iterations of the power method.
-    n_documents_used_ : int
-        Documents that count: of weight above zero, with LDA moments of three tokens at least.
-    n_components_ : int
-        Number of topics.
-    n_features_in_ : int
-        Number of words.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of columns, where X had text as names.
+    n_iter_, n_documents_used_ : int
+        Sweeps of the joint diagonalization or iterations of the power method, and documents of
+        positive weight, with LDA moments of three tokens at least.
+    n_components_, n_features_in_, feature_names_in_ : int, int, ndarray of shape (n_features,)
+        Numbers of topics and of words, and names of columns where all are strings.
 
     Warns
     -----
@@ -153,11 +135,6 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         much negative mass, a third moment far from diagonal, or held-out documents that are no more
         probable under the topics, or less after the refinement. The message names the remedy.
 
-    See Also
-    --------
-    sklearn.decomposition.LatentDirichletAllocation : Variational, from a random start.
-    sklearn_fw.datasets.make_topic_corpus : Corpora of the model.
-
     Notes
     -----
     A fit costs O(nnz K) for the whitened rows, O(N K^3 + M K^3) for the third moment, and some ten
@@ -165,7 +142,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     and counts stay sparse. The refinement keeps N K numbers more.
 
     All projections come from one K x K x K tensor; projections on single words, JD(f) of the paper,
-    cost M / K times as much and change no result. The centred formulas equal those of the paper
+    cost M / K times as much and change no result. The centered formulas equal those of the paper
     without cancellation; its compact third cumulant (appendix) has a wrong bracket.
 
     References
@@ -223,11 +200,6 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             Unused.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each document counts; not with batches.
-
-        Returns
-        -------
-        self : DiscreteICA
-            The estimator.
         """
         if self.moments == "lda" and self.prior_estimator == "mean_variance":
             raise ValueError(
@@ -313,7 +285,6 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.rate_ = self.concentration_ / self.mean_doc_length_
 
     def _refined(self, rows, held_out, share, prior, settings):
-        """Prior and bounds of a refinement that raises the likelihood of documents set aside."""
         value = held_out.value(held_out.smoothed(self.smoothing_), prior)
         start = held_out.fit(share)[1] if check.is_auto(self.prior_estimator) else prior
         with warnings.catch_warnings():  # the fit to all documents warns for itself
@@ -350,48 +321,35 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return X, topics, infer(X, topics, self.doc_topic_prior_)
 
     def transform(self, X):
-        """Expected proportions of topics in documents.
+        """Expected proportions of topics, of shape (n_samples, n_components); rows sum to one.
+
+        A document without words gets the prior's.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Counts.
-
-        Returns
-        -------
-        proportions : ndarray of shape (n_samples, n_components)
-            Rows that sum to one; a document without words gets the prior's.
         """
         gamma = self._infer(X)[2]
         return gamma / gamma.sum(axis=1)[:, None]
 
     def transform_intensities(self, X):
-        """Expected intensities of topics in documents, in tokens.
+        """Expected intensities of topics, in tokens, of shape (n_samples, n_components).
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Counts.
-
-        Returns
-        -------
-        intensities : ndarray of shape (n_samples, n_components)
-            Means of gamma distributions.
         """
         return self._infer(X)[2] / (self.rate_ + 1.0)
 
     def inverse_transform(self, X):
-        """Expected counts, or shares of words, for given intensities or proportions.
+        """Product of intensities or proportions with the topics: counts or shares of words.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
             Intensities, or proportions, of topics.
-
-        Returns
-        -------
-        counts : ndarray of shape (n_samples, n_features)
-            Their product with the topics.
         """
         check_is_fitted(self)
         X = check.array(X, "X")
@@ -400,23 +358,20 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return X @ self.components_
 
     def score_samples(self, X):
-        """Lower bounds on the log probability of the tokens of each document.
+        """Lower bounds on the log probabilities of documents, in nats, of shape (n_samples,).
+
+        Documents are sequences of tokens of known length.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Counts.
-
-        Returns
-        -------
-        bounds : ndarray of shape (n_samples,)
-            In nats, for sequences of tokens of known length.
         """
         X, topics, gamma = self._infer(X)
         return bounds(X, topics, self.doc_topic_prior_, gamma)
 
     def score(self, X, y=None):
-        """Sum of `score_samples`; larger is better.
+        """Sum of `score_samples`, in nats; larger is better.
 
         Parameters
         ----------
@@ -424,42 +379,29 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             Counts.
         y : None
             Unused.
-
-        Returns
-        -------
-        float
-            In nats.
         """
         return float(np.sum(self.score_samples(X)))
 
     def perplexity(self, X):
-        """Geometric mean of one over the probability of a token; smaller is better.
+        """Upper bound on the geometric mean of one over the probability of a token.
+
+        It comes from the bounds of `score_samples`; smaller is better.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Counts.
-
-        Returns
-        -------
-        float
-            From the bounds of `score_samples`, so an upper bound.
         """
         with np.errstate(over="ignore"):  # inf is the answer where nothing fits
             return float(np.exp(-np.log(2.0) * self.bits_per_token(X)))
 
     def bits_per_token(self, X):
-        """Mean of the bounds of `score_samples` for each token; larger is better.
+        """Mean of the bounds of `score_samples` for each token, in bits, below zero.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Counts.
-
-        Returns
-        -------
-        float
-            In bits, below zero.
         """
         X, topics, gamma = self._infer(X)
         n_tokens = float(X.sum())

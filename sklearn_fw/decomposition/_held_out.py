@@ -21,16 +21,14 @@ OPTIMISM = 0.25
 
 
 def smoothed(topics, unigram, share):
-    """Topics as columns with a share of the distribution of words of the whole corpus."""
     return np.ascontiguousarray((1.0 - share) * topics + share * unigram[:, None])
 
 
 class HeldOut:
     """Every fifth document, and topics that the moments of the others give.
 
-    The third moments are not diagonalized again: ``S W' U`` gives the topics for the basis U of the
-    whole corpus, and here S is that of the other documents. A word that the documents share with no
-    others thus has no say, and their likelihood is nearly that of new ones.
+    The third moments are not diagonalized again: ``S W' U`` with S of the other documents gives the
+    topics. Words of no other document thus have no influence: the likelihood is that of new ones.
 
     ``plain`` are unweighted moments of the corpus, ``moments`` those that the topics came from,
     ``directions`` (n_features, K) is ``W' U``, and ``all_topics`` are from all documents.
@@ -52,11 +50,9 @@ class HeldOut:
         self.unigram_value = float(self.weight @ (self.X @ np.log(self.unigram)))
 
     def smoothed(self, share):
-        """Topics with that share of the distribution of all words."""
         return smoothed(self.topics, self.unigram, share)
 
     def value(self, topics, prior):
-        """Bound on the log probability of the documents set aside."""
         gamma = infer(self.X, topics, prior, **INFERENCE)
         return float(self.weight @ bounds(self.X, topics, prior, gamma))
 

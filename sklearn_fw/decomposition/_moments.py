@@ -36,7 +36,6 @@ class Moments:
         return out / total - share * np.outer(center, center) - np.diag(diagonal)
 
     def apply(self, V):
-        """S @ V, one pass over the rows."""
         total, share, center, diagonal = self._second()
         out = self.rows.product(self.weigh, V) / total
         return out - share * np.multiply.outer(center, center @ V) - times(diagonal, V)
@@ -51,10 +50,7 @@ def _pair_weights(X, weight):
 
 
 class GPMoments(Moments):
-    """Cumulants of the gamma-Poisson model, or of discrete ICA with any law of intensities.
-
-    Weights of rows are brought to the sum ``n``, if it is given.
-    """
+    """Cumulants of discrete ICA with intensities of any law; row weights sum to ``n`` if given."""
 
     weigh = staticmethod(_row_weights)
 
@@ -74,7 +70,6 @@ class GPMoments(Moments):
         return self.n - 1.0, self.n / (self.n - 1.0), self.mean, self.mean
 
     def third(self, W):
-        """Whitened third cumulant of shape (K, K, K), one pass."""
         center = W @ self.mean
 
         def sums(X, weight):
@@ -129,7 +124,6 @@ class LDAMoments(Moments):
         return self.n, self.c0 / (self.c0 + 1.0), self.first, self.second_diagonal / self.n
 
     def third(self, W):
-        """Whitened third moment of shape (K, K, K), one pass."""
         return self.combine(*self.parts(W))
 
     def combine(self, raw, second, first):
@@ -156,10 +150,7 @@ class LDAMoments(Moments):
         return raw, second, W @ self.first
 
     def find_c0(self, n_components):
-        """Set the ``c0`` under which the third moment is most nearly diagonal.
-
-        All that depends on it are K x K x K numbers, in coordinates that whiten pairs of tokens.
-        """
+        """Set the ``c0`` under which the third moment is most nearly diagonal, in K^3 numbers."""
         self.c0 = 0.0
         values, vectors = largest_eigenpairs(self, n_components)
         used = values > 1e-10 * abs(values[0])
@@ -191,7 +182,6 @@ class LDAMoments(Moments):
 
 
 def _tuple_weights(X, weight):
-    """Weights of rows with 3 tokens, and these over the numbers of tokens, pairs and triples."""
     length = np.asarray(X.sum(axis=1)).ravel()
     used = np.where(length >= 3.0, weight, 0.0)
     length = np.maximum(length, 3.0)

@@ -70,10 +70,10 @@ class MultiViewCCA(
 
     The views are ``x = D1 a + e1`` and ``y = D2 a + e2`` with independent sources a_k that the
     views share and noise e1, e2 of their own; a view of counts has Poisson numbers of these means.
-    Columns k of D1 and of D2 belong together: the words of one topic in two languages. The
-    cross-covariance whitens; moments of higher order across the views are then similar to diagonal
-    matrices in one common basis. `sklearn.cross_decomposition.CCA` finds the space of the loadings,
-    this the loadings.
+    Columns k of D1 and of D2 belong together: the words of one topic in two languages. Choose it
+    over `sklearn.cross_decomposition.CCA`, which finds the space of the loadings only. The
+    cross-covariance whitens; higher moments across the views are then similar to diagonal matrices
+    in one common basis.
 
     Parameters
     ----------
@@ -87,13 +87,11 @@ class MultiViewCCA(
         have, or covariances under exponential weights. "auto" takes cumulants for ``"discrete"``.
     points : {"auto", "one_sided", "symmetric", "both"}, default="auto"
         Points of generalized covariances: t; the mean of t and -t, for symmetric sources; or t and
-        -t apart. "auto" takes t for ``"discrete"``, else the odd or the even part of both, of which
-        it keeps the more nearly diagonal one.
+        -t apart. "auto" takes t for "discrete", else the more nearly diagonal part, odd or even.
     delta : float, default=0.1
         Standard deviation of the exponents ``t @ x``, from 0.0001 to 10.
     algorithm : {"nojd", "spectral"}, default="nojd"
-        Joint diagonalization of all targets, or the eigenvectors of one random combination of them,
-        which is less accurate.
+        Joint diagonalization, or the less accurate eigenvectors of one random combination.
     shear : {"normality", "jdtm", "shrt", "just"}, default="normality"
         How the joint diagonalization shears, see `joint_diagonalize`.
     tol : float, default=1e-8
@@ -101,11 +99,11 @@ class MultiViewCCA(
     max_iter : int, default=100
         Largest number of its sweeps.
     transform_method : {"unmixing", "lmmse"}, default="unmixing"
-        Scores by inverting loadings, which keeps the noise of the view and needs no shrinking; or
-        best linear estimates of the sources of the other view.
+        Scores by inverting loadings, which keeps the noise of the view, or best linear estimates of
+        the sources of the other view, which shrink.
     ridge : float or "auto", default="auto"
-        Fraction of the mean variance of a column that is added to all variances before estimates
-        are formed; "auto" is the number of columns over that of samples, at least 0.001.
+        Fraction of the mean variance that is added to all variances for estimates; "auto" is the
+        number of columns over that of samples, at least 0.001.
     batch_size : int, default=4096
         Rows that are processed together.
     random_state : int, RandomState instance or None, default=None
@@ -113,20 +111,16 @@ class MultiViewCCA(
 
     Attributes
     ----------
-    x_loadings_ : ndarray of shape (n_features, n_components)
-        Loadings of the first view, columns of unit l1 norm, the largest covariance first.
-    y_loadings_ : ndarray of shape (n_targets, n_components)
-        Those of the second view; loadings of counts are not negative.
+    x_loadings_, y_loadings_ : ndarray of shape (n_features or n_targets, n_components)
+        Loadings of unit l1 norm, largest covariance first; not negative for counts.
     x_mixing_, y_mixing_ : ndarray of shape (n_features or n_targets, n_components)
         Loadings before negative entries of counts are cut.
     x_weights_, y_weights_ : ndarray of shape (n_features or n_targets, n_components)
         Singular vectors of the cross-covariance: they span the loadings.
     x_rotations_, y_rotations_ : ndarray of shape (n_features or n_targets, n_components)
-        From a centred view to unmixed scores: ``x_rotations_.T @ x_mixing_`` is the identity.
-    coef_ : ndarray of shape (n_targets, n_features)
-        Coefficients of `predict`, formed when asked for.
-    intercept_ : ndarray of shape (n_targets,)
-        Mean of the second view: `predict` centres X.
+        From a centered view to unmixed scores: ``x_rotations_.T @ x_mixing_`` is the identity.
+    coef_, intercept_ : ndarray of shape (n_targets, n_features), ndarray of shape (n_targets,)
+        Coefficients of `predict`, formed when they are read, and the mean of the second view.
     source_variance_ : ndarray of shape (n_components,)
         Covariances of the sources as the two views scale them.
     singular_values_ : ndarray of shape (at least n_components,)
@@ -140,10 +134,8 @@ class MultiViewCCA(
         Means of the views.
     n_iter_ : int
         Sweeps of the joint diagonalization.
-    n_features_in_ : int
-        Number of columns of the first view.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of columns, where X had text as names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of the first view, and their names where all are strings.
 
     Warns
     -----
@@ -152,21 +144,14 @@ class MultiViewCCA(
     ConvergenceWarning
         When ``max_iter`` sweeps were too few.
 
-    See Also
-    --------
-    DiscreteICA : Topics of one view.
-    sklearn.cross_decomposition.CCA : Loadings up to an invertible matrix, and real numbers.
-
     Notes
     -----
-    Loadings are unique up to their order and scale if at most one source is Gaussian. Noise may
-    have any distribution and covariance within a view, but must not be shared by the views: nothing
-    detects that. Components of one factor have one sign in common, by which those of counts, or
-    the largest entry of the first view, are positive.
+    Loadings are unique up to order and scale if at most one source is Gaussian. Noise may have any
+    distribution within a view; noise that the views share is not detected. Components of one factor
+    share a sign: those of counts, or the largest entry of the first view, are positive.
 
     A fit costs O(nnz K) for whitened rows and O(N K^3) for cumulants, O((nnz + N K) K^2) for
     generalized covariances; memory is O(batch_size K + M K + K^3), and sparse views stay sparse.
-    Estimates of sources come from conjugate gradients where a view has more than 200 columns.
     Singular vectors come from a dense decomposition or Lanczos, not the sketch of the paper's
     appendix, which does not return them; its D2 lacks a transpose.
 
@@ -228,11 +213,6 @@ class MultiViewCCA(
             Second view of the same samples, in the same batches.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts; not with batches.
-
-        Returns
-        -------
-        self : object
-            The estimator.
         """
         self._counts, rng = COUNTS[self.kind], check.random_state(self.random_state)
         columns = getattr(y, "columns", None)
@@ -323,7 +303,6 @@ class MultiViewCCA(
         return min(found, key=lambda result: result.off_diagonality)
 
     def _find_regressions(self, moments):
-        """Best linear estimates of the sources in the scale of the other view."""
         found = []
         for view, D in enumerate((self.x_mixing_, self.y_mixing_)):
             if view == 0 or self.transform_method == "lmmse":
@@ -340,7 +319,6 @@ class MultiViewCCA(
 
     @property
     def coef_(self):
-        """Coefficients of `predict`, of shape (n_targets, n_features), made when asked for."""
         check_is_fitted(self)
         return self.y_mixing_ @ self._regressions[0].T
 
@@ -357,7 +335,7 @@ class MultiViewCCA(
         Returns
         -------
         x_scores : ndarray of shape (n_samples, n_components)
-            Centred sources as the first view shows them: with ``transform_method="unmixing"`` in
+            Centered sources as the first view shows them: with ``transform_method="unmixing"`` in
             the scale of ``x_loadings_``, with "lmmse" shrunk towards 0 in that of ``y_loadings_``.
         y_scores : ndarray of shape (n_samples, n_components)
             The same from the second view; only where y is given.
@@ -385,7 +363,7 @@ class MultiViewCCA(
         return y
 
     def fit_transform(self, X, y, sample_weight=None):
-        """Learn loadings and give the scores of both views.
+        """Learn loadings and return the scores of both views, see `transform`.
 
         Parameters
         ----------
@@ -395,11 +373,6 @@ class MultiViewCCA(
             Second view.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts.
-
-        Returns
-        -------
-        scores : tuple of two ndarrays of shape (n_samples, n_components)
-            As those of `transform`.
         """
         return self.fit(X, y, sample_weight).transform(X, y)
 
@@ -438,24 +411,21 @@ class MultiViewCCA(
         return X @ self._regressions[0] - self.x_mean_ @ self._regressions[0]
 
     def predict(self, X):
-        """Second view, as far as shared factors determine it.
+        """Second view, as far as shared factors determine it: estimates of sources times loadings.
+
+        Of shape (n_samples,) or (n_samples, n_targets).
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First view.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Expected values: best linear estimates of the sources times loadings.
         """
         check_is_fitted(self)
         y = self._estimates(X) @ self.y_mixing_.T + self.y_mean_
         return y.ravel() if self._predict_1d else y
 
     def score(self, X, y, sample_weight=None):
-        """Coefficient of determination of `predict`, the mean of all columns of y.
+        """Coefficient of determination of `predict`, the mean of all columns of y; at most 1.
 
         Parameters
         ----------
@@ -465,11 +435,6 @@ class MultiViewCCA(
             Second view.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of samples.
-
-        Returns
-        -------
-        float
-            At most 1, which is best.
         """
         check_is_fitted(self)
         estimates = self._estimates(X)
@@ -493,7 +458,6 @@ def _clipped(D):
 
 
 def _eigenvectors(targets, rng):
-    """Basis from one random combination of targets."""
     u = rng.normal(size=targets.shape[1])
     mixed = np.einsum("pab,p->ab", targets, np.tile(u, len(targets) // len(u)))
     values, basis = np.linalg.eig(mixed)

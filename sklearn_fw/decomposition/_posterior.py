@@ -49,8 +49,7 @@ def bounds(X, topics, prior, gamma, *, counts=None, weight=None):
 def fit_prior(prior, mean_logs, n_steps=20):
     """Concentrations that make given expectations of log proportions most probable.
 
-    Maximises ``(log B(c)^-1 + sum_k (c_k - 1) mean_logs_k)``, which is concave, by Newton's method
-    in linear time.
+    Newton's method on ``log B(c)^-1 + sum_k (c_k - 1) mean_logs_k``, concave, in linear time.
     """
     prior = prior.copy()
     if len(prior) == 1:  # all proportions are one, whatever the concentration
@@ -91,8 +90,7 @@ class TopicDistributions:
         self.update(counts)
 
     def update(self, counts):
-        """Distributions, concentration and again distributions, each the best for the others; no
-        step lowers the evidence bound."""
+        """Fit distributions, concentration, distributions again; no step lowers the bound."""
         _, logs = self._given(counts)
         self.concentration = float(_fit_symmetric(len(counts), logs.mean()))
         self.parameters, logs = self._given(counts)
@@ -114,8 +112,6 @@ class TopicDistributions:
 
 
 def _fit_symmetric(size, mean_log):
-    """Concentration that makes the mean of expected log probabilities of words most probable."""
-
     def loss(log_c):
         c = np.exp(log_c)
         return size * (gammaln(c) - c * mean_log) - gammaln(size * c)
@@ -127,9 +123,7 @@ def _fit_symmetric(size, mean_log):
 def refine_topics(rows, topics, prior, *, tol, max_iter):
     """Variational Bayes from given topics (n_features, K) and concentrations.
 
-    Each pass improves the proportions of documents by a few rounds from where they were, then the
-    distributions of topics, and the priors of both; no step lowers the evidence bound.
-
+    Each pass improves proportions, topics and both priors without lowering the evidence bound.
     Returns `TopicDistributions`, the prior of documents, and bounds of all passes.
     """
     gammas, counts = [None] * len(rows), np.zeros(topics.shape)
@@ -187,11 +181,12 @@ def _pass(rows, topics, prior, gammas, counts):
 
 
 def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
-    """Log probabilities of documents under given topics, by Chib's method.
+    """Log probabilities of documents under given topics, by Chib's method; of shape (n_docs,).
 
-    The variational `DiscreteICA.score_samples` is a lower bound; this is an estimate of the
-    probability itself, from a Gibbs chain of the topics of tokens. Its bias and variance vanish as
-    ``n_samples`` grows.
+    In nats, of the tokens in their order, given their number; 0 without tokens. `DiscreteICA`
+    computes lower bounds; this is an estimate of the probability itself, from a Gibbs chain of the
+    topics of tokens, with bias and variance that vanish as ``n_samples`` grows.
+    Costs O(n_samples L n_topics) for a document of L tokens.
 
     Parameters
     ----------
@@ -206,19 +201,6 @@ def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
         Samples for each document, after a tenth of them to burn in.
     random_state : int, RandomState instance or None, default=None
         Source of the chains.
-
-    Returns
-    -------
-    log_likelihood : ndarray of shape (n_docs,)
-        In nats, of the tokens in their order, given their number; 0 for documents without tokens.
-
-    See Also
-    --------
-    DiscreteICA : What finds the topics.
-
-    Notes
-    -----
-    Costs O(n_samples L n_topics) for a document of L tokens.
 
     References
     ----------

@@ -61,10 +61,7 @@ class Rows:
         return total
 
     def sum(self, function):
-        """Sums over batches of the numbers and arrays that ``function(X, weight)`` returns.
-
-        Delayed batches of Dask are loaded and summed where Dask runs them.
-        """
+        """Sums of what ``function(X, weight)`` returns; Dask batches are summed where Dask runs."""
         if len(self) and _is_delayed(self.batches[0]):
             import dask
 
@@ -101,12 +98,10 @@ class ShuffledRows(Rows):
 
 
 def times(weight, V):
-    """Rows of V, a vector or a matrix, times a weight each."""
     return weight * V if V.ndim == 1 else weight[:, None] * V
 
 
 def weighted_product(X, Y, weight):
-    """X.T @ diag(weight) @ Y as a dense matrix."""
     if sp.issparse(X) and not sp.issparse(Y):
         return X.T @ times(weight, Y)
     if not sp.issparse(X):
@@ -126,7 +121,6 @@ def _is_delayed(batch):
 
 
 def computed(batch):
-    """A batch itself, or what Dask makes of it."""
     return batch.compute() if _is_delayed(batch) else batch
 
 
@@ -142,7 +136,6 @@ def is_batches(X):
 
 
 def list_of_batches(X, name):
-    """The items of a list, or the blocks of rows of a Dask array."""
     if not _is_delayed(X):
         return list(X)
     if not hasattr(X, "to_delayed"):
@@ -154,10 +147,7 @@ def list_of_batches(X, name):
 
 
 def rows_of(estimator, views, counts, sample_weight, batch_size):
-    """`Rows` of views by name, all matrices or all batches; ``counts`` says which hold counts.
-
-    The first view, X, sets what scikit-learn wants to know of it.
-    """
+    """`Rows` of views by name, all matrices or all batches; the first sets ``n_features_in_``."""
     names, data = list(views), list(views.values())
     if hasattr(data[0], "__next__"):
         raise TypeError(
@@ -216,7 +206,6 @@ def _rows_of_batches(names, data, counts, owners, sample_weight):
 
 
 def _joined(items):
-    """The item of one view, a tuple of those of several."""
     return items[0] if len(items) == 1 else tuple(items)
 
 

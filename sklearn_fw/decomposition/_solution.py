@@ -58,7 +58,6 @@ class Solution(NamedTuple):
 
 
 def solve(model, rows, rng):
-    """The solution of the moments that were asked for, or of those that fit the lengths."""
     plain = GPMoments(rows)
     if model.moments == "lda":
         return _solve_lda(model, plain, rng)
@@ -73,11 +72,7 @@ def solve(model, rows, rng):
 
 
 def _balanced(plain):
-    """Cumulants in which long documents count as their tokens do.
-
-    With equal weights it is the square of the length, and its cube for third cumulants: few
-    documents would decide.
-    """
+    """Cumulants with weights by length: with equal ones a few long documents would decide."""
     mean = plain.mean_length
     rows = plain.rows.weighted(lambda lengths: mean / np.maximum(lengths, mean))
     return GPMoments(rows, plain.n)
@@ -177,8 +172,6 @@ def _pairs_above_noise(moments, rng):
 
 
 class Topics(NamedTuple):
-    """Columns of the mixing matrix, with and without their noise."""
-
     topics: np.ndarray  # (n_features, K), columns sum to one
     raw: np.ndarray  # (n_features, K), with signs
     basis: np.ndarray  # (K, K), eigenvectors with the signs of topics

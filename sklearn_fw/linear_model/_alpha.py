@@ -43,11 +43,10 @@ ACCURACY, ITERATIONS, SECONDS = 1e-3, 100, 0.5
 def automatic_strength(problem, targets):
     """Strength of the penalty in the sum form for ``alpha="auto"``, which all targets share.
 
-    For a ridge what minimizes the generalized cross-validation error of the squared loss (Golub,
-    Heath and Wahba 1979), over all targets, each in the unit of its variance; the sum of the
-    variances of the columns where these are too many for a matrix. For other penalties what
-    minimizes the loss of held-out folds along a path. ``problem`` has the penalty of strength 1;
-    ``targets`` (n_targets, n_samples).
+    A ridge minimizes the generalized cross-validation error of the squared loss (Golub, Heath and
+    Wahba 1979) over all targets, each in the unit of its variance, or takes the sum of the column
+    variances where columns are too many. Other penalties minimize the loss of held-out folds along
+    a path. ``problem`` has the penalty of strength 1; ``targets`` (n_targets, n_samples).
     """
     penalty, default = problem.penalty, ALPHA * problem.total_weight
     if not sums.is_ridge(penalty):
@@ -106,7 +105,6 @@ def _by_validation(problem, targets):
 
 
 def _eigenvalues(matrix):
-    """Eigenvalues and axes, as exact as the scales of the columns are unlike."""
     scale = np.sqrt(np.diagonal(matrix))
     scale = np.where(scale > 0.0, scale, 1.0)
     if scale.max() <= UNLIKE * scale.min():
@@ -120,11 +118,7 @@ def _eigenvalues(matrix):
 
 
 def _copies(problem, targets):
-    """Of the active rows the number of its set of copies, and whether a row is in none.
-
-    Rows of equal columns are copies if their targets are equal, too. Where targets differ they are
-    observations of their own.
-    """
+    """Number of the set of copies (equal columns and targets) per active row; which are in none."""
     used = problem.active
     _, group = np.unique(_keys(problem)[used], return_inverse=True)
     order = np.argsort(group, kind="stable")
@@ -145,7 +139,6 @@ def _independent_rows(problem, weight, targets):
 
 
 def _keys(problem):
-    """A number per row, equal for equal rows."""
     rng = np.random.default_rng(0)
     factors = rng.integers(2**64, size=problem.n_columns, dtype=np.uint64) | np.uint64(1)
     keys = np.empty(problem.n_rows, dtype=np.uint64)
@@ -161,7 +154,6 @@ def _keys(problem):
 
 
 def _variances(problem):
-    """Mean squares of the columns, about their means where the table is dense."""
     squares = sums.sums_of_squares(problem.X, problem.weights) / problem.total_weight
     if problem.centers:
         means = np.square(problem.column_means)
@@ -173,10 +165,7 @@ def _variances(problem):
 
 
 def strength_by_folds(problem, targets):
-    """Strength of least held-out loss; None where no strength matters.
-
-    Every fold goes along the path with warm starts. Copied rows stay together.
-    """
+    """Strength of least held-out loss on warm-started paths of folds that keep copies together."""
     problems = [problem.variant(y=np.ascontiguousarray(y)) for y in targets]
     strongest = [zero_strength(variant) for variant in problems]
     if None in strongest or max(strongest) == 0.0 or problem.active.size < 2 * FOLDS:

@@ -32,8 +32,6 @@ CERTIFIED = (
 
 
 class Stream:
-    """What a fit by parts keeps of the rows it has seen."""
-
     def __init__(self, random_state):
         self.starts = None  # a `Start` with the memory of all rows, per problem
         self.n_rows, self.weight = 0, 0.0
@@ -66,7 +64,6 @@ class Stream:
 
 
 def _visit(model, problem, start, rows, adds, rng):
-    """An epoch over the rows of a part."""
     shape = problem.shape
     memory = np.zeros((0, *shape[1:])) if start is None else start.memory
     if adds:
@@ -147,10 +144,7 @@ class AsagaModel(PathModel):
             self.solver_, self.solver_reason_ = incremental.choose_solver(problem)
 
     def _solve(self, problems, starts, rng, begin=None, end=None):
-        """Run and `Outcome` of every problem.
-
-        ``end`` gets the runs that have begun, of which all but the last are finished.
-        """
+        """Run and `Outcome` of every problem; of the runs in ``end`` only the last is open."""
         solved = []
         for problem, start in zip(problems, starts, strict=True):
             runs = [run for run, _ in solved]
@@ -192,11 +186,6 @@ class AsagaModel(PathModel):
         rows : slice or array-like of int of shape (n_samples,), default=None
             Which rows of the whole data these are, numbered from 0 in the order of their first
             visit; None means rows that were not seen before.
-
-        Returns
-        -------
-        self : object
-            The estimator, with ``coef_`` and ``intercept_`` after the epoch.
         """
         self._choose()
         stream = copy(getattr(self, "_stream", None))
@@ -242,7 +231,6 @@ class AsagaModel(PathModel):
         return sum(outcome.n_iter for _, outcome in solved), missed, warm
 
     def _make_grid(self, units, given, n_values, ratio):
-        """Strengths from the one that makes all coefficients zero downwards."""
         if not has_strength(units[0].penalty):
             raise ValueError(
                 f"there is no path over {param_name(self)}, which changes nothing for "
@@ -265,7 +253,6 @@ class AsagaModel(PathModel):
         return problems
 
     def _problem(self, X, y, weight, loss, strength, n_outputs=None):
-        """One objective in the sum form, whose penalty has the factor ``strength``."""
         bound = resolve_penalty(self.penalty, self.l1_ratio).bind(X.shape[1])
         return FiniteSum(
             X, np.ascontiguousarray(y), loss, bound.scaled(strength),
@@ -277,7 +264,6 @@ class AsagaModel(PathModel):
         return [first, *(first.variant(y=np.ascontiguousarray(y)) for y in targets[1:])]
 
     def _starts(self, problems):
-        """Where the last fit ended, if ``warm_start`` and the shapes are the same."""
         starts = deepcopy(getattr(self, "_warm", None)) if self.warm_start else None
         if starts is None or len(starts) != len(problems):
             return [None] * len(problems)
@@ -312,13 +298,11 @@ class AsagaModel(PathModel):
 
 
 def _excess(run):
-    """How many times the certificate is larger than it should be."""
     _, value, limit = run.shortfall
     return value / max(limit, np.finfo(float).tiny)
 
 
 def _fitting(start, problem):
-    """The start, without what has another shape now."""
     if start.coef.shape != problem.shape:
         return None
     if not problem.fit_intercept:
@@ -330,7 +314,7 @@ def _fitting(start, problem):
 class AsagaClassifier(LinearClassifier, AsagaModel):
     """Linear classifier, trained to a certified duality gap by the solver that fits the table.
 
-    Minimises, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
+    Minimizes, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
 
         C sum_i s_i loss(y_i, <w, x_i> + c) + l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2
 
@@ -358,7 +342,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         "asaga". Also "sparse_saga" ("asaga" on one thread), "saga", "lagged_saga", "sag", "svrg",
         or an object of `sklearn_fw.optim`, whose settings are grid keys ``solver__step_size``.
     fit_intercept : bool, default=True
-        Whether there is a c; it is not penalised.
+        Whether there is a c; it is not penalized.
     class_weight : dict, "balanced" or None, default=None
         Factors of the losses per class.
     max_iter : int, default=100
@@ -388,10 +372,8 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         Labels.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
-    solver_ : solver object
-        The solver that was used.
-    solver_reason_ : str
-        Why "auto" took it.
+    solver_, solver_reason_ : solver object, str
+        The solver that was used, and why "auto" took it.
     dual_gap_ : float or None
         Bound on the suboptimality of the mean form of the objective, ``mean loss + penalty / (C
         sum_i s_i)``. The largest of several problems, None where the penalty has no dual.
@@ -399,14 +381,10 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         Largest entry of the gradient mapping at ``coef_``.
     objective_ : float or ndarray of shape (n_classes,)
         Mean form of the objective.
-    converged_ : bool
-        Whether ``tol`` was reached.
-    status_ : str
-        How the fit ended.
-    n_iter_ : int
-        Iterations made (the most of several problems).
-    n_updates_ : int
-        Rows visited.
+    converged_, status_ : bool, str
+        Whether ``tol`` was reached, and how the fit ended.
+    n_iter_, n_updates_ : int
+        Iterations made (the most of several problems), and rows visited.
     step_size_ : float or ndarray of shape (n_classes,)
         Step size of the columns, or the length of the last step of Newton's method.
     memory_drift_ : float
@@ -427,13 +405,11 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     -----
     More than 13 parameters: most are those of the class that it replaces, under the same names.
 
-    An epoch of the incremental methods costs O(nnz); memory beyond X is about 3 n + 6 d numbers for
-    two classes. With several threads, or more than 260,000 sparse columns, a renumbered copy of the
-    column indices of X comes on top (4 bytes per entry). Newton's method costs O(n d^2 + d^3) per
-    step and d^2 numbers of memory.
-
-    Every thread keeps copies of the most frequent columns and its own part of the sum of the
-    memory, so that no addition needs to be atomic, as those of the papers are.
+    An epoch of the incremental methods costs O(nnz), and memory beyond X for two classes is about
+    3 n + 6 d numbers; with several threads, or more than 260,000 sparse columns, 4 bytes per entry
+    of X more. A step of Newton's method costs O(n d^2 + d^3), and d^2 numbers of memory. Every
+    thread keeps copies of the most frequent columns and its own part of the sum of the memory, so
+    that no addition needs to be atomic, as those of the papers are.
 
     References
     ----------
@@ -500,7 +476,7 @@ def _check_alpha(value, name):
 class AsagaRegressor(LinearRegressor, AsagaModel):
     """Linear regression, trained to a certified duality gap by the solver that fits the table.
 
-    Minimises, with weights s_i (``sample_weight``, one by default)::
+    Minimizes, with weights s_i (``sample_weight``, one by default)::
 
         sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i
         + alpha (l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2)
@@ -527,7 +503,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     solver : str or solver object, default="auto"
         As `AsagaClassifier`.
     fit_intercept : bool, default=True
-        Whether there is a c; it is not penalised.
+        Whether there is a c; it is not penalized.
     max_iter : int, default=100
         Largest number of epochs, or of steps of Newton's method.
     tol : float, default=1e-4

@@ -34,8 +34,6 @@ FAR, STEEPEST = 1e12, 1e6
 
 
 class AveragedModel(LinearEstimator):
-    """Training by averaged subgradient steps; subclasses have the units of targets."""
-
     parameters = {
         "alpha": check.auto_or(check.strength), "intercept_scaling": check.positive,
         "record_history": check.flag, "sampling": check.options(*SAMPLINGS),
@@ -69,8 +67,7 @@ class AveragedModel(LinearEstimator):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """One pass over a part of the data, which goes on where the last call of this ended.
 
-        Steps, iterate and average go on, whatever is in the parts; units and ``alpha="auto"`` are
-        those of the first part.
+        Steps, iterate and average go on; units and ``alpha="auto"`` are those of the first part.
 
         Parameters
         ----------
@@ -82,11 +79,6 @@ class AveragedModel(LinearEstimator):
             All labels; needed in the first call of a classifier.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the losses, in units of the mean of those of the first part.
-
-        Returns
-        -------
-        self : object
-            The estimator.
         """
         if self.averaging == "suffix":
             raise ValueError("averaging='suffix' must know the number of steps: use fit")
@@ -105,7 +97,6 @@ class AveragedModel(LinearEstimator):
     # ---- the problems ----------------------------------------------------------------------------
 
     def _prepare(self, X, targets, weight, max_iter, old, is_part=False):
-        """Problems in the units of the steps, and the states that they begin with."""
         loss, stream = self._check_loss(targets[0]), old
         sizes = [X.shape[1] + 1] * len(targets)
         if stream is None or [state.v.size for state in stream.states] != sizes:
@@ -136,7 +127,6 @@ class AveragedModel(LinearEstimator):
 
     @property
     def _bias(self):
-        """Value of the constant feature."""
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _begin(self, X, targets, weight):
@@ -175,7 +165,6 @@ class AveragedModel(LinearEstimator):
         return loss
 
     def _strengths(self, spreads, targets, weight):
-        """The alpha of every problem."""
         if not isinstance(self.alpha, str):
             return [float(self.alpha)] * len(targets)
         n = targets[0].size if weight is None else np.count_nonzero(weight)
@@ -217,7 +206,6 @@ class AveragedModel(LinearEstimator):
         )  # fmt: skip
 
     def _points(self, stream, which):
-        """Coefficients and intercept of all problems for X as it was given."""
         ends = [getattr(state, which) for state in stream.states]
         return [stream.units.back(w[:-1], self._bias * w[-1], k) for k, w in enumerate(ends)]
 
@@ -234,13 +222,13 @@ class AveragedModel(LinearEstimator):
 class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
     """Linear SVM by one cheap subgradient per row and a weighted average of all iterates.
 
-    Minimises, over the weights w and that of a constant feature, with factors s_i
+    Minimizes, over the weights w and that of a constant feature, with factors s_i
     (``sample_weight`` times ``class_weight``) of mean one::
 
         alpha / 2 (|w|^2 + b^2) + sum_i s_i loss(y_i, <w, x_i> + b intercept_scaling) / n
 
     which for the hinge is the objective of scikit-learn's LinearSVC(loss="hinge") with
-    ``C = 1 / (alpha n)``: the intercept is regularised as well. Choose it for losses with kinks,
+    ``C = 1 / (alpha n)``: the intercept is regularized as well. Choose it for losses with kinks,
     very many rows or a stream of them, where moderate accuracy is enough; `AsagaClassifier` is for
     smooth losses and certified accuracy. Several classes are one problem each, against the rest.
 
@@ -266,16 +254,16 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
         "box" (``|w_j| <= radius``), "nonneg", or ``projection(coef)`` of your own; all but
         "l2_ball" do a step in Python, in O(n_features).
     radius : float or None, default=None
-        Of the ball or box. For "l2_ball" None means one that holds the minimiser,
+        Of the ball or box. For "l2_ball" None means one that holds the minimizer,
         ``1 / sqrt(alpha)`` for the hinge.
     standardize : bool or "auto", default="auto"
-        Whether the problem is posed for columns that are centred and divided by their standard
+        Whether the problem is posed for columns that are centered and divided by their standard
         deviation (sparse ones divided by their root mean square only), as StandardScaler in front
         would. "auto" does this for dense X if ``alpha`` is "auto" and there is no projection.
     fit_intercept : bool, default=True
         Whether there is a constant feature.
     intercept_scaling : float, default=1.0
-        Its value; the larger, the less the intercept is regularised.
+        Its value; the larger, the less the intercept is regularized.
     max_iter : int, default=50
         Number of passes, each of n steps.
     sampling : {"uniform", "shuffle", "cyclic"}, default="shuffle"
@@ -334,10 +322,9 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
     More than 13 parameters: the scheme of averaging, the steps and the projection are what the
     method is about, the others those of every linear model.
 
-    A step costs O(nnz) of its row, the average included. Nothing is certified, so there is no
-    ``tol`` and no warning; after T steps the expected error is at most ``8 R^2 / (alpha (T + 2))``,
-    R^2 the mean of ``|x_i|^2``, for "theory", "weighted" and "uniform". Defaults are the best of a
-    table over many data sets, not those of [1]_, whose experiments have "pegasos".
+    A step costs O(nnz) of its row, the average included. Nothing is certified. After T steps the
+    expected error is at most ``8 R^2 / (alpha (T + 2))`` for "theory", "weighted" and "uniform";
+    R^2 is the mean of ``|x_i|^2``. The defaults are not those of [1]_, which has "pegasos".
 
     References
     ----------
@@ -381,12 +368,12 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
 class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
     """Robust linear regression by one cheap subgradient per row and an average of all iterates.
 
-    Minimises, over the weights w and that of a constant feature, with factors s_i
+    Minimizes, over the weights w and that of a constant feature, with factors s_i
     (``sample_weight``) of mean one::
 
         alpha / 2 (|w|^2 + b^2) + sum_i s_i loss(y_i, <w, x_i> + b intercept_scaling) / n
 
-    so that the intercept is regularised as well. Choose it for losses with kinks (medians, support
+    so that the intercept is regularized as well. Choose it for losses with kinks (medians, support
     vector regression), very many rows or a stream of them, where moderate accuracy is enough;
     `AsagaRegressor` is for smooth losses and certified accuracy. Several targets are one problem
     each.
@@ -413,7 +400,7 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
     fit_intercept : bool, default=True
         Whether there is a constant feature.
     intercept_scaling : float, default=1.0
-        Its value; the larger, the less the intercept is regularised.
+        Its value; the larger, the less the intercept is regularized.
     max_iter : int, default=50
         Number of passes, each of n steps.
     sampling : {"uniform", "shuffle", "cyclic"}, default="shuffle"

@@ -41,8 +41,6 @@ SEARCH, SEARCH_OF_SQUARES = (1e-2, 60), (1e-3, 500)
 
 
 class ConstrainedModel(PathModel):
-    """Training by Frank-Wolfe steps."""
-
     parameters = {
         "radius": check.auto_or(check.strength),
         "standardize": check.auto_or(check.flag, "True or False"),
@@ -85,7 +83,6 @@ class ConstrainedModel(PathModel):
     # ---- the problems ----------------------------------------------------------------------------
 
     def _problems(self, X, y, weight):
-        """An objective per output, or one of all where the set is one of matrices."""
         targets, weight = self._targets(y, weight)
         usual = LOOSE if self._has_name(OF_MATRICES) else TIGHT[self._task]
         self.tol_ = usual if isinstance(self.tol, str) else float(self.tol)
@@ -128,7 +125,6 @@ class ConstrainedModel(PathModel):
         return domain_of(self.domain, shape, radius)
 
     def _minimise(self, objective, radius, start, tol=None, max_iter=None):
-        """The result for one radius; ``tol`` counts in units of the value at zero."""
         zero = objective.value_at_zero
         return minimize_frank_wolfe(
             objective, self._domain(objective, radius), variant=self.variant,
@@ -140,7 +136,6 @@ class ConstrainedModel(PathModel):
     # ---- radii -----------------------------------------------------------------------------------
 
     def _choose_radii(self, objectives):
-        """The radius of every problem."""
         if not isinstance(self.radius, str):
             return [float(self.radius)] * len(objectives)
         if is_domain(self.domain):
@@ -203,7 +198,6 @@ class ConstrainedModel(PathModel):
         return losses
 
     def _starts(self, objectives, radii, warm):
-        """Where the last fit ended, if the shapes are the same."""
         sizes = [objective.size for objective in objectives]
         if warm is None or is_domain(self.domain) or [len(r.x) for r, _ in warm] != sizes:
             return [None] * len(objectives)
@@ -215,7 +209,6 @@ class ConstrainedModel(PathModel):
     # ---- what was found --------------------------------------------------------------------------
 
     def _points(self, objectives, results):
-        """Coefficients and intercept of every output for X as it was given."""
         points = []
         for objective, result in zip(objectives, results, strict=False):
             coefs = result.x.reshape(-1, objective.n_outputs).T
@@ -273,7 +266,7 @@ def _folds(objective, rng, chosen):
 class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
     """Linear classifier with coefficients on a set that has a linear oracle, certified.
 
-    Minimises, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
+    Minimizes, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
 
         sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i    over w in radius * domain and all c
 
@@ -337,17 +330,13 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
         How far the mean loss can be from the least one on the set; the largest of several.
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss.
-    active_atoms_ : list of Atom, or a list of these
-        Vertices of which the coefficients (for columns divided by ``scale_``) are the mean; None
-        where they are not kept.
-    active_weights_ : ndarray, or a list of these
-        Their weights, of sum one.
+    active_atoms_, active_weights_ : list of Atom and ndarray, or lists of these
+        Vertices, and their weights of sum one, of which the coefficients (for columns divided by
+        ``scale_``) are the mean; None where they are not kept.
     tol_, variant_ : float, str
         The tolerance and the variant that were used.
-    converged_ : bool
-        Whether ``tol`` was reached.
-    status_ : str
-        How the fit ended.
+    converged_, status_ : bool, str
+        Whether ``tol`` was reached, and how the fit ended.
     n_iter_, n_oracle_calls_ : int
         Steps made and answers of the oracle (the most of several problems), but for those of the
         search for the radius.
@@ -367,8 +356,7 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
     -----
     More than 13 parameters: the set and the method, besides those of every linear model.
 
-    A step costs a product with the transposed X, and some passes over the scores, since the best c
-    is found anew at every point that a line search looks at.
+    A step costs a product with the transposed X, and some passes over the scores for the best c.
 
     References
     ----------
@@ -405,7 +393,7 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
 class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
     """Linear regression with coefficients on a set that has a linear oracle, certified.
 
-    Minimises, with weights s_i (``sample_weight``, one by default)::
+    Minimizes, with weights s_i (``sample_weight``, one by default)::
 
         sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i    over w in radius * domain and all c
 
@@ -478,10 +466,9 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
 
     Notes
     -----
-    A step costs a product with the transposed X, or less where the squared error is minimised on
-    "l1" or "simplex": inner products of the columns in use are kept. Lasso has the same solution
-    for ``alpha = max |X'(y - Xw - c)| / n`` with X centered. For the completion of a matrix from
-    some of its entries, which is no regression, take `sklearn_fw.optim.objectives.LeastSquares`.
+    A step costs a product with the transposed X, or less where the squared error is minimized on
+    "l1" or "simplex". Lasso has the same solution for ``alpha = max |X'(y - Xw - c)| / n`` with X
+    centered. For matrix completion, take `sklearn_fw.optim.objectives.LeastSquares`.
 
     Examples
     --------

@@ -20,7 +20,7 @@ class MeanLoss(Composite):
     """``f(w) = min over c of sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i``.
 
     The slopes of the losses at the best c are the derivative of f, so that f is as smooth as the
-    loss, no column is centred, and a certificate for f is one for w and c together.
+    loss, no column is centered, and a certificate for f is one for w and c together.
     Targets (n_samples,) or (n_samples, n_outputs) have a c per output, or zero without
     ``fit_intercept``; ``weight`` (n_samples,) or None are the s_i.
     """
@@ -34,7 +34,6 @@ class MeanLoss(Composite):
         self._shifts = np.zeros(self.n_outputs)
 
     def part(self, rows):
-        """The same for some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         return MeanLoss(self.loss, self.X[rows], self.truth[rows], weight, self.fit_intercept)
 
@@ -45,17 +44,14 @@ class MeanLoss(Composite):
         return max(self(w)[0], NOTHING * self.value(w, np.zeros(self.n_outputs)))
 
     def intercepts(self, w):
-        """The best c of every output."""
         return self._best(self.image(w).reshape(-1, self.n_outputs))
 
     def value(self, w, intercepts):
-        """The mean loss for these intercepts."""
         z = self.image(w).reshape(-1, self.n_outputs) + intercepts
         return super()._losses(z.ravel())[0]
 
     @cached_property
     def _sums(self):
-        """What finds the best c of each output."""
         return [
             FiniteSum(self.X, np.ascontiguousarray(y), self.loss, None, weight=self._row_weight)
             for y in self._columns.T

@@ -35,10 +35,7 @@ class Units(NamedTuple):
 
     @classmethod
     def of(cls, X, weight, y_center, fit_intercept):
-        """Means and standard deviations; nothing is subtracted where there is no intercept.
-
-        Of sparse columns the root mean squares, which keeps zeros.
-        """
+        """Means and deviations; root mean squares of sparse columns; no means without intercept."""
         share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
         if sp.issparse(X):
             center, squares = None, X.multiply(X).T @ share
@@ -61,7 +58,6 @@ class Units(NamedTuple):
         return np.ascontiguousarray((X - self.center) / self.scale, dtype=X.dtype)
 
     def back(self, coef, intercept, k):
-        """Coefficients and intercept of target k for X as it was given."""
         if self.scale is not None:
             coef = coef / self.scale
         if self.center is not None:
@@ -79,8 +75,7 @@ def has_probabilities(estimator):
 class LinearEstimator(CallbackSupportMixin, Estimator):
     """Base of the linear estimators, which have ``coef_`` and ``intercept_``.
 
-    A method of training has `_problems`, one for each output or all of them, and `_train`, which
-    solves these and stores the result.
+    A method of training has `_problems`, one per output or one of all, and `_train` solves them.
     """
 
     _has_passes = True  # whether a callback sees passes of a problem, or problems
@@ -98,11 +93,6 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
             Labels or targets; several targets for regression only.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the losses; where steps are averaged, in units of their mean.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         with time_budget(getattr(self, "time_limit", None)):
             X, y, weight = self._check(X, y, sample_weight)
@@ -140,7 +130,6 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
         return fitted | {"coef_": coef, "intercept_": intercept}
 
     def _scores(self, X):
-        """Scores (n_samples, n_outputs)."""
         check_is_fitted(self)
         X = check.data(self, X, reset=False, **{**ROWS, "order": None})
         coef = np.atleast_2d(self.coef_) if not sp.issparse(self.coef_) else self.coef_
@@ -157,25 +146,13 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
         return scores
 
     def sparsify(self):
-        """Store ``coef_`` as a CSR matrix: less memory when most coefficients are zero.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
+        """Store ``coef_`` as a CSR matrix, which is small if most entries are zero; return self."""
         check_is_fitted(self)
         self.coef_ = sp.csr_matrix(self.coef_)
         return self
 
     def densify(self):
-        """Undo `sparsify`.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
+        """Store ``coef_`` as a dense array again, see `sparsify`; return self."""
         check_is_fitted(self)
         if sp.issparse(self.coef_):
             self.coef_ = self.coef_.toarray()
@@ -188,16 +165,11 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
 
 
 class LinearClassifier(ClassifierMixin, LinearEstimator):
-    """Labels, weights of classes, and predictions of labels from scores."""
-
     _multi_output = False
     _task = "classification"
 
     def _codes(self, y, weight, is_part=False):
-        """Codes of the labels, and weights with those of the classes.
-
-        All of a table sets ``classes_``; a part has labels that are among these.
-        """
+        """Codes of the labels, and weights with those of the classes; a table sets ``classes_``."""
         if is_part:
             return self._part_codes(y), self._with_class_weight(y, weight)
         check_classification_targets(y)
@@ -283,17 +255,14 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         return [(2 * (codes == k) - 1).astype(np.float32) for k in positives]
 
     def decision_function(self, X):
-        """Scores of the classes.
+        """Scores of the classes, of shape (n_samples,) or (n_samples, n_classes).
+
+        For two classes positive for ``classes_[1]``.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Inputs.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes positive for ``classes_[1]``.
         """
         scores = self._scores(X)
         if scores.shape[1] == 1:
@@ -301,17 +270,12 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X):
-        """Class labels.
+        """Class labels of highest score, of shape (n_samples,).
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels of highest score.
         """
         scores = check.array(self.decision_function(X), "decision_function(X)")
         best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
@@ -319,7 +283,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
 
     @available_if(has_probabilities)
     def predict_proba(self, X):
-        """Probabilities of the classes.
+        """Probabilities of the classes, of shape (n_samples, n_classes); rows sum to one.
 
         Those of the model for "log_loss" and "multinomial"; for "modified_huber" the score between
         -1 and 1 on the scale from 0 to 1. One-vs-rest probabilities are divided by their sum.
@@ -328,11 +292,6 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Inputs.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Rows sum to one.
         """
         return self._probabilities(self.decision_function(X))
 
@@ -344,22 +303,15 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Inputs.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Logarithms.
         """
         with np.errstate(divide="ignore"):  # the logarithm of zero is minus infinity
             return np.log(self.predict_proba(X))
 
     def _probabilities(self, scores):
-        """Of each class against the rest."""
         return self._shares(resolve_loss(self.loss, self._task)._probability(scores))
 
     @staticmethod
     def _shares(positive):
-        """Rows of probabilities from those of each class against the rest."""
         if positive.ndim == 1:
             return np.column_stack([1.0 - positive, positive])
         total = positive.sum(axis=1, keepdims=True)
@@ -368,8 +320,6 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
 
 
 class LinearRegressor(ScoreMixin, LinearEstimator):
-    """One target or several, and predictions of numbers from scores."""
-
     _multi_output = True
     _task = "regression"
 
@@ -397,17 +347,12 @@ class LinearRegressor(ScoreMixin, LinearEstimator):
         return (coef[0], float(intercept[0])) if self._one_target else (coef, intercept)
 
     def predict(self, X):
-        """Predicted targets.
+        """Predicted targets, of shape (n_samples,) or (n_samples, n_targets).
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Scores.
         """
         scores = self._scores(X)
         return scores.ravel() if self._one_target else scores
@@ -419,5 +364,4 @@ class LinearRegressor(ScoreMixin, LinearEstimator):
 
 
 def only(values):
-    """The value of the one problem, or an array of those of several."""
     return values[0] if len(values) == 1 else np.array(values)

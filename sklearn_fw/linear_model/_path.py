@@ -38,10 +38,9 @@ class LinearPath(RegularizationPath):
 
     Attributes
     ----------
-    param_name : {"C", "alpha", "radius"}
-        Parameter of the estimator.
-    grid_option : {"Cs", "alphas", "radii"}
-        Option of `regularization_path` for the grid.
+    param_name, grid_option : str
+        Parameter of the estimator, "C", "alpha" or "radius", and the option of
+        `regularization_path` for its grid.
     values_ : ndarray of shape (n_values,)
         The grid: C or radius increasing, or alpha decreasing.
     coefs_ : ndarray of shape (n_values, n_features) or (n_values, n_outputs, n_features)
@@ -56,7 +55,6 @@ class LinearPath(RegularizationPath):
     See Also
     --------
     sklearn_fw.model_selection.cross_validate_path : Chooses a value.
-    sklearn.linear_model.enet_path : Coordinate descent, squared error only.
 
     Examples
     --------
@@ -81,17 +79,12 @@ class LinearPath(RegularizationPath):
         self.n_iters_ = np.asarray(n_iters)
 
     def estimator_at(self, value):
-        """The fitted estimator of a value of the grid.
+        """The fitted estimator of a value of the grid, with ``C``, ``alpha`` or ``radius`` set.
 
         Parameters
         ----------
         value : float
             One of ``values_``, up to rounding.
-
-        Returns
-        -------
-        estimator : estimator
-            With ``C``, ``alpha`` or ``radius`` set and all fitted attributes.
         """
         name = self.param_name
         value = check.number(value, "value")
@@ -169,7 +162,6 @@ def has_strength(penalty):
 
 
 def check_grid(grid, name):
-    """Values of a grid that was given, from strong to weak regularization."""
     option = GRID_OPTIONS[name]
     values = check.array(grid, f"every one of {option}")
     if values.ndim != 1:
@@ -190,8 +182,7 @@ def check_grid(grid, name):
 def zero_strength(problem):
     """Smallest factor of the penalty for which zero coefficients are optimal, None without one.
 
-    They are if a proximal step from them, with the gradient there, stays; the length of the step
-    is of no importance.
+    They are if a proximal step from them, of any length, stays.
     """
     if problem.null.coef.any():
         return None

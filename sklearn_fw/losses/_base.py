@@ -37,11 +37,6 @@ class Loss(Parameterized, ABC):
     Every solver and penalty then trains with it, up to a certified gap. Parameters of a subclass
     are keyword arguments of its constructor and keys of a grid (``loss__name``).
 
-    See Also
-    --------
-    SmoothHinge : A loss for classification.
-    Huber : A loss for regression.
-
     Notes
     -----
     Certificates require losses that are not negative and convex in the score. Before a fit both are
@@ -49,34 +44,11 @@ class Loss(Parameterized, ABC):
     for its shape and for NaN.
 
     "newton" and "newton_cg" call the methods with arrays and are hardly slower than with a loss of
-    this package; "auto" prefers them. The other solvers call Python for every score, for some 10
-    microseconds each.
+    this package; "auto" prefers them. The other solvers call Python for every score, which takes
+    some 10 microseconds each.
 
     A method ``probability(z)``, the probability of y = +1 for each score, gives the classifier its
-    ``predict_proba``.
-
-    Examples
-    --------
-    Mistakes above cost as much as ``1 - tau``, mistakes below as much as ``tau``, and small ones
-    less: predictions are near the quantile ``tau``.
-
-    >>> import numpy as np
-    >>> from sklearn_fw import AsagaRegressor
-    >>> from sklearn_fw.losses import Loss
-    >>> class SmoothQuantile(Loss):
-    ...     task, smoothness = "regression", 1.0
-    ...     def __init__(self, tau=0.5):
-    ...         self.tau = tau
-    ...     def derivative(self, y, z):
-    ...         return np.clip(z - y, -self.tau, 1.0 - self.tau)
-    ...     def value(self, y, z):
-    ...         slope = self.derivative(y, z)
-    ...         return slope * (z - y) - slope**2 / 2
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.standard_normal((500, 2)), 100.0 * rng.random(500)
-    >>> model = AsagaRegressor(SmoothQuantile(0.9), alpha=1e-3).fit(X, y)
-    >>> float(np.mean(y < model.predict(X)).round(1))
-    0.9
+    ``predict_proba``. :doc:`/guide/own_loss` shows a loss for quantiles.
     """
 
     @property
@@ -95,74 +67,49 @@ class Loss(Parameterized, ABC):
 
     @abstractmethod
     def value(self, y, z):
-        """Loss of every score.
+        """Losses of all scores, an array of shape (n_samples,): not averaged, not negative.
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Truth.
-        z : array-like of shape (n_samples,)
-            Scores; one column per class for `MultinomialLogLoss`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Losses, not averaged and not negative.
+        y, z : array-like of shape (n_samples,)
+            Truth and scores; scores have one column per class for `MultinomialLogLoss`.
         """
 
     @abstractmethod
     def derivative(self, y, z):
-        """Derivative of the loss in every score.
+        """Derivatives of the loss in all scores, an array of the shape of z.
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Truth.
-        z : array-like of shape (n_samples,)
-            Scores; one column per class for `MultinomialLogLoss`.
-
-        Returns
-        -------
-        ndarray of the shape of z
-            Derivatives.
+        y, z : array-like of shape (n_samples,)
+            Truth and scores, as for `value`.
         """
 
     def conjugate(self, y, s):
-        """Convex conjugate ``sup_z <s, z> - loss(y, z)`` of every sample.
+        """Convex conjugates ``sup_z <s, z> - loss(y, z)``, an array of shape (n_samples,).
 
-        That of the base class bisects, in some 60 calls of `derivative`, and is an upper bound to
-        rounding. Slopes outside of the domain by at most 1e-12 count as its edge.
+        Infinite for slopes that the loss cannot have, where 1e-12 outside of the domain counts as
+        its edge. The base class bisects, in some 60 calls of `derivative`: upper bounds to
+        rounding.
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Truth.
-        s : array-like of shape (n_samples,)
-            Slopes; one column per class for `MultinomialLogLoss`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Conjugates; infinite for slopes that the loss cannot have.
+        y, s : array-like of shape (n_samples,)
+            Truth and slopes; slopes have one column per class for `MultinomialLogLoss`.
         """
         y, s = (np.atleast_1d(np.asarray(a, np.float64)) for a in np.broadcast_arrays(y, s))
         with np.errstate(all="ignore"):  # far scores may be too much for a formula
             return _conjugate_by_slopes(self, y, s)
 
     def curvature(self, y, z):
-        """Second derivative in every score; that of the base class is a difference of derivatives.
+        """Second derivatives in single scores, or one of two; an array of the shape of z.
+
+        The base class computes them as differences of derivatives.
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Truth.
-        z : array-like of shape (n_samples,)
-            Scores; one column per class for `MultinomialLogLoss`.
-
-        Returns
-        -------
-        ndarray of the shape of z
-            Second derivatives in single scores; where there are two, one of them.
+        y, z : array-like of shape (n_samples,)
+            Truth and scores, as for `value`.
         """
         z = np.asarray(z, np.float64)
         h = 1e-6 * (1.0 + np.abs(z))
@@ -212,7 +159,6 @@ class Loss(Parameterized, ABC):
         return found
 
     def _probability(self, z):
-        """What the ``probability`` of the loss says of every score, checked."""
         name = f"probability of {type(self).__name__}"
         found = check.array(self.probability(z.copy()), f"what {name} returned")
         if found.shape != z.shape or np.any((found < 0.0) | (found > 1.0)):
@@ -220,7 +166,6 @@ class Loss(Parameterized, ABC):
         return found
 
     def _one_by_one(self, method):
-        """A method as a function of two numbers, checked."""
         function = getattr(self, method)
 
         def call(y, z):
@@ -237,7 +182,6 @@ class Loss(Parameterized, ABC):
         return losses_kernels.Formula(-1, 0.0, losses_kernels.PythonLoss(*methods))
 
     def _total(self, y, z, shift, weight):
-        """Sum of the weighted losses at the scores ``z + shift``."""
         losses = self._ask("value", y, z + shift)
         return float(losses.sum() if weight is None else weight @ losses)
 
@@ -260,7 +204,6 @@ class Loss(Parameterized, ABC):
         return self._ask("conjugate", y, s)
 
     def _curvatures(self, y, z, s):
-        """`curvature` at scores z, where the slopes are s."""
         return np.clip(self._ask("curvature", y, z), 0.0, self.smoothness)
 
 

@@ -104,22 +104,15 @@ class CompiledLoss(Loss):
 
 
 class ProbabilisticLoss(CompiledLoss):
-    """Base of the losses of a margin whose scores give probabilities."""
-
     task = "classification"
 
     def probability(self, z):
-        """Probability of y = +1.
+        """Probabilities of y = +1, an array of shape (n_samples,).
 
         Parameters
         ----------
         z : array-like of shape (n_samples,)
             Scores.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Probabilities.
         """
         return self._probability_of(check.array(z, "z"))
 
@@ -178,17 +171,12 @@ class MultinomialLogLoss(CompiledLoss):
         return out.reshape(x.shape if quantity == "derivative" else y.shape)[()]
 
     def probability(self, z):
-        """Probabilities of the classes.
+        """Probabilities of the classes, of shape (n_samples, n_classes); rows sum to one.
 
         Parameters
         ----------
         z : array-like of shape (n_samples, n_classes)
             Scores.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities; rows sum to one.
         """
         z = check.array(z, "z")
         if z.ndim == 0 or z.shape[-1] == 0:
@@ -284,8 +272,6 @@ class Huber(CompiledLoss):
 
 
 class WithMargin(CompiledLoss):
-    """Base of losses that forgive residuals up to a margin."""
-
     epsilon: check.not_negative = 0.1
 
     _parameter_name = "epsilon"
@@ -336,7 +322,6 @@ NAMED = {
 
 
 def resolve_loss(loss, task, *, smooth=False, names=tuple(NAMED)):
-    """Loss object of one of ``names``, or the one that was given, checked for a task or None."""
     if task is not None:
         check.choice(task, "task", {"classification", "regression"})
     names = [check.choice(name, "names", NAMED) for name in check.items(names, "names", "losses")]

@@ -17,10 +17,7 @@ def run_to_end(run, *, tol, max_iter, time_limit, verbose, end=None):
 
 
 def end_of(callback, state):
-    """What the loop asks after each iteration whether it shall end; None without a callback.
-
-    ``state()`` makes the `OptimizeResult` that the callback sees.
-    """
+    """The check for an end after each iteration, or None; ``state()`` is for the callback."""
     if callback is None:
         return None
     if not callable(callback):

@@ -38,17 +38,16 @@ def solve_saddle_point(
     random_state=None,
     verbose=0,
 ):
-    """Find a saddle point over sets on which one can only minimise linear functions.
+    """Solve a convex-concave saddle-point problem by Frank-Wolfe steps.
 
     Solves, for a smooth L that is convex in x and concave in y::
 
         min over x in X of max over y in Y of L(x, y)
 
     with the certificate ``gap = <dL/dx, x - s_x> + <dL/dy, s_y - y>``, where s_x and s_y are the
-    best points of X and Y for the linearised function. It is never less than
-    ``max over Y of L(x, .) - min over X of L(., y)``, and equal to it where L is linear in x and
-    in y. Choose this where projections are expensive, as on matchings, flows, or simplices with
-    very many vertices; where they are cheap, extragradient methods are faster.
+    oracles' vertices. It bounds ``max over Y of L(x, .) - min over X of L(., y)``, with equality
+    for bilinear L. Choose this where projections are expensive, as on matchings and flows. Where
+    they are cheap, extragradient methods are faster; for ``x'My``, `solve_matrix_game` is cheaper.
 
     Parameters
     ----------
@@ -97,16 +96,10 @@ def solve_saddle_point(
         ``history`` (dict of arrays). For "away" and "pairwise" the last points are the sums of
         ``atoms_x`` and ``atoms_y`` with ``weights_x`` and ``weights_y``; these are None else.
 
-    See Also
-    --------
-    solve_matrix_game : For ``L(x, y) = x'My``, cheaper and with bounds on the value.
-    SaddleConstants : The constants, and the rates that follow.
-
     Notes
     -----
     One iteration costs one gradient and both oracles, and with "away" and "pairwise" a product of
-    each gradient with all atoms in use; "block" evaluates all derivatives in every block step. The
-    gap need not fall from step to step.
+    each gradient with all atoms in use; "block" evaluates all derivatives in every block step.
 
     A callable step size gets an object with ``n_iter`` and ``n_good`` (steps so far, and k),
     ``dual_gap``, ``pairwise_gap`` (of moving from the worst vertices to s; None for "fw"),
@@ -124,8 +117,7 @@ def solve_saddle_point(
 
     Examples
     --------
-    A strongly convex-concave function on two squares, with its saddle point in the vertex (1, 0) of
-    the first and inside of the second:
+    The saddle point of this function on two squares is at (1, 0) and (0.5, 0.25):
 
     >>> import numpy as np
     >>> from sklearn_fw.optim import domains, solve_saddle_point
@@ -184,7 +176,6 @@ def keeps_atoms(variant):
 
 
 def split_start(start, variant="fw"):
-    """For each side the point to start from, or None, and its combination of atoms, or None."""
     if isinstance(start, OptimizeResult):
         if variant in ("away", "pairwise") and start.get("atoms_x") is not None:
             x, y = ((start[f"atoms_{name}"], start[f"weights_{name}"]) for name in "xy")
@@ -198,7 +189,6 @@ def split_start(start, variant="fw"):
 
 
 def combination_of(side):
-    """Fields of the result: the atoms of one player, and their weights."""
     atoms, weights = f"atoms_{side.name}", f"weights_{side.name}"
     if side.active is None:
         return {atoms: None, weights: None}
@@ -251,8 +241,6 @@ class SaddleRun(FrankWolfe):
 
 
 class BlockRun(SaddleRun):
-    """Passes of steps on x and on one random factor of y each."""
-
     def __init__(self, function, sides, rng):
         super().__init__(function, sides, "block", None)
         self.rng, self.product = rng, sides[1].domain
@@ -309,8 +297,6 @@ class SaddleConstants:
 
     Examples
     --------
-    A coupling that is weak compared with the convexity gives a linear rate.
-
     >>> from sklearn_fw.optim import SaddleConstants
     >>> constants = SaddleConstants(
     ...     smoothness_x=10.0, smoothness_y=10.0, coupling=0.5, convexity_x=10.0, convexity_y=10.0,
@@ -406,7 +392,6 @@ WIDE = (*CURVED, "width_x", "width_y")
 
 
 def _need(constants, purpose, positive, known=("coupling",)):
-    """Refuse what needs constants that are missing or zero."""
     for name in (*positive, *known):
         value = getattr(constants, name)
         if value is None or (name in positive and value <= 0.0):
@@ -415,7 +400,6 @@ def _need(constants, purpose, positive, known=("coupling",)):
 
 
 def _complete(constants, domain_x, domain_y):
-    """The constants with what is missing taken from the domains."""
     domains, found = (domain_x, domain_y), {}
     for name, domain in zip(("diameter_x", "diameter_y"), domains):
         if getattr(constants, name) is None:  # else it is not asked for, since it can be costly
@@ -495,29 +479,28 @@ def solve_matrix_game(
     time_limit=None,
     verbose=0,
 ):
-    """Find good mixed strategies of a zero-sum game, with bounds on its value.
+    """Solve a zero-sum matrix game by fictitious play, with bounds on its value.
 
     Solves, for a payoff matrix M that x pays to y::
 
         min over x in X of max over y in Y of x'My
 
-    by fictitious play: in each round both sides give the best reply to the average of what the
-    other has played so far. Choose it for very many strategies, or vertices of a set that is known
-    by an oracle only; small games are solved exactly, and sooner, by `scipy.optimize.linprog`.
+    In each round both sides play the best reply to the average of the other's plays. Choose it for
+    very many strategies, or vertices of a set with an oracle; small games are solved exactly, and
+    sooner, by `scipy.optimize.linprog`.
 
     Parameters
     ----------
     payoff : {array-like, sparse matrix, LinearOperator} of shape (size_x, size_y)
-        What the row player x, who minimises, pays to the column player y, who maximises. If the
+        What the row player x, who minimizes, pays to the column player y, who maximizes. If the
         numbers are gains of the row player instead, pass ``-payoff``.
     domain_x, domain_y : domain object or None, default=None
         Sets of the mixed strategies: objects of `sklearn_fw.optim.domains`, or your own with a
         method ``lmo``. None is the simplex.
     step_size : {"fictitious", "universal"}, default="fictitious"
-        Weight of a round in the averages: "fictitious" weighs all alike, "universal" in proportion
-        to its number. These are the steps 1 / (1 + t) and 2 / (2 + t) of Frank-Wolfe methods.
+        Steps 1 / (1 + t), which weigh all rounds equally, or 2 / (2 + t), in proportion to t.
     start : (x, y), result of an earlier call, or None, default=None
-        What the first replies are given to; None means ``domain.start()``.
+        Points for the first replies; None means ``domain.start()``.
     max_iter : int, default=10_000
         Largest number of rounds.
     tol : float, default=1e-2
@@ -539,13 +522,11 @@ def solve_matrix_game(
     Notes
     -----
     A round costs both oracles and the products of the payoff with the two vertices that are
-    played, of which only the columns and rows of nonzero entries are read: O(size_x + size_y) on
-    simplices. The sums of what was played are kept, not the averages: integer payoffs give exactly
-    the plays of fictitious play by hand, ties included. Both sides move at the same time.
+    played, O(size_x + size_y) on simplices. The sums of what was played are kept: integer payoffs
+    give exactly fictitious play, ties included, with simultaneous moves.
 
     The bounds of one round close in like ``1 / sqrt(t)`` in practice, which is not proved [1]_;
-    games with a pure equilibrium are solved at ``1 / t``, with "universal" at ``1 / t^2``. Bounds
-    from different rounds are sound since each is due to one player alone.
+    games with a pure equilibrium are solved at ``1 / t``, with "universal" at ``1 / t^2``.
 
     References
     ----------
@@ -624,14 +605,12 @@ class GameRun(IterativeMethod):
         self.n_played += 1
 
     def _strategy(self, k):
-        """The average of one side, and what it makes pure replies pay."""
         return self.sums[k] / self.total, self.pays[1 - k] / self.total
 
     def solution(self):
         return self.best_x, self.best_y
 
     def bounds(self, pays_x, pays_y):
-        """Best replies, and what they would pay."""
         if not (np.all(np.isfinite(pays_x)) and np.all(np.isfinite(pays_y))):
             raise ValueError("products with payoff must be finite, got NaN or infinity")
         costs = pays_x, -pays_y

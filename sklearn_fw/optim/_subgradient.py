@@ -28,15 +28,16 @@ def projected_subgradient(
     random_state=None,
     verbose=0,
 ):
-    """Minimise a strongly convex function by noisy subgradients and an average of all points.
+    """Minimize a strongly convex function by stochastic subgradient steps and averaging.
 
     For a function f on a convex set K, and g_t with ``E[g_t] in df(w_(t-1))``::
 
         w_t = projection(w_(t-1) - gamma_t g_t),        x = sum_t weight_t w_t
 
     If f is ``mu``-strongly convex and ``E |g_t|^2 <= B^2``, then after T steps of "theory" with
-    "weighted" ``E f(x) - min f <= 2 B^2 / (mu (T + 2))``. Choose this for functions that are not
-    smooth and cheap to sample; nothing is certified.
+    "weighted" ``E f(x) - min f <= 2 B^2 / (mu (T + 2))``. Choose this for nonsmooth functions that
+    are cheap to sample; nothing is certified. For linear models
+    `sklearn_fw.linear_model.AveragedSubgradientClassifier` is compiled.
 
     Parameters
     ----------
@@ -60,8 +61,8 @@ def projected_subgradient(
         ``projection(w)`` returns the point of K that is nearest to w, as those of
         `sklearn_fw.projections` do; None means the whole space.
     objective : callable or None, default=None
-        ``objective(w)`` returns f(w), for the history: it is asked at the average after 1, 2, 4, 8,
-        ... steps and at the end.
+        ``objective(w)`` returns f(w), for the history: at the averages of 1, 2, 4, ... steps and
+        at the end.
     callback : callable or None, default=None
         Called after each step with ``x``, ``x_last`` and ``nit``; returning True ends the loop.
     time_limit : float or None, default=None
@@ -77,11 +78,6 @@ def projected_subgradient(
         ``x`` (the average), ``x_last``, ``fun`` (objective at x, None without ``objective``),
         ``nit``, ``success`` (whether all steps were made), ``status``, ``message`` and ``history``
         (dict of arrays).
-
-    See Also
-    --------
-    RunningAverage : The average by itself.
-    sklearn_fw.linear_model.AveragedSubgradientClassifier : Compiled, for linear models.
 
     References
     ----------
@@ -124,8 +120,6 @@ def projected_subgradient(
 
 
 class _Steps(IterativeMethod):
-    """The state of one run."""
-
     def __init__(self, oracle, start, mu, rule, average, projection, objective):
         self.oracle, self.projection, self.objective = oracle, projection, objective
         self.mu, self.rule, self.average = mu, rule, average
@@ -239,7 +233,6 @@ class RidgeProblem(FiniteSum):
         return float(np.average(squares, weights=self.weight))
 
     def value(self, w):
-        """The objective at ``w``, whose last entry belongs to the constant feature."""
         total = self.loss_sum(self.scores(w[:-1], self.bias * w[-1]))
         return float(0.5 * self.alpha * (w @ w) + total / self.y.size)
 
@@ -264,8 +257,6 @@ class SubgradientState:
 
 
 class RowSteps(IterativeMethod):
-    """Passes over the rows of one problem; no certificate."""
-
     def __init__(self, problem, state, *, rule, sampling, rng, record):
         self.problem, self.state, self.rule = problem, state, rule
         self.sampling, self.rng, self.record = sampling, rng, record
@@ -338,17 +329,16 @@ class RunningAverage:
     """Average of w_0, w_1, ... that takes each point as it comes.
 
     ``average_t = (1 - rho_t) average_(t-1) + rho_t w_t``, where the shares rho_t are those of a
-    scheme. Averages that weigh later points more are what gives subgradient methods the rate O(1/t)
-    instead of O(log(t) / t).
+    scheme. Weighting later points more gives subgradient methods the rate O(1/t) instead of
+    O(log(t) / t). `update` costs O(d), `update_sparse` as much as there are entries.
 
     Parameters
     ----------
     scheme : str or tuple, default="weighted"
         Weight of w_s: "weighted" s + 1, "weighted2" (s + 1)^2, "uniform" 1, ``("power", k)``
         (s + 1)^k, ``("polynomial", eta)`` about s^eta (0 is "uniform" and 1 is "weighted").
-        "suffix" takes equal weights from the point ceil(T / 2) on, where ``horizon`` is T, and the
-        last point before that; "doubling" equal weights from the last s that is a power of two
-        on; "none" the last point.
+        "suffix" weighs the points from ceil(T / 2) on equally, where ``horizon`` is T, and
+        "doubling" those from the last power of two on; "none" takes the last point.
     horizon : int or None, default=None
         Number T of the last point, which "suffix" must know; else not used.
 
@@ -358,11 +348,6 @@ class RunningAverage:
         Number of points.
     value : ndarray or None
         The average, None before the first point.
-
-    Notes
-    -----
-    `update` costs O(d). `update_sparse` costs as much as there are entries: the point is kept as
-    ``a v`` and the average as ``b u + c v``.
 
     References
     ----------
@@ -493,7 +478,6 @@ class RunningAverage:
         self._state = a, b, c + rho * a
 
     def _unfold(self):
-        """Multiply the factors of sparse updates out."""
         if self._state is not None:
             a, b, c = self._state
             self._average = b * self._average + c * self._point

@@ -1,9 +1,8 @@
-"""Smooth functions as objects that know more than their value and gradient.
+"""Smooth functions that provide the image of a point, a linear function of it such as ``A @ x``.
 
-Methods of `sklearn_fw.optim` that minimize take any callable ``x -> (value, gradient)``. Those
-below also provide the *image* of a point, a linear function of it such as ``A @ x``. Methods keep
-the image, move it with every step by the image of one atom, and search along a line without a
-product with the matrix.
+Methods of `sklearn_fw.optim` that minimize take any callable ``x -> (value, gradient)``. With an
+image they move it with every step by that of one atom, and search along a line without a product
+with the matrix.
 """
 
 from abc import ABC, abstractmethod
@@ -75,19 +74,12 @@ class Objective(ABC):
 
     @abstractmethod
     def slopes(self, image):
-        """Value and derivatives in the image.
+        """Value and derivatives in the image: a float, and an array of shape (n_image,).
 
         Parameters
         ----------
         image : ndarray of shape (n_image,)
             Image of the point.
-
-        Returns
-        -------
-        value : float
-            The value of the function.
-        slopes : ndarray of shape (n_image,)
-            Its derivatives in the image.
         """
 
     @abstractmethod
@@ -145,20 +137,7 @@ class Objective(ABC):
         raise NotImplementedError
 
     def __call__(self, x):
-        """Value and gradient.
-
-        Parameters
-        ----------
-        x : array-like of shape (size,)
-            The point.
-
-        Returns
-        -------
-        value : float
-            The value.
-        gradient : ndarray of shape (size,)
-            The gradient.
-        """
+        """Value and gradient at x: a float, and an array of shape (size,)."""
         value, slopes = self.slopes(self.image(self._vector(x, "x")))
         return value, self.adjoint(slopes)
 
@@ -172,7 +151,6 @@ class Objective(ABC):
 
 
 def is_quadratic(objective):
-    """Whether the second derivative along directions is known, and the same everywhere."""
     return callable(getattr(objective, "curvature", None)) and getattr(
         objective, "is_quadratic", True
     )
@@ -278,7 +256,6 @@ class Composite(Objective):
 
     @property
     def lipschitz(self):
-        """Bound on the Lipschitz constant of the gradient."""
         if self._is_function:
             return None
         return self.loss.smoothness * self._map.largest_square(self._row_weight)
@@ -350,6 +327,9 @@ class Composite(Objective):
 class LeastSquares(Composite):
     """Half the squared residuals, ``f(x) = sum_i s_i (<a_i, x> - b_i)^2 / 2``.
 
+    For the completion of a matrix, A has one row per observed entry, with a one in its place among
+    all entries, row by row; such a sparse matrix costs what the observed entries cost.
+
     Parameters
     ----------
     A : {array-like, sparse matrix} of shape (n_samples, n_columns)
@@ -360,11 +340,6 @@ class LeastSquares(Composite):
         Weights s_i; None is one each.
     mean : bool, default=False
         Whether the sum is divided by that of the weights, as in models of scikit-learn.
-
-    Notes
-    -----
-    For the completion of a matrix, A has one row per observed entry, with a one in its place among
-    all entries, row by row; such a sparse matrix costs what the observed entries cost.
 
     Examples
     --------
@@ -411,13 +386,11 @@ class LinearMap:
         return self._image_of_few(*entries)
 
     def adjoint(self, slopes):
-        """``A' slopes``."""
         if self._is_alone:
             return self.A.T @ slopes
         return (self.A.T @ slopes.reshape(-1, self.n_outputs)).ravel()
 
     def adjoint_in(self, slopes, block):
-        """The same for the entries of a slice, by their columns."""
         if self._is_alone:
             return self._columns[:, block].T @ slopes
         return self.adjoint(slopes)[block].copy()
@@ -428,7 +401,6 @@ class LinearMap:
         return self._is_alone and sp.issparse(self.A) and self.A.nnz <= FEW * self.size
 
     def matrix_adjoint(self, slopes, shape):
-        """``A' slopes`` as a sparse matrix, row by row."""
         used, transposed = self._used_columns
         if self._layout is None or self._layout[0] != shape:
             starts = np.searchsorted(used, np.arange(shape[0] + 1) * shape[1])
@@ -484,13 +456,11 @@ class LinearMap:
         return np.repeat(np.arange(self.A.shape[0]), np.diff(self._entries.indptr))
 
     def column_squares(self, weight=None):
-        """Squared lengths of the columns, where rows count by a weight."""
         squares = self.A.multiply(self.A) if sp.issparse(self.A) else self.A * self.A
         ones = np.ones(self.A.shape[0]) if weight is None else weight
         return np.asarray(squares.T @ ones).ravel()
 
     def largest_square(self, weight=None):
-        """The largest squared singular value, or a bound, where rows count by a weight."""
         A = self.A
         if weight is not None:
             root = np.sqrt(weight)
@@ -514,7 +484,7 @@ class Quadratic(Objective):
     ----------
     Q : {array-like, sparse matrix} of shape (size, size)
         Symmetric matrix. For a function that is not convex say ``convex=False`` where it is
-        minimised.
+        minimized.
     b : array-like of shape (size,) or None, default=None
         Linear part; None is zero.
 

@@ -42,11 +42,6 @@ class SubmodularFunction(ABC):
     integer_valued : bool
         Whether all values are known to be integers.
 
-    See Also
-    --------
-    BasePolytope : The domain that belongs to a function.
-    sklearn_fw.optim.minimize_submodular : Finds the lowest set.
-
     Examples
     --------
     The rank of a set of vectors, and that many elements cost 0.6 each:
@@ -215,7 +210,7 @@ class CoverageFunction(SubmodularFunction):
     """Weight of what a set covers: sensors and places, texts and words, tests and lines of code.
 
     Each element covers some items; ``F(A)`` is the sum of the weights of all items that at least
-    one element of A covers.
+    one element of A covers. A base costs one look at each nonzero entry of ``covers``.
 
     Parameters
     ----------
@@ -223,10 +218,6 @@ class CoverageFunction(SubmodularFunction):
         Not zero where an element covers an item.
     weights : array-like of shape (n_items,) or None, default=None
         Weight of each item, not negative; None means ones.
-
-    Notes
-    -----
-    A base costs one look at each entry of ``covers`` that is not zero.
 
     Examples
     --------
@@ -268,7 +259,7 @@ class CutFunction(SubmodularFunction):
 
     ``F(A)`` is the sum of the weights of all edges with one end in A and the other outside; of
     directed ones, those from A to the rest. With a `ModularFunction` this is the energy of a
-    labelling of an image with two labels.
+    binary labeling of an image. A base costs one look at each edge.
 
     Parameters
     ----------
@@ -281,10 +272,6 @@ class CutFunction(SubmodularFunction):
         Number of nodes; None takes the shape of the matrix, or the largest node that has an edge.
     directed : bool, default=False
         Whether edges lead from their first end to the second one. Not with a matrix.
-
-    Notes
-    -----
-    A base costs one look at each edge.
 
     Examples
     --------

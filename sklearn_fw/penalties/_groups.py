@@ -182,8 +182,6 @@ class SimplexForm(ConstraintForm):
 
 @dataclass(frozen=True, eq=False)
 class PythonForm(GroupForm):
-    """A user's penalty times ``scale``."""
-
     penalty: object
     scale: float = 1.0
 
@@ -209,7 +207,6 @@ class PythonForm(GroupForm):
         return x
 
     def group_prox(self, u, step_size, group):
-        """Prox of one group, scaled; what compiled epochs call."""
         x = self.penalty.group_prox(u, self.scale * step_size, group)
         x = check.array(x, self._name("group_prox", group))
         if x.shape != u.shape:
@@ -265,14 +262,12 @@ class GroupLasso(Penalty):
     ----------
     groups : list of array-like of int, or array-like of int of shape (n_features,)
         Disjoint groups of feature numbers, or the label of each feature's group. A feature that is
-        in no group of the list, or has a negative label, is not penalised at all.
+        in no group of the list, or has a negative label, is not penalized at all.
     group_weights : "sqrt", "ones" or array-like of shape (n_groups,), default="sqrt"
         Weights of the groups, not negative, in the order of the list or of the labels; "sqrt" takes
         the square root of the number of features.
-    l1 : float, default=0.0
-        Weight of the lasso penalty, not negative.
-    l2 : float, default=0.0
-        Weight of the ridge penalty, not negative.
+    l1, l2 : float, default=0.0
+        Weights of the lasso and of the ridge penalty, not negative.
 
     Examples
     --------
@@ -338,17 +333,14 @@ class GroupSeparable(Penalty):
     """Base class of your own penalty: write `group_value` and `group_prox` in plain Python.
 
     Solvers are correct only if the penalty is convex. A subclass with parameters of its own stores
-    them, and ``groups`` if it has any, in its ``__init__``.
+    them, and ``groups`` if it has any, in its ``__init__``. Every update of a solver calls Python,
+    which is far slower than the compiled penalties.
 
     Parameters
     ----------
     groups : list of array-like of int, array-like of int of shape (n_features,) or None, \
             default=None
         As for `GroupLasso`; None makes every feature a group of its own.
-
-    Notes
-    -----
-    Every update of a solver calls Python, which is far slower than the compiled penalties.
 
     Examples
     --------
@@ -368,7 +360,7 @@ class GroupSeparable(Penalty):
 
     @abstractmethod
     def group_value(self, u, group):
-        """Penalty of one group.
+        """Penalty of one group, a float, which may be infinite.
 
         Parameters
         ----------
@@ -377,16 +369,11 @@ class GroupSeparable(Penalty):
             one feature stand together.
         group : int
             Number of the group.
-
-        Returns
-        -------
-        float
-            May be infinite.
         """
 
     @abstractmethod
     def group_prox(self, u, step_size, group):
-        """Proximal operator ``argmin_x step_size h_group(x) + ||x - u||^2 / 2`` of one group.
+        """Proximal operator ``argmin_x step_size h_group(x) + ||x - u||^2 / 2``, a new array.
 
         Parameters
         ----------
@@ -396,15 +383,10 @@ class GroupSeparable(Penalty):
             Positive.
         group : int
             Number of the group.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            The minimiser, a new array.
         """
 
     def group_conjugate(self, v, group):
-        """Convex conjugate ``sup_u <v, u> - h_group(u)`` of one group; duality gaps need it.
+        """Convex conjugate ``sup_u <v, u> - h_group(u)``, maybe infinite; duality gaps need it.
 
         Parameters
         ----------
@@ -412,11 +394,6 @@ class GroupSeparable(Penalty):
             In the order of `group_value`.
         group : int
             Number of the group.
-
-        Returns
-        -------
-        float
-            May be infinite.
         """
         raise NotImplementedError(
             f"{type(self).__name__} has no convex conjugate, so no duality gap can be computed: "

@@ -38,17 +38,12 @@ class Penalty(Parameterized, ABC):
     """
 
     def bind(self, n_features):
-        """Check the parameters and return the penalty of that many features.
+        """Check the parameters and return the bound penalty described above.
 
         Parameters
         ----------
         n_features : int
             Number of features.
-
-        Returns
-        -------
-        object
-            The bound penalty described above.
         """
         bound = self._bind(check.integer(n_features, "n_features", 1))
         if not isinstance(bound, Form):  # compiled code follows its numbers
@@ -56,7 +51,6 @@ class Penalty(Parameterized, ABC):
         return bound
 
     def _bind(self, n_features):
-        """Do the work of `bind`."""
         raise TypeError(
             f"{type(self).__name__} is no penalty that solvers know: derive your own from "
             f"GroupSeparable and write group_value and group_prox"
@@ -163,10 +157,8 @@ class Box(Penalty):
         Lower bounds of the coefficients; infinite for none.
     upper : float or array-like of shape (n_features,), default=inf
         Upper bounds.
-    l1 : float, default=0.0
-        Weight of the lasso penalty, not negative.
-    l2 : float, default=0.0
-        Weight of the ridge penalty, not negative.
+    l1, l2 : float, default=0.0
+        Weights of the lasso and of the ridge penalty, not negative.
     """
 
     lower: float = 0.0
@@ -186,7 +178,6 @@ class Box(Penalty):
 
 
 def resolve_penalty(penalty, l1_ratio=0.5):
-    """Penalty object of a name."""
     # An error now is better than one after the data have been prepared, or none.
     elastic_net = ElasticNet(l1_ratio)
     elastic_net.bind(1)
@@ -215,7 +206,6 @@ def _check_bound(bound, name, n_features):
 
 
 def point_of(w, name, n_features):
-    """Coefficients or slopes, (n_features,) or (n_features, n_outputs)."""
     w = check.array(w, name)
     if w.ndim not in (1, 2) or n_features not in (None, len(w)):
         n = "n_features" if n_features is None else n_features

@@ -20,9 +20,9 @@ TURN_STEPS = 20
 
 @np.errstate(**check.BEYOND)
 def project_simplex(v, radius=1.0):
-    """Nearest point of ``{x : x >= 0, sum(x) = radius}`` to each vector.
+    """Nearest point of ``{x : x >= 0, sum(x) = radius}`` to each vector, in O(n log n).
 
-    ``x = max(v - t, 0)`` with the threshold t that gives the sum.
+    ``x = max(v - t, 0)`` with the threshold t that gives the sum; an array of the shape of v.
 
     Parameters
     ----------
@@ -30,15 +30,6 @@ def project_simplex(v, radius=1.0):
         Vectors along the last axis.
     radius : float, default=1.0
         Sum of the projection, positive.
-
-    Returns
-    -------
-    ndarray of the shape of v
-        Projections.
-
-    Notes
-    -----
-    Sorts the vectors: O(n log n) each.
 
     Examples
     --------
@@ -57,9 +48,10 @@ def project_simplex(v, radius=1.0):
 
 @np.errstate(**check.BEYOND)
 def project_l1_ball(v, radius=1.0):
-    """Nearest point of ``{x : ||x||_1 <= radius}`` to each vector.
+    """Nearest point of ``{x : ||x||_1 <= radius}`` to each vector, in O(n log n) [1]_.
 
-    ``x = sign(v) max(|v| - t, 0)`` with the threshold t that gives the norm, zero inside the ball.
+    ``x = sign(v) max(|v| - t, 0)`` with the threshold t that gives the norm, zero inside the ball;
+    an array of the shape of v.
 
     Parameters
     ----------
@@ -67,15 +59,6 @@ def project_l1_ball(v, radius=1.0):
         Vectors along the last axis.
     radius : float, default=1.0
         Radius of the ball, positive.
-
-    Returns
-    -------
-    ndarray of the shape of v
-        Projections; points of the ball are unchanged.
-
-    Notes
-    -----
-    Sorts the vectors: O(n log n) each.
 
     References
     ----------
@@ -96,7 +79,7 @@ def project_l1_ball(v, radius=1.0):
 
 
 def project_l2_ball(v, radius=1.0):
-    """Nearest point of ``{x : ||x|| <= radius}`` to each vector.
+    """Nearest point of ``{x : ||x|| <= radius}`` to each vector, an array of the shape of v.
 
     Parameters
     ----------
@@ -104,11 +87,6 @@ def project_l2_ball(v, radius=1.0):
         Vectors along the last axis.
     radius : float, default=1.0
         Radius of the ball, positive.
-
-    Returns
-    -------
-    ndarray of the shape of v
-        Projections; points of the ball are unchanged.
 
     Examples
     --------
@@ -125,7 +103,7 @@ def project_l2_ball(v, radius=1.0):
 
 
 def project_box(v, lower, upper):
-    """Nearest point of ``{x : lower <= x <= upper}``.
+    """Nearest point of ``{x : lower <= x <= upper}``, an array of the shape of v.
 
     Parameters
     ----------
@@ -133,11 +111,6 @@ def project_box(v, lower, upper):
         Vectors along the last axis.
     lower, upper : float or array-like that broadcasts with v
         Bounds of the entries; infinite for none.
-
-    Returns
-    -------
-    ndarray of the shape of v
-        Projections.
 
     Examples
     --------
@@ -203,24 +176,17 @@ def project_matching(
         Duals (u, v) of rows and columns, not negative unless ``perfect``; with
         ``return_duals=True``.
 
-    See Also
-    --------
-    project_simplex : One row alone, of sum exactly one.
-
     Notes
     -----
-    u is eliminated: rows are projected, or scaled, exactly. The dual, then a function of v, is
-    minimized by semismooth Newton steps with a line search, each followed by the exact duals of all
-    columns; every 20 steps rows and columns change places. Alternating steps alone, such as those
-    of Sinkhorn [2]_, take up to tens of thousands of sweeps when values are large; a minimum cost
-    flow with quadratic costs [1]_ is exact, too. Large values are halved until they are small, and
-    doubled again with the solution as the next guess; this also replaces ``duals`` that do not lead
-    to ``tol`` in 30 steps. The Hessian is the Laplacian of a graph of columns and is factorized
-    without subtractions. A step costs ``n m^2 + m^3 / 3`` for sides ``n >= m``.
+    u is eliminated: rows are projected, or scaled, exactly. The dual, a function of v, is minimized
+    by semismooth Newton steps with a line search and exact duals of all columns; every 20 steps
+    rows and columns change places. Large values are halved until they are small, and doubled again
+    with the solution as the next guess. A step costs ``n m^2 + m^3 / 3`` for sides ``n >= m``.
+    Sinkhorn's alternating steps [2]_ take up to tens of thousands of sweeps for large values; a
+    minimum cost flow with quadratic costs [1]_ is exact, too.
 
-    The bound: z is the exact projection for column sums that are off by ``r``. Changing them to one
-    moves mass along paths of at most ``n_rows + n_columns`` entries, so z is off by at most
-    ``(n_rows + n_columns) * sum(abs(r))``.
+    z is the exact projection for column sums off by ``r``, which move mass along paths of at most
+    ``n_rows + n_columns`` entries: it is off by at most that number times ``sum(abs(r))``.
 
     References
     ----------

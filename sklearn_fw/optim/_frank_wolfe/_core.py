@@ -55,7 +55,6 @@ class FrankWolfe(IterativeMethod):
         return self.certify()
 
     def certify(self):
-        """The certificate at the current point; the row of the history."""
         self.look()
         if self._refining:
             self.refine()
@@ -84,7 +83,6 @@ class FrankWolfe(IterativeMethod):
 
     @property
     def slack(self):
-        """What the answers may miss, by their bounds."""
         return sum([iterate.slack for iterate in self.iterates])
 
     def row(self):
@@ -103,12 +101,10 @@ class FrankWolfe(IterativeMethod):
 
     @property
     def gap(self):
-        """What steps towards the answers promise."""
         return sum([iterate.gap for iterate in self.iterates])
 
     @property
     def away_gap(self):
-        """What steps away from the worst atoms promise."""
         return sum([iterate.away_gap for iterate in self.iterates])
 
     @property
@@ -146,17 +142,16 @@ class FrankWolfe(IterativeMethod):
 
 
 class Minimisation(FrankWolfe):
-    """Minimise a smooth function over a domain.
+    """Minimize a smooth function over a domain.
 
-    ``objective(x) -> (value, gradient)`` may have a method ``curvature(direction)``, the second
-    derivative along it, for the rule "exact". Of an `Objective` the image is kept, and moves with
-    each step by those of single atoms. For convex functions the gap bounds how far the value is
-    from the minimum, with an inexact oracle too, whose bound it takes; other functions have a
-    stationary point where it is zero. ``best`` is what is known of where the gap was smallest.
+    For the rule "exact", ``objective(x) -> (value, gradient)`` has a method
+    ``curvature(direction)``. Of an `Objective` the image is kept, and moves with each step by those
+    of single atoms. For convex functions the gap bounds the distance from the minimum, for an
+    inexact oracle with its bound. ``best`` is what is known of where the gap was smallest.
 
-    Gaps up to ``tol`` are found again from exact sums before they count; None makes it a share of
-    the present value, and at least a smaller one of the first value or gap. ``accuracy`` is the
-    share of the true gap that answers have at least; sums are made anew after ``refresh`` steps.
+    Gaps up to ``tol`` are found again from exact sums before they count; None makes it a fraction
+    of the present value, and at least a smaller one of the first value or gap. ``accuracy`` is the
+    fraction of the true gap that answers have at least; sums are renewed after ``refresh`` steps.
     """
 
     def __init__(
@@ -227,7 +222,6 @@ class Minimisation(FrankWolfe):
             self.image = self.objective.image(self.iterate.point)
 
     def described(self):
-        """What is returned of a point; of a lazy one x is made at the end only."""
         active = self.iterate.active
         return OptimizeResult(
             x=None if self.lazy else self.iterate.point, fun=self.value, jac=self.gradient,
@@ -248,7 +242,7 @@ class Minimisation(FrankWolfe):
         return self.best
 
     def certified_best(self):
-        """The same, found anew from exact sums."""
+        """`best`, found again from exact sums."""
         best = self.best
         if self._refining or not self._is_exact:
             iterate = self.iterate
@@ -321,10 +315,7 @@ class Seen(OptimizeResult):
 
 
 def checked_derivatives(answer, wanted, n_iter, who="function"):
-    """Value and gradients that a function of the user returned.
-
-    ``wanted`` are names of the gradients and arrays of their shapes; the rest is for errors.
-    """
+    """Value and gradients of a user's function; ``wanted`` are their names and shaped arrays."""
     names = ", ".join(name for name, _ in wanted)
     if not (isinstance(answer, (tuple, list)) and len(answer) == 1 + len(wanted)):
         raise ValueError(f"{who} must return (value, {names}), got {answer!r}")

@@ -21,7 +21,7 @@ INNER_SHARE = 0.01  # of the gap, to which a correction goes where that is more 
 
 
 class Correction(Minimisation):
-    """Each step minimises over the hull of all atoms in use, by pairwise steps on their weights."""
+    """Each step minimizes over the hull of all atoms in use, by pairwise steps on their weights."""
 
     def __init__(self, objective, domain, *, rule, **options):
         super().__init__(objective, domain, variant="fully_corrective", rule=rule, **options)
@@ -44,7 +44,6 @@ class Correction(Minimisation):
         self.refresh()
 
     def corrected(self, weights):
-        """Weights of all atoms, the new one among them, that minimise the objective."""
         active = self.iterate.active
         inner = Minimisation(
             self._on_weights(active), Simplex(len(active)), variant="pairwise", rule=self.rule,
@@ -55,7 +54,6 @@ class Correction(Minimisation):
         return inner.iterate.point
 
     def _on_weights(self, active):
-        """The objective as a function of the weights of all atoms."""
         atoms = active.atoms
         if self.image is not None:
             return Composite(self.objective.slopes, np.transpose([self.image_of(a) for a in atoms]))
@@ -132,10 +130,9 @@ RIDGE = 1e-12  # added to the diagonal of singular matrices, as a share of its l
 class HullProjection:
     """Nearest points of a convex hull that is known by its oracle: Wolfe's minimum norm point.
 
-    Frank-Wolfe on half the squared distance, where each step corrects all weights: it goes to the
-    nearest mean of all atoms. The atoms and their Gram matrix stay for the next point. There is no
-    step to choose and no line to search, so the common loop would only slow it down: most hulls are
-    small and are asked thousands of times.
+    Frank-Wolfe on half the squared distance with corrections of all weights. The atoms and their
+    Gram matrix stay for the next point. There is no step size to choose, and most hulls are small
+    and used thousands of times, so the common loop would only slow it down.
 
     References
     ----------
@@ -148,7 +145,6 @@ class HullProjection:
         self.domain, self.active = domain, None
 
     def project(self, p, accuracy=1e-9, max_iter=1000):
-        """The nearest point."""
         n_calls = int(self.active is None)
         if n_calls:
             self.active = ActiveSet([self.domain.lmo(-p)])
@@ -192,7 +188,6 @@ class HullProjection:
 
 
 def _bordered(gram, row):
-    """A symmetric matrix with one row and column more."""
     larger = np.empty((len(row), len(row)))
     larger[:-1, :-1], larger[-1], larger[:, -1] = gram, row, row
     return larger
@@ -215,9 +210,8 @@ def is_in_hull(domain, x, tol):
 def nearest_mean(weights, gram, products):
     """Weights of the mean of some points that is nearest to p, zero for those without use.
 
-    Goes from the given weights, of sum one, to those of the nearest point of the affine hull, as
-    far as all stay positive. The points are known by their inner products with each other and with
-    p.
+    Goes from the given weights, of sum one, towards the nearest point of the affine hull, as far as
+    all stay positive. Inner products of the points with each other and with p are given.
     """
     answer, used, weights = np.zeros(len(weights)), np.arange(len(weights)), weights.copy()
     while True:
@@ -246,10 +240,9 @@ def nearest_mean(weights, gram, products):
 
 
 def maximise_on_simplex(gram, linear, weights, accuracy):
-    """Weights a of sum one that maximise ``<linear, a> - a' gram a / 2``.
+    """Weights a of sum one that maximize ``<linear, a> - a' gram a / 2``.
 
-    One weight of largest slope joins those in use at a time, and all of these are corrected, as in
-    Wolfe's method for nearest points.
+    One weight of largest slope joins at a time, and all are corrected, as in Wolfe's method.
     """
     scale = max(np.diagonal(gram).max(), np.abs(linear).max(), 1e-300)
     gram, linear = gram / scale + np.diag(np.full(len(linear), SLOPED)), linear / scale
@@ -281,7 +274,6 @@ MEMORY = 2**26  # numbers in the columns that are kept, 512 MiB
 
 
 def can_scan(objective, domain, step_size):
-    """Whether the steps of a run are those of the kernel."""
     return (
         check.is_named(step_size, "exact")
         and isinstance(objective, Objective) and objective.is_quadratic and is_ours(objective)
@@ -306,13 +298,11 @@ class ScanRun(Minimisation):
 
     @property
     def is_slow(self):
-        """Whether corrections of all weights are likely to end the run sooner."""
         n_active = self.n_atoms if self.hull is None else int(self.hull.counts[scan.N_ACTIVE])
         steps, each = PATIENCE
         return self.n_iter >= max(steps, each * n_active) and n_active <= MOST
 
     def corrected(self, options):
-        """A run by corrections that goes on from here."""
         if self.hull is not None:
             self._hand_over()
         active = self.iterate.active
@@ -337,11 +327,9 @@ class ScanRun(Minimisation):
         return UnitAtom(domain.size, int(number % domain.size), height)
 
     def _on_columns(self, vector):
-        """Inner products of a vector with the columns."""
         return vector if self.points is None else self.points @ vector
 
     def _numbers_of(self, atoms):
-        """Numbers of atoms in the list; None if one is not there."""
         if self.points is not None:
             known = {}
             for i in range(self.points.shape[0]):
@@ -432,7 +420,6 @@ class ScanRun(Minimisation):
         self._since = 0
 
     def _take_over(self, made):
-        """Numbers of the base from those of the kernel."""
         numbers, counts = self.hull.numbers, self.hull.counts.tolist()
         self._since += made
         self.n_iter += made
@@ -453,7 +440,6 @@ class ScanRun(Minimisation):
         return self.described_state(x=x if self.points is None else x @ self.points)
 
     def _hand_over(self):
-        """Put the base where the kernel stands."""
         hull, k = self.hull, self.hull.counts[scan.N_ACTIVE]
         self._stand(hull.ids[:k], hull.weights[:k])
         self.refresh()

@@ -49,7 +49,6 @@ class Iterate:
         self._last = None  # kind and array of the last direction from here
 
     def look(self, gradient, here=None):
-        """Ask the oracle, and find the worst atom; ``here`` is ``<gradient, point>`` if known."""
         here = float(gradient @ self.point) if here is None else here
         self._gradient, self._here = gradient, here
         self.answer()
@@ -78,7 +77,6 @@ class Iterate:
         return float(np.linalg.norm(self.direction(FW)))
 
     def ask(self, domain, gradient, point, here=None):
-        """The checked answer of an oracle; ``here`` is ``<gradient, point>`` where it is known."""
         self.n_calls += len(getattr(domain, "blocks", "1"))
         last = self.atom if domain is self.domain else None
         atom = ask(domain, gradient, _of(self.name), last, self.wanted)
@@ -199,8 +197,7 @@ class ActiveSet:
     """Atoms with positive weights of sum one, and the steps that methods take on them.
 
     A *slot* is the place of an atom; it is valid until the next step. Steps longer than allowed are
-    cut to the longest one, which removes an atom. Atoms are kept as they come: what has few
-    entries, or a low rank, is never made dense.
+    cut to the longest one, which removes an atom. Sparse or low-rank atoms are never made dense.
     """
 
     def __init__(self, atoms, weights=(1.0,)):
@@ -252,15 +249,13 @@ class ActiveSet:
         return self._slots.get(atom.key) == slot
 
     def longest(self, kind, slot=-1):
-        """Longest step of a kind, with the atom in a slot as the one that loses weight."""
         return slope_and_limit(kind, 0.0, 0.0, float(self._weights[slot]))[1]
 
     def step(self, kind, gamma, atom=None, away=-1):
         """Move by a step of a kind, cut to the longest one.
 
-        FW: to ``(1 - gamma) x + gamma atom``; PAIRWISE: to
-        ``x + gamma (atom - the one in slot away)``; AWAY: to
-        ``x + gamma (x - the one in slot away)``.
+        With the atom a in slot ``away``, to ``(1 - gamma) x + gamma atom`` (FW),
+        ``x + gamma (atom - a)`` (PAIRWISE) or ``x + gamma (x - a)`` (AWAY).
         """
         longest = self.longest(kind, away)
         slot = -1 if atom is None else self.include(atom)
@@ -268,10 +263,7 @@ class ActiveSet:
         self._settle()
 
     def reweigh(self, weights):
-        """Give the atoms other weights and leave out those of weight zero.
-
-        Returns the former slots of those that stay.
-        """
+        """Set the weights and drop zeros; returns the former slots of the atoms that stay."""
         before = dict(self._slots)
         self.weights[:] = weights
         self._settle()

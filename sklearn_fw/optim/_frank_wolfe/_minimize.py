@@ -1,4 +1,4 @@
-"""Minimisation of smooth functions over sets that are known by their linear oracles."""
+"""Minimization of smooth functions over sets that are known by their linear oracles."""
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -40,13 +40,13 @@ def minimize_frank_wolfe(
     callback=None,
     verbose=0,
 ):
-    """Minimise a smooth function over a set on which one can minimise linear functions.
+    """Minimize a smooth function over a set by Frank-Wolfe steps.
 
     Solves ``min over x in D of f(x)`` with the certificate ``gap = <f'(x), x - s>`` in every
     iteration, where s is the vertex of D that is lowest for the gradient. For convex f the value
-    is never further than the gap above the minimum; for others the gap is zero at stationary
-    points only. Choose this where projections onto D are expensive, as for paths, matchings,
-    nuclear norms and marginal polytopes, or where x shall be a combination of few vertices.
+    is at most the gap above the minimum; for others the gap is zero at stationary points only.
+    Choose this where projections onto D are expensive, as for paths, matchings, nuclear norms and
+    marginal polytopes, or where x shall be a combination of few vertices.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ def minimize_frank_wolfe(
         The set: an object of `sklearn_fw.optim.domains`, or your own with a method ``lmo``.
     variant : str, default="auto"
         "fw" steps towards s; "away" also away from the worst vertex of the present combination;
-        "pairwise" moves weight from that vertex to s; "fully_corrective" minimises over the hull of
+        "pairwise" moves weight from that vertex to s; "fully_corrective" minimizes over the hull of
         all vertices in use; "min_norm_point" goes to the minimum over their affine hull, as far as
         weights stay positive, for quadratic objectives. "auto" takes what suits the domain and the
-        objective; many "pairwise" steps end in "min_norm_point".
+        objective. "away" and "pairwise" warn (RuntimeWarning) where D is not a polytope.
     step_size : str, float or callable, default="auto"
         "universal" is ``2 / (2 + k)`` and "fictitious" ``1 / (1 + k)`` after k steps that drop no
-        vertex; "exact" minimises a quadratic function along the direction, "line_search" any;
-        "short" minimises the parabola with ``lipschitz``, "curvature" is the gap over
+        vertex; "exact" minimizes a quadratic function along the direction, "line_search" any;
+        "short" minimizes the parabola with ``lipschitz``, "curvature" is the gap over
         ``curvature``, "backtracking" learns the constant of "short". A callable gets the state
         described in `solve_saddle_point`. Not for the corrective variants.
     lipschitz : float or None, default=None
@@ -95,20 +95,10 @@ def minimize_frank_wolfe(
     -------
     result : OptimizeResult
         ``x``, ``fun``, ``jac`` (the gradient) and ``dual_gap`` where the gap was smallest, computed
-        anew at x; ``nit``, ``n_oracle_calls``, ``n_away``, ``n_drop`` (steps that left fewer
+        again at x; ``nit``, ``n_oracle_calls``, ``n_away``, ``n_drop`` (steps that left fewer
         vertices), ``n_swap`` (that exchanged one), ``success``, ``status``, ``message``, ``tol``,
         ``variant`` and ``step_size`` as chosen, ``history`` (dict of arrays), and ``atoms`` and
         ``weights``, of which x is the sum (None for "fw").
-
-    Warns
-    -----
-    RuntimeWarning
-        When "away" or "pairwise" is used on a domain that is not a polytope: no rate is known.
-
-    See Also
-    --------
-    solve_saddle_point : Saddle points over two sets.
-    minimize_saga : Sums of losses with a penalty.
 
     Notes
     -----
@@ -119,8 +109,8 @@ def minimize_frank_wolfe(
     caller can know.
 
     Deviations from [1]_: corrections of functions that are not quadratic go to a hundredth of the
-    present gap, or to ``tol`` if that is more. For functions that are not convex the step of a line
-    search is taken where it is lower than one of backtracking, which [2]_ gives a rate for.
+    present gap, or to ``tol`` if that is more. For nonconvex functions the step of a line search
+    is taken where it is lower than one of backtracking, which [2]_ gives a rate for.
 
     References
     ----------
@@ -187,8 +177,7 @@ def minimize_frank_wolfe(
 def _patient(run, max_iter, verbose, callback, options):
     """Steps in the kernel, and corrections of their vertices where these steps are many.
 
-    Steps find the vertices that matter. Where columns are much alike their weights take ten
-    thousands of steps, of which a correction is one.
+    Where columns are similar, weights take ten thousands of steps, of which a correction is one.
     """
     history, is_asked = History(), False
 
@@ -250,7 +239,6 @@ def in_closed_form(objective):
 
 
 def _rule(objective, domain, variant, step_size, lipschitz, curvature, convex):
-    """The function of the state that a step size stands for, with its constants."""
     if isinstance(step_size, str):
         if step_size == "exact" and not is_quadratic(objective):
             raise ValueError(
@@ -304,7 +292,6 @@ def check_problem(objective, domain):
 
 
 def _split_start(start, variant):
-    """The point to start from, or None, and its combination of atoms, or None."""
     if isinstance(start, OptimizeResult):
         if start.get("atoms") is not None:
             return None, (start["atoms"], start["weights"])
@@ -321,7 +308,6 @@ def _split_start(start, variant):
 
 
 def _result(run, outcome, variant, step_size):
-    """What is returned, with the certificate of the returned point from exact sums."""
     best = run.certified_best()
     fields = fields_of(outcome, best.dual_gap, run.tol)
     return OptimizeResult(

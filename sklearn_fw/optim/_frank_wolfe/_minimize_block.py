@@ -35,12 +35,12 @@ def minimize_block_frank_wolfe(
     random_state=None,
     verbose=0,
 ):
-    """Minimise a smooth function over a product of sets, one factor at a time.
+    """Minimize a smooth function over a product of sets, one factor at a time.
 
-    Solves ``min f(x_1, ..., x_n)`` with each x_i in a set of its own. A step asks the oracle of one
-    factor and moves in this one. Choose it where there are many factors and the gradient in one of
+    Solves ``min f(x_1, ..., x_n)`` with each x_i in a set of its own. A step calls the oracle of
+    one factor and moves in it. Choose it where there are many factors and the gradient in one of
     them is cheap, as with objects of `sklearn_fw.optim.objectives`: a pass of n such steps costs
-    what one step of `minimize_frank_wolfe` costs and goes much further.
+    as much as one step of `minimize_frank_wolfe` and goes much further.
 
     Parameters
     ----------
@@ -84,10 +84,6 @@ def minimize_block_frank_wolfe(
         with those of each factor (atoms None for factors of "fw" and where ``x`` is an average),
         ``n_oracle_calls`` counts the factors.
 
-    See Also
-    --------
-    minimize_frank_wolfe : All factors at once.
-
     Notes
     -----
     More than 13 parameters: those of `minimize_frank_wolfe` for runs, and those of sampling.
@@ -105,7 +101,7 @@ def minimize_block_frank_wolfe(
 
     Examples
     --------
-    Mixtures of three pictures each that together come near to a sum:
+    Four mixtures of three images each, of which the sum is given:
 
     >>> import numpy as np
     >>> from sklearn_fw.optim import domains, minimize_block_frank_wolfe, objectives
@@ -229,7 +225,6 @@ class BlockMinimisation(Minimisation):
             self.since[i] = self.n_done
 
     def gradient_of(self, block):
-        """The gradient in a factor; the value, too, is found."""
         x = self.iterate.point
         if self.image is not None and is_ours(self.objective):
             self.value, slopes = self.objective.slopes(self.image)
@@ -261,7 +256,6 @@ class BlockMinimisation(Minimisation):
         return row | {"dual_gap": self.dual_gap}
 
     def _certify_average(self):
-        """The gap of the average, which may be the best that there is."""
         if self.sums is None or not self.n_steps:
             return math.inf
         iterate, kept, n = self.iterate, (self.iterate.point, self.image), self.n_done
@@ -286,8 +280,6 @@ class BlockMinimisation(Minimisation):
 
 
 class Block(FrankWolfe):
-    """Steps in one factor."""
-
     def __init__(self, run, iterate, block, variant, step_size):
         rule = self.shrinking if check.is_named(step_size, "universal") else _rule(
             run.objective, None, variant, step_size, None, None, True
@@ -296,7 +288,6 @@ class Block(FrankWolfe):
         self.run, self.block, self.ahead = run, block, None
 
     def shrinking(self, state):
-        """2 n / (2 n + k)."""
         return open_loop_step(self.run.n_steps, len(self.run.parts), math.inf)
 
     def look(self):

@@ -35,16 +35,16 @@ def minimize_submodular(
     callback=None,
     verbose=0,
 ):
-    """Find the set on which a submodular function is lowest, with a certificate.
+    """Minimize a submodular set function, with a certificate.
 
-    Minimises F over all subsets of ``{0, ..., size - 1}`` by way of the shortest base::
+    Minimizes F over all subsets of ``{0, ..., size - 1}`` by way of the shortest base::
 
         min over A of F(A) = F(empty set) + max over bases x of sum_i min(x[i], 0)
 
-    Each iteration asks the greedy algorithm for one base, which also gives the values of a chain
-    of ``size + 1`` sets: the best of all sets seen is the answer, and the best of all bases seen
-    bounds what any set can have. Choose it for functions of any form; where all that there is are
-    pairs of elements, `sklearn_fw.inference.GraphCut` is faster on large graphs.
+    Each iteration computes one base by the greedy algorithm, which also gives the values of a chain
+    of ``size + 1`` sets. The best set so far is the answer, the best base bounds all sets from
+    below. Choose it for functions of any form; for pairs of elements only,
+    `sklearn_fw.inference.GraphCut` is faster on large graphs.
 
     Parameters
     ----------
@@ -67,8 +67,7 @@ def minimize_submodular(
     max_iter : int, default=10000
         Largest number of iterations, each with one base.
     tol : float or None, default=None
-        Largest gap, in units of F; None is 1e-10 of the sum of the absolute entries of the first
-        base.
+        Largest gap, in units of F; None is 1e-10 of the l1 norm of the first base.
     time_limit : float or None, default=None
         Seconds after which no new iteration begins.
     callback : callable or None, default=None
@@ -83,11 +82,6 @@ def minimize_submodular(
         ``dual_gap`` (their difference), ``base_point`` (the last base, without the value of the
         empty set), ``nit``, ``n_oracle_calls``, ``n_away``, ``n_drop``, ``success``, ``status``,
         ``message``, and ``history`` (dict of arrays).
-
-    See Also
-    --------
-    sklearn_fw.optim.domains.BasePolytope : The set of bases, for other objectives.
-    sklearn_fw.inference.GraphCut : Minimum cuts by maximum flow.
 
     Notes
     -----
@@ -188,14 +182,10 @@ class Rounding:
 
     @property
     def dual_gap(self):
-        """How far the best set is above what is proved."""
         return max(self.value - self.lower, 0.0)
 
     def look(self, x, atom, atoms):
-        """Value the sets of the order of a base, and bound with this and with another base x.
-
-        ``atoms`` are the bases of which x is a mean.
-        """
+        """Value the sets of the order of a base; bound with it and with x, a mean of ``atoms``."""
         gains = atom.array[atom.order] * self.scale
         if self.is_integer and np.any(gains != np.round(gains)):
             raise ValueError("function has values that are no integers, but integer_valued=True")
@@ -279,7 +269,6 @@ class Shortest:
 
     @property
     def is_stuck(self):
-        """Whether rounding decides from here on."""
         return self.gap <= 0.0 or not self.value < self.before
 
     def advance(self):
@@ -306,8 +295,6 @@ class Stepwise(Shortest, Minimisation):
 
 
 class HalfSquare(Objective):
-    """``||x||^2 / 2``."""
-
     is_quadratic = True
 
     def __init__(self, size):

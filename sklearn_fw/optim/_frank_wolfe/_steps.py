@@ -35,8 +35,7 @@ class Line:
     """The objective along the direction of a step from x, where it has a value.
 
     ``objective(x) -> (value, gradient)`` may have a method ``curvature(direction)``;
-    ``make_direction`` makes the array by which step one moves the point, for the rules that want
-    it.
+    ``make_direction`` makes the array by which step one moves the point.
     """
 
     def __init__(self, objective, x, value, make_direction):
@@ -55,7 +54,6 @@ class Line:
         return float(self.objective.curvature(self.direction))
 
     def size(self):
-        """What curvatures are about proportional to: the squared length, here of the point."""
         return self.square()
 
     def square(self):
@@ -124,8 +122,7 @@ def named_rule(step_size, *, lipschitz=None, curvature=None, variant="fw", conve
 class LineSearch:
     """The minimum along the direction: a root of the slope by secants within a bracket.
 
-    The first guess is the root of a slope that bends as the last one did, for directions of the
-    same length.
+    The first guess is the root of a slope that bends as the last one did.
     """
 
     def __init__(self):
@@ -215,8 +212,6 @@ class Backtracking:
 
 
 def lower_of(*rules):
-    """The step of two rules at which the objective is lower."""
-
     def rule(state):
         steps = [min(rule(state), state.max_step) for rule in rules]
         return min(steps, key=lambda step: state.line.at(step)[0])

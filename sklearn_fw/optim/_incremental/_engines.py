@@ -23,7 +23,6 @@ POINT, SUM = 0, 1
 
 
 def make_engine(problem, n_workers, *, dense=False):
-    """The fastest engine for a problem; ``dense``: one group of all columns (dense SAGA)."""
     if problem.penalty.separable and problem.n_outputs is None and not dense:
         return SeparableEngine(problem, n_workers)
     return GroupEngine(problem, n_workers, dense=dense)
@@ -44,13 +43,11 @@ class Engine(ABC):
         self.gamma = self.metric = None
 
     def set_step(self, gamma, metric, center):
-        """Fix the step sizes of columns and intercept, factors per column (None: ones), and what
-        is subtracted from dense rows (None: nothing)."""
+        """Fix the step sizes, factors per column or None, and the center of dense rows or None."""
         self.gamma, self.metric, self.center = gamma, self.common(metric), center
         self.rows = self.problem.rows(center)
 
     def join(self, seen):
-        """Take the rows of the problem as a part of more rows, see `Seen`."""
         self._seen = seen
         self.n_rows = seen.n_rows + self.n_rows if seen.adds else seen.n_rows
 
@@ -69,7 +66,6 @@ class Engine(ABC):
         return self.problem.counts
 
     def common(self, metric):
-        """Factors of the step as the engine can use them."""
         return metric
 
     def shares(self):
@@ -82,10 +78,7 @@ class Engine(ABC):
         return shares
 
     def move_to(self, coef, intercept, memory=None, total=None, mass=None):
-        """Go to a point of the problem, with memory, ``X^T memory`` and ``sum_i memory_i``.
-
-        The memory is taken as it is, not copied: the steps will write to it.
-        """
+        """Go to a point; the steps will write to ``memory``, which is not copied."""
         if self.center is not None:
             intercept = intercept + self.center @ coef
         self._put(POINT, coef, intercept)
@@ -145,7 +138,7 @@ class Engine(ABC):
 
 
 class SeparableEngine(Engine):
-    """One output, coordinates penalised one by one: the fast layout (`incremental.py`)."""
+    """One output, coordinates penalized one by one: the fast layout (`incremental.py`)."""
 
     def __init__(self, problem, n_workers, *, order_columns=True):
         super().__init__(problem, n_workers)
@@ -175,7 +168,6 @@ class SeparableEngine(Engine):
         self._private()[:, :, 1] = shares[self.hot]
 
     def _private(self):
-        """View of the private copies, (n_workers, n_hot, columns of the state)."""
         copies = self.state[self.columns.first :]
         return copies.reshape(self.pool.size, self.hot.size, self.state.shape[1])
 
@@ -344,7 +336,6 @@ def separable(penalty, bounds):
 
 
 def bounds_of(problem):
-    """Bounds (n_columns, 2) of a separable penalty, None when there are none."""
     penalty = problem.penalty
     if not has_bounds(penalty):
         return None
@@ -358,8 +349,6 @@ CHUNK = 1 << 15
 
 
 class ThreadPool:
-    """``size`` workers; one alone is the calling thread itself."""
-
     def __init__(self, size):
         self.size = size
         self._pool = None
@@ -419,10 +408,7 @@ HOT, LARGEST, PERIOD, SAMPLE = 16, 512, 64, 256
 
 
 class Columns:
-    """Places of the columns, of the intercept behind them, and of the copies behind that.
-
-    Copies are for a pool of more than one.
-    """
+    """Places of the columns, of the intercept behind them, then of the copies of a thread pool."""
 
     def __init__(self, problem, pool, is_ordered):
         self.problem, self.pool = problem, pool
@@ -460,7 +446,6 @@ class Columns:
 
     @property
     def place(self):
-        """Places of the columns and, last, of the intercept."""
         return slice(0, self.first) if self.home is None else self.home
 
     @property
@@ -483,7 +468,6 @@ class Columns:
         return rows._replace(indices=self._indices, center=self.placed(center))
 
     def _renumbered(self):
-        """Indices of the data with the numbers of the columns; None if they are those of X."""
         if self.numbers is None:
             return None
         if not sp.issparse(self.problem.X):

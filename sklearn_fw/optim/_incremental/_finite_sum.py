@@ -61,23 +61,9 @@ class FiniteSum:
     """``min_{w, c} sum_i s_i loss(y_i, <w, x_i> + c) + penalty(w)``.
 
     The sum form of the mean loss with weights ``s_i / sum(s)`` and penalty ``penalty / sum(s)``.
-
-    Parameters
-    ----------
-    X : CSR matrix or C-contiguous ndarray of shape (n_samples, n_features)
-        Rows, float32 or float64; CSR without duplicates.
-    y : ndarray of shape (n_samples,)
-        Truth as the loss takes it; float32 does for labels.
-    loss : Loss
-        Loss of a score.
-    penalty : bound penalty
-        Of the sum form.
-    weight : ndarray of shape (n_samples,) or None
-        Factors of the losses, not negative; None means ones.
-    fit_intercept : bool
-        Whether there is a c.
-    n_outputs : int or None
-        Number of scores per row; None when the scores are not a matrix.
+    ``X`` are CSR rows without duplicates or a C-contiguous array, float32 or float64; ``y`` is as
+    the loss takes it (float32 for labels); ``penalty`` is bound, of the sum form; ``weight``
+    (n_samples,) are the s_i, None for ones; ``n_outputs`` is None unless scores are a matrix.
     """
 
     def __init__(self, X, y, loss, penalty, *, weight=None, fit_intercept=False, n_outputs=None):
@@ -92,10 +78,7 @@ class FiniteSum:
         self.total_weight = float(self.n_rows if weight is None else weight.sum())
 
     def variant(self, *, y=None, penalty=None):
-        """The same rows with other targets or another penalty.
-
-        What depends on the rows alone is computed once for all variants.
-        """
+        """The same rows with other targets or another penalty, sharing what depends on X alone."""
         for name in ("counts", "smoothness"):
             getattr(self, name)  # cached from now on
         other = copy(self)
@@ -109,7 +92,6 @@ class FiniteSum:
         return other
 
     def like(self, X, y, penalty, weight):
-        """The sum over other rows, with another penalty."""
         return FiniteSum(
             X, y, self.loss, penalty, weight=weight, fit_intercept=self.fit_intercept,
             n_outputs=self.n_outputs,
@@ -121,12 +103,10 @@ class FiniteSum:
 
     @property
     def weights(self):
-        """The weight of every row, also where all are one."""
         return np.ones(self.n_rows) if self.weight is None else self.weight
 
     @property
     def shape(self):
-        """Shape of the coefficients inside, (n_features,) or (n_features, n_outputs)."""
         outputs = () if self.n_outputs is None else (self.n_outputs,)
         return (self.n_columns, *outputs)
 
@@ -145,13 +125,12 @@ class FiniteSum:
         return self.loss._formula()
 
     def raise_kept(self):
-        """Raise what the loss of a user has raised below compiled code."""
         if self.formula.call is not None:
             self.formula.call.check()
 
     @property
     def centers(self):
-        """Whether rows can be centred: dense ones, which an intercept then puts right."""
+        """Whether rows can be centered: dense ones, which an intercept then puts right."""
         return self.fit_intercept and not sp.issparse(self.X)
 
     @cached_property
@@ -180,7 +159,6 @@ class FiniteSum:
         return scores
 
     def gradient(self, slopes):
-        """``X^T slopes``, one product with X."""
         return sum(np.asarray(X.T @ slopes[part]) for part, X in self._products())
 
     def _products(self):
@@ -205,10 +183,7 @@ class FiniteSum:
         return self.penalty.prox(np.zeros(self.shape), LONG)
 
     def origin(self):
-        """Where runs begin: the least penalty, mostly zero. Its objective is the scale of ``tol``.
-
-        Coefficients, best intercepts and objective of the mean form.
-        """
+        """Coefficients of least penalty, best intercepts, mean objective (the scale of ``tol``)."""
         coef = self.resting_point()
         scores, intercept = self._best_scores(coef, np.zeros(self.shape[1:]))
         objective = (self.loss_sum(scores) + self.penalty.value(coef)) / self.total_weight
@@ -294,7 +269,6 @@ class FiniteSum:
 
     @property
     def unit_step(self):
-        """One over the smoothness of the sum: the step of the gradient mapping."""
         return 1.0 / (self.smoothness * self.active.size or 1.0)
 
     @cached_property
@@ -303,19 +277,16 @@ class FiniteSum:
         return self.smoothness_in(None, None)
 
     def smoothness_in(self, metric, center):
-        """The same in a metric (factors of the columns), with something taken from the rows."""
         norms = self.squared_norms(metric, center)
         norms = norms if self.weight is None else norms * self.weight
         return self.loss.smoothness * float(norms.max(initial=0.0))
 
     def squared_norms(self, metric=None, center=None):
-        """Squared norms of the active rows, 0 for the others."""
         norms = np.zeros(self.n_rows)
         rows_kernels.squared_norms(self.rows(center), self.active, metric, norms)
         return norms
 
     def conjugate_sum(self, slopes, scale=1.0):
-        """``sum_i (s_i loss_i)*(scale slopes_i)``."""
         total = 0.0
         for part in self._parts():
             y, values = self.y[part], scale * slopes[part]
@@ -330,7 +301,6 @@ class FiniteSum:
         return float(total)
 
     def _best_scores(self, coef, intercept):
-        """Scores at the best intercepts, and these."""
         scores = self.scores(coef, intercept)
         if not self.fit_intercept:
             return scores, intercept
@@ -341,7 +311,7 @@ class FiniteSum:
         return scores, intercept + shift
 
     def best_shift(self, scores):
-        """What to add to the intercepts to minimise the objective with w fixed."""
+        """What to add to the intercepts to minimize the objective with w fixed."""
         if isinstance(self.loss, MultinomialLogLoss):
             return self._best_shifts(scores)
         # The slope grows with the shift: from where both signs are known, between these.
@@ -420,10 +390,7 @@ class Curvature:
             self.rows = self.rows * self.weight
 
     def along(self, moves):
-        """Changes of the slopes, to first order, when the scores but for the intercepts move.
-
-        The intercepts follow: the changes of every output have the sum zero.
-        """
+        """First-order changes of the slopes when scores move; every output's have the sum zero."""
         changes = self.apply(moves)
         if not self.problem.fit_intercept:
             return changes
@@ -442,17 +409,13 @@ class Curvature:
         return changes
 
     def mass(self):
-        """Sum over the rows of their curvatures (n_outputs, n_outputs)."""
         p = self.probabilities
         weighted = p if self.weight is None else p * self.weight
         return np.diag(weighted.sum(axis=0)) - weighted.T @ p
 
 
 def weighted_products(problem, h):
-    """``sum_i h_i (x_i - m) (x_i - m)^T`` with curvatures ``h`` of the rows, for one output.
-
-    m is the mean with the weights h_i; zero without an intercept.
-    """
+    """``sum_i h_i (x_i - m) (x_i - m)^T``; m is the h-weighted mean, or zero without intercept."""
     if sp.issparse(problem.X):
         size, X = problem.n_columns, problem.X
         total, mass = np.zeros((size, size)), np.zeros(size)

@@ -1,4 +1,4 @@
-"""Regularised linear models as a function call, the choice of their solvers, and their names."""
+"""Regularized linear models as a function call, the choice of their solvers, and their names."""
 
 from contextlib import closing
 
@@ -42,9 +42,9 @@ def minimize_saga(
     random_state=None,
     verbose=0,
 ):
-    """Minimise a regularised mean of losses of linear scores, to a certified accuracy.
+    """Minimize a regularized mean of losses of linear scores, to a certified accuracy.
 
-    Minimises over w and, with ``fit_intercept``, over c, with weights s_i (one by default)::
+    Minimizes over w and, with ``fit_intercept``, over c, with weights s_i (one by default)::
 
         sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i + alpha * penalty(w)
 
@@ -67,7 +67,7 @@ def minimize_saga(
     sample_weight : array-like of shape (n_samples,), default=None
         Factors of the losses.
     fit_intercept : bool, default=False
-        Whether there is a c; it is not penalised.
+        Whether there is a c; it is not penalized.
     solver : str or solver object, default="asaga"
         See `sklearn_fw.linear_model.AsagaClassifier`.
     x0 : array-like of shape (n_features,) or (n_features, n_classes), default=None
@@ -93,10 +93,6 @@ def minimize_saga(
         ``gradient_mapping``, ``nit`` (epochs), ``n_updates`` (steps), ``success``, ``status``,
         ``message``, ``memory`` (slopes of the losses at x), ``memory_drift`` (of the running sum of
         the memory before its last repair) and ``history`` (dict of arrays).
-
-    See Also
-    --------
-    sklearn_fw.linear_model.AsagaClassifier : The same as an estimator.
 
     Notes
     -----
@@ -179,7 +175,6 @@ def check_rows(X):
 
 
 def _check_truth(loss, y):
-    """Number of outputs for a loss whose targets are valid."""
     if isinstance(loss, MultinomialLogLoss):
         if y.min() < 0 or np.any(y != np.floor(y)):
             raise ValueError("y must hold class indices 0, 1, ... for loss='multinomial'")
@@ -192,7 +187,6 @@ def _check_truth(loss, y):
 def solve(
     problem, solver, *, tol, max_iter, rng, n_workers=1, start=None, begin=None, end=None, verbose=0
 ):
-    """Run a solver on a `FiniteSum`: the run and its `Outcome`."""
     run = solver.start(problem, tol=tol, rng=rng, n_workers=n_workers, start=start)
     with closing(run):
         outcome = drive(
@@ -252,8 +246,6 @@ def _rows_differ(problem):
 
 
 class Auto(Solver):
-    """The choice of `choose_solver` as a solver."""
-
     parallel = True
     keeps_memory = True  # of parts of the rows, which are for the incremental method
 

@@ -110,7 +110,6 @@ class Hessian:
 
 
 def parted(point, problem):
-    """Coefficients and intercepts in the shapes of the problem."""
     coef, intercept = point[:-1], point[-1]
     return (coef, intercept) if problem.n_outputs else (coef[:, 0], intercept[0])
 
@@ -144,7 +143,6 @@ class Point:
         return self.coef, self.intercept
 
     def idle(self):
-        """No column rests: every step obeys the penalty of all of them."""
         return np.zeros(self.n_columns, dtype=bool)
 
     def close(self):
@@ -194,7 +192,6 @@ class NewtonCGRun(SecondOrderRun):
         return self._row(row, certified=False)
 
     def _direction(self, hessian):
-        """Conjugate gradients for the system of Newton's method."""
         rest = -self.gradient
         step = np.zeros_like(rest)
         solved = hessian.solve_roughly(rest)
@@ -283,7 +280,6 @@ def start_from_sample(problem, solver, *, tol, rng):
 
 
 def _after(run, n_steps):
-    """Where a run stands after so many steps, or as soon as it is good enough."""
     for _ in range(n_steps):
         if run.step()["certified"] and run.may_stop(run.best.row()):
             break
@@ -291,7 +287,6 @@ def _after(run, n_steps):
 
 
 def is_wide(problem):
-    """Whether products of the rows cost less than steps on so many columns."""
     n, l2 = problem.active.size, problem.penalty.l2
     fits = WIDE * n <= problem.n_columns and n <= FEW and is_ridge(problem.penalty) and l2 > 0.0
     return fits and is_dense(problem) and problem.smoothness * n >= STIFF * l2
@@ -346,10 +341,9 @@ def _products(X):
 class NewtonCG(Solver):
     """Newton's method by preconditioned conjugate gradients, for a ridge penalty or none.
 
-    One output or several, any number of columns. The preconditioner is the inverse of the curvature
-    of all outputs on average, the matrix of it for some hundred columns and its diagonal for more,
-    so that scales of the columns and, where there are few, their dependence matter little. Products
-    with X are all that an iteration costs, two for every one of conjugate gradients.
+    One output or several, any number of columns. The preconditioner is the inverse of the mean
+    curvature of all outputs, as a matrix for some hundred columns and its diagonal for more. An
+    iteration costs two products with X for every one of conjugate gradients.
 
     Parameters
     ----------
@@ -373,7 +367,6 @@ class NewtonCG(Solver):
 
 
 def is_dense(problem):
-    """Whether the table is dense or as good as that."""
     X = problem.X
     return not sp.issparse(X) or X.nnz >= FULL * X.shape[0] * X.shape[1]
 
@@ -388,8 +381,6 @@ SUFFICIENT = 1e-4
 
 
 class NewtonRun(SecondOrderRun):
-    """Steps to the minimum of the second-order model with the penalty as it is."""
-
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
         self.bound = None  # curvature that no point exceeds
@@ -431,7 +422,6 @@ class NewtonRun(SecondOrderRun):
         return self.bound
 
     def _descend(self, coef, move):
-        """Go along ``move`` if that lowers the objective as it should."""
         problem = self.problem
         penalty = problem.penalty.value(coef)
         slack = 1e-14 * abs(self.value)
@@ -460,7 +450,7 @@ class NewtonRun(SecondOrderRun):
 
 
 def minimize_model(matrix, slopes, coef, penalty, free):
-    """Minimiser of ``<slopes, v - coef> + |v - coef|_matrix^2 / 2 + penalty(v)``.
+    """Minimizer of ``<slopes, v - coef> + |v - coef|_matrix^2 / 2 + penalty(v)``.
 
     A few sweeps of coordinate descent tell which coefficients are free, that is not at zero for
     their l1 norm or at a bound; the system of linear equations for these is then solved.
@@ -482,7 +472,7 @@ def minimize_model(matrix, slopes, coef, penalty, free):
 
 
 def _with_free_solved(matrix, gradient, w, l1, l2, lower, upper):
-    """The minimiser if the free coefficients and their signs are those of ``w``, else None."""
+    """The minimizer if the free coefficients and their signs are those of ``w``, else None."""
     free = (w > lower) & (w < upper) & ((w != 0.0) | (l1 == 0.0))
     sign = np.sign(w)
     if not free.any():
@@ -509,7 +499,7 @@ def _with_free_solved(matrix, gradient, w, l1, l2, lower, upper):
 class Newton(Solver):
     """Newton's method with the penalty as it is, for one output and some hundred columns.
 
-    Every step minimises the second-order model of the losses plus the penalty: one system of
+    Every step minimizes the second-order model of the losses plus the penalty: one system of
     linear equations for a ridge, coordinate descent on the matrix of second derivatives and such
     systems for the l1 norm and bounds. Scales and dependence of columns are of no importance. A
     step that does not lower the objective is damped by the largest curvature that there can be.
@@ -545,10 +535,7 @@ def has_support(problem):
 
 
 def minimize_on_support(problem, certificate, *, tol, rng):
-    """Coefficients and intercept; None where the support is too large.
-
-    The support are the columns that are not zero, or will not stay so.
-    """
+    """Coefficients and intercept from columns that are or become nonzero; None if too many."""
     coef, total = certificate.coef, certificate.total
     columns = np.flatnonzero((coef != 0.0) | (np.abs(total) > problem.penalty.l1))
     n_entries = float(problem.counts[columns].sum())
@@ -584,7 +571,6 @@ def _newton_step(problem, certificate, columns):
 
 
 def _on_columns(problem, columns):
-    """The problem where all other coefficients are zero."""
     X = problem.X[:, columns]
     X = X if sp.issparse(X) else np.ascontiguousarray(X)
     return problem.like(X, problem.y, on_columns(problem.penalty, columns), problem.weight)

@@ -54,10 +54,7 @@ class Solver(Parameterized):
 
     @abstractmethod
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
-        """Begin on a `FiniteSum`: an `IterativeMethod` with ``best`` and ``close()``.
-
-        ``tol`` is relative to the objective.
-        """
+        """Begin an `IterativeMethod` with ``best``, ``close()`` and a relative ``tol``."""
 
 
 class IncrementalSolver(Solver):
@@ -73,7 +70,7 @@ class IncrementalSolver(Solver):
         Every row once per epoch in a new order, or independent draws as in the theory.
     conditioning : {"auto", "diagonal"} or None, default="auto"
         "diagonal" gives every column a step of its own, as if columns were scaled to the same
-        largest absolute value (dense ones centred when there is an intercept) while the penalty
+        largest absolute value (dense ones centered when there is an intercept) while the penalty
         stays that of the original columns; "auto" does so for dense X.
     """
 
@@ -132,7 +129,6 @@ class IncrementalSolver(Solver):
         return gamma, gamma * of_intercept
 
     def _share(self, engine, smoothness, metric):
-        """What a rule with a name takes of 1 / L."""
         if check.is_auto(self.step_size):
             return self.auto_share
         return proven_share(engine, self._overlap(engine))
@@ -223,14 +219,10 @@ class Run(IterativeMethod):
 
     @property
     def _flat(self):
-        """Gradient mapping at which a run without dual may be at its end.
-
-        Where a bound was too large a better point is worth the next one, not the next point.
-        """
+        """Gradient mapping from which a bound is tried; lower after each one that was too large."""
         return min(self.tol * self.problem.null.gradient_mapping, 0.5 * self.unproven_at)
 
     def may_stop(self, row):
-        """Whether an estimate asks for an exact certificate."""
         if self.has_dual:
             return row["dual_gap"] <= max(self.tol * abs(row["objective"]), self.rounding)
         return row["gradient_mapping"] <= self._flat
@@ -254,7 +246,6 @@ class Run(IterativeMethod):
         return {"gradient_mapping": mapping, "suboptimality": abs(objective)}
 
     def _stand(self, best):
-        """Move to the point of a certificate, with its slopes as memory."""
         self.engine.move_to(best.coef, best.intercept, best.memory, best.total)
 
     def solution(self):

@@ -50,7 +50,6 @@ class SagaRun(Run):
         return self._row(row, certified=False)
 
     def certify(self):
-        """The exact certificate; memory and sum are those of the point afterwards."""
         self.best = None
         self.memory_drift = self.engine.drift()
         row = super().certify()
@@ -182,7 +181,6 @@ class SvrgRun(Run):
         self.certify()
 
     def step(self):
-        """Steps on as many rows as the settings say, then a snapshot."""
         n = self.problem.active.size
         left = max(1, round(float(self.settings.n_inner) * n))
         while left > 0:
@@ -233,22 +231,16 @@ class Svrg(IncrementalSolver):
 class Sdca(Solver):
     """Stochastic dual coordinate ascent: a step puts the slope of one row where the dual is best.
 
-    For losses of one score and penalties with ``l2 > 0`` that treat every feature by itself. Where
-    the penalty is a ridge the steps are exact. The fastest method here for many sparse rows: it
-    reads and writes one number per entry of a row, no step size has to be found, and its dual
-    variables bound the optimum at all times. Tables with few columns that all rows share converge
-    slowly.
-
-    See Also
-    --------
-    Asaga : For all losses and penalties.
+    For losses of one score and penalties with ``l2 > 0`` that are separable by features; steps are
+    exact for a ridge. Choose it for many sparse rows, where it is the fastest method here: it has
+    no step size, and its dual variables bound the optimum at all times. Tables with few columns
+    that all rows share converge slowly.
 
     Notes
     -----
-    An epoch visits every row once, in a new order, and costs O(nnz). Besides X it holds
-    ``3 n + d`` numbers; with several threads the column
-    indices of X once more, in four bytes. Threads write to the coefficients without locks: what is
-    lost between them is measured and repaired with each exact certificate.
+    An epoch visits every row once, in a new order, and costs O(nnz). Memory beyond X is ``3 n + d``
+    numbers, and with several threads 4 bytes per entry of X. Threads write to the coefficients
+    without locks: what they overwrite is measured and repaired with each exact certificate.
 
     The intercept has no penalty. It gets one that pulls it to where it was an epoch ago (method of
     multipliers on the dual constraint that the slopes sum to zero), which vanishes at the optimum.
@@ -285,10 +277,7 @@ class Sdca(Solver):
 
 
 class DualRun(SagaRun):
-    """Its memory is the dual variables themselves, not the slopes at the point.
-
-    Both bound the optimum; the dual variables do it better, but ask for a product more.
-    """
+    """Its memory is the dual variables: a better bound than slopes, for a product more."""
 
     def __init__(self, *args, **kwargs):
         self.caution = 1.0  # how much larger gaps were than their estimates
@@ -299,7 +288,6 @@ class DualRun(SagaRun):
         return super().advance(order, True)
 
     def certify(self):
-        """Exact certificate of the present point, with the better of two bounds."""
         self.best = None
         problem, engine = self.problem, self.engine
         best = problem.certify(*engine.point())
@@ -386,17 +374,13 @@ class DualEngine:
             self.repair(total)
 
     def repair(self, total):
-        """Make v that of ``total``, the true ``X^T memory``."""
         self.v[: self.columns.first - 1] = -self.scale[0] * total
 
     def total(self):
         return self.v[: self.columns.first - 1] / -self.scale[0]
 
     def run(self, order, refresh=True):
-        """A step on every row of ``order``; the memory always follows.
-
-        Minus the conjugates at the new slopes, and the losses before each step.
-        """
+        """Step on every row; returns minus the conjugates at the new slopes, and former losses."""
         team, columns = self.team, self.columns
         if team is not None:
             team.base[:] = self.v[columns.hot_place]
@@ -418,10 +402,7 @@ class DualEngine:
         return done
 
     def recentre(self):
-        """Pull the intercept to where it is now, with the same slopes; says what it was worth.
-
-        The value of the dual that the intercept has added until now.
-        """
+        """Pull the intercept to where it is now; returns the dual value that it added so far."""
         if not self.problem.fit_intercept:
             return 0.0
         at, pull = self.columns.first - 1, self.scale[1]
@@ -437,7 +418,6 @@ class DualEngine:
         return coef, self.v[self.columns.first - 1].copy()
 
     def fenchel(self):
-        """The penalty at w, and its conjugate at ``-X^T memory``."""
         v = self.v[: self.columns.first - 1]
         w = v if self.curved is None else self.point()[0]
         value = 0.5 * self.penalty.l2 * float(w @ w) + self.penalty.l1 * float(np.abs(w).sum())

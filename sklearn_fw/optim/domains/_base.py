@@ -16,10 +16,10 @@ SHORT = 256  # bytes that a key holds as they are; of more it holds a digest
 
 
 class Atom(ABC):
-    """Base class of atoms; derive from it to answer with a kind of your own.
+    """Base class of atoms; derive from it for a kind of your own, see :doc:`/guide/own_domain`.
 
-    Methods keep atoms as they come, ask them for inner products and add them up, and never make
-    them dense, so that a vertex with few entries or of low rank costs what its description costs.
+    Methods keep atoms as they come, compute inner products and sums, and never make them dense: a
+    vertex with few entries or of low rank costs as much as its description.
 
     Attributes
     ----------
@@ -32,26 +32,6 @@ class Atom(ABC):
     bound : float or None
         What no point of the set falls below, ``-inf`` if nothing is known. None promises that the
         atom itself is the lowest.
-
-    Examples
-    --------
-    A run of ones, described by its two ends:
-
-    >>> import numpy as np
-    >>> from sklearn_fw.optim import domains
-    >>> class Run(domains.Atom):
-    ...     def __init__(self, size, begin, end):
-    ...         self.size, self.begin, self.end = size, begin, end
-    ...         self.key = begin, end
-    ...     def dot(self, vector):
-    ...         return float(vector[self.begin : self.end].sum())
-    ...     def add_to(self, x, scale=1.0):
-    ...         x[self.begin : self.end] += scale
-    >>> run = Run(5, 1, 3)
-    >>> run.dot(np.arange(5.0))
-    3.0
-    >>> run.to_array()
-    array([0., 1., 1., 0., 0.])
     """
 
     value = None
@@ -86,10 +66,7 @@ class Atom(ABC):
         return x
 
     def entries(self):
-        """Ascending places of the entries that are not zero, and their values.
-
-        None for atoms that would have to be made dense.
-        """
+        """Ascending places of the nonzero entries, and their values; None for dense atoms."""
         return None
 
     def __repr__(self):
@@ -97,8 +74,6 @@ class Atom(ABC):
 
 
 class UnitAtom(Atom):
-    """A multiple of a unit vector."""
-
     def __init__(self, size, place, height=1.0):
         self.size, self.place, self.height = size, place, height
 
@@ -117,7 +92,7 @@ class UnitAtom(Atom):
 
 
 class SparseAtom(Atom):
-    """A point of few entries that are not zero: a matching, a tree, a labelling.
+    """A point of few entries that are not zero: a matching, a tree, a labeling.
 
     Parameters
     ----------
@@ -163,7 +138,6 @@ class SparseAtom(Atom):
 
     @cached_property
     def key(self):
-        """Places and values, or a digest of many."""
         return key_of(*self.entries())
 
     def dot(self, vector):
@@ -182,18 +156,16 @@ class SparseAtom(Atom):
 class RankOneAtom(Atom):
     """An outer product of two vectors, as a matrix whose rows follow each other.
 
+    Key, memory and construction cost n_rows + n_columns, an inner product reads the vector once.
+    Two atoms are recognized as equal by their factors: scale these so that equal products have
+    equal ones.
+
     Parameters
     ----------
     left : array-like of shape (n_rows,)
         First vector.
     right : array-like of shape (n_columns,)
         Second vector.
-
-    Notes
-    -----
-    Key, memory and construction cost n_rows + n_columns, an inner product reads the vector once.
-    Two atoms are recognised as equal by their factors: scale these so that equal products have
-    equal ones.
 
     Examples
     --------
@@ -212,7 +184,6 @@ class RankOneAtom(Atom):
 
     @cached_property
     def key(self):
-        """The two factors, or digests of them."""
         return _short(self.left), _short(self.right)
 
     def dot(self, vector):
@@ -236,7 +207,6 @@ class DenseAtom(Atom):
 
     @cached_property
     def key(self):
-        """Places and values of the entries that are not zero, or a digest of many."""
         return key_of(*self.entries())
 
     def dot(self, vector):
@@ -264,7 +234,6 @@ class ProductAtom(Atom):
 
     @property
     def key(self):
-        """Places and values where all parts know theirs, else the keys of the parts."""
         entries = self.entries()
         return tuple(part.key for part in self.parts) if entries is None else key_of(*entries)
 
@@ -284,10 +253,7 @@ class ProductAtom(Atom):
 
 
 def key_of(places, values):
-    """Hashable description of a point: equal for equal points, whatever kind of atom they are.
-
-    Oracles return the same numbers for the same vertex, so that comparing them exactly is enough.
-    """
+    """Hashable description of a point, the same for all kinds of atoms; numbers are exact."""
     used = values != 0.0
     if not used.all():
         places, values = places[used], values[used]
@@ -304,10 +270,7 @@ def _short(array):
 
 
 def as_atom(answer, size, who):
-    """The atom that somebody (``who``) gave, or the one of a plain array, which is copied.
-
-    It must have length ``size``; None for any.
-    """
+    """The atom that ``who`` gave, or that of an array, copied; ``size`` None for any length."""
     if isinstance(answer, Atom):
         if size is not None and answer.size != size:
             raise ValueError(f"{who} returned shape ({answer.size},), expected ({size},)")
@@ -332,9 +295,9 @@ def is_ours(thing):
 
 
 class Domain(ABC):
-    """Base class of domains; derive from it, set ``size`` and write ``lmo`` to have your own.
+    """Base class of domains: derive from it, set ``size`` and write ``lmo`` to have your own.
 
-    Your ``lmo`` may answer with an `Atom` or with a plain array, which methods turn into one.
+    ``lmo`` may return an `Atom` or a plain array, see :doc:`/guide/own_domain`.
 
     Attributes
     ----------
@@ -347,23 +310,6 @@ class Domain(ABC):
     can_refine : bool
         Whether ``lmo`` takes two more arguments: ``start``, an earlier answer or None, and
         ``accuracy``, how far the bound of the answer may be below its value, or None.
-
-    Examples
-    --------
-    The lists of ``k`` ones among zeros, and what lies between them:
-
-    >>> import numpy as np
-    >>> from sklearn_fw.optim import domains
-    >>> class Choices(domains.Domain):
-    ...     def __init__(self, size, k):
-    ...         self.size, self.k = size, k
-    ...     def lmo(self, gradient):
-    ...         chosen = np.argsort(gradient, kind="stable")[: self.k]
-    ...         return domains.SparseAtom(self.size, chosen)
-    >>> Choices(4, 2).lmo(np.array([3.0, -1.0, 0.0, 2.0])).to_array()
-    array([0., 1., 1., 0.])
-    >>> Choices(4, 2).start().places
-    array([0, 1])
     """
 
     is_polytope = True
@@ -392,8 +338,6 @@ class Domain(ABC):
 
 
 class Described(Domain):
-    """A domain of which the constraints are known."""
-
     def contains(self, x, tol=1e-9):
         """Whether a point belongs to the set.
 
@@ -415,8 +359,6 @@ class Described(Domain):
 
 
 class Projectable(Described):
-    """A domain with a cheap projection."""
-
     @abstractmethod
     def project(self, x):
         """Nearest point of the set, an array of shape (size,).
@@ -469,8 +411,7 @@ def check_answer(start):
 def ask(domain, gradient, who, last=None, accuracy=None):
     """The checked answer of an oracle: the one border between domains of users and methods.
 
-    ``last`` is an earlier answer and ``accuracy`` how far the bound may be below the value, for
-    domains that can make use of them.
+    Domains that refine take ``last``, an earlier answer, and the ``accuracy`` of the bound.
     """
     more = {}
     if getattr(domain, "can_refine", False):

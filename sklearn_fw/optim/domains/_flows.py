@@ -18,8 +18,6 @@ TOLERANCE = 1e-10  # the least that HiGHS takes
 
 
 class _Network(Described):
-    """A directed graph with its nodes and edges in the order in which they were given."""
-
     def __init__(self, graph):
         is_other = isinstance(graph, type) or not hasattr(graph, "is_directed")
         if is_other or not graph.is_directed():
@@ -36,7 +34,6 @@ class _Network(Described):
             raise ValueError(f"{name} must be a node of graph, got {node!r}") from None
 
     def _incidence(self, end):
-        """Ones where an edge leaves (0) or reaches (1) a node."""
         n_edges = len(self._ends)
         entries = np.ones(n_edges), (self._ends[:, end], np.arange(n_edges))
         return sp.csr_array(entries, shape=(len(self.nodes), n_edges))
@@ -47,7 +44,10 @@ class DagPaths(_Network):
 
     Points have one entry for each edge, or one for each node; a vertex has ones for those of a path
     and zeros elsewhere. Gradients may be negative. Several paths at once, such as one in each of
-    several films, are a `Product`.
+    several films, are a `Product`. The oracle is dynamic programming in the order of the graph, one
+    look at each edge, compiled. Of equal paths each node prefers the first edge that leads to it,
+    and the end the first node in the order of the program. `contains` is a linear program for
+    points of nodes that are no paths.
 
     Parameters
     ----------
@@ -63,14 +63,7 @@ class DagPaths(_Network):
     nodes, edges : list
         Those of the graph, in its order: that of the entries.
     diameter : float
-        A bound on the largest distance of two points: the root of twice the length of the longest
-        path, or of the number of entries.
-
-    Notes
-    -----
-    The oracle is dynamic programming in the order of the graph, one look at each edge, compiled. Of
-    equal paths each node prefers the first edge that leads to it, and the end the first node in the
-    order of the program. `contains` is a linear program for points of nodes that are no paths.
+        A bound: the root of twice the length of the longest path, or of the number of entries.
 
     References
     ----------
@@ -168,7 +161,11 @@ class Flows(_Network):
 
         { x : 0 <= x_e <= capacity_e,  sum of x into v - sum of x out of v = demand_v }
 
-    and its vertices are whole numbers if capacities and demands are.
+    and its vertices are whole numbers if capacities and demands are. The oracle is the linear
+    program of minimum-cost flow, by the dual simplex method of HiGHS, which also decides among
+    equals. An atom has a ``value``, and a ``bound`` from the prices that HiGHS finds for the nodes,
+    whatever its tolerances. Amounts are rounded to whole numbers where all data are, and else to
+    some 1e-12 of the largest number.
 
     Parameters
     ----------
@@ -186,15 +183,7 @@ class Flows(_Network):
     nodes, edges : list
         Those of the graph, in its order: that of the entries.
     diameter : float
-        A bound on the largest distance of two points: the length of the diagonal of the box of all
-        capacities.
-
-    Notes
-    -----
-    The oracle is the linear program of minimum-cost flow, by the dual simplex method of HiGHS,
-    which also decides among equals. An atom has a ``value``, and a ``bound`` from the prices that
-    HiGHS finds for the nodes, whatever its tolerances. Amounts are rounded to whole numbers where
-    all data are, and else to some 1e-12 of the largest number.
+        A bound: the length of the diagonal of the box of all capacities.
 
     Examples
     --------

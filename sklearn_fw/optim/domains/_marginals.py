@@ -1,4 +1,4 @@
-"""Polytopes of marginals of a graph: where an oracle, which maximises, becomes a domain.
+"""Polytopes of marginals of a graph: where an oracle, which maximizes, becomes a domain.
 
 This is the one place where the sign turns: scores are the negative gradient.
 """
@@ -16,9 +16,9 @@ MOST = 2.0**28  # numbers of a point
 
 
 class LabellingAtom(SparseAtom):
-    """A vertex of a polytope of marginals, with the labelling that it is or that is nearest to it.
+    """A vertex of a polytope of marginals, with the labeling that it is or that is nearest to it.
 
-    ``values`` are 1 for labellings and shares for vertices of the local polytope.
+    ``values`` are 1 for labelings and shares for vertices of the local polytope.
     """
 
     def __init__(self, size, places, values, labels):
@@ -27,8 +27,6 @@ class LabellingAtom(SparseAtom):
 
 
 class _Marginals(Domain):
-    """What the two polytopes have in common."""
-
     def __init__(self, n_states, edges):
         given = check.array(n_states, "n_states")
         if given.ndim != 1 or not given.size or np.any(given < 1) or np.any(given != given // 1):
@@ -56,11 +54,14 @@ class _Marginals(Domain):
 
 
 class MarginalPolytope(_Marginals):
-    """Marginals of all distributions over the labellings of a graph, by an oracle.
+    """Marginals of all distributions over the labelings of a graph, by an oracle.
 
     Points hold the probabilities of the states of all nodes and then, table by table, those of the
-    pairs of states of all edges; a vertex is a labelling and has ones at its states and pairs.
-    Chains, trees, grids and any other graph are such sets: the oracle makes the difference.
+    pairs of states of all edges; a vertex is a labeling and has ones at its states and pairs.
+    Chains, trees, grids and any other graph are such sets: the oracle makes the difference. An atom
+    has the attribute ``labels``. Its ``bound`` is that of the oracle: where this is not exact,
+    certificates use the bound, and there is none without. An oracle that a time limit interrupts
+    with nothing in hand gives its place to local search for that call.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ class MarginalPolytope(_Marginals):
     edges : array-like of shape (n_edges, 2), integer, or None
         Nodes joined by each edge, whose table has a row for each state of the first. None for none.
     oracle : str, object or callable, default="auto"
-        Finds best labellings, see `sklearn_fw.inference`. "auto" is message passing on graphs
+        Finds best labelings, see `sklearn_fw.inference`. "auto" is message passing on graphs
         without cycles and elimination on others.
 
     Attributes
@@ -82,17 +83,11 @@ class MarginalPolytope(_Marginals):
     See Also
     --------
     LocalPolytope : The larger set of locally consistent marginals, by linear programs.
-    sklearn_fw.random_fields.TRWMarginals : Maximises an entropy over this set.
-
-    Notes
-    -----
-    An atom has the attribute ``labels``. Its ``bound`` is that of the oracle: where this is not
-    exact, certificates use the bound, and there is none without. An oracle that a time limit
-    interrupts with nothing in hand gives its place to local search for that call.
+    sklearn_fw.random_fields.TRWMarginals : Maximizes an entropy over this set.
 
     Examples
     --------
-    A chain of three nodes of two states that prefers equal neighbours:
+    A chain of three nodes of two states that prefers equal neighbors:
 
     >>> import numpy as np
     >>> from sklearn_fw.optim import domains
@@ -112,7 +107,7 @@ class MarginalPolytope(_Marginals):
         self.oracle = checked(oracle if can_be_asked(oracle) else resolve_oracle(oracle))
 
     def lmo(self, gradient, start=None):
-        """The labelling that the oracle finds: an atom with ``labels``, ``value`` and ``bound``.
+        """The labeling that the oracle finds: an atom with ``labels``, ``value`` and ``bound``.
 
         Parameters
         ----------
@@ -144,7 +139,8 @@ class LocalPolytope(_Marginals):
     """Locally consistent marginals of a graph: a larger set than `MarginalPolytope`.
 
     Points are those of `MarginalPolytope` and fractional ones besides, where each table of an edge
-    agrees with the states of its two nodes, but no distribution over labellings need have them.
+    agrees with the states of its two nodes, but no distribution over labelings need have them. The
+    oracle is the linear program of `sklearn_fw.inference.LPRelaxation`.
 
     Parameters
     ----------
@@ -157,10 +153,6 @@ class LocalPolytope(_Marginals):
     ----------
     parts : object
         Where the numbers of each part lie in a point.
-
-    Notes
-    -----
-    The oracle is the linear program of `sklearn_fw.inference.LPRelaxation`.
 
     Examples
     --------

@@ -18,7 +18,10 @@ class BipartiteMatchings(Described):
     """Assignments of rows to columns, and what lies between them: doubly stochastic matrices.
 
     Points are the rows of a matrix one after the other, ``x.reshape(shape)``; a vertex has a one
-    for each pair that is matched and zeros elsewhere.
+    for each pair that is matched and zeros elsewhere. The oracle is that of
+    `sklearn_fw.inference.Assignment`, O(n^3), where SciPy decides among equals. With
+    ``perfect=False`` no pair is matched that does not lower the value. An atom is the list of its
+    pairs, and has a ``bound`` where rounding leaves open which matching is the best.
 
     Parameters
     ----------
@@ -32,12 +35,6 @@ class BipartiteMatchings(Described):
     ----------
     diameter : float
         ``sqrt(2 min(shape))``, less for one row and one column.
-
-    Notes
-    -----
-    The oracle is that of `sklearn_fw.inference.Assignment`, O(n^3), where SciPy decides among
-    equals. With ``perfect=False`` no pair is matched that does not lower the value. An atom is the
-    list of its pairs, and has a ``bound`` where rounding leaves open which matching is the best.
 
     Examples
     --------
@@ -97,8 +94,8 @@ class Matchings(Described):
     pairs : list or ndarray of shape (size, 2)
         The two members of each pair, in the order of the entries.
     diameter : float
-        A bound on the largest distance of two points, which is reached where all nodes are joined:
-        the root of twice the number of pairs in a largest matching, or of the number of edges.
+        A bound, reached where all nodes are joined: the root of twice the number of pairs in a
+        largest matching, or of the number of edges.
 
     Notes
     -----
@@ -271,10 +268,7 @@ class SpanningTrees(Described):
         return self._overfull(np.maximum(x, 0.0), tol) is None
 
     def _overfull(self, x, tol):
-        """A mask of nodes with more expected edges inside than trees have; None if none is found.
-
-        ``x`` is not negative, and sums may be too large by ``tol``; see the Notes of the class.
-        """
+        """A mask of nodes with too many expected edges inside, by more than ``tol``; else None."""
         order = np.argsort(-x, kind="stable")
         n_added = spanning_trees.overfull_cluster(self.edges, order, x, self.n_nodes, tol)
         if n_added > 0:

@@ -20,10 +20,7 @@ CONSTRAINTS = ("at_least_one", "exactly_one")
 
 
 class _Masked(Domain):
-    """Matrices of several sequences one after the other, of which entries may be forbidden.
-
-    A dynamic program ``_best(cost)`` finds what `vertex` makes the vertex of.
-    """
+    """Matrices of several sequences, partly forbidden; ``_best(cost)`` is a dynamic program."""
 
     def split(self):
         """The same set as a `Product` of one for each sequence or clip, for steps in one."""
@@ -56,7 +53,6 @@ class _Masked(Domain):
         self._forbidden = forbidden if forbidden.any() else None
 
     def _costs(self, values, name):
-        """Costs of entries, which sums can hold; infinite for those that are forbidden."""
         costs = self._vector(values, name)
         check.magnitude(costs, name)
         if self._forbidden is not None:
@@ -67,9 +63,12 @@ class _Masked(Domain):
 class OrderedPlacements(_Masked, Described):
     """Items of a sequence in slots of ascending order, and what lies between such placements.
 
-    Points are matrices with a row per item and a column per slot, row after row; a vertex has a
-    one in each row, in columns that ascend strictly. Slots may stay empty. Alignments of tokens
-    with the slots of a template are such sets, and steps of a task in the frames of a film.
+    Points are matrices with a row per item and a column per slot, row after row; a vertex has a one
+    in each row, in columns that ascend strictly. Slots may stay empty. Alignments of tokens with
+    the slots of a template are such sets, and steps of a task in the frames of a film. The oracle
+    is a dynamic program, O(n_items n_slots), where the earliest of equal slots wins. `contains` is
+    exact: shares of an item before a slot are at most those of the item before it, one slot
+    earlier, and these inequalities have whole vertices.
 
     Parameters
     ----------
@@ -84,13 +83,7 @@ class OrderedPlacements(_Masked, Described):
     shapes : ndarray of shape (n_sequences, 2)
         Numbers of items and slots.
     diameter : float
-        A bound on the largest distance of two points: the root of twice the number of items.
-
-    Notes
-    -----
-    The oracle is a dynamic program, O(n_items n_slots), where the earliest of equal slots wins.
-    `contains` is exact: shares of an item before a slot are at most those of the item before it,
-    one slot earlier, and these inequalities have whole vertices.
+        A bound: the root of twice the number of items.
 
     References
     ----------
@@ -192,7 +185,10 @@ class StateChoices(_Masked):
 
     Points are matrices with a row per candidate and two columns, row after row; a vertex has a one
     for each chosen candidate, in the column of its state. Those chosen share no moment, all in the
-    first state come before all in the second, and there is at least one of each.
+    first state come before all in the second, and there is at least one of each. The oracle is a
+    dynamic program over candidates in the order of their ends, O(n) after these are sorted once. It
+    replaces the automaton of [1]_, in whose printed transitions a second state cannot return after
+    a candidate without state; taken literally they miss the optimum.
 
     Parameters
     ----------
@@ -209,14 +205,7 @@ class StateChoices(_Masked):
     Attributes
     ----------
     diameter : float
-        A bound on the largest distance of two points: the root of twice the number of candidates,
-        or of four for each clip with "exactly_one".
-
-    Notes
-    -----
-    The oracle is a dynamic program over candidates in the order of their ends, O(n) after these are
-    sorted once. It replaces the automaton of [1]_, in whose printed transitions a second state
-    cannot return after a candidate without state; taken literally they miss the optimum.
+        A bound: the root of twice the number of candidates, or of four per clip ("exactly_one").
 
     References
     ----------
@@ -328,7 +317,8 @@ class BasePolytope(Described):
 
     Here ``x(A) = sum_{i in A} x[i]``. The oracle is the greedy algorithm: elements come in the
     order of ascending gradients, the first among equals first, and each gets what it adds to the
-    value.
+    value. The oracle costs a sort and a `SubmodularFunction.base`. `contains` minimizes
+    ``F(A) - x(A)``. The function is not checked to be submodular.
 
     Parameters
     ----------
@@ -337,16 +327,6 @@ class BasePolytope(Described):
         elements of a set, and returns a number.
     size : int or None, default=None
         Number of elements; needed for a callable.
-
-    See Also
-    --------
-    Permutahedron : All orders of a list of numbers.
-    sklearn_fw.optim.minimize_submodular : Finds the lowest set of such a function.
-
-    Notes
-    -----
-    The oracle costs a sort and a `SubmodularFunction.base`. `contains` minimises ``F(A) - x(A)``.
-    That the function is submodular is not checked here.
 
     References
     ----------

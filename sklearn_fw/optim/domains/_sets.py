@@ -411,7 +411,6 @@ NAMES = ("l1", "l2", "linf", "simplex", "nuclear", "spectrahedron")
 
 
 def domain_of(domain, shape, radius=1.0, name="domain"):
-    """The domain that a word, a pair or an object means for points of a shape."""
     if is_domain(domain):
         return domain
     size = math.prod(shape)

@@ -52,7 +52,6 @@ class _Spectral(Projectable):
         return matrix * (1.0 / scale), scale, largest
 
     def _guess(self, start, side):
-        """What an earlier answer says of the vector, if it says anything."""
         if not isinstance(start, RankOneAtom) or start.shape != self.shape:
             return None
         return getattr(start, "near", (start.left, start.right)[side])
@@ -98,7 +97,6 @@ class _Spectral(Projectable):
 
 
 def is_matrix(domain):
-    """Whether a domain takes sparse gradients, and answers with products of two vectors."""
     return isinstance(domain, _Spectral) and type(domain).lmo is _Spectral.lmo
 
 
@@ -116,8 +114,7 @@ class NuclearNormBall(_Spectral):
     radius : float, default=1.0
         Largest sum of singular values, positive.
     max_products : int, default=20
-        Largest number of products of the gradient with a vector in one answer, at least 3, unless
-        a certain accuracy is asked for.
+        Largest number of products with the gradient in one answer without ``accuracy``, at least 3.
 
     Attributes
     ----------
@@ -126,12 +123,10 @@ class NuclearNormBall(_Spectral):
 
     Notes
     -----
-    The oracle is Lanczos' method for the top pair of singular vectors, with all vectors of the
-    shorter side kept orthogonal: two products with the gradient a step, started from the last
-    answer where it is given, and never the full decomposition. An atom has a ``value`` and a
-    ``bound``, which holds but for one of 1e9 draws of the random part of the start [1]_; the bound
-    is some per cent off where few steps do. With more steps, which ``lmo(gradient, accuracy=...)``
-    asks for, it comes as close as rounding allows; the space that is searched ends at 300
+    The oracle is Lanczos' method for the top pair of singular vectors, two products with the
+    gradient a step, from the last answer where it is given. An atom has a ``value`` and a
+    ``bound``, which fails for at most one of 1e9 draws of the random start [1]_. The bound is some
+    per cent off after few steps; ``lmo(gradient, accuracy=...)`` makes more of them, in at most 300
     dimensions. The answer to zeros is the matrix with ``radius`` at its first place.
 
     `project` needs all singular values, n_rows * n_columns * min(shape), and so does `contains`
@@ -209,8 +204,7 @@ class Spectrahedron(_Spectral):
     """Positive semidefinite matrices of a given trace, or of at most this one.
 
     Points are the rows of a symmetric matrix one after the other; atoms are outer products of a
-    vector with itself. Of a gradient the symmetric part counts, and it may be a SciPy sparse
-    matrix.
+    vector with itself. Only the symmetric part of a gradient, maybe a sparse matrix, counts.
 
     Parameters
     ----------
@@ -221,23 +215,21 @@ class Spectrahedron(_Spectral):
     fixed_trace : bool, default=True
         False: the trace may be smaller.
     max_products : int, default=20
-        Largest number of products of the gradient with a vector in one answer, at least 3, unless
-        a certain accuracy is asked for.
+        Largest number of products with the gradient in one answer without ``accuracy``, at least 3.
 
     Attributes
     ----------
     shape : (int, int)
-        Twice ``n_rows``.
+        ``(n_rows, n_rows)``.
     diameter : float
         ``radius * sqrt(2)`` in the Frobenius norm, less for one row.
 
     Notes
     -----
     The oracle is Lanczos' method for the lowest eigenvalue, as in `NuclearNormBall`, with one
-    product a step. The answer to zeros is the matrix with ``radius`` at its first place, or that of
-    zeros where the trace may be smaller, as to any gradient without negative eigenvalues.
-
-    `contains` and `project` need all eigenvalues, n_rows^3.
+    product a step. To zeros it returns the matrix with ``radius`` at its first place; with
+    ``fixed_trace=False`` zeros, as to any gradient without negative eigenvalues. `contains` and
+    `project` need all eigenvalues, n_rows^3.
 
     References
     ----------
@@ -321,8 +313,7 @@ class Found:
     """What is known of the largest eigenvalue: it is from ``value`` to ``bound``.
 
     After ``n_products`` nine times out of ten it is not above ``likely``, either. ``vector`` is the
-    eigenvector, ``near`` a guess for operators that are like this one. What is costly is found when
-    it is asked for.
+    eigenvector, ``near`` a guess for similar operators; both are computed when they are read.
     """
 
     def __init__(self, value, n_products, bound, mix):
