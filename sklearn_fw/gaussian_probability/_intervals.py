@@ -100,12 +100,13 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
     def fit(self, X, y):
         noise, order = float(self.noise), self._given_order(y)
         X, y = check.rows(self, X, y)
-        if order is None and type_of_target(y) == "continuous":
+        fractions = type_of_target(y) == "continuous"
+        if order is None and fractions:
             raise ValueError(
                 "Unknown label type: y holds fractions. Cut measurements by thresholds; if "
                 "fractions are grades, list them in order"
             )
-        self.classes_, places = check.classes(y, fractions=order is not None)
+        self.classes_, places = check.classes(y, fractions)
         self._columns = _places_in(self.classes_, order)  # of classes_, in their order
         self.order_ = self.classes_[self._columns]
         start = self._start_kernel(X)

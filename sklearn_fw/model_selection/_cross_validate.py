@@ -242,7 +242,8 @@ def _between(folds, n_jobs, n_values, options, kind):
     # What is no number goes on to the path, which refuses it.
     numbers = [end for end in ends if isinstance(options.get(end), Real)]
     numbers = [end for end in numbers if not isinstance(options[end], bool)]
-    own = [options | {end: options[end] / share for end in numbers} for share in shares]
+    given = {end: check.number(options[end], end) for end in numbers}
+    own = [options | {end: value / share for end, value in given.items()} for share in shares]
     paths = _parallel(n_jobs, _Fold.path, folds, own)
     start, last, stop = np.transpose([
         (path.values_[0] * share, path.values_[-1] * share, path.end_ * share)

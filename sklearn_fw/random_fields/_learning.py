@@ -55,6 +55,29 @@ class LearnedMRF(NamedTuple):
     history: dict = {}
 
 
+def check_learned(learned, learner, n_variables):
+    """A `LearnedMRF` as it is used: subclasses of `MRFLearner` are code of users."""
+    name = f"{type(learner).__name__}.learn (learner)"
+    if not (isinstance(learned, LearnedMRF) and isinstance(learned.mrf, PairwiseMRF)):
+        raise TypeError(f"{name} must return a LearnedMRF with a PairwiseMRF, got {learned!r:.80}")
+    mrf = learned.mrf._plain()
+    if mrf.n_variables != n_variables:
+        raise ValueError(f"{name} returned {mrf.n_variables} variables for {n_variables} columns")
+    shapes = {"marginals": mrf.theta.shape, "rho": (mrf.n_edges,)}
+    if (learned.rows is None) != (learned.weight is None):
+        raise ValueError(f"{name} must return both rows and weight, or None for both")
+    if learned.rows is not None:
+        mrf._check_labels(learned.rows)
+        shapes["weight"] = (len(learned.rows) + 1,)
+    for field, shape in shapes.items():
+        values = check.array(getattr(learned, field), f"{field} of {name}")
+        if values.shape != shape or np.any(values < 0) or np.any(values > 1 + 1e-9):
+            raise ValueError(f"{field} of {name} must be of shape {shape}, between 0 and 1")
+    if not isinstance(learned.history, dict):
+        raise TypeError(f"history of {name} must be a dict, got {learned.history!r:.80}")
+    return learned._replace(mrf=mrf)
+
+
 # States of a variable, and entries of all tables of pairs, that still fit into memory.
 MOST_STATES, MOST_ENTRIES = 2**20, 2**28
 
