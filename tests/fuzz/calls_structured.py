@@ -293,7 +293,7 @@ def of_choices():
             StructuredSVMCV, chosen("chain", words(), tags()), None, OF_THREE,
             ["predict", "predict_marginals", "score_samples", "score"],
             variants={"sample_weight": [None]},
-            allows={**LABEL, "X.0 nothing_inside": "a sentence may be empty"},
+            allows={**LABEL, "X nothing_inside": "a sentence may be empty"},
         ),
         *methods(
             StructuredSVMCV, chosen("multiclass", table(), classes()), None, {"X": table()[:3]},
