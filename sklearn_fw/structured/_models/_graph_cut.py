@@ -111,13 +111,7 @@ class GraphCutModel(GraphModel):
     _needs_bounds = True  # no cut answers beyond them
 
     def bounds(self):
-        """Bounds on the weights: tables are not positive.
-
-        Returns
-        -------
-        lower, upper : None, ndarray of shape (size_joint_feature,)
-            What solvers keep.
-        """
+        """Return lower (None) and upper bounds of the weights: tables are not positive."""
         upper = np.full(self.size_joint_feature, np.inf)  # tables are not positive
         upper[self._cut :] = 0.0
         return None, upper

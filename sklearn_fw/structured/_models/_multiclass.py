@@ -137,7 +137,7 @@ class MulticlassModel(RowsModel):
         return weights
 
     def decision_function(self, X, w):
-        """Scores of all classes.
+        """Return the scores of all classes, of shape (n_samples, n_classes).
 
         Parameters
         ----------
@@ -145,11 +145,6 @@ class MulticlassModel(RowsModel):
             Inputs.
         w : ndarray of shape (size_joint_feature,)
             Weights.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_classes)
-            Class scores.
         """
         if not sp.issparse(w):
             w = check.array(w, "w")

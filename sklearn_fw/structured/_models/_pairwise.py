@@ -143,17 +143,12 @@ class PairwiseModel(ScoredModel):
         return rows, w[self._cut :].reshape(self.n_tables_, n_states, n_states)
 
     def unpack(self, w):
-        """Name the parts of a weight vector.
+        """Return the parts of a weight vector by name, see the notes of the class.
 
         Parameters
         ----------
         w : ndarray of shape (size_joint_feature,)
             Weights.
-
-        Returns
-        -------
-        weights : dict of str to ndarray, or to list of ndarray
-            The parts by name, see the notes of the class.
         """
         raise NotImplementedError
 
@@ -184,13 +179,10 @@ class PairwiseModel(ScoredModel):
         return None
 
     def default_oracle(self):
-        """The oracle that suits the edges: exact while it costs little.
+        """Return the oracle that suits the edges: exact while it costs little.
 
-        Returns
-        -------
-        oracle : object
-            `Viterbi` for chains, `TreeMaxProduct` for other forests, `Enumeration` of few
-            labellings, `Elimination`, or else `BestOf`.
+        This is `Viterbi` for chains, `TreeMaxProduct` for other forests, `Enumeration` of few
+        labelings, `Elimination`, or else `BestOf`.
         """
         return self._natural
 

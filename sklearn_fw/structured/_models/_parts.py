@@ -156,19 +156,17 @@ class PartModel(PairwiseModel):
 
     Notes
     -----
-    Passes are compiled where all graphs are forests, or so small that their labellings can be
-    listed; for other graphs ``oracle="auto"`` takes elimination where it is cheap, else an
-    approximation with bounds. The class attribute ``edge_symmetry``, a name or one for each kind of
-    edge, makes tables "symmetric" (the two ends of an edge are alike), "antisymmetric", "potts"
-    (one number for all pairs of different states, 0 for equal ones) or "free", which they are
-    otherwise. A constructor of your own calls that of this class, or has a
+    Passes are compiled for forests, and for graphs so small that their labelings can be listed;
+    otherwise ``oracle="auto"`` takes elimination where it is cheap, else an approximation with
+    bounds. The class attribute ``edge_symmetry``, a name or one for each kind of edge, makes tables
+    "symmetric", "antisymmetric", "potts" (one number for all pairs of different states, 0 for equal
+    ones) or "free", the default. A constructor of your own calls that of this class, or has a
     parameter ``task_loss``.
 
     ``coef_`` holds weights of nodes, of shape ``(n_features_in_, n_states_)``, and then tables, of
     shape ``(n_tables_, n_states_, n_states_)``, one for each feature of each kind of edge. `unpack`
-    names the parts: "nodes" with an array (n_features, n_states) for each kind of node, "intercept"
-    with one (n_states,), where the model fits it, and "edges" with an array (n_edge_features,
-    n_states, n_states) for each kind of edge, from row to column.
+    returns, for each kind, "nodes" (n_features, n_states), "intercept" (n_states,) if fitted, and
+    "edges" (n_edge_features, n_states, n_states), from row to column.
 
     References
     ----------
@@ -204,7 +202,7 @@ class PartModel(PairwiseModel):
 
     @abstractmethod
     def parts(self, x):
-        """Nodes and edges of an input.
+        """Return nodes and edges of an input.
 
         Parameters
         ----------
@@ -214,46 +212,37 @@ class PartModel(PairwiseModel):
         Returns
         -------
         nodes : array or CSR of shape (n_nodes, n_features), or list of these
-            Features of all nodes; a list has one array for each kind of node, whose nodes are
-            numbered one kind after the other.
+            Features of nodes; a list has one array for each kind, numbered one after the other.
         edges : array of shape (n_edges, 2), tuple (pairs, features), list of these, or None
-            Numbers of the nodes joined by each edge, and maybe features of edges, of shape
+            Numbers of the nodes joined by each edge, and maybe features of shape
             (n_edges, n_edge_features); a list has one entry for each kind of edge.
         """
 
     def node_weights(self, x):
-        """How much a mistake at each node of an input counts, such as the area of a region.
+        """Return the weight of a mistake at each node, such as the area of a region; None for one.
+
+        Losses that are sums over nodes multiply by them, in `fit` and in `score`; `augment`, which
+        has no inputs, does not.
 
         Parameters
         ----------
         x : object
             Input.
-
-        Returns
-        -------
-        weights : array of shape (n_nodes,), or None
-            Not negative, in the order of `parts`; None, as here, where all count alike. Losses
-            that are sums over nodes multiply by them, in `fit` and in `score`; `augment`, which has
-            no inputs, does not.
         """
 
     def encode(self, y):
-        """States of the nodes of an output, in the order of `parts`.
+        """Return the states of the nodes of an output, numbers from 0 on, in the order of `parts`.
 
         Parameters
         ----------
         y : object
-            Output; here an array of states.
-
-        Returns
-        -------
-        states : array-like of shape (n_nodes,), int
-            Numbers from 0 on; a masked array where nodes have no label, see `LatentStructuredSVM`.
+            Output; here an array of states, masked where nodes have no label (for
+            `LatentStructuredSVM`).
         """
         return y
 
     def decode(self, states, x):
-        """The output with these states of nodes.
+        """Return the output with these states of nodes.
 
         Parameters
         ----------
@@ -261,11 +250,6 @@ class PartModel(PairwiseModel):
             States of the nodes of an input.
         x : object
             The input.
-
-        Returns
-        -------
-        y : object
-            The output.
         """
         return states
 

@@ -17,8 +17,7 @@ FAR = 3.0  # standard deviations: squares of what is further off would rule the 
 class TreePoseModel(ScoredModel):
     """Where the joints of a body are in an image, held together by springs along a tree.
 
-    Choose it for people, hands, faces, skeletons of animals and machines: things of parts that look
-    like something and stand in some relation to each other. The score of a pose y is::
+    Choose it for people, hands, skeletons of animals and machines. The score of a pose y is::
 
         sum_j <filter_j, x[y_j]> + sum_e bias_et - <deformation_et, (dr^2, dr, dc^2, dc)>
 
@@ -63,13 +62,13 @@ class TreePoseModel(ScoredModel):
     Notes
     -----
     An input is an array of shape (n_rows, n_columns, n_features): feature maps of an image, such as
-    responses of detectors or cells of gradients; images may differ in size. A filter sees the
-    features of one pixel: for a window, stack shifted maps. An output is an array of shape
-    (n_joints, 2) with the row and column of each joint, whole numbers. With several types it has a
-    third column with the type of the edge from the joint towards the root of the tree (0 for the
-    root); true poses may leave that to the model, which takes the nearest anchor.
+    responses of detectors; images may differ in size. A filter sees the features of one pixel: for
+    a window, stack shifted maps. An output is an array of shape (n_joints, 2) with the row and
+    column of each joint, whole numbers. With several types it has a third column: the type of the
+    edge towards the root of the tree (0 for the root). True poses may lack it; then the nearest
+    anchor is taken.
 
-    An oracle call takes ``n_joints * n_types * n_pixels`` steps, and as many times ``n_features``
+    An oracle call takes ``n_joints * n_types * n_pixels`` steps, and ``n_features`` times as many
     for the maps.
 
     References
@@ -178,32 +177,21 @@ class TreePoseModel(ScoredModel):
         return int(self._cuts[-1])
 
     def bounds(self):
-        """Box for the weights: costs of squares are not negative.
-
-        Returns
-        -------
-        lower : ndarray of shape (size_joint_feature,)
-            Zero for the weights of squared displacements, else -inf.
-        upper : ndarray of shape (size_joint_feature,)
-            Infinity.
-        """
+        """Return lower and upper bounds of the weights: those of squares are not negative."""
         lower = np.full(self.size_joint_feature, -np.inf)
         lower[self._cuts[0] : self._cuts[1]].reshape(-1, 4)[:, ::2] = 0.0
         return lower, np.full(self.size_joint_feature, np.inf)
 
     def unpack(self, w):
-        """Weights by name.
+        """Return the weights by name.
+
+        These are "filters" (n_joints, n_features), "deformation" (n_edges, n_types, 4) and "bias"
+        (n_edges, n_types).
 
         Parameters
         ----------
         w : ndarray of shape (size_joint_feature,)
             Weights.
-
-        Returns
-        -------
-        weights : dict of str to ndarray
-            "filters" (n_joints, n_features), "deformation" (n_edges, n_types, 4) and "bias"
-            (n_edges, n_types).
         """
         w = check_weights(w, self.size_joint_feature)
         filters, deformation, bias = np.split(w, self._cuts[:2])
