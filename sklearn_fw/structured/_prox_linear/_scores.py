@@ -34,7 +34,7 @@ class ScoreModel(Parameterized, ABC):
 
     See Also
     --------
-    ProxLinearStructuredSVM : What trains them.
+    ProxLinearStructuredSVM : The estimator that trains them.
     ScoredModel : Scores that are linear in the weights.
 
     Notes
@@ -66,22 +66,17 @@ class ScoreModel(Parameterized, ABC):
 
     @abstractmethod
     def init(self, rng):
-        """Weights to begin with.
+        """Return weights to begin with, of shape (n_weights,); zero is bad for most networks.
 
         Parameters
         ----------
         rng : RandomState
             Source of all random numbers.
-
-        Returns
-        -------
-        w : ndarray of shape (n_weights,)
-            Weights; zero is a bad start for most networks.
         """
 
     @abstractmethod
     def value(self, x, w):
-        """Scores of an input.
+        """Return the scores of an input, larger is better, in one of the forms of the class.
 
         Parameters
         ----------
@@ -89,35 +84,23 @@ class ScoreModel(Parameterized, ABC):
             Input.
         w : ndarray of shape (n_weights,)
             Weights.
-
-        Returns
-        -------
-        scores : ndarray or tuple
-            Scores, larger is better, in one of the forms of the class.
         """
 
     @abstractmethod
     def jvp(self, x, w, d):
-        """Derivative of the scores along a direction.
+        """Return J d, the derivative of the scores, in their form; edges may be left out.
 
         Parameters
         ----------
         x : object
             Input.
-        w : ndarray of shape (n_weights,)
-            Weights.
-        d : ndarray of shape (n_weights,)
-            Direction.
-
-        Returns
-        -------
-        change : ndarray or tuple
-            J d, in the form of the scores; edges may be left out.
+        w, d : ndarray of shape (n_weights,)
+            Weights and direction.
         """
 
     @abstractmethod
     def vjp(self, x, w, v):
-        """Gradient of a weighted sum of the scores.
+        """Return the gradient of a weighted sum of the scores, the transpose of J times v.
 
         Parameters
         ----------
@@ -127,11 +110,6 @@ class ScoreModel(Parameterized, ABC):
             Weights.
         v : ndarray or tuple
             Factors of the scores, in their form, without edges.
-
-        Returns
-        -------
-        gradient : ndarray of shape (n_weights,)
-            The transpose of J times v.
         """
 
 
