@@ -156,8 +156,8 @@ class StructuredPredictor:
         """Choose the temperature of `predict_marginals` on data that were not trained on.
 
         Minimizes over t > 0 the mean, over all nodes or lists of candidates, of minus the logarithm
-        of the probability of the truth at temperature t [1]_, and sets ``temperature_``. It does not
-        change predictions, and costs at most about forty times `predict_marginals`.
+        of the probability of the truth at temperature t [1]_, and sets ``temperature_``.
+        Predictions stay the same. Costs at most about forty times `predict_marginals`.
 
         Parameters
         ----------

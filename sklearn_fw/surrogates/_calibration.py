@@ -338,7 +338,6 @@ def calibration_function_closed_form(
     Examples
     --------
     >>> from sklearn_fw.surrogates import calibration_function_closed_form
-    >>> from sklearn_fw.surrogates import calibration_function_closed_form
     >>> round(calibration_function_closed_form("hamming", 0.2, n_variables=1000), 12)
     5e-06
     """

@@ -57,8 +57,8 @@ def ascend_blocks(blocks, order, uniforms, rules, entropy):
 class DualAscent(Solver):
     """Dual coordinate ascent with gap sampling, for ``surrogate="crf"`` and ``"softmax_margin"``.
 
-    Each visit finds the Gibbs distribution of one sample and moves the sample's dual variables
-    towards it, which raises the dual objective. The weights are those of the dual variables.
+    Each visit moves the dual variables of one sample towards its Gibbs distribution, which raises
+    the dual objective. The weights are those of the dual variables.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ class DualAscent(Solver):
     early_exit : float, default=0.8
         Certify early when the last known gaps sum to at most ``early_exit * tol``.
     quasi_newton : bool or "auto", default="auto"
-        Go on by L-BFGS on the weights, from the first pass or ("auto") once the last two
-        certificates say that more than a hundred passes are left, as for large C.
+        Continue by L-BFGS on the weights, from the first pass or ("auto") once the last two
+        certificates predict more than a hundred further passes, as for large C.
 
     See Also
     --------
@@ -82,10 +82,9 @@ class DualAscent(Solver):
     Notes
     -----
     A pass makes n visits, each of one call for marginals. Memory: one number per part of every
-    sample. In place of the line search of [1]_, which needs the entropies of mixtures and hence the
-    marginals of all edges, a step is the best one of a parabola, and a bound on the entropy is
-    kept: mixtures have at least the mean entropy. What the bound lacks is forgotten with later
-    steps. The certificate uses the bound, so it holds, and goes to zero at the optimum.
+    sample. Deviation from [1]_: its line search needs the entropies of mixtures; here a step is the
+    best one of a parabola, with a lower bound on the entropy (mixtures have at least the mean
+    entropy). The certificate uses the bound, so it holds, and goes to zero at the optimum.
 
     References
     ----------
