@@ -21,24 +21,23 @@ NAMES = ("links", "hamming", "hamming_sum")  # of task losses
 
 
 class MatchingModel(ScoredModel):
-    """Which things of one set belong to which of another, by features of pairs.
+    """Bipartite matching of two sets, by features of pairs.
 
-    An output is a bipartite matching: a 0/1 matrix ``y`` with at most one 1 in each row and column.
-    Its score is ``sum_jk y[j, k] <w, x[j, k]>``. Choose it for word alignment, for tracks and for
-    correspondences of points.
+    An output is a 0/1 matrix ``y`` with at most one 1 in each row and column, of score
+    ``sum_jk y[j, k] <w, x[j, k]>``. Choose it for word alignment, tracking and correspondences of
+    points.
 
     Parameters
     ----------
     task_loss : {"links", "hamming", "hamming_sum"}, array-like of shape (2, 2) or TaskLoss, \
             default="links"
         Cost of wrong pairs: `sklearn_fw.task_losses.LinkLoss`, with which a missed pair costs three
-        times as much as a false one, the share or the number of wrong pairs, a matrix of costs of
-        absent and present pairs (rows: truth), or another loss that is a sum over pairs, which are
-        binary nodes. Where costs are a bound of a value, predictions are judged by the bound.
+        times as much as a false one, the fraction or the number of wrong pairs, a matrix of costs
+        of absent and present pairs (rows: truth), or another loss that is a sum over pairs, as
+        binary nodes. Where costs are a bound of a value, predictions are evaluated by the bound.
     perfect : bool, default=False
         Whether every row and column has a partner. Then all inputs are square. Otherwise pairs of
-        score at most 0 are not made, so let one feature be constant: minus its weight is what the
-        other features have to exceed.
+        score at most 0 are not made: one feature should be constant, as a threshold.
 
     Attributes
     ----------

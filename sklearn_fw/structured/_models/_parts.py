@@ -138,10 +138,8 @@ class PartModel(PairwiseModel):
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of node features, of all kinds together.
-    n_states_ : int
-        Largest number of states of a node.
+    n_features_in_, n_states_ : int
+        Number of node features, of all kinds together, and largest number of states of a node.
     states_ : list of int
         Number of states of each kind of node.
     node_features_, edge_features_ : list of int

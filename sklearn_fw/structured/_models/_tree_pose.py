@@ -15,35 +15,31 @@ FAR = 3.0  # standard deviations: squares of what is further off would rule the 
 
 
 class TreePoseModel(ScoredModel):
-    """Where the joints of a body are in an image, held together by springs along a tree.
+    """Locations of the joints of a body in an image, joined by springs along a tree.
 
     Choose it for people, hands, skeletons of animals and machines. The score of a pose y is::
 
         sum_j <filter_j, x[y_j]> + sum_e bias_et - <deformation_et, (dr^2, dr, dc^2, dc)>
 
-    where ``(dr, dc) = (y_b - y_a - anchors_[e, t]) / scales_[e]`` says how far the joints of edge
-    ``(a, b)`` are off their usual displacement, in units of three standard deviations. Weights of
-    squares stay at zero or above, see `bounds`.
+    where ``(dr, dc) = (y_b - y_a - anchors_[e, t]) / scales_[e]`` is the deviation of edge
+    ``(a, b)`` from its usual displacement. Weights of squares stay at zero or above, see `bounds`.
 
     Parameters
     ----------
     edges : "auto" or array-like of shape (n_edges, 2), default="auto"
-        Pairs of joints with a spring between them, without cycles. "auto" takes the spanning tree
-        of the training poses whose displacements vary least; an empty list makes joints
-        independent.
+        Pairs of joints with a spring, without cycles. "auto" is the spanning tree of the training
+        poses whose displacements vary least; an empty list makes joints independent.
     n_types : int, default=1
         Number of types of each edge, such as arms up and arms down: clusters of its displacements.
         With several, outputs have a third column.
     task_loss : "distance" or DistanceLoss, default="distance"
-        Cost of a pose, see `sklearn_fw.task_losses.DistanceLoss`: joints that are further off than
+        Cost of a pose, see `sklearn_fw.task_losses.DistanceLoss`: joints that are off by more than
         a fifth of the size of the pose are wrong.
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of features of a pixel.
-    n_joints_ : int
-        Number of joints.
+    n_features_in_, n_joints_ : int
+        Number of features of a pixel, and of joints.
     edges_ : ndarray of shape (n_edges, 2)
         The edges.
     anchors_ : ndarray of shape (n_edges, n_types, 2)
@@ -56,8 +52,7 @@ class TreePoseModel(ScoredModel):
     See Also
     --------
     sklearn_fw.inference.DistanceTransform : The oracle.
-    BoxModel : One box in place of joints.
-    sklearn_fw.datasets.make_stick_figures : Poses to try it on.
+    sklearn_fw.datasets.make_stick_figures : Example data.
 
     Notes
     -----
