@@ -22,10 +22,7 @@ from ._path import accepts, check_has_path, check_scorer, regularization_path, s
 
 
 def split_folds(cv, y, groups, n_samples, classifier):
-    """The folds as pairs of index arrays; what is no fold is refused with its number.
-
-    With ``classifier`` each fold gets its share of the class labels ``y``.
-    """
+    """The folds as pairs of index arrays, stratified by ``y`` for a ``classifier``; checked."""
     if isinstance(cv, str | bytes | type):  # texts have a method split, too
         raise ValueError(
             f"cv must be an integer, a splitter object, pairs (train, test) or None, got {cv!r:.60}"

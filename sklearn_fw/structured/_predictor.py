@@ -222,8 +222,7 @@ class StructuredPredictor:
 def best_temperature(probabilities, spread, weight, what="nodes"):
     """The temperature whose probabilities of the truth have the largest mean logarithm.
 
-    ``probabilities(temperature)`` gives those of the true states, and whether these are the
-    likeliest.
+    ``probabilities(temperature)`` returns these, and whether the true states are the likeliest.
     """
 
     def loss(log_temperature):

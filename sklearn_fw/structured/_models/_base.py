@@ -214,10 +214,7 @@ class ScoredModel(StructuredModel):
 
 
 def is_scored(model):
-    """Whether an oracle can be given to a model.
-
-    One that overrides its inference means something else than its scores say.
-    """
+    """Whether an oracle can be given to a model: its inference is that of its scores."""
     return isinstance(model, ScoredModel) and all(
         getattr(getattr(model, name), "__func__", None) is getattr(ScoredModel, name)
         for name in ASKED

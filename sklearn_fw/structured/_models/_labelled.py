@@ -13,9 +13,8 @@ from ._parts import PartModel, Sample, kinds_of
 class LabelledParts(PartModel):
     """Base of models of graphs and grids: a label for each node, each kind with its own labels.
 
-    A subclass says how an output is split into arrays of labels, one for each kind of node
-    (`_split`), and how it is joined from them (`_join`). `parts` returns lists, with the constant
-    features of edges.
+    A subclass splits an output into arrays of labels, one for each kind (`_split`), and joins them
+    (`_join`). `parts` returns lists, with the constant features of edges.
     """
 
     def _split(self, output, name):

@@ -238,8 +238,7 @@ def has_radius(solver):
 class DualMethod(IterativeMethod):
     """A run on the distributions of samples, with exact gap passes now and then.
 
-    Subclasses have ``settings`` (``gap_check``, ``early_exit``), ``blocks``, ``tol`` and
-    ``run_pass()``, which is true when no sample has a gap left.
+    Subclasses have ``settings``, ``blocks``, ``tol`` and ``run_pass()``, true if no gap is left.
     """
 
     check_first = False  # a warm start may be good enough already
@@ -296,10 +295,7 @@ class DualMethod(IterativeMethod):
         return Solution(point.w.copy(), point.primal, point.dual, point.gap, gaps)
 
     def move_to(self, lam):
-        """Go on at another lam; the mass off the truth is scaled to the best dual value.
-
-        Between the weights as they are and the dual variables as they are, for a smaller lam.
-        """
+        """Continue at another lam; the mass off the truth is scaled to the best dual value."""
         blocks, old = self.blocks, self.blocks.lam
         square = old**2 * float(blocks.w @ blocks.w)
         if lam < old and square > 0.0:

@@ -24,14 +24,13 @@ PAIRS, NUMBERS, FALL, MOST_CUTS = 10, 50_000_000, 1e-4, 30
 def ascend_blocks(blocks, order, uniforms, rules, entropy):
     """Visit blocks and move each towards its Gibbs distribution.
 
-    With a bound h on the entropy of the distribution of block i, and that of the Gibbs distribution
-    H, the block gap is ``g = p_i (smax H_i - E[H_i] - tau h)``. Along the way to the Gibbs
-    distribution the dual objective rises with a slope of about 2 g, and curves by about 2 g (its
-    entropy) and ``p_i^2 |E[psi_i] changes|^2 / lam``: the step is the best one of this parabola, at
-    which the dual objective with h, ``(1 - gamma) h + gamma H`` after the step, never falls.
+    With a bound h on the entropy of block i, and the entropy H of its Gibbs distribution, the block
+    gap is ``g = p_i (smax H_i - E[H_i] - tau h)``. Towards the Gibbs distribution the dual
+    objective rises with a slope of about 2 g, and curves by about 2 g (its entropy) and
+    ``p_i^2 |E[psi_i] changes|^2 / lam``: the step is the best one of this parabola, and the dual
+    objective with h, which becomes ``(1 - gamma) h + gamma H``, never falls.
 
-    ``entropy`` holds the bounds h and is changed in place; ``order`` and ``uniforms`` are those of
-    `visit_blocks`, which returns what this does.
+    ``entropy`` holds the bounds h and is changed in place; for the rest see `visit_blocks`.
     """
     tau, rho = blocks.surrogate.temperature, blocks.surrogate.loss_weight
     for k in range(len(order)):
@@ -244,10 +243,7 @@ class _AscentMethod(DualMethod):
 
 
 class QuasiNewton:
-    """A point of an objective with a smooth surrogate, and steps of L-BFGS to lower ones.
-
-    The objective is strongly convex, so that changes of gradients are never against the steps.
-    """
+    """A point of an objective with a smooth surrogate, with L-BFGS steps that decrease it."""
 
     def __init__(self, blocks, w):
         self.blocks = blocks

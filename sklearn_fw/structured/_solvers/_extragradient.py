@@ -399,10 +399,10 @@ class _ExtragradientMethod(BestPointMethod):
         return True
 
     def _accept(self, u_w, u_z, next_w, next_z):
-        """Whether the step satisfies the only inequality by which the proof uses its length.
+        """Whether ``step <g(u) - g(v), u - v'> <= d(u, v) + d(v', u)``, all that the proof needs.
 
-        That is ``step <g(u) - g(v), u - v'> <= d(u, v) + d(v', u)`` for the operator g and the
-        next v'. The ratio of both sides, which is about proportional to the step, sets the next.
+        Here g is the operator and v' the next v. The ratio of both sides, about proportional to the
+        step, sets the next one.
         """
         if isinstance(self.settings.step_size, Real):
             if not np.abs(next_w.w).max() < HUGE:
@@ -436,10 +436,9 @@ class _ExtragradientMethod(BestPointMethod):
     # ---- other balls -----------------------------------------------------------------------------
 
     def move_to(self, radius, dual):
-        """Start again in another ball, from weights that are known to be good there.
+        """Start again in another ball; ``dual`` is a lower bound on its value.
 
-        Those of a smaller ball are; those of a larger one are forgotten. ``dual`` is a bound on
-        the value from below.
+        The best weights stay where the new ball holds them.
         """
         space = self.space
         if radius < space.radius:
