@@ -334,7 +334,7 @@ class CutPolytopes(PartPolytopes):
         return super().describe(self._marginals_of(z))
 
     def hand_over(self, blocks, z):
-        """Make a point the distributions of blocks, with the fewest differences: no dual is worse."""
+        """Make a point the distributions of blocks, with the fewest differences: no worse dual."""
         nodes, differ = z[self._is_node], z[~self._is_node]
         total = nodes[self._ends].sum(axis=1)
         differ = np.minimum(differ, np.minimum(total, 2.0 - total))
