@@ -345,11 +345,9 @@ class RegularizationPathCV(Estimator):
     time_limit: float | None = None
 
     def _inner(self):
-        """The estimator whose path is followed."""
         return self.estimator
 
     def _options(self):
-        """Options of its path."""
         options = {} if self.path_options is None else self.path_options
         if not isinstance(options, dict):
             raise TypeError(f"path_options must be a dict or None, got {options!r}")

@@ -183,7 +183,6 @@ class StructuredPath(RegularizationPath):
 
 
 def kind_of_path(estimator):
-    """What the path of a structured SVM is over."""
     return OverRadius if has_radius(resolve_solver(estimator.solver)) else OverC
 
 

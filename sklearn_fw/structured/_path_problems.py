@@ -96,7 +96,6 @@ class OverC:
         return _Trusting(method) if mode == "heuristic" else method
 
     def at(self, value):
-        """lam of a C."""
         return 1.0 / (value * self.scale)
 
     value = at  # C of a lam
@@ -134,7 +133,6 @@ class OverC:
         return {"C": value, "C_": value, "lam_": self.at(value)}
 
     def params_at(self, estimator, value):
-        """Parameters that pose the problem of a value."""
         return {"C": value}
 
 
@@ -222,7 +220,6 @@ class _Trusting:
 
     @property
     def known(self):
-        """Sum of the last known gaps."""
         return float(self.blocks.gaps.value.sum())
 
     def breakpoint(self):
@@ -300,7 +297,6 @@ class _Segment(NamedTuple):
     bb: float
 
     def square(self, s):
-        """Squared length."""
         return (1.0 - s) ** 2 * self.aa + 2.0 * s * (1.0 - s) * self.ab + s**2 * self.bb
 
     def best(self, gain, price):
@@ -316,8 +312,6 @@ class _Segment(NamedTuple):
 
 
 class OverRadius:
-    """The path over the radius of a ball."""
-
     param_name, of_sum, grid_option = "radius", False, None
     modes = ("exact",)
     check_value = staticmethod(check.positive)
@@ -412,7 +406,6 @@ class Lines:
         self.loss, self.norm, self.kinks = np.zeros(1), np.zeros(1), np.empty(0)
 
     def add(self, lines):
-        """Take in pairs (l, n)."""
         pairs = np.concatenate([np.column_stack([self.loss, self.norm]), np.array(lines)])
         order = np.lexsort((-pairs[:, 0], -pairs[:, 1]))  # steepest first, the highest of equals
         kept, kinks = [], []  # and the radii from which each of the lines is the highest
@@ -457,7 +450,6 @@ class BallPiece(Piece):
         self.left, self.right, self.lines = left._replace(w=None), right._replace(w=None), lines
 
     def gap(self, radius):
-        """Bound on the gap at one or many radii."""
         left, right = self.left, self.right
         chord = np.interp(radius, [left.at, right.at], [left.hinge, right.hinge])
         return chord - self.lines.at(radius)

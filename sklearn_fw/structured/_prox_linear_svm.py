@@ -150,30 +150,26 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
 
     Examples
     --------
+    Two labels of the nodes of a chain, with bounded scores:
+
     >>> import numpy as np
     >>> from sklearn_fw.structured import ProxLinearStructuredSVM, ScoreModel
-    >>> class Network(ScoreModel):
-    ...     "Two labels of the nodes of a chain, by three hidden units each."
+    >>> class Bounded(ScoreModel):
     ...     def init(self, rng):
-    ...         return rng.normal(size=2 * 3 + 3 * 2 + 2 * 2)
-    ...     def parts(self, x, w):
-    ...         return np.tanh(x @ w[:6].reshape(2, 3)), w[6:12].reshape(3, 2), w[12:].reshape(2, 2)
+    ...         return rng.normal(size=8)
     ...     def value(self, x, w):
-    ...         hidden, out, transitions = self.parts(x, w)
-    ...         return hidden @ out, transitions
+    ...         return np.tanh(x @ w[:4].reshape(2, 2)), w[4:].reshape(2, 2)
     ...     def jvp(self, x, w, d):
-    ...         hidden, out, _ = self.parts(x, w)
-    ...         change = (1 - hidden**2) * (x @ d[:6].reshape(2, 3))
-    ...         return change @ out + hidden @ d[6:12].reshape(3, 2), d[12:].reshape(2, 2)
+    ...         slope = 1 - self.value(x, w)[0] ** 2
+    ...         return slope * (x @ d[:4].reshape(2, 2)), d[4:].reshape(2, 2)
     ...     def vjp(self, x, w, v):
-    ...         hidden, out, _ = self.parts(x, w)
-    ...         inner = x.T @ ((1 - hidden**2) * (v[0] @ out.T))
-    ...         return np.concatenate([inner.ravel(), (hidden.T @ v[0]).ravel(), v[1].ravel()])
+    ...         slope = 1 - self.value(x, w)[0] ** 2
+    ...         return np.concatenate([(x.T @ (slope * v[0])).ravel(), v[1].ravel()])
     >>> X = [np.array([[1.0, 1], [1, -1], [-1, 1]]), np.array([[-1.0, -1], [-1, 1]])]
-    >>> y = [["same", "other", "other"], ["same", "other"]]
-    >>> svm = ProxLinearStructuredSVM(Network(), C=10.0, random_state=0).fit(X, y)
+    >>> y = [["yes", "yes", "no"], ["no", "no"]]
+    >>> svm = ProxLinearStructuredSVM(Bounded(), C=10.0, random_state=0).fit(X, y)
     >>> [labels.tolist() for labels in svm.predict(X)]
-    [['same', 'other', 'other'], ['same', 'other']]
+    [['yes', 'yes', 'no'], ['no', 'no']]
     """
 
     score_model: object

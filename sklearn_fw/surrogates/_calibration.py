@@ -33,7 +33,6 @@ class _Pair(NamedTuple):
 
 
 def check_eps(eps, *, positive=False):
-    """Excesses as an array of numbers that are not negative."""
     eps = check.array(eps, "eps")
     check.magnitude(eps, "eps")
     if eps.size and eps.min() < 0.0:

@@ -126,7 +126,6 @@ def _scale(X, weight):
 
 
 def _in_units(model, X):
-    """Rows whose columns are divided by the scale of fit."""
     if model.scale_ is None:
         return X
     return sp.csr_array(X.multiply(1.0 / model.scale_)) if sp.issparse(X) else X / model.scale_

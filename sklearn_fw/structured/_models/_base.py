@@ -12,7 +12,6 @@ REQUIRED = ("joint_feature", "loss", "loss_augmented_inference", "inference")
 
 
 def missing_methods(model):
-    """Names of the four compulsory methods that an object lacks."""
     return [name for name in REQUIRED if not callable(getattr(model, name, None))]
 
 

@@ -133,7 +133,6 @@ class GridModel(LabelledParts):
         return np.array(near)
 
     def _scale(self, X):
-        """Mean squared distance of the features of neighbors."""
         total, n = 0.0, 0
         for i, x in enumerate(X):
             cells, shape = self._cells(x, f"X[{i}]")

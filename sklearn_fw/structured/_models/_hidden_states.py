@@ -216,7 +216,6 @@ class HiddenStates(PairwiseModel):
         return np.add.reduceat(states, self.first_[0, :-1], axis=1)
 
     def in_container(self, states, node_start, X):
-        """States of all nodes, in a container like that of the labels."""
         outputs = self.base._arrange(states[:, None], node_start, X)
         if outputs.dtype != object:
             return outputs[..., 0]

@@ -59,7 +59,6 @@ class LabelledParts(PartModel):
         return [len(own) for own in classes]
 
     def _weights_by_kind(self, labels):
-        """Class weights of each kind; a dict names classes of any kind."""
         given, kinds = self.class_weight, list(zip(self._classes, labels))
         if len(labels) == 1 or not isinstance(given, dict):
             return [ragged.class_weights(given, *kind) for kind in kinds]

@@ -273,7 +273,6 @@ class PairwiseModel(ScoredModel):
         return states, self._costs(states, rows.node_start, rows.kind, rows.weight)
 
     def _node_scores(self, rows, w):
-        """Scores of all nodes, (n_nodes, n_states)."""
         n_columns, start = self.n_columns_, self.n_features_in_ * self.n_columns_
         if sp.issparse(w):
             scores = product(rows.matrix, w, n_columns)
@@ -292,7 +291,6 @@ class PairwiseModel(ScoredModel):
         return self._scores_of(self._stack(X), w)
 
     def _scores_of(self, rows, w):
-        """Scores of the nodes and tables of all samples."""
         scores = self._node_scores(rows, w)
         tables = dense_part(w, self._cut, self.size_joint_feature)
         tables = np.array(tables, dtype=np.float64).reshape(-1, self.n_states_, self.n_states_)
@@ -370,7 +368,6 @@ class PairwiseModel(ScoredModel):
         return outputs
 
     def _top_k(self, X, w, oracle, k):
-        """The k best outputs of every sample, and their scores."""
         parts, oracle = self._part_scores(X, w), checked(oracle)
         best = iter([oracle.top_k(scores, k) for scores in parts.each()])
         outputs, values = [], []

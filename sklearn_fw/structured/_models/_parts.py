@@ -133,8 +133,8 @@ class PartModel(PairwiseModel):
     Parameters
     ----------
     task_loss : {"auto", "hamming", "hamming_sum", "zero_one"} or TaskLoss, default="auto"
-        Share of the nodes with a wrong state, their number, one if any is wrong, or another loss
-        that is a sum over nodes. "auto" trains by the number and judges by the share.
+        Fraction of the nodes with a wrong state, their number, one if any is wrong, or another loss
+        that is a sum over nodes. "auto" trains by the number and evaluates by the fraction.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class PartModel(PairwiseModel):
 
     Examples
     --------
-    A line of cells that prefer to be like their neighbors, the more so the more alike they look:
+    A line of cells, where similar neighbors prefer equal states:
 
     >>> import numpy as np
     >>> from sklearn_fw import StructuredSVM

@@ -273,7 +273,6 @@ def class_weights(class_weight, classes, flat):
 
 
 def listed(X, what):
-    """Inputs as a list of one at least."""
     X = check.items(X, "X", what)
     check_some(len(X))
     return X

@@ -69,8 +69,6 @@ class SmoothedSweep(NamedTuple):
 
 
 class Certificate(NamedTuple):
-    """What is known at one point."""
-
     w: np.ndarray
     primal: float
     dual: float
@@ -144,7 +142,6 @@ class Problem:
 
     @property
     def bounded(self):
-        """Whether w is confined to a box."""
         return self.lower.size > 0
 
     def clip(self, v):
@@ -234,7 +231,6 @@ class Problem:
         return Certificate(w, primal, primal - gap, gap, sweep, gradient)
 
     def set_gaps(self, sweep, degree=1.0):
-        """Take the exact block gaps of a sweep at the iterate."""
         gaps = np.maximum(self.weight * (sweep.hinge - sweep.current), 0.0)
         self.fill_gaps(gaps, degree)
         self.gaps.total[0] = gaps.sum()

@@ -551,7 +551,6 @@ class PartProblem(Problem):
         self._bind()
 
     def dual_coef(self):
-        """One dict per block from output (tuple of states) to alpha."""
         if not self.complete:
             return self._dual_coef_of_classes() if self.counts[EXACT_STEPS] else None
         vertices, starts = self._vertices, self._parts.node_start

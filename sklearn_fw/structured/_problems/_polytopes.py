@@ -34,8 +34,6 @@ class Potentials(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A point z of all polytopes."""
-
     psi: np.ndarray  # Psi(z)
     loss: float  # l(z)
     z: np.ndarray | None

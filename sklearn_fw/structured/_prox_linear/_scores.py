@@ -121,21 +121,17 @@ class Layout(NamedTuple):
 
     @property
     def is_list(self):
-        """Whether scores are those of candidates."""
         return len(self.shapes[0]) == 1
 
     @property
     def n_nodes(self):
-        """Number of candidates, or of nodes."""
         return self.shapes[0][0]
 
     @property
     def sizes(self):
-        """Number of scores of each array."""
         return [int(np.prod(shape)) for shape in self.shapes]
 
     def split(self, flat):
-        """The arrays."""
         if len(self.shapes) == 1:
             return (flat.reshape(self.shapes[0]),)
         n = self.sizes[0]
@@ -170,7 +166,6 @@ class CheckedScores:
         self.model, self.name = model, type(model).__name__
 
     def init(self, rng):
-        """Weights to begin with."""
         w = check.array(self.model.init(rng), f"init of {self.name}")
         if w.ndim != 1 or not len(w):
             raise ValueError(
@@ -341,7 +336,6 @@ SAME = 1e-9  # what scores of samples may differ by, relative, when many are com
 
 
 def as_score_model(model):
-    """The score model that a parameter stands for."""
     if not is_torch_module(model):
         return model
     if isinstance(model, type):
@@ -477,7 +471,6 @@ class TorchScores(ScoreModel):
         return self._vjp(self._of_many(stack), w, factors)
 
     def _rows(self, parts, n):
-        """The scores of each sample in a row."""
         return np.concatenate(
             [part.detach().cpu().numpy().reshape(n, -1) for part in parts[:2]], axis=1
         )
@@ -496,7 +489,6 @@ class TorchScores(ScoreModel):
     # ---- between numpy and torch -----------------------------------------------------------------
 
     def _scores(self, x, named):
-        """Scores as a tuple of tensors."""
         import torch
         from torch.nn.attention import SDPBackend, sdpa_kernel
 

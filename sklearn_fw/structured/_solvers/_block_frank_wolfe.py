@@ -154,8 +154,6 @@ class BlockFrankWolfe(Solver):
 
 
 class _BlockMethod(DualMethod):
-    """The state of one run."""
-
     def __init__(self, settings, blocks, lam, tol, rng, warm):
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
         use_cache = settings.cache is True

@@ -172,8 +172,6 @@ class Schedule:
 
 
 class _CasimirMethod(BestPointMethod):
-    """The state of one run."""
-
     def __init__(self, settings, blocks, lam, rng, warm):
         self.settings, self.blocks, self.lam, self.rng = settings, blocks, lam, rng
         self.probabilities = np.cumsum(blocks.weight)

@@ -147,8 +147,6 @@ def saddle_visits_of_parts(blocks, order, visits, radius, euclidean, w, mean):
 
 
 class Snapshot(NamedTuple):
-    """All samples at one point."""
-
     values: np.ndarray  # (n,) smoothed maxima
     hinge: np.ndarray  # (n,) maxima, or the values where the loss is smooth itself
     slack: np.ndarray  # (n,) what these may lack

@@ -177,8 +177,6 @@ class _Planes:
 
 
 class _OneSlackMethod(BestPointMethod):
-    """The state of one run."""
-
     answers = None  # of the last calls, whose plane is not used yet
 
     def __init__(self, settings, blocks, cache):

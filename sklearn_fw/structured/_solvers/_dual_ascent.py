@@ -118,8 +118,6 @@ class DualAscent(Solver):
 
 
 class _AscentMethod(DualMethod):
-    """The state of one run."""
-
     def __init__(self, settings, blocks, lam, tol, rng, warm):
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
         self.rules = block_rules.Rules(lam, gap_degree=float(settings.gap_degree))

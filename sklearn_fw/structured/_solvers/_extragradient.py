@@ -206,7 +206,6 @@ class Flat:
     lam, scale = 0.0, 1.0
 
     def step(self, point, change):
-        """Prox step from a point."""
         return Weights(self.project(point.w + change))
 
     def divergence(self, a, b):
@@ -281,7 +280,6 @@ class CrossPolytope(Ball):
         return (plus - minus) / total, high + np.log(total)
 
     def step(self, point, change):
-        """Prox step from a point."""
         theta = point.parameters + self.radius * change
         return Weights(self.radius * self._weights(theta)[0], theta)
 
@@ -291,7 +289,6 @@ class CrossPolytope(Ball):
         return float(linear - normalisers)
 
     def set_out(self, center, gap):
-        """Start at zero; returns D_w."""
         return float(np.log(2 * len(self.center.w) + 1))
 
 
