@@ -419,7 +419,7 @@ class RegularizationPathCV(Estimator):
         return self._fitted().predict_marginals(X)
 
     def score(self, X, y, sample_weight=None):
-        """Return the score of the chosen estimator, by ``scoring`` if given; larger is better.
+        """Return the score of the chosen estimator, by ``scoring`` if given.
 
         Parameters
         ----------

@@ -105,7 +105,7 @@ class StructuredPath(RegularizationPath):
         self.terminated_by_, self.n_oracle_calls_ = terminated_by, n_oracle_calls
 
     def coef_at(self, value):
-        """Return weights within ``eps`` of the optimum for one or many values of the parameter.
+        """Return weights within ``eps`` of the optimum for one or many values.
 
         Parameters
         ----------

@@ -119,7 +119,7 @@ class OverC:
         return float(self.pieces[j].share(self.at(value)))
 
     def gap(self, j, value):
-        """The gap at a value between breakpoints j and j + 1, before the first or past the last."""
+        """The gap at a value after breakpoint j, -1 before the first one."""
         if j < 0:
             shrunk = value / self.value(self.first.at)
             return float(np.interp(shrunk, [0.0, 1.0], [self.gap_at_zero, self.first.gap]))

@@ -200,7 +200,7 @@ class StructuredPredictor:
     # ---- parameters ------------------------------------------------------------------------------
 
     def set_params(self, **params):
-        """Set parameters of this estimator and of its model, oracle and solver, and return it.
+        """Set parameters of the estimator, its model, oracle and solver, and return it.
 
         A model, oracle or solver given by name becomes the object of that name first, so that
         ``solver__sampling="shuffle"`` works with ``solver="bcfw"``.

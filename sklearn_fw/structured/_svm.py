@@ -440,7 +440,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     @available_if(lambda svm: svm._offers("predict_relaxed"))
     def predict_relaxed(self, X):
-        """Return states of nodes by the linear relaxation: rows of a single one are settled.
+        """Return states of nodes by the linear relaxation; rows of one 1 are settled.
 
         Parameters
         ----------
@@ -461,7 +461,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     @available_if(lambda svm: svm._offers("duality_gap"))
     def duality_gap(self, X, y, sample_weight=None, *, max_iter=None):
-        """Return a bound on the distance of ``coef_`` to the optimum of the problem of some data.
+        """Return a bound on the suboptimality of ``coef_`` for the problem of some data.
 
         The problem is that of `fit` with ``C = C_`` (or with the radius of the solver) and the
         fitted model. On the training data the bound is that of ``dual_gap_``; on others it bounds
@@ -491,7 +491,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     # ---- sparse weights ----------------------------------------------------------------------
 
     def sparsify(self):
-        """Keep ``coef_`` as a sparse row and return the estimator; predictions stay the same.
+        """Keep ``coef_`` as a sparse row, for equal predictions; return the estimator.
 
         Choose it before a model with many features is stored or sent. A weight that is not zero
         takes 12 bytes instead of 8; `fit` and `densify` make all dense.

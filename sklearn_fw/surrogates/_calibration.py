@@ -272,7 +272,7 @@ def surrogate_excess(costs, scores, probabilities, *, score_space="loss"):
 
 
 def consistency_level(costs, *, score_space="loss"):
-    """Largest excess of the risk that the best scores of a space can have, in units of the costs.
+    """Largest excess of the risk, in units of costs, of the best scores of a space.
 
     Zero: learning in this space is consistent. Otherwise even the minimum of the surrogate may have
     such an excess over the best risk that predictions of the space reach, and the calibration
@@ -311,7 +311,7 @@ def consistency_level(costs, *, score_space="loss"):
 def calibration_function_closed_form(
     loss, eps, *, n_labels=None, n_variables=None, block_sizes=None, within=0.0, score_space="loss"
 ):
-    """Calibration function of a usual loss, by its formula [1]_: H(eps), infinite above one.
+    """Calibration function H(eps) of a usual loss, by its formula; inf above one.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def check_costs(costs):
 
 
 class ScoreSpace:
-    """A space of scores (see `calibration_function`) with orthogonal columns of squared length k.
+    """A space of scores, with an orthogonal basis of columns of squared length k.
 
     Predictions with equal rows cannot be told apart; ``first`` are the first of each group, and
     ``group`` is the group of every prediction. Costs have shape (n_labels, k).

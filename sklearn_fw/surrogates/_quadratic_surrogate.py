@@ -407,7 +407,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         )
 
     def learning_complexity(self, eps):
-        """Return the `learning_complexity` with ``constants_``, where D and M are estimates.
+        """Return `learning_complexity` with ``constants_``, whose D and M are estimates.
 
         Parameters
         ----------

@@ -88,7 +88,7 @@ class StructuredModel(Parameterized, ABC):
 
     @abstractmethod
     def joint_feature(self, x, y):
-        """Return the features phi(x, y), an array or a CSR row of size_joint_feature numbers.
+        """Return phi(x, y), ``size_joint_feature`` numbers in an array or a CSR row.
 
         Parameters
         ----------

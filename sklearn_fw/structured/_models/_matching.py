@@ -258,7 +258,7 @@ class MatchingModel(ScoredModel):
         return self.scores(x, w).ravel()
 
     def apply(self, x, z):
-        """Return ``F z``, the features of z, of shape (n_features,); `joint_feature` at vertices.
+        """Return ``F z``, the features of z, equal to `joint_feature` at vertices.
 
         Parameters
         ----------
@@ -330,7 +330,7 @@ class MatchingModel(ScoredModel):
         return project_matching(theta, entropic=True, perfect=self.perfect, tol=tol).ravel()
 
     def log_partition(self, x, theta, tol=1e-9):
-        """Return the maximum over z of ``<theta, z> - h(z)``, whose gradient is `marginals`.
+        """Return the maximum of ``<theta, z> - h(z)``, whose gradient is `marginals`.
 
         Parameters
         ----------

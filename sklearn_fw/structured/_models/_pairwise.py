@@ -464,7 +464,7 @@ class PairwiseModel(ScoredModel):
 
 
 def has_parts(model):
-    """Whether a model is trained by its parts; one that overrides a method is a black box."""
+    """Whether a model has parts; one that overrides a method is a black box."""
     return isinstance(model, PairwiseModel) and all(
         getattr(type(model), name) is getattr(PairwiseModel, name) for name in REQUIRED
     )

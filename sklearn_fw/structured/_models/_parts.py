@@ -217,7 +217,7 @@ class PartModel(PairwiseModel):
         """
 
     def node_weights(self, x):
-        """Return the weight of a mistake at each node, such as the area of a region; None for one.
+        """Return weights of mistakes at nodes, such as areas; None for equal weights.
 
         Losses that are sums over nodes multiply by them, in `fit` and in `score`; `augment`, which
         has no inputs, does not.
@@ -229,7 +229,7 @@ class PartModel(PairwiseModel):
         """
 
     def encode(self, y):
-        """Return the states of the nodes of an output, numbers from 0 on, in the order of `parts`.
+        """Return the states of an output, numbers from 0 on, in the order of `parts`.
 
         Parameters
         ----------

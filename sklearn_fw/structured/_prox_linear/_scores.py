@@ -66,7 +66,7 @@ class ScoreModel(Parameterized, ABC):
 
     @abstractmethod
     def init(self, rng):
-        """Return weights to begin with, of shape (n_weights,); zero is bad for most networks.
+        """Return first weights, of shape (n_weights,), for most networks not zero.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class ScoreModel(Parameterized, ABC):
 
     @abstractmethod
     def value(self, x, w):
-        """Return the scores of an input, larger is better, in one of the forms of the class.
+        """Return the scores of an input, in one of the forms of the class.
 
         Parameters
         ----------

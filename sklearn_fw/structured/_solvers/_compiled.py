@@ -19,7 +19,7 @@ variance_reduced = lazy("structured.variance_reduced")
 
 
 def accelerated(twin, suits):
-    """Decorator of a ``plain`` pass: blocks of parts use its twin if it ``suits`` the arguments."""
+    """Decorator of a ``plain`` pass, whose twin is used if it ``suits`` the arguments."""
 
     def decorate(plain):
         @functools.wraps(plain)

@@ -241,7 +241,7 @@ class _AscentMethod(DualMethod):
 
 
 class QuasiNewton:
-    """A point of an objective with a smooth surrogate, with L-BFGS steps that decrease it."""
+    """A point of an objective with a smooth surrogate, and L-BFGS steps."""
 
     def __init__(self, blocks, w):
         self.blocks = blocks
