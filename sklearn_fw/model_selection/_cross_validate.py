@@ -22,10 +22,7 @@ from ._path import accepts, check_has_path, check_scorer, regularization_path, s
 
 
 def split_folds(cv, y, groups, n_samples, classifier):
-    """The folds as pairs of index arrays; what is no fold is refused with its number.
-
-    With ``classifier`` each fold gets its share of the class labels ``y``.
-    """
+    """The folds as pairs of index arrays, stratified by ``y`` for a ``classifier``; checked."""
     if isinstance(cv, str | bytes | type):  # texts have a method split, too
         raise ValueError(
             f"cv must be an integer, a splitter object, pairs (train, test) or None, got {cv!r:.60}"
@@ -84,19 +81,16 @@ def cross_validate_path(
 ):
     """Choose the strength of regularization by cross-validation along paths.
 
-    Each fold computes its path, on which many values are judged, since a score costs one
-    prediction. A path on a grid is computed on all data first, which gives the grid and the answer;
-    paths that hold for all values between their ends are computed for the folds only, judged where
-    all of them hold, and one fit on all data ends the search.
+    Each fold computes its path, on which a value is judged at the cost of one prediction. A path on
+    a grid is computed on all data first, which gives the grid and the solution. Paths that hold
+    between their ends are computed for the folds only, and one fit on all data ends the search.
 
     Parameters
     ----------
     estimator : StructuredSVM, AsagaClassifier, AsagaRegressor or one with a path of its own
         Settings of the problem and of the solver; it is not changed.
-    X : {array-like, sparse matrix} or list of n_samples inputs
-        Inputs as the estimator takes them.
-    y : array-like or list of n_samples outputs
-        Outputs as the estimator takes them.
+    X, y : {array-like, sparse matrix} or list of length n_samples
+        Inputs and outputs as the estimator takes them.
     sample_weight : array-like of shape (n_samples,), default=None
         Factors of the losses in the fits, and weights in the scores.
     groups : array-like of shape (n_samples,), default=None
@@ -118,11 +112,10 @@ def cross_validate_path(
     Returns
     -------
     result : Bunch
-        ``param_values`` that were judged, from strong to weak regularization; their ``scores`` on
-        the held-out parts, an ndarray of shape (n_splits, n_values); ``best_value``, of highest
-        mean score: the most regularized run of equal ones, and of it the one in the middle;
-        ``best_estimator``, fitted on all data; ``paths`` of the folds, and None, or None and the
-        ``path`` on all data, for a grid.
+        ``param_values``, from strong to weak regularization; their ``scores`` on the held-out
+        parts, an ndarray of shape (n_splits, n_values); ``best_value``, of highest mean score: the
+        middle one of the most regularized run of equal ones; ``best_estimator``, fitted on all
+        data; ``paths`` of the folds, and None, or None and the ``path`` on all data, for a grid.
 
     See Also
     --------
@@ -132,8 +125,8 @@ def cross_validate_path(
     Notes
     -----
     Where the parameter multiplies the sum of losses over samples, as C of a structured SVM does, a
-    fold gets it in proportion to its weight, so that what is judged is one problem for all folds.
-    The linear models are judged at the C given, as scikit-learn does.
+    fold gets it in proportion to its weight, so that all folds judge one problem. The linear models
+    are judged at the C given, as in scikit-learn.
 
     Examples
     --------
@@ -293,8 +286,7 @@ def _has(name):
 class RegularizationPathCV(Estimator):
     """An estimator whose strength of regularization is chosen by cross-validation along paths.
 
-    `cross_validate_path` as an estimator: in place of a grid search, which fits every value on its
-    own.
+    `cross_validate_path` as an estimator: a grid search along paths.
 
     Parameters
     ----------
@@ -320,18 +312,13 @@ class RegularizationPathCV(Estimator):
         Chosen value.
     best_estimator_ : estimator
         Fitted on all data.
-    values_ : ndarray of shape (n_values,)
-        Values that were judged, from strong to weak regularization.
-    scores_ : ndarray of shape (n_splits, n_values)
-        Scores on the held-out parts.
-    paths_ : list of RegularizationPath or None
-        Paths of the folds, if they hold between their ends.
-    path_ : RegularizationPath or None
-        Path on all data, for a grid.
-    classes_ : ndarray
-        Labels, if the estimator has them.
-    n_features_in_ : int
-        Number of features, if the estimator has them.
+    values_, scores_ : ndarray of shape (n_values,) and (n_splits, n_values)
+        Values that were judged, from strong to weak regularization, and scores on the held-out
+        parts.
+    paths_, path_ : list of RegularizationPath, RegularizationPath
+        Paths of the folds, if they hold between their ends; else None, and the path on all data.
+    classes_, n_features_in_ : ndarray, int
+        Labels and number of features, if the estimator has them.
 
     See Also
     --------
@@ -359,11 +346,9 @@ class RegularizationPathCV(Estimator):
     time_limit: float | None = None
 
     def _inner(self):
-        """The estimator whose path is followed."""
         return self.estimator
 
     def _options(self):
-        """Options of its path."""
         options = {} if self.path_options is None else self.path_options
         if not isinstance(options, dict):
             raise TypeError(f"path_options must be a dict or None, got {options!r}")
@@ -374,10 +359,8 @@ class RegularizationPathCV(Estimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} or list of n_samples inputs
-            Inputs as the estimator takes them.
-        y : array-like or list of n_samples outputs
-            Outputs as the estimator takes them.
+        X, y : {array-like, sparse matrix} or list of length n_samples
+            Inputs and outputs as the estimator takes them.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the losses in the fits, and weights in the scores.
         groups : array-like of shape (n_samples,), default=None
@@ -407,17 +390,12 @@ class RegularizationPathCV(Estimator):
         return self.best_estimator_
 
     def predict(self, X):
-        """Predictions of the chosen estimator.
+        """Return the predictions of the chosen estimator.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} or list of n_samples inputs
             Inputs as the estimator takes them.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            What the estimator predicts.
         """
         return self._fitted().predict(X)
 
@@ -442,21 +420,14 @@ class RegularizationPathCV(Estimator):
         return self._fitted().predict_marginals(X)
 
     def score(self, X, y, sample_weight=None):
-        """Score of the chosen estimator, by ``scoring`` if given.
+        """Return the score of the chosen estimator, by ``scoring`` if given.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} or list of n_samples inputs
-            Inputs as the estimator takes them.
-        y : array-like or list of n_samples outputs
-            Truth.
+        X, y : {array-like, sparse matrix} or list of length n_samples
+            Inputs and true outputs as the estimator takes them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
-
-        Returns
-        -------
-        score : float
-            Larger is better.
         """
         scorer = check_scorer(self._fitted(), self.scoring)
         return float(score_with(scorer, self.best_estimator_, X, y, sample_weight))

@@ -79,19 +79,15 @@ class RegularizationPath(ABC):
     estimator : estimator
         The estimator whose path this is.
     param_name : str
-        Name of its parameter that says how strong the regularization is, "C", "alpha" or "radius".
+        Name of the parameter: "C", "alpha" or "radius".
     grid_option : str or None
-        Option of `regularization_path` that asks for given values. None for a path that chooses
-        its breakpoints itself and holds for all values between them, up to ``end_``.
+        Option of `regularization_path` for given values. None for a path that chooses its
+        breakpoints and holds for all values between them, up to ``end_``.
     of_sum : bool
         Whether the parameter multiplies the sum of the losses, so that a part of the data poses the
         same problem with a value that is larger in proportion.
-    values_ : ndarray of shape (n_values,)
-        Values of the parameter, from strong to weak regularization.
-    coefs_ : ndarray of shape (n_values, ...)
-        Coefficients as in the estimator, with one more axis in front.
-    gaps_ : ndarray of shape (n_values,)
-        Duality gaps; NaN where the problem has none.
+    values_, coefs_, gaps_ : ndarray of shape (n_values,), coefs_ of shape (n_values, ...)
+        The arguments; gaps are NaN where the problem has none.
 
     See Also
     --------
@@ -120,21 +116,16 @@ class RegularizationPath(ABC):
 
     @abstractmethod
     def estimator_at(self, value):
-        """A fitted estimator for one value of the parameter.
+        """Return a fitted estimator for one value of the parameter.
 
         Parameters
         ----------
         value : float
             Value of the parameter.
-
-        Returns
-        -------
-        estimator : estimator
-            Ready to predict.
         """
 
     def predict(self, X, at):
-        """Predictions for one value of the parameter.
+        """Return the predictions for one value of the parameter.
 
         Parameters
         ----------
@@ -142,23 +133,16 @@ class RegularizationPath(ABC):
             Inputs as the estimator takes them.
         at : float
             Value of the parameter.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            What the estimator predicts.
         """
         return self.estimator_at(check.number(at, "at")).predict(X)
 
     def score_path(self, X, y, scoring=None, at=None, sample_weight=None):
-        """Scores of solutions on other data.
+        """Return the scores of solutions on other data, one per value.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} or list of n_samples inputs
-            Inputs as the estimator takes them.
-        y : array-like or list of n_samples outputs
-            Truth.
+        X, y : {array-like, sparse matrix} or list of length n_samples
+            Inputs and true outputs as the estimator takes them.
         scoring : str, callable or None, default=None
             Name of a scorer of scikit-learn or of `sklearn_fw.metrics.SCORERS`, or
             ``scoring(estimator, X, y)``; None uses the estimator's score.
@@ -166,11 +150,6 @@ class RegularizationPath(ABC):
             Values of the parameter; None means ``values_``.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples; a callable ``scoring`` gets them if it has such a parameter.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_values,)
-            One score per value.
         """
         scorer = check_scorer(self.estimator, scoring)
         at = self.values_ if at is None else check_values(at, "at")
@@ -223,10 +202,8 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
         `StructuredSVM`, `AsagaClassifier`, `AsagaRegressor`, `FrankWolfeClassifier`,
         `FrankWolfeRegressor` or one with a path of its own: settings of the problem and of the
         solver; it is not changed.
-    X : {array-like, sparse matrix} or list of n_samples inputs
-        Inputs as the estimator takes them.
-    y : array-like or list of n_samples outputs
-        Outputs as the estimator takes them.
+    X, y : {array-like, sparse matrix} or list of length n_samples
+        Inputs and outputs as the estimator takes them.
     sample_weight : array-like of shape (n_samples,), default=None
         Factors of the losses.
     time_limit : float or None, default=None
@@ -234,24 +211,22 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
     **options : dict
         Options of the kind of path.
 
-        For `StructuredSVM`, whose path holds for every C up to ``C_max`` with accuracy ``eps``:
-        between breakpoints by mixtures of their weights
+        For `StructuredSVM`, whose path holds for every C up to ``C_max`` with accuracy ``eps``
         (``solver`` must be of the block-coordinate family, a `DualAscent` for smooth surrogates,
         and ``max_iter`` counts passes per breakpoint; ``C`` and ``tol`` are not used):
 
-        - eps : float or None, default=None; accuracy, in units of the task loss. None means a tenth
-          of the mean largest loss, the gap that zero weights have; with ``surrogate="crf"`` or
-          "softmax_margin" it is 0.02 times the mean loss of zero weights.
+        - eps : float or None, default=None; accuracy, in units of the task loss. None is a tenth of
+          the mean largest loss; with ``surrogate="crf"`` or "softmax_margin" 0.02 times the mean
+          loss of zero weights.
         - kappa : float or None, default=None; fraction of ``eps`` to which each problem is solved,
-          in (0, 1). None means 0.85 in exact and 0.7 in heuristic mode. Larger values give fewer
+          in (0, 1). None is 0.85 in exact and 0.7 in heuristic mode. Larger values give fewer
           passes between more breakpoints.
         - C_min : float or None, default=None; the first breakpoint, unless the solution in closed
           form serves larger C. None begins there.
-        - C_max : float or None, default=None; the last breakpoint. None goes on to
-          1 / (C n) = 1e-5.
-        - mode : {"exact", "heuristic"}, default="exact"; "exact" makes a gap pass at every
-          breakpoint, and the guarantee holds; "heuristic" trusts the last known gaps: fewer oracle
-          calls, no guarantee, and for the hinge only.
+        - C_max : float or None, default=None; the last breakpoint. None is 1 / (C n) = 1e-5.
+        - mode : {"exact", "heuristic"}, default="exact"; "exact" certifies every breakpoint by a
+          gap pass; "heuristic", for the hinge only, uses the last known gaps: fewer oracle calls,
+          no guarantee.
         - max_breakpoints : int or None, default=None; largest number of breakpoints.
 
         For a `StructuredSVM` whose solver has a ``radius`` ("sp_fw", "sp_bcfw" or
@@ -275,14 +250,12 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
           or from alpha = 1e4 to 1e-4.
 
         For `FrankWolfeClassifier` and `FrankWolfeRegressor`, whose path is a grid of fits with
-        accuracy ``tol``, each of which starts from the vertices of the one before, scaled to the
-        new radius: ``n_values`` as before, and
+        accuracy ``tol``, each from the scaled vertices of the one before: ``n_values``, and
 
         - radii : array-like of shape (n_values,), default=None; the grid, in any order. None makes
           one.
-        - ratio : float, default=1e-3; the grid that is made ends at a hundred times the radius at
-          which the loss would be zero if it went on falling as it begins, and begins at ``ratio``
-          times that.
+        - ratio : float, default=1e-3; the grid that is made ends at the default ``radius_max`` of
+          a structured path, and begins at ``ratio`` times that.
 
     Returns
     -------
@@ -301,13 +274,11 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
     values up to its ``end_``, a method ``_path_class()`` that returns its class lets
     cross-validation judge values between breakpoints.
 
-    Mixtures of two solutions, with shares in closed form, are certified for all problems between
-    them by the products of their weights, without oracle calls. A breakpoint is accepted once the
-    gap is at most ``eps`` in between, else one more is put in the middle. The number of breakpoints
-    grows about like 1 / sqrt(eps). In exact mode there are at most ``1 + log(lam_max / lam_min) *
-    mean_i max L_i / (eps (1 - kappa))``, up to a factor of two, where lam = 1 / (C n). Averages of
-    iterates (``averaging=True``) begin again at every breakpoint. Linear paths save a fifth to a
-    half of the epochs of single fits with a ridge, less with an l1 penalty. Memory: the
+    Mixtures of two solutions are certified for all problems between them by the products of their
+    weights, without oracle calls. A piece whose gap exceeds ``eps`` is halved. The number of
+    breakpoints grows about like 1 / sqrt(eps). In exact mode there are at most ``1 + log(lam_max /
+    lam_min) * mean_i max L_i / (eps (1 - kappa))``, up to a factor of two, where lam = 1 / (C n).
+    Averages of iterates (``averaging=True``) begin again at every breakpoint. Memory: the
     coefficients of all values.
 
     References

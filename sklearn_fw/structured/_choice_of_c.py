@@ -1,9 +1,8 @@
-"""The C that "auto" stands for: natural units, and a choice on samples held out.
+"""``C="auto"``: natural units, and a choice on a hold-out set.
 
-In natural units the same problem has the same C, whatever the units of features and loss: with
-features ``a x`` and losses ``b L`` the problem for ``b C / a^2`` is that for C, with weights
-``b w / a``. The features of tables and constants are one and have no units: those of nodes get
-about the size beside which both are learned.
+In natural units C does not depend on the units of features and loss: with features ``a x`` and
+losses ``b L`` the problem for ``b C / a^2`` is that for C, with weights ``b w / a``. The features
+of tables and constants are one and have no units.
 """
 
 from typing import NamedTuple
@@ -38,8 +37,7 @@ PASSES = 8, 200
 def natural_C(blocks):
     """The C for which ``C * squared norm of features = largest loss``.
 
-    For smooth losses, which are about logarithms of probabilities, it is the number of nodes that
-    have a label in place of the loss, in whatever units that is.
+    For smooth losses the number of nodes with a label replaces the loss.
     """
     if blocks.mean_square <= 0.0:
         return 1.0  # no features: any C gives w = 0
@@ -64,10 +62,9 @@ def cautious_C(blocks):
 
 
 def choose_C(model, make_solver, blocks, X, y, weight, random_state):
-    """The C that predicts best among samples held out, or a cautious one.
+    """The C that predicts best on a hold-out set, or a cautious one.
 
-    Values grow until two in a row are worse than the best one. ``make_solver(blocks)`` gives what
-    trains on a part of the samples.
+    Values grow until two in a row are worse than the best one.
     """
     with time_budget(budget_now().share(0.5)):
         rng = check.random_state(random_state)
@@ -131,10 +128,10 @@ class _Fold(NamedTuple):
 
 
 def _folds_of(model, blocks, X, y, weight, rng):
-    """Folds; none where nothing can be held out, or where that is no news or takes long.
+    """Folds; none where nothing can be held out, or where that is uninformative or slow.
 
-    What is learned from has at most as many nodes as there are visits for the fewest passes. Where
-    this is a tenth of all only, it would choose too large a C, and C matters little.
+    Training parts have at most as many nodes as the fewest passes can visit. A tenth of all nodes
+    or less would choose too large a C, and C matters little then.
     """
     few = length_of(X, "X") < FEWEST
     if blocks.n_nodes is None:
@@ -250,7 +247,7 @@ def _first_of(samples, n_nodes):
 def _n_passes(blocks, n_nodes):
     """Passes over so many nodes for one candidate; 0 where there is no time for enough of them.
 
-    Likelihoods of weights that are not solved for say little: smooth losses get a whole fit.
+    Smooth losses get a whole fit, as likelihoods far from the optimum are uninformative.
     """
     if not blocks.is_compiled:
         n_passes = int(SECONDS / (blocks.seconds_of_pass() * n_nodes / blocks.n_nodes))

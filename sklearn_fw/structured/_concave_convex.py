@@ -1,4 +1,4 @@
-"""Hidden states: where they begin, and the concave-convex procedure that finds them anew."""
+"""Hidden states: where they begin, and the concave-convex procedure that finds them again."""
 
 import warnings
 

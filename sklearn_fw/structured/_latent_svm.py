@@ -58,10 +58,8 @@ class LatentStructuredSVM(StructuredSVM):
     C : float or "auto", default="auto"
         Weight of the sum of losses. "auto" chooses on samples held out, with the first states;
         where more than a third of the labels is missing, it is three times the natural one.
-    feature_scale : "auto", float, array-like of shape (n_features,) or None, default="auto"
-        Divisor of features in the fit, see `StructuredSVM`.
-    edge_feature_scale : "auto", float or None, default="auto"
-        The same for the features of edges.
+    feature_scale, edge_feature_scale : object, default="auto"
+        Divisors of features and of edge features in the fit, see `StructuredSVM`.
     tol : float or "auto", default="auto"
         ``dual_gap_ <= tol * abs(objective_)`` ends the fit; "auto" as for `StructuredSVM`.
     max_iter : int or "auto", default="auto"
@@ -106,11 +104,11 @@ class LatentStructuredSVM(StructuredSVM):
     More than 13 parameters: four are added to those of `StructuredSVM`.
 
     The concave-convex procedure [1]_ imputes the best states in A_i at the present weights, solves
-    the convex problem in which these are true, and repeats that. The first problems are solved
-    roughly, later ones to half of the last decrease at least, and to ``tol`` in the end. Dual
-    variables are kept from one problem to the next. A solution that does not lower the objective
-    is not taken, so that the objective never rises. The last convex problem, which touches the
-    objective at ``coef_`` and is above it elsewhere, certifies the weights.
+    the convex problem in which these are true, and repeats. The first problems are solved roughly,
+    later ones to half of the last decrease, and to ``tol`` in the end; dual variables are kept from
+    one problem to the next. The objective never rises: a solution that does not lower it is
+    rejected. The last convex problem, which touches the objective at ``coef_`` and is above it
+    elsewhere, certifies the weights.
 
     A sample without any label is left out, of scores too. Nodes of a kind that never has a label
     are hidden nodes, with ``n_states_per_label`` states each. A state that no node begins in stays
@@ -218,14 +216,12 @@ class LatentStructuredSVM(StructuredSVM):
     # ---- answers ---------------------------------------------------------------------------------
 
     def predict_states(self, X, y=None):
-        """Hidden states of highest score.
+        """Return the hidden states of highest score, by number.
 
         Parameters
         ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-        y : array-like, list, object array or Packed of n_samples outputs, default=None
-            Labels that the states have to have, where they are not missing; None leaves all free.
+        X, y : array-like, list, object array or Packed of length n_samples
+            Inputs, and labels of the states where they are not missing; None leaves all free.
 
         Returns
         -------

@@ -30,20 +30,16 @@ class StructuredPath(RegularizationPath):
     """Weights for every C, or every radius of a ball, each within ``eps`` of its optimum.
 
     Made by `regularization_path`: over the radius if the solver has one, else over C. Between two
-    breakpoints the weights are mixtures of theirs, with a share that follows from the certificate
-    (over radii in proportion); beyond the last one they are ``coefs_[-1]``, up to ``end_``; below
-    the first one they are ``coefs_[0]`` times ``value / values_[0]``, down to ``start_``.
+    breakpoints weights are mixtures, with a share that follows from the certificate (over radii in
+    proportion). Beyond the last one they are ``coefs_[-1]``, up to ``end_``; below the first one
+    ``coefs_[0] * value / values_[0]``, down to ``start_``.
 
     Parameters
     ----------
-    estimator : StructuredSVM
-        The estimator whose path this is.
-    problem : object
-        What solutions prove about the values between them.
-    solved : list
-        Solutions in the order of growing values.
+    estimator, problem, solved : objects
+        The estimator, the kind of path, and its solutions in the order of growing values.
     terminated_by : str
-        Why the path ends.
+        Reason for the end of the path.
     n_oracle_calls : int
         Oracle calls made.
     certified : bool, default=True
@@ -61,24 +57,20 @@ class StructuredPath(RegularizationPath):
         Gap of the weights at their breakpoint; estimated in heuristic mode.
     losses_ : ndarray of shape (n_breakpoints,)
         Mean loss that training minimizes, as far as the oracle bounds it.
-    start_ : float
-        Where the guarantee begins: 0, or the first breakpoint where ``C_min`` or ``radius_min`` is
-        so large that scaled weights do not serve all smaller values.
-    end_ : float
-        Where the guarantee ends; infinity when the last weights serve all larger values.
-    eps : float
-        Accuracy.
-    certified : bool
-        Whether it is guaranteed (exact mode).
+    start_, end_ : float
+        Range of the guarantee. It starts at 0, or at the first breakpoint if ``C_min`` or
+        ``radius_min`` is too large for scaled weights below it; it ends at infinity when the last
+        weights serve all larger values.
+    eps, certified : float, bool
+        Accuracy, and whether it is guaranteed (exact mode).
     terminated_by_ : {"hinge", "C_max", "radius_max", "max_breakpoints", "time_limit", \
             "max_iter", "rounding"}
-        Why the path ends; "hinge": the mean loss is below eps, larger values change nothing.
+        Reason for the end; "hinge": the mean loss is below eps, larger values change nothing.
     n_oracle_calls_ : int
         Oracle calls made.
 
     See Also
     --------
-    regularization_path : Makes it.
     RegularizationPathDisplay : Draws it.
 
     Notes
@@ -113,7 +105,7 @@ class StructuredPath(RegularizationPath):
         self.terminated_by_, self.n_oracle_calls_ = terminated_by, n_oracle_calls
 
     def coef_at(self, value):
-        """Weights for one or many values of the parameter.
+        """Return weights within ``eps`` of the optimum for one or many values.
 
         Parameters
         ----------
@@ -123,7 +115,7 @@ class StructuredPath(RegularizationPath):
         Returns
         -------
         coef : ndarray of shape (n_weights,) or (n_values, n_weights)
-            Weights whose objective is within ``eps`` of the optimum.
+            Weights.
         """
         values = self._on_path(value)
         coefs = np.empty((len(values), self.coefs_.shape[1]))
@@ -139,17 +131,12 @@ class StructuredPath(RegularizationPath):
         return coefs if np.ndim(value) else coefs[0]
 
     def gap_at(self, value):
-        """Bound on how far the weights for some values of the parameter are from the optimum.
+        """Return the certified gap at one or many values: at most ``eps``.
 
         Parameters
         ----------
         value : float or array-like of shape (n_values,)
-            Positive, from ``start_`` to ``end_``.
-
-        Returns
-        -------
-        gap : float or ndarray of shape (n_values,)
-            At most ``eps``; an estimate in heuristic mode.
+            Positive, from ``start_`` to ``end_``. In heuristic mode the gap is an estimate.
         """
         values = self._on_path(value)
         gaps = np.array([
@@ -196,7 +183,6 @@ class StructuredPath(RegularizationPath):
 
 
 def kind_of_path(estimator):
-    """What the path of a structured SVM is over."""
     return OverRadius if has_radius(resolve_solver(estimator.solver)) else OverC
 
 

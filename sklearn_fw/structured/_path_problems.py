@@ -1,26 +1,25 @@
-"""The problems along a path, and what solutions of two of them prove about all between them.
+"""The problems along a path, with certificates for all values between two solutions.
 
-**Over C.** The optimum at lam is enclosed by any weights and by any dual variables. Primal and dual
-are here
+**Over C.** Any weights and dual variables enclose the optimum at lam. With
 
     P(w; lam) = lam / 2 |w|^2 + h(w)               h convex: the mean loss
     D(a; lam) = l(a) - |u(a)|^2 / (2 lam)          u linear in a, and w = u / lam
 
-so that mixtures of two solutions, ``w = w_0 + p (w_1 - w_0)`` with ``h(w) <= h_0 + p (h_1 - h_0)``
-and the same with share q for the dual variables, are certified at every lam between them without
-another call of the oracle: all that is needed are the products of the two weight vectors. A box
-that is a cone changes nothing, since |clip(u)| is convex as well. For the hinge loss l is linear,
-for losses with an entropy concave: mixtures have at least the mixture of both l, and dual variables
-with a share of 1 - rho of their mass moved to the truth at least rho l.
+mixtures of two solutions, ``w = w_0 + p (w_1 - w_0)`` with ``h(w) <= h_0 + p (h_1 - h_0)``, and the
+same with share q for the dual variables, are certified at every lam between them by the products of
+the two weight vectors, without oracle calls. This holds for a box that is a cone, too, since
+|clip(u)| is convex. For the hinge l is linear, for losses with an entropy concave: mixtures have at
+least the mixture of both l, and dual variables with a share of 1 - rho of their mass moved to the
+truth at least rho l.
 
-**Over the radius of a ball.** With h the mean hinge loss, which is convex, and for every mixture z
-of outputs its mean loss l and the dual norm n of its mean feature difference, the optimum
+**Over the radius of a ball.** With h the convex mean hinge loss, and for every mixture z of outputs
+its mean loss l and the dual norm n of its mean feature difference, the optimum
 ``p(R) = min_{|w| <= R} h(w)`` has
 
     h((1 - s) w_0 + s w_1) <= (1 - s) h(w_0) + s h(w_1)   for R = (1 - s) R_0 + s R_1,  |w_i| <= R_i
     p(R) >= l - R n                                       for every mixture and every R
 
-The gap between the chords and the highest line is linear between kinks of the lines: its largest
+The gap between the chords and the highest line is linear between kinks of the lines, so its largest
 value is at kinks or ends.
 """
 
@@ -97,7 +96,6 @@ class OverC:
         return _Trusting(method) if mode == "heuristic" else method
 
     def at(self, value):
-        """lam of a C."""
         return 1.0 / (value * self.scale)
 
     value = at  # C of a lam
@@ -121,10 +119,7 @@ class OverC:
         return float(self.pieces[j].share(self.at(value)))
 
     def gap(self, j, value):
-        """The gap at a value between breakpoints j and j + 1, before the first or beyond the last.
-
-        On the ray of fixed dual variables before the first one it is convex in C.
-        """
+        """The gap at a value after breakpoint j, -1 before the first one."""
         if j < 0:
             shrunk = value / self.value(self.first.at)
             return float(np.interp(shrunk, [0.0, 1.0], [self.gap_at_zero, self.first.gap]))
@@ -138,7 +133,6 @@ class OverC:
         return {"C": value, "C_": value, "lam_": self.at(value)}
 
     def params_at(self, estimator, value):
-        """Parameters that pose the problem of a value."""
         return {"C": value}
 
 
@@ -168,9 +162,9 @@ def _check_solver(estimator, mode):
 
 
 def _start(blocks, tol):
-    """All mass on the outputs of largest loss (OA16, Algorithm 6).
+    """Move all mass to the outputs of largest loss (OA16, Algorithm 6).
 
-    Returns a lam at which that is optimal to ``tol``, and the mean hinge of zero weights.
+    Returns a lam for which that is optimal to ``tol``, and the mean hinge of zero weights.
     """
     if blocks.bounded and not (
         np.all((blocks.lower == 0) | np.isneginf(blocks.lower))
@@ -226,7 +220,6 @@ class _Trusting:
 
     @property
     def known(self):
-        """Sum of the last known gaps."""
         return float(self.blocks.gaps.value.sum())
 
     def breakpoint(self):
@@ -279,8 +272,8 @@ class RidgePiece(Piece):
     def is_certified(self, eps):
         """Whether the gap is at most ``eps`` on the whole piece.
 
-        The bound of two fixed mixtures is convex in lam: at most ``eps`` in a cell when it is at
-        both ends. A cell where the mixtures of its middle fail is halved.
+        The bound of two fixed mixtures is convex in lam, so the ends of a cell decide. A cell where
+        the mixtures of its middle fail is halved.
         """
         cells = [(math.log(self.right.at), math.log(self.left.at))]
         while cells:
@@ -304,7 +297,6 @@ class _Segment(NamedTuple):
     bb: float
 
     def square(self, s):
-        """Squared length."""
         return (1.0 - s) ** 2 * self.aa + 2.0 * s * (1.0 - s) * self.ab + s**2 * self.bb
 
     def best(self, gain, price):
@@ -320,8 +312,6 @@ class _Segment(NamedTuple):
 
 
 class OverRadius:
-    """The path over the radius of a ball."""
-
     param_name, of_sum, grid_option = "radius", False, None
     modes = ("exact",)
     check_value = staticmethod(check.positive)
@@ -334,10 +324,7 @@ class OverRadius:
         return clone(estimator)
 
     def begin(self, method, eps, kappa, low, high, mode):
-        """Up to the first radius zero weights are good enough.
-
-        The gap of an oracle with loose bounds does not go to 0 with it.
-        """
+        """Start at the first radius, up to which zero weights are good enough."""
         blocks = method.blocks
         self.eps = EPS * blocks.max_loss if eps is None else eps
         method.tol = tol = kappa * self.eps
@@ -348,6 +335,7 @@ class OverRadius:
         self.lines.add([(loss, norm)])
         if norm <= 0.0:
             raise ValueError("all outputs have the same features: there is nothing to learn")
+        # The gap of an oracle with loose bounds does not go to 0 with the radius.
         slack = self.hinge_at_zero - loss
         start = max(tol - slack, 0.5 * tol) / norm * (1 - TOUCH)
         end = max(WIDEST * loss / norm, start) if high is None else high
@@ -410,19 +398,14 @@ class _BallMethod:
 class Lines:
     """The highest of many lines ``l - R n`` over R >= 0, among them zero: hinges are not negative.
 
-    Attributes
-    ----------
-    loss, norm : ndarray of shape (n_lines,)
-        l and n of the lines that are the highest somewhere, by falling n.
-    kinks : ndarray of shape (n_lines - 1,)
-        Radii, growing, at which one takes over from the one before.
+    ``loss`` and ``norm`` are l and n of the lines that are highest somewhere, by falling n, and
+    ``kinks`` the increasing radii between them.
     """
 
     def __init__(self):
         self.loss, self.norm, self.kinks = np.zeros(1), np.zeros(1), np.empty(0)
 
     def add(self, lines):
-        """Take in pairs (l, n)."""
         pairs = np.concatenate([np.column_stack([self.loss, self.norm]), np.array(lines)])
         order = np.lexsort((-pairs[:, 0], -pairs[:, 1]))  # steepest first, the highest of equals
         kept, kinks = [], []  # and the radii from which each of the lines is the highest
@@ -467,7 +450,6 @@ class BallPiece(Piece):
         self.left, self.right, self.lines = left._replace(w=None), right._replace(w=None), lines
 
     def gap(self, radius):
-        """Bound on the gap at one or many radii."""
         left, right = self.left, self.right
         chord = np.interp(radius, [left.at, right.at], [left.hinge, right.hinge])
         return chord - self.lines.at(radius)

@@ -51,7 +51,7 @@ class StructuredPredictor:
         return self._view._predict(X, self.coef_, self.oracle_)
 
     def predict(self, X):
-        """Outputs of highest score.
+        """Return the outputs of highest score.
 
         Parameters
         ----------
@@ -68,56 +68,39 @@ class StructuredPredictor:
         return outputs
 
     def score_samples(self, X):
-        """Score of the predicted output of every sample.
+        """Return the score of the predicted output of every sample, of shape (n_samples,).
 
         Parameters
         ----------
         X : array-like, list, object array or Packed of n_samples inputs
             Inputs.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            The largest score of an output of each input.
         """
         outputs, scores = self._predict(X)
         return np.fromiter(scores, np.float64, len(outputs))
 
     def loss(self, X, y):
-        """Task loss of the prediction of every sample.
+        """Return the task loss of the prediction of every sample, of shape (n_samples,).
+
+        Losses are in the units of ``task_loss``, without class weights.
 
         Parameters
         ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-        y : array-like, list, object array or Packed of n_samples outputs
-            True outputs.
-
-        Returns
-        -------
-        losses : ndarray of shape (n_samples,)
-            Losses, in the units of ``task_loss``; without class weights.
+        X, y : array-like, list, object array or Packed of length n_samples
+            Inputs and true outputs.
         """
         predicted = self.predict(X)
         check_counts(len(predicted), length_of(y, "y"))
         return self._view._losses(y, predicted, X=X)
 
     def score(self, X, y, sample_weight=None):
-        """One minus the mean task loss; for class labels the accuracy.
+        """Return one minus the mean task loss; for class labels the accuracy.
 
         Parameters
         ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-        y : array-like, list, object array or Packed of n_samples outputs
-            True outputs.
+        X, y : array-like, list, object array or Packed of length n_samples
+            Inputs and true outputs.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples in the mean.
-
-        Returns
-        -------
-        score : float
-            At most 1; larger is better.
         """
         losses = self.loss(X, y)
         weights = check.sample_weight(sample_weight, len(losses))
@@ -125,21 +108,19 @@ class StructuredPredictor:
 
     @_offered("n_best")
     def n_best(self, X, k):
-        """The k outputs of highest score, best first.
+        """Return the k outputs of highest score, best first.
 
         Parameters
         ----------
         X : array-like, list, object array or Packed of n_samples inputs
             Inputs.
         k : int
-            How many outputs are wanted, at least 1.
+            Number of outputs, at least 1.
 
         Returns
         -------
-        outputs : list of n_samples ndarrays of shape (m, ...)
-            The outputs of each sample, all different, with m < k where fewer outputs exist.
-        scores : list of n_samples ndarrays of shape (m,)
-            Their scores, in descending order.
+        outputs, scores : list of n_samples ndarrays of shape (m, ...) and of shape (m,)
+            Different outputs of each sample and their scores, with m < k where fewer exist.
         """
         X, k = self._check_X(X), check.integer(k, "k", 1)
         self._need("n_best", "top_k")
@@ -172,28 +153,24 @@ class StructuredPredictor:
 
     @_offered("calibrate")
     def calibrate(self, X, y, sample_weight=None):
-        """Choose the temperature of `predict_marginals` by data that were not trained on.
+        """Choose the temperature of `predict_marginals` on data that were not trained on.
 
         Minimizes over t > 0 the mean, over all nodes or lists of candidates, of minus the logarithm
-        of the probability of the truth at temperature t. Predictions stay the same.
+        of the probability of the truth at temperature t [1]_, and sets ``temperature_``.
+        Predictions stay the same. Costs at most about forty times `predict_marginals`.
 
         Parameters
         ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs that `fit` has not seen: on those it has seen the scores are too good.
-        y : array-like, list, object array or Packed of n_samples outputs
-            Their outputs. Nodes with labels unseen in fit are left out.
+        X, y : array-like, list, object array or Packed of length n_samples
+            Held-out inputs and outputs: scores of the training data are too good. Nodes with labels
+            unseen in fit are left out.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, each for all of its nodes.
 
         Returns
         -------
         self : object
-            The estimator, with ``temperature_`` set.
-
-        Notes
-        -----
-        Costs about forty times `predict_marginals` at most; see [1]_.
+            The estimator.
 
         References
         ----------
@@ -223,20 +200,15 @@ class StructuredPredictor:
     # ---- parameters ------------------------------------------------------------------------------
 
     def set_params(self, **params):
-        """Set parameters of this estimator and of its model, oracle and solver.
+        """Set parameters of the estimator, its model, oracle and solver, and return it.
 
-        One of these that is given by name becomes the object of that name first, so that
+        A model, oracle or solver given by name becomes the object of that name first, so that
         ``solver__sampling="shuffle"`` works with ``solver="bcfw"``.
 
         Parameters
         ----------
         **params : dict
             Parameters, those of such objects as ``solver__sampling``.
-
-        Returns
-        -------
-        self : object
-            The estimator.
         """
         super().set_params(**{key: value for key, value in params.items() if "__" not in key})
         nested = {key: value for key, value in params.items() if "__" in key}
@@ -250,8 +222,7 @@ class StructuredPredictor:
 def best_temperature(probabilities, spread, weight, what="nodes"):
     """The temperature whose probabilities of the truth have the largest mean logarithm.
 
-    ``probabilities(temperature)`` gives those of the true states, and whether these are the
-    likeliest.
+    ``probabilities(temperature)`` returns these, and whether the true states are the likeliest.
     """
 
     def loss(log_temperature):

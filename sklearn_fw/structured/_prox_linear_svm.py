@@ -61,9 +61,8 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         than 200 samples, so that lam is at most 0.05.
     eta : float or "auto", default="auto"
         Step size: models are kept near the present weights by ``|w - w_k|^2 / (2 eta)``. "auto"
-        finds it, larger while scores are as good as linear along the steps, smaller where a step
-        does not lower the objective as its model promised. A number is kept, and halved each time
-        that a step would raise the objective.
+        raises it while scores are nearly linear along the steps, and lowers it where a step does
+        not decrease the objective as predicted. A number is halved when a step would raise it.
     tol : float or "auto", default="auto"
         ``dual_gap_ <= tol * objective_`` ends the fit. "auto" is 0.05.
     max_iter : int or "auto", default="auto"
@@ -92,26 +91,22 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         Labels of the states of nodes, where outputs are labels of nodes.
     task_loss_ : str, array-like, callable or TaskLoss
         The loss of the training.
-    C_, eta_, tol_ : float
-        The values that were used; of eta the last one.
-    lam_ : float
-        1 / (C n).
+    C_, eta_, tol_, lam_ : float
+        The values that were used; of eta the last one, and lam is 1 / (C n).
     objective_ : float
         F at ``coef_``.
     dual_objective_ : float
         Lower bound on the convex model at ``coef_``, not on F.
     dual_gap_ : float
-        What the convex model at ``coef_`` may gain at most; zero where ``coef_`` is stationary.
-        inf where the oracle is not exact and gives no bounds.
+        Largest possible decrease of the convex model at ``coef_``; zero where ``coef_`` is
+        stationary, inf where the oracle is not exact and gives no bounds.
     temperature_ : float
-        Of `predict_marginals`: 1, or what `calibrate` chose.
+        Divisor of scores in `predict_marginals`: 1 until `calibrate` chooses it.
     prox_gradient_norm_ : float
         Bound on the norm of ``(coef_ - argmin of the model) / eta_``, the measure of stationarity
         of [1]_, with the error of the inner solution added.
-    n_iter_ : int
-        Convex models made.
-    n_oracle_calls_ : int
-        Oracle calls.
+    n_iter_, n_oracle_calls_ : int
+        Convex models, and oracle calls.
     converged_ : bool
         Whether ``dual_gap_ <= min(tol_, 0.1) * objective_``.
     status_ : str
@@ -130,21 +125,19 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
     See Also
     --------
     StructuredSVM : Scores that are linear in the weights: faster, and with a global certificate.
-    ScoreModel : What a score model has to say.
+    ScoreModel : The methods of a score model.
 
     Notes
     -----
-    The prox-linear method [1]_ replaces the scores by their linear part at the present weights w_k,
-    which makes a structured SVM with the rows of the Jacobian as features and a regularizer
+    The prox-linear method [1]_ replaces the scores by their linear part at the present weights w_k.
+    This gives a structured SVM with the rows of the Jacobian as features and the regularizer
     ``lam / 2 |w|^2 + |w - w_k|^2 / (2 eta)``. Its solution is taken if it lowers F, so that F never
     rises. A block-coordinate step takes one product with the Jacobian and one with its transpose. A
-    model is solved until its certified gap is at most half of the decrease that it promises, in
-    place of the fixed sequence of tolerances of [1]_. Samples whose inputs have one shape take
-    steps of eight at a time where a module can be mapped over its inputs (``torch.func.vmap``).
-    Scale the inputs.
+    model is solved until its certified gap is at most half of its decrease; [1]_ has a fixed
+    sequence of tolerances. Samples whose inputs have one shape take steps of eight at a time where
+    ``torch.func.vmap`` maps the module over its inputs. Scale the inputs.
 
-    Modules are copied, computed in double precision on the device where they are, and in
-    evaluation mode: dropout is off, and statistics of batch normalization stay as they are.
+    Modules are copied, computed in double precision on their device, and in evaluation mode.
     Frozen parameters stay frozen. Floating point arrays become tensors of double precision, whole
     numbers keep their type. Memory holds a vector of the size of the scores per sample.
 
@@ -157,30 +150,26 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
 
     Examples
     --------
+    Two labels of the nodes of a chain, with bounded scores:
+
     >>> import numpy as np
     >>> from sklearn_fw.structured import ProxLinearStructuredSVM, ScoreModel
-    >>> class Network(ScoreModel):
-    ...     "Two labels of the nodes of a chain, by three hidden units each."
+    >>> class Bounded(ScoreModel):
     ...     def init(self, rng):
-    ...         return rng.normal(size=2 * 3 + 3 * 2 + 2 * 2)
-    ...     def parts(self, x, w):
-    ...         return np.tanh(x @ w[:6].reshape(2, 3)), w[6:12].reshape(3, 2), w[12:].reshape(2, 2)
+    ...         return rng.normal(size=8)
     ...     def value(self, x, w):
-    ...         hidden, out, transitions = self.parts(x, w)
-    ...         return hidden @ out, transitions
+    ...         return np.tanh(x @ w[:4].reshape(2, 2)), w[4:].reshape(2, 2)
     ...     def jvp(self, x, w, d):
-    ...         hidden, out, _ = self.parts(x, w)
-    ...         change = (1 - hidden**2) * (x @ d[:6].reshape(2, 3))
-    ...         return change @ out + hidden @ d[6:12].reshape(3, 2), d[12:].reshape(2, 2)
+    ...         slope = 1 - self.value(x, w)[0] ** 2
+    ...         return slope * (x @ d[:4].reshape(2, 2)), d[4:].reshape(2, 2)
     ...     def vjp(self, x, w, v):
-    ...         hidden, out, _ = self.parts(x, w)
-    ...         inner = x.T @ ((1 - hidden**2) * (v[0] @ out.T))
-    ...         return np.concatenate([inner.ravel(), (hidden.T @ v[0]).ravel(), v[1].ravel()])
+    ...         slope = 1 - self.value(x, w)[0] ** 2
+    ...         return np.concatenate([(x.T @ (slope * v[0])).ravel(), v[1].ravel()])
     >>> X = [np.array([[1.0, 1], [1, -1], [-1, 1]]), np.array([[-1.0, -1], [-1, 1]])]
-    >>> y = [["same", "other", "other"], ["same", "other"]]
-    >>> svm = ProxLinearStructuredSVM(Network(), C=10.0, random_state=0).fit(X, y)
+    >>> y = [["yes", "yes", "no"], ["no", "no"]]
+    >>> svm = ProxLinearStructuredSVM(Bounded(), C=10.0, random_state=0).fit(X, y)
     >>> [labels.tolist() for labels in svm.predict(X)]
-    [['same', 'other', 'other'], ['same', 'other']]
+    [['yes', 'yes', 'no'], ['no', 'no']]
     """
 
     score_model: object
@@ -208,8 +197,8 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         X : array-like, list, object array or Packed of n_samples inputs
             Inputs, as the score model takes them.
         y : array-like, list, object array or Packed of n_samples outputs
-            Outputs: numbers of candidates or costs of all of them, as `EnumeratedModel` takes them,
-            or sequences of the labels of nodes.
+            Numbers of candidates or costs of all of them, as `EnumeratedModel` takes them, or
+            sequences of the labels of nodes.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the losses; samples of weight zero are left out.
 

@@ -36,7 +36,6 @@ def resolve_surrogate(surrogate):
 
 
 def check_trains(solver, surrogate):
-    """Refuse a solver that minimizes something else."""
     trains = getattr(solver, "trains", (HINGE.name,))
     if surrogate.name not in trains:
         helps = "solver='auto' or 'dual_ascent'" if surrogate.smooth else "solver='auto' or 'bcfw'"

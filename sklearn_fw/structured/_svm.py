@@ -59,10 +59,10 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         Loss in place of the model's own, which "auto" leaves, see the model: "hamming",
         "hamming_sum", "zero_one", a matrix of costs, or an object of `sklearn_fw.task_losses`.
     surrogate : {"hinge", "crf", "softmax_margin"}, default="hinge"
-        What training minimizes. "hinge" is the maximum over outputs of their task loss and margin.
-        "crf" is minus the logarithm of the probability of the true output, ``p(y) ~ exp(<w,
-        phi(x, y)>)``, which does not look at the task loss; "softmax_margin" adds the task loss
-        to the scores of that sum. Both need an oracle with marginals.
+        Loss that training minimizes. "hinge" is the maximum over outputs of task loss and margin.
+        "crf" is the negative log-likelihood with ``p(y) ~ exp(<w, phi(x, y)>)``, without the task
+        loss; "softmax_margin" adds the task loss to these scores. Both need an oracle with
+        marginals.
     oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
         Inference on the scores of the model, see `sklearn_fw.inference`. "auto" is the model's
         own, which a model without scores needs.
@@ -79,10 +79,10 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         Weight of the sum of losses against the regularizer, as in `sklearn.svm.LinearSVC`. "auto"
         chooses on samples held out, see the notes. Solvers with a ``radius`` do not use it.
     feature_scale : "auto", float, array-like of shape (n_features,) or None, default="auto"
-        What the fit divides features by, which ``C`` refers to; `coef_` is for X as given. With one
-        number per column, columns that are zero in less than half of the rows are centered, too,
-        where there is an intercept. "auto" is None if ``C`` is given, else chosen by the data, see
-        the notes. To repeat a fit, pass ``C=svm.C_, feature_scale=svm.feature_scale_``.
+        Divisor of features in the fit, which ``C`` refers to; `coef_` is for X as given. One number
+        per column also centers columns that are zero in less than half of the rows, where there is
+        an intercept. "auto" is None if ``C`` is given, see the notes. To repeat a fit, pass
+        ``C=svm.C_, feature_scale=svm.feature_scale_``.
     edge_feature_scale : "auto", float or None, default="auto"
         The same for the features of edges.
     tol : float or "auto", default="auto"
@@ -108,25 +108,19 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     coef_ : ndarray of shape (n_weights,), or CSR of shape (1, n_weights)
         Weights of the joint feature, see `feature_weights`; CSR after `sparsify`.
     temperature_ : float
-        What scores are divided by in `predict_marginals`: 1 until `calibrate` chooses it.
+        Divisor of scores in `predict_marginals`: 1 until `calibrate` chooses it.
     model_, oracle_, solver_ : object
         The model, oracle (None if the model's own) and solver used.
     classes_ : ndarray
         Labels, if the model has them.
-    n_features_in_ : int
-        Number of features, if the model has them.
-    feature_names_in_ : ndarray of shape (n_features_in,)
-        Names of the columns, when X is a data frame with string names.
-    C_, tol_ : float
-        The values that were used.
-    feature_scale_ : float or ndarray of shape (n_features,)
-        What the fit divided features by; ``C_`` and the objective are in these units.
-    edge_feature_scale_ : float
-        The same for the features of edges.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+        Number of features, if the model has them; column names of a data frame.
+    C_, tol_, lam_ : float
+        The values that were used; lam is 1 / (C n).
+    feature_scale_, edge_feature_scale_ : float or ndarray of shape (n_features,), float
+        Divisors of features and edge features; ``C_`` and the objective are in these units.
     task_loss_ : str, array-like, callable or TaskLoss
-        The loss of the training, if the model says it.
-    lam_ : float
-        1 / (C n).
+        The loss of the training, if the model has it.
     dual_gap_ : float
         Certified gap at ``coef_``; None for solvers without one, inf without bounds of the oracle.
     objective_, dual_objective_ : float
@@ -135,10 +129,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         Part of each sample in the gap, when last measured; None without duals.
     dual_coef_ : list of dict or None
         alpha of every output in use, per sample, if the solver keeps them.
-    n_iter_ : int
-        Passes made.
-    n_oracle_calls_ : int
-        Oracle calls, gap passes included.
+    n_iter_, n_oracle_calls_ : int
+        Passes, and oracle calls with those of gap passes.
     step_counts_ : dict of str to int
         Steps by kind: "fw", "pairwise", "away" and, among them, "drop".
     cache_stats_ : dict of str to int
@@ -154,7 +146,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     Warns
     -----
     ConvergenceWarning
-        When the budget ends first, with what helps in the case at hand; not with ``tol=0``.
+        When the budget ends first, with a remedy; not with ``tol=0``.
     RuntimeWarning
         When the oracle turns out not to be exact.
 
@@ -169,20 +161,19 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     ``C="auto"`` tries 0.5, 2, 8, 32 and 128 times ``largest loss / squared norm of the features``,
     both means over samples, on a hold-out set. It takes the value nearest to 2 within half a
     standard error of the best mean loss; larger values are left out once two are worse, or where
-    few passes leave a wide gap. Fewer than 20 samples are cut into some 20 connected pieces where
-    they have 1,000 nodes. Factors for black boxes are four times as large. Where less could be held
-    out, or mostly copies of nodes (or of whole graphs), with oracles that are slow or unknown, and
-    with more than 75,000 nodes, the usual factor is taken: 2, and 8 for a black box. Oracle calls
-    for this choice are not counted. For "crf" and "softmax_margin" it tries 4 to 1024 times ``nodes
-    with a label / squared norm of the features``, and judges by the log-likelihood of the hold-out
-    set. The usual factor is 16.
+    few passes leave a wide gap. Factors for black boxes are four times as large. Fewer than 20
+    samples with 1,000 nodes are cut into about 20 connected pieces. Nothing is held out if that
+    leaves too little or mostly copies, for oracles that are slow or of unknown cost, and for more
+    than 75,000 nodes: then the factor is 2, and 8 for a black box. These oracle calls are not
+    counted. "crf" and "softmax_margin" try 4 to 1024 times ``nodes with a label / squared norm of
+    the features``, by the log-likelihood of the hold-out set; the usual factor is 16.
 
-    Before, ``feature_scale="auto"`` brings columns to one scale if their sizes differ by a factor
-    above 30: it divides each by its standard deviation or, if most of its entries are zero, by the
-    root mean square of the others. Where there are tables of pairs of states, it also divides by
-    the power of two that brings the root mean square norm of a node near to 2, unless it is from
-    0.8 to 5, and ``edge_feature_scale="auto"`` does the same for edges: in other units tables are
-    hardly learned, or nothing else.
+    ``feature_scale="auto"`` brings columns to one scale if their sizes differ by a factor above 30:
+    it divides each by its standard deviation or, if most of its entries are zero, by the root mean
+    square of the others. With tables of pairs of states, it also divides by the power of two that
+    brings the root mean square norm of a node near to 2, unless it is from 0.8 to 5;
+    ``edge_feature_scale="auto"`` does the same for edges, so that tables and features are both
+    learned.
 
     More than 13 parameters: the scales belong to ``C``, whose value means nothing without them.
 
@@ -449,9 +440,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     @available_if(lambda svm: svm._offers("predict_relaxed"))
     def predict_relaxed(self, X):
-        """States of nodes by the linear relaxation, fractions included.
-
-        Choose it to see what the relaxation leaves open: rows with a single one are settled.
+        """Return states of nodes by the linear relaxation; rows of one 1 are settled.
 
         Parameters
         ----------
@@ -472,36 +461,29 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     @available_if(lambda svm: svm._offers("duality_gap"))
     def duality_gap(self, X, y, sample_weight=None, *, max_iter=None):
-        """Bound on how far ``coef_`` is from the optimum of the problem that some data pose.
+        """Return a bound on the suboptimality of ``coef_`` for the problem of some data.
 
-        The problem is the one that `fit` solves with ``C = C_`` (or with the radius of the solver)
-        and the fitted model. On the training data it is that of ``dual_gap_``; on others it bounds
-        what a fit on them would gain.
+        The problem is that of `fit` with ``C = C_`` (or with the radius of the solver) and the
+        fitted model. On the training data the bound is that of ``dual_gap_``; on others it bounds
+        the gain of a fit on them. Costs n_samples oracle calls, and one or two times as many per
+        pass.
 
         Parameters
         ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-        y : array-like, list, object array or Packed of n_samples outputs
-            True outputs, of classes seen in fit.
+        X, y : array-like, list, object array or Packed of length n_samples
+            Inputs, and true outputs of classes seen in fit.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the losses; samples of weight zero are left out.
         max_iter : int or None, default=None
-            Largest number of passes over the data; any number gives a bound, more passes a smaller
-            one. None is what ``max_iter="auto"`` means in `fit`.
+            Largest number of passes of block-coordinate Frank-Wolfe, or of a solver with a radius;
+            more passes give a smaller bound. They end once the true distance is at least nine
+            tenths of it. None is that of ``max_iter="auto"``.
 
         Returns
         -------
         gap : float
-            Value of the objective at ``coef_`` less the best lower bound on its minimum that was
-            found; inf where an oracle that is not exact gives no bounds.
-
-        Notes
-        -----
-        Passes of block-coordinate Frank-Wolfe (or of the solver itself, if it has a radius) find
-        dual variables of these data. They end when the true distance is at least nine tenths of
-        the gap, or with ``max_iter``. Costs n_samples oracle calls, and one or two times as many
-        per pass.
+            Objective at ``coef_`` less the best lower bound found on its minimum; inf where an
+            oracle that is not exact gives no bounds.
         """
         check_is_fitted(self)
         return suboptimality(self, X, y, sample_weight, max_iter)
@@ -509,15 +491,10 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     # ---- sparse weights ----------------------------------------------------------------------
 
     def sparsify(self):
-        """Keep ``coef_`` as a sparse row.
+        """Keep ``coef_`` as a sparse row, for equal predictions; return the estimator.
 
-        Predictions stay the same. Choose it before a model with many features is stored or sent. A
-        weight that is not zero takes 12 bytes in place of 8; `fit` and `densify` make all dense.
-
-        Returns
-        -------
-        self : StructuredSVM
-            The estimator.
+        Choose it before a model with many features is stored or sent. A weight that is not zero
+        takes 12 bytes instead of 8; `fit` and `densify` make all dense.
         """
         check_is_fitted(self)
         if not sp.issparse(self.coef_):
@@ -525,24 +502,16 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         return self
 
     def densify(self):
-        """Keep ``coef_`` as an array, as after `fit`.
-
-        Returns
-        -------
-        self : StructuredSVM
-            The estimator.
-        """
+        """Keep ``coef_`` as an array, as after `fit`, and return the estimator."""
         check_is_fitted(self)
         self.coef_ = dense(self.coef_)
         return self
 
     def feature_weights(self):
-        """The weights by name.
+        """Return the weights by name, as a dict of arrays.
 
-        Returns
-        -------
-        weights : dict of str to ndarray
-            For chains "features", "start", "end" and "transitions"; see ``unpack`` of the model.
+        For chains these are "features", "start", "end" and "transitions"; see ``unpack`` of the
+        model.
         """
         check_is_fitted(self)
         if not hasattr(self.model_, "unpack"):

@@ -10,21 +10,19 @@ from ._svm import StructuredSVM
 class StructuredSVMCV(RegularizationPathCV):
     """Structured SVM whose C is chosen by cross-validation along the regularization path.
 
-    Every fold computes its whole path, on which any C can be judged; many are, since a score costs
-    one prediction. Then one fit on all data at the best C.
+    Every fold computes its whole path, on which any C is judged at the cost of one prediction. Then
+    one fit on all data at the best C.
 
     Parameters
     ----------
     estimator : StructuredSVM or None, default=None
         Model, oracle, solver and budget; None means the default one.
-    eps : float or None, default=None
-        Accuracy of the paths, see `regularization_path`.
-    kappa : float or None, default=None
-        See `regularization_path`.
+    eps, kappa : float or None, default=None
+        Accuracy of the paths, and fraction of it for breakpoints, see `regularization_path`.
     C_min, C_max : float or None, default=None
         Smallest and largest C, in terms of all data.
     mode : {"exact", "heuristic"}, default="exact"
-        See `regularization_path`.
+        Whether breakpoints are certified, see `regularization_path`.
     n_values : int, default=30
         How many values of C are judged, spread evenly on a log scale.
     cv : int, splitter, iterable of (train, test) or None, default=None
@@ -42,21 +40,17 @@ class StructuredSVMCV(RegularizationPathCV):
     C_, best_value_ : float
         Chosen value for all data.
     lam_ : float
-        The same as 1 / (C n); this is what folds of different size share.
+        1 / (C n), which folds of different size share.
     best_estimator_ : StructuredSVM
         Fitted on all data.
     values_ : ndarray of shape (n_values,)
         Values of C that were judged, in terms of all data, increasing.
     scores_ : ndarray of shape (n_splits, n_values)
         Scores on the held-out parts.
-    paths_ : list of StructuredPath
-        Path of each fold.
-    path_ : None
-        There is none on all data.
-    classes_ : ndarray
-        Labels, if the model has them.
-    n_features_in_ : int
-        Number of features, if the model has them.
+    paths_, path_ : list of StructuredPath, None
+        Path of each fold; there is none on all data.
+    classes_, n_features_in_ : ndarray, int
+        Labels and number of features, if the model has them.
 
     See Also
     --------
@@ -66,9 +60,9 @@ class StructuredSVMCV(RegularizationPathCV):
 
     Notes
     -----
-    The values go from where the paths of all folds have begun to where they end: where the mean
-    hinge loss is below ``eps``, at ``C_max``, or at 1 / (C n) = 1e-5. Of the best ones those of the
-    smallest C are taken, the middle one if several in a row are equal.
+    The values go from where the paths of all folds begin to where they end: where the mean hinge
+    loss is below ``eps``, at ``C_max``, or at 1 / (C n) = 1e-5. Among equal scores it takes the
+    smallest C, or the middle one of several in a row.
 
     Examples
     --------

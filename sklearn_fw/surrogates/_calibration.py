@@ -33,7 +33,6 @@ class _Pair(NamedTuple):
 
 
 def check_eps(eps, *, positive=False):
-    """Excesses as an array of numbers that are not negative."""
     eps = check.array(eps, "eps")
     check.magnitude(eps, "eps")
     if eps.size and eps.min() < 0.0:
@@ -91,19 +90,19 @@ def calibration_function(
     eps : float or array-like
         Excesses of the risk, not negative.
     score_space : {"loss", "full"} or array-like of shape (n_predictions, r), default="loss"
-        Scores: the smallest space in which learning is consistent, that of the columns of the loss;
-        all scores; or the columns of a matrix and their linear combinations. In the last case the
-        excess is over the best prediction that scores of the space can reach, not over all.
+        "loss" is the span of the columns of the loss, the smallest space in which learning is
+        consistent; "full" all scores; a matrix the span of its columns. For the last, the excess is
+        over the best prediction that scores of the space can reach.
     bound : {"lower", "upper"} or None, default=None
         Compute a bound, without programs. "lower" is ``eps^2 / (2 k max |P (e_i - e_j)|^2)`` over
         predictions that scores lead to, which is convex; the space must hold the loss. "upper" is
         ``eps^2 / (2 k)``, for all scores and costs that are distances.
     convex : bool, default=False
         Return the largest convex function below every calibration function with the values at
-        ``eps``, a vector that rises: between two of them H is at least the value at the first one.
+        ``eps``, an increasing vector: between two of them H is at least the value at the first one.
     pairs : list of pairs of int or None, default=None
-        Pairs (least risk, largest score) of predictions to look at, where symmetry says that the
-        others are no worse; None takes all.
+        Pairs (least risk, largest score) of predictions that are enough by symmetry; None takes
+        all.
     return_pair : bool, default=False
         Whether to return the worst case, too; ``eps`` must be one number then.
 
@@ -112,8 +111,8 @@ def calibration_function(
     value : float or ndarray of the shape of eps
         H(eps), infinite where no probabilities have such an excess.
     pair : namedtuple or None
-        With ``return_pair``: the worst case, with the predictions ``best`` (least risk) and
-        ``chosen`` (largest score), ``scores`` and ``probabilities``; None if there is none.
+        With ``return_pair``: the worst case ``(best, chosen, scores, probabilities)``, with the
+        predictions of least risk and of largest score; None if there is none.
 
     See Also
     --------
@@ -235,23 +234,16 @@ def surrogate_excess(costs, scores, probabilities, *, score_space="loss"):
     """Excess of the quadratic surrogate over its minimum in a space of scores.
 
     The surrogate of scores f and a label y is ``|f + L[:, y]|^2 / (2 k)``; over probabilities q its
-    mean exceeds the minimum by ``|f + P L q|^2 / (2 k)``.
+    mean exceeds the minimum by ``|f + P L q|^2 / (2 k)``, a number for each pair of f and q.
 
     Parameters
     ----------
     costs : array-like of shape (n_labels, n_predictions)
         Cost of every prediction (column) for every true label (row), not negative.
-    scores : array-like of shape (n_predictions,) or (n, n_predictions)
-        Scores, in the space.
-    probabilities : array-like of shape (n_labels,) or (n, n_labels)
-        Probabilities of the labels.
+    scores, probabilities : array-like of shape (n_predictions,) and (n_labels,)
+        Scores in the space, and probabilities of the labels; or n rows of these.
     score_space : {"loss", "full"} or array-like of shape (n_predictions, r), default="loss"
         The space, as in `calibration_function`.
-
-    Returns
-    -------
-    excess : float or ndarray of shape (n,)
-        Not negative.
 
     Examples
     --------
@@ -280,10 +272,12 @@ def surrogate_excess(costs, scores, probabilities, *, score_space="loss"):
 
 
 def consistency_level(costs, *, score_space="loss"):
-    """Largest excess of the risk that the best scores of a space can have.
+    """Largest excess of the risk, in units of costs, of the best scores of a space.
 
-    Zero says that learning in this space is consistent; else even the minimum of the surrogate may
-    have a risk that is larger by so much. The calibration function is zero up to the level.
+    Zero: learning in this space is consistent. Otherwise even the minimum of the surrogate may have
+    such an excess over the best risk that predictions of the space reach, and the calibration
+    function is zero up to it. Costs a linear program for each pair of predictions, none where the
+    space holds the loss.
 
     Parameters
     ----------
@@ -291,16 +285,6 @@ def consistency_level(costs, *, score_space="loss"):
         Cost of every prediction (column) for every true label (row), not negative.
     score_space : {"loss", "full"} or array-like of shape (n_predictions, r), default="loss"
         The space, as in `calibration_function`.
-
-    Returns
-    -------
-    level : float
-        In units of the costs.
-
-    Notes
-    -----
-    A linear program for each pair of predictions, none where the space holds the loss. The risk is
-    compared with those of predictions that the space can lead to.
 
     Examples
     --------
@@ -327,7 +311,7 @@ def consistency_level(costs, *, score_space="loss"):
 def calibration_function_closed_form(
     loss, eps, *, n_labels=None, n_variables=None, block_sizes=None, within=0.0, score_space="loss"
 ):
-    """Calibration function of a usual loss, by its formula.
+    """Calibration function H(eps) of a usual loss, by its formula; inf above one.
 
     Parameters
     ----------
@@ -336,21 +320,14 @@ def calibration_function_closed_form(
         block costs ``within``; the share of the wrong ones among n_variables binary labels.
     eps : float or array-like
         Excesses of the risk, not negative.
-    n_labels : int or None, default=None
-        Number of labels, for "zero_one".
-    n_variables : int or None, default=None
-        Number of binary labels, for "hamming".
+    n_labels, n_variables : int or None, default=None
+        Number of labels, for "zero_one", and of binary labels, for "hamming".
     block_sizes : array-like of int or None, default=None
         Number of labels of each block, for "block" and "mixed" (there equal, and 2 at least).
     within : float, default=0.0
         Cost of a wrong label of the right block, from 0 to 1, for "mixed".
     score_space : {"loss", "full", "blocks"}, default="loss"
         As in `calibration_function`; "blocks": scores that are equal within blocks, for "mixed".
-
-    Returns
-    -------
-    value : float or ndarray of the shape of eps
-        H(eps), infinite above one.
 
     References
     ----------
@@ -359,8 +336,6 @@ def calibration_function_closed_form(
 
     Examples
     --------
-    A thousand binary labels are no harder than their number says.
-
     >>> from sklearn_fw.surrogates import calibration_function_closed_form
     >>> round(calibration_function_closed_form("hamming", 0.2, n_variables=1000), 12)
     5e-06
@@ -433,12 +408,11 @@ def learning_complexity(
     eps : float or array-like
         Excesses of the risk, positive.
     score_space : {"loss", "full"} or array-like of shape (n_predictions, r), default="loss"
-        "loss" and "full" have an orthogonal basis F; a matrix is taken as F as it is. Where it does
-        not hold the loss, H is the envelope of the calibration function on a grid.
-    max_norm : float, default=1.0
-        R, the largest norm of the features phi(x).
-    label_norm : float, default=1.0
-        Q, the sum over labels of the norms of their probabilities as functions of phi(x).
+        "loss" and "full" have an orthogonal basis F; a matrix is taken as F. Where it does not hold
+        the loss, H is the envelope of the calibration function on a grid.
+    max_norm, label_norm : float, default=1.0
+        R, the largest norm of the features phi(x), and Q, the sum over labels of the norms of their
+        probabilities as functions of phi(x).
     return_constants : bool, default=False
         Whether to return the constants of the guarantee, too.
 

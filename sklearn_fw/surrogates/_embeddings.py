@@ -37,17 +37,10 @@ def check_costs(costs):
 
 
 class ScoreSpace:
-    """A space of scores with an orthogonal basis of columns of squared length k.
+    """A space of scores, with an orthogonal basis of columns of squared length k.
 
     Predictions with equal rows cannot be told apart; ``first`` are the first of each group, and
-    ``group`` is the group of every prediction.
-
-    Parameters
-    ----------
-    costs : ndarray of shape (n_labels, k)
-        Costs of predictions.
-    score_space : {"loss", "full"} or array-like of shape (k, r)
-        The columns of the loss, all scores, or the columns of a matrix.
+    ``group`` is the group of every prediction. Costs have shape (n_labels, k).
     """
 
     def __init__(self, costs, score_space="loss"):
@@ -155,8 +148,8 @@ class ListedOutputs:
 class NodeOutputs:
     """Outputs of several labels, where the loss is a sum over labels; nothing is enumerated.
 
-    F has a column of ones and, for each node, an orthogonal basis of the centred costs of the
-    states that it was seen in.
+    F has a column of ones and, for each node, an orthogonal basis of the centered costs of its
+    states.
     """
 
     holds_loss = True

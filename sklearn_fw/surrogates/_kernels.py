@@ -19,8 +19,7 @@ CONSTANT = 1e-12  # spread of a column over its mean that is rounding
 def choose(model, X, targets, weight, fit_intercept, rng):
     """Set kernel, units and weight of the ridge; returns features, or the kernel of all rows.
 
-    The kernel has the least squared error of rows left out, of those whose task loss on these rows
-    is almost the least.
+    Of kernels with nearly the least task loss on rows left out, it has the least squared error.
     """
     if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
@@ -127,7 +126,6 @@ def _scale(X, weight):
 
 
 def _in_units(model, X):
-    """Rows whose columns are divided by the scale of fit."""
     if model.scale_ is None:
         return X
     return sp.csr_array(X.multiply(1.0 / model.scale_)) if sp.issparse(X) else X / model.scale_

@@ -50,10 +50,8 @@ def choose_alpha(X, targets, weight, fit_intercept, *, is_kernel, losses, rng):
     """The weight of the ridge with the least leave-one-out error.
 
     Rows are distinct, with the weights of their copies: generalized cross-validation, which
-    replaces each leverage by the mean one, falls to zero with alpha where rows repeat.
-
-    Returned are the weight, the mean of ``losses(targets, predictions)`` of rows left out, and
-    their mean squared error.
+    replaces each leverage by the mean one, falls to zero with alpha where rows repeat. Returns the
+    weight, and mean ``losses(targets, predictions)`` and squared error of rows left out.
     """
     if min(X.shape) > MOST:
         rows = np.sort(rng.choice(len(targets), MOST, replace=False, p=weight / weight.sum()))
@@ -87,10 +85,7 @@ def choose_alpha(X, targets, weight, fit_intercept, *, is_kernel, losses, rng):
 
 
 def _factors(X, targets, weight, share, rng):
-    """Eigenvalues of features, and what of rows and targets lies along their eigenvectors.
-
-    Rows are at most `LEFT_OUT`, whose numbers are the last value.
-    """
+    """Eigenvalues of features, and projections of rows (at most `LEFT_OUT`) and targets on them."""
     weighted = X.multiply(weight[:, None]).tocsr() if sp.issparse(X) else weight[:, None] * X
     mean = share @ X
     gram = safe_sparse_dot(weighted.T, X, dense_output=True) - weight.sum() * np.outer(mean, mean)
@@ -219,8 +214,7 @@ def seen_constants(features, targets, coef, intercept, is_kernel):
 def descend(settings, features, targets, weight, fit_intercept, rng, *, is_kernel):
     """Descent for targets of mean zero, with a constant feature as large as the others.
 
-    ``settings`` has ``alpha_``, ``radius``, ``step_size``, ``max_iter`` and ``verbose``. Returned
-    are coefficients, intercepts and the outcome of the loop.
+    Returns coefficients, intercepts and the outcome of the loop.
     """
     mean = weight @ targets / weight.sum() if fit_intercept else np.zeros(targets.shape[1])
     rows = np.flatnonzero(weight)

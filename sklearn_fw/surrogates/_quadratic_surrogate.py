@@ -57,10 +57,10 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     Parameters
     ----------
     task_loss : str, array-like, callable or TaskLoss, default="auto"
-        What a mistake costs, as in `sklearn_fw.task_losses`: "zero_one", "hamming", a matrix (rows:
-        truth), a loss object or a function. "auto" is "zero_one" for labels, and "hamming" for
-        outputs of several labels. A loss that is a sum over labels (or has a bound that is one) is
-        never enumerated; for any other one the outputs seen in fit are those that are predicted.
+        Cost of a mistake: "zero_one", "hamming", a matrix (rows: truth), a function or an object of
+        `sklearn_fw.task_losses`. "auto" is "hamming" for outputs of several labels, else
+        "zero_one". Losses that are sums over labels (or have a bound that is one) are never
+        enumerated; for others the outputs seen in fit are those that are predicted.
     score_space : {"loss", "full"} or array-like of shape (n_outputs, r), default="loss"
         Space of the scores. The first two predict the same with ``solver="ridge"``. Smaller spaces
         are faster to learn and mostly not consistent: see `consistency_level`.
@@ -69,12 +69,10 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         "linear" or "rbf", whichever has the smaller task loss on rows left out; and "linear" for
         more than 2,000 rows, sparse X, "asgd" and where ``alpha`` is a number.
     gamma : float or None, default=None
-        Of the kernel; None is the choice of scikit-learn, ``1 / n_features``. Where the kernel is
-        "auto", it is 0.3, 1 or 3 times that, divided by the variance of X, whichever is best.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
+        Of the kernel; None is ``1 / n_features``. Where the kernel is "auto", it is the best of
+        0.3, 1 or 3 times that, divided by the variance of X.
+    degree, coef0 : float, default=3 and 1
+        Of the polynomial kernel; the latter of the sigmoid kernel, too.
     kernel_params : dict or None, default=None
         Arguments of a kernel that is a callable.
     standardize : bool or "auto", default="auto"
@@ -84,14 +82,13 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         The minimum, or averaged stochastic gradients in a ball instead of the ridge.
     alpha : float or "auto", default="auto"
         Weight of the ridge, that of `sklearn.linear_model.Ridge`. "auto" has the least squared
-        error on rows left out, each with its copies. For "asgd" it is that of the fit on some rows
-        that says how large the ball is.
+        error on rows left out, each with its copies; for "asgd" it sets the size of the ball.
     fit_intercept : bool, default=True
         Whether there is a constant; "ridge" does not penalize it.
     cost_weight : {"auto", "root"} or None, default="auto"
         "root" multiplies the loss of a sample by the square root of the largest cost of its true
-        output, and divides psi by it: still consistent, and better for few samples and skewed
-        costs. "auto" is "root" where ``alpha`` is "auto" and the solver is "ridge".
+        output, and divides psi by it: consistent, and better for few samples and skewed costs.
+        "auto" is "root" where ``alpha`` is "auto" and the solver is "ridge".
     radius : float or None, default=None
         Radius of the ball for "asgd"; None is twice the norm of a ridge fit on 2,000 rows at most.
     step_size : float or {"auto", "theory"}, default="auto"
@@ -112,29 +109,23 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         The outputs of several labels that are predicted; None where they are not listed.
     task_loss_ : TaskLoss
         The loss.
-    loss_matrix_ : ndarray of shape (n_outputs, n_outputs) or None
-        Cost of every prediction (column) for every truth (row); None where they are not listed.
-    score_basis_ : ndarray of shape (n_outputs, r) or None
-        F, with ``F'F = n_outputs I``; None where outputs are not listed.
+    loss_matrix_, score_basis_ : ndarray of shape (n_outputs, n_outputs) and (n_outputs, r) or None
+        Cost of every prediction (column) for every truth (row), and F, with ``F'F = n_outputs I``;
+        None where outputs are not listed.
     rank_ : int
         The number r of functions.
     coef_ : ndarray of shape (r, n_features) or None
-        Coefficients; None with a kernel. Where samples are weighted by their costs, here and below
-        r is larger by one: the last function estimates the inverse of the mean weight, which the
-        others are divided by.
-    dual_coef_ : ndarray of shape (n_samples, r) or None
-        Coefficients of the rows of fit; None without a kernel.
-    X_fit_ : {ndarray, sparse matrix} or None
-        Rows of fit; None without a kernel.
+        Coefficients for X as given; None with a kernel. With weights by costs, here and below r is
+        larger by one: the last function estimates the inverse of the mean weight, which divides the
+        others.
+    dual_coef_, X_fit_ : ndarray of shape (n_samples, r), rows of fit, or None
+        Coefficients of the rows of fit, and these rows; None without a kernel.
     intercept_ : ndarray of shape (r,)
         Intercepts.
-    alpha_ : float
-        Weight of the ridge.
-    kernel_, gamma_ : object
-        Kernel, and its ``gamma``, that were used.
+    alpha_, kernel_, gamma_ : object
+        Weight of the ridge, kernel and its ``gamma`` that were used.
     scale_ : ndarray of shape (n_features,) or None
-        What the columns were divided by; None where they were taken as they are. ``coef_`` is for X
-        as given.
+        Divisors of the columns; None where they were taken as they are.
     constants_ : dict
         "L_max", "r", "kappa" (1), "R" (largest norm of an input), "D" (twice the norm of g) and "M"
         (largest norm of a gradient), estimates except for the first three.
@@ -142,10 +133,8 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         Passes; 1 for "ridge".
     history_ : dict of str to ndarray
         "n_iter", "time" (seconds) and "objective" (without the ridge).
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when X had names that are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features, and their names when X had names that are all strings.
 
     See Also
     --------
@@ -336,7 +325,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         return getattr(self._outputs, name)(g)
 
     def decision_function(self, X):
-        """Scores of the outputs: estimates of minus the expected loss.
+        """Return scores of the outputs, estimates of minus the expected loss.
 
         Parameters
         ----------
@@ -359,38 +348,30 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         return scores[:, 1] - scores[:, 0] if is_binary else scores
 
     def predict(self, X):
-        """Outputs with the largest scores; of equal ones the first.
+        """Return the outputs with the largest scores; of equal ones the first.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
-            Labels.
         """
         states = self._answer(X, "states")
         return (self.classes_ if self.outputs_ is None else self.outputs_)[states]
 
     def predict_risk(self, X):
-        """Estimates of the expected loss.
+        """Return estimates of the expected loss, of shape (n_samples, n_outputs).
+
+        Where outputs are not listed it is that of the predicted one, of shape (n_samples,).
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Inputs.
-
-        Returns
-        -------
-        risk : ndarray of shape (n_samples, n_outputs) or (n_samples,)
-            Of every output; where outputs are not listed, of the predicted one.
         """
         return self._answer(X, "risks")
 
     def score(self, X, y, sample_weight=None):
-        """One minus the mean task loss.
+        """Return one minus the mean task loss, negative where mistakes cost more than one.
 
         Parameters
         ----------
@@ -400,11 +381,6 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             True labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of the samples.
-
-        Returns
-        -------
-        score : float
-            At most one; negative where mistakes cost more than one.
         """
         predicted = self.predict(X)
         y = y.toarray() if sp.issparse(y) else np.asarray(y)
@@ -431,18 +407,12 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         )
 
     def learning_complexity(self, eps):
-        """Number of examples after which averaged descent has an expected excess below ``eps``.
+        """Return `learning_complexity` with ``constants_``, whose D and M are estimates.
 
         Parameters
         ----------
         eps : float or array-like
             Excesses of the risk, positive.
-
-        Returns
-        -------
-        n_examples : float or ndarray of the shape of eps
-            ``4 D^2 M^2 / H^2`` with ``constants_`` and the lower bound H of the calibration
-            function. D and M are estimates, and so is this.
         """
         check_is_fitted(self)
         eps = check_eps(eps, positive=True)

@@ -12,7 +12,6 @@ REQUIRED = ("joint_feature", "loss", "loss_augmented_inference", "inference")
 
 
 def missing_methods(model):
-    """Names of the four compulsory methods that an object lacks."""
     return [name for name in REQUIRED if not callable(getattr(model, name, None))]
 
 
@@ -78,59 +77,38 @@ class StructuredModel(Parameterized, ABC):
         return weighted_samples(X, y, sample_weight)
 
     def initialize(self, X, y):
-        """Infer sizes from the training set.
+        """Infer sizes from the training set, and return the model.
 
         Parameters
         ----------
-        X : sequence of length n_samples
-            Inputs.
-        y : sequence of length n_samples
-            Outputs.
-
-        Returns
-        -------
-        self : object
-            The model.
+        X, y : sequences of length n_samples
+            Inputs and outputs.
         """
         return self
 
     @abstractmethod
     def joint_feature(self, x, y):
-        """Features phi(x, y) of an input with an output.
+        """Return phi(x, y), ``size_joint_feature`` numbers in an array or a CSR row.
 
         Parameters
         ----------
-        x : object
-            Input.
-        y : object
-            Output.
-
-        Returns
-        -------
-        phi : ndarray of shape (size_joint_feature,) or CSR of shape (1, size_joint_feature)
-            The feature vector.
+        x, y : object
+            Input and output.
         """
 
     @abstractmethod
     def loss(self, y_true, y):
-        """Cost of predicting ``y``; zero for the truth, never negative.
+        """Return the cost of predicting ``y``: zero for the truth, never negative.
 
         Parameters
         ----------
-        y_true : object
-            True output.
-        y : object
-            Predicted output.
-
-        Returns
-        -------
-        loss : float
-            The cost.
+        y_true, y : object
+            True and predicted output.
         """
 
     @abstractmethod
     def inference(self, x, w):
-        """Output of highest score ``<w, phi(x, y)>``.
+        """Return the output of highest score ``<w, phi(x, y)>``.
 
         Parameters
         ----------
@@ -138,40 +116,27 @@ class StructuredModel(Parameterized, ABC):
             Input.
         w : ndarray of shape (size_joint_feature,)
             Weights.
-
-        Returns
-        -------
-        y : object
-            The output.
         """
 
     @abstractmethod
     def loss_augmented_inference(self, x, y_true, w):
-        """Output of highest ``loss(y_true, y) + <w, phi(x, y)>``.
+        """Return the output of highest ``loss(y_true, y) + <w, phi(x, y)>``.
 
         Parameters
         ----------
-        x : object
-            Input.
-        y_true : object
-            True output.
+        x, y_true : object
+            Input and true output.
         w : ndarray of shape (size_joint_feature,)
             Weights.
-
-        Returns
-        -------
-        y : object
-            The output.
         """
 
 
 class ScoredModel(StructuredModel):
     """Outputs that an oracle finds on scores of any kind: base class of such models.
 
-    Scores may be whatever the oracle understands: a matrix for matchings, a vector for a list of
-    candidates, a map for each joint of a pose. A subclass says how inputs and weights make them
-    (`scores`), how the loss adds to them (`augment`), who maximizes them (`default_oracle`), and
-    what features and loss an output has (`joint_feature`, `loss`). Then
+    Scores may be anything that the oracle accepts: a matrix for matchings, a vector for candidates,
+    a map for each joint of a pose. A subclass computes scores (`scores`), adds the loss to them
+    (`augment`), names the oracle (`default_oracle`), and has `joint_feature` and `loss`. Then
     ``StructuredSVM(model, oracle=...)`` takes any other oracle for such scores.
 
     See Also
@@ -213,7 +178,7 @@ class ScoredModel(StructuredModel):
 
     @abstractmethod
     def scores(self, x, w):
-        """Scores of an input.
+        """Return the scores of an input, which the oracle maximizes; linear in w.
 
         Parameters
         ----------
@@ -221,38 +186,23 @@ class ScoredModel(StructuredModel):
             Input.
         w : ndarray of shape (size_joint_feature,)
             Weights.
-
-        Returns
-        -------
-        scores : object
-            What the oracle maximizes, linear in w.
         """
 
     @abstractmethod
     def augment(self, scores, y_true):
-        """Add the loss to scores, but for a constant.
+        """Return scores whose maximizer is the loss-augmented prediction.
 
         Parameters
         ----------
-        scores : object
-            Scores of an input.
-        y_true : object
-            Its true output.
-
-        Returns
-        -------
-        augmented : object
-            Scores whose maximizer is the loss-augmented prediction.
+        scores, y_true : object
+            Scores of an input, and its true output, whose loss is added but for a constant.
         """
 
     @abstractmethod
     def default_oracle(self):
-        """What ``oracle="auto"`` stands for.
+        """Return the oracle of ``oracle="auto"``.
 
-        Returns
-        -------
-        oracle : object
-            Its ``argmax(scores)`` returns ``(output, value, upper_bound)``.
+        Its ``argmax(scores)`` returns ``(output, value, upper_bound)``.
         """
 
     def inference(self, x, w):
@@ -263,10 +213,7 @@ class ScoredModel(StructuredModel):
 
 
 def is_scored(model):
-    """Whether an oracle can be given to a model.
-
-    One that overrides its inference means something else than its scores say.
-    """
+    """Whether an oracle can be given to a model: its inference is that of its scores."""
     return isinstance(model, ScoredModel) and all(
         getattr(getattr(model, name), "__func__", None) is getattr(ScoredModel, name)
         for name in ASKED

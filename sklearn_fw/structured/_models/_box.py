@@ -9,11 +9,11 @@ from ._tree_pose import as_image, as_lists
 
 
 class BoxModel(ScoredModel):
-    """Where the one thing is in an image: the box whose features score best when added up.
+    """Location of one object in an image: the box whose features have the largest sum.
 
     The score of a box is the sum of ``<w, x[r, c]>`` over its pixels. Choose it where pixels, or
-    points in the image such as visual words, speak for or against the thing; make one feature
-    constant, so that pixels without evidence speak against it.
+    points such as visual words, are evidence for or against the object. One constant feature makes
+    pixels without evidence count against it.
 
     Attributes
     ----------
@@ -24,7 +24,6 @@ class BoxModel(ScoredModel):
     --------
     sklearn_fw.inference.SubwindowSearch : The oracle.
     EnumeratedModel : A list of boxes with features of any kind.
-    TreePoseModel : Several joints in place of one box.
 
     Notes
     -----
@@ -32,10 +31,7 @@ class BoxModel(ScoredModel):
     points, add up the features of those in each cell of a grid. An output is a box
     ``(top, left, bottom, right)`` of whole numbers: its pixels are ``x[top:bottom, left:right]``.
     The loss is one minus intersection over union, `sklearn_fw.task_losses.BoxLoss`, which the
-    oracle takes into account exactly.
-
-    Features are sums over hundreds of pixels: keep them of moderate size, or divide the maps by the
-    number of pixels of a usual box.
+    oracle maximizes exactly. Features are sums over hundreds of pixels: keep them of moderate size.
 
     References
     ----------

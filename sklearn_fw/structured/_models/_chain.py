@@ -25,10 +25,10 @@ class ChainModel(PairwiseModel):
     ----------
     task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, array-like of shape \
             (n_states, n_states) or TaskLoss, default="auto"
-        Cost of a wrong sequence: the fraction of wrong labels, their number, one if any label
-        is wrong, the sum of what a matrix says (rows: truth, in the order of ``classes_``), or any
-        loss of `sklearn_fw.task_losses` with costs of nodes. "auto" trains by the number, so that a
-        label counts as much in a long sequence as in a short one, and judges by the fraction.
+        Cost of a wrong sequence: the fraction of wrong labels, their number, one if any label is
+        wrong, a matrix of costs (rows: truth, in the order of ``classes_``), or any loss of
+        `sklearn_fw.task_losses` with costs of nodes. "auto" trains by the number, so that a label
+        counts the same in long and short sequences, and evaluates by the fraction.
     class_weight : dict, "balanced" or None, default=None
         Factors of the cost of a node by its true label in training; not with "zero_one".
     start_end : bool, default=True
@@ -38,10 +38,8 @@ class ChainModel(PairwiseModel):
     ----------
     classes_ : ndarray of shape (n_states,)
         Labels, sorted.
-    n_features_in_ : int
-        Number of features of an element.
-    n_states_ : int
-        Number of labels.
+    n_features_in_, n_states_ : int
+        Number of features of an element, and of labels.
     class_weight_ : ndarray of shape (n_states,)
         Resolved class weights.
     task_loss_ : str, array-like or TaskLoss
@@ -55,12 +53,10 @@ class ChainModel(PairwiseModel):
     Notes
     -----
     Inputs are a list, an object array or a `Packed` of arrays or CSR matrices of shape
-    (T, n_features), outputs the same of label arrays of shape (T,). T may be 0: such a sequence
-    teaches nothing, and its prediction is empty. Features without a constant column have no
-    per-label bias; append one if the data need it. Weights are stored attribute by attribute, so
-    that an active attribute touches one contiguous row: ``coef_`` holds the (n_features, n_states)
-    feature weights, the start and end rows, and the (n_states, n_states) transitions. One oracle
-    call costs O(nnz(x) K + T K^2).
+    (T, n_features), outputs the same of label arrays of shape (T,). T may be 0. Append a constant
+    column for a bias per label. ``coef_`` holds the (n_features, n_states) feature weights, the
+    start and end rows, and the (n_states, n_states) transitions. One oracle call costs
+    O(nnz(x) K + T K^2).
 
     `unpack` names the parts of the weights: "features" (n_features, n_states), "start" and "end"
     (n_states,) if present, and "transitions" (n_states, n_states), from row to column.

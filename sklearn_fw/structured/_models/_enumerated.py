@@ -31,8 +31,8 @@ class Largest(Parameterized):
 class EnumeratedModel(ScoredModel):
     """Choice among listed candidates, each with its own feature vector.
 
-    The score of candidate c of an input ``x`` is ``<w, x[c]>``: reranking of hypotheses, answers or
-    parses, and the one model whose optimum can be checked by a generic QP solver.
+    The score of candidate c of an input ``x`` is ``<w, x[c]>``. Choose it to rerank hypotheses,
+    answers or parses.
 
     Parameters
     ----------
@@ -115,17 +115,12 @@ class EnumeratedModel(ScoredModel):
         return float(self._loss.losses([y_true], [y])[0])
 
     def output_key(self, y):
-        """Name an output.
+        """Return the number of the candidate.
 
         Parameters
         ----------
         y : int or array of costs
             An output.
-
-        Returns
-        -------
-        key : int
-            The number of the candidate.
         """
         return int(_costs(y, "y").argmin()) if _are_costs(y) else _number_of(y, np.inf, "y")
 

@@ -28,21 +28,20 @@ class GraphModel(LabelledParts):
     ----------
     task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, array-like of shape \
             (n_classes, n_classes) or TaskLoss, default="auto"
-        Share of the nodes with a wrong label, their number, one if any is wrong, the sum of what a
-        matrix says (rows: truth, in the order of ``classes_``), or another loss that is a sum over
-        nodes. "auto" trains by the number and judges by the share.
+        Fraction of the nodes with a wrong label, their number, one if any is wrong, a matrix of
+        costs (rows: truth, in the order of ``classes_``), or another loss that is a sum over nodes.
+        "auto" trains by the number and evaluates by the fraction.
     edge_symmetry : {"auto", "symmetric", "antisymmetric", "free"}, list or dict of these, \
             default="auto"
-        Whether the tables of an edge are the same from both of its ends, change their sign, or are
-        free; one name, or one for each kind of edge. "auto" is "symmetric" for undirected graphs
-        of networkx, "free" for everything else.
+        Tables that are the same from both ends of an edge, change their sign, or are free; one
+        name, or one for each kind of edge. "auto" is "symmetric" for undirected graphs of networkx,
+        else "free".
     class_weight : dict, "balanced" or None, default=None
         Factors of the cost of a node by its true label in training; not with "zero_one".
     fit_intercept : bool, default=True
         Append a constant feature (regularized) to nodes, and to edges that have features.
     node_attributes : str or list of str, default="features"
-        Names of the attributes of the nodes of a networkx graph, numbers or arrays, which are its
-        features.
+        Names of the attributes of the nodes of a networkx graph, numbers or arrays.
     edge_attributes : "auto", str, list of str or None, default="auto"
         The same of edges; None for edges without. "auto" takes "features" where the edges have it.
 
@@ -52,19 +51,15 @@ class GraphModel(LabelledParts):
         Labels, sorted; of each kind of node where there are several.
     class_weight_ : ndarray of shape (n_classes,), or list of these
         Resolved class weights.
-    n_features_in_ : int
-        Number of node features, of all kinds together.
-    n_states_ : int
-        Largest number of labels of a kind of node.
+    n_features_in_, n_states_ : int
+        Number of node features, of all kinds together, and largest number of labels of a kind.
     states_ : list of int
         Number of labels of each kind of node.
     node_features_, edge_features_ : list of int
         Numbers of features of each kind of node, and of edge with the constant; 0 for edges
         without.
-    edge_symmetry_ : str or list of str
-        What "auto" stands for.
-    task_loss_ : str, array-like or TaskLoss
-        The loss of the training.
+    edge_symmetry_, task_loss_ : str, list of str, array-like or TaskLoss
+        Resolved symmetry, and the loss of the training.
 
     See Also
     --------
@@ -76,20 +71,20 @@ class GraphModel(LabelledParts):
     -----
     An input is a tuple ``(features, edges)``, ``(features, edges, edge_features)`` or ``(features,
     edges, edge_features, node_weights)`` of arrays of shapes (n_nodes, n_features), which may be
-    CSR, (n_edges, 2) with numbers of nodes, (n_edges, n_edge_features) or None, and (n_nodes,), how
-    much a mistake at each node counts; or a networkx graph. An output is an array with the label of
+    CSR, (n_edges, 2) with numbers of nodes, (n_edges, n_edge_features) or None, and (n_nodes,), the
+    weight of a mistake at each node; or a networkx graph. An output is an array with the label of
     each node, in the order of the rows or of ``graph.nodes``, or a dict from nodes to labels.
 
     *Kinds.* Nodes of several kinds, with features and labels of their own, are a list with an array
-    for each kind, or a dict; outputs are a list or dict of the labels then. Edges of several kinds,
+    for each kind, or a dict; outputs are then a list or dict of the labels. Edges of several kinds,
     with tables of their own, are a list or a dict of arrays, and so are their features, None for
     kinds without. Nodes are numbered through, one kind after the other; under a key ``(a, b)`` or
     ``(a, name, b)`` of a dict, with names of kinds of nodes, each end is numbered within its kind.
 
-    *Shapes of graphs.* Nodes without edges, graphs of one node or of several components, and graphs
-    without edges are fine. Edges that are given twice count twice. An edge from a node to itself is
-    refused. Forests and graphs of a dozen nodes are trained by compiled passes with exact answers,
-    other graphs by elimination where it is cheap, else by approximations with bounds.
+    *Shapes of graphs.* Graphs may have isolated nodes, several components or no edges. Edges that
+    are given twice count twice; self-loops raise an error. Forests and graphs of a dozen nodes are
+    trained by compiled passes with exact answers, other graphs by elimination where it is cheap,
+    else by approximations with bounds.
 
     References
     ----------

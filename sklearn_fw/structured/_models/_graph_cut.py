@@ -19,24 +19,23 @@ class GraphCutModel(GraphModel):
 
         sum_t <W[:, y_t], x_t> - sum_{e = (s, t): y_s != y_t} <v, z_e>,     v >= 0
 
-    With two labels the best labelling is a minimum cut, exact on any graph. Choose it for the
-    segmentation of images, with pixels or superpixels as nodes and edge features that say how alike
-    two neighbors are; choose `GraphModel` for neighbors that may prefer to differ.
+    With two labels MAP inference is a minimum cut, exact on any graph. Choose it for image
+    segmentation, with edge features that measure the similarity of two neighbors; choose
+    `GraphModel` for neighbors that may prefer to differ.
 
     Parameters
     ----------
     task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, array-like of shape \
             (n_classes, n_classes) or TaskLoss, default="auto"
-        "auto" is ``HammingLoss(class_weight="balanced_sample")``: the mean over the labels that a
-        graph has of the share of their nodes that is wrong. "hamming" is the share of all nodes,
-        "hamming_sum" their number. Weights of nodes count in all of them.
+        "auto" is ``HammingLoss(class_weight="balanced_sample")``: the mean over the labels of a
+        graph of the fraction of their nodes that is wrong. "hamming" is the fraction of all nodes,
+        "hamming_sum" their number. All of them use weights of nodes.
     class_weight : dict, "balanced" or None, default=None
         Factors of the cost of a node by its true label in training; not with "zero_one".
     fit_intercept : bool, default=True
         Append a constant feature (regularized) to nodes, and to edges that have features.
     node_attributes : str or list of str, default="features"
-        Names of the attributes of the nodes of a networkx graph, numbers or arrays, which are its
-        features.
+        Names of the attributes of the nodes of a networkx graph, numbers or arrays.
     edge_attributes : "auto", str, list of str or None, default="auto"
         The same of edges; None for edges without. "auto" takes "features" where the edges have it.
 
@@ -46,18 +45,14 @@ class GraphCutModel(GraphModel):
         Labels, sorted. More than two are allowed, but then no oracle is exact.
     class_weight_ : ndarray of shape (n_classes,)
         Resolved class weights.
-    n_features_in_ : int
-        Number of node features.
-    n_states_ : int
-        Number of labels.
+    n_features_in_, n_states_ : int
+        Number of node features and of labels.
     states_ : list of int
-        The same number.
+        The number of labels.
     node_features_, edge_features_ : list of int
         Numbers of features of nodes, and of edges with the constant; 0 for edges without.
-    edge_symmetry_ : str
-        "potts".
-    task_loss_ : str, array-like or TaskLoss
-        The loss of the training.
+    edge_symmetry_, task_loss_ : str, array-like or TaskLoss
+        "potts", and the loss of the training.
 
     See Also
     --------
@@ -68,12 +63,11 @@ class GraphCutModel(GraphModel):
     Notes
     -----
     Inputs are those of `GraphModel`: tuples ``(features, edges, edge_features, node_weights)``, of
-    which the last two may be left out, or networkx graphs. Weights of nodes are numbers of pixels,
-    say. Edge features that are negative are refused, as are weights that reward a difference.
+    which the last two are optional, or networkx graphs. Negative edge features and weights that
+    reward a difference raise an error.
 
-    ``v >= 0`` is a box that the solver keeps, so that every question of the training can be
-    answered; solvers without boxes are refused. A pass is compiled but for the cuts, which are
-    compiled themselves.
+    ``v >= 0`` is a box that the solver keeps, so that every oracle call of the training is a cut;
+    solvers without boxes raise an error. Passes and cuts are compiled.
 
     ``coef_`` holds W and the constants, of shape ``(n_features_in_ + 1, n_states_)``, and then a
     table of shape ``(n_states_, n_states_)`` for each edge feature, with ``-v`` off the diagonal
@@ -111,13 +105,7 @@ class GraphCutModel(GraphModel):
     _needs_bounds = True  # no cut answers beyond them
 
     def bounds(self):
-        """Bounds on the weights: tables are not positive.
-
-        Returns
-        -------
-        lower, upper : None, ndarray of shape (size_joint_feature,)
-            What solvers keep.
-        """
+        """Return lower (None) and upper bounds of the weights: tables are not positive."""
         upper = np.full(self.size_joint_feature, np.inf)  # tables are not positive
         upper[self._cut :] = 0.0
         return None, upper

@@ -29,16 +29,15 @@ class GridModel(LabelledParts):
     ----------
     task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, array-like of shape \
             (n_classes, n_classes) or TaskLoss, default="auto"
-        Share of the cells with a wrong label, their number, one if any is wrong, the sum of what a
-        matrix says (rows: truth, in the order of ``classes_``), or another loss that is a sum over
-        cells. "auto" trains by the number and judges by the share.
+        Fraction of the cells with a wrong label, their number, one if any is wrong, a matrix of
+        costs (rows: truth, in the order of ``classes_``), or another loss that is a sum over cells.
+        "auto" trains by the number and evaluates by the fraction.
     neighborhood : {"auto", 4, 8, 6, 18, 26}, default="auto"
         Number of neighbors of a cell: 4 ("auto") or 8 in images, 6 ("auto"), 18 or 26 in volumes.
     directional : bool, default=True
-        Give each direction a table of its own, which may tell what is above from what is below. If
-        False, all share a symmetric one.
+        Give each direction a table of its own; otherwise all share a symmetric one.
     contrast : bool, default=False
-        Add a feature of edges that is the smaller the more the features of their ends differ,
+        Add an edge feature that decreases with the distance of the features of both ends,
         ``exp(-|x_p - x_q|^2 / s)`` with the mean ``s`` of the squared distances in training, so
         that labels change where the image does.
     class_weight : dict, "balanced" or None, default=None
@@ -52,12 +51,10 @@ class GridModel(LabelledParts):
         Labels, sorted.
     class_weight_ : ndarray of shape (n_classes,)
         Resolved class weights.
-    n_features_in_ : int
-        Number of features of a cell.
-    n_states_ : int
-        Number of labels.
+    n_features_in_, n_states_ : int
+        Number of features of a cell, and of labels.
     offsets_ : ndarray of shape (n_directions, 2) or (n_directions, 3)
-        Where the second end of an edge is from the first.
+        Offset of the second end of an edge from the first.
     contrast_scale_ : float or None
         Mean squared distance of the features of neighbors, with ``contrast``.
     task_loss_ : str, array-like or TaskLoss
@@ -71,10 +68,10 @@ class GridModel(LabelledParts):
     Notes
     -----
     An input is an array of shape (n_rows, n_columns, n_features), or (n_rows, n_columns, depth,
-    n_features) for volumes; with one feature the last axis may be left out. An output is an array
-    of labels of the shape of its grid, and so are predictions. Sizes may differ among samples.
-    Narrow grids are answered exactly by elimination, and those of two labels by cuts where
-    neighbors attract each other; others approximately with bounds, see `sklearn_fw.inference`.
+    n_features) for volumes; with one feature the last axis is optional. Outputs and predictions are
+    arrays of labels of the shape of the grid. Sizes may differ among samples. Inference is exact on
+    narrow grids, by elimination, and for two labels whose neighbors attract each other, by cuts;
+    otherwise it is approximate with bounds, see `sklearn_fw.inference`.
 
     Examples
     --------
@@ -136,7 +133,6 @@ class GridModel(LabelledParts):
         return np.array(near)
 
     def _scale(self, X):
-        """Mean squared distance of the features of neighbors."""
         total, n = 0.0, 0
         for i, x in enumerate(X):
             cells, shape = self._cells(x, f"X[{i}]")

@@ -16,17 +16,11 @@ from ._ragged import Stacked
 
 
 class HiddenStates(PairwiseModel):
-    """A model seen from inside: nodes have states, of which outputs show the labels alone.
+    """A model with hidden states of nodes, of which outputs show the labels alone.
 
-    Weights and scores are those of states; outputs and losses are those of the model that it is
-    made from. Where no label has more than one state both are the same.
-
-    Attributes
-    ----------
-    first_ : ndarray of shape (n_kinds, n_labels + 1)
-        First state of each label of each kind of node, and the end.
-    label_ : ndarray of shape (n_kinds, n_states)
-        Number of the label of each state.
+    Weights and scores are those of states; outputs and losses are those of the original model.
+    ``first_``, of shape (n_kinds, n_labels + 1), is the first state of each label of each kind of
+    node, and the end; ``label_``, of shape (n_kinds, n_states), the label of each state.
     """
 
     base: object
@@ -222,7 +216,6 @@ class HiddenStates(PairwiseModel):
         return np.add.reduceat(states, self.first_[0, :-1], axis=1)
 
     def in_container(self, states, node_start, X):
-        """States of all nodes, in a container like that of the labels."""
         outputs = self.base._arrange(states[:, None], node_start, X)
         if outputs.dtype != object:
             return outputs[..., 0]

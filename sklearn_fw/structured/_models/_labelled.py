@@ -13,9 +13,8 @@ from ._parts import PartModel, Sample, kinds_of
 class LabelledParts(PartModel):
     """Base of models of graphs and grids: a label for each node, each kind with its own labels.
 
-    A subclass says how an output is split into arrays of labels, one for each kind of node
-    (`_split`), and how it is joined from them (`_join`). `parts` returns lists, with the constant
-    features of edges.
+    A subclass splits an output into arrays of labels, one for each kind (`_split`), and joins them
+    (`_join`). `parts` returns lists, with the constant features of edges.
     """
 
     def _split(self, output, name):
@@ -60,7 +59,6 @@ class LabelledParts(PartModel):
         return [len(own) for own in classes]
 
     def _weights_by_kind(self, labels):
-        """Class weights of each kind; a dict names classes of any kind."""
         given, kinds = self.class_weight, list(zip(self._classes, labels))
         if len(labels) == 1 or not isinstance(given, dict):
             return [ragged.class_weights(given, *kind) for kind in kinds]

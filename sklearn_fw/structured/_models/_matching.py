@@ -21,24 +21,23 @@ NAMES = ("links", "hamming", "hamming_sum")  # of task losses
 
 
 class MatchingModel(ScoredModel):
-    """Which things of one set belong to which of another, by features of pairs.
+    """Bipartite matching of two sets, by features of pairs.
 
-    An output is a bipartite matching: a 0/1 matrix ``y`` with at most one 1 in each row and column.
-    Its score is ``sum_jk y[j, k] <w, x[j, k]>``. Choose it for word alignment, for tracks and for
-    correspondences of points.
+    An output is a 0/1 matrix ``y`` with at most one 1 in each row and column, of score
+    ``sum_jk y[j, k] <w, x[j, k]>``. Choose it for word alignment, tracking and correspondences of
+    points.
 
     Parameters
     ----------
     task_loss : {"links", "hamming", "hamming_sum"}, array-like of shape (2, 2) or TaskLoss, \
             default="links"
         Cost of wrong pairs: `sklearn_fw.task_losses.LinkLoss`, with which a missed pair costs three
-        times as much as a false one, the share or the number of wrong pairs, a matrix of costs of
-        absent and present pairs (rows: truth), or another loss that is a sum over pairs, which are
-        binary nodes. Where costs are a bound of a value, predictions are judged by the bound.
+        times as much as a false one, the fraction or the number of wrong pairs, a matrix of costs
+        of absent and present pairs (rows: truth), or another loss that is a sum over pairs, as
+        binary nodes. Where costs are a bound of a value, predictions are evaluated by the bound.
     perfect : bool, default=False
         Whether every row and column has a partner. Then all inputs are square. Otherwise pairs of
-        score at most 0 are not made, so let one feature be constant: minus its weight is what the
-        other features have to exceed.
+        score at most 0 are not made: one feature should be constant, as a threshold.
 
     Attributes
     ----------
@@ -59,33 +58,15 @@ class MatchingModel(ScoredModel):
     ``(j, k)``. Predictions are int8 arrays. An oracle call takes ``J K n_features`` for the scores
     and ``n m^2`` for the matching, with sides ``n >= m``.
 
-    The features of an output are sums over pairs, so values of C well below those of other models
-    are usual: 0.01 to 0.03 for the sentences of `sklearn_fw.datasets.load_word_alignment`.
+    Features are sums over pairs, so C is usually well below that of other models: 0.01 to 0.03 for
+    the sentences of `sklearn_fw.datasets.load_word_alignment`. Features have to be joint: with
+    those of row j beside those of column k, the score of a pair is ``a_j + b_k``, and the pairing
+    of rows and columns makes no difference.
 
-    Features have to be joint: if they are those of row j beside those of column k, the score of a
-    pair is ``a_j + b_k``, and how rows and columns are paired makes no difference.
-
-    Saddle point methods use fractional matchings z, flat vectors of length ``J K``, row by row. All
-    vertices of their polytope are matchings, hence the maximum over z is that over y. The methods,
-    which any model may have:
-
-    - ``z_size(x)``: the length of z.
-    - ``label_vector(x, y)``: the vertex z(y) of a matching; ``decode(x, z)``: the matching nearest
-      to z; unless ``perfect``, the pairs of more than one half.
-    - ``apply(x, z)``: ``F z``, the features, those of `joint_feature` at vertices;
-      ``adjoint(x, w)``: ``F^T w``, the scores of all pairs.
-    - ``loss_vector(x, y)``: (c, c0) such that the loss is ``<c, z> + c0``, where c is negative at
-      true pairs, and c0 is the cost of making no pair.
-    - ``lmo(x, s)``: a vertex of largest ``<s, z>``.
-    - ``project(x, p)``: the nearest z, at most ``tol`` away from it.
-    - ``marginals(x, theta)``: the z of largest ``<theta, z> - h(z)`` with
-      ``h(z) = sum(z log z - z)``, up to ``tol``; these are not probabilities of pairs under a
-      distribution over matchings, which cannot be computed fast. ``log_partition(x, theta)``: that
-      maximum, of which `marginals` is the slope; ``log_potentials0(x)``: the theta of the uniform
-      z, where entropic methods start.
-    - ``z_diameter(x, geometry)``: the largest divergence of a matching from the start: half the
-      squared distance from 0 ("euclidean"; from the uniform z if ``perfect``), or the relative
-      entropy to the uniform z ("entropy").
+    Saddle point methods use fractional matchings z, vectors of length ``J K``, row by row. All
+    vertices of their polytope are matchings, hence the maximum over z is that over y. Any model may
+    have the methods for it: `z_size`, `label_vector`, `decode`, `apply`, `adjoint`, `loss_vector`,
+    `lmo`, `project`, `marginals`, `log_partition`, `log_potentials0` and `z_diameter`.
 
     References
     ----------
@@ -211,17 +192,12 @@ class MatchingModel(ScoredModel):
         return float(losses[0])
 
     def output_key(self, y):
-        """Name an output.
+        """Return the links of an output as a sorted tuple.
 
         Parameters
         ----------
-        y : list of (int, int)
-            An output.
-
-        Returns
-        -------
-        key : tuple
-            The links, sorted.
+        y : array-like of shape (J, K) or list of pairs
+            Output.
         """
         return tuple(sorted(pairs_of(links_of(y, "y"))))
 
@@ -250,185 +226,118 @@ class MatchingModel(ScoredModel):
     # ---- the polytope of fractional matchings, for saddle point methods --------------------------
 
     def z_size(self, x):
-        """Length of the vectors z.
+        """Return ``J K``, the length of the vectors z.
 
         Parameters
         ----------
         x : array-like of shape (J, K, n_features)
             Features of pairs.
-
-        Returns
-        -------
-        size : int
-            ``J K``.
         """
         return int(np.prod(self._check_input(x).shape[:2]))
 
     def label_vector(self, x, y):
-        """The vertex z(y) of a matching.
+        """Return the vertex z(y) of a matching: its matrix, row by row.
 
         Parameters
         ----------
-        x : array-like of shape (J, K, n_features)
-            Features of pairs.
-        y : array-like of shape (J, K) or list of pairs
-            Matching.
-
-        Returns
-        -------
-        z : ndarray of shape (J * K,)
-            The matrix of the matching, row by row.
+        x, y : array-like
+            Features of pairs, and matching.
         """
         z = np.zeros(self._check_input(x).shape[:2])
         z[links_of(y, "y", z.shape)] = 1.0
         return z.ravel()
 
     def adjoint(self, x, w):
-        """``F^T w``: the scores of all pairs.
+        """Return ``F^T w``, the scores of all pairs, row by row.
 
         Parameters
         ----------
-        x : array-like of shape (J, K, n_features)
-            Features of pairs.
-        w : ndarray of shape (n_features,)
-            Weights.
-
-        Returns
-        -------
-        scores : ndarray of shape (J * K,)
-            The scores, row by row.
+        x, w : array-like
+            Features of pairs, and weights of shape (n_features,).
         """
         return self.scores(x, w).ravel()
 
     def apply(self, x, z):
-        """``F z``: the features of a fractional matching.
+        """Return ``F z``, the features of z, equal to `joint_feature` at vertices.
 
         Parameters
         ----------
-        x : array-like of shape (J, K, n_features)
-            Features of pairs.
-        z : ndarray of shape (J * K,)
-            Fractional matching.
-
-        Returns
-        -------
-        phi : ndarray of shape (n_features,)
-            Features, those of `joint_feature` at vertices.
+        x, z : array-like
+            Features of pairs, and fractional matching.
         """
         x = self._check_input(x)
         return self._matrix(x, z, "z").ravel() @ x.reshape(-1, self.n_features_in_)
 
     def loss_vector(self, x, y):
-        """The loss as a linear function ``<c, z> + c0``.
+        """Return c and c0, by which the loss is ``<c, z> + c0``.
 
         Parameters
         ----------
-        x : array-like of shape (J, K, n_features)
-            Features of pairs.
-        y : array-like of shape (J, K) or list of pairs
-            True matching.
-
-        Returns
-        -------
-        c : ndarray of shape (J * K,)
-            Cost of each pair, negative for true ones.
-        c0 : float
-            Cost of making no pair.
+        x, y : array-like
+            Features of pairs, and true matching. Entries of c are negative at true pairs, and c0 is
+            the cost of making no pair.
         """
         shape = self._check_input(x).shape[:2]
         c, c0 = self._loss._pair_costs(links_of(y, "y", shape), shape)
         return c.ravel(), c0
 
     def lmo(self, x, s):
-        """A vertex of largest ``<s, z>``.
+        """Return a vertex of largest ``<s, z>``.
 
         Parameters
         ----------
-        x : array-like of shape (J, K, n_features)
-            Features of pairs.
-        s : ndarray of shape (J * K,)
-            Scores.
-
-        Returns
-        -------
-        z : ndarray of shape (J * K,)
-            A matching.
+        x, s : array-like
+            Features of pairs, and scores of shape (J * K,).
         """
         return self.default_oracle().argmax(self._matrix(x, s, "s"))[0].ravel().astype(np.float64)
 
     def project(self, x, p, tol=1e-9):
-        """Nearest fractional matching; see `project_matching`.
+        """Return the nearest fractional matching to a point; see `project_matching`.
 
         Parameters
         ----------
-        x : array-like of shape (J, K, n_features)
-            Features of pairs.
-        p : ndarray of shape (J * K,)
-            Any point.
+        x, p : array-like
+            Features of pairs, and any point of shape (J * K,).
         tol : float, default=1e-9
             Bound on the distance to the exact projection.
-
-        Returns
-        -------
-        z : ndarray of shape (J * K,)
-            Its projection.
         """
         return project_matching(self._matrix(x, p, "p"), perfect=self.perfect, tol=tol).ravel()
 
     def log_potentials0(self, x):
-        """Parameters of the uniform fractional matching, where entropic methods start.
+        """Return the theta (zero) of the uniform z, where entropic methods start.
 
         Parameters
         ----------
         x : array-like of shape (J, K, n_features)
             Features of pairs.
-
-        Returns
-        -------
-        theta : ndarray of shape (J * K,)
-            Zeros.
         """
         return np.zeros(self.z_size(x))
 
     def marginals(self, x, theta, tol=1e-9):
-        """Entropic projection: the z of largest ``<theta, z> - h(z)``; see `project_matching`.
+        """Return the z of largest ``<theta, z> - h(z)``, the entropic projection.
 
         Here ``h(z) = sum(z log z - z)``, so these are not probabilities of pairs under a
-        distribution over matchings, which cannot be computed fast.
+        distribution over matchings, which cannot be computed fast. See `project_matching`.
 
         Parameters
         ----------
-        x : array-like of shape (J, K, n_features)
-            Features of pairs.
-        theta : ndarray of shape (J * K,)
-            Parameters, logarithms of positive numbers.
+        x, theta : array-like
+            Features of pairs, and logarithms of positive numbers, of shape (J * K,).
         tol : float, default=1e-9
             Bound on the distance to the exact projection.
-
-        Returns
-        -------
-        z : ndarray of shape (J * K,)
-            A fractional matching without zeros but for underflow.
         """
         theta = self._matrix(x, theta, "theta")
         return project_matching(theta, entropic=True, perfect=self.perfect, tol=tol).ravel()
 
     def log_partition(self, x, theta, tol=1e-9):
-        """The maximum of ``<theta, z> - h(z)`` over fractional matchings; `marginals` is its slope.
+        """Return the maximum of ``<theta, z> - h(z)``, whose gradient is `marginals`.
 
         Parameters
         ----------
-        x : array-like of shape (J, K, n_features)
-            Features of pairs.
-        theta : ndarray of shape (J * K,)
-            Parameters.
+        x, theta : array-like
+            Features of pairs, and parameters of shape (J * K,).
         tol : float, default=1e-9
-            Accuracy of the maximiser.
-
-        Returns
-        -------
-        value : float
-            The maximum.
+            Accuracy of the maximizer.
         """
         theta = self._matrix(x, theta, "theta")
         z, (u, v) = project_matching(
@@ -437,20 +346,15 @@ class MatchingModel(ScoredModel):
         return float(z.sum() + u.sum() + v.sum())  # the dual value, which errs in second order
 
     def z_diameter(self, x, geometry="euclidean"):
-        """Largest divergence of a matching from the point where methods start.
+        """Return the largest divergence of a matching from the point where methods start.
 
         Parameters
         ----------
         x : array-like of shape (J, K, n_features)
             Features of pairs.
         geometry : {"euclidean", "entropy"}, default="euclidean"
-            Half the squared distance from 0 (``perfect``: from the uniform fractional matching), or
-            the relative entropy to the uniform one.
-
-        Returns
-        -------
-        diameter : float
-            The divergence.
+            Half the squared distance from 0 (``perfect``: from the uniform z), or the relative
+            entropy to the uniform z.
         """
         check.choice(geometry, "geometry", {"euclidean", "entropy"})
         n_rows, n_columns = self._check_input(x).shape[:2]
@@ -464,19 +368,13 @@ class MatchingModel(ScoredModel):
         return float(entropy if self.perfect else max(entropy, fewer))
 
     def decode(self, x, z):
-        """Matching nearest to a fractional one.
+        """Return the matching nearest to a fractional one, an int8 array of shape (J, K).
 
         Parameters
         ----------
-        x : array-like of shape (J, K, n_features)
-            Features of pairs.
-        z : ndarray of shape (J * K,)
-            Fractional matching.
-
-        Returns
-        -------
-        y : ndarray of shape (J, K), int8
-            The matching; unless ``perfect``, the pairs of more than one half.
+        x, z : array-like
+            Features of pairs, and fractional matching; unless ``perfect``, its pairs of more than
+            one half are made.
         """
         return self.default_oracle().argmax(2.0 * self._matrix(x, z, "z") - 1.0)[0]
 

@@ -10,8 +10,8 @@ from ._ragged import as_labels, observed
 def with_masks(y, missing_label, is_table):
     """Outputs whose missing labels are masked; the very same where none is missing.
 
-    Masked entries, None and ``missing_label`` are missing; NaN stands for NaN and NA. ``is_table``
-    says whether y is one array with an entry, or a row of them, for each sample.
+    Masked entries, None and ``missing_label`` are missing; NaN stands for NaN and NA. With
+    ``is_table`` y is one array with an entry, or a row of them, for each sample.
     """
     if np.ndim(missing_label):
         raise ValueError(f"missing_label must be None or one label, got {missing_label!r}")

@@ -57,22 +57,19 @@ class MulticlassModel(RowsModel):
     ----------
     task_loss : "zero_one", array-like of shape (n_classes, n_classes) or TaskLoss, \
             default="zero_one"
-        One for every wrong class, the cost of each class (column) for each true class (row), in the
-        order of ``classes_``, or any loss of `sklearn_fw.task_losses` with costs of nodes.
+        One for every wrong class, a matrix of costs (rows: truth, in the order of ``classes_``), or
+        any loss of `sklearn_fw.task_losses` with costs of nodes.
     class_weight : dict, "balanced" or None, default=None
         Factors of the cost by true class in training.
     fit_intercept : bool, default=True
-        Append a constant feature. Its weights are regularized like the others, which the dual
-        needs.
+        Append a constant feature, whose weights are regularized.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Classes, sorted.
-    n_features_in_ : int
-        Number of features.
-    n_states_ : int
-        Number of classes.
+    n_features_in_, n_states_ : int
+        Number of features and of classes.
     class_weight_ : ndarray of shape (n_classes,)
         Resolved class weights.
     cost_ : ndarray of shape (n_classes, n_classes)
@@ -137,7 +134,7 @@ class MulticlassModel(RowsModel):
         return weights
 
     def decision_function(self, X, w):
-        """Scores of all classes.
+        """Return the scores of all classes, of shape (n_samples, n_classes).
 
         Parameters
         ----------
@@ -145,11 +142,6 @@ class MulticlassModel(RowsModel):
             Inputs.
         w : ndarray of shape (size_joint_feature,)
             Weights.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_classes)
-            Class scores.
         """
         if not sp.issparse(w):
             w = check.array(w, "w")

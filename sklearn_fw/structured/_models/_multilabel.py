@@ -28,9 +28,9 @@ class MultilabelModel(RowsModel):
         information in the training set (Chow and Liu), all, none, or those given.
     task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, array-like of shape (2, 2) or \
             TaskLoss, default="auto"
-        Fraction of wrong labels, their number, one if any label is wrong, the sum of what a matrix
-        says of absent and present labels (rows: truth), or any loss of `sklearn_fw.task_losses`
-        with costs of nodes. "auto" trains by the number and judges by the fraction.
+        Fraction of wrong labels, their number, one if any label is wrong, a matrix of costs of
+        absent and present labels (rows: truth), or any loss of `sklearn_fw.task_losses` with costs
+        of nodes. "auto" trains by the number and evaluates by the fraction.
     fit_intercept : bool, default=True
         Append a constant feature (regularized).
 
@@ -40,10 +40,8 @@ class MultilabelModel(RowsModel):
         Numbers of the labels.
     edges_ : ndarray of shape (n_edges, 2)
         Pairs in the order of the tables; rows of a table belong to the first label of its pair.
-    n_features_in_ : int
-        Number of features.
-    n_states_ : int
-        Two.
+    n_features_in_, n_states_ : int
+        Number of features, and two.
     task_loss_ : str, array-like or TaskLoss
         The loss of the training.
 
@@ -54,8 +52,8 @@ class MultilabelModel(RowsModel):
     Notes
     -----
     Forests are solved exactly by max-product at a cost linear in the number of labels. Other graphs
-    have their labellings listed, up to twelve labels, or are solved by elimination while that costs
-    little, else approximately with bounds: with all pairs of many labels use a tree.
+    have their labelings listed, up to twelve labels, or are solved by elimination where it is
+    cheap, else approximately with bounds: with many labels use a tree.
 
     `unpack` names the parts of the weights: "features" (n_features, n_labels, 2), "intercept"
     (n_labels, 2) if fitted, and "pairs" (n_edges, 2, 2) in the order of ``edges_``.

@@ -41,12 +41,11 @@ ALL_LABELINGS = 1_000_000  # what `Enumeration` lists at most
 class PairwiseModel(ScoredModel):
     """Linear scores on the states of nodes and the pairs of states of edges (base class).
 
-    Subclasses say how inputs are checked and stacked as `Rows` (``_stack(X)``), which `Graph`
-    samples of so many nodes have (``_graph(n_nodes)``), what the int32 states of outputs are
-    (``_encode(y, node_start, allow_unseen)``, -1 for unseen labels) and the container of outputs
-    with some states (``_decode(states, node_start, X)``). In ``initialize`` they call `_set_losses`
-    and set ``classes_, n_features_in_, n_states_, n_columns_, n_constants_, n_tables_``. Weights
-    count in ``_units`` of features, which are those as given but within a fit.
+    Subclasses check and stack inputs as `Rows` (``_stack(X)``), return the `Graph` of samples of so
+    many nodes (``_graph(n_nodes)``), the int32 states of outputs (``_encode(y, node_start,
+    allow_unseen)``, -1 for unseen labels) and outputs from states (``_decode(states, node_start,
+    X)``). ``initialize`` calls `_set_losses` and sets ``classes_, n_features_in_, n_states_,
+    n_columns_, n_constants_, n_tables_``. In a fit, features are in ``_units``.
     """
 
     _units = Units()
@@ -127,10 +126,7 @@ class PairwiseModel(ScoredModel):
         return w
 
     def _views(self, w):
-        """The weights as (n_attributes, n_columns) rows and (n_tables, K, K) tables.
-
-        Those of features are for features as they come.
-        """
+        """The weights, for features as given: (n_attributes, n_columns) and (n_tables, K, K)."""
         w = self._check_weights(check.array(w, "w"))
         rows, tables = self._parted(w)
         scales = self._table_scales
@@ -143,17 +139,12 @@ class PairwiseModel(ScoredModel):
         return rows, w[self._cut :].reshape(self.n_tables_, n_states, n_states)
 
     def unpack(self, w):
-        """Name the parts of a weight vector.
+        """Return the parts of a weight vector by name, see the notes of the class.
 
         Parameters
         ----------
         w : ndarray of shape (size_joint_feature,)
             Weights.
-
-        Returns
-        -------
-        weights : dict of str to ndarray, or to list of ndarray
-            The parts by name, see the notes of the class.
         """
         raise NotImplementedError
 
@@ -184,13 +175,10 @@ class PairwiseModel(ScoredModel):
         return None
 
     def default_oracle(self):
-        """The oracle that suits the edges: exact while it costs little.
+        """Return the oracle that suits the edges: exact while it costs little.
 
-        Returns
-        -------
-        oracle : object
-            `Viterbi` for chains, `TreeMaxProduct` for other forests, `Enumeration` of few
-            labellings, `Elimination`, or else `BestOf`.
+        This is `Viterbi` for chains, `TreeMaxProduct` for other forests, `Enumeration` of few
+        labelings, `Elimination`, or else `BestOf`.
         """
         return self._natural
 
@@ -285,7 +273,6 @@ class PairwiseModel(ScoredModel):
         return states, self._costs(states, rows.node_start, rows.kind, rows.weight)
 
     def _node_scores(self, rows, w):
-        """Scores of all nodes, (n_nodes, n_states)."""
         n_columns, start = self.n_columns_, self.n_features_in_ * self.n_columns_
         if sp.issparse(w):
             scores = product(rows.matrix, w, n_columns)
@@ -304,7 +291,6 @@ class PairwiseModel(ScoredModel):
         return self._scores_of(self._stack(X), w)
 
     def _scores_of(self, rows, w):
-        """Scores of the nodes and tables of all samples."""
         scores = self._node_scores(rows, w)
         tables = dense_part(w, self._cut, self.size_joint_feature)
         tables = np.array(tables, dtype=np.float64).reshape(-1, self.n_states_, self.n_states_)
@@ -354,11 +340,7 @@ class PairwiseModel(ScoredModel):
         return self._arrange(self._of_labels(np.concatenate(nodes)), parts.node_start, X)
 
     def _held_out(self, X, y, w, oracle, sample_weight):
-        """Probabilities of true states as a function of a temperature, for `best_temperature`.
-
-        ``probabilities(temperature)`` and, of the nodes with a known label, spreads of the scores
-        and weights.
-        """
+        """For `best_temperature`: probabilities of true states, spreads of scores, and weights."""
         parts = self._part_scores(X, w)
         truth = self._encode(y, parts.node_start, allow_unseen=True)
         weight = np.repeat(sample_weight, parts.lengths) * (truth >= 0)
@@ -386,7 +368,6 @@ class PairwiseModel(ScoredModel):
         return outputs
 
     def _top_k(self, X, w, oracle, k):
-        """The k best outputs of every sample, and their scores."""
         parts, oracle = self._part_scores(X, w), checked(oracle)
         best = iter([oracle.top_k(scores, k) for scores in parts.each()])
         outputs, values = [], []
@@ -483,11 +464,7 @@ class PairwiseModel(ScoredModel):
 
 
 def has_parts(model):
-    """Whether a model can be trained and used by its parts.
-
-    A subclass that overrides one of the four methods means something else than its parts say: it
-    is a black box.
-    """
+    """Whether a model has parts; one that overrides a method is a black box."""
     return isinstance(model, PairwiseModel) and all(
         getattr(type(model), name) is getattr(PairwiseModel, name) for name in REQUIRED
     )

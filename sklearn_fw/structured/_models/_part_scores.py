@@ -136,7 +136,7 @@ class PartScores(NamedTuple):
 def oriented(edges, n_nodes):
     """Forests as (child, parent), leaves first, as message passing needs; other graphs as given.
 
-    Also where each edge was before, and whether it was turned around.
+    Also the place of each edge before, and whether it was turned around.
     """
     edges = np.array(edges, dtype=np.int64).reshape(-1, 2)
     found = tree.orient_forest(edges, n_nodes)

@@ -133,15 +133,13 @@ class PartModel(PairwiseModel):
     Parameters
     ----------
     task_loss : {"auto", "hamming", "hamming_sum", "zero_one"} or TaskLoss, default="auto"
-        Share of the nodes with a wrong state, their number, one if any is wrong, or another loss
-        that is a sum over nodes. "auto" trains by the number and judges by the share.
+        Fraction of the nodes with a wrong state, their number, one if any is wrong, or another loss
+        that is a sum over nodes. "auto" trains by the number and evaluates by the fraction.
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of node features, of all kinds together.
-    n_states_ : int
-        Largest number of states of a node.
+    n_features_in_, n_states_ : int
+        Number of node features, of all kinds together, and largest number of states of a node.
     states_ : list of int
         Number of states of each kind of node.
     node_features_, edge_features_ : list of int
@@ -156,19 +154,17 @@ class PartModel(PairwiseModel):
 
     Notes
     -----
-    Passes are compiled where all graphs are forests, or so small that their labellings can be
-    listed; for other graphs ``oracle="auto"`` takes elimination where it is cheap, else an
-    approximation with bounds. The class attribute ``edge_symmetry``, a name or one for each kind of
-    edge, makes tables "symmetric" (the two ends of an edge are alike), "antisymmetric", "potts"
-    (one number for all pairs of different states, 0 for equal ones) or "free", which they are
-    otherwise. A constructor of your own calls that of this class, or has a
+    Passes are compiled for forests, and for graphs so small that their labelings can be listed;
+    otherwise ``oracle="auto"`` takes elimination where it is cheap, else an approximation with
+    bounds. The class attribute ``edge_symmetry``, a name or one for each kind of edge, makes tables
+    "symmetric", "antisymmetric", "potts" (one number for all pairs of different states, 0 for equal
+    ones) or "free", the default. A constructor of your own calls that of this class, or has a
     parameter ``task_loss``.
 
     ``coef_`` holds weights of nodes, of shape ``(n_features_in_, n_states_)``, and then tables, of
     shape ``(n_tables_, n_states_, n_states_)``, one for each feature of each kind of edge. `unpack`
-    names the parts: "nodes" with an array (n_features, n_states) for each kind of node, "intercept"
-    with one (n_states,), where the model fits it, and "edges" with an array (n_edge_features,
-    n_states, n_states) for each kind of edge, from row to column.
+    returns, for each kind, "nodes" (n_features, n_states), "intercept" (n_states,) if fitted, and
+    "edges" (n_edge_features, n_states, n_states), from row to column.
 
     References
     ----------
@@ -176,7 +172,7 @@ class PartModel(PairwiseModel):
 
     Examples
     --------
-    A line of cells that prefer to be like their neighbors, the more so the more alike they look:
+    A line of cells, where similar neighbors prefer equal states:
 
     >>> import numpy as np
     >>> from sklearn_fw import StructuredSVM
@@ -204,7 +200,7 @@ class PartModel(PairwiseModel):
 
     @abstractmethod
     def parts(self, x):
-        """Nodes and edges of an input.
+        """Return nodes and edges of an input.
 
         Parameters
         ----------
@@ -214,46 +210,37 @@ class PartModel(PairwiseModel):
         Returns
         -------
         nodes : array or CSR of shape (n_nodes, n_features), or list of these
-            Features of all nodes; a list has one array for each kind of node, whose nodes are
-            numbered one kind after the other.
+            Features of nodes; a list has one array for each kind, numbered one after the other.
         edges : array of shape (n_edges, 2), tuple (pairs, features), list of these, or None
-            Numbers of the nodes joined by each edge, and maybe features of edges, of shape
+            Numbers of the nodes joined by each edge, and maybe features of shape
             (n_edges, n_edge_features); a list has one entry for each kind of edge.
         """
 
     def node_weights(self, x):
-        """How much a mistake at each node of an input counts, such as the area of a region.
+        """Return weights of mistakes at nodes, such as areas; None for equal weights.
+
+        Losses that are sums over nodes multiply by them, in `fit` and in `score`; `augment`, which
+        has no inputs, does not.
 
         Parameters
         ----------
         x : object
             Input.
-
-        Returns
-        -------
-        weights : array of shape (n_nodes,), or None
-            Not negative, in the order of `parts`; None, as here, where all count alike. Losses
-            that are sums over nodes multiply by them, in `fit` and in `score`; `augment`, which has
-            no inputs, does not.
         """
 
     def encode(self, y):
-        """States of the nodes of an output, in the order of `parts`.
+        """Return the states of an output, numbers from 0 on, in the order of `parts`.
 
         Parameters
         ----------
         y : object
-            Output; here an array of states.
-
-        Returns
-        -------
-        states : array-like of shape (n_nodes,), int
-            Numbers from 0 on; a masked array where nodes have no label, see `LatentStructuredSVM`.
+            Output; here an array of states, masked where nodes have no label (for
+            `LatentStructuredSVM`).
         """
         return y
 
     def decode(self, states, x):
-        """The output with these states of nodes.
+        """Return the output with these states of nodes.
 
         Parameters
         ----------
@@ -261,11 +248,6 @@ class PartModel(PairwiseModel):
             States of the nodes of an input.
         x : object
             The input.
-
-        Returns
-        -------
-        y : object
-            The output.
         """
         return states
 

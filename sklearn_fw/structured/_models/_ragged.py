@@ -124,10 +124,7 @@ def _check_item(item, width, name):
 
 
 def stack_labels(y, node_start=None):
-    """The labels of all nodes in one array, and where items start.
-
-    With ``node_start`` given, lengths must agree with it. Masked labels are missing ones.
-    """
+    """The labels of all nodes in one array, and where items start (checked if given)."""
     if isinstance(y, Packed):
         y = Packed.compact(y)
         flat, starts = as_labels(y.values), np.asarray(y.offsets, dtype=np.int64)
@@ -219,10 +216,7 @@ def find_two_classes(flat):
 
 
 def encode_labels(flat, classes, allow_unseen=False):
-    """Position of every label in ``classes``, int32.
-
-    -1 stands for unseen ones, where allowed, `MISSING` for those that are masked.
-    """
+    """Position of every label in ``classes``, int32; -1 if unseen, `MISSING` if masked."""
     if isinstance(flat, np.ma.MaskedArray):
         states = np.full(len(flat), MISSING, np.int32)
         states[~np.ma.getmaskarray(flat)] = encode_labels(observed(flat), classes, allow_unseen)
@@ -279,7 +273,6 @@ def class_weights(class_weight, classes, flat):
 
 
 def listed(X, what):
-    """Inputs as a list of one at least."""
     X = check.items(X, "X", what)
     check_some(len(X))
     return X

@@ -169,7 +169,6 @@ def _may_be_matching(labels):
 
 
 def _is_structured(X, y):
-    """Whether samples are more than one row of an array each."""
     if X is None:
         raise ValueError("X must not be None")
     if isinstance(X, np.ndarray) and X.ndim == 0:

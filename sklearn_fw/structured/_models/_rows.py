@@ -30,10 +30,7 @@ def writable(field):
 
 
 def plain(matrix):
-    """The matrix with each entry once and no stored zeros, a copy where it must be.
-
-    Scores do not care, but norms of features do, which steps and the choice of C go by.
-    """
+    """The matrix with each entry once and no stored zeros, for the norms of features."""
     if not sp.issparse(matrix):
         return matrix
     if not matrix.has_canonical_format or np.count_nonzero(matrix.data) < len(matrix.data):
@@ -101,10 +98,7 @@ def dense_part(w, start, stop):
 
 
 def product(matrix, w, n_columns):
-    """``matrix @ W`` where the rows of W stand in the sorted CSR row w one after the other.
-
-    The same numbers as with dense weights, but only rows of W that are used become dense.
-    """
+    """``matrix @ W``, where the sorted CSR row w holds W row by row; used rows become dense."""
     if not sp.issparse(matrix):
         return matrix @ dense_part(w, 0, matrix.shape[1] * n_columns).reshape(-1, n_columns)
     used, numbers = np.unique(matrix.indices, return_inverse=True)

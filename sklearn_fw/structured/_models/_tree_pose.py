@@ -15,36 +15,31 @@ FAR = 3.0  # standard deviations: squares of what is further off would rule the 
 
 
 class TreePoseModel(ScoredModel):
-    """Where the joints of a body are in an image, held together by springs along a tree.
+    """Locations of the joints of a body in an image, joined by springs along a tree.
 
-    Choose it for people, hands, faces, skeletons of animals and machines: things of parts that look
-    like something and stand in some relation to each other. The score of a pose y is::
+    Choose it for people, hands, skeletons of animals and machines. The score of a pose y is::
 
         sum_j <filter_j, x[y_j]> + sum_e bias_et - <deformation_et, (dr^2, dr, dc^2, dc)>
 
-    where ``(dr, dc) = (y_b - y_a - anchors_[e, t]) / scales_[e]`` says how far the joints of edge
-    ``(a, b)`` are off their usual displacement, in units of three standard deviations. Weights of
-    squares stay at zero or above, see `bounds`.
+    where ``(dr, dc) = (y_b - y_a - anchors_[e, t]) / scales_[e]`` is the deviation of edge
+    ``(a, b)`` from its usual displacement. Weights of squares stay at zero or above, see `bounds`.
 
     Parameters
     ----------
     edges : "auto" or array-like of shape (n_edges, 2), default="auto"
-        Pairs of joints with a spring between them, without cycles. "auto" takes the spanning tree
-        of the training poses whose displacements vary least; an empty list makes joints
-        independent.
+        Pairs of joints with a spring, without cycles. "auto" is the spanning tree of the training
+        poses whose displacements vary least; an empty list makes joints independent.
     n_types : int, default=1
         Number of types of each edge, such as arms up and arms down: clusters of its displacements.
         With several, outputs have a third column.
     task_loss : "distance" or DistanceLoss, default="distance"
-        Cost of a pose, see `sklearn_fw.task_losses.DistanceLoss`: joints that are further off than
+        Cost of a pose, see `sklearn_fw.task_losses.DistanceLoss`: joints that are off by more than
         a fifth of the size of the pose are wrong.
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of features of a pixel.
-    n_joints_ : int
-        Number of joints.
+    n_features_in_, n_joints_ : int
+        Number of features of a pixel, and of joints.
     edges_ : ndarray of shape (n_edges, 2)
         The edges.
     anchors_ : ndarray of shape (n_edges, n_types, 2)
@@ -57,19 +52,18 @@ class TreePoseModel(ScoredModel):
     See Also
     --------
     sklearn_fw.inference.DistanceTransform : The oracle.
-    BoxModel : One box in place of joints.
-    sklearn_fw.datasets.make_stick_figures : Poses to try it on.
+    sklearn_fw.datasets.make_stick_figures : Example data.
 
     Notes
     -----
     An input is an array of shape (n_rows, n_columns, n_features): feature maps of an image, such as
-    responses of detectors or cells of gradients; images may differ in size. A filter sees the
-    features of one pixel: for a window, stack shifted maps. An output is an array of shape
-    (n_joints, 2) with the row and column of each joint, whole numbers. With several types it has a
-    third column with the type of the edge from the joint towards the root of the tree (0 for the
-    root); true poses may leave that to the model, which takes the nearest anchor.
+    responses of detectors; images may differ in size. A filter sees the features of one pixel: for
+    a window, stack shifted maps. An output is an array of shape (n_joints, 2) with the row and
+    column of each joint, whole numbers. With several types it has a third column: the type of the
+    edge towards the root of the tree (0 for the root). True poses may lack it; then the nearest
+    anchor is taken.
 
-    An oracle call takes ``n_joints * n_types * n_pixels`` steps, and as many times ``n_features``
+    An oracle call takes ``n_joints * n_types * n_pixels`` steps, and ``n_features`` times as many
     for the maps.
 
     References
@@ -178,32 +172,21 @@ class TreePoseModel(ScoredModel):
         return int(self._cuts[-1])
 
     def bounds(self):
-        """Box for the weights: costs of squares are not negative.
-
-        Returns
-        -------
-        lower : ndarray of shape (size_joint_feature,)
-            Zero for the weights of squared displacements, else -inf.
-        upper : ndarray of shape (size_joint_feature,)
-            Infinity.
-        """
+        """Return lower and upper bounds of the weights: those of squares are not negative."""
         lower = np.full(self.size_joint_feature, -np.inf)
         lower[self._cuts[0] : self._cuts[1]].reshape(-1, 4)[:, ::2] = 0.0
         return lower, np.full(self.size_joint_feature, np.inf)
 
     def unpack(self, w):
-        """Weights by name.
+        """Return the weights by name.
+
+        These are "filters" (n_joints, n_features), "deformation" (n_edges, n_types, 4) and "bias"
+        (n_edges, n_types).
 
         Parameters
         ----------
         w : ndarray of shape (size_joint_feature,)
             Weights.
-
-        Returns
-        -------
-        weights : dict of str to ndarray
-            "filters" (n_joints, n_features), "deformation" (n_edges, n_types, 4) and "bias"
-            (n_edges, n_types).
         """
         w = check_weights(w, self.size_joint_feature)
         filters, deformation, bias = np.split(w, self._cuts[:2])

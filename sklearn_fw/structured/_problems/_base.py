@@ -1,7 +1,6 @@
 """The dual problem of a structured SVM, one block of variables per sample.
 
-Solvers see only `Problem`, which know of no solver; `PartProblem` holds the models with parts,
-`BlackBoxProblem` everything else.
+Solvers use `Problem` alone; `PartProblem` holds models with parts, `BlackBoxProblem` all others.
 
     primal   P(w) = lam / 2 |w|^2 + sum_i p_i max_y H_i(y; w)
     dual     D(v) = l - lam / 2 |w|^2 - lam (<[v - ub]_+, ub> - <[lb - v]_+, lb>),  w = clip(v)
@@ -70,8 +69,6 @@ class SmoothedSweep(NamedTuple):
 
 
 class Certificate(NamedTuple):
-    """What is known at one point."""
-
     w: np.ndarray
     primal: float
     dual: float
@@ -81,21 +78,20 @@ class Certificate(NamedTuple):
 
 
 class Problem:
-    """Training set and dual variables: what solvers of the structured SVM are written on.
+    """Training set and dual variables of a structured SVM.
 
     Attributes
     ----------
     n_labels : float
         Mean over samples of the number of nodes with a label; 1 where outputs have no nodes.
     mean_square : float
-        Mean over samples of the squared norm of the features that a wrong output changes, about.
+        About the mean over samples of the squared norm of the features that a wrong output changes.
     counts : ndarray of int
-        What was done; see `_kernels.structured.block_rules`.
+        See `_kernels.structured.block_rules`.
 
     Notes
     -----
-    The notes of `Solver` list what every kind of problem provides for its own form of outputs.
-    Further methods for solvers of this package:
+    Beyond the methods in the notes of `Solver`, for solvers of this package:
 
     - ``top_answers(i, w, k)``: at most k answers, best first; ``mix(i, answers, weights)``: their
       `Mixture`,
@@ -125,10 +121,7 @@ class Problem:
         self.exact = True  # whether the oracle promises to be
 
     def reset(self, lam, *, capacity=0, averaging=False, bounds=None):
-        """Put all mass on the truth: w = clip(0), l = 0.
-
-        ``capacity`` > 0 keeps explicit dual variables, with room for so many vertices per block.
-        """
+        """Put all mass on the truth; ``capacity`` vertices per block have explicit alphas."""
         n, d = self.n_blocks, self.n_weights
         self.lam = lam
         self.explicit = capacity > 0
@@ -149,7 +142,6 @@ class Problem:
 
     @property
     def bounded(self):
-        """Whether w is confined to a box."""
         return self.lower.size > 0
 
     def clip(self, v):
@@ -228,10 +220,7 @@ class Problem:
         return float(self.weight @ self.smoothed_sweep(w, tau, rho).value)
 
     def certify_smoothed(self, w):
-        """Value, gradient and gap of the objective with a smooth ``surrogate`` at any w.
-
-        The gap is that to the dual value of the Gibbs distributions at w.
-        """
+        """Value, gradient and gap of the objective with a smooth ``surrogate`` at any w."""
         tau, rho = self.surrogate.temperature, self.surrogate.loss_weight
         sweep = self.smoothed_sweep(w, tau, rho, mean=True)
         gradient = self.lam * w - sweep.mean
@@ -242,7 +231,6 @@ class Problem:
         return Certificate(w, primal, primal - gap, gap, sweep, gradient)
 
     def set_gaps(self, sweep, degree=1.0):
-        """Take the exact block gaps of a sweep at the iterate."""
         gaps = np.maximum(self.weight * (sweep.hinge - sweep.current), 0.0)
         self.fill_gaps(gaps, degree)
         self.gaps.total[0] = gaps.sum()

@@ -164,10 +164,7 @@ class CheckedModel:
         return [self._output(sample, y, keyed) for y in found]
 
     def k_best(self, i, x, w, k, y_true=None):
-        """The k best outputs of sample i and their scores, from the oracle's ``top_k``.
-
-        With ``y_true`` the loss to it counts, too.
-        """
+        """The k best outputs of sample i and their scores, with the loss to ``y_true`` if given."""
         return ask_for_outputs(self.oracle, self._scores(i, x, read_only(w), y_true), k)
 
     def key(self, y):

@@ -226,13 +226,7 @@ class ListedProblem(Problem):
 
 
 class BlackBoxProblem(ListedProblem):
-    """Dual problem of any object with the four methods of `StructuredModel`.
-
-    Notes
-    -----
-    For ``max_loss`` the oracle is asked once per sample at w = 0, where it maximises the loss.
-    These calls are counted nowhere.
-    """
+    """Dual problem of any object with the four methods of `StructuredModel`."""
 
     def __init__(self, model, X, y, weight, n_jobs=None, oracle=None):
         self._model, self.oracle = CheckedModel(model, oracle), oracle
@@ -248,6 +242,7 @@ class BlackBoxProblem(ListedProblem):
         ]
         self._shipment = Shipment(self._model, self._samples)
         n_weights = self._model.n_weights
+        # Maximizes the loss; these oracle calls are counted nowhere.
         worst = self._ask(range(len(inputs)), np.zeros(n_weights), False)
         super().__init__(weight, n_weights, float(weight @ [answer.loss for answer in worst]))
         self.unit_loss = max(answer.loss for answer in worst)

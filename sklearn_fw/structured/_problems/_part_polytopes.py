@@ -58,12 +58,8 @@ def _libraries():
 class PartPolytopes:
     """Marginals of nodes and, summed over edges of one kind, of edges.
 
-    Flat vectors hold (n_nodes, n_states) numbers of all nodes and then (n_samples, n_tables,
-    n_states, n_states) of all edges.
-
-    Notes
-    -----
-    Node marginals and counts of pairs determine features and loss, so nothing is lost by summing.
+    These determine features and loss. Flat vectors hold (n_nodes, n_states) numbers of all nodes
+    and then (n_samples, n_tables, n_states, n_states) of all edges.
     """
 
     def __init__(self, blocks):
@@ -188,8 +184,7 @@ class PartPolytopes:
     def diameters(self, geometry):
         """Largest divergence of a vertex from the center, or a bound on it.
 
-        The center is the uniform distribution for entropy, else the truth: points near a vertex
-        are means of few vertices.
+        The center is uniform for entropy, else the truth: points near a vertex mix few vertices.
         """
         if geometry == "entropy":
             return self._lengths * np.log(self._parts.cost.shape[1])
@@ -270,14 +265,8 @@ def only_attract(blocks):
 class CutPolytopes(PartPolytopes):
     """Flat vectors hold z of the nodes and then of the edges, of one sample after the other.
 
-    Projections are exact quadratic programs, by accelerated steps of their dual. See
-    `PartPolytopes` for the parameters.
-
-    References
-    ----------
-    .. [1] B. Taskar, S. Lacoste-Julien, M. I. Jordan, "Structured prediction, dual extragradient
-       and Bregman projections", JMLR 7, 2006: section 3.2, where projections are flows of convex
-       cost.
+    Projections are exact quadratic programs, by accelerated steps of their dual, where Taskar,
+    Lacoste-Julien, Jordan (JMLR 2006, section 3.2) compute flows of convex cost.
     """
 
     def __init__(self, blocks):
@@ -345,10 +334,7 @@ class CutPolytopes(PartPolytopes):
         return super().describe(self._marginals_of(z))
 
     def hand_over(self, blocks, z):
-        """Make a point the distributions of blocks, with no more differences than these can have.
-
-        Fewer differences make no dual value worse.
-        """
+        """Make a point the distributions of blocks, with the fewest differences: no worse dual."""
         nodes, differ = z[self._is_node], z[~self._is_node]
         total = nodes[self._ends].sum(axis=1)
         differ = np.minimum(differ, np.minimum(total, 2.0 - total))

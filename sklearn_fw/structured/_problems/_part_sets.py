@@ -39,10 +39,7 @@ def is_costly(parts):
 
 
 def seconds_of_pass(oracle, graph, parts, n_states, marginals):
-    """An estimate by sizes alone, so that what is decided by it is the same everywhere.
-
-    ``marginals`` says whether calls ask for them. It is inf for oracles of which nothing is known.
-    """
+    """An estimate by sizes alone, hence reproducible; inf for oracles of unknown cost."""
     n_samples, n_edges = len(parts.node_start) - 1, graph.n_edges
     if type(oracle) is Elimination:
         by_size = np.argsort(n_edges, kind="stable")[::-1]
@@ -73,8 +70,7 @@ def can_be_cut(parts):
 def cells(parts, n_nodes, rng):
     """Number of the piece of every node, of about so many nodes each.
 
-    Nodes belong to the nearest of some that are drawn in every sample; what none of these reaches
-    is a piece for itself.
+    Nodes belong to the nearest of some drawn in every sample; unreached ones are pieces.
     """
     edges, _ = edges_of_samples(parts)
     n, lengths = len(parts.truth), np.diff(parts.node_start)
@@ -96,8 +92,8 @@ def cells(parts, n_nodes, rng):
 def regrouped(parts, group):
     """The training set whose samples are groups of nodes, with the edges within them.
 
-    ``group`` numbers the group of every node, all in one sample; nodes below 0 are left out. A
-    group weighs as much as the sample that it is from; weights sum to one.
+    ``group`` is below 0 for nodes that are left out, and does not cross samples. A group weighs as
+    much as its sample; weights sum to one.
     """
     kept = group >= 0
     group = np.where(kept, np.unique(group[kept], return_inverse=True)[1][np.cumsum(kept) - 1], -1)
@@ -192,10 +188,10 @@ def true_scores(blocks, w):
 
 
 def retarget(blocks, truth):
-    """Take other true labellings, which cost nothing either.
+    """Take other true labelings, which cost nothing either.
 
-    Where outputs are kept, or are single nodes, their states change names: mass on the old truth is
-    on the new one then. Elsewhere all mass of a sample goes to its new truth.
+    Where outputs are kept, or are single nodes, mass on the old truth moves to the new one;
+    elsewhere all mass of a sample does.
     """
     parts, nodes = blocks._parts._replace(truth=truth), blocks.marginals.nodes
     t = np.flatnonzero(truth != truth_of(blocks))

@@ -277,10 +277,7 @@ class PartProblem(Problem):
     # ---- questions to oracles that are called from Python ----------------------------------------
 
     def _question(self, parts, view, i, loss_weight):
-        """Scores as an oracle sees them (in ``scratch``), those of the truth and of the point.
-
-        The last two are values of H_i plus the score of the truth.
-        """
+        """Scores for an oracle (in ``scratch``), of the truth, and of the point (with its loss)."""
         true_value, current = primitives.scores(
             parts, self.marginals, view, i, loss_weight, self._scratch.oracle
         )
@@ -554,7 +551,6 @@ class PartProblem(Problem):
         self._bind()
 
     def dual_coef(self):
-        """One dict per block from output (tuple of states) to alpha."""
         if not self.complete:
             return self._dual_coef_of_classes() if self.counts[EXACT_STEPS] else None
         vertices, starts = self._vertices, self._parts.node_start

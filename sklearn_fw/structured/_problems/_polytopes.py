@@ -34,8 +34,6 @@ class Potentials(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A point z of all polytopes."""
-
     psi: np.ndarray  # Psi(z)
     loss: float  # l(z)
     z: np.ndarray | None
@@ -134,10 +132,8 @@ class Euclidean(Geometry):
 class ModelPolytopes:
     """Polytopes of a model that describes its outputs by vectors, as `MatchingModel` does.
 
-    Notes
-    -----
     Flat vectors hold the z of one sample after the other. For `Entropy` the model's ``marginals``
-    must maximise ``<theta, z> - sum(z log z - z)``. What methods of the model return is checked.
+    must maximize ``<theta, z> - sum(z log z - z)``. Results of the model are checked.
     """
 
     def __init__(self, model, samples, weight, n_weights):

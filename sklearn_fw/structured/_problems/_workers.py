@@ -31,10 +31,9 @@ class Workers:
         return self.size == 1 or shares_memory(self.prefer)
 
     def run(self, function, calls):
-        """What a function returns for each tuple of arguments, in this order.
+        """Results of a function for each tuple of arguments, in order, as they come.
 
-        Calls may be made on the way: threads begin with the first at once, and the first answers
-        can be taken while others are still worked on.
+        Threads begin with the first call while others are still made.
         """
         if self.size == 1:
             return [function(*args) for args in calls]

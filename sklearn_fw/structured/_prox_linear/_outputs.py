@@ -41,7 +41,6 @@ class Outputs:
         self.targets = self.costs = None
 
     def _scores_of(self, X, w):
-        """Flat scores of each input with their layout."""
         for i, x in enumerate(X):
             try:
                 flat, layout = self.scores.value(i, x, w)
@@ -144,7 +143,6 @@ class Candidates(Outputs):
         return self.mean(flat, layout, temperature)[0]
 
     def k_best(self, flat, layout, k):
-        """The numbers of the k best candidates, and their scores."""
         numbers, values = ask_for_outputs(self.oracle, flat.copy(), k)
         return np.asarray(numbers), values
 

@@ -89,7 +89,6 @@ class ProxLinear(IterativeMethod):
         return Model(w, value, lower, n_passes)
 
     def _row(self, model, certified, **numbers):
-        """Numbers of the point that the model was made at."""
         gap = max(self.objective - model.lower, 0.0)
         return {
             "n_oracle_calls": self.n_oracle_calls, "objective": self.objective,
@@ -143,7 +142,6 @@ class ProxLinear(IterativeMethod):
         self.eta = min(self.eta, 1e6 / self.lam)
 
     def certify(self):
-        """The numbers of the present point."""
         return self._row(self._solve(), True, is_accepted=0.0)
 
     @property
@@ -152,5 +150,4 @@ class ProxLinear(IterativeMethod):
         return self.blocks.calls
 
     def solution(self):
-        """The present point."""
         return self.w

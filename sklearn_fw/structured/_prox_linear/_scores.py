@@ -34,7 +34,7 @@ class ScoreModel(Parameterized, ABC):
 
     See Also
     --------
-    ProxLinearStructuredSVM : What trains them.
+    ProxLinearStructuredSVM : The estimator that trains them.
     ScoredModel : Scores that are linear in the weights.
 
     Notes
@@ -66,22 +66,17 @@ class ScoreModel(Parameterized, ABC):
 
     @abstractmethod
     def init(self, rng):
-        """Weights to begin with.
+        """Return first weights, of shape (n_weights,), for most networks not zero.
 
         Parameters
         ----------
         rng : RandomState
             Source of all random numbers.
-
-        Returns
-        -------
-        w : ndarray of shape (n_weights,)
-            Weights; zero is a bad start for most networks.
         """
 
     @abstractmethod
     def value(self, x, w):
-        """Scores of an input.
+        """Return the scores of an input, in one of the forms of the class.
 
         Parameters
         ----------
@@ -89,35 +84,23 @@ class ScoreModel(Parameterized, ABC):
             Input.
         w : ndarray of shape (n_weights,)
             Weights.
-
-        Returns
-        -------
-        scores : ndarray or tuple
-            Scores, larger is better, in one of the forms of the class.
         """
 
     @abstractmethod
     def jvp(self, x, w, d):
-        """Derivative of the scores along a direction.
+        """Return J d, the derivative of the scores, in their form; edges may be left out.
 
         Parameters
         ----------
         x : object
             Input.
-        w : ndarray of shape (n_weights,)
-            Weights.
-        d : ndarray of shape (n_weights,)
-            Direction.
-
-        Returns
-        -------
-        change : ndarray or tuple
-            J d, in the form of the scores; edges may be left out.
+        w, d : ndarray of shape (n_weights,)
+            Weights and direction.
         """
 
     @abstractmethod
     def vjp(self, x, w, v):
-        """Gradient of a weighted sum of the scores.
+        """Return the gradient of a weighted sum of the scores, the transpose of J times v.
 
         Parameters
         ----------
@@ -127,11 +110,6 @@ class ScoreModel(Parameterized, ABC):
             Weights.
         v : ndarray or tuple
             Factors of the scores, in their form, without edges.
-
-        Returns
-        -------
-        gradient : ndarray of shape (n_weights,)
-            The transpose of J times v.
         """
 
 
@@ -143,21 +121,17 @@ class Layout(NamedTuple):
 
     @property
     def is_list(self):
-        """Whether scores are those of candidates."""
         return len(self.shapes[0]) == 1
 
     @property
     def n_nodes(self):
-        """Number of candidates, or of nodes."""
         return self.shapes[0][0]
 
     @property
     def sizes(self):
-        """Number of scores of each array."""
         return [int(np.prod(shape)) for shape in self.shapes]
 
     def split(self, flat):
-        """The arrays."""
         if len(self.shapes) == 1:
             return (flat.reshape(self.shapes[0]),)
         n = self.sizes[0]
@@ -192,7 +166,6 @@ class CheckedScores:
         self.model, self.name = model, type(model).__name__
 
     def init(self, rng):
-        """Weights to begin with."""
         w = check.array(self.model.init(rng), f"init of {self.name}")
         if w.ndim != 1 or not len(w):
             raise ValueError(
@@ -363,7 +336,6 @@ SAME = 1e-9  # what scores of samples may differ by, relative, when many are com
 
 
 def as_score_model(model):
-    """The score model that a parameter stands for."""
     if not is_torch_module(model):
         return model
     if isinstance(model, type):
@@ -499,7 +471,6 @@ class TorchScores(ScoreModel):
         return self._vjp(self._of_many(stack), w, factors)
 
     def _rows(self, parts, n):
-        """The scores of each sample in a row."""
         return np.concatenate(
             [part.detach().cpu().numpy().reshape(n, -1) for part in parts[:2]], axis=1
         )
@@ -518,7 +489,6 @@ class TorchScores(ScoreModel):
     # ---- between numpy and torch -----------------------------------------------------------------
 
     def _scores(self, x, named):
-        """Scores as a tuple of tensors."""
         import torch
         from torch.nn.attention import SDPBackend, sdpa_kernel
 

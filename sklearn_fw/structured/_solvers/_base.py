@@ -39,20 +39,18 @@ class Breakpoint(NamedTuple):
 
 
 class Solver(Parameterized):
-    """Settings of an optimisation method; base class of solvers, also of your own.
+    """Settings of an optimization method; base class of solvers, also of your own.
 
     A subclass keeps its settings as parameters, which are grid keys ``solver__name``, and has a
-    method ``start``. It is given as ``StructuredSVM(solver=...)`` and then works with every model
-    and every oracle.
+    method `start`. As ``StructuredSVM(solver=...)`` it works with every model and every oracle.
 
     Attributes
     ----------
     certified : bool
-        Of the class: whether the rows of the method hold a "dual_gap", so that ``tol`` can end the
-        fit. True unless a subclass says otherwise.
+        Of the class, default True: whether the rows of the method hold a "dual_gap", so that
+        ``tol`` can end the fit.
     trains : tuple of str
-        Of the class: values of ``StructuredSVM(surrogate=...)`` that it minimises; ("hinge",)
-        unless a subclass says otherwise.
+        Of the class, default ("hinge",): values of ``StructuredSVM(surrogate=...)`` supported.
 
     See Also
     --------
@@ -75,8 +73,7 @@ class Solver(Parameterized):
       the output,
     - ``answers(order, w)``: a list of such answers for several samples, whose calls are made by all
       workers at once,
-    - ``surrogate``: the loss to minimise, with ``temperature`` (0 for the hinge) and
-      ``loss_weight``,
+    - ``surrogate``: the loss, with ``temperature`` (0 for the hinge) and ``loss_weight``,
     - ``smoothed_answer(i, w, temperature, loss_weight=1.0)``: outputs in proportion to
       ``exp(H_i(y; w) / temperature)``, for oracles with marginals; its ``value`` is the smoothed
       maximum, and it has ``loss`` (expected) and ``entropy``,
@@ -96,7 +93,7 @@ class Solver(Parameterized):
       makes room for more. A place is an end of a direction, too,
     - ``ask(w)``: n calls of the oracle; ``sum_i p_i max_y H_i(y; w)``, and what was answered,
     - ``certify()``: n calls at ``w``; an object with ``primal``, ``dual`` and ``gap``,
-    - ``refresh()``: w and l computed anew, against the drift of many moves,
+    - ``refresh()``: w and l computed again, against the drift of many moves,
     - ``export()``, ``restore(exported)``: the distributions, for a warm start.
 
     Examples
@@ -150,22 +147,20 @@ class Solver(Parameterized):
         ----------
         blocks : object
             The training set, see the notes of the class.
-        lam : float
-            Regularisation, ``1 / (C n)``.
-        tol : float
-            Gap to reach, relative to the objective where ``blocks.relative_tol``.
+        lam, tol : float
+            Regularization ``1 / (C n)``, and gap to reach, relative to the objective where
+            ``blocks.relative_tol``.
         rng : RandomState
             Source of all random numbers.
         warm : dict or None, default=None
-            What a previous method exported, by its ``export()`` or that of its blocks.
+            Export of a previous method, by its ``export()`` or that of its blocks.
 
         Returns
         -------
         method : object
-            ``step()`` makes one pass, and returns None or a row: a dict of numbers, those of
-            ``history_``, with "objective" and, if ``certified``, "dual_gap" among them.
-            ``certify()`` returns such a row for the present point, and ``weights()`` that point,
-            an array of shape (n_weights,).
+            ``step()`` makes one pass, and returns None or a row of ``history_``: a dict of numbers
+            with "objective" and, if ``certified``, "dual_gap" among them. ``certify()`` returns
+            such a row for the present point, and ``weights()`` that point.
         """
 
 
@@ -243,8 +238,7 @@ def has_radius(solver):
 class DualMethod(IterativeMethod):
     """A run on the distributions of samples, with exact gap passes now and then.
 
-    Subclasses have ``settings`` (``gap_check``, ``early_exit``), ``blocks``, ``tol`` and
-    ``run_pass()``, which is true when no sample has a gap left.
+    Subclasses have ``settings``, ``blocks``, ``tol`` and ``run_pass()``, true if no gap is left.
     """
 
     check_first = False  # a warm start may be good enough already
@@ -301,10 +295,7 @@ class DualMethod(IterativeMethod):
         return Solution(point.w.copy(), point.primal, point.dual, point.gap, gaps)
 
     def move_to(self, lam):
-        """Go on at another lam; the mass off the truth is scaled to the best dual value.
-
-        Between the weights as they are and the dual variables as they are, for a smaller lam.
-        """
+        """Continue at another lam; the mass off the truth is scaled to the best dual value."""
         blocks, old = self.blocks, self.blocks.lam
         square = old**2 * float(blocks.w @ blocks.w)
         if lam < old and square > 0.0:

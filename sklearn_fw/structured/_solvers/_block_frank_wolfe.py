@@ -28,26 +28,25 @@ REPEATS = 2  # steps for each sample of a batch
 class BlockFrankWolfe(Solver):
     """Block-coordinate Frank-Wolfe on the dual of the structured SVM, with a certified gap.
 
-    Each visit asks the oracle for one sample and makes an exact line search on its block of dual
-    variables. `StructuredSVM` knows the usual settings by name: "bcfw", "bcpfw" (pairwise),
-    "bcafw" (away), "bchybrid", "cached" (pairwise with a cache, ``cache_f=0.1`` and
-    ``gap_check=15``) and, for classes, "sdm" (``variant="exact"`` with ``sampling="active"``).
+    Each visit calls the oracle for one sample and makes an exact line search on its block of dual
+    variables. `StructuredSVM` has names for the usual settings: "bcfw", "bcpfw" (pairwise), "bcafw"
+    (away), "bchybrid", "cached" (pairwise with a cache, ``cache_f=0.1`` and ``gap_check=15``) and,
+    for classes, "sdm" (``variant="exact"`` with ``sampling="active"``).
 
     Parameters
     ----------
     variant : {"fw", "pairwise", "away", "hybrid", "exact"}, default="fw"
         Direction: towards the oracle's vertex; from the worst active vertex to it; the better of
-        towards and away by slope; the best of the three by dual increase. "exact" is no direction
-        but the maximiser over all dual variables of the sample [3]_: a projection where an output
-        is one class and the oracle is the model's own, else calls of the oracle and pairwise steps
-        until a thousandth of the sample's gap is left, 200 steps at most. All but "fw" keep
-        explicit dual variables.
+        towards and away by slope; the best of the three by dual increase. "exact" maximizes over
+        all dual variables of the sample [3]_: by a projection where an output is one class and the
+        oracle is the model's own, else by at most 200 oracle calls and pairwise steps, until a
+        thousandth of the sample's gap is left. All but "fw" keep explicit dual variables.
     sampling : {"gap", "uniform", "shuffle", "max_gap", "active"}, default="gap"
         Next sample: with probability proportional to its last known gap, uniform, in a fresh
         permutation each pass, or the one of largest gap (stale gaps can mislead it). "active", for
-        exact steps, permutes those that still had a gap when last visited; its pass goes on until
-        their known gaps have fallen to a tenth of the last certificate, for ``gap_check * n``
-        visits at most, and ends with a certificate.
+        exact steps, permutes those that still had a gap when last visited; its pass ends with a
+        certificate, once known gaps have fallen to a tenth of the last one or after
+        ``gap_check * n`` visits.
     gap_degree : float, default=1.0
         Power of the gaps in gap sampling.
     cache : bool or "auto", default="auto"
@@ -64,10 +63,10 @@ class BlockFrankWolfe(Solver):
     early_exit : float, default=0.8
         Certify early when the last known gaps sum to at most ``early_exit * tol``.
     averaging : bool or "auto", default=False
-        Return the average of the iterates, with weights proportional to their number, and its
-        own certificate. Predicts better long before the optimum is reached. "auto" returns the
-        average or the last iterate, whichever has the lower objective, with the best lower bound
-        that either gave; ``variant="fw"`` only, as the average has no ``dual_coef_``.
+        Return the average of the iterates, weighted by their number, and its own certificate.
+        Predicts better long before the optimum is reached. "auto" returns the average or the last
+        iterate, whichever has the lower objective, with the better of both lower bounds;
+        ``variant="fw"`` only, as the average has no ``dual_coef_``.
     step_size : {"line_search", "universal"}, default="line_search"
         "universal" takes steps of 2n / (k + 2n), for ``variant="fw"`` only.
     batch_step : bool, default=False
@@ -88,14 +87,14 @@ class BlockFrankWolfe(Solver):
     More than 13 parameters: four say what the cache is, two are the sides of a box, and each is a
     grid key of its own.
 
-    A pass makes n visits and costs n oracle calls minus cache hits; a gap pass costs n more. The
-    expected gap falls as O(1/k). Memory: one number per part of every sample, plus
-    ``cache_size`` labellings per sample when vertices are kept.
+    A pass costs n oracle calls minus cache hits; a gap pass costs n more. The expected gap falls as
+    O(1/k). Memory: one number per part of every sample, plus ``cache_size`` labelings per sample
+    when vertices are kept.
 
-    Deviations from [1]: a direction that leaves the weights unchanged but raises the loss is
-    taken in full, where the paper leaves a step of length 0/0; the gap that the cache compares
-    with before the first gap pass is that of w = 0, known in closed form; with bounds the hybrid
-    rule compares lower bounds on the increase.
+    Deviations from [1]_: a direction that leaves the weights unchanged but raises the loss is
+    taken in full (length 0/0 in the paper); before the first gap pass the cache compares with the
+    gap of w = 0, known in closed form; with bounds the hybrid rule compares lower bounds on the
+    increase.
 
     References
     ----------
@@ -155,8 +154,6 @@ class BlockFrankWolfe(Solver):
 
 
 class _BlockMethod(DualMethod):
-    """The state of one run."""
-
     def __init__(self, settings, blocks, lam, tol, rng, warm):
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
         use_cache = settings.cache is True
@@ -310,20 +307,19 @@ class _BlockMethod(DualMethod):
 class MinibatchFrankWolfe(Solver):
     """Block-coordinate Frank-Wolfe whose oracles run in workers, with a certified gap.
 
-    The oracle is asked for a batch of samples at the same weights, by ``n_jobs`` workers of
-    `StructuredSVM`. Then their blocks of dual variables move together: pairwise steps with exact
-    line searches, among the answers and all outputs that these samples met before, each at the
-    weights that the last one left. Choose it where a call of the oracle takes more than some 50
-    microseconds and there is more than one processor, or machine, to make it.
+    Workers call the oracle for a batch of samples at the same weights. Then their blocks move by
+    pairwise steps with exact line searches, one after the other, among these answers and all
+    earlier outputs of these samples. Choose it where a call of the oracle takes more than about 50
+    microseconds and there is more than one processor or machine.
 
     Parameters
     ----------
     batch_size : int or "auto", default="auto"
-        Samples asked at the same weights. "auto" is one for one worker, else 8 for each, as long as
-        these are not more than a tenth of all samples.
+        Samples per batch. "auto" is one for one worker, else 8 for each, at most a tenth of all
+        samples.
     sampling : {"gap", "shuffle"}, default="gap"
-        The samples of a batch, all different: with probability proportional to their last known
-        gaps, or the next ones of a fresh permutation for each pass.
+        Samples of a batch, all different: with probability proportional to their last known gaps,
+        or the next ones of a fresh permutation for each pass.
     cache_size : int, default=50
         Outputs per sample. When full, the worst one without a dual variable makes room; if all are
         in use the table grows.
@@ -341,15 +337,14 @@ class MinibatchFrankWolfe(Solver):
 
     Notes
     -----
-    Workers are threads where the attribute ``releases_gil`` of the oracle, or of a model that
-    brings its own inference, is true, and processes otherwise; `joblib.parallel_config` decides
-    where it was called, for clusters as well: ``with parallel_config(backend="dask")``. A process
-    gets the model and each sample once. Oracles that run inside compiled passes are called one
-    after the other. Runs with the same ``batch_size`` and ``random_state`` are the same bit by
-    bit, whatever the number of workers.
+    Workers are threads where ``releases_gil`` of the oracle, or of a model that brings its own
+    inference, is true, and processes otherwise, or those of `joblib.parallel_config`, such as a
+    dask cluster. A process gets the model and each sample once. Oracles inside compiled passes are
+    called one after the other. Runs with the same ``batch_size`` and ``random_state`` are the same
+    bit by bit for any number of workers.
 
-    Exact steps one after the other are the coordinate ascent of the quadratic in all step sizes of
-    the batch, where [1]_ takes one common step size; and there nobody waits for a batch.
+    Deviations from [1]_: exact steps one after the other, where the paper takes one common step
+    size, and synchronous batches.
 
     References
     ----------

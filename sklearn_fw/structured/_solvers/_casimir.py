@@ -32,11 +32,11 @@ ADDED, LOOSE = 0.1, 0.1
 class Casimir(Solver):
     """Accelerated variance-reduced gradient steps on smoothed maxima (Casimir-SVRG).
 
-    A method on weights: each maximum over outputs is smoothed, by a quadratic over the best few
-    outputs or by the entropy over all of them, and the smooth objective with a proximal term is
-    decreased by n steps of SVRG per pass, from a point with momentum. Memory is that of the weights
-    and of one distribution per sample. Choose it where lam = 1 / (C n) is so small that
-    block-coordinate Frank-Wolfe is slow; elsewhere that one needs fewer calls of the oracle.
+    Each maximum over outputs is smoothed, by a quadratic over the best few outputs or by the
+    entropy over all of them. The smooth objective with a proximal term is decreased by n steps of
+    SVRG per pass, from a point with momentum. Memory is that of the weights and of one distribution
+    per sample. Choose it where lam = 1 / (C n) is so small that block-coordinate Frank-Wolfe is
+    slow; elsewhere that one needs fewer calls of the oracle.
 
     Parameters
     ----------
@@ -47,23 +47,23 @@ class Casimir(Solver):
         ``mu`` and ``kappa`` stay, or become ``mu / k`` and ``kappa k`` in pass k.
     smoother : {"l2", "entropy"} or None, default="l2"
         "l2" mixes the best few outputs and needs an oracle with ``top_k`` or ``max_marginals``;
-        "entropy" mixes all of them and needs ``marginals``; None does not smooth, which no theory
-        covers and which needs ``argmax`` alone.
+        "entropy" mixes all of them and needs ``marginals``; None does not smooth (no convergence
+        proof) and needs ``argmax``.
     n_best : int or "adaptive", default=5
         Outputs that "l2" mixes at most; "adaptive" doubles 5 where the last one counts.
     mu : float or "auto", default="auto"
         First smoothing, in units of the task loss. "auto" is 2 times the largest loss of one part
         of an output, and 0.1 times for schedules that keep it.
     kappa : float or "auto", default="auto"
-        Weight of the proximal term; 0 takes acceleration away. "auto" balances it with the
-        Lipschitz constant L of gradients: ``max(lam, L / (2 n))``, ``L / n - lam`` for "const"
-        where that is above 3 lam, and ``L / (n + 1)`` for lam = 0.
+        Weight of the proximal term; 0 disables acceleration. "auto" uses the Lipschitz constant L
+        of gradients: ``max(lam, L / (2 n))``, ``L / n - lam`` for "const" where that is above
+        3 lam, and ``L / (n + 1)`` for lam = 0.
     lipschitz : float or "auto", default="auto"
         Steps have length ``1 / (lipschitz + lam + kappa)``. "auto" measures it on the way: a short
         walk first, then the curvature that steps meet and whether they raise the objective.
     inner_start : {"prox_center", "extrapolation", "previous"}, default="prox_center"
-        Where the steps of a pass begin: at the point with momentum, that point with the momentum of
-        the centres, too, or where the last pass ended.
+        Start of the steps of a pass: the point with momentum, that point with the momentum of the
+        centers, too, or the end of the last pass.
     inner_budget : int or None, default=None
         Steps per pass; None is the number of samples.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
@@ -76,21 +76,20 @@ class Casimir(Solver):
     Notes
     -----
     A pass costs 2 n calls of the oracle: n for the full gradient, whose answers are kept as the
-    distributions of samples, and n steps. The full gradient gives the certificate: these are
-    dual variables, and the best point on the line between the best dual point so far and theirs
-    is kept, as is the best primal point; these two are reported. The returned weights are those
-    at which a full gradient was taken. History has the columns "mu", "lipschitz" and "saturated",
-    the share of samples whose ``n_best`` outputs all count: there "l2" is not smooth.
+    distributions of samples, and n steps. The full gradient gives the certificate: the best primal
+    point, and the best dual point on the line to its distributions, are kept and reported. The
+    returned weights are those at which a full gradient was taken. History has the columns "mu",
+    "lipschitz" and "saturated", the fraction of samples whose ``n_best`` outputs all count: there
+    "l2" is not smooth.
 
-    Passes over forests are compiled, and a step costs one call of the oracle and what its sample
-    touches: other weights are brought up to date when they are read. Where the best output
-    is better than the second by mu, it counts alone and no third one is looked for.
+    Passes over forests are compiled, and a step costs one call of the oracle and the weights that
+    its sample touches. Where the best output is better than the second by mu, it counts alone.
 
     ``solver="svrg"`` is ``Casimir("const", kappa=0.0, inner_start="previous")``: SVRG [2]_ without
-    acceleration, with smoothing that stays, from where the last pass ended.
+    acceleration, with constant smoothing.
 
-    With ``StructuredSVM(surrogate="crf")`` or "softmax_margin" the loss is smooth as it is: then
-    ``smoother``, ``n_best`` and ``mu`` are not used, and the method is Catalyst.
+    With ``StructuredSVM(surrogate="crf")`` or "softmax_margin" the loss is smooth: then
+    ``smoother``, ``n_best`` and ``mu`` are not used, and the method is Catalyst [3]_.
 
     References
     ----------
@@ -173,8 +172,6 @@ class Schedule:
 
 
 class _CasimirMethod(BestPointMethod):
-    """The state of one run."""
-
     def __init__(self, settings, blocks, lam, rng, warm):
         self.settings, self.blocks, self.lam, self.rng = settings, blocks, lam, rng
         self.probabilities = np.cumsum(blocks.weight)

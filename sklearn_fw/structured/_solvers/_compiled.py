@@ -1,7 +1,6 @@
-"""Compiled twins of the plain passes of solvers, for blocks of parts.
+"""Compiled implementations of the plain passes of solvers, for blocks of parts.
 
-A plain pass is a Python function ``run(blocks, ...)`` on the primitives of `Problem`. Its twin does
-the same in one compiled call; a test holds their trajectories equal.
+A test holds their trajectories equal to those of the Python functions ``run(blocks, ...)``.
 """
 
 import functools
@@ -20,10 +19,7 @@ variance_reduced = lazy("structured.variance_reduced")
 
 
 def accelerated(twin, suits):
-    """Decorator of a plain pass: blocks of parts use its twin if ``suits`` with the arguments.
-
-    The plain pass itself stays at hand as the attribute ``plain``.
-    """
+    """Decorator of a ``plain`` pass, whose twin is used if it ``suits`` the arguments."""
 
     def decorate(plain):
         @functools.wraps(plain)
@@ -151,8 +147,6 @@ def saddle_visits_of_parts(blocks, order, visits, radius, euclidean, w, mean):
 
 
 class Snapshot(NamedTuple):
-    """All samples at one point."""
-
     values: np.ndarray  # (n,) smoothed maxima
     hinge: np.ndarray  # (n,) maxima, or the values where the loss is smooth itself
     slack: np.ndarray  # (n,) what these may lack

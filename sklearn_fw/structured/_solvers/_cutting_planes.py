@@ -23,24 +23,23 @@ SHARE, MOST_ROUNDS, REPEATS, MOST_OF_GAP = 0.3, 100, 2, 0.9
 class OneSlack(Solver):
     """Cutting planes with one slack variable for all samples, and a certified gap.
 
-    Every iteration asks the oracle for all samples; the answers together are one linear function
-    below the mean hinge. The dual of the quadratic program over the functions found so far, one
-    variable each, is solved exactly by an active-set method. Choose it for oracles that run in
-    many workers, to check another solver, or to continue work done with SVM-struct; ``"bcpfw"``
-    and ``"cached"`` take fewer oracle calls.
+    Every iteration calls the oracle for all samples; the answers together are one linear function
+    below the mean hinge. The dual of the quadratic program over all these functions is solved
+    exactly by an active-set method. Choose it for oracles that run in many workers, to verify
+    another solver, or when migrating from SVM-struct; "bcpfw" and "cached" take fewer oracle calls.
 
     Parameters
     ----------
     step_size : float, default=0.3
-        In (0, 1]: how far from the best point so far to the minimum of the quadratic program the
-        oracle is asked. 1 is the method of [1]_; shorter steps take half as many iterations, as
-        in [2]_.
+        In (0, 1]: fraction of the way from the best point so far to the minimum of the quadratic
+        program, where the oracle is called. 1 is the method of [1]_; shorter steps take half as
+        many iterations, as in [2]_.
     cache : bool or "auto", default="auto"
-        Make cutting planes of earlier answers of each sample before the oracle is asked. "auto" is
-        False where passes are compiled, whose oracles cost less than the search for such answers.
+        Make cutting planes of earlier answers of each sample before the oracle is called. "auto" is
+        False for compiled passes, whose oracles cost less than the search for such answers.
     cache_f : float, default=0.1
         A cutting plane from the cache is good enough when it raises the lower model at the point
-        by this share of the gap.
+        by this fraction of the gap.
     cache_size : int, default=50
         Outputs per sample in the cache.
     max_idle : int, default=20
@@ -59,8 +58,8 @@ class OneSlack(Solver):
     value of the quadratic program. Memory: a weight vector and an output of every sample for each
     cutting plane.
 
-    Deviations from [1]_: the point where the oracle is asked, the cache's threshold, which is a
-    share of the gap, and the stop, which is the certified gap of the common objective.
+    Deviations from [1]_: the point of the oracle calls, the threshold of the cache, a fraction of
+    the gap, and the stopping rule, the certified gap of the common objective.
 
     References
     ----------
@@ -178,8 +177,6 @@ class _Planes:
 
 
 class _OneSlackMethod(BestPointMethod):
-    """The state of one run."""
-
     answers = None  # of the last calls, whose plane is not used yet
 
     def __init__(self, settings, blocks, cache):
@@ -243,10 +240,9 @@ class _OneSlackMethod(BestPointMethod):
 class NSlack(Solver):
     """Cutting planes with a slack variable for every sample, and a certified gap.
 
-    Every iteration asks the oracle for all samples and keeps the answers. The dual of the
-    quadratic program over the outputs kept so far, the same as that of `BlockFrankWolfe` over these
-    alone, is then solved by pairwise steps without calls of the oracle. Choose it for slow oracles
-    that run in many workers; it takes fewer rounds of calls than any other solver.
+    Every iteration calls the oracle for all samples and keeps the answers. The dual over the
+    outputs kept so far, that of `BlockFrankWolfe`, is then solved by pairwise steps without oracle
+    calls. Choose it for slow oracles in many workers; it takes the fewest rounds of calls.
 
     Parameters
     ----------
@@ -264,9 +260,8 @@ class NSlack(Solver):
 
     Notes
     -----
-    Answers are taken of all samples before the quadratic program is solved again, where [1]_ asks
-    for one after the other; and the stop is the certified gap of the common objective. Memory: as
-    that of `BlockFrankWolfe` with vertices.
+    Deviations from [1]_: all samples get answers before the quadratic program is solved again, and
+    the certified gap ends the fit. Memory: as `BlockFrankWolfe` with vertices.
 
     References
     ----------

@@ -24,14 +24,13 @@ PAIRS, NUMBERS, FALL, MOST_CUTS = 10, 50_000_000, 1e-4, 30
 def ascend_blocks(blocks, order, uniforms, rules, entropy):
     """Visit blocks and move each towards its Gibbs distribution.
 
-    With a bound h on the entropy of the distribution of block i, and that of the Gibbs distribution
-    H, the block gap is ``g = p_i (smax H_i - E[H_i] - tau h)``. Along the way to the Gibbs
-    distribution the dual objective rises with a slope of about 2 g, and curves by about 2 g (its
-    entropy) and ``p_i^2 |E[psi_i] changes|^2 / lam``: the step is the best one of this parabola, at
-    which the dual objective with h, ``(1 - gamma) h + gamma H`` after the step, never falls.
+    With a bound h on the entropy of block i, and the entropy H of its Gibbs distribution, the block
+    gap is ``g = p_i (smax H_i - E[H_i] - tau h)``. Towards the Gibbs distribution the dual
+    objective rises with a slope of about 2 g, and curves by about 2 g (its entropy) and
+    ``p_i^2 |E[psi_i] changes|^2 / lam``: the step is the best one of this parabola, and the dual
+    objective with h, which becomes ``(1 - gamma) h + gamma H``, never falls.
 
-    ``entropy`` holds the bounds h and is changed in place; ``order`` and ``uniforms`` are those of
-    `visit_blocks`, which returns what this does.
+    ``entropy`` holds the bounds h and is changed in place; for the rest see `visit_blocks`.
     """
     tau, rho = blocks.surrogate.temperature, blocks.surrogate.loss_weight
     for k in range(len(order)):
@@ -57,8 +56,8 @@ def ascend_blocks(blocks, order, uniforms, rules, entropy):
 class DualAscent(Solver):
     """Dual coordinate ascent with gap sampling, for ``surrogate="crf"`` and ``"softmax_margin"``.
 
-    Each visit finds the Gibbs distribution of one sample and moves the sample's dual variables
-    towards it, which raises the dual objective. The weights are those of the dual variables.
+    Each visit moves the dual variables of one sample towards its Gibbs distribution, which raises
+    the dual objective. The weights are those of the dual variables.
 
     Parameters
     ----------
@@ -72,8 +71,8 @@ class DualAscent(Solver):
     early_exit : float, default=0.8
         Certify early when the last known gaps sum to at most ``early_exit * tol``.
     quasi_newton : bool or "auto", default="auto"
-        Go on by L-BFGS on the weights, from the first pass or ("auto") once the last two
-        certificates say that more than a hundred passes are left, as for large C.
+        Continue by L-BFGS on the weights, from the first pass or ("auto") once the last two
+        certificates predict more than a hundred further passes, as for large C.
 
     See Also
     --------
@@ -82,10 +81,9 @@ class DualAscent(Solver):
     Notes
     -----
     A pass makes n visits, each of one call for marginals. Memory: one number per part of every
-    sample. In place of the line search of [1]_, which needs the entropies of mixtures and hence the
-    marginals of all edges, a step is the best one of a parabola, and a bound on the entropy is
-    kept: mixtures have at least the mean entropy. What the bound lacks is forgotten with later
-    steps. The certificate uses the bound, so it holds, and goes to zero at the optimum.
+    sample. Deviation from [1]_: its line search needs the entropies of mixtures; here a step is the
+    best one of a parabola, with a lower bound on the entropy (mixtures have at least the mean
+    entropy). The certificate uses the bound, so it holds, and goes to zero at the optimum.
 
     References
     ----------
@@ -120,8 +118,6 @@ class DualAscent(Solver):
 
 
 class _AscentMethod(DualMethod):
-    """The state of one run."""
-
     def __init__(self, settings, blocks, lam, tol, rng, warm):
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
         self.rules = block_rules.Rules(lam, gap_degree=float(settings.gap_degree))
@@ -245,10 +241,7 @@ class _AscentMethod(DualMethod):
 
 
 class QuasiNewton:
-    """A point of an objective with a smooth surrogate, and steps of L-BFGS to lower ones.
-
-    The objective is strongly convex, so that changes of gradients are never against the steps.
-    """
+    """A point of an objective with a smooth surrogate, and L-BFGS steps."""
 
     def __init__(self, blocks, w):
         self.blocks = blocks

@@ -36,8 +36,7 @@ class Extragradient(Solver):
         min_{|w| <= radius} max_z  l(z) - <w, Psi(z)>               otherwise
 
     Choose it for a ball as the constraint, for a model with projections but no good oracle, or as
-    an independent check of another solver, to which it always has a certificate. Where
-    `BlockFrankWolfe` applies, it takes fewer oracle calls.
+    an independent check of another solver. Elsewhere `BlockFrankWolfe` takes fewer oracle calls.
 
     Parameters
     ----------
@@ -46,33 +45,32 @@ class Extragradient(Solver):
     norm : {"l2", "l1"}, default="l2"
         The norm of that bound. "l1" measures weights by entropy.
     z_geometry : {"auto", "entropy", "euclidean"}, default="auto"
-        How outputs are measured. "entropy" needs marginals: models on forests have them, and
-        classes are a tree of one node. "euclidean" needs projections: those of the model, of the
-        simplex, of cuts (two states and bounds that reward no difference, as `GraphCutModel` has),
-        or by the oracle on models with part scores, which is slow. "auto" takes entropy for
-        forests, else what the model has.
+        Geometry of outputs. "entropy" needs marginals, as models on forests and of classes have.
+        "euclidean" needs projections: those of the model, of the simplex, of cuts (two states and
+        bounds that reward no difference, as `GraphCutModel` has), or by the oracle on models with
+        part scores, which is slow. "auto" takes entropy for forests, else what the model has.
     step_size : {"backtrack", "auto"} or float, default="backtrack"
         "auto" takes steps of one over a bound on the Lipschitz constant. "backtrack" starts from
-        these and takes the longest steps that satisfy the inequality of the proof, at no cost but
-        that of rejected steps. A number is a fixed step.
+        these and takes the longest steps that satisfy the inequality of the proof, at the cost of
+        rejected steps. A number is a fixed step.
     balance : "auto" or float, default="auto"
         Square root of the ratio of the steps of w and z: "auto" is the ratio of their distances to
         go, ``sqrt(D_w / D_z)``.
     first_passes : int, default=10
-        With the ridge penalty, passes of block-coordinate Frank-Wolfe that find the first weights,
+        With the ridge penalty, passes of block-coordinate Frank-Wolfe for the first weights, of
+        n_samples oracle calls each. With 0 the weights stay zero for tens of iterations.
         of n_samples oracle calls each. With 0 the weights stay zero for tens of iterations, as the
         averages of so few are worse.
     cut : float, default=0.0
-        Weights whose size is below this fraction of the largest are set to zero before each
-        certificate, which is that of the weights returned. About 0.01 makes the weights of an l1
-        ball sparse. The gap stays above what the cut costs.
+        Weights below this fraction of the largest are set to zero before each certificate, which is
+        that of the weights returned. About 0.01 makes the weights of an l1 ball sparse. The gap
+        stays above the cost of the cut.
     restart : bool, default=True
-        With the ridge penalty, start again from the average whenever the gap is a quarter of what
-        it was, with steps for the shorter way to go.
+        With the ridge penalty, start again from the average whenever the gap is a quarter of that
+        at the last start, with steps for the shorter way to go.
     memory_efficient : bool, default=True
-        False stores averages of all outputs, in an array of the size of all part scores. The
-        iterates are the same; the averages serve as the start of the next fit with
-        ``warm_start=True``, which is from scratch otherwise.
+        False stores averages of all outputs, in an array of the size of all part scores, from which
+        the next fit with ``warm_start=True`` starts; it starts from scratch otherwise.
     gap_check : int, default=10
         Iterations between certificates, each of n_samples oracle calls.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
@@ -86,13 +84,12 @@ class Extragradient(Solver):
 
     Notes
     -----
-    An iteration, which is what ``max_iter`` counts, takes two prox steps per sample, and each
-    counts as an oracle call, as do rejected ones. It takes hundreds to thousands.
+    An iteration, which ``max_iter`` counts, takes two prox steps per sample, and each counts as an
+    oracle call, as do rejected ones. It takes hundreds to thousands.
 
-    The weights are averages over all iterations since the last restart, never the last iterate,
-    or an earlier such average if it was better. The certificate is their primal value less the
-    best dual value of averages of z, both exact. Projections by the oracle, which are as exact as
-    ``tol`` demands, and what is forgiven for rounding in the inequality of "backtrack", raise the
+    The weights are averages over all iterations since the last restart, or an earlier such average
+    if it was better. The certificate is their primal value less the best dual value of averages of
+    z, both exact. Projections by the oracle and the tolerance for rounding in "backtrack" raise the
     bound below by a hundredth of ``tol`` each at most.
 
     With ``D_w`` and ``D_z`` bounds on divergences from the start, and steps of sizes ``eta_w`` and
@@ -209,7 +206,6 @@ class Flat:
     lam, scale = 0.0, 1.0
 
     def step(self, point, change):
-        """Prox step from a point."""
         return Weights(self.project(point.w + change))
 
     def divergence(self, a, b):
@@ -284,7 +280,6 @@ class CrossPolytope(Ball):
         return (plus - minus) / total, high + np.log(total)
 
     def step(self, point, change):
-        """Prox step from a point."""
         theta = point.parameters + self.radius * change
         return Weights(self.radius * self._weights(theta)[0], theta)
 
@@ -294,7 +289,6 @@ class CrossPolytope(Ball):
         return float(linear - normalisers)
 
     def set_out(self, center, gap):
-        """Start at zero; returns D_w."""
         return float(np.log(2 * len(self.center.w) + 1))
 
 
@@ -402,10 +396,10 @@ class _ExtragradientMethod(BestPointMethod):
         return True
 
     def _accept(self, u_w, u_z, next_w, next_z):
-        """Whether the step satisfies the only inequality by which the proof uses its length.
+        """Whether ``step <g(u) - g(v), u - v'> <= d(u, v) + d(v', u)``, all that the proof needs.
 
-        That is ``step <g(u) - g(v), u - v'> <= d(u, v) + d(v', u)`` for the operator g and the
-        next v'. The ratio of both sides, which is about proportional to the step, sets the next.
+        Here g is the operator and v' the next v. The ratio of both sides, about proportional to the
+        step, sets the next one.
         """
         if isinstance(self.settings.step_size, Real):
             if not np.abs(next_w.w).max() < HUGE:
@@ -439,10 +433,9 @@ class _ExtragradientMethod(BestPointMethod):
     # ---- other balls -----------------------------------------------------------------------------
 
     def move_to(self, radius, dual):
-        """Start again in another ball, from weights that are known to be good there.
+        """Start again in another ball; ``dual`` is a lower bound on its value.
 
-        Those of a smaller ball are; those of a larger one are forgotten. ``dual`` is a bound on
-        the value from below.
+        The best weights stay where the new ball holds them.
         """
         space = self.space
         if radius < space.radius:

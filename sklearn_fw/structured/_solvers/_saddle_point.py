@@ -39,10 +39,9 @@ class SaddlePointFrankWolfe(Solver):
 
         min_{|w| <= radius} max_mu  l(mu) - <w, v(mu)>
 
-    Choose it for models that know nothing but an oracle: after t passes with ``norm="l1"`` at most
-    t weights are not zero. Where there are projections or marginals, ``Extragradient(radius=...,
-    norm="l1", cut=0.01)`` has sparse weights of a smaller objective. With "l2" it finds what ridge
-    solvers find for one value of C, more slowly.
+    Choose it for models with an oracle alone: after t passes with ``norm="l1"`` at most t weights
+    are not zero. Where there are projections or marginals, ``Extragradient(radius=..., norm="l1",
+    cut=0.01)`` has sparse weights of a smaller objective. "l2" is slower than ridge solvers.
 
     Parameters
     ----------
@@ -66,13 +65,13 @@ class SaddlePointFrankWolfe(Solver):
 
     Notes
     -----
-    A pass costs n_samples oracle calls. The certificate is the primal value of the best weights met
-    less the best dual value met, both exact. There is no ridge term, which the steps "adaptive" and
-    "heuristic" of the general method need, and line search cycles on bilinear saddle points.
+    A pass costs n_samples oracle calls. The certificate is the primal value of the best weights
+    less the best dual value so far, both exact. The steps "adaptive" and "heuristic" of the general
+    method need a ridge term, and line search cycles on bilinear saddle points.
 
     "sp_bcfw" starts from the answers at w = 0 and reports the average of the weights, weighted by
-    their number, or the last ones if these are better; it has no proof of convergence, but its
-    certificate is exact all the same.
+    their number, or the last ones if these are better. It has no proof of convergence, but its
+    certificate is exact.
 
     References
     ----------
@@ -167,10 +166,9 @@ class _SaddleMethod(BestPointMethod):
         self.dual = max(self.dual, loss - self.radius * norm)
 
     def move_to(self, radius, dual):
-        """Go on in another ball, with weights in proportion and the same mixture.
+        """Continue in another ball, with weights in proportion and the same mixture.
 
-        The best weights stay what they are in a larger ball; in a smaller one they are forgotten.
-        ``dual`` is a bound on the value from below.
+        A smaller ball forgets the best weights. ``dual`` is a lower bound on its value.
         """
         factor = radius / self.radius
         self.w *= factor

@@ -22,10 +22,7 @@ class Smoothing(NamedTuple):
 
 @accelerated(_compiled.smooth_pass_of_parts, _compiled.mixes_outputs)
 def smooth_pass(blocks, w, smoothing):
-    """Make the smoothed answers at w, a `Snapshot`, the distributions of all blocks; v follows.
-
-    n calls of the oracle, twice as many where the entropy smooths the hinge.
-    """
+    """Make the smoothed answers at w, a `Snapshot`, the distributions of all blocks; v follows."""
     found = _compiled.Snapshot(*np.zeros((5, blocks.n_blocks)))
     for i in range(blocks.n_blocks):
         mixture, *numbers = _answer(blocks, i, w, smoothing, exact=True)
@@ -40,11 +37,11 @@ def smooth_pass(blocks, w, smoothing):
 def svrg_walk(blocks, order, x, origin, drift, step, rho, values, smoothing):
     """Steps ``x <- rho x + drift - step (F_i' (mu_i(x) - mu_i(origin)))``, clipped.
 
-    Samples are drawn by their weights, so that all steps have one length. ``origin`` is the point
-    of the snapshot, whose distributions the blocks have, and ``values`` are its smoothed maxima.
-    Returns the end, the sum of all iterates but the start, and sums over the steps: how much the
-    smoothed maximum is above that at the origin, its square, and, with g the difference of the
-    gradients, ``|g|^2`` and ``<x - origin, g>``.
+    Samples are drawn by their weights, so that all steps have one length. ``values`` are the
+    smoothed maxima at ``origin``, the point of the snapshot. Returns the end, the sum of all
+    iterates but the start, and sums over the steps: of the increase of the smoothed maximum over
+    the origin, of its square and, with g the difference of gradients, ``|g|^2`` and
+    ``<x - origin, g>``.
     """
     x, total, report = x.copy(), np.zeros_like(x), np.zeros(4)
     for i in order:
@@ -74,10 +71,7 @@ def smoothed_max(scores, mu):
 
 
 def _answer(blocks, i, w, smoother, exact=False):
-    """`Mixture` of one block, its smoothed maximum, and the rest of a `Snapshot`.
-
-    The maximum itself costs a call of its own with the entropy: only if ``exact``.
-    """
+    """`Mixture` of one block, its smoothed maximum, and the rest of a `Snapshot`."""
     kind, mu, n_best, limit = smoother
     if kind == "loss":
         loss = blocks.surrogate

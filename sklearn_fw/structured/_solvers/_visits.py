@@ -1,7 +1,4 @@
-"""Visits of block-coordinate Frank-Wolfe: the plain pass, on the primitives of `Problem`.
-
-Decisions are those of `_kernels.structured.block_rules`.
-"""
+"""The plain pass of block-coordinate Frank-Wolfe, by the rules of `block_rules`."""
 
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import short_step
@@ -19,8 +16,7 @@ MOST_ANSWERS, MOST_STEPS = 50, 200
 def visit_blocks(blocks, order, uniforms, rules):
     """Visit blocks and step towards their answers; returns how many, fewer where no gap is left.
 
-    ``order`` holds numbers of blocks, or codes that leave the choice to the gaps, and ``uniforms``
-    the random numbers of these choices.
+    ``order`` holds numbers of blocks, or codes for a draw by the gaps with ``uniforms``.
     """
     visit = _visit_exactly if rules.variant == block_rules.EXACT else _visit
     for k in range(len(order)):
@@ -56,10 +52,7 @@ def take_in(blocks, i, answer, rules):
 
 
 def _visit_exactly(blocks, i, rules):
-    """The best distribution of a block: pairwise steps among vertices, and answers till none helps.
-
-    Where an output is one class, a projection finds the same, see `class_blocks`.
-    """
+    """The best distribution of a block, by pairwise steps and new answers until none helps."""
     counts, p, gaps = blocks.counts, blocks.weight[i], blocks.gaps
     pairwise = rules._replace(variant=block_rules.PAIRWISE)
     closed, steps = None, iter(range(MOST_STEPS))
