@@ -15,13 +15,12 @@ message_passing = lazy("graphs.message_passing")
 
 
 class PlanCache:
-    """The plan of the graph asked about last: adjacency, an elimination order and the like.
+    """Plan of the last graph: adjacency, an elimination order and the like.
 
-    ``make(edges, *sizes)`` computes a plan from a contiguous int64 copy of the edges, which the
-    plan may keep, and the tuple ``sizes_of(scores)``, by default the numbers of nodes and of
-    states. Plans are shared between threads: nobody may write into one. As an attribute of a class,
-    ``_plan = PlanCache(make)``, each object has a memory of its own, ``self._plan(scores)``, which
-    lives outside of the object: copies, clones and pickles know nothing of it.
+    ``make(edges, *sizes)`` computes it from a contiguous int64 copy of the edges and the tuple
+    ``sizes_of(scores)``, by default the numbers of nodes and states. Threads share plans: nobody
+    may write into one. With ``_plan = PlanCache(make)`` in a class, each object has a cache of its
+    own, ``self._plan(scores)``, which is not part of its copies, clones and pickles.
     """
 
     def __init__(self, make, sizes_of=lambda scores: scores.unary.shape):
@@ -162,14 +161,12 @@ def nothing_allowed(scores):
 
 
 def settled(solve, scores, start=None, exact=False):
-    """The answer of an oracle, from a solver that errs by a fraction of the largest score.
+    """Labels, value and upper bound from a solver that errs by a fraction of the largest score.
 
-    ``solve(scores, start) -> labels, value, bound, error``, where no labelling scores more than
-    ``bound``, and an optimal one may score up to ``error`` less; or None if none is allowed. Where
-    the error matters it is asked again about what may still be better than the best labelling
-    known. Returns labels, value and upper bound; both numbers are equal where ``bound`` is
-    no further from ``value`` than an error that does not matter. ``exact`` asks for this on all
-    small graphs.
+    ``solve(scores, start) -> labels, value, bound, error``: no labeling scores more than ``bound``,
+    and an optimal one may score up to ``error`` less; None if none is allowed. Where the error
+    matters, the labelings that may still be better are solved again. With ``exact``, small graphs
+    that leave a gap are enumerated.
     """
     answer, upper = None, np.inf
     part = scores
