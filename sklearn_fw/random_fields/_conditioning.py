@@ -11,8 +11,7 @@ from .._core.scores import as_array
 def collect(unary, factors, constant=0.0):
     """Tables by their scopes, those on the same variables added up, and the constant.
 
-    Factors on one variable are added to its block in the list ``unary``, those on none to the
-    constant.
+    Factors on one variable are added to ``unary``, those on none to the constant.
     """
     merged = {}
     for scope, table in factors:
@@ -94,17 +93,12 @@ class Naming:
         return self.state_names[i].index(name)
 
     def name_states(self, labels):
-        """One labelling by names, with the states of observed variables.
+        """Dict of states by variables, observed ones included: names, or numbers without names.
 
         Parameters
         ----------
         labels : array-like of shape (n_variables,), integer
             State of each variable.
-
-        Returns
-        -------
-        states : dict
-            Name of the state of each variable, by its name; numbers where there are no names.
         """
         labels = self.complete(self._check_labelling(labels, "labels"))
         _, names, state_names = self._all
@@ -150,9 +144,8 @@ class Conditioning:
         Returns
         -------
         field : FactorGraph or PairwiseMRF
-            Of the same kind. Variables that are not observed, in their order; ``variables`` are
-            their numbers before all conditioning, ``evidence`` what is known, and `complete` goes
-            back. Its log Z is that of all labellings that agree with the observation.
+            Of the same kind, with the other variables in their order. ``variables`` are their first
+            numbers, ``evidence`` the observation; log Z sums all labelings that agree with it.
         """
         states = self._observed_states(observed)
         free = np.flatnonzero(states < 0)

@@ -62,7 +62,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
     _defaults = {"learner": MRFLearner}  # what None means for parameters that are objects
 
     def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
-        """Marginals and bounds of one random field.
+        """Return the `Inference` of one random field: marginals and bounds.
 
         Parameters
         ----------
@@ -70,13 +70,9 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             The field; a `FactorGraph` only if ``takes_factors``.
         request : Request
             What else is known: ``learned``, the `LearnedMRF` that the field comes from; ``tasks``,
-            which callbacks follow; ``known``, an allowed labelling where potentials are -inf. Each
+            What else is known: ``learned``, the `LearnedMRF` that the field comes from; ``tasks``,
+            which callbacks follow; ``known``, an allowed labeling where potentials are -inf. Each
             may be None.
-
-        Returns
-        -------
-        inference : Inference
-            The answer.
         """
         raise NotImplementedError
 
@@ -150,18 +146,13 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         return kind() if part is None else part
 
     def set_params(self, **params):
-        """Set parameters of this estimator and of its parts.
+        """Set parameters of this estimator and of its parts; returns the estimator.
 
         Parameters
         ----------
         **params : dict
             Parameters, those of parts as ``learner__pseudocount``; a part that is None becomes the
             default one first.
-
-        Returns
-        -------
-        self : object
-            The estimator.
         """
         for name, kind in self._defaults.items():
             if getattr(self, name, 0) is None and any(
@@ -215,13 +206,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
     # ---- use -----------------------------------------------------------------------------------
 
     def named_marginals(self):
-        """Marginals by the names of variables and states, by numbers where there are no names.
-
-        Returns
-        -------
-        probabilities : dict of dicts of float
-            Of each state of each variable.
-        """
+        """Dict of dicts of marginals, by names of variables and states; numbers without names."""
         check_is_fitted(self)
         return self.mrf_._name_marginals(self.marginals_)
 
@@ -320,10 +305,9 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         Returns
         -------
         log_probability : ndarray of shape (n_samples,)
-            ``mrf_.score(X)`` minus log Z, or minus ``log_partition_upper_`` where log Z is not
-            known exactly: then it is a certified lower bound, in nats. Without any bound
-            ``log_partition_`` is taken, with a warning. For rows with missing entries, a lower
-            bound on the log of the sum over all completions, exact without cycles, is the score.
+            ``mrf_.score(X)`` minus log Z, or its certified lower bound by ``log_partition_upper_``
+            where log Z is not known, in nats. Without any bound ``log_partition_`` is taken, with a
+            warning. Missing entries are summed out, by a lower bound that is exact without cycles.
         """
         check_is_fitted(self)
         X = self._partial_rows(X)
@@ -344,7 +328,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         return scores - self._log_normalizer()
 
     def score(self, X, y=None):
-        """Mean of `score_samples`, for model selection.
+        """Mean of `score_samples`, in nats per row, for model selection; larger is better.
 
         Parameters
         ----------
@@ -352,11 +336,6 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             Rows of states; missing entries are NaN or negative.
         y : None
             Ignored.
-
-        Returns
-        -------
-        score : float
-            Nats per row; larger is better.
         """
         return float(np.mean(self.score_samples(X)))
 

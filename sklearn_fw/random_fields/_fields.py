@@ -33,10 +33,9 @@ class FactorGraph(Conditioning, Naming, Networks):
     n_states : array-like of shape (n_variables,), integer
         Number of states of each variable.
     factors : list of (scope, table), default=()
-        ``scope`` is the list of the variables of a factor, by number or name; ``table``, with one
-        axis for each of them, holds log-potentials, ``-inf`` for what is forbidden. Factors on the
-        same variables are added up; those on one variable become ``unary``, those on none are
-        added to ``constant``.
+        ``scope`` lists the variables of a factor, by number or name; ``table``, with one axis for
+        each, holds log-potentials, ``-inf`` for what is forbidden. Factors on the same variables
+        are added up; those on one or none are added to ``unary`` or ``constant``.
     constant : float, default=0.0
         Added to the score of every labelling and to log Z.
     names : list of str, default=None
@@ -83,10 +82,7 @@ class FactorGraph(Conditioning, Naming, Networks):
     ...     [(["rain"], np.log([0.8, 0.2])), (["rain", "sprinkler", "wet"], wet)],
     ...     names=["rain", "sprinkler", "wet"],
     ... )
-    >>> graph
-    FactorGraph(n_variables=3, n_factors=1, n_states=2, largest_scope=3)
-    >>> seen = graph.condition({"wet": 1})
-    >>> named = ExactMarginals().fit(seen).named_marginals()
+    >>> named = ExactMarginals().fit(graph.condition({"wet": 1})).named_marginals()
     >>> round(named["rain"][1], 4)
     0.3297
     """
@@ -185,34 +181,23 @@ class FactorGraph(Conditioning, Naming, Networks):
         return self.factor_blocks(self.theta)
 
     def node_blocks(self, flat):
-        """Parts of a vector like ``theta`` that belong to the variables.
+        """Views of a vector like ``theta``, one of shape (n_states_i,) for each variable.
 
         Parameters
         ----------
         flat : ndarray of shape (size,)
-            Potentials, marginals or any other numbers in the order of ``theta``; those of edges
-            and factors may be left out.
-
-        Returns
-        -------
-        blocks : list of n_variables views of shape (n_states_i,)
-            One for each variable.
+            Numbers in the order of ``theta``; those of edges and factors may be left out.
         """
         flat = self._flat(flat, "flat", self.node_start[-1])
         return [flat[a:b] for a, b in neighbours(self.node_start)]
 
     def factor_blocks(self, flat):
-        """Parts of a vector like ``theta`` that belong to the factors.
+        """Views of a vector like ``theta``, one for each factor, with an axis for each variable.
 
         Parameters
         ----------
         flat : ndarray of shape (size,)
-            Potentials, marginals or any other numbers in the order of ``theta``.
-
-        Returns
-        -------
-        blocks : list of n_factors views
-            One for each factor, with an axis for each variable of its scope.
+            Numbers in the order of ``theta``.
         """
         flat = self._flat(flat, "flat")
         starts = neighbours(self.factor_start)
@@ -276,34 +261,24 @@ class FactorGraph(Conditioning, Naming, Networks):
         return places
 
     def vertex(self, labels):
-        """Indicator vector of a labelling: a vertex of the marginal polytope.
+        """Indicator vector of a labeling, (size,): a vertex of the marginal polytope.
 
         Parameters
         ----------
         labels : array-like of shape (n_variables,), integer
             State of each variable.
-
-        Returns
-        -------
-        vertex : ndarray of shape (size,)
-            One at the parts of the labelling, else zero, in the order of ``theta``.
         """
         vertex = np.zeros(len(self.theta))
         vertex[self.parts(self._check_labelling(labels, "labels")[None])[0]] = 1.0
         return vertex
 
     def score(self, X):
-        """Log-probability of labellings up to log Z.
+        """Log-probability of labelings up to log Z: ``constant + <theta, vertex(x)>``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_variables), integer
-            Labellings.
-
-        Returns
-        -------
-        score : ndarray of shape (n_samples,)
-            ``constant + <theta, vertex(x)>``, ``-inf`` where something is forbidden.
+            Labelings; the score is ``-inf`` where something is forbidden.
         """
         return self.constant + self.theta[self.parts(X)].sum(axis=1)
 
@@ -337,13 +312,10 @@ class FactorGraph(Conditioning, Naming, Networks):
     # ---- other fields --------------------------------------------------------------------------
 
     def merge(self):
-        """The same distribution with every factor added to one on more variables, if there is.
+        """Return the same distribution with every factor added to one on more variables.
 
-        Returns
-        -------
-        graph : FactorGraph
-            With no scope inside of another; factors on one variable stay. Messages and bounds get
-            better by it, and no table larger.
+        No scope of the `FactorGraph` is then inside of another; factors on one variable stay.
+        Messages and bounds get better by it, and no table larger.
         """
         holders = [set() for _ in self.n_states]
         order = sorted(range(self.n_factors), key=lambda f: -len(self.scopes[f]))
@@ -368,18 +340,12 @@ class FactorGraph(Conditioning, Naming, Networks):
         return graph
 
     def to_pairwise(self):
-        """The same distribution as a field of pairs, with a variable for each larger factor.
+        """Return a `PairwiseMRF` of the same distribution, with a variable for each larger factor.
 
-        A factor on three or more variables becomes a variable whose states are the combinations
-        that its table allows, in their order there, joined to each of its variables by an edge
-        that forbids what does not agree. So log Z, marginals, best labellings and the fixed points
-        of messages are the same.
-
-        Returns
-        -------
-        mrf : PairwiseMRF
-            Its first variables are those of this graph; the others stand for factors, in their
-            order.
+        A factor on three or more variables becomes a variable behind those of the graph, in the
+        order of factors. Its states are the combinations that its table allows, in their order
+        there, and edges forbid what does not agree. So log Z, marginals, best labelings and the
+        fixed points of messages are the same.
         """
         unary, edges, tables = list(self.unary), [], []
         names = None if self.names is None else list(self.names)
@@ -570,18 +536,14 @@ class PairwiseMRF(OtherForms, FactorGraph):
         return self._flat_parts.scores(theta)
 
     def mutual_information(self, mu):
-        """Mutual information of the two variables of every edge.
+        """Mutual information of the two variables of every edge, (n_edges,), in nats.
+
+        Minus the derivative of the tree-reweighted bound in each edge probability.
 
         Parameters
         ----------
         mu : ndarray of shape (size,)
             Marginals in the order of ``theta``; see `flatten`.
-
-        Returns
-        -------
-        information : ndarray of shape (n_edges,)
-            Nats, not negative: minus the derivative of the tree-reweighted bound in each edge
-            probability.
         """
         mu, information = self._check_marginals(mu), np.empty(self.n_edges)
         starts = self.node_start, self.edge_start
@@ -601,7 +563,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
         return mu
 
     def flatten(self, node, edge):
-        """The inverse of `scores`: padded arrays as one vector in the order of ``theta``.
+        """Return padded arrays as one vector in the order of ``theta``: the inverse of `scores`.
 
         Parameters
         ----------
@@ -609,11 +571,6 @@ class PairwiseMRF(OtherForms, FactorGraph):
             Numbers of the variables, padded to the largest number of states.
         edge : ndarray of shape (n_edges, k, k)
             Numbers of the edges.
-
-        Returns
-        -------
-        flat : ndarray of shape (size,)
-            The numbers that are not padding.
         """
         node = check.array(node, "node", finite=None)
         edge = check.array(edge, "edge", finite=None)

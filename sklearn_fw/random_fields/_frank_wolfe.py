@@ -49,10 +49,6 @@ class BarrierFrankWolfe(Parameterized):
     rho_step_size : {"universal", "line_search"}, default="universal"
         Step towards the best spanning tree: 2 / (i + 2), or the best one, which costs more.
 
-    See Also
-    --------
-    TRWMarginals : Takes it as ``solver``.
-
     References
     ----------
     .. [1] R. G. Krishnan, S. Lacoste-Julien, D. Sontag, "Barrier Frank-Wolfe for marginal

@@ -76,10 +76,6 @@ class MRFLearner(Parameterized):
     n_states : "auto", int or array-like of shape (n_variables,), default="auto"
         States of each column; "auto" is the largest seen plus one.
 
-    See Also
-    --------
-    TRWMarginals : Learns by itself when it is given a table.
-
     Notes
     -----
     Cost: n_samples times the number of edges (of all pairs for "tree").
@@ -118,7 +114,7 @@ class MRFLearner(Parameterized):
         _given_edges(self.edges)
 
     def learn(self, X, sample_weight=None):
-        """Learn potentials.
+        """Learn potentials; returns a `LearnedMRF`.
 
         Parameters
         ----------
@@ -126,11 +122,6 @@ class MRFLearner(Parameterized):
             Rows of states 0, 1, ...; NaN marks missing entries.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight k of a row counts as k copies of it.
-
-        Returns
-        -------
-        learned : LearnedMRF
-            The random field ``mrf`` and what is known of it.
         """
         self._check()
         X = check_states(X, check.table)

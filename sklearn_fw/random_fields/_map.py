@@ -19,12 +19,11 @@ from ._reduced import Reduced, soften
 
 
 def solve_factor_program(graph, seconds):
-    """Labels or None, and a bound on all labellings, without the constant, within some seconds.
+    """Labels or None, and a bound on all labelings, without the constant, within some seconds.
 
-    Maximises ``<theta, mu>`` over marginals of variables, which are integral, and of factors, whose
-    sums agree with them. A program for the equivalent field of pairs would have ten times as many
-    variables and more. The bound is the score of the labels where they are proved best, and -inf if
-    nothing is allowed.
+    Maximizes ``<theta, mu>`` over consistent marginals of variables, which are integral, and of
+    factors: the equivalent field of pairs would have ten times as many variables. The bound is the
+    score of the labels where they are proved best, and -inf if nothing is allowed.
     """
     allowed = graph.theta > -np.inf
     starts = np.concatenate([graph.node_start, graph.factor_start[1:]])

@@ -37,9 +37,8 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         Copies of each variable, each with its own perturbation; see Notes.
     marginals : {"conditioning", "counting"}, default="conditioning"
         Marginals of variables: from estimates of log Z with each state of each variable fixed, or
-        the shares of states among the best labellings. The first are much more accurate for few
-        draws. They cost a call of the oracle for each draw and state instead of one for each draw,
-        or two for each draw with an exact oracle and one copy.
+        frequencies in the best labelings. The first are much more accurate for few draws, at an
+        oracle call for each draw and state (two for each draw with an exact oracle and one copy).
     learner : MRFLearner or None, default=None
         For tables: how the field is learned. None is ``MRFLearner()``.
     n_jobs : int, default=None
@@ -52,9 +51,8 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     marginals_ : ndarray of shape (n_variables, n_states)
         Estimated probability of each state; zero for states that a variable does not have.
     edge_marginals_ : ndarray of shape (n_edges, n_states, n_states)
-        Shares of pairs of states among the best labellings, in the order of ``mrf_.edges``:
-        multiples of ``1 / n_samples``, which agree with ``marginals_`` only if
-        ``marginals="counting"``.
+        Frequencies of pairs in the best labelings, in the order of ``mrf_.edges``; they agree with
+        ``marginals_`` only if ``marginals="counting"``.
     log_partition_ : float
         Mean of ``maxima_``. Its expectation is at least log Z for ``n_copies=1`` and an exact
         oracle, but a single mean may be below.
@@ -79,15 +77,13 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
 
     Notes
     -----
-    All states are conditioned on with the same draws, so that differences between states have
-    little noise. An inexact oracle makes every maximum, and so the estimate of log Z, too small by
-    an unknown amount.
+    All states are conditioned on with the same draws, so differences between states have little
+    noise. An inexact oracle makes the estimate of log Z too small by an unknown amount.
 
     With c copies a variable contributes ``(theta_i + gamma) / c`` for each copy, and an edge
-    ``theta_ij / c^2`` for each pair of copies. More copies have less noise, but the estimate is no
-    upper bound any more: for large c it tends to that of `MeanFieldMarginals`, from below log Z.
-
-    `sample` returns best labellings for new perturbations: likely labellings, not exact samples.
+    ``theta_ij / c^2`` for each pair of copies. More copies have less noise, but no upper bound: for
+    large c the estimate tends to that of `MeanFieldMarginals`, from below log Z. `sample` returns
+    best labelings for new perturbations, not exact samples.
 
     References
     ----------

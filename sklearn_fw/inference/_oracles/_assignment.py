@@ -71,6 +71,7 @@ class Assignment(Oracle):
         Parameters
         ----------
         scores : array-like of shape (n_rows, n_columns)
+            Score of each pair; ``-inf`` forbids a pair.
         start : object, default=None
             Ignored.
 
