@@ -23,9 +23,8 @@ class PairwiseScores:
 
         sum_t unary[t, y[t]] + sum_e pairwise[e, y[a], y[b]]    with (a, b) = edges[e]
 
-    The constructor takes arrays of these types only, checks them in time linear in their size, and
-    keeps them as they are; `from_arrays` converts lists and other kinds of numbers first. Compiled
-    oracles would read outside of the arrays if an edge named a missing node.
+    The constructor accepts arrays of these types only, checks them in linear time, and keeps them
+    as they are; `from_arrays` converts lists and other kinds of numbers first.
 
     Parameters
     ----------
@@ -84,7 +83,7 @@ class PairwiseScores:
 
     @classmethod
     def from_arrays(cls, unary, pairwise=None, edges=None):
-        """Convert and check arrays or nested lists.
+        """Convert and check arrays or nested lists; returns the `PairwiseScores`.
 
         Parameters
         ----------
@@ -95,11 +94,6 @@ class PairwiseScores:
             One table per edge, or one table that all edges share. None without edges.
         edges : array-like of shape (n_edges, 2), default=None
             Nodes joined by each edge. None when nodes are independent.
-
-        Returns
-        -------
-        scores : PairwiseScores
-            The checked scores.
         """
         unary = floats(unary, "unary")
         if unary.ndim != 2:
@@ -120,13 +114,7 @@ class PairwiseScores:
         return cls(unary, pairwise, edges)
 
     def check(self):
-        """Raise a ValueError that names the wrong array; cost linear in the size of the scores.
-
-        Returns
-        -------
-        scores : PairwiseScores
-            This object, if nothing is wrong.
-        """
+        """Return this object, or raise a ValueError that names the wrong array; cost linear."""
         unary, pairwise, edges = self.unary, self.pairwise, self.edges
         if unary.ndim != 2 or unary.shape[0] < 1 or unary.shape[1] < 1:
             raise ValueError(
@@ -172,17 +160,12 @@ class PairwiseScores:
         return len(self.edges)
 
     def value(self, labels):
-        """Score of one labelling.
+        """Score of one labeling, ``-inf`` if it is forbidden.
 
         Parameters
         ----------
         labels : array-like of shape (n_nodes,), integer
             State of each node, from 0 to ``n_states - 1``.
-
-        Returns
-        -------
-        value : float
-            The score, ``-inf`` if the labelling is forbidden.
         """
         labels = integers(labels, "labels", None)
         if labels.shape != (self.n_nodes,):
@@ -220,7 +203,6 @@ def _restore_shared(unary, table, edges):
 
 
 def expect_scores(scores):
-    """Refuse what is no `PairwiseScores`, the only kind of question that oracles understand."""
     if not isinstance(scores, PairwiseScores):
         raise TypeError(
             f"scores must be PairwiseScores, got {type(scores).__name__}: make them with "

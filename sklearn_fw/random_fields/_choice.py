@@ -44,7 +44,6 @@ class Inference:
     notes: list = field(default_factory=list)
 
     def _check(self, theta, name):
-        """Refuse what cannot be an answer on a field with these potentials."""
         self.marginals = check.array(self.marginals, f"marginals of {name}")
         if self.marginals.shape != theta.shape:
             raise ValueError(

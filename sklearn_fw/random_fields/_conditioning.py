@@ -40,8 +40,6 @@ def given(factors, states, kept=None):
 
 
 class Naming:
-    """The part of `FactorGraph` that knows names."""
-
     def _set_names(self, names, state_names):
         self.names = None if names is None else check.items(names, "names", "text")
         _require_text(self.names or (), "names")
@@ -109,7 +107,6 @@ class Naming:
         }
 
     def _name_marginals(self, marginals):
-        """Padded marginals of variables by names."""
         blocks, answer = self._blocks_of(marginals), {}
         keys = self.variables.tolist() if self.names is None else self.names
         for i, (key, block) in enumerate(zip(keys, blocks)):
@@ -125,8 +122,6 @@ def _require_text(names, what):
 
 
 class Conditioning:
-    """The part of `FactorGraph` that fixes variables and puts them back."""
-
     _before = None  # (n_states, names, state_names) of all variables, where some were fixed
 
     @property

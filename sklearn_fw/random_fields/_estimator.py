@@ -371,7 +371,6 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         return self.log_partition_
 
     def _partial_rows(self, X):
-        """Rows of states, with -1 for missing entries."""
         X = check_states(X, partial(check.data, self, reset=False))
         missing = np.isnan(X) | (X < 0)
         X = np.where(missing, 0, X)

@@ -138,11 +138,9 @@ class FactorGraph(Conditioning, Naming, Networks):
 
     @staticmethod
     def _graph(unary, factors, **options):
-        """`_of` for factors on any number of variables."""
         return FactorGraph._of(unary, factors, **options)
 
     def _fill(self, unary, scopes, tables, constant):
-        """Set all that follows from blocks that were checked."""
         self.scopes, self.constant = scopes, constant
         self._shapes = [table.shape for table in tables]
         self.variables, self.evidence = np.arange(len(unary)), {}
@@ -303,7 +301,6 @@ class FactorGraph(Conditioning, Naming, Networks):
         return states
 
     def _check_labelling(self, labels, name):
-        """One labelling as int64, called by a name in errors."""
         try:
             return self._check_labels(as_array(labels, name)[None])[0]
         except ValueError as error:
@@ -551,7 +548,6 @@ class PairwiseMRF(OtherForms, FactorGraph):
         return information
 
     def _check_marginals(self, mu):
-        """Marginals as the kernels take them, which check nothing."""
         mu = np.array(check.array(mu, "mu"))
         if mu.shape != self.theta.shape:
             raise ValueError(

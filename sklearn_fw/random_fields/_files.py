@@ -207,7 +207,6 @@ class _Reader:
         self.states, self.tables, self.n_entries = {}, {}, 0
 
     def fail(self, reason):
-        """Raise a ValueError that points at the token read last."""
         place = self.tokens[min(self.next, len(self.tokens)) - 1][1] if self.tokens else 0
         raise damage(self.path, reason, line=self.text.count("\n", 0, place) + 1)
 
@@ -240,7 +239,6 @@ class _Reader:
         return is_there
 
     def words(self, end, what):
-        """Words up to a punctuation mark, with or without commas."""
         found = []
         while not self.take(end):
             if not self.take(","):

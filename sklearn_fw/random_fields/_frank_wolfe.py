@@ -167,7 +167,6 @@ class TRWRun(IterativeMethod):
         return np.array(self._labels, dtype=np.int32).reshape(shape)
 
     def _add(self, places, shares):
-        """Append an atom, with ones where shares is None; returns its number."""
         self._place.extend(places)
         self._start.extend([self._place.size])
         self._alpha.extend([0.0])
@@ -200,7 +199,6 @@ class TRWRun(IterativeMethod):
     # ---- the method ----------------------------------------------------------------------------
 
     def set_rho(self, rho):
-        """Take other edge appearance probabilities; the point stays."""
         self.rho = rho
         floor = FLOOR if self.delta == 0.0 else 0.0
         self.energy = make_energy(self.mrf, rho, theta=self.theta, floor=floor)
@@ -208,7 +206,6 @@ class TRWRun(IterativeMethod):
         self._small = 0
 
     def step(self):
-        """Move to the vertex found last, correct, and ask for the next one."""
         if self._vertex is not None:
             self._move()
         self._ask()
@@ -295,7 +292,6 @@ class TRWRun(IterativeMethod):
             self._contract_less()
 
     def _contract_less(self):
-        """Shrink delta once contraction costs too large a part of the gap (Algorithm 1)."""
         loss = float(self._slopes @ (self.uniform - self.mu))
         gap = self.estimated_gap if self.estimated_gap > 0.0 else self._last_correction_gap
         if gap is None or loss >= 0.0:

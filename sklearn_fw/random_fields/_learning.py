@@ -191,7 +191,6 @@ class _Counts:
         return LearnedMRF(mrf, marginals, rho, rows, counts / counts.sum())
 
     def _frequencies(self, columns):
-        """Table of relative frequencies of the states of one or two columns, and the weight."""
         n_states = self.n_states[columns]
         states = self.states[:, columns]
         seen = (states >= 0).all(axis=1)

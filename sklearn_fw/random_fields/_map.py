@@ -231,8 +231,6 @@ ROUNDING = 1e-9  # share of a bound by which a value may miss it
 
 
 class MAPResult(NamedTuple):
-    """Answer of `FactorGraph.map`, where it is told."""
-
     labels: np.ndarray
     value: float
     bound: float

@@ -229,7 +229,6 @@ class MiniBuckets:
         self.shifts = [np.zeros((n, k)) for n, k in zip(n_parts, self.sizes)]
 
     def _plan(self, limit):
-        """Let variables leave, the one with the smallest product first."""
         at = [set() for _ in self.sizes]  # tables on each variable
         for t, scope in enumerate(self.scopes):
             for i in scope:
@@ -329,7 +328,6 @@ class MiniBuckets:
         return found[: self.n_given], of_parts
 
     def _in_time(self):
-        """Raise a TimeoutError where no time is left, or none was for the plan."""
         if time_left() <= 0.0 or not self.is_complete:
             raise TimeoutError
 

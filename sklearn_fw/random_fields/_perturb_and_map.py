@@ -232,7 +232,6 @@ def _shares(mrf, labels):
 
 
 def _softmax(mrf, logs):
-    """Probabilities from logarithms, block by block of the variables."""
     first = mrf.node_start[:-1]
     top = np.maximum.reduceat(logs, first)
     if np.any(top == -np.inf):

@@ -68,7 +68,6 @@ class Reduced:
         )
 
     def graph(self):
-        """The variables that are left as a factor graph of their own."""
         factors = list(zip(self.scopes, self.tables))
         return self.field._graph(self.unary, factors, constant=self.constant)
 
@@ -98,7 +97,6 @@ class Reduced:
         return marginals
 
     def best(self):
-        """One of the best labellings of the field."""
         labels, value = self.elimination.argmax()
         _some(value)
         return self.labels(labels)[0]

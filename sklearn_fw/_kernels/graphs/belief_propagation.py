@@ -36,7 +36,6 @@ class Layout(NamedTuple):
 
 @njit
 def log_sum(x):
-    """Logarithm of the sum of exponentials."""
     at = 0
     for a in range(1, x.size):
         if x[a] > x[at]:

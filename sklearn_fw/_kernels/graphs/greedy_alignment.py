@@ -242,7 +242,6 @@ def comes_first(score, number, other_score, other, static, keys):
 
 @inner
 def push(heap, numbers, size, score, number, static, keys):
-    """Put an entry into a heap that has room."""
     at = size
     while at > 0:
         up = (at - 1) >> 1

@@ -31,7 +31,6 @@ def gather_sums(unary, tables, edge_table, n_states, start, edge, other, labels,
 
 @inner
 def _give(i, state, graph, labels, sums):
-    """Change the label of a node, and the sums of its neighbours with it."""
     tables, edge_table, n_states, start, edge, other = graph
     old = labels[i]
     labels[i] = state
@@ -84,7 +83,6 @@ def _grow(root, limit, graph, state, place, n_near, tree, link):
 
 @inner
 def _forget(n, graph, place, n_near, tree):
-    """Restore what `_grow` marked."""
     _, _, _, start, _, other = graph
     for t in range(n):
         i = tree[t]

@@ -84,7 +84,6 @@ def _fit_rows(p, v, perfect, entropic, u, z, column_sums, heap):
 
 @inner
 def _fit_columns(p, u, perfect, entropic, v, line, heap):
-    """v for given u."""
     J, K = p.shape
     for k in range(K):
         for j in range(J):

@@ -30,8 +30,6 @@ ROOT, ORPHAN = -1, -2
 
 
 class Arcs(NamedTuple):
-    """Graph and residual capacities."""
-
     first: np.ndarray  # (n_nodes + 1,)
     head: np.ndarray  # (n_arcs,)
     sister: np.ndarray  # (n_arcs,)
@@ -418,7 +416,6 @@ def flip_losses(arcs, sink, nodes, fix, losses):
 
 @njit
 def score_of(unary, tables, edge_table, edges, labels):
-    """Score of a labelling."""
     total = 0.0
     for i in range(unary.shape[0]):
         total += unary[i, labels[i]]

@@ -164,8 +164,6 @@ class Weights(NamedTuple):
 
 
 class Beliefs(NamedTuple):
-    """Work space for one forest after the other."""
-
     belief: np.ndarray  # (n_nodes, n_states)
     message: np.ndarray  # (n_edges, n_states)
     shift: np.ndarray  # (n_edges,) what was subtracted from each message
@@ -192,7 +190,6 @@ def scaled(numbers):
 
 @any_order
 def total(numbers):
-    """Sum of an array."""
     result = 0.0
     for i in range(numbers.size):
         result += numbers[i]
@@ -264,7 +261,6 @@ def _make_beliefs(n_nodes, n_edges, n_states):
 
 @inner
 def _log_sum(belief, table, state):
-    """One entry of a message without leaving logarithms."""
     high = -np.inf
     for j in range(belief.size):
         high = max(high, belief[j] + table[j, state])

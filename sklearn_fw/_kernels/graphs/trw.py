@@ -25,8 +25,6 @@ SLOPE = 1e-4  # of the first slope that a line search leaves: 5 evaluations inst
 
 
 class Energy(NamedTuple):
-    """The objective."""
-
     theta: np.ndarray  # (size,)
     entropy: np.ndarray  # (size,) weight of mu log mu of each coordinate
     uniform: np.ndarray  # (size,)
@@ -44,7 +42,6 @@ class Atoms(NamedTuple):
 
 @njit
 def value(energy, mu):
-    """The objective."""
     total = 0.0
     for c in range(mu.size):
         if mu[c] > 0.0:  # what -inf forbids has no mass

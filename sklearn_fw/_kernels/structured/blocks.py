@@ -235,7 +235,6 @@ def _step_by_vertices(parts, dual, vertices, rules, i, slot, value, current, scr
 
 @njit
 def begin(parts, dual, vertices, gaps, rules, i, scratch, counts):
-    """`begin_visit`, called from Python."""
     return begin_visit(parts, dual, vertices, gaps, rules, i, scratch, counts)
 
 
@@ -346,7 +345,6 @@ def mix_labels(parts, marginals, vertices, labels, gamma, scratch, counts):
 
 @njit
 def set_to_truth(parts, marginals):
-    """All mass of every block on its true output."""
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         for t in range(start, stop):

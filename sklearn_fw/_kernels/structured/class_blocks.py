@@ -31,7 +31,6 @@ class Single(NamedTuple):
 
 @njit
 def number_columns(parts, scratch, single):
-    """Fill a `Single`."""
     for k in range(parts.n_columns):
         scratch.delta[0, k] = 0.0
     scratch.delta[0, 0] = 1.0
@@ -93,7 +92,6 @@ def _add_to_rows(columns, data, start, stop, change, changed, n_changed, rows):
 
 @inner
 def _clip(bounds, columns, start, stop, dual):
-    """Project the coordinates that a block just moved onto the bounds, where there are any."""
     if bounds is None:
         return
     v, lower, upper, w = dual.v.rows, bounds.rows, dual.upper.rows, dual.w.rows

@@ -72,8 +72,6 @@ class Marginals(NamedTuple):
 
 
 class Dual(NamedTuple):
-    """Marginals of every block and the weights that they imply."""
-
     marginals: Marginals
     v: Weights  # before clipping to the bounds
     w: Weights  # the very same arrays as v where there are no bounds
@@ -95,8 +93,6 @@ class OracleScratch(NamedTuple):
 
 
 class StepScratch(NamedTuple):
-    """The same for directions."""
-
     delta: np.ndarray  # (longest, n_states) direction of node marginals
     delta_rows: np.ndarray  # the same memory as (most rows, n_columns)
     delta_tables: np.ndarray  # (n_tables * n_states^2,)
@@ -206,7 +202,6 @@ def labels_value(parts, w, i, labels, scratch):
 
 @inner
 def labels_loss(parts, i, labels):
-    """L_i of a labelling."""
     start = parts.node_start[i]
     loss = 0.0
     differs = False

@@ -167,7 +167,6 @@ def block_sums(parts, w, i, temperature, oracle, sums):
 
 @inner
 def _forest_sums(mix, first, scores, edges, edge_table, tables, inverse, sums):
-    """The same for any forest."""
     n_nodes, n_states = scores.shape
     n_edges = len(edges)
     own = np.empty((n_edges, n_states, n_states))
@@ -186,7 +185,6 @@ def _forest_sums(mix, first, scores, edges, edge_table, tables, inverse, sums):
 
 @inner
 def _add_pairs(mix, first, edge_table, pairs, out):
-    """Marginals of edges, summed by their tables."""
     if mix is None:
         size = pairs.shape[1] * pairs.shape[2]
         for e in range(len(pairs)):

@@ -80,8 +80,6 @@ def adjacency(edges, n_nodes, n_states):
 
 
 class Problem(NamedTuple):
-    """Scores in compiled form: the first arguments of all loops."""
-
     unary: np.ndarray
     tables: np.ndarray
     edge_table: np.ndarray

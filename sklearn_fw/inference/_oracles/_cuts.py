@@ -507,8 +507,6 @@ def _swap(states, labels):
 
 
 class Fusions:
-    """Labels that become better by mixtures with others."""
-
     def __init__(self, scores, plan, labels):
         self._allowed = scores.unary > -np.inf
         edges, *self._arcs = plan

@@ -286,7 +286,6 @@ def parents(edges, n_joints):
 
 
 def _towards_roots(scores):
-    """Edges (child, parent), leaves first, with costs of the displacement from the parent."""
     edges = np.array(scores.edges, dtype=np.int64, order="C")
     directed, source, flipped = tree.orient_forest(edges, len(scores.maps))
     sign = np.where(flipped, 1.0, -1.0)[:, None]  # as they stand, edges lead from the child

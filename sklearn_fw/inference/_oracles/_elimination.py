@@ -68,7 +68,6 @@ class Found(NamedTuple):
         return float(n_numbers) * SECONDS_PER_NUMBER
 
     def fitting(self, max_table_size):
-        """The plan; a ValueError where it is too large."""
         what = self.excess(max_table_size)
         if what is not None:
             raise ValueError(
@@ -250,12 +249,10 @@ class Elimination(GibbsInference):
         return walk.labels(uniforms) if value > -math.inf else None, value
 
     def _found(self, scores):
-        """The plan for these scores, as large as it may be."""
         expect_scores(scores)
         return self._plan(scores)[1]
 
     def _walk(self, scores):
-        """The walk through all buckets, after the check of the size."""
         unary, tables, edge_table = arrays_of(scores)
         edges, found = self._plan(scores)
         return Walk(found.fitting(self.max_table_size), unary, edges, edge_table, tables)

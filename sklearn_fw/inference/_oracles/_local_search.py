@@ -234,7 +234,6 @@ def _state_of(rng):
 
 
 def _runs(scores, problem, labels, n_rounds, run, rng):
-    """The labels that runs from the given ones and from random ones make together."""
     found, n_states = [labels], np.maximum(problem.n_states, 1)
     while n_rounds > 0 and time_left() > 0.0:
         new = found[0].copy()  # every ninth run goes on with the best labels

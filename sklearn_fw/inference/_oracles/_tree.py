@@ -24,7 +24,6 @@ def _orient(scores):
 
 
 def _forest(scores):
-    """Arguments of the compiled loops: edges from child to parent, leaves first."""
     edges, source, flipped = _orient(scores)
     unary, tables, edge_table = arrays_of(scores)
     shared = len(tables) < len(edges)
