@@ -68,9 +68,8 @@ def propagate(layout, theta, rho, order, damping, old, new, beliefs, slack):
     """Send the messages out of each node in ``order``; False if no state of some node is possible.
 
     ``theta`` holds ``theta_ij / rho_ij`` for edges. Messages are read from ``old`` and written to
-    ``new``, which may be the same array. ``beliefs`` are those of each node when it was last its
-    turn. ``slack[h]`` receives how far the message h is from rest: by how much it would raise the
-    probability of some state, in nats.
+    ``new``, possibly the same array; ``beliefs`` are those of each node at its turn. ``slack[h]``
+    is how far message h is from rest: its largest raise of the probability of a state, in nats.
     """
     width = layout.n_states.max()
     total, cavity, terms = np.empty(width), np.empty(width), np.empty(width)

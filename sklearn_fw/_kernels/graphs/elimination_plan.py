@@ -100,10 +100,9 @@ def _neighbor_rows(edges, n_nodes):
 def min_fill(edges, size):
     """Greedy elimination order: (order, scope_start, scope, log2 of the largest table).
 
-    Each step takes the node whose neighbours lack the fewest edges; ties go to the smaller table,
-    then to the lower node. Ends before the first table of more than 2^LOG_TABLE_LIMIT entries: then
-    the order is too short, and what ``scope_start`` and the size say of this table a lower bound.
-    Cost: each new edge looks at the neighbours of its ends.
+    Each step takes the node whose neighbors lack the fewest edges; ties go to the smaller table,
+    then to the lower node. Ends before a table of more than 2^LOG_TABLE_LIMIT entries: the order is
+    then too short, and scopes and size are lower bounds.
     """
     n_nodes = size.size
     start, degree, pool = _neighbor_rows(edges, n_nodes)

@@ -47,10 +47,9 @@ def _give(i, state, graph, labels, sums):
 def _grow(root, limit, graph, state, place, n_near, tree, link):
     """A random tree of at most ``limit`` nodes that the graph has no further edges between.
 
-    ``tree`` receives its nodes, each behind its parent, and ``link`` where the edge to the parent
-    is in the list of the node's edges. ``place[i]`` is the place of a node of the tree and
-    ``n_near[i]`` counts the neighbours that a node has in it: -1 and 0 before, which `_forget`
-    restores. Returns the number of nodes.
+    ``tree`` receives its nodes, each behind its parent, and ``link`` the edge to the parent in the
+    list of the node's edges. ``place[i]`` (-1 before) is the place of a node and ``n_near[i]`` (0
+    before) counts its neighbors in the tree; `_forget` restores both. Returns the number of nodes.
     """
     _, _, n_states, start, _, other = graph
     tree[0], link[0] = root, -1
@@ -139,11 +138,10 @@ def search(
     """Improve ``labels`` by ``n_rounds`` kicks and repairs; returns the value reached.
 
     A round gives the nodes of a short random walk random states, then lets random trees that begin
-    there take their best states given all else, and goes back unless the value is at least what it
-    was. Walks have all lengths up to `KICK`, shorter ones more often, and trees have some multiple
-    of that many nodes, all together and each at most: one or two on sparse graphs, on dense ones
-    many pairs. ``state`` is that of the random numbers; ``sums`` belong to ``labels``, see
-    `gather_sums`.
+    there take their best states given all else, and goes back if the value fell. Walks have all
+    lengths up to `KICK`, shorter ones more often; trees have some multiple of that many nodes, all
+    together and each at most: one or two on sparse graphs, many pairs on dense ones. ``sums``
+    belong to ``labels``, see `gather_sums`.
     """
     graph = (tables, edge_table, n_states, start, edge, other)
     n_nodes, width = unary.shape

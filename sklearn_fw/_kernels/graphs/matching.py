@@ -105,10 +105,9 @@ def _violation(column_sums, v, perfect):
 def _eliminate(joint, ground, push, drag, noise, n):
     """Gaussian elimination on the Laplacian of a graph, last node first.
 
-    Conductances to other nodes (lower triangle of ``joint``) and to the ground only ever grow here,
-    so nothing cancels even where they differ by hundreds of orders of magnitude. ``push`` is the
-    right-hand side but for ``drag``, the part that follows columns whose step is fixed, and
-    ``noise`` the rounding in it. The diagonal receives the degrees.
+    Conductances to other nodes (lower triangle of ``joint``) and to the ground only grow here, so
+    nothing cancels. ``push`` is the right-hand side but for ``drag``, the part of columns whose
+    step is fixed, and ``noise`` the rounding in it. The diagonal receives the degrees.
     """
     for a in range(n - 1, -1, -1):
         degree = ground[a]

@@ -332,9 +332,9 @@ def orient_forest(edges, n_nodes):
     """Turn and sort the edges of a forest as this file wants them, by removing leaf after leaf.
 
     Returns (directed, source, flipped): row r of ``directed`` (m, 2) is edge ``source[r]`` as
-    (child, parent), the other way round where ``flipped[r]``. An edge on or between cycles is
-    never reached, so m < n_edges says that there is a cycle (loops and double edges are cycles).
-    Edges that point to a root already are not flipped. Cost: n_nodes + n_edges.
+    (child, parent), turned where ``flipped[r]``. Edges on or between cycles (loops and double edges
+    are cycles) are never reached: then m < n_edges. Edges that point to a root are not flipped.
+    Cost: n_nodes + n_edges.
     """
     n_edges = edges.shape[0]
     degree = np.zeros(n_nodes, np.int64)
