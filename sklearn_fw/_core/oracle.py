@@ -43,7 +43,7 @@ class Oracle(Parameterized, ABC):
     Notes
     -----
     Optional methods, as in `Enumeration`, are ``top_k(scores, k) -> (values, labels)``, the
-    ``m <= k`` best allowed labellings, best first, and, of the distribution
+    ``m <= k`` best allowed labelings, best first, and, of the distribution
     ``p(y) = exp(score(y) - log_partition)``, ``marginals(scores) -> (node, edge, log_partition)``,
     ``log_partition(scores) -> float``, ``max_marginals(scores) -> node`` and
     ``sample(scores, n_samples, random_state=None) -> labels``. What takes long should look at
@@ -69,23 +69,23 @@ class Oracle(Parameterized, ABC):
 
     @abstractmethod
     def argmax(self, scores, start=None):
-        """The best labelling that is found, and what is known about all others.
+        """The best labeling that is found, and what is known about all others.
 
         Parameters
         ----------
         scores : PairwiseScores
             Scores on a graph that the oracle takes.
         start : array-like of shape (n_nodes,), integer, default=None
-            A labelling to begin with, or to do no worse than. Exact oracles ignore it.
+            A labeling to begin with, or to do no worse than. Exact oracles ignore it.
 
         Returns
         -------
         labels : ndarray of shape (n_nodes,), int32
-            The labelling.
+            The labeling.
         value : float
             Its score, ``-inf`` if it is forbidden.
         upper_bound : float
-            No labelling has a larger score; inf if there is no bound.
+            No labeling has a larger score; inf if there is no bound.
         """
 
 

@@ -24,7 +24,7 @@ class Packed:
         The rows of all samples, one sample after the other; kept as given, memory maps too.
     offsets : array-like of int of shape (n_blocks + 1,)
         ``offsets[0] == 0``, never decreasing, ``offsets[-1] == n_rows``.  Equal
-        neighbours make an empty sample.
+        neighbors make an empty sample.
     index : array-like of int of shape (n_samples,), default=None
         Block of each sample; blocks may be left out, reordered and repeated. ``None`` means every
         block once, in order.

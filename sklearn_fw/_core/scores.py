@@ -17,9 +17,9 @@ MOST_PADDED = 2**28  # numbers in the tables of all edges, padded to one shape
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PairwiseScores:
-    """Part scores of a labelling of a graph: the input of every oracle of this package.
+    """Part scores of a labeling of a graph: the input of every oracle of this package.
 
-    A labelling ``y`` gives each node one of ``n_states`` states. Its score, always maximised, is::
+    A labeling ``y`` gives each node one of ``n_states`` states. Its score, always maximized, is::
 
         sum_t unary[t, y[t]] + sum_e pairwise[e, y[a], y[b]]    with (a, b) = edges[e]
 
@@ -34,14 +34,14 @@ class PairwiseScores:
     pairwise : ndarray of shape (n_edges, n_states, n_states), float64
         Score of each pair of states of each edge; ``-inf`` forbids a pair. One table for all
         edges is best given as ``np.broadcast_to(table, (n_edges, n_states, n_states))``: such a
-        view is recognised by its zero stride and never expanded.
+        view is recognized by its zero stride and never expanded.
     edges : ndarray of shape (n_edges, 2), integer
         Nodes joined by each edge, in any order. The direction only says which axis of
         ``pairwise`` belongs to which node: rows to ``edges[e, 0]``, columns to ``edges[e, 1]``.
 
     See Also
     --------
-    Viterbi, TreeMaxProduct, Enumeration : Oracles that maximise the score exactly.
+    Viterbi, TreeMaxProduct, Enumeration : Oracles that maximize the score exactly.
 
     Examples
     --------
@@ -297,7 +297,7 @@ def is_forest(edges, n_nodes):
 
 
 def allowed(values, labels):
-    """The part of a descending list that holds labellings that are not forbidden."""
+    """The part of a descending list that holds labelings that are not forbidden."""
     m = int(np.count_nonzero(values > -np.inf))
     return values[:m], labels[:m]
 
@@ -356,7 +356,7 @@ class FlatParts:
         return len(self.edges) * float(self.n_states.max()) ** 2
 
     def places(self, X):
-        """Places of the parts that labellings switch on: (n_samples, n_nodes + n_edges), int64."""
+        """Places of the parts that labelings switch on: (n_samples, n_nodes + n_edges), int64."""
         i, j = self.edges.T
         nodes = self.node_start[:-1] + X
         return np.hstack([nodes, self.edge_start[:-1] + X[:, i] * self.n_states[j] + X[:, j]])

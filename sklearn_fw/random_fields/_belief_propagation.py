@@ -1,4 +1,4 @@
-"""Marginals by messages between neighbours: tree-reweighted and loopy belief propagation."""
+"""Marginals by messages between neighbors: tree-reweighted and loopy belief propagation."""
 
 import dataclasses
 import math

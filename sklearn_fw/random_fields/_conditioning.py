@@ -188,12 +188,12 @@ class Conditioning:
         return states
 
     def complete(self, X):
-        """Labellings of all variables there were before conditioning.
+        """Labelings of all variables there were before conditioning.
 
         Parameters
         ----------
         X : array-like of shape (n_variables,) or (n_samples, n_variables), integer
-            Labellings of this field.
+            Labelings of this field.
 
         Returns
         -------

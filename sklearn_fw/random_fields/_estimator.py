@@ -104,7 +104,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         return inference
 
     def _allowed(self, field, share=0.5):
-        """An allowed labelling for `infer`; a ValueError where it is proved that there is none."""
+        """An allowed labeling for `infer`; a ValueError where it is proved that there is none."""
         return allowed_labelling(field, share)
 
     @with_callbacks
@@ -221,8 +221,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         Returns
         -------
         states : ndarray of shape (n_variables,) or (n_samples, n_variables), int64
-            The state of largest marginal given the observed entries of the row. This minimises the
-            expected number of wrong entries; it is not the most probable labelling.
+            The state of largest marginal given the observed entries of the row. This minimizes the
+            expected number of wrong entries; it is not the most probable labeling.
         """
         if X is None:
             check_is_fitted(self)
@@ -341,7 +341,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
 
     @available_if(lambda self: hasattr(self, "_draw"))
     def sample(self, n_samples=1, random_state=None):
-        """Draw labellings; the notes of each class say from what.
+        """Draw labelings; the notes of each class say from what.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ from ._reduced import Reduced
 class ExactMarginals(MarginalsEstimator):
     """Exact marginals, log Z and samples, by bucket elimination or, on trees, message passing.
 
-    Sums over all labellings of the random field::
+    Sums over all labelings of the random field::
 
         log Z = log sum_x exp(constant + sum_i theta_i(x_i) + sum_ij theta_ij(x_i, x_j))
 
@@ -26,7 +26,7 @@ class ExactMarginals(MarginalsEstimator):
     Parameters
     ----------
     max_table_size : int, default=2**26
-        Most numbers in the table of a variable and the neighbours that it has when it is
+        Most numbers in the table of a variable and the neighbors that it has when it is
         eliminated. 2^26 numbers are 512 MB, and reached at induced width 25 with two states.
     learner : MRFLearner or None, default=None
         For tables: how the field is learned. None is ``MRFLearner()``.
@@ -43,7 +43,7 @@ class ExactMarginals(MarginalsEstimator):
     See Also
     --------
     TRWMarginals : Bounds on log Z for graphs that are too wide.
-    Elimination : The algorithm, with best labellings too.
+    Elimination : The algorithm, with best labelings too.
 
     Notes
     -----

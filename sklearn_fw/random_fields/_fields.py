@@ -37,7 +37,7 @@ class FactorGraph(Conditioning, Naming, Networks):
         each, holds log-potentials, ``-inf`` for what is forbidden. Factors on the same variables
         are added up; those on one or none are added to ``unary`` or ``constant``.
     constant : float, default=0.0
-        Added to the score of every labelling and to log Z.
+        Added to the score of every labeling and to log Z.
     names : list of str, default=None
         Names of the variables.
     state_names : list of lists of str, default=None
@@ -232,15 +232,15 @@ class FactorGraph(Conditioning, Naming, Networks):
         vars(plain).update(vars(self))
         return plain
 
-    # ---- labellings ----------------------------------------------------------------------------
+    # ---- labelings ----------------------------------------------------------------------------
 
     def parts(self, X):
-        """Places in ``theta`` of the parts that labellings switch on.
+        """Places in ``theta`` of the parts that labelings switch on.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_variables), integer
-            Labellings.
+            Labelings.
 
         Returns
         -------
@@ -250,7 +250,7 @@ class FactorGraph(Conditioning, Naming, Networks):
         return self._places(self._check_labels(X))
 
     def _places(self, X):
-        """`parts` of labellings that were checked, int64."""
+        """`parts` of labelings that were checked, int64."""
         places = np.empty((len(X), self.n_variables + self.n_factors), np.int64)
         places[:, : self.n_variables] = self.node_start[:-1] + X
         places[:, self.n_variables :] = self.factor_start[:-1]
@@ -281,7 +281,7 @@ class FactorGraph(Conditioning, Naming, Networks):
         return self.constant + self.theta[self.parts(X)].sum(axis=1)
 
     def _check_labels(self, X):
-        """Labellings (n_samples, n_variables) as int64, refused when a state does not exist."""
+        """Labelings (n_samples, n_variables) as int64, refused when a state does not exist."""
         X = as_array(X, "X")
         if X.dtype.kind not in "fiub" or np.ma.is_masked(X):
             X = check.array(X, "X", finite=None)
@@ -365,24 +365,24 @@ class FactorGraph(Conditioning, Naming, Networks):
     # ---- questions -----------------------------------------------------------------------------
 
     def map(self, oracle="auto", *, start=None, time_limit=None):
-        """Most probable labelling, its value and a bound on what any labelling can have.
+        """Most probable labeling, its value and a bound on what any labeling can have.
 
         Parameters
         ----------
         oracle : str, object or callable, default="auto"
-            Finds best labellings, see `sklearn_fw.inference`. "auto" is message passing on graphs
+            Finds best labelings, see `sklearn_fw.inference`. "auto" is message passing on graphs
             without cycles, elimination where its tables are small enough and there is time, and
             else messages and local search, then exact searches of regions and integer programs.
         start : array-like of shape (n_variables,), integer, default=None
-            A labelling to begin with; the answer is not worse.
+            A labeling to begin with; the answer is not worse.
         time_limit : float, default=None
             Seconds; an exact oracle that needs more is left for the approximate search, which uses
-            all of them unless its labelling is proved best.
+            all of them unless its labeling is proved best.
 
         Returns
         -------
         result : named tuple
-            ``labels``; ``value``, their score with ``constant``; ``bound``, which no labelling
+            ``labels``; ``value``, their score with ``constant``; ``bound``, which no labeling
             exceeds, inf if unknown; ``choice``, the oracle and why it was taken; and ``exact``,
             whether value and bound are equal.
 
@@ -416,7 +416,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
         Log-potentials of pairs of states, rows for ``edges[e, 0]``: one table for each edge, or
         one for all. ``-inf`` forbids a pair.
     constant : float, default=0.0
-        Added to the score of every labelling and to log Z.
+        Added to the score of every labeling and to log Z.
     names : list of str, default=None
         Names of the variables.
     state_names : list of lists of str, default=None
@@ -518,7 +518,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
         Parameters
         ----------
         theta : ndarray of shape (size,), default=None
-            Other numbers to maximise, in the order of ``theta``. None for ``theta`` itself.
+            Other numbers to maximize, in the order of ``theta``. None for ``theta`` itself.
 
         Returns
         -------

@@ -441,12 +441,12 @@ def save_uai(data, path, kind="auto"):
     data : FactorGraph, dict, float, list of arrays or array of integers
         A random field, whose names have no place in the format; observed states, such as
         ``evidence`` of a field; or a solution: the natural logarithm of the partition function, the
-        marginals of all variables (see `FactorGraph.complete_marginals`), or a labelling (see
+        marginals of all variables (see `FactorGraph.complete_marginals`), or a labeling (see
         `FactorGraph.complete`).
     path : str or path
         Text file to write; an existing one is overwritten.
     kind : {"auto", "PR", "MAR", "MAP", "MPE"}, default="auto"
-        First word of the file of a solution. "auto" is PR for a number, MAP for a labelling and
+        First word of the file of a solution. "auto" is PR for a number, MAP for a labeling and
         else MAR.
 
     See Also

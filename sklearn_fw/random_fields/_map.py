@@ -1,4 +1,4 @@
-"""Most probable labellings of random fields."""
+"""Most probable labelings of random fields."""
 
 import copy
 import itertools
@@ -85,7 +85,7 @@ KICK_AFTER = 30  # regions in vain, before variables are made to change
 
 
 class RegionSearch:
-    """Search with neighbourhoods that are as large as elimination can solve.
+    """Search with neighborhoods that are as large as elimination can solve.
 
     Layers of equal distance from a random variable are cut into bands, between which one layer
     keeps its labels: on planar graphs what is left is narrow (B. S. Baker, Journal of the ACM 41,
@@ -226,7 +226,7 @@ PAYS = 0.7  # share of the gap that a program may leave and be asked again at on
 MOST_PAIRS, SECONDS_PER_EDGE, EQUATIONS_PER_SECOND = 2**24, 2e-5, 2e5
 # Shares of the time that is left that messages and a program may take.
 MESSAGES_SHARE, PROGRAM_SHARE = 0.3, 0.75
-ALLOWED_SECONDS = 10.0  # of a search for any allowed labelling
+ALLOWED_SECONDS = 10.0  # of a search for any allowed labeling
 ROUNDING = 1e-9  # share of a bound by which a value may miss it
 
 
@@ -266,7 +266,7 @@ def find_map(field, oracle, start, time_limit):
 
 
 def allowed_labelling(field, share=1.0):
-    """An allowed labelling of a field with potentials of -inf; None for others, or if time ends.
+    """An allowed labeling of a field with potentials of -inf; None for others, or if time ends.
 
     A ValueError where it is proved that there is none. ``share`` is that of the time that is left.
     """
@@ -313,7 +313,7 @@ def _find_in_pairs(mrf, oracle, start):
         reason = "the oracle that was given"
         labels, value, bound = oracle.argmax(scores, start)
     else:
-        # A labelling takes a third of the time of marginals, which `choose` reckons with.
+        # A labeling takes a third of the time of marginals, which `choose` reckons with.
         choice = choose(mrf, 3.0 * EXACT_SHARE * time_left())
         found, reason = None, choice.reason
         if choice.sums:
@@ -341,7 +341,7 @@ def _approximate(mrf, scores, start):
 def _find_in_factors(graph, oracle, first=False):
     """(labels, bound, reason) of a factor graph: by elimination, messages, regions and programs.
 
-    With ``first`` any allowed labelling will do.
+    With ``first`` any allowed labeling will do.
     """
     reduced = Reduced(graph)
     size = f"tables of up to {reduced.elimination.found.largest:,} numbers"

@@ -18,7 +18,7 @@ from ._objective import Products
 class MeanFieldMarginals(MarginalsEstimator):
     """Marginals and a certified lower bound on log Z, by naive mean field.
 
-    Maximises over distributions q of independent variables, by coordinate ascent::
+    Maximizes over distributions q of independent variables, by coordinate ascent::
 
         log Z >= constant + sum_i <theta_i, q_i> + sum_ij q_i' theta_ij q_j + sum_i H(q_i)
 

@@ -1,4 +1,4 @@
-"""Marginals from the best labellings of randomly perturbed potentials."""
+"""Marginals from the best labelings of randomly perturbed potentials."""
 
 from dataclasses import KW_ONLY
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from ._map import allowed_labelling
 
 
 class PerturbAndMAPMarginals(MarginalsEstimator):
-    """Marginals and an estimate of log Z from best labellings under random perturbations.
+    """Marginals and an estimate of log Z from best labelings under random perturbations.
 
     With independent Gumbel variables of mean zero for each state of each variable::
 
@@ -29,7 +29,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     Parameters
     ----------
     oracle : str, object or callable, default="auto"
-        Finds best labellings, see `sklearn_fw.inference`. "auto" takes an exact one ("tree",
+        Finds best labelings, see `sklearn_fw.inference`. "auto" takes an exact one ("tree",
         "elimination") where the graph allows it, else "approx".
     n_samples : int, default=10
         Draws of perturbations.
@@ -59,7 +59,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     log_partition_upper_ : float
         inf: nothing is certain.
     log_partition_lower_ : float
-        Certified lower bound: log of the total potential of the labellings found.
+        Certified lower bound: log of the total potential of the labelings found.
     maxima_ : ndarray of shape (n_samples,)
         Largest perturbed score in each draw; their spread tells the error of the mean.
     n_oracle_calls_ : int
@@ -114,7 +114,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     random_state: object = None
 
     def _allowed(self, field, share=0.5):
-        return None  # its labellings show it
+        return None  # its labelings show it
 
     def infer(self, field, request=None):
         mrf, n_samples, n_copies = field, self.n_samples, self.n_copies

@@ -107,7 +107,7 @@ class Reduced:
         return self.labels(labels)
 
     def labels(self, labels):
-        """Labellings (n, n_variables) of the field from those of the variables that are left."""
+        """Labelings (n, n_variables) of the field from those of the variables that are left."""
         full = np.empty((len(labels), self.field.n_variables), np.int64)
         full[:] = [kept[0] for kept in self.states]
         for i, column in zip(self.free, labels.T):
@@ -123,7 +123,7 @@ def _some(value):
 def soften(mrf, notes):
     """The potentials with -inf replaced, for methods that need every state to be possible.
 
-    A labelling with a forbidden entry becomes `SOFT` nats worse than every labelling without. Log Z
+    A labeling with a forbidden entry becomes `SOFT` nats worse than every labeling without. Log Z
     can only grow, so an upper bound for the softened field holds for the given one.
     """
     forbidden = mrf.theta == -np.inf

@@ -28,7 +28,7 @@ RHO_ITERATIONS = 10  # problems solved for a given random field, as in the paper
 class TRWMarginals(MarginalsEstimator):
     """Marginals and bounds on log Z: exact where that is cheap, else certified by Frank-Wolfe.
 
-    Minimises over edge appearance probabilities rho the tree-reweighted bound::
+    Minimizes over edge appearance probabilities rho the tree-reweighted bound::
 
         log Z <= max_mu  constant + <theta, mu> + sum_i H(mu_i) - sum_ij rho_ij I(mu_ij)
 
@@ -43,7 +43,7 @@ class TRWMarginals(MarginalsEstimator):
         without Frank-Wolfe, else takes "approx", which certifies less.
     polytope : {"marginal", "local"}, default="marginal"
         "local" takes the larger set of locally consistent marginals and a linear program as oracle,
-        which is what message passing optimises over: a looser bound.
+        which is what message passing optimizes over: a looser bound.
     solver : BarrierFrankWolfe or None, default=None
         Settings of Frank-Wolfe, grid keys ``solver__variant``. None is ``BarrierFrankWolfe()``.
     rho_init : str or array-like of shape (n_edges,), default="matrix_tree_weighted"
@@ -65,7 +65,7 @@ class TRWMarginals(MarginalsEstimator):
     learner : MRFLearner or None, default=None
         For tables: how the field is learned. None is ``MRFLearner()``.
     warm_start : bool, default=False
-        Start from the mixture of labellings of the previous fit.
+        Start from the mixture of labelings of the previous fit.
     random_state : int, RandomState instance or None, default=None
         For ``rho_init="sampled"`` and `sample`.
     verbose : int, default=0
@@ -77,27 +77,27 @@ class TRWMarginals(MarginalsEstimator):
         The objective at these marginals.
     log_partition_upper_, log_partition_lower_ : float
         Certified bounds: log Z is between them. The upper one is inf when the oracle gives no
-        bound. The lower one is the larger of the total potential of the labellings seen and of mean
+        bound. The lower one is the larger of the total potential of the labelings seen and of mean
         score plus entropy of independent variables with these marginals.
     dual_gap_ : float
         Certified gap for the last rho, at the marginals returned; inf if nothing is certified.
     estimated_gap_ : float
-        The same with the oracle's labelling in place of its bound; equal for exact oracles.
+        The same with the oracle's labeling in place of its bound; equal for exact oracles.
     rho_ : ndarray of shape (n_edges,) or None
         Edge appearance probabilities of the last problem; None for exact sums with cycles.
     rho_gap_ : float
         How much lower the bound might be for other probabilities, to first order.
     method_ : {"exact", "frank_wolfe", "closed_form"}
-        What was done: sums over all labellings, a search, or nothing, for a wide field that was
-        learned and is the maximiser of its own bound.
+        What was done: sums over all labelings, a search, or nothing, for a wide field that was
+        learned and is the maximizer of its own bound.
     choice_ : str
         Why, in words and numbers.
     delta_ : float
         Contraction at the end.
     vertices_ : ndarray of shape (n_vertices, n_variables) or None
-        Labellings in use; None for ``polytope="local"`` and exact sums.
+        Labelings in use; None for ``polytope="local"`` and exact sums.
     weights_ : ndarray of shape (n_vertices + 1,) or None
-        Weights of the uniform point and of each labelling, shrunk by ``delta_``: a distribution
+        Weights of the uniform point and of each labeling, shrunk by ``delta_``: a distribution
         with exactly these marginals. None for exact sums.
     mrf_, marginals_, edge_marginals_, factor_marginals_ : various
         As of every `MarginalsEstimator`.
@@ -110,7 +110,7 @@ class TRWMarginals(MarginalsEstimator):
     oracle_ : object or None
         The oracle used; None for ``polytope="local"`` and the closed form.
     converged_ : bool
-        Whether ``dual_gap_ <= tol``, ``log_partition_lower_`` is finite, and no forbidden labelling
+        Whether ``dual_gap_ <= tol``, ``log_partition_lower_`` is finite, and no forbidden labeling
         has weight but by contraction and by a last 1 % of the uniform point.
     status_ : str
         How the last problem ended.
@@ -246,7 +246,7 @@ class TRWMarginals(MarginalsEstimator):
             "oracle_": oracle,
             **Outcome(status, run.history.n_iter, history).attributes(),
         }
-        # On weakly coupled fields independent variables say more than a few hundred labellings do.
+        # On weakly coupled fields independent variables say more than a few hundred labelings do.
         lower = max(run.lower, Products(mrf).bound(run.mu))
         failure = None if run.gap <= self.tol else _advice(run, status, self.tol)
         failure = failure or _forbidden(run, lower > -math.inf or has_allowed, self.tol)
@@ -283,7 +283,7 @@ class TRWMarginals(MarginalsEstimator):
         return solver, solver.local_search == "icm"
 
     def _fits(self, mrf):
-        """Whether the mixture of the previous fit is one of labellings of this random field."""
+        """Whether the mixture of the previous fit is one of labelings of this random field."""
         before = getattr(self, "mrf_", None)
         return (
             before is not None

@@ -349,7 +349,7 @@ def downward(
 
 @njit
 def choose(plan, unary, edges, edge_table, tables, mode, messages, uniforms, labels):
-    """Best labelling (mode MAX, lowest states on ties) or random labellings, after `upward`.
+    """Best labeling (mode MAX, lowest states on ties) or random labelings, after `upward`.
 
     ``labels`` (n_samples, n_nodes) receives them, ``uniforms`` (n_samples, n_nodes) are random
     numbers in [0, 1), not used for maxima. Given the states of its scope, a node has one number

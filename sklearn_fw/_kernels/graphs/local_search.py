@@ -1,4 +1,4 @@
-"""Iterated local search for best labellings of any graph, with trees as neighbourhoods.
+"""Iterated local search for best labelings of any graph, with trees as neighborhoods.
 
 The arrays of a graph are those of `message_passing.py`. Where potentials are ``-inf`` they must
 have been replaced by large finite penalties: sums are kept up to date by differences here.
@@ -11,14 +11,14 @@ from ..common.random import next_below
 
 DOUBLINGS = 6
 KICK = 2**DOUBLINGS  # most nodes that get random states at once
-REACH = 8  # times as many nodes, and some more, are optimised after that,
+REACH = 8  # times as many nodes, and some more, are optimized after that,
 REPAIRS = 2  # so many times
-PASS_OVER = 8  # one of so many neighbours stays outside of a tree that it could belong to
+PASS_OVER = 8  # one of so many neighbors stays outside of a tree that it could belong to
 
 
 @njit
 def gather_sums(unary, tables, edge_table, n_states, start, edge, other, labels, sums):
-    """``sums[i, k]`` receives the score of state k of node i given the labels of its neighbours."""
+    """``sums[i, k]`` receives the score of state k of node i given the labels of its neighbors."""
     for i in range(unary.shape[0]):
         for k in range(n_states[i]):
             sums[i, k] = unary[i, k]
@@ -35,7 +35,7 @@ def _give(i, state, graph, labels, sums):
     old = labels[i]
     labels[i] = state
     for h in range(start[2 * i], start[2 * i + 2]):
-        # Rows belong to this node, columns to the neighbour.
+        # Rows belong to this node, columns to the neighbor.
         side = 1 if h < start[2 * i + 1] else 0
         table = tables[side, edge_table[edge[h]]]
         j = other[h]

@@ -65,7 +65,7 @@ def _fit_line(line, perfect, entropic, heap):
 
 @inner
 def _fit_rows(p, v, perfect, entropic, u, z, column_sums, heap):
-    """z and u for given v, and the column sums; returns the dual objective, to be minimised."""
+    """z and u for given v, and the column sums; returns the dual objective, to be minimized."""
     J, K = p.shape
     value = 0.0
     for k in range(K):
@@ -214,7 +214,7 @@ def project(p, v, perfect, entropic, tol, max_iter):
 
     Returns (z, u, v, number of steps, violation of the columns); the loop ends when the latter is
     at most ``tol``. Each step is one of Newton, shortened as far as the objective demands, and one
-    exact minimisation over v for fixed u, which alone would converge too, but slowly. Cost of a
+    exact minimization over v for fixed u, which alone would converge too, but slowly. Cost of a
     step: J K^2 + K^3 / 3, so columns should be the shorter side.
     """
     J, K = p.shape

@@ -101,7 +101,7 @@ def switch_form(unary, tables, edge_table, edges, share, gain, loss, crossed):
 
 @inner
 def _push_directly(first, head, sister, residual, excess):
-    """Push along all single arcs from the source's neighbours to the sink's; returns the flow."""
+    """Push along all single arcs from the source's neighbors to the sink's; returns the flow."""
     flow = 0.0
     for v in range(excess.size):
         left = excess[v]
@@ -426,7 +426,7 @@ def score_of(unary, tables, edge_table, edges, labels):
 def fusion(
     unary, tables, edge_table, edges, zero, one, rounding, arc, sister, residual, excess, crossed
 ):  # fmt: skip
-    """The best mixture of the labellings ``zero`` and ``one`` as a minimum cut.
+    """The best mixture of the labelings ``zero`` and ``one`` as a minimum cut.
 
     ``excess`` (n_nodes,) receives what each node loses by ``one``, ``residual`` (n_arcs,) the room
     of both arcs of each edge, and ``crossed[e]`` whether the edge wants its ends on different

@@ -70,7 +70,7 @@ def effective_resistances(edges, conductance, n_nodes):
 
 @inner
 def _fill_in(edges, n_nodes):
-    """Later neighbours of each node when those of eliminated nodes are joined with each other.
+    """Later neighbors of each node when those of eliminated nodes are joined with each other.
 
     Returns (start, later, edge_place): node v has ``later[start[v]:start[v + 1]]``, ascending, and
     edge e is entry ``edge_place[e]`` of its earlier node.

@@ -5,7 +5,7 @@ block is, up to a constant and with ``a = p |x|^2 / lam``,
 
     p (<g, mu'> - a / 2 |mu' - mu|^2),        g_k = H_i(k) at the weights of the moment
 
-whose maximiser over the simplex is the projection of ``mu + g / a`` (Crammer and Singer, 2001; in
+whose maximizer over the simplex is the projection of ``mu + g / a`` (Crammer and Singer, 2001; in
 this order of visits Keerthi et al., KDD 2008). Under bounds on w it is a minorant of the dual, so
 that no step lowers it.
 """

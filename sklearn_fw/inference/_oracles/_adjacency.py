@@ -119,7 +119,7 @@ def softened(scores):
 
 
 def first_labels(scores, start):
-    """A copy of a given labelling, by default the best state of every node by itself."""
+    """A copy of a given labeling, by default the best state of every node by itself."""
     if start is None:
         return scores.unary.argmax(axis=1).astype(np.int32)
     labels = as_array(start, "start")
@@ -142,7 +142,7 @@ ROUNDING = 32 * np.finfo(np.float64).eps
 # An answer whose error is at most this share of its value counts as exact.
 NEGLIGIBLE = 1e-9
 MOST_ROUNDS = 10
-# Graphs of so few labellings are tried out where an oracle promises to be exact.
+# Graphs of so few labelings are tried out where an oracle promises to be exact.
 FEW = 2**14
 
 
@@ -199,7 +199,7 @@ def settled(solve, scores, start=None, exact=False):
 
 
 def without_hopeless(scores, value):
-    """Scores that forbid states and pairs of no labelling above ``value``; None if that is none.
+    """Scores that forbid states and pairs of no labeling above ``value``; None if that is none.
 
     What a state or pair loses for sure is its distance to the best one of its node or edge, and of
     all edges at the node.

@@ -11,7 +11,7 @@ from ._adjacency import ROUNDING, is_negligible
 class Assignment(Oracle):
     """Best matching of the rows of a matrix of scores with its columns.
 
-    Maximises ``sum(scores * matching)`` exactly over 0/1 matrices with at most one 1 in each row
+    Maximizes ``sum(scores * matching)`` exactly over 0/1 matrices with at most one 1 in each row
     and column, or exactly one with ``perfect=True``. Choose it for word alignments, tracks,
     correspondences of points and whatever else pairs two sets.
 

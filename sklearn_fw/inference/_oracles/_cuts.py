@@ -20,7 +20,7 @@ OFF_DIAGONAL = [0, 1], [1, 0]
 
 
 class QPBO(GraphOracle):
-    """Good labelling and upper bound for two states and edges of any kind, by roof duality.
+    """Good labeling and upper bound for two states and edges of any kind, by roof duality.
 
     Maximizes the score of `PairwiseScores` over the linear program on the local polytope, where
     each node is labeled or half in each state. Labels found there are those of a best labeling, so
@@ -96,7 +96,7 @@ def half_integral(scores):
 
 
 def roof_dual(form, edges):
-    """Labels that some best labelling has, -1 where none is known, and twice the cut's capacity.
+    """Labels that some best labeling has, -1 where none is known, and twice the cut's capacity.
 
     Node ``n_nodes + t`` stands for the opposite of node ``t``, and each edge is there twice: from
     ``a`` to the node that stands for ``y``, and from the opposite of this node to that of ``a``.
@@ -162,7 +162,7 @@ class SwitchForm(NamedTuple):
     rounding: float  # how far sums of these numbers may be off
 
     def bound(self, flow):
-        """No labelling scores more, if so much must flow from source to sink."""
+        """No labeling scores more, if so much must flow from source to sink."""
         return float(self.constant + np.maximum(self.gain, 0.0).sum() - flow + self.rounding)
 
     def merge(self, labels):
@@ -170,7 +170,7 @@ class SwitchForm(NamedTuple):
 
 
 def switch_form(scores, name):
-    """The `SwitchForm` of scores of at most two states; None if every labelling is forbidden."""
+    """The `SwitchForm` of scores of at most two states; None if every labeling is forbidden."""
     if scores.n_states > 2:
         raise ValueError(
             f"{name} needs two states per node, got {scores.n_states}; TreeMaxProduct() takes more "
@@ -263,9 +263,9 @@ def _filled(own, other):
 
 
 class GraphCut(GraphOracle, RankingOracle):
-    """Best labelling of a graph with two states whose edges are attractive, by a minimum cut.
+    """Best labeling of a graph with two states whose edges are attractive, by a minimum cut.
 
-    Maximises the score of `PairwiseScores` exactly, cycles or not, if for the table ``t`` of every
+    Maximizes the score of `PairwiseScores` exactly, cycles or not, if for the table ``t`` of every
     edge::
 
         t[0, 0] + t[1, 1] >= t[0, 1] + t[1, 0]
@@ -416,7 +416,7 @@ class Cut(NamedTuple):
 
 
 class CutMoves(GraphOracle):
-    """Good labelling of any graph by minimum cuts: alpha-expansion and alpha-beta swap.
+    """Good labeling of any graph by minimum cuts: alpha-expansion and alpha-beta swap.
 
     Increases the score of `PairwiseScores`: an expansion lets any set of nodes change to the state
     alpha at once, a swap gives each node that has one of two states the better of both. Choose it
@@ -497,7 +497,7 @@ class CutMoves(GraphOracle):
 
 
 def _expansion(state, labels):
-    """Two labellings, of which an expansion of a state takes the best mixture."""
+    """Two labelings, of which an expansion of a state takes the best mixture."""
     return labels, np.full_like(labels, state)
 
 

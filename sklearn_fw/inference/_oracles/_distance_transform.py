@@ -17,7 +17,7 @@ tree = lazy("graphs.tree")
 class PoseScores:
     """Scores of the poses of some joints: the input of `DistanceTransform`.
 
-    A pose gives each joint a pixel. Its score, always maximised, is::
+    A pose gives each joint a pixel. Its score, always maximized, is::
 
         sum_j maps[j, y_j] + sum_e max_t bias[e, t] - deformation[e, t] @ (dr^2, dr, dc^2, dc)
 
@@ -207,9 +207,9 @@ def _by_type(array, name, width):
 
 
 class DistanceTransform(Oracle):
-    """Best pose of a tree of joints, by generalised distance transforms.
+    """Best pose of a tree of joints, by generalized distance transforms.
 
-    Maximises the score of `PoseScores` exactly over all pixels for every joint, in time linear in
+    Maximizes the score of `PoseScores` exactly over all pixels for every joint, in time linear in
     the number of pixels. Choose it for pictorial structures such as people, hands and faces.
 
     See Also

@@ -132,7 +132,7 @@ def _plan_of(edges, *sizes):
 
 
 class Elimination(GibbsInference):
-    """Best labelling of any graph of small tree-width, by bucket elimination.
+    """Best labeling of any graph of small tree-width, by bucket elimination.
 
     Maximizes the score of `PairwiseScores` exactly, and sums over the Gibbs distribution ``p(y)`` ~
     ``exp(score(y))`` as the junction-tree algorithm does. Choose it for graphs with cycles that are
@@ -310,7 +310,7 @@ class Walk:
 
 
 class FactorElimination:
-    """Sums and maxima over all labellings of nodes, by log-potentials on any number of them.
+    """Sums and maxima over all labelings of nodes, by log-potentials on any number of them.
 
     ``unary`` has an array for each node, ``tables`` one for each of ``scopes``, tuples of nodes.
     """

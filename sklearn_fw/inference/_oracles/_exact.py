@@ -17,7 +17,7 @@ PROBABILITY = 1e-9  # by which sums of probabilities may differ from one by roun
 
 
 class RankingOracle(Oracle):
-    """Max-marginals and k best labellings, from the hook ``_maxima(scores)`` of a subclass."""
+    """Max-marginals and k best labelings, from the hook ``_maxima(scores)`` of a subclass."""
 
     def max_marginals(self, scores):
         """Best score that a labeling can have for each state of each node.
@@ -36,7 +36,7 @@ class RankingOracle(Oracle):
         return self._maxima(scores)
 
     def top_k(self, scores, k):
-        """The k best labellings, best first.
+        """The k best labelings, best first.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class RankingOracle(Oracle):
 
 
 class GibbsInference(RankingOracle):
-    """Marginals, max-marginals, samples and k best labellings, from three hooks of a subclass.
+    """Marginals, max-marginals, samples and k best labelings, from three hooks of a subclass.
 
     The others are ``_sums(scores, marginals) -> (node, edge, log_partition)``, where node and edge
     may be None unless ``marginals``, and ``_draws(scores, uniforms) -> (labels, log_partition)``
@@ -98,7 +98,7 @@ class GibbsInference(RankingOracle):
         return self._sums(scores, marginals=False)[2]
 
     def sample(self, scores, n_samples, random_state=None):
-        """Independent labellings from the Gibbs distribution ``p(y)`` ~ ``exp(score(y))``.
+        """Independent labelings from the Gibbs distribution ``p(y)`` ~ ``exp(score(y))``.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ def normalised(probabilities, what):
 
 
 class Enumeration(GibbsInference):
-    """Best labelling of any small graph, by trying all labellings.
+    """Best labeling of any small graph, by trying all labelings.
 
     Maximizes the score of `PairwiseScores` exactly, and sums over the Gibbs distribution ``p(y)`` ~
     ``exp(score(y))``. Choose it for a handful of nodes, and as the reference of other oracles.
@@ -165,7 +165,7 @@ class Enumeration(GibbsInference):
     Notes
     -----
     Time ``n_states ** n_nodes * (n_nodes + n_edges)``; everything but `argmax` also needs 16 bytes
-    for each labelling. Of several best labellings the lexicographically first is returned, and it
+    for each labeling. Of several best labelings the lexicographically first is returned, and it
     comes first among equal ones of `top_k`.
 
     Examples
@@ -220,7 +220,7 @@ class Enumeration(GibbsInference):
         if value == -np.inf:
             return None, value
         ends = np.cumsum(weights)
-        # One number chooses a labelling. Rounding must not choose one behind the last allowed.
+        # One number chooses a labeling. Rounding must not choose one behind the last allowed.
         chosen = np.searchsorted(ends, uniforms[:, 0] * ends[-1], side="right")
         return _labels_of(np.minimum(chosen, np.flatnonzero(weights)[-1]), scores), value
 

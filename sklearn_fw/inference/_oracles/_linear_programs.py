@@ -115,10 +115,10 @@ def scaled_costs(lost, best):
 
 
 def dual_bound(scores, messages=None):
-    """Sum of the best states and pairs of all parts: no labelling scores more.
+    """Sum of the best states and pairs of all parts: no labeling scores more.
 
     ``messages`` (2, n_edges, n_states) are added to rows and columns of edges and taken from their
-    nodes, which changes the score of no labelling.
+    nodes, which changes the score of no labeling.
     """
     unary, pairwise = scores.unary, scores.pairwise
     size = 0.0
@@ -198,15 +198,15 @@ def solve_integers(cost, n_integers, largest, matrix, sums, seconds, gap=0.0):
 
 
 class MILP(GraphOracle):
-    """Best labelling of any small graph, by mixed-integer linear programming.
+    """Best labeling of any small graph, by mixed-integer linear programming.
 
-    Maximises the score of `PairwiseScores` over the integral points of the local polytope::
+    Maximizes the score of `PairwiseScores` over the integral points of the local polytope::
 
         max_mu  sum_t <unary[t], mu_t> + sum_e <pairwise[e], mu_e>
         subject to  sum mu_t = 1, mu_e 1 = mu_a, mu_e^T 1 = mu_b, mu >= 0, mu_t integral
 
     Choose it for graphs with cycles and up to some hundred nodes where the answer must be
-    certified. With a time limit the best labelling found so far comes with a bound.
+    certified. With a time limit the best labeling found so far comes with a bound.
 
     Parameters
     ----------
@@ -295,9 +295,9 @@ class MILP(GraphOracle):
 
 
 class LPRelaxation(GraphOracle):
-    """Upper bound, fractional optimum and a rounded labelling, by linear programming.
+    """Upper bound, fractional optimum and a rounded labeling, by linear programming.
 
-    Maximises the score of `PairwiseScores` over the local polytope: marginals of nodes and edges
+    Maximizes the score of `PairwiseScores` over the local polytope: marginals of nodes and edges
     that agree with each other, whether or not there is a distribution that has them::
 
         max_mu  sum_t <unary[t], mu_t> + sum_e <pairwise[e], mu_e>
@@ -447,7 +447,7 @@ LARGEST_INTEGER = 2.0**53
 
 
 class Toulbar2(GraphOracle):
-    """Best labelling of any graph, by the branch and bound of toulbar2.
+    """Best labeling of any graph, by the branch and bound of toulbar2.
 
     Maximizes the score of `PairwiseScores`, rounded to a number of decimals. Choose it for graphs
     with cycles and up to some hundred nodes where the answer must be certified: it is mostly much

@@ -14,7 +14,7 @@ local_search = lazy("graphs.local_search")
 
 
 class ICM(GraphOracle):
-    """Good labelling of any graph in very little time, by iterated conditional modes.
+    """Good labeling of any graph in very little time, by iterated conditional modes.
 
     Increases the score of `PairwiseScores` by giving each node in turn the best state given its
     neighbors, until none changes: a local maximum, often far from the best labeling. Choose it to
@@ -27,7 +27,7 @@ class ICM(GraphOracle):
 
     See Also
     --------
-    TRWS : Better labellings and a bound, at more cost.
+    TRWS : Better labelings and a bound, at more cost.
     BestOf : Several oracles, the best answer.
 
     Notes
@@ -75,8 +75,8 @@ def climb(problem, labels, max_iter=1000, potts=None):
             break
 
 
-LARGEST_TABLE = 2**16  # of the elimination that joins labellings
-MOST = 9  # labellings at once, or codes of what they agree on would leave 64 bits
+LARGEST_TABLE = 2**16  # of the elimination that joins labelings
+MOST = 9  # labelings at once, or codes of what they agree on would leave 64 bits
 
 
 def fuse(scores, labellings):
@@ -97,13 +97,13 @@ def fuse(scores, labellings):
 
 
 def _clusters(scores, labellings):
-    """Scores of clusters, the labelling that each of their states stands for, cluster of nodes."""
+    """Scores of clusters, the labeling that each of their states stands for, cluster of nodes."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
     m, n = labellings.shape
     ends, edge = scores.edges, np.arange(scores.n_edges)
-    # Of each labelling the first one that has the same state at a node.
+    # Of each labeling the first one that has the same state at a node.
     first = (labellings[:, None] == labellings).argmax(axis=0)
     code = np.int64(m) ** np.arange(m) @ first
     inside = code[ends[:, 0]] == code[ends[:, 1]]
@@ -112,7 +112,7 @@ def _clusters(scores, labellings):
     n_clusters, cluster = connected_components(graph, directed=False)
     member = np.empty(n_clusters, np.int64)
     member[cluster] = np.arange(n)
-    # States of a cluster are the labellings that differ there, the first of equal ones.
+    # States of a cluster are the labelings that differ there, the first of equal ones.
     own = first[:, member] == np.arange(m)[:, None]
     pick = np.argsort(~own, axis=0, kind="stable").T
     width = int(own.sum(axis=0).max())
@@ -144,7 +144,7 @@ RUN_PER_NODE, SHORTEST_RUN, FEWEST_RUNS = 1.25, 400, 4
 
 
 class IteratedLocalSearch(GraphOracle):
-    """Good labelling of any graph by kicks and repairs, between `ICM` and exhaustive search.
+    """Good labeling of any graph by kicks and repairs, between `ICM` and exhaustive search.
 
     Increases the score of `PairwiseScores`: some neighboring nodes get random states, then random
     trees around them, hundreds of nodes, take their best states given all others; the change stays

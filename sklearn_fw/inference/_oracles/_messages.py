@@ -17,7 +17,7 @@ message_passing = lazy("graphs.message_passing")
 
 
 class TRWS(GraphOracle):
-    """Good labelling of any graph with a bound, by sequential tree-reweighted message passing.
+    """Good labeling of any graph with a bound, by sequential tree-reweighted message passing.
 
     Maximizes the score of `PairwiseScores` approximately, and minimizes a bound on the score of
     every labeling: the dual of the linear relaxation over the local polytope. Choose it for graphs
@@ -113,7 +113,7 @@ class Incumbent:
         self._climb(self.labels)
 
     def offer(self, labels, value):
-        """Improve a labelling and keep it if it is best; tried if it sets a record by itself."""
+        """Improve a labeling and keep it if it is best; tried if it sets a record by itself."""
         if value > self._record:
             self._record = value
             self._climb(labels)
@@ -137,8 +137,8 @@ class Incumbent:
 class Relaxation:
     """Tree-reweighted message passing on one problem.
 
-    ``bound`` is a bound on all labellings and ``bounds[i, k]`` one on those with state k at node
-    i. States that cannot be part of a labelling of interest become forbidden in ``unary``.
+    ``bound`` is a bound on all labelings and ``bounds[i, k]`` one on those with state k at node
+    i. States that cannot be part of a labeling of interest become forbidden in ``unary``.
     """
 
     def __init__(self, problem, potts=None):
@@ -158,9 +158,9 @@ class Relaxation:
         return twin
 
     def iterate(self, cutoff=-np.inf):
-        """Yield a labelling and its value after a pass up, and after a pass down.
+        """Yield a labeling and its value after a pass up, and after a pass down.
 
-        With a ``cutoff`` only labellings above it are of interest: the bounds hold for these, and
+        With a ``cutoff`` only labelings above it are of interest: the bounds hold for these, and
         are ``-inf`` if there are none.
         """
         for upwards in (True, False):
@@ -220,7 +220,7 @@ class MaxProduct(GraphOracle):
 
     Examples
     --------
-    A cycle of four nodes that want to differ from their neighbours.
+    A cycle of four nodes that want to differ from their neighbors.
 
     >>> import numpy as np
     >>> from sklearn_fw.inference import MaxProduct, PairwiseScores
@@ -258,7 +258,7 @@ logger = logging.getLogger("sklearn_fw")
 
 
 class BranchAndBound(GraphOracle):
-    """Best labelling of any graph, by depth-first search with tree-reweighted bounds.
+    """Best labeling of any graph, by depth-first search with tree-reweighted bounds.
 
     Maximizes the score of `PairwiseScores` exactly; with a budget it returns the best labeling
     found and a bound on all others. Choose it for graphs with cycles whose tree-width is too large
@@ -347,7 +347,7 @@ class BranchAndBound(GraphOracle):
 
 
 class _Search:
-    """The best labelling so far and the parts of the problem that may hold better ones."""
+    """The best labeling so far and the parts of the problem that may hold better ones."""
 
     def __init__(self, scores, plan, start):
         self.incumbent = Incumbent(scores, plan, start)

@@ -31,7 +31,7 @@ class Attempt(NamedTuple):
 class BestOf(Oracle):
     """Best answer of several oracles, by default of all fast ones for general graphs.
 
-    Returns the labelling with the largest score of `PairwiseScores` that any of them finds, with
+    Returns the labeling with the largest score of `PairwiseScores` that any of them finds, with
     the smallest of their bounds. Choose it on graphs with cycles that are too large for an exact
     oracle, where none of the approximate ones is always ahead.
 
@@ -261,7 +261,7 @@ def exact_oracle(scores):
 def natural_oracle(scores, n_listed=FEW_LABELINGS):
     """The oracle for many questions on one graph: exact while it costs little.
 
-    `TreeMaxProduct` for forests; for others `Enumeration` up to ``n_listed`` labellings,
+    `TreeMaxProduct` for forests; for others `Enumeration` up to ``n_listed`` labelings,
     `Elimination`, or else `BestOf`; on large or dense graphs few passes of `TRWS` alone, after a
     cut where there are two states. The scores are those of the largest graph in question.
     """

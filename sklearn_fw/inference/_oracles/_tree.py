@@ -40,7 +40,7 @@ def _forest(scores):
 
 
 class TreeMaxProduct(GibbsInference):
-    """Best labelling of a tree or forest, by max-product message passing.
+    """Best labeling of a tree or forest, by max-product message passing.
 
     Maximizes the score of `PairwiseScores` exactly on any graph without cycles, connected or not.
     Edges may come in any order and direction.
@@ -69,7 +69,7 @@ class TreeMaxProduct(GibbsInference):
 
     Examples
     --------
-    A star: the middle node 0 prefers state 0, its three neighbours state 1, and equal is better.
+    A star: the middle node 0 prefers state 0, its three neighbors state 1, and equal is better.
 
     >>> import numpy as np
     >>> from sklearn_fw.inference import PairwiseScores, TreeMaxProduct
@@ -141,7 +141,7 @@ def _chain(scores):
 
 
 class Viterbi(TreeMaxProduct):
-    """Best labelling of a chain, by the Viterbi algorithm.
+    """Best labeling of a chain, by the Viterbi algorithm.
 
     Maximizes the score of `PairwiseScores` exactly where node t is joined to node t + 1 only.
     Choose it for sequences: it costs less per call than `TreeMaxProduct`.
