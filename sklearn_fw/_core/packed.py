@@ -46,8 +46,6 @@ class Packed:
     >>> words = Packed.from_list([np.zeros((3, 2)), np.ones((1, 2)), np.ones((2, 2))])
     >>> words
     Packed(n_samples=3, n_rows=6, values=float64 ndarray of shape (6, 2))
-    >>> words[1]
-    array([[1., 1.]])
     >>> words[[2, 1]].lengths
     array([2, 1])
     >>> words[[2, 1]].compact().offsets

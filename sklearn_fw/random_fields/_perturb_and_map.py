@@ -100,8 +100,6 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     >>> pm = PerturbAndMAPMarginals(n_samples=1000, random_state=0).fit(triangle)
     >>> bool(3.79 < pm.log_partition_ < 4.2)
     True
-    >>> pm.n_oracle_calls_
-    2000
     """
 
     oracle: object = "auto"

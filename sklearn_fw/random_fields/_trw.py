@@ -145,8 +145,6 @@ class TRWMarginals(MarginalsEstimator):
 
     Examples
     --------
-    Three variables that all want to differ: log Z is between the bounds.
-
     >>> import numpy as np
     >>> from sklearn_fw import TRWMarginals
     >>> from sklearn_fw.random_fields import PairwiseMRF

@@ -51,8 +51,8 @@ def realign(order, present, tokens, starts, costs, counts, sums, slots):
     """Take one sequence out at a time and put it back where it is cheapest; number that moved.
 
     ``order`` lists the sequences; those not ``present`` (n,) are put in. ``starts`` (n + 1,) is
-    where each begins in ``tokens``, ``slots`` their places, ``counts`` (n_tokens, n_slots) how often
-    tokens are in slots, and ``sums`` the symmetric ``costs`` (n_tokens, n_tokens) times these.
+    where each begins in ``tokens``, ``slots`` their places, ``counts`` (n_tokens, n_slots) how
+    often tokens are in slots, and ``sums`` the symmetric ``costs`` (n_tokens, n_tokens) times these.
     """
     T, n_moved = counts.shape[1], 0
     new = np.empty(len(tokens), np.int64)

@@ -305,8 +305,6 @@ class GraphCut(GraphOracle, RankingOracle):
 
     Examples
     --------
-    A cycle of four nodes that want to be equal. Node 3 prefers state 1, but not enough.
-
     >>> import numpy as np
     >>> from sklearn_fw.inference import GraphCut, PairwiseScores
     >>> unary = [[1.0, 0.0], [0.0, 0.0], [0.5, 0.0], [0.0, 0.7]]
@@ -457,8 +455,6 @@ class CutMoves(GraphOracle):
 
     Examples
     --------
-    Nine nodes in a row; the one in the middle is an outlier.
-
     >>> import numpy as np
     >>> from sklearn_fw.inference import CutMoves, PairwiseScores
     >>> observed = np.array([0, 0, 0, 0, 2, 1, 1, 1, 1])

@@ -50,8 +50,6 @@ class PoseScores:
     >>> maps = np.zeros((2, 1, 6))
     >>> maps[0, 0, 0] = maps[1, 0, 4] = 2.0
     >>> scores = PoseScores.from_arrays(maps, [(0, 1)], [[1.0, 0.0, 1.0, 0.0]], [[0.0, 3.0]])
-    >>> scores
-    PoseScores(n_joints=2, n_rows=1, n_columns=6, n_edges=1, n_types=1)
     >>> scores.value([(0, 0), (0, 4)])
     3.0
     """
@@ -230,8 +228,6 @@ class DistanceTransform(Oracle):
 
     Examples
     --------
-    Of two places for the second joint the one near the first joint is better.
-
     >>> import numpy as np
     >>> from sklearn_fw.inference import DistanceTransform, PoseScores
     >>> maps = np.zeros((2, 3, 8))

@@ -172,8 +172,6 @@ class Elimination(GibbsInference):
 
     Examples
     --------
-    Three nodes that want to differ from each other, with two states: one pair must agree.
-
     >>> import numpy as np
     >>> from sklearn_fw.inference import Elimination, PairwiseScores
     >>> triangle = [(0, 1), (1, 2), (2, 0)]

@@ -244,8 +244,6 @@ class MILP(GraphOracle):
 
     Examples
     --------
-    Three nodes that want to differ from each other, with two states: one pair must agree.
-
     >>> import numpy as np
     >>> from sklearn_fw.inference import MILP, PairwiseScores
     >>> triangle = [(0, 1), (1, 2), (2, 0)]

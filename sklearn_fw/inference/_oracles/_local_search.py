@@ -49,8 +49,6 @@ class ICM(GraphOracle):
     >>> from sklearn_fw.inference import ICM, PairwiseScores
     >>> triangle = [(0, 1), (1, 2), (2, 0)]
     >>> scores = PairwiseScores.from_arrays(0.4 * np.eye(3) + 0.1, np.eye(3), triangle)
-    >>> ICM().argmax(scores)
-    (array([1, 1, 1], dtype=int32), 3.7, inf)
     >>> ICM().argmax(scores, start=[0, 2, 2])
     (array([2, 2, 2], dtype=int32), 3.7, inf)
     """

@@ -78,8 +78,6 @@ class TreeMaxProduct(GibbsInference):
     >>> values, labels = TreeMaxProduct().top_k(scores, 2)
     >>> values, labels[0]
     (array([8.7, 7. ]), array([1, 1, 1, 1], dtype=int32))
-    >>> TreeMaxProduct().marginals(scores)[0][0].round(3)
-    array([0.269, 0.731])
     """
 
     _forest = staticmethod(_forest)
