@@ -188,17 +188,12 @@ class Conditioning:
         return states
 
     def complete(self, X):
-        """Labelings of all variables there were before conditioning.
+        """Add the states of ``evidence`` to labelings, in the order of the first field.
 
         Parameters
         ----------
         X : array-like of shape (n_variables,) or (n_samples, n_variables), integer
             Labelings of this field.
-
-        Returns
-        -------
-        X : ndarray of shape (n_all,) or (n_samples, n_all), int64
-            The same with the states of ``evidence``, in the order of the first field.
         """
         X = as_array(X, "X")
         labels = self._check_labels(np.atleast_2d(X))

@@ -341,7 +341,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
 
     @available_if(lambda self: hasattr(self, "_draw"))
     def sample(self, n_samples=1, random_state=None):
-        """Draw labelings; the notes of each class say from what.
+        """Draw labelings, (n_samples, n_variables); for the distribution see the notes.
 
         Parameters
         ----------
@@ -349,11 +349,6 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             Number of draws.
         random_state : int, RandomState instance or None, default=None
             None takes the estimator's ``random_state``, if it has one.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_variables), int64
-            Independent draws.
         """
         check_is_fitted(self)
         n_samples = check.integer(n_samples, "n_samples", 1)

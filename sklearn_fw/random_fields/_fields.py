@@ -235,17 +235,12 @@ class FactorGraph(Conditioning, Naming, Networks):
     # ---- labelings ----------------------------------------------------------------------------
 
     def parts(self, X):
-        """Places in ``theta`` of the parts that labelings switch on.
+        """Places in ``theta`` of labelings, one per part: (n_samples, n_variables + n_factors).
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_variables), integer
             Labelings.
-
-        Returns
-        -------
-        places : ndarray of shape (n_samples, n_variables + n_factors), int64
-            One place for each variable and each factor.
         """
         return self._places(self._check_labels(X))
 
@@ -513,17 +508,14 @@ class PairwiseMRF(OtherForms, FactorGraph):
     # ---- other fields ---------------------------------------------------------------------------
 
     def scores(self, theta=None):
-        """The potentials as an oracle wants them; variables with fewer states are padded.
+        """Return `PairwiseScores`, the input of oracles; variables with fewer states are padded.
+
+        Views where all variables have the same number of states, else copies.
 
         Parameters
         ----------
         theta : ndarray of shape (size,), default=None
             Other numbers to maximize, in the order of ``theta``. None for ``theta`` itself.
-
-        Returns
-        -------
-        scores : PairwiseScores
-            Views where all variables have the same number of states, else copies.
         """
         if theta is not None:
             theta = self._flat(floats(theta, "theta"), "theta")

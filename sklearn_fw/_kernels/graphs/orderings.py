@@ -52,7 +52,7 @@ def realign(order, present, tokens, starts, costs, counts, sums, slots):
 
     ``order`` lists the sequences; those not ``present`` (n,) are put in. ``starts`` (n + 1,) is
     where each begins in ``tokens``, ``slots`` their places, ``counts`` (n_tokens, n_slots) how
-    often tokens are in slots, and ``sums`` the symmetric ``costs`` (n_tokens, n_tokens) times these.
+    often tokens are in slots, ``sums`` the symmetric ``costs`` (n_tokens, n_tokens) times these.
     """
     T, n_moved = counts.shape[1], 0
     new = np.empty(len(tokens), np.int64)

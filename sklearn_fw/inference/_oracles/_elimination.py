@@ -193,17 +193,13 @@ class Elimination(GibbsInference):
         return walk.labels(np.empty((1, 0)))[0], value, value
 
     def largest_table(self, scores):
-        """Numbers in the largest table of a call, to compare with ``max_table_size``.
+        """Numbers in the largest table of a call, found without it; see ``max_table_size``.
 
         Parameters
         ----------
         scores : PairwiseScores
-            Scores on any graph; only edges and forbidden states matter.
-
-        Returns
-        -------
-        size : int
-            The number, found without the call; above 2^40 a lower bound of it.
+            Scores on any graph; only edges and forbidden states matter. Above 2^40 the number is a
+            lower bound.
         """
         return self._found(scores).largest
 
