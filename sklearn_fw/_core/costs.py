@@ -70,7 +70,7 @@ class Truth(NamedTuple):
         return np.repeat(check.array(values, "values"), self.lengths)
 
     def sums(self, values):
-        """Add up the values of the nodes of each sample: (n_samples,), 0 for samples without nodes.
+        """Sums over the nodes of each sample, (n_samples,); 0 for samples without nodes.
 
         Parameters
         ----------

@@ -114,7 +114,7 @@ class PairwiseScores:
         return cls(unary, pairwise, edges)
 
     def check(self):
-        """Return this object, or raise a ValueError that names the wrong array; cost linear."""
+        """Return this object, or raise a ValueError that names the wrong array."""
         unary, pairwise, edges = self.unary, self.pairwise, self.edges
         if unary.ndim != 2 or unary.shape[0] < 1 or unary.shape[1] < 1:
             raise ValueError(

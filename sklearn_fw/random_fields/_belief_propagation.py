@@ -43,7 +43,8 @@ class TRBPMarginals(MarginalsEstimator):
     rho_init : str or array-like of shape (n_edges,), default="matrix_tree_weighted"
         First edge appearance probabilities: of random spanning trees weighted by couplings;
         "matrix_tree" for uniform ones; "sampled" for the mean of 1000 random minimum spanning
-        trees; "ones" for loopy belief propagation; or a point of the spanning tree polytope.
+        trees; "ones" for loopy belief propagation; or a point of the spanning tree polytope, in
+        place of which `predict` takes the default for incomplete rows.
     n_rho_iter : int, default=1
         Choices of rho: 1 keeps the first, more move towards the tree of largest mutual information
         in steps of 2 / (i + 2).

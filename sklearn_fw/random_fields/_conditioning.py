@@ -91,7 +91,7 @@ class Naming:
         return self.state_names[i].index(name)
 
     def name_states(self, labels):
-        """Dict of states by variables, observed ones included: names, or numbers without names.
+        """Dict of states by variables, with observed ones; numbers without names.
 
         Parameters
         ----------

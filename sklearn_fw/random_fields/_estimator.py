@@ -206,7 +206,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
     # ---- use -----------------------------------------------------------------------------------
 
     def named_marginals(self):
-        """Dict of dicts of marginals, by names of variables and states; numbers without names."""
+        """Marginals as a dict of dicts, by names or, without them, by numbers."""
         check_is_fitted(self)
         return self.mrf_._name_marginals(self.marginals_)
 

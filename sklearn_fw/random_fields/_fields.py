@@ -190,7 +190,7 @@ class FactorGraph(Conditioning, Naming, Networks):
         return [flat[a:b] for a, b in neighbours(self.node_start)]
 
     def factor_blocks(self, flat):
-        """Views of a vector like ``theta``, one for each factor, with an axis for each variable.
+        """Views of a vector like ``theta``, one for each factor, shaped as its table.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ class FactorGraph(Conditioning, Naming, Networks):
     # ---- labelings ----------------------------------------------------------------------------
 
     def parts(self, X):
-        """Places in ``theta`` of labelings, one per part: (n_samples, n_variables + n_factors).
+        """Places in ``theta``, one per part: (n_samples, n_variables + n_factors).
 
         Parameters
         ----------
@@ -332,7 +332,7 @@ class FactorGraph(Conditioning, Naming, Networks):
         return graph
 
     def to_pairwise(self):
-        """Return a `PairwiseMRF` of the same distribution, with a variable for each larger factor.
+        """Return the `PairwiseMRF` that has a variable for each larger factor.
 
         A factor on three or more variables becomes a variable behind those of the graph, in the
         order of factors. Its states are the combinations that its table allows, in their order
@@ -508,7 +508,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
     # ---- other fields ---------------------------------------------------------------------------
 
     def scores(self, theta=None):
-        """Return `PairwiseScores`, the input of oracles; variables with fewer states are padded.
+        """Return `PairwiseScores`; variables with fewer states are padded.
 
         Views where all variables have the same number of states, else copies.
 
@@ -551,7 +551,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
         return mu
 
     def flatten(self, node, edge):
-        """Return padded arrays as one vector in the order of ``theta``: the inverse of `scores`.
+        """Return padded arrays as a vector like ``theta``: the inverse of `scores`.
 
         Parameters
         ----------

@@ -187,10 +187,9 @@ class OtherForms:
         )
 
     def to_networkx(self):
-        """Return a networkx.Graph, the inverse of `from_networkx`, without ``constant`` and
-        ``names``.
+        """Return a networkx.Graph: the inverse of `from_networkx`.
 
-        Nodes 0 to n_variables - 1 have the attribute "unary", edges "pairwise".
+        Nodes 0 to n_variables - 1 have "unary", edges "pairwise"; other attributes are lost.
         """
         import networkx as nx
 

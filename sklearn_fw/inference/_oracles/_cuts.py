@@ -512,8 +512,7 @@ class Fusions:
         self.value = max_flow.score_of(*self._scores, labels)
 
     def fuse(self, zero, one):
-        """Take the best mixture of two labelings, one of which is current; returns whether it is
-        better."""
+        """Take the best mixture of two labelings if it is better; returns whether it is."""
         nodes = np.arange(len(zero))
         one = np.where(self._allowed[nodes, one], one, self.labels)
         zero = np.where(self._allowed[nodes, zero], zero, self.labels)

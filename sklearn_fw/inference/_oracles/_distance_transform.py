@@ -102,7 +102,7 @@ class PoseScores:
         return cls(maps, edges, deformation, anchors, bias)
 
     def check(self):
-        """Return this object, or raise a ValueError that names the wrong array; cost linear."""
+        """Return this object, or raise a ValueError that names the wrong array."""
         maps = self.maps
         if maps.ndim != 3 or 0 in maps.shape:
             raise ValueError(

@@ -193,7 +193,7 @@ class Elimination(GibbsInference):
         return walk.labels(np.empty((1, 0)))[0], value, value
 
     def largest_table(self, scores):
-        """Numbers in the largest table of a call, found without it; see ``max_table_size``.
+        """Size of the largest table of a call, found without it; see ``max_table_size``.
 
         Parameters
         ----------

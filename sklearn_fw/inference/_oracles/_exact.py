@@ -87,7 +87,7 @@ class GibbsInference(RankingOracle):
         return normalised(node, "states"), normalised(edge, "pairs"), log_partition
 
     def log_partition(self, scores):
-        """Logarithm of the sum of ``exp(score(y))``, ``-inf`` when every labeling is forbidden.
+        """Logarithm of the sum of ``exp(score(y))``, ``-inf`` if nothing is allowed.
 
         Parameters
         ----------
