@@ -18,7 +18,6 @@ class Budget(NamedTuple):
 
     @property
     def elapsed(self):
-        """Seconds since the fit began."""
         return time.perf_counter() - self.started
 
     @property
@@ -33,7 +32,6 @@ class Budget(NamedTuple):
 
     @property
     def is_spent(self):
-        """Whether nothing more should be begun."""
         return self.deadline < math.inf and self.left <= 0.0
 
 
@@ -108,16 +106,10 @@ class _Shared:
 
 
 def time_left():
-    """Seconds that the caller of an oracle still gives it, for oracles that can end early.
+    """Seconds until the caller of an oracle wants its answer; inf without a limit.
 
-    `TRWMarginals` and `PairwiseMRF.map` set the limit before they call an oracle, each thread its
-    own. An oracle with a good answer at any time returns what it has when no time is left; one that
-    has nothing until its end raises a `TimeoutError`.
-
-    Returns
-    -------
-    seconds : float
-        inf without a limit; negative when it has passed.
+    `TRWMarginals` and `PairwiseMRF.map` set the limit, each thread its own. When it has passed (the
+    number is negative), oracles return what they have, or raise a `TimeoutError`.
 
     Examples
     --------

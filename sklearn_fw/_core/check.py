@@ -64,7 +64,6 @@ def moderate(value, name):
 
 
 def fraction(value, name):
-    """A number from 0 to 1, as a float."""
     number = not_negative(value, name)
     if number > 1.0:
         raise ValueError(f"{name} must be a fraction from 0 to 1, got {value:g}")
@@ -136,7 +135,6 @@ def samples(items, name):
 
 
 def dtype(dtype):
-    """A kind of real numbers, as numpy's dtype."""
     if dtype is None:
         raise ValueError("dtype must be a kind of numbers such as numpy.float64, got None")
     try:
@@ -249,9 +247,8 @@ def auto_or(accept, other="a number", words=("auto",)):
 def array(values, name, finite=True):
     """A float64 array of real numbers of any shape, possibly the very same one.
 
-    Text, objects that are no numbers, complex numbers, dates and masked entries are refused, which
-    numpy would read, cut or drop; infinity too unless ``finite`` is false, and NaN unless it is
-    None.
+    Text, objects, complex numbers, dates and masked entries are refused; infinity too unless
+    ``finite`` is false, and NaN unless it is None.
     """
     # What methods hand each other in every step needs no more than a look at its numbers.
     if type(values) is np.ndarray and values.dtype == np.float64 and is_moderate(values):
@@ -296,7 +293,6 @@ def numbers(values, name, finite=True):
 
 
 def matrix(values, name):
-    """`numbers` of two dimensions."""
     values = numbers(values, name)
     if values.ndim != 2 or not values.size:
         raise ValueError(f"{name} must be a matrix that is not empty, got shape {values.shape}")
@@ -413,7 +409,6 @@ def _check_targets(y, numeric):
 
 
 def find_labels(y, name):
-    """Sorted distinct labels of a vector."""
     try:
         values = np.asarray(y)
         has_holes = values.dtype.kind == "O" and any(map(is_missing, values.ravel().tolist()))
@@ -481,10 +476,9 @@ def kind(X, name):
 def sparse(X, name):
     """A sparse matrix of which all indices are in range; anything else is returned as it is.
 
-    Compiled code, ours and that of scipy, follows indptr and indices without a look: entries out of
-    range read and write outside of the arrays. scipy checks a part of this when a matrix is made
-    and nothing after its arrays were changed. The cost is one pass over the indices. Formats
-    without plain arrays of indices are made CSR, so that the result can be checked.
+    Compiled code, ours and that of scipy, would read and write outside of the arrays. scipy checks
+    a part of this when a matrix is made, and nothing after its arrays were changed. The cost is one
+    pass over the indices. Formats without plain arrays of indices become CSR.
     """
     if not sp.issparse(X):
         return X

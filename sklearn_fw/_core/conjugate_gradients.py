@@ -6,8 +6,6 @@ import numpy as np
 
 
 class Progress(NamedTuple):
-    """How systems were solved."""
-
     n_iter: int
     residual: float  # the largest, relative to the size asked for
     curvature: float  # the least one of a unit direction

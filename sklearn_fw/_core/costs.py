@@ -20,9 +20,8 @@ class Truth(NamedTuple):
     Parameters
     ----------
     states : ndarray of shape (n_nodes,), int
-        Number of the true state of each node among the classes of its kind, nodes of one sample
-        after those of another; -1 for a label that is not among them, -2 for a node that has no
-        label and so costs nothing.
+        Number of the true state of each node among the classes of its kind, sample by sample; -1
+        for an unknown label, -2 for a node without label, which costs nothing.
     node_start : ndarray of shape (n_samples + 1,), int
         First node of each sample, and the end.
     classes : tuple of ndarray
@@ -32,8 +31,7 @@ class Truth(NamedTuple):
     shapes : ndarray of shape (n_samples, 2) or None, default=None
         Numbers of rows and columns, where nodes are the entries of matrices, row by row.
     weight : ndarray of shape (n_nodes,) or None, default=None
-        How much a mistake at each node counts, as its input says (the area of a region); None
-        where all count alike.
+        Weight of a mistake at each node, as its input says (area of a region); None for equal ones.
 
     Examples
     --------
@@ -62,32 +60,22 @@ class Truth(NamedTuple):
         return np.diff(self.node_start)
 
     def per_node(self, values):
-        """Repeat the value of each sample for all of its nodes.
+        """Repeat the value of each sample for all of its nodes: (n_nodes,).
 
         Parameters
         ----------
         values : array-like of shape (n_samples,)
             Numbers.
-
-        Returns
-        -------
-        repeated : ndarray of shape (n_nodes,)
-            The number of the sample of each node.
         """
         return np.repeat(check.array(values, "values"), self.lengths)
 
     def sums(self, values):
-        """Add up the values of the nodes of each sample.
+        """Sums over the nodes of each sample, (n_samples,); 0 for samples without nodes.
 
         Parameters
         ----------
         values : array-like of shape (n_nodes,)
             Numbers.
-
-        Returns
-        -------
-        sums : ndarray of shape (n_samples,)
-            Their sums; 0 for samples without nodes.
         """
         return _sums(check.array(values, "values"), self.node_start)
 
@@ -125,27 +113,16 @@ class NodeCosts(NamedTuple):
     whole: float = 0.0
 
     def dense(self):
-        """Costs of all states of all nodes, without ``whole``.
-
-        Returns
-        -------
-        costs : ndarray of shape (n_nodes, n_states)
-            Costs.
-        """
+        """Costs of all states of all nodes, (n_nodes, n_states), without ``whole``."""
         return self.factor[:, None] * self.table[self.row]
 
     def weighted(self, weights):
-        """Multiply the costs of nodes.
+        """Return `NodeCosts` multiplied by weights of nodes.
 
         Parameters
         ----------
         weights : array-like of shape (n_nodes,)
             Factors, not negative.
-
-        Returns
-        -------
-        costs : NodeCosts
-            The products.
         """
         if self.whole:
             raise ValueError("weights of nodes need a loss that is a sum over nodes")
@@ -158,19 +135,14 @@ class NodeCosts(NamedTuple):
         return self._replace(factor=self.factor * weights)
 
     def losses(self, truth, states):
-        """Loss of every sample.
+        """Loss of every sample, the sum of its costs: (n_samples,).
 
         Parameters
         ----------
         truth : Truth
-            What the costs were made from.
+            Source of the costs.
         states : ndarray of shape (n_nodes,), int
             Predicted states.
-
-        Returns
-        -------
-        losses : ndarray of shape (n_samples,)
-            Sums of the costs.
         """
         losses = truth.sums(self.factor * self.table[self.row, states])
         if self.whole:
@@ -179,17 +151,12 @@ class NodeCosts(NamedTuple):
         return losses
 
     def largest(self, truth):
-        """Largest loss of every sample.
+        """Largest possible loss of every sample: (n_samples,).
 
         Parameters
         ----------
         truth : Truth
-            What the costs were made from.
-
-        Returns
-        -------
-        largest : ndarray of shape (n_samples,)
-            Sums of the largest costs.
+            Source of the costs.
         """
         largest = self.factor * self.table.max(axis=1, initial=0.0)[self.row]
         return truth.sums(largest) + self.whole * (truth.lengths > 0)
@@ -252,7 +219,6 @@ def _check_costs(costs, truth, name):
 
 
 def _sums(values, start):
-    """Sums over the nodes of each sample."""
     full = np.flatnonzero(np.diff(start))  # reduceat gives a value where there is nothing to add
     sums = np.zeros(len(start) - 1)
     if len(full):

@@ -47,7 +47,7 @@ class ScoreMixin(RegressorMixin):
     """Score of a regressor, which looks at the targets first."""
 
     def score(self, X, y, sample_weight=None):
-        """Coefficient of determination R^2, by `sklearn.metrics.r2_score`.
+        """Coefficient of determination R^2, by `sklearn.metrics.r2_score`; at most 1.
 
         Parameters
         ----------
@@ -57,11 +57,6 @@ class ScoreMixin(RegressorMixin):
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
-
-        Returns
-        -------
-        score : float
-            At most 1; larger is better.
         """
         y = check.numbers(y, "y")
         if sample_weight is not None:
@@ -88,32 +83,22 @@ class LabelMixin(ClassifierMixin):
         raise NotImplementedError
 
     def predict_proba(self, X):
-        """Probabilities of labels.
+        """Probabilities of labels, (n_samples, n_classes), in the order of ``classes_``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-
-        Returns
-        -------
-        probability : ndarray of shape (n_samples, n_classes)
-            One column per entry of ``classes_``.
         """
         raise NotImplementedError
 
     def predict(self, X):
-        """Labels, the most probable ones unless a parameter says otherwise.
+        """Labels, the most probable ones unless a parameter says otherwise: (n_samples,).
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels.
         """
         best = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[best]

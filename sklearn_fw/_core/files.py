@@ -41,7 +41,6 @@ def damage(file, reason, *, line=None, array=None):
 
 
 def name_of(source):
-    """What errors call a path or an open file."""
     if not hasattr(source, "read"):
         return str(source)
     name = getattr(source, "name", None)

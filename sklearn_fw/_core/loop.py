@@ -53,12 +53,11 @@ def drive(
 ):
     """Call ``method.step()`` until its certificate, a budget or a callback ends the loop.
 
-    The time that there is comes from `time_budget` around the call. ``tol`` None takes
-    ``method.tol``, which may be known after the first step only; ``relative_to`` names a column of
-    the rows, such as "objective", whose absolute value times ``tol`` is the limit. Rows go to
-    ``history``, which several loops of one fit share, or to a new one, whose columns are in the
-    outcome. ``begin`` and ``end`` are called around every step; ``end()`` returning True ends the
-    loop. A number that is not finite raises FloatingPointError.
+    The time is that of `time_budget` around the call. ``tol`` None takes ``method.tol``, which may
+    be known after the first step only; with ``relative_to``, a column such as "objective", it is
+    relative to the absolute value there. Rows go to ``history``, which loops of one fit share, or
+    to a new one. ``begin`` and ``end`` are called around every step; ``end()`` returning True ends
+    the loop. A number that is not finite raises FloatingPointError.
     """
     budget = budget_now()
     is_own = history is None

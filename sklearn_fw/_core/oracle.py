@@ -1,7 +1,6 @@
-"""What oracles are, the border between those of users and compiled code, and the k best outputs.
+"""Oracles, the border between those of users and compiled code, and the k best outputs.
 
-Every answer of an oracle of a user is checked once, which costs time linear in the size of the
-question or of the answer. Our own oracles are trusted, those that a user derived from them are not.
+Every answer of a user's oracle, derived from ours or not, is checked once, in linear time.
 """
 
 import math
@@ -25,15 +24,13 @@ PROBABILITY = 1e-6
 class Oracle(Parameterized, ABC):
     """Base class of oracles, which find the best output for given scores.
 
-    Derive from it, or write any object with the method `argmax`. An oracle knows neither samples
-    nor weights, leaves the scores unchanged and may be called from several threads. Parameters of
-    the constructor can be set by a grid search.
+    Derive from it, or write any object with the method `argmax`. Oracles leave the scores unchanged
+    and may be called from several threads. A grid search can set parameters of the constructor.
 
     Attributes
     ----------
     exact : bool
-        Whether ``value`` and ``upper_bound`` are equal in every answer. Else nothing is promised
-        for all of them: a single answer is exact where they are.
+        Whether ``value`` and ``upper_bound`` are equal in every answer.
     releases_gil : bool
         Whether most of a call is compiled code that lets other threads run. Threads then share the
         calls of a fit with ``n_jobs``, else processes do, unless `joblib.parallel_config` says so.
@@ -46,7 +43,7 @@ class Oracle(Parameterized, ABC):
     Notes
     -----
     Optional methods, as in `Enumeration`, are ``top_k(scores, k) -> (values, labels)``, the
-    ``m <= k`` best allowed labellings, best first, and, of the distribution
+    ``m <= k`` best allowed labelings, best first, and, of the distribution
     ``p(y) = exp(score(y) - log_partition)``, ``marginals(scores) -> (node, edge, log_partition)``,
     ``log_partition(scores) -> float``, ``max_marginals(scores) -> node`` and
     ``sample(scores, n_samples, random_state=None) -> labels``. What takes long should look at
@@ -72,28 +69,27 @@ class Oracle(Parameterized, ABC):
 
     @abstractmethod
     def argmax(self, scores, start=None):
-        """The best labelling that is found, and what is known about all others.
+        """The best labeling that is found, and what is known about all others.
 
         Parameters
         ----------
         scores : PairwiseScores
             Scores on a graph that the oracle takes.
         start : array-like of shape (n_nodes,), integer, default=None
-            A labelling to begin with, or to do no worse than. Exact oracles ignore it.
+            A labeling to begin with, or to do no worse than. Exact oracles ignore it.
 
         Returns
         -------
         labels : ndarray of shape (n_nodes,), int32
-            The labelling.
+            The labeling.
         value : float
             Its score, ``-inf`` if it is forbidden.
         upper_bound : float
-            No labelling has a larger score; inf if there is no bound.
+            No labeling has a larger score; inf if there is no bound.
         """
 
 
 def is_foreign(oracle):
-    """Whether an oracle was written outside of this package."""
     cls = type(oracle)
     if cls.__module__.split(".")[0] != __name__.split(".")[0]:
         return True
@@ -135,10 +131,9 @@ def _has(*methods):
 class CheckedOracle(Oracle):
     """An oracle or a function of a user, each answer of which is checked.
 
-    Estimators put it around oracles that are not of this package, so that a mistake shows at the
-    first call and not as a wrong certificate. It has those of the methods below that the oracle
-    has, and with ``max_marginals`` also `top_k`, for which the oracle is asked about scores with
-    states forbidden. It gets copies of the scores, which it may change.
+    Estimators put it around other oracles, so that a mistake shows at the first call and not as a
+    wrong certificate. It has the methods below that the oracle has, and `top_k` also by
+    ``max_marginals``. The oracle gets copies of the scores, which it may change.
 
     Parameters
     ----------
@@ -153,11 +148,8 @@ class CheckedOracle(Oracle):
     exact : bool
         What the oracle says of itself, False if it says nothing.
 
-    See Also
-    --------
-    resolve_oracle : Wraps a function where an oracle is expected.
-
     Notes
+    -----
     -----
     Wrong shapes, labels that are no integers or out of range, NaN and bounds below the score of the
     labels raise ValueError or TypeError with the name of the oracle. A value that the labels do not
@@ -391,12 +383,11 @@ def k_best(argmax, max_marginals, left, k):
     ``argmax(left) -> (labels, value)`` and ``max_marginals(left) -> (n_nodes, n_states)`` answer
     for outputs whose states are left, where ``left`` is a boolean array of that shape.
 
-    All outputs are divided into parts, each with its best one known. The next best output is in
-    the part, and has there the state of a node, of which the max-marginals say that it loses
-    least; that state makes a part of its own. So every part costs one table and one call of the
-    oracle: C. Yanover, Y. Weiss, NIPS 2003, and E. L. Lawler, Management Science 18, 1972. The best
-    output of a part comes from one call of the oracle here, not from the states of largest
-    max-marginals, which need not fit together where several are equal.
+    All outputs are divided into parts, each with its best one known. Max-marginals show in which
+    part, and with which state of a node, the next best output is; that state makes a part of its
+    own, at the cost of one table and one call of the oracle: C. Yanover, Y. Weiss, NIPS 2003, and
+    E. L. Lawler, Management Science 18, 1972. The call is needed, because states of largest
+    max-marginals need not fit together where several are equal.
     """
     found, parts, n_nodes = [], [], len(left)
     while left is not None:

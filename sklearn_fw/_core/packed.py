@@ -21,28 +21,13 @@ class Packed:
     ----------
     values : ndarray of shape (n_rows, ...) or CSR matrix or array of shape \
 (n_rows, n_features)
-        The rows of all samples, one sample after the other.  Kept as given: not
-        copied, not converted, memory maps stay memory maps.
+        The rows of all samples, one sample after the other; kept as given, memory maps too.
     offsets : array-like of int of shape (n_blocks + 1,)
         ``offsets[0] == 0``, never decreasing, ``offsets[-1] == n_rows``.  Equal
-        neighbours make an empty sample.
+        neighbors make an empty sample.
     index : array-like of int of shape (n_samples,), default=None
-        Which block each sample is; blocks may be left out, reordered and repeated.
-        ``None`` means every block once, in order.
-
-    Attributes
-    ----------
-    values : ndarray or CSR matrix or array
-        The buffer.
-    offsets : ndarray of int64 of shape (n_blocks + 1,)
-        Bounds of the blocks in the buffer.
-    index : ndarray of int64 of shape (n_samples,)
-        Block of each sample.
-
-    Raises
-    ------
-    IndexError
-        When ``index`` names a block that does not exist.
+        Block of each sample; blocks may be left out, reordered and repeated. ``None`` means every
+        block once, in order.
 
     See Also
     --------
@@ -50,10 +35,9 @@ class Packed:
 
     Notes
     -----
-    A slice, a boolean mask or an integer array gives a new ``Packed`` over the same
-    buffer in O(number of samples kept), so all the folds of a cross-validation share
-    one copy of the data.  Pickling such a selection writes the whole buffer; call
-    :meth:`compact` first to store the selection alone.
+    A slice, a boolean mask or an integer array gives a new ``Packed`` over the same buffer in
+    O(number of samples kept). Pickling it writes the whole buffer; call :meth:`compact` first to
+    store the selection alone.
 
     Examples
     --------
@@ -62,8 +46,6 @@ class Packed:
     >>> words = Packed.from_list([np.zeros((3, 2)), np.ones((1, 2)), np.ones((2, 2))])
     >>> words
     Packed(n_samples=3, n_rows=6, values=float64 ndarray of shape (6, 2))
-    >>> words[1]
-    array([[1., 1.]])
     >>> words[[2, 1]].lengths
     array([2, 1])
     >>> words[[2, 1]].compact().offsets
@@ -86,18 +68,13 @@ class Packed:
 
     @classmethod
     def from_list(cls, blocks):
-        """Copy a list of arrays into one buffer.
+        """Copy a list of arrays into one buffer, in the same order.
 
         Parameters
         ----------
         blocks : list, object array or Packed of n_samples blocks
-            Arrays with equal shapes after the first axis, CSR matrices of equal
-            width, or lists of labels.  A ``Packed`` is returned as it is.
-
-        Returns
-        -------
-        Packed
-            The same samples in the same order.
+            Arrays with equal shapes after the first axis, CSR matrices of equal width, or lists of
+            labels. A ``Packed`` is returned as it is.
         """
         if isinstance(blocks, Packed):
             return blocks
@@ -179,15 +156,11 @@ class Packed:
         )
 
     def compact(self):
-        """Return the same samples with ``index`` equal to ``0, 1, 2, ...``.
+        """Return a `Packed` of the same samples with ``index`` equal to ``0, 1, 2, ...``.
 
-        Returns
-        -------
-        Packed
-            ``values`` then holds the rows of these samples, in order, and nothing
-            else; compiled loops need no index.  ``self`` when that already holds; a
-            run of neighbouring blocks keeps viewing a dense buffer; anything else is
-            copied.
+        ``values`` then holds the rows of these samples, in order, and nothing else. ``self`` when
+        that holds already; a run of neighboring blocks views a dense buffer; anything else is
+        copied.
         """
         index, offsets, n_blocks = self.index, self.offsets, len(self.offsets) - 1
         if len(index) and np.array_equal(index, np.arange(index[0], index[0] + len(index))):
@@ -310,7 +283,6 @@ def writable(array, dtype=np.float64):
 
 
 def starts_of(lengths):
-    """Where each of several blocks begins, and the end."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
@@ -322,7 +294,6 @@ def length_of(items, name):
 
 
 def take(items, index):
-    """Some of the samples, in a container of the same kind."""
     return items[index] if isinstance(items, Packed) else _safe_indexing(items, index)
 
 

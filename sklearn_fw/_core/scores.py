@@ -17,15 +17,14 @@ MOST_PADDED = 2**28  # numbers in the tables of all edges, padded to one shape
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PairwiseScores:
-    """Part scores of a labelling of a graph: the input of every oracle of this package.
+    """Part scores of a labeling of a graph: the input of every oracle of this package.
 
-    A labelling ``y`` gives each node one of ``n_states`` states. Its score, always maximised, is::
+    A labeling ``y`` gives each node one of ``n_states`` states. Its score, always maximized, is::
 
         sum_t unary[t, y[t]] + sum_e pairwise[e, y[a], y[b]]    with (a, b) = edges[e]
 
-    The constructor takes arrays of these types only, checks them in time linear in their size, and
-    keeps them as they are; `from_arrays` converts lists and other kinds of numbers first. Compiled
-    oracles would read outside of the arrays if an edge named a missing node.
+    The constructor accepts arrays of these types only, checks them in linear time, and keeps them
+    as they are; `from_arrays` converts lists and other kinds of numbers first.
 
     Parameters
     ----------
@@ -35,14 +34,14 @@ class PairwiseScores:
     pairwise : ndarray of shape (n_edges, n_states, n_states), float64
         Score of each pair of states of each edge; ``-inf`` forbids a pair. One table for all
         edges is best given as ``np.broadcast_to(table, (n_edges, n_states, n_states))``: such a
-        view is recognised by its zero stride and never expanded.
+        view is recognized by its zero stride and never expanded.
     edges : ndarray of shape (n_edges, 2), integer
         Nodes joined by each edge, in any order. The direction only says which axis of
         ``pairwise`` belongs to which node: rows to ``edges[e, 0]``, columns to ``edges[e, 1]``.
 
     See Also
     --------
-    Viterbi, TreeMaxProduct, Enumeration : Oracles that maximise the score exactly.
+    Viterbi, TreeMaxProduct, Enumeration : Oracles that maximize the score exactly.
 
     Examples
     --------
@@ -84,7 +83,7 @@ class PairwiseScores:
 
     @classmethod
     def from_arrays(cls, unary, pairwise=None, edges=None):
-        """Convert and check arrays or nested lists.
+        """Convert and check arrays or nested lists; returns the `PairwiseScores`.
 
         Parameters
         ----------
@@ -95,11 +94,6 @@ class PairwiseScores:
             One table per edge, or one table that all edges share. None without edges.
         edges : array-like of shape (n_edges, 2), default=None
             Nodes joined by each edge. None when nodes are independent.
-
-        Returns
-        -------
-        scores : PairwiseScores
-            The checked scores.
         """
         unary = floats(unary, "unary")
         if unary.ndim != 2:
@@ -120,13 +114,7 @@ class PairwiseScores:
         return cls(unary, pairwise, edges)
 
     def check(self):
-        """Raise a ValueError that names the wrong array; cost linear in the size of the scores.
-
-        Returns
-        -------
-        scores : PairwiseScores
-            This object, if nothing is wrong.
-        """
+        """Return this object, or raise a ValueError that names the wrong array."""
         unary, pairwise, edges = self.unary, self.pairwise, self.edges
         if unary.ndim != 2 or unary.shape[0] < 1 or unary.shape[1] < 1:
             raise ValueError(
@@ -172,17 +160,12 @@ class PairwiseScores:
         return len(self.edges)
 
     def value(self, labels):
-        """Score of one labelling.
+        """Score of one labeling, ``-inf`` if it is forbidden.
 
         Parameters
         ----------
         labels : array-like of shape (n_nodes,), integer
             State of each node, from 0 to ``n_states - 1``.
-
-        Returns
-        -------
-        value : float
-            The score, ``-inf`` if the labelling is forbidden.
         """
         labels = integers(labels, "labels", None)
         if labels.shape != (self.n_nodes,):
@@ -220,7 +203,6 @@ def _restore_shared(unary, table, edges):
 
 
 def expect_scores(scores):
-    """Refuse what is no `PairwiseScores`, the only kind of question that oracles understand."""
     if not isinstance(scores, PairwiseScores):
         raise TypeError(
             f"scores must be PairwiseScores, got {type(scores).__name__}: make them with "
@@ -315,7 +297,7 @@ def is_forest(edges, n_nodes):
 
 
 def allowed(values, labels):
-    """The part of a descending list that holds labellings that are not forbidden."""
+    """The part of a descending list that holds labelings that are not forbidden."""
     m = int(np.count_nonzero(values > -np.inf))
     return values[:m], labels[:m]
 
@@ -374,7 +356,7 @@ class FlatParts:
         return len(self.edges) * float(self.n_states.max()) ** 2
 
     def places(self, X):
-        """Places of the parts that labellings switch on: (n_samples, n_nodes + n_edges), int64."""
+        """Places of the parts that labelings switch on: (n_samples, n_nodes + n_edges), int64."""
         i, j = self.edges.T
         nodes = self.node_start[:-1] + X
         return np.hstack([nodes, self.edge_start[:-1] + X[:, i] * self.n_states[j] + X[:, j]])

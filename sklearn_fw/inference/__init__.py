@@ -1,4 +1,4 @@
-"""Oracles, which find the best labelling of a graph with scores.
+"""Oracles, which find the best labeling of a graph with scores.
 
 An oracle is an object with the method
 

@@ -1,4 +1,4 @@
-"""Marginals by messages between neighbours: tree-reweighted and loopy belief propagation."""
+"""Marginals by messages between neighbors: tree-reweighted and loopy belief propagation."""
 
 import dataclasses
 import math
@@ -32,30 +32,26 @@ class TRBPMarginals(MarginalsEstimator):
 
         log Z <= max_mu  constant + <theta, mu> + sum_i H(mu_i) - sum_ij rho_ij I(mu_ij)
 
-    Choose it for graphs that are too wide for `ExactMarginals` and couplings that are weak or
-    mostly attractive: a pass is linear in the size of the potentials. With strong couplings that
-    contradict each other along cycles the marginals tend to 1/2 whatever the truth is, and the
-    bound is loose: `TRWMarginals` excludes such points.
-
-    With ``rho_init="ones"`` it is loopy belief propagation, whose fixed points are the stationary
-    points of the Bethe approximation: exact on trees, often accurate on sparse graphs with long
-    cycles or weak couplings, and elsewhere a heuristic that certifies a lower bound only.
+    Choose it for wide graphs with weak or mostly attractive couplings: a pass is linear in the size
+    of the potentials. With strong frustrated couplings the marginals tend to 1/2 and the bound is
+    loose; `TRWMarginals` excludes such points. With ``rho_init="ones"`` it is loopy belief
+    propagation, whose fixed points are the stationary points of the Bethe approximation: exact on
+    trees, often accurate on sparse graphs, and with a certified lower bound only.
 
     Parameters
     ----------
     rho_init : str or array-like of shape (n_edges,), default="matrix_tree_weighted"
-        First edge appearance probabilities: of random spanning trees weighted by the strength of
-        couplings; "matrix_tree" for uniform ones; "sampled" for the mean of 1000 minimum spanning
-        trees with random weights; "ones" for loopy belief propagation; or a point of the spanning
-        tree polytope, in place of which `predict` takes the default for incomplete rows.
+        First edge appearance probabilities: of random spanning trees weighted by couplings;
+        "matrix_tree" for uniform ones; "sampled" for the mean of 1000 random minimum spanning
+        trees; "ones" for loopy belief propagation; or a point of the spanning tree polytope, in
+        place of which `predict` takes the default for incomplete rows.
     n_rho_iter : int, default=1
         Choices of rho: 1 keeps the first, more move towards the tree of largest mutual information
         in steps of 2 / (i + 2).
     update : {"sequential", "random", "parallel"}, default="sequential"
         Order of messages in a pass: up and down, random, or all at once.
     damping : float, default=0.5
-        Share of the old message in a new one (of logarithms), in [0, 1). On graphs without cycles
-        nothing is damped.
+        Fraction of the old log-message in a new one, in [0, 1). Nothing is damped without cycles.
     tol : float, default=0.01
         Distance of the messages from rest at which to stop, in nats of log Z: about how far
         ``log_partition_upper_`` is above ``log_partition_``.
@@ -75,11 +71,10 @@ class TRBPMarginals(MarginalsEstimator):
     marginals_ : ndarray of shape (n_variables, n_states)
         Beliefs; zero for states that a variable does not have.
     edge_marginals_ : ndarray of shape (n_edges, n_states, n_states)
-        Beliefs of pairs, in the order of ``mrf_.edges``. They agree with ``marginals_`` as well as
-        ``tol`` says.
+        Beliefs of pairs, in the order of ``mrf_.edges``; consistent up to ``tol``.
     log_partition_ : float
-        The objective at the beliefs, as far as these agree; no bound unless ``converged_``. For
-        "ones" the Bethe approximation, which may be above or below log Z.
+        Objective at the beliefs, no bound unless ``converged_``; for "ones" the Bethe
+        approximation.
     log_partition_upper_ : float
         Certified upper bound on log Z, converged or not: best over all rho. For "ones" it is inf on
         graphs with cycles.
@@ -95,9 +90,8 @@ class TRBPMarginals(MarginalsEstimator):
     n_iter_, converged_, status_ : int, bool, str
         Passes in all; whether the last problem reached ``tol``, and how it ended.
     history_ : dict of str to ndarray
-        One entry per pass: "n_iter", "time", "rho_iter", "slack" (distance of the messages from
-        rest); and at the end of each choice of rho, else NaN, "objective", "dual_objective" (the
-        bound) and "dual_gap".
+        One entry per pass: "n_iter", "time", "rho_iter", "slack" (distance from rest); at the end
+        of each rho, else NaN, "objective", "dual_objective" (the bound) and "dual_gap".
 
     See Also
     --------
@@ -105,17 +99,14 @@ class TRBPMarginals(MarginalsEstimator):
 
     Notes
     -----
-    A pass takes time linear in the size of the potentials: an exponential for each entry of each
-    edge table and direction. On a chain whose variables are numbered along it two passes are exact,
-    on other graphs without cycles at most as many as the longest path has edges.
+    A pass takes an exponential for each entry of each edge table and direction. On a chain whose
+    variables are numbered along it two passes are exact, on other forests at most as many as the
+    longest path has edges. The upper bound needs no convergence: any messages split the potentials
+    among spanning trees, and each edge, summed from the leaves, contributes its largest factor.
 
-    The upper bound needs no convergence: any messages split the potentials among spanning trees,
-    and each edge of a tree, summed from the leaves to a root, contributes its largest factor.
-
-    Deviations from [1]_: this bound, which is also the stopping rule; and probabilities below 1e-3
-    are raised by mixing in those of uniform spanning trees, because messages are scaled by 1 / rho.
-    The bound for an array holds if it is in the spanning tree polytope, which is tested in part
-    only beyond 500 variables.
+    Deviations from [1]_: this bound, which is also the stopping rule; probabilities below 1e-3 are
+    raised by mixing in those of uniform spanning trees, because messages are scaled by 1 / rho.
+    Arrays are tested for the spanning tree polytope, in part only beyond 500 variables.
 
     References
     ----------
@@ -134,10 +125,8 @@ class TRBPMarginals(MarginalsEstimator):
     >>> trbp = TRBPMarginals().fit(triangle)
     >>> round(trbp.log_partition_upper_, 4)
     6.6981
-    >>> trbp.marginals_.round(3)
-    array([[0.5, 0.5],
-           [0.5, 0.5],
-           [0.5, 0.5]])
+    >>> trbp.marginals_.round(3).tolist()
+    [[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]
     """
 
     rho_init: object = "matrix_tree_weighted"

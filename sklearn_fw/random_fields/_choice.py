@@ -44,7 +44,6 @@ class Inference:
     notes: list = field(default_factory=list)
 
     def _check(self, theta, name):
-        """Refuse what cannot be an answer on a field with these potentials."""
         self.marginals = check.array(self.marginals, f"marginals of {name}")
         if self.marginals.shape != theta.shape:
             raise ValueError(
@@ -66,7 +65,7 @@ class Request(NamedTuple):
 
     learned: object = None  # the `LearnedMRF` that the field comes from
     tasks: object = None  # the `FitTasks` that callbacks follow, None outside of `fit`
-    known: np.ndarray | None = None  # an allowed labelling, where one is needed and was found
+    known: np.ndarray | None = None  # an allowed labeling, where one is needed and was found
 
     def loop_options(self, estimator, progress):
         """Keywords of `drive`; ``progress()`` gives fitted attributes to callbacks."""
@@ -82,7 +81,7 @@ def unfinished(outcome, state, remedy="increase max_iter or time_limit, or loose
 
 
 class Choice(NamedTuple):
-    """An oracle, whether it also sums over all labellings, and why it was taken."""
+    """An oracle, whether it also sums over all labelings, and why it was taken."""
 
     oracle: object
     sums: bool

@@ -11,8 +11,7 @@ from .._core.scores import as_array
 def collect(unary, factors, constant=0.0):
     """Tables by their scopes, those on the same variables added up, and the constant.
 
-    Factors on one variable are added to its block in the list ``unary``, those on none to the
-    constant.
+    Factors on one variable are added to ``unary``, those on none to the constant.
     """
     merged = {}
     for scope, table in factors:
@@ -41,8 +40,6 @@ def given(factors, states, kept=None):
 
 
 class Naming:
-    """The part of `FactorGraph` that knows names."""
-
     def _set_names(self, names, state_names):
         self.names = None if names is None else check.items(names, "names", "text")
         _require_text(self.names or (), "names")
@@ -94,17 +91,12 @@ class Naming:
         return self.state_names[i].index(name)
 
     def name_states(self, labels):
-        """One labelling by names, with the states of observed variables.
+        """Dict of states by variables, with observed ones; numbers without names.
 
         Parameters
         ----------
         labels : array-like of shape (n_variables,), integer
             State of each variable.
-
-        Returns
-        -------
-        states : dict
-            Name of the state of each variable, by its name; numbers where there are no names.
         """
         labels = self.complete(self._check_labelling(labels, "labels"))
         _, names, state_names = self._all
@@ -115,7 +107,6 @@ class Naming:
         }
 
     def _name_marginals(self, marginals):
-        """Padded marginals of variables by names."""
         blocks, answer = self._blocks_of(marginals), {}
         keys = self.variables.tolist() if self.names is None else self.names
         for i, (key, block) in enumerate(zip(keys, blocks)):
@@ -131,8 +122,6 @@ def _require_text(names, what):
 
 
 class Conditioning:
-    """The part of `FactorGraph` that fixes variables and puts them back."""
-
     _before = None  # (n_states, names, state_names) of all variables, where some were fixed
 
     @property
@@ -150,9 +139,8 @@ class Conditioning:
         Returns
         -------
         field : FactorGraph or PairwiseMRF
-            Of the same kind. Variables that are not observed, in their order; ``variables`` are
-            their numbers before all conditioning, ``evidence`` what is known, and `complete` goes
-            back. Its log Z is that of all labellings that agree with the observation.
+            Of the same kind, with the other variables in their order. ``variables`` are their first
+            numbers, ``evidence`` the observation; log Z sums all labelings that agree with it.
         """
         states = self._observed_states(observed)
         free = np.flatnonzero(states < 0)
@@ -200,17 +188,12 @@ class Conditioning:
         return states
 
     def complete(self, X):
-        """Labellings of all variables there were before conditioning.
+        """Add the states of ``evidence`` to labelings, in the order of the first field.
 
         Parameters
         ----------
         X : array-like of shape (n_variables,) or (n_samples, n_variables), integer
-            Labellings of this field.
-
-        Returns
-        -------
-        X : ndarray of shape (n_all,) or (n_samples, n_all), int64
-            The same with the states of ``evidence``, in the order of the first field.
+            Labelings of this field.
         """
         X = as_array(X, "X")
         labels = self._check_labels(np.atleast_2d(X))

@@ -62,7 +62,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
     _defaults = {"learner": MRFLearner}  # what None means for parameters that are objects
 
     def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
-        """Marginals and bounds of one random field.
+        """Return the `Inference` of one random field: marginals and bounds.
 
         Parameters
         ----------
@@ -70,13 +70,9 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             The field; a `FactorGraph` only if ``takes_factors``.
         request : Request
             What else is known: ``learned``, the `LearnedMRF` that the field comes from; ``tasks``,
-            which callbacks follow; ``known``, an allowed labelling where potentials are -inf. Each
+            What else is known: ``learned``, the `LearnedMRF` that the field comes from; ``tasks``,
+            which callbacks follow; ``known``, an allowed labeling where potentials are -inf. Each
             may be None.
-
-        Returns
-        -------
-        inference : Inference
-            The answer.
         """
         raise NotImplementedError
 
@@ -108,7 +104,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         return inference
 
     def _allowed(self, field, share=0.5):
-        """An allowed labelling for `infer`; a ValueError where it is proved that there is none."""
+        """An allowed labeling for `infer`; a ValueError where it is proved that there is none."""
         return allowed_labelling(field, share)
 
     @with_callbacks
@@ -150,18 +146,13 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         return kind() if part is None else part
 
     def set_params(self, **params):
-        """Set parameters of this estimator and of its parts.
+        """Set parameters of this estimator and of its parts; returns the estimator.
 
         Parameters
         ----------
         **params : dict
             Parameters, those of parts as ``learner__pseudocount``; a part that is None becomes the
             default one first.
-
-        Returns
-        -------
-        self : object
-            The estimator.
         """
         for name, kind in self._defaults.items():
             if getattr(self, name, 0) is None and any(
@@ -216,13 +207,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
     # ---- use -----------------------------------------------------------------------------------
 
     def named_marginals(self):
-        """Marginals by the names of variables and states, by numbers where there are no names.
-
-        Returns
-        -------
-        probabilities : dict of dicts of float
-            Of each state of each variable.
-        """
+        """Marginals as a dict of dicts, by names or, without them, by numbers."""
         check_is_fitted(self)
         return self.mrf_._name_marginals(self.marginals_)
 
@@ -237,8 +222,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         Returns
         -------
         states : ndarray of shape (n_variables,) or (n_samples, n_variables), int64
-            The state of largest marginal given the observed entries of the row. This minimises the
-            expected number of wrong entries; it is not the most probable labelling.
+            The state of largest marginal given the observed entries of the row. This minimizes the
+            expected number of wrong entries; it is not the most probable labeling.
         """
         if X is None:
             check_is_fitted(self)
@@ -321,10 +306,9 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         Returns
         -------
         log_probability : ndarray of shape (n_samples,)
-            ``mrf_.score(X)`` minus log Z, or minus ``log_partition_upper_`` where log Z is not
-            known exactly: then it is a certified lower bound, in nats. Without any bound
-            ``log_partition_`` is taken, with a warning. For rows with missing entries, a lower
-            bound on the log of the sum over all completions, exact without cycles, is the score.
+            ``mrf_.score(X)`` minus log Z, or its certified lower bound by ``log_partition_upper_``
+            where log Z is not known, in nats. Without any bound ``log_partition_`` is taken, with a
+            warning. Missing entries are summed out, by a lower bound that is exact without cycles.
         """
         check_is_fitted(self)
         X = self._partial_rows(X)
@@ -345,7 +329,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         return scores - self._log_normalizer()
 
     def score(self, X, y=None):
-        """Mean of `score_samples`, for model selection.
+        """Mean of `score_samples`, in nats per row, for model selection; larger is better.
 
         Parameters
         ----------
@@ -353,17 +337,12 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             Rows of states; missing entries are NaN or negative.
         y : None
             Ignored.
-
-        Returns
-        -------
-        score : float
-            Nats per row; larger is better.
         """
         return float(np.mean(self.score_samples(X)))
 
     @available_if(lambda self: hasattr(self, "_draw"))
     def sample(self, n_samples=1, random_state=None):
-        """Draw labellings; the notes of each class say from what.
+        """Draw labelings, (n_samples, n_variables); for the distribution see the notes.
 
         Parameters
         ----------
@@ -371,11 +350,6 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             Number of draws.
         random_state : int, RandomState instance or None, default=None
             None takes the estimator's ``random_state``, if it has one.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_variables), int64
-            Independent draws.
         """
         check_is_fitted(self)
         n_samples = check.integer(n_samples, "n_samples", 1)
@@ -393,7 +367,6 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         return self.log_partition_
 
     def _partial_rows(self, X):
-        """Rows of states, with -1 for missing entries."""
         X = check_states(X, partial(check.data, self, reset=False))
         missing = np.isnan(X) | (X < 0)
         X = np.where(missing, 0, X)

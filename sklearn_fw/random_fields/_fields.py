@@ -33,12 +33,11 @@ class FactorGraph(Conditioning, Naming, Networks):
     n_states : array-like of shape (n_variables,), integer
         Number of states of each variable.
     factors : list of (scope, table), default=()
-        ``scope`` is the list of the variables of a factor, by number or name; ``table``, with one
-        axis for each of them, holds log-potentials, ``-inf`` for what is forbidden. Factors on the
-        same variables are added up; those on one variable become ``unary``, those on none are
-        added to ``constant``.
+        ``scope`` lists the variables of a factor, by number or name; ``table``, with one axis for
+        each, holds log-potentials, ``-inf`` for what is forbidden. Factors on the same variables
+        are added up; those on one or none are added to ``unary`` or ``constant``.
     constant : float, default=0.0
-        Added to the score of every labelling and to log Z.
+        Added to the score of every labeling and to log Z.
     names : list of str, default=None
         Names of the variables.
     state_names : list of lists of str, default=None
@@ -83,10 +82,7 @@ class FactorGraph(Conditioning, Naming, Networks):
     ...     [(["rain"], np.log([0.8, 0.2])), (["rain", "sprinkler", "wet"], wet)],
     ...     names=["rain", "sprinkler", "wet"],
     ... )
-    >>> graph
-    FactorGraph(n_variables=3, n_factors=1, n_states=2, largest_scope=3)
-    >>> seen = graph.condition({"wet": 1})
-    >>> named = ExactMarginals().fit(seen).named_marginals()
+    >>> named = ExactMarginals().fit(graph.condition({"wet": 1})).named_marginals()
     >>> round(named["rain"][1], 4)
     0.3297
     """
@@ -142,11 +138,9 @@ class FactorGraph(Conditioning, Naming, Networks):
 
     @staticmethod
     def _graph(unary, factors, **options):
-        """`_of` for factors on any number of variables."""
         return FactorGraph._of(unary, factors, **options)
 
     def _fill(self, unary, scopes, tables, constant):
-        """Set all that follows from blocks that were checked."""
         self.scopes, self.constant = scopes, constant
         self._shapes = [table.shape for table in tables]
         self.variables, self.evidence = np.arange(len(unary)), {}
@@ -185,34 +179,23 @@ class FactorGraph(Conditioning, Naming, Networks):
         return self.factor_blocks(self.theta)
 
     def node_blocks(self, flat):
-        """Parts of a vector like ``theta`` that belong to the variables.
+        """Views of a vector like ``theta``, one of shape (n_states_i,) for each variable.
 
         Parameters
         ----------
         flat : ndarray of shape (size,)
-            Potentials, marginals or any other numbers in the order of ``theta``; those of edges
-            and factors may be left out.
-
-        Returns
-        -------
-        blocks : list of n_variables views of shape (n_states_i,)
-            One for each variable.
+            Numbers in the order of ``theta``; those of edges and factors may be left out.
         """
         flat = self._flat(flat, "flat", self.node_start[-1])
         return [flat[a:b] for a, b in neighbours(self.node_start)]
 
     def factor_blocks(self, flat):
-        """Parts of a vector like ``theta`` that belong to the factors.
+        """Views of a vector like ``theta``, one for each factor, shaped as its table.
 
         Parameters
         ----------
         flat : ndarray of shape (size,)
-            Potentials, marginals or any other numbers in the order of ``theta``.
-
-        Returns
-        -------
-        blocks : list of n_factors views
-            One for each factor, with an axis for each variable of its scope.
+            Numbers in the order of ``theta``.
         """
         flat = self._flat(flat, "flat")
         starts = neighbours(self.factor_start)
@@ -249,25 +232,20 @@ class FactorGraph(Conditioning, Naming, Networks):
         vars(plain).update(vars(self))
         return plain
 
-    # ---- labellings ----------------------------------------------------------------------------
+    # ---- labelings ----------------------------------------------------------------------------
 
     def parts(self, X):
-        """Places in ``theta`` of the parts that labellings switch on.
+        """Places in ``theta``, one per part: (n_samples, n_variables + n_factors).
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_variables), integer
-            Labellings.
-
-        Returns
-        -------
-        places : ndarray of shape (n_samples, n_variables + n_factors), int64
-            One place for each variable and each factor.
+            Labelings.
         """
         return self._places(self._check_labels(X))
 
     def _places(self, X):
-        """`parts` of labellings that were checked, int64."""
+        """`parts` of labelings that were checked, int64."""
         places = np.empty((len(X), self.n_variables + self.n_factors), np.int64)
         places[:, : self.n_variables] = self.node_start[:-1] + X
         places[:, self.n_variables :] = self.factor_start[:-1]
@@ -276,39 +254,29 @@ class FactorGraph(Conditioning, Naming, Networks):
         return places
 
     def vertex(self, labels):
-        """Indicator vector of a labelling: a vertex of the marginal polytope.
+        """Indicator vector of a labeling, (size,): a vertex of the marginal polytope.
 
         Parameters
         ----------
         labels : array-like of shape (n_variables,), integer
             State of each variable.
-
-        Returns
-        -------
-        vertex : ndarray of shape (size,)
-            One at the parts of the labelling, else zero, in the order of ``theta``.
         """
         vertex = np.zeros(len(self.theta))
         vertex[self.parts(self._check_labelling(labels, "labels")[None])[0]] = 1.0
         return vertex
 
     def score(self, X):
-        """Log-probability of labellings up to log Z.
+        """Log-probability of labelings up to log Z: ``constant + <theta, vertex(x)>``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_variables), integer
-            Labellings.
-
-        Returns
-        -------
-        score : ndarray of shape (n_samples,)
-            ``constant + <theta, vertex(x)>``, ``-inf`` where something is forbidden.
+            Labelings; the score is ``-inf`` where something is forbidden.
         """
         return self.constant + self.theta[self.parts(X)].sum(axis=1)
 
     def _check_labels(self, X):
-        """Labellings (n_samples, n_variables) as int64, refused when a state does not exist."""
+        """Labelings (n_samples, n_variables) as int64, refused when a state does not exist."""
         X = as_array(X, "X")
         if X.dtype.kind not in "fiub" or np.ma.is_masked(X):
             X = check.array(X, "X", finite=None)
@@ -328,7 +296,6 @@ class FactorGraph(Conditioning, Naming, Networks):
         return states
 
     def _check_labelling(self, labels, name):
-        """One labelling as int64, called by a name in errors."""
         try:
             return self._check_labels(as_array(labels, name)[None])[0]
         except ValueError as error:
@@ -337,13 +304,10 @@ class FactorGraph(Conditioning, Naming, Networks):
     # ---- other fields --------------------------------------------------------------------------
 
     def merge(self):
-        """The same distribution with every factor added to one on more variables, if there is.
+        """Return the same distribution with every factor added to one on more variables.
 
-        Returns
-        -------
-        graph : FactorGraph
-            With no scope inside of another; factors on one variable stay. Messages and bounds get
-            better by it, and no table larger.
+        No scope of the `FactorGraph` is then inside of another; factors on one variable stay.
+        Messages and bounds get better by it, and no table larger.
         """
         holders = [set() for _ in self.n_states]
         order = sorted(range(self.n_factors), key=lambda f: -len(self.scopes[f]))
@@ -368,18 +332,12 @@ class FactorGraph(Conditioning, Naming, Networks):
         return graph
 
     def to_pairwise(self):
-        """The same distribution as a field of pairs, with a variable for each larger factor.
+        """Return the `PairwiseMRF` that has a variable for each larger factor.
 
-        A factor on three or more variables becomes a variable whose states are the combinations
-        that its table allows, in their order there, joined to each of its variables by an edge
-        that forbids what does not agree. So log Z, marginals, best labellings and the fixed points
-        of messages are the same.
-
-        Returns
-        -------
-        mrf : PairwiseMRF
-            Its first variables are those of this graph; the others stand for factors, in their
-            order.
+        A factor on three or more variables becomes a variable behind those of the graph, in the
+        order of factors. Its states are the combinations that its table allows, in their order
+        there, and edges forbid what does not agree. So log Z, marginals, best labelings and the
+        fixed points of messages are the same.
         """
         unary, edges, tables = list(self.unary), [], []
         names = None if self.names is None else list(self.names)
@@ -402,24 +360,24 @@ class FactorGraph(Conditioning, Naming, Networks):
     # ---- questions -----------------------------------------------------------------------------
 
     def map(self, oracle="auto", *, start=None, time_limit=None):
-        """Most probable labelling, its value and a bound on what any labelling can have.
+        """Most probable labeling, its value and a bound on what any labeling can have.
 
         Parameters
         ----------
         oracle : str, object or callable, default="auto"
-            Finds best labellings, see `sklearn_fw.inference`. "auto" is message passing on graphs
+            Finds best labelings, see `sklearn_fw.inference`. "auto" is message passing on graphs
             without cycles, elimination where its tables are small enough and there is time, and
             else messages and local search, then exact searches of regions and integer programs.
         start : array-like of shape (n_variables,), integer, default=None
-            A labelling to begin with; the answer is not worse.
+            A labeling to begin with; the answer is not worse.
         time_limit : float, default=None
             Seconds; an exact oracle that needs more is left for the approximate search, which uses
-            all of them unless its labelling is proved best.
+            all of them unless its labeling is proved best.
 
         Returns
         -------
         result : named tuple
-            ``labels``; ``value``, their score with ``constant``; ``bound``, which no labelling
+            ``labels``; ``value``, their score with ``constant``; ``bound``, which no labeling
             exceeds, inf if unknown; ``choice``, the oracle and why it was taken; and ``exact``,
             whether value and bound are equal.
 
@@ -453,7 +411,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
         Log-potentials of pairs of states, rows for ``edges[e, 0]``: one table for each edge, or
         one for all. ``-inf`` forbids a pair.
     constant : float, default=0.0
-        Added to the score of every labelling and to log Z.
+        Added to the score of every labeling and to log Z.
     names : list of str, default=None
         Names of the variables.
     state_names : list of lists of str, default=None
@@ -550,17 +508,14 @@ class PairwiseMRF(OtherForms, FactorGraph):
     # ---- other fields ---------------------------------------------------------------------------
 
     def scores(self, theta=None):
-        """The potentials as an oracle wants them; variables with fewer states are padded.
+        """Return `PairwiseScores`; variables with fewer states are padded.
+
+        Views where all variables have the same number of states, else copies.
 
         Parameters
         ----------
         theta : ndarray of shape (size,), default=None
-            Other numbers to maximise, in the order of ``theta``. None for ``theta`` itself.
-
-        Returns
-        -------
-        scores : PairwiseScores
-            Views where all variables have the same number of states, else copies.
+            Other numbers to maximize, in the order of ``theta``. None for ``theta`` itself.
         """
         if theta is not None:
             theta = self._flat(floats(theta, "theta"), "theta")
@@ -570,18 +525,14 @@ class PairwiseMRF(OtherForms, FactorGraph):
         return self._flat_parts.scores(theta)
 
     def mutual_information(self, mu):
-        """Mutual information of the two variables of every edge.
+        """Mutual information of the two variables of every edge, (n_edges,), in nats.
+
+        Minus the derivative of the tree-reweighted bound in each edge probability.
 
         Parameters
         ----------
         mu : ndarray of shape (size,)
             Marginals in the order of ``theta``; see `flatten`.
-
-        Returns
-        -------
-        information : ndarray of shape (n_edges,)
-            Nats, not negative: minus the derivative of the tree-reweighted bound in each edge
-            probability.
         """
         mu, information = self._check_marginals(mu), np.empty(self.n_edges)
         starts = self.node_start, self.edge_start
@@ -589,7 +540,6 @@ class PairwiseMRF(OtherForms, FactorGraph):
         return information
 
     def _check_marginals(self, mu):
-        """Marginals as the kernels take them, which check nothing."""
         mu = np.array(check.array(mu, "mu"))
         if mu.shape != self.theta.shape:
             raise ValueError(
@@ -601,7 +551,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
         return mu
 
     def flatten(self, node, edge):
-        """The inverse of `scores`: padded arrays as one vector in the order of ``theta``.
+        """Return padded arrays as a vector like ``theta``: the inverse of `scores`.
 
         Parameters
         ----------
@@ -609,11 +559,6 @@ class PairwiseMRF(OtherForms, FactorGraph):
             Numbers of the variables, padded to the largest number of states.
         edge : ndarray of shape (n_edges, k, k)
             Numbers of the edges.
-
-        Returns
-        -------
-        flat : ndarray of shape (size,)
-            The numbers that are not padding.
         """
         node = check.array(node, "node", finite=None)
         edge = check.array(edge, "edge", finite=None)

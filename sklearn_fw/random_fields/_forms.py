@@ -19,12 +19,8 @@ class Networks:
         Returns
         -------
         graph : FactorGraph
-            With a factor for each table, as logarithms. Names of variables and states are those of
-            the model, as text.
-
-        See Also
-        --------
-        load_bif : The files that pgmpy writes by ``model.save``.
+            With a factor for each table, as logarithms, and the names of variables and states as
+            text.
         """
         reader = next((r for r in ("get_cpds", "get_factors") if hasattr(model, r)), None)
         if reader is None or isinstance(model, type):
@@ -57,10 +53,6 @@ class Networks:
         -------
         graph : FactorGraph
             With a factor for each table, as logarithms, and the names of variables and states.
-
-        See Also
-        --------
-        load_bif : The files that pyAgrum writes by ``saveBN``.
         """
         if isinstance(model, type) or not (hasattr(model, "cpt") or hasattr(model, "factor")):
             raise TypeError(f"model must be a network of pyAgrum, got {type(model).__name__}")
@@ -97,12 +89,9 @@ class OtherForms:
 
         Returns
         -------
-        h : ndarray of shape (n_variables,)
-            Fields.
-        J : ndarray of shape (n_edges,)
-            Couplings, in the order of ``edges``.
-        constant : float
-            The score is ``constant + sum_i h_i s_i + sum_ij J_ij s_i s_j``.
+        h, J, constant : ndarray of shape (n_variables,), ndarray of shape (n_edges,), float
+            Fields, and couplings in the order of ``edges``, of the score ``constant + sum_i h_i s_i
+            + sum_ij J_ij s_i s_j``.
         """
         if np.any(self.n_states != 2):
             raise ValueError("to_ising needs two states for every variable")
@@ -120,26 +109,21 @@ class OtherForms:
 
     @classmethod
     def from_ising(cls, h, J, edges=None, *, constant=0.0, names=None):
-        """Random field of spins -1 (state 0) and +1 (state 1).
+        """`PairwiseMRF` of spins -1 (state 0) and +1 (state 1).
 
         Parameters
         ----------
         h : array-like of shape (n_variables,)
             Fields: ``h_i s_i`` is added to the score.
         J : array-like of shape (n_edges,) or (n_variables, n_variables)
-            Couplings: ``J_ij s_i s_j`` is added to the score. A square matrix must be symmetric
-            or upper triangular; each pair counts once and its zeros are no edges.
+            Couplings: ``J_ij s_i s_j`` is added to the score. A square matrix must be symmetric or
+            upper triangular; each pair counts once and its zeros are no edges.
         edges : array-like of shape (n_edges, 2), default=None
             Edges of a vector of couplings.
         constant : float, default=0.0
             Added to the score.
         names : list of str, default=None
             Names of the variables.
-
-        Returns
-        -------
-        mrf : PairwiseMRF
-            The random field.
         """
         h, J = check.array(h, "h"), check.array(J, "J")
         if h.ndim != 1 or not len(h):
@@ -164,7 +148,7 @@ class OtherForms:
 
     @classmethod
     def from_networkx(cls, graph, unary="unary", pairwise="pairwise"):
-        """Random field of an undirected networkx graph.
+        """`PairwiseMRF` of an undirected networkx graph; ``names`` are the nodes as text.
 
         Parameters
         ----------
@@ -173,13 +157,8 @@ class OtherForms:
         unary : str, default="unary"
             Node attribute with the log-potentials, of shape (n_states_i,).
         pairwise : str, default="pairwise"
-            Edge attribute with the table, of shape (n_states_i, n_states_j), rows for the node
-            that comes first in the order of nodes.
-
-        Returns
-        -------
-        mrf : PairwiseMRF
-            The random field; ``names`` are the nodes as text.
+            Edge attribute with the table, of shape (n_states_i, n_states_j), rows for the node that
+            comes first in the order of nodes.
         """
         parts = ("is_directed", "nodes", "edges")
         if isinstance(graph, type) or not all(hasattr(graph, name) for name in parts):
@@ -208,13 +187,9 @@ class OtherForms:
         )
 
     def to_networkx(self):
-        """The inverse of `from_networkx`.
+        """Return a networkx.Graph: the inverse of `from_networkx`.
 
-        Returns
-        -------
-        graph : networkx.Graph
-            Nodes 0 to n_variables - 1 with "unary", edges with "pairwise". ``constant`` and
-            ``names`` have no place there.
+        Nodes 0 to n_variables - 1 have "unary", edges "pairwise"; other attributes are lost.
         """
         import networkx as nx
 

@@ -30,7 +30,7 @@ class BarrierFrankWolfe(Parameterized):
     Parameters
     ----------
     variant : {"away", "pairwise", "fw"} or None, default="away"
-        Steps of the corrections, which optimise over the labellings found so far: away steps,
+        Steps of the corrections, which optimize over the labelings found so far: away steps,
         pairwise steps, or plain ones. None makes no corrections.
     correction_every : int, default=1
         Oracle calls between corrections.
@@ -44,14 +44,10 @@ class BarrierFrankWolfe(Parameterized):
     delta : float, default=0.05
         Contraction at the start: in (0, 1/4] if adaptive, in (0, 1) if fixed.
     local_search : {"auto", "icm"} or None, default="auto"
-        Between oracle calls also step towards labellings found by local search. "auto" does so
+        Between oracle calls also step towards labelings found by local search. "auto" does so
         where ``oracle="auto"`` ends with "approx": on large graphs such steps cost little.
     rho_step_size : {"universal", "line_search"}, default="universal"
         Step towards the best spanning tree: 2 / (i + 2), or the best one, which costs more.
-
-    See Also
-    --------
-    TRWMarginals : Takes it as ``solver``.
 
     References
     ----------
@@ -130,7 +126,7 @@ class TRWRun(IterativeMethod):
 
     def __init__(self, mrf, theta, polytope, settings, *, tol, local_search=False):
         self.mrf, self.theta, self.polytope, self.settings = mrf, theta, polytope, settings
-        self._nearby = None  # labellings that local search finds
+        self._nearby = None  # labelings that local search finds
         if isinstance(polytope, MarginalPolytope):
             self._nearby = MarginalPolytope(mrf.n_states, mrf.edges, ICM())
         self.tol, self.local_search = tol, local_search
@@ -171,7 +167,6 @@ class TRWRun(IterativeMethod):
         return np.array(self._labels, dtype=np.int32).reshape(shape)
 
     def _add(self, places, shares):
-        """Append an atom, with ones where shares is None; returns its number."""
         self._place.extend(places)
         self._start.extend([self._place.size])
         self._alpha.extend([0.0])
@@ -187,13 +182,13 @@ class TRWRun(IterativeMethod):
             shares = None if isinstance(vertex.values, float) else vertex.values
             self._numbers[key] = self._add(vertex.places, shares)
             self._labels.append(vertex.labels)
-            # Two fractional vertices may round to one labelling, which counts once.
+            # Two fractional vertices may round to one labeling, which counts once.
             name = vertex.labels.astype(np.int32).tobytes()
             self._visited[name] = float(self.mrf.score(vertex.labels[None])[0])
         return self._numbers[key]
 
     def resume(self, labellings, weights, delta):
-        """Start from a mixture of labellings; ``weights[0]`` is that of the uniform point."""
+        """Start from a mixture of labelings; ``weights[0]`` is that of the uniform point."""
         for labels in labellings:
             self._number(self.polytope._atom(labels))
         self.alpha[:] = weights
@@ -204,7 +199,6 @@ class TRWRun(IterativeMethod):
     # ---- the method ----------------------------------------------------------------------------
 
     def set_rho(self, rho):
-        """Take other edge appearance probabilities; the point stays."""
         self.rho = rho
         floor = FLOOR if self.delta == 0.0 else 0.0
         self.energy = make_energy(self.mrf, rho, theta=self.theta, floor=floor)
@@ -212,7 +206,6 @@ class TRWRun(IterativeMethod):
         self._small = 0
 
     def step(self):
-        """Move to the vertex found last, correct, and ask for the next one."""
         if self._vertex is not None:
             self._move()
         self._ask()
@@ -247,7 +240,7 @@ class TRWRun(IterativeMethod):
 
     @property
     def lower(self):
-        """Log of the total potential of the labellings visited: log Z from below."""
+        """Log of the total potential of the labelings visited: log Z from below."""
         return float(np.logaddexp.reduce(list(self._visited.values()), initial=-math.inf))
 
     def forbidden_weight(self):
@@ -299,7 +292,6 @@ class TRWRun(IterativeMethod):
             self._contract_less()
 
     def _contract_less(self):
-        """Shrink delta once contraction costs too large a part of the gap (Algorithm 1)."""
         loss = float(self._slopes @ (self.uniform - self.mu))
         gap = self.estimated_gap if self.estimated_gap > 0.0 else self._last_correction_gap
         if gap is None or loss >= 0.0:
@@ -340,7 +332,7 @@ class TRWRun(IterativeMethod):
 
 
 def tighten(run, rho, *, n_rho_iter, max_calls, **options):
-    """Minimise over edge appearance probabilities too (Algorithm 2, lines 4 and 20 to 24).
+    """Minimize over edge appearance probabilities too (Algorithm 2, lines 4 and 20 to 24).
 
     Returns the probabilities of the last problem solved, how far they may be from the best ones
     (the Frank-Wolfe gap over spanning trees) and the `Status` of that problem.

@@ -23,13 +23,13 @@ from ._spanning_trees import spanning_tree_probabilities
 sum_product = lazy("graphs.sum_product")
 
 WORDS = re.compile("could not convert string|must hold numbers")  # of tables without numbers
-# Expectation and maximisation: rounds at most, nats per row that another round must gain, and
+# Expectation and maximization: rounds at most, nats per row that another round must gain, and
 # random completions of each row for graphs with cycles.
 EM_ROUNDS, EM_GAIN, COMPLETIONS = 500, 1e-7, 20
 
 
 class LearnedMRF(NamedTuple):
-    """Answer of `MRFLearner.learn`: a random field that maximises its own tree-reweighted bound.
+    """Answer of `MRFLearner.learn`: a random field that maximizes its own tree-reweighted bound.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ class LearnedMRF(NamedTuple):
     marginals : ndarray of shape (size,)
         Those of the rows, in the order of ``mrf.theta``.
     rho : ndarray of shape (n_edges,)
-        Edge probabilities for which they are the maximiser.
+        Edge probabilities for which they are the maximizer.
     rows : ndarray of shape (n_rows, n_variables), int32, or None
         The distinct rows of the table; None for forests learned from incomplete rows.
     weight : ndarray of shape (n_rows + 1,) or None
         Their shares in the marginals, after that of the uniform distribution.
     history : dict of str to ndarray
-        Of expectation and maximisation, see ``learning_history_`` of the estimators.
+        Of expectation and maximization, see ``learning_history_`` of the estimators.
     """
 
     mrf: PairwiseMRF
@@ -86,8 +86,8 @@ class MRFLearner(Parameterized):
     """How a random field is learned from a table of states: by the likelihood, in closed form.
 
     With smoothed marginals mu of the rows and edge probabilities rho, the potentials ``theta_i =
-    log mu_i`` and ``theta_ij = rho_ij log(mu_ij / (mu_i mu_j))`` maximise the tree-reweighted
-    likelihood: mu is the maximiser and 0 the maximum of the tree-reweighted objective. On forests
+    log mu_i`` and ``theta_ij = rho_ij log(mu_ij / (mu_i mu_j))`` maximize the tree-reweighted
+    likelihood: mu is the maximizer and 0 the maximum of the tree-reweighted objective. On forests
     that is the likelihood itself. All estimators of marginals take such an object as ``learner``.
 
     Parameters
@@ -99,15 +99,11 @@ class MRFLearner(Parameterized):
     n_states : "auto", int or array-like of shape (n_variables,), default="auto"
         States of each column; "auto" is the largest seen plus one.
 
-    See Also
-    --------
-    TRWMarginals : Learns by itself when it is given a table.
-
     Notes
     -----
     Cost: n_samples times the number of edges (of all pairs for "tree").
 
-    Where entries are missing (NaN), expectation and maximisation maximises the likelihood of what
+    Where entries are missing (NaN), expectation and maximization maximizes the likelihood of what
     is there over distributions on one forest among ``edges``. A graph with cycles is then learned
     in closed form from random completions of the rows by that forest.
 
@@ -141,7 +137,7 @@ class MRFLearner(Parameterized):
         _given_edges(self.edges)
 
     def learn(self, X, sample_weight=None):
-        """Learn potentials.
+        """Learn potentials; returns a `LearnedMRF`.
 
         Parameters
         ----------
@@ -149,11 +145,6 @@ class MRFLearner(Parameterized):
             Rows of states 0, 1, ...; NaN marks missing entries.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight k of a row counts as k copies of it.
-
-        Returns
-        -------
-        learned : LearnedMRF
-            The random field ``mrf`` and what is known of it.
         """
         self._check()
         X = check_states(X, check.table)
@@ -223,7 +214,6 @@ class _Counts:
         return LearnedMRF(mrf, marginals, rho, rows, counts / counts.sum())
 
     def _frequencies(self, columns):
-        """Table of relative frequencies of the states of one or two columns, and the weight."""
         n_states = self.n_states[columns]
         states = self.states[:, columns]
         seen = (states >= 0).all(axis=1)
@@ -250,9 +240,9 @@ def _field(node, edge, pairs, rho):
 
 
 class _Expectation(IterativeMethod):
-    """Expectation and maximisation on a forest.
+    """Expectation and maximization on a forest.
 
-    Maximises the weighted sum over rows of ``log p(entries that are there)``, and of
+    Maximizes the weighted sum over rows of ``log p(entries that are there)``, and of
     ``pseudocount`` times the mean log-probability of states and pairs, over distributions p on the
     forest, starting from the frequencies of what is there.
     """

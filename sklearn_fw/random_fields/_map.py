@@ -1,4 +1,4 @@
-"""Most probable labellings of random fields."""
+"""Most probable labelings of random fields."""
 
 import copy
 import itertools
@@ -19,12 +19,11 @@ from ._reduced import Reduced, soften
 
 
 def solve_factor_program(graph, seconds):
-    """Labels or None, and a bound on all labellings, without the constant, within some seconds.
+    """Labels or None, and a bound on all labelings, without the constant, within some seconds.
 
-    Maximises ``<theta, mu>`` over marginals of variables, which are integral, and of factors, whose
-    sums agree with them. A program for the equivalent field of pairs would have ten times as many
-    variables and more. The bound is the score of the labels where they are proved best, and -inf if
-    nothing is allowed.
+    Maximizes ``<theta, mu>`` over consistent marginals of variables, which are integral, and of
+    factors: the equivalent field of pairs would have ten times as many variables. The bound is the
+    score of the labels where they are proved best, and -inf if nothing is allowed.
     """
     allowed = graph.theta > -np.inf
     starts = np.concatenate([graph.node_start, graph.factor_start[1:]])
@@ -86,7 +85,7 @@ KICK_AFTER = 30  # regions in vain, before variables are made to change
 
 
 class RegionSearch:
-    """Search with neighbourhoods that are as large as elimination can solve.
+    """Search with neighborhoods that are as large as elimination can solve.
 
     Layers of equal distance from a random variable are cut into bands, between which one layer
     keeps its labels: on planar graphs what is left is narrow (B. S. Baker, Journal of the ACM 41,
@@ -227,13 +226,11 @@ PAYS = 0.7  # share of the gap that a program may leave and be asked again at on
 MOST_PAIRS, SECONDS_PER_EDGE, EQUATIONS_PER_SECOND = 2**24, 2e-5, 2e5
 # Shares of the time that is left that messages and a program may take.
 MESSAGES_SHARE, PROGRAM_SHARE = 0.3, 0.75
-ALLOWED_SECONDS = 10.0  # of a search for any allowed labelling
+ALLOWED_SECONDS = 10.0  # of a search for any allowed labeling
 ROUNDING = 1e-9  # share of a bound by which a value may miss it
 
 
 class MAPResult(NamedTuple):
-    """Answer of `FactorGraph.map`, where it is told."""
-
     labels: np.ndarray
     value: float
     bound: float
@@ -269,7 +266,7 @@ def find_map(field, oracle, start, time_limit):
 
 
 def allowed_labelling(field, share=1.0):
-    """An allowed labelling of a field with potentials of -inf; None for others, or if time ends.
+    """An allowed labeling of a field with potentials of -inf; None for others, or if time ends.
 
     A ValueError where it is proved that there is none. ``share`` is that of the time that is left.
     """
@@ -316,7 +313,7 @@ def _find_in_pairs(mrf, oracle, start):
         reason = "the oracle that was given"
         labels, value, bound = oracle.argmax(scores, start)
     else:
-        # A labelling takes a third of the time of marginals, which `choose` reckons with.
+        # A labeling takes a third of the time of marginals, which `choose` reckons with.
         choice = choose(mrf, 3.0 * EXACT_SHARE * time_left())
         found, reason = None, choice.reason
         if choice.sums:
@@ -344,7 +341,7 @@ def _approximate(mrf, scores, start):
 def _find_in_factors(graph, oracle, first=False):
     """(labels, bound, reason) of a factor graph: by elimination, messages, regions and programs.
 
-    With ``first`` any allowed labelling will do.
+    With ``first`` any allowed labeling will do.
     """
     reduced = Reduced(graph)
     size = f"tables of up to {reduced.elimination.found.largest:,} numbers"

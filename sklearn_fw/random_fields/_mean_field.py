@@ -18,13 +18,12 @@ from ._objective import Products
 class MeanFieldMarginals(MarginalsEstimator):
     """Marginals and a certified lower bound on log Z, by naive mean field.
 
-    Maximises over distributions q of independent variables, by coordinate ascent::
+    Maximizes over distributions q of independent variables, by coordinate ascent::
 
         log Z >= constant + sum_i <theta_i, q_i> + sum_ij q_i' theta_ij q_j + sum_i H(q_i)
 
-    Choose it for a lower bound, or for a distribution that is easy to sample from and to score on
-    large dense graphs with weak couplings. With strong couplings its marginals are those of one
-    mode rather than of the whole distribution.
+    Choose it for a lower bound, or for a distribution that is easy to sample and score, on large
+    dense graphs with weak couplings. With strong ones its marginals are those of one mode.
 
     Parameters
     ----------
@@ -71,8 +70,7 @@ class MeanFieldMarginals(MarginalsEstimator):
     -----
     A pass is linear in the size of the potentials. The bound never falls within a run; the problem
     is not concave, so starts matter. Potentials of ``-inf`` are exact. `sample` draws every
-    variable by itself. `score_samples` takes the lower bound, with a warning, so its values are too
-    large.
+    variable by itself. `score_samples` is too large, since it uses the lower bound, and warns.
 
     References
     ----------

@@ -33,9 +33,9 @@ class MiniBucketMarginals(MarginalsEstimator):
 
         sum_x prod_r exp f_r(x) <= prod_r (sum_x exp((f_r(x) + shift_r(x)) / w_r)) ** w_r
 
-    for all shifts that sum to zero; passes look for shifts that make the bound small. Choose it for
-    an upper bound on fields that are somewhat too wide for `ExactMarginals`: with larger tables the
-    bound tends to log Z, and the marginals to the true ones.
+    for all shifts that sum to zero, which passes optimize. Choose it for an upper bound on fields
+    that are somewhat too wide for `ExactMarginals`: with larger tables bound and marginals become
+    exact.
 
     Parameters
     ----------
@@ -56,11 +56,9 @@ class MiniBucketMarginals(MarginalsEstimator):
     Attributes
     ----------
     marginals_ : ndarray of shape (n_variables, n_states)
-        Derivatives of the bound by the potentials: distributions, zero for states that a variable
-        does not have, and exact where nothing was split.
+        Derivatives of the bound by the potentials: distributions, exact where nothing was split.
     edge_marginals_ : ndarray of shape (n_edges, n_states, n_states)
-        The same for pairs, in the order of ``mrf_.edges``; they agree with ``marginals_`` as well
-        as the passes got them to.
+        The same for pairs, in the order of ``mrf_.edges``; inconsistent before convergence.
     log_partition_, log_partition_upper_ : float
         The bound: log Z is at most this, converged or not.
     log_partition_lower_ : float
@@ -71,8 +69,7 @@ class MiniBucketMarginals(MarginalsEstimator):
     mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
         As of every `MarginalsEstimator`.
     n_iter_, converged_, status_ : int, bool, str
-        Passes in all; whether the last one lowered the bound by no more than ``tol``; how they
-        ended.
+        Passes in all; whether the last one lowered the bound by at most ``tol``; how they ended.
     history_ : dict of str to ndarray
         One entry per pass: "n_iter", "time", "dual_objective" (the bound) and "change" (by how much
         it fell, NaN where it did not and the step is made shorter).
@@ -85,9 +82,8 @@ class MiniBucketMarginals(MarginalsEstimator):
 
     Notes
     -----
-    The variable whose bucket would be smallest leaves first. Parts have equal weights; shifts go to
-    where their beliefs agree, in steps that are shortened where the bound would rise. Time and
-    memory of a pass are those of one table of ``max_table_size`` for each variable at most.
+    The variable whose bucket would be smallest leaves first. Parts have equal weights; shifts move
+    to where their beliefs agree. A pass costs at most one table of ``max_table_size`` per variable.
 
     References
     ----------
@@ -105,10 +101,8 @@ class MiniBucketMarginals(MarginalsEstimator):
     >>> grid = make_ising("grid", (8, 8), coupling=4.0, random_state=0)
     >>> small = MiniBucketMarginals(max_table_size=2**5).fit(grid)
     >>> large = MiniBucketMarginals().fit(grid)
-    >>> small.n_split_ > large.n_split_ == 0
-    True
-    >>> bool(small.log_partition_upper_ > large.log_partition_)
-    True
+    >>> large.n_split_, bool(small.log_partition_upper_ > large.log_partition_)
+    (0, True)
     """
 
     max_table_size: check.at_least(1) = 2**16
@@ -233,7 +227,6 @@ class MiniBuckets:
         self.shifts = [np.zeros((n, k)) for n, k in zip(n_parts, self.sizes)]
 
     def _plan(self, limit):
-        """Let variables leave, the one with the smallest product first."""
         at = [set() for _ in self.sizes]  # tables on each variable
         for t, scope in enumerate(self.scopes):
             for i in scope:
@@ -333,7 +326,6 @@ class MiniBuckets:
         return found[: self.n_given], of_parts
 
     def _in_time(self):
-        """Raise a TimeoutError where no time is left, or none was for the plan."""
         if time_left() <= 0.0 or not self.is_complete:
             raise TimeoutError
 

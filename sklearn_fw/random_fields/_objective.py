@@ -15,7 +15,7 @@ belief_propagation = lazy("graphs.belief_propagation")
 trw = lazy("graphs.trw")
 
 WORK = 2**23  # numbers between two looks at the clock, some tenths of a second
-PASSES = 5  # from one labelling to the distributions around it
+PASSES = 5  # from one labeling to the distributions around it
 
 
 def parts_in_time(order, work):
@@ -51,7 +51,7 @@ class Products:
         return change if n_done == len(order) else math.inf
 
     def above(self, labels):
-        """A lower bound on log Z from an allowed labelling, and the distributions that prove it."""
+        """A lower bound on log Z from an allowed labeling, and the distributions that prove it."""
         q = self._field.vertex(labels)[: self._field.node_start[-1]]
         for _ in range(PASSES):
             if self.ascend(np.arange(self._field.n_variables), q) == math.inf:

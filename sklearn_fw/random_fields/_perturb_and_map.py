@@ -1,4 +1,4 @@
-"""Marginals from the best labellings of randomly perturbed potentials."""
+"""Marginals from the best labelings of randomly perturbed potentials."""
 
 from dataclasses import KW_ONLY
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from ._map import allowed_labelling
 
 
 class PerturbAndMAPMarginals(MarginalsEstimator):
-    """Marginals and an estimate of log Z from best labellings under random perturbations.
+    """Marginals and an estimate of log Z from best labelings under random perturbations.
 
     With independent Gumbel variables of mean zero for each state of each variable::
 
@@ -29,7 +29,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     Parameters
     ----------
     oracle : str, object or callable, default="auto"
-        Finds best labellings, see `sklearn_fw.inference`. "auto" takes an exact one ("tree",
+        Finds best labelings, see `sklearn_fw.inference`. "auto" takes an exact one ("tree",
         "elimination") where the graph allows it, else "approx".
     n_samples : int, default=10
         Draws of perturbations.
@@ -37,9 +37,8 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         Copies of each variable, each with its own perturbation; see Notes.
     marginals : {"conditioning", "counting"}, default="conditioning"
         Marginals of variables: from estimates of log Z with each state of each variable fixed, or
-        the shares of states among the best labellings. The first are much more accurate for few
-        draws. They cost a call of the oracle for each draw and state instead of one for each draw,
-        or two for each draw with an exact oracle and one copy.
+        frequencies in the best labelings. The first are much more accurate for few draws, at an
+        oracle call for each draw and state (two for each draw with an exact oracle and one copy).
     learner : MRFLearner or None, default=None
         For tables: how the field is learned. None is ``MRFLearner()``.
     n_jobs : int, default=None
@@ -52,16 +51,15 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     marginals_ : ndarray of shape (n_variables, n_states)
         Estimated probability of each state; zero for states that a variable does not have.
     edge_marginals_ : ndarray of shape (n_edges, n_states, n_states)
-        Shares of pairs of states among the best labellings, in the order of ``mrf_.edges``:
-        multiples of ``1 / n_samples``, which agree with ``marginals_`` only if
-        ``marginals="counting"``.
+        Frequencies of pairs in the best labelings, in the order of ``mrf_.edges``; they agree with
+        ``marginals_`` only if ``marginals="counting"``.
     log_partition_ : float
         Mean of ``maxima_``. Its expectation is at least log Z for ``n_copies=1`` and an exact
         oracle, but a single mean may be below.
     log_partition_upper_ : float
         inf: nothing is certain.
     log_partition_lower_ : float
-        Certified lower bound: log of the total potential of the labellings found.
+        Certified lower bound: log of the total potential of the labelings found.
     maxima_ : ndarray of shape (n_samples,)
         Largest perturbed score in each draw; their spread tells the error of the mean.
     n_oracle_calls_ : int
@@ -79,15 +77,13 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
 
     Notes
     -----
-    All states are conditioned on with the same draws, so that differences between states have
-    little noise. An inexact oracle makes every maximum, and so the estimate of log Z, too small by
-    an unknown amount.
+    All states are conditioned on with the same draws, so differences between states have little
+    noise. An inexact oracle makes the estimate of log Z too small by an unknown amount.
 
     With c copies a variable contributes ``(theta_i + gamma) / c`` for each copy, and an edge
-    ``theta_ij / c^2`` for each pair of copies. More copies have less noise, but the estimate is no
-    upper bound any more: for large c it tends to that of `MeanFieldMarginals`, from below log Z.
-
-    `sample` returns best labellings for new perturbations: likely labellings, not exact samples.
+    ``theta_ij / c^2`` for each pair of copies. More copies have less noise, but no upper bound: for
+    large c the estimate tends to that of `MeanFieldMarginals`, from below log Z. `sample` returns
+    best labelings for new perturbations, not exact samples.
 
     References
     ----------
@@ -104,8 +100,6 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     >>> pm = PerturbAndMAPMarginals(n_samples=1000, random_state=0).fit(triangle)
     >>> bool(3.79 < pm.log_partition_ < 4.2)
     True
-    >>> pm.n_oracle_calls_
-    2000
     """
 
     oracle: object = "auto"
@@ -118,7 +112,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     random_state: object = None
 
     def _allowed(self, field, share=0.5):
-        return None  # its labellings show it
+        return None  # its labelings show it
 
     def infer(self, field, request=None):
         mrf, n_samples, n_copies = field, self.n_samples, self.n_copies
@@ -236,7 +230,6 @@ def _shares(mrf, labels):
 
 
 def _softmax(mrf, logs):
-    """Probabilities from logarithms, block by block of the variables."""
     first = mrf.node_start[:-1]
     top = np.maximum.reduceat(logs, first)
     if np.any(top == -np.inf):

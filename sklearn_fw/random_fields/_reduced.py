@@ -68,7 +68,6 @@ class Reduced:
         )
 
     def graph(self):
-        """The variables that are left as a factor graph of their own."""
         factors = list(zip(self.scopes, self.tables))
         return self.field._graph(self.unary, factors, constant=self.constant)
 
@@ -98,7 +97,6 @@ class Reduced:
         return marginals
 
     def best(self):
-        """One of the best labellings of the field."""
         labels, value = self.elimination.argmax()
         _some(value)
         return self.labels(labels)[0]
@@ -109,7 +107,7 @@ class Reduced:
         return self.labels(labels)
 
     def labels(self, labels):
-        """Labellings (n, n_variables) of the field from those of the variables that are left."""
+        """Labelings (n, n_variables) of the field from those of the variables that are left."""
         full = np.empty((len(labels), self.field.n_variables), np.int64)
         full[:] = [kept[0] for kept in self.states]
         for i, column in zip(self.free, labels.T):
@@ -125,7 +123,7 @@ def _some(value):
 def soften(mrf, notes):
     """The potentials with -inf replaced, for methods that need every state to be possible.
 
-    A labelling with a forbidden entry becomes `SOFT` nats worse than every labelling without. Log Z
+    A labeling with a forbidden entry becomes `SOFT` nats worse than every labeling without. Log Z
     can only grow, so an upper bound for the softened field holds for the given one.
     """
     forbidden = mrf.theta == -np.inf

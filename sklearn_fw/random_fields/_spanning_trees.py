@@ -27,15 +27,13 @@ def spanning_tree_probabilities(
 ):
     """Probability of each edge in a random spanning tree, exact or by sampling.
 
-    The usual starting point of tree-reweighted inference: with the strengths of the couplings as
-    weights, probability goes where it tightens the bound most. By the matrix-tree theorem, for::
+    The usual start of tree-reweighted inference. By the matrix-tree theorem, for weights w::
 
         P(T) = prod_{e in T} w_e / sum_T' prod_{e in T'} w_e
         P(e in T) = w_e R_e,    R_e the resistance between the ends of e, conductances w
 
     With ``n_trees`` trees are drawn that are maximal for independent uniform weights, as in libDAI:
-    another distribution, which does not know the couplings. A graph that is not connected has
-    spanning forests, one tree in each component.
+    another distribution, without ``weights``. Unconnected graphs have spanning forests.
 
     Parameters
     ----------
@@ -79,8 +77,6 @@ def spanning_tree_probabilities(
     array([0.6667, 0.6667, 0.6667, 1.    ])
     >>> spanning_tree_probabilities(triangle_with_tail, 4, [2.0, 1.0, 1.0, 1.0]).round(4)
     array([0.8, 0.6, 0.6, 1. ])
-    >>> spanning_tree_probabilities(triangle_with_tail, 4, n_trees=1000, random_state=0)
-    array([0.694, 0.625, 0.681, 1.   ])
     """
     edges, n_variables = _graph(edges, n_variables)
     if n_trees is not None:

@@ -28,32 +28,28 @@ RHO_ITERATIONS = 10  # problems solved for a given random field, as in the paper
 class TRWMarginals(MarginalsEstimator):
     """Marginals and bounds on log Z: exact where that is cheap, else certified by Frank-Wolfe.
 
-    Minimises over edge appearance probabilities rho the tree-reweighted bound::
+    Minimizes over edge appearance probabilities rho the tree-reweighted bound::
 
         log Z <= max_mu  constant + <theta, mu> + sum_i H(mu_i) - sum_ij rho_ij I(mu_ij)
 
-    where mu runs over the marginal polytope: fully corrective Frank-Wolfe, whose only access to it
-    is a MAP oracle. Choose it for strong or frustrated couplings, where message passing fails, and
-    where bounds must be certified. By default, exact sums are returned on graphs without cycles and
-    where elimination fits into memory and ``time_limit``.
+    over the marginal polytope, by fully corrective Frank-Wolfe with a MAP oracle. Choose it for
+    strong or frustrated couplings, where message passing fails, and for certified bounds. By
+    default, exact sums are returned where elimination fits into memory and ``time_limit``.
 
     Parameters
     ----------
     oracle : str, object or callable, default="auto"
-        Finds best labellings, see `sklearn_fw.inference`. "auto" sums exactly where the graph
-        allows it, without Frank-Wolfe and its parameters, and takes "approx" elsewhere, which
-        certifies less. Any other value asks for Frank-Wolfe.
+        MAP solver, see `sklearn_fw.inference`. "auto" sums exactly where the graph allows it,
+        without Frank-Wolfe, else takes "approx", which certifies less.
     polytope : {"marginal", "local"}, default="marginal"
         "local" takes the larger set of locally consistent marginals and a linear program as oracle,
-        which is what message passing optimises over: a looser bound.
+        which is what message passing optimizes over: a looser bound.
     solver : BarrierFrankWolfe or None, default=None
-        Settings of Frank-Wolfe: steps, contraction, local search. None is ``BarrierFrankWolfe()``;
-        its parameters are grid keys ``solver__variant``.
+        Settings of Frank-Wolfe, grid keys ``solver__variant``. None is ``BarrierFrankWolfe()``.
     rho_init : str or array-like of shape (n_edges,), default="matrix_tree_weighted"
-        First edge appearance probabilities: of random spanning trees weighted by the strength of
-        couplings; "matrix_tree" for uniform ones; "sampled" for the mean of 1000 minimum spanning
-        trees with random weights; or a point of the spanning tree polytope, which incomplete rows
-        do not use.
+        First edge appearance probabilities: of random spanning trees weighted by couplings;
+        "matrix_tree" for uniform ones; "sampled" for the mean of 1000 random minimum spanning
+        trees; or a point of the spanning tree polytope, which incomplete rows do not use.
     n_rho_iter : "auto" or int, default="auto"
         Choices of rho: 1 keeps the first. "auto" is 10 for a random field, as in the paper, 1 for a
         learned one, whose bound is known in closed form, and 1 for incomplete rows.
@@ -69,7 +65,7 @@ class TRWMarginals(MarginalsEstimator):
     learner : MRFLearner or None, default=None
         For tables: how the field is learned. None is ``MRFLearner()``.
     warm_start : bool, default=False
-        Start from the mixture of labellings of the previous fit.
+        Start from the mixture of labelings of the previous fit.
     random_state : int, RandomState instance or None, default=None
         For ``rho_init="sampled"`` and `sample`.
     verbose : int, default=0
@@ -81,28 +77,27 @@ class TRWMarginals(MarginalsEstimator):
         The objective at these marginals.
     log_partition_upper_, log_partition_lower_ : float
         Certified bounds: log Z is between them. The upper one is inf when the oracle gives no
-        bound. The lower one is the larger of the total potential of the labellings seen and of mean
+        bound. The lower one is the larger of the total potential of the labelings seen and of mean
         score plus entropy of independent variables with these marginals.
     dual_gap_ : float
         Certified gap for the last rho, at the marginals returned; inf if nothing is certified.
     estimated_gap_ : float
-        The same with the oracle's labelling in place of its bound; equal for exact oracles.
+        The same with the oracle's labeling in place of its bound; equal for exact oracles.
     rho_ : ndarray of shape (n_edges,) or None
-        Edge appearance probabilities of the last problem; None for exact sums in graphs with
-        cycles.
+        Edge appearance probabilities of the last problem; None for exact sums with cycles.
     rho_gap_ : float
         How much lower the bound might be for other probabilities, to first order.
     method_ : {"exact", "frank_wolfe", "closed_form"}
-        What was done: sums over all labellings, a search, or nothing, for a wide field that was
-        learned and is the maximiser of its own bound.
+        What was done: sums over all labelings, a search, or nothing, for a wide field that was
+        learned and is the maximizer of its own bound.
     choice_ : str
         Why, in words and numbers.
     delta_ : float
         Contraction at the end.
     vertices_ : ndarray of shape (n_vertices, n_variables) or None
-        Labellings in use; None for ``polytope="local"`` and exact sums.
+        Labelings in use; None for ``polytope="local"`` and exact sums.
     weights_ : ndarray of shape (n_vertices + 1,) or None
-        Weights of the uniform point and of each labelling, shrunk by ``delta_``: a distribution
+        Weights of the uniform point and of each labeling, shrunk by ``delta_``: a distribution
         with exactly these marginals. None for exact sums.
     mrf_, marginals_, edge_marginals_, factor_marginals_ : various
         As of every `MarginalsEstimator`.
@@ -115,7 +110,7 @@ class TRWMarginals(MarginalsEstimator):
     oracle_ : object or None
         The oracle used; None for ``polytope="local"`` and the closed form.
     converged_ : bool
-        Whether ``dual_gap_ <= tol``, ``log_partition_lower_`` is finite, and no forbidden labelling
+        Whether ``dual_gap_ <= tol``, ``log_partition_lower_`` is finite, and no forbidden labeling
         has weight but by contraction and by a last 1 % of the uniform point.
     status_ : str
         How the last problem ended.
@@ -131,16 +126,15 @@ class TRWMarginals(MarginalsEstimator):
 
     Notes
     -----
-    A step costs an oracle call, and a correction a few passes over the labellings found: time
-    n_vertices * (n_variables + n_edges) each. Memory is 4 bytes for each variable and edge of each
-    labelling. `sample` draws from the mixture of ``weights_``, after exact sums from the field.
+    A step costs an oracle call, and a correction a few passes over the labelings found: time
+    n_vertices * (n_variables + n_edges) each, memory 4 bytes for each variable and edge of each
+    labeling. `sample` draws from the mixture of ``weights_``, after exact sums from the field.
+    ``tol`` is the gap over the whole polytope: inexact oracles certify bounds that may be no better
+    than those of ``polytope="local"``.
 
-    ``tol`` is the gap over the whole polytope. With an inexact oracle that has an upper bound,
-    bounds stay certified, but may be no better than those of ``polytope="local"``.
-
-    Deviations from [1]_: the rho step printed there is wrong (zero at first, then tending to one),
-    so that of the authors' program is taken; delta is not halved after each choice of rho; the gap
-    is never measured before a change of the point.
+    Deviations from [1]_: the rho step is that of the authors' program, since the printed one is
+    wrong (zero at first, then tending to one); delta is not halved after each choice of rho; the
+    gap is never measured before a change of the point.
 
     References
     ----------
@@ -151,8 +145,6 @@ class TRWMarginals(MarginalsEstimator):
 
     Examples
     --------
-    Three variables that all want to differ: log Z is between the bounds.
-
     >>> import numpy as np
     >>> from sklearn_fw import TRWMarginals
     >>> from sklearn_fw.random_fields import PairwiseMRF
@@ -162,10 +154,6 @@ class TRWMarginals(MarginalsEstimator):
     >>> trw = TRWMarginals("elimination", tol=0.01).fit(triangle)
     >>> bool(trw.log_partition_lower_ <= np.log(2 + 6 * np.exp(4)) <= trw.log_partition_upper_)
     True
-    >>> trw.marginals_.round(1)
-    array([[0.5, 0.5],
-           [0.5, 0.5],
-           [0.5, 0.5]])
     """
 
     oracle: object = "auto"
@@ -256,7 +244,7 @@ class TRWMarginals(MarginalsEstimator):
             "oracle_": oracle,
             **Outcome(status, run.history.n_iter, history).attributes(),
         }
-        # On weakly coupled fields independent variables say more than a few hundred labellings do.
+        # On weakly coupled fields independent variables say more than a few hundred labelings do.
         lower = max(run.lower, Products(mrf).bound(run.mu))
         failure = None if run.gap <= self.tol else _advice(run, status, self.tol)
         failure = failure or _forbidden(run, lower > -math.inf or has_allowed, self.tol)
@@ -293,7 +281,7 @@ class TRWMarginals(MarginalsEstimator):
         return solver, solver.local_search == "icm"
 
     def _fits(self, mrf):
-        """Whether the mixture of the previous fit is one of labellings of this random field."""
+        """Whether the mixture of the previous fit is one of labelings of this random field."""
         before = getattr(self, "mrf_", None)
         return (
             before is not None

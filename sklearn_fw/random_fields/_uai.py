@@ -86,7 +86,6 @@ class _Tokens:
         return self.words[self.next - 1]
 
     def fail(self, reason, place=None):
-        """Raise a ValueError that points at a word, by default the one read last."""
         place = self.next - 1 if place is None else place
         ends = np.cumsum([len(line.split()) for line in self.text.rstrip().split("\n")])
         line = min(int(np.searchsorted(ends, place, side="right")) + 1, len(ends))

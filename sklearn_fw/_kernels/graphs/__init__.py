@@ -1,1 +1,1 @@
-"""Labellings of graphs: maxima, sums, messages, cuts, trees and matchings."""
+"""Labelings of graphs: maxima, sums, messages, cuts, trees and matchings."""

@@ -5,12 +5,12 @@ node of a scope turns fastest in its table. Belief propagation is for edges, fac
 place ``h = 2 e + s`` is end s of edge e and holds the message into the node there. Messages are
 logarithms with maximum 0, and ``-inf`` where a state is impossible.
 
-With edge weights rho, messages m and one normalised table for each node,
+With edge weights rho, messages m and one normalized table for each node,
 
-    t_i = theta_i + sum_k rho_ki m_ki            (messages into i from all its neighbours)
+    t_i = theta_i + sum_k rho_ki m_ki            (messages into i from all its neighbors)
     t_ij = theta_ij / rho_ij - m_ij - m_ji
 
-the score of every labelling is ``sum_i t_i + sum_ij rho_ij t_ij`` for any messages at all.
+the score of every labeling is ``sum_i t_i + sum_ij rho_ij t_ij`` for any messages at all.
 """
 
 from typing import NamedTuple
@@ -36,7 +36,6 @@ class Layout(NamedTuple):
 
 @njit
 def log_sum(x):
-    """Logarithm of the sum of exponentials."""
     at = 0
     for a in range(1, x.size):
         if x[a] > x[at]:
@@ -52,7 +51,7 @@ def log_sum(x):
 
 @njit
 def gather(layout, theta, rho, messages, i, out):
-    """``out = t_i``, not normalised, from the messages into node i."""
+    """``out = t_i``, not normalized, from the messages into node i."""
     first = layout.node_start[i]
     n = layout.n_states[i]
     for a in range(n):
@@ -69,9 +68,8 @@ def propagate(layout, theta, rho, order, damping, old, new, beliefs, slack):
     """Send the messages out of each node in ``order``; False if no state of some node is possible.
 
     ``theta`` holds ``theta_ij / rho_ij`` for edges. Messages are read from ``old`` and written to
-    ``new``, which may be the same array. ``beliefs`` are those of each node when it was last its
-    turn. ``slack[h]`` receives how far the message h is from rest: by how much it would raise the
-    probability of some state, in nats.
+    ``new``, possibly the same array; ``beliefs`` are those of each node at its turn. ``slack[h]``
+    is how far message h is from rest: its largest raise of the probability of a state, in nats.
     """
     width = layout.n_states.max()
     total, cavity, terms = np.empty(width), np.empty(width), np.empty(width)
@@ -120,13 +118,13 @@ def propagate(layout, theta, rho, order, damping, old, new, beliefs, slack):
 def conclude(layout, theta, rho, messages, mu):
     """Beliefs ``mu`` of all nodes and edges; (estimate, upper, lower) of log Z.
 
-    The score of a labelling is the mean of ``sum_i t_i + sum_{ij in T} t_ij`` over trees T with
+    The score of a labeling is the mean of ``sum_i t_i + sum_{ij in T} t_ij`` over trees T with
     edge probabilities rho. So log Z is at most the mean of the log Z of these trees. Summed from
     its leaves, an edge of a tree multiplies by ``sum_b exp(t_j(b) + t_ij(a, b))``, which is 1 when
     messages do not change any more, and otherwise between its extremes over a: this gives an upper
     bound for rho in the spanning tree polytope, and a lower one if the graph itself is a tree. The
     estimate is the objective at the beliefs once these agree. All are ``-inf`` if the messages show
-    that every labelling is forbidden.
+    that every labeling is forbidden.
     """
     width = layout.n_states.max()
     total, column, table = np.empty(width), np.empty(width), np.empty((width, width))

@@ -1,4 +1,4 @@
-"""Best poses of trees of joints: max-product on maps by generalised distance transforms.
+"""Best poses of trees of joints: max-product on maps by generalized distance transforms.
 
 An edge from a child at q to its parent at p costs, with ``d = q - p - anchor`` in rows and columns,
 

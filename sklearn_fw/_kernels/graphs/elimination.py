@@ -1,17 +1,16 @@
 """Bucket elimination on any pairwise graph: maxima, sums, marginals and samples, all exact.
 
-Nodes are eliminated one after the other. Node v leaves through its bucket: the table of everything
-that joins v to its *scope*, the neighbours that v has left at that time, fill edges included. Its
-*message* is the maximum or the sum of this table over the states of v, one number for each joint
-state of the scope, and enters the bucket of the scope's node that leaves next, its parent. Walking
-the buckets back turns messages into max-marginals, marginals, a best labelling or samples.
+Node v leaves through its bucket: the table of everything that joins v to its *scope*, the neighbors
+that v has left then, fill edges included. Its *message* is the maximum or the sum of this table
+over the states of v, and enters the bucket of the scope's node that leaves next, its parent.
+Walking the buckets back turns messages into max-marginals, marginals, a best labeling or samples.
 
-Tables are built for one state of v at a time, and from the fast end of the scope to the slow one:
-a table on the first j nodes of the scope is repeated for every state of node j, so that all of it
-costs about twice its last step, and nothing larger than a message is ever stored.
+Tables are built for one state of v at a time, from the fast end of the scope to the slow one: a
+table on the first j nodes is repeated for every state of node j. All of it costs about twice its
+last step, and nothing larger than a message is stored.
 
-Numbers are logarithms or, in mode PRODUCT, the exponentials of logarithms minus their maximum.
-Those need no further exponential, but cannot be more than e^700 apart: `upward` notices.
+Numbers are logarithms or, in mode PRODUCT, exponentials of logarithms minus their maximum, which
+need no further exponential but cannot be more than e^700 apart: `upward` notices.
 """
 
 import numpy as np
@@ -301,12 +300,11 @@ def downward(
 ):
     """Max-marginals (mode MAX) or marginals of all nodes and edges, after `upward`.
 
-    Walks the buckets from ``end`` back to ``begin``; all those behind come first.
-
-    ``node`` (n_nodes, n_states), filled with -inf (MAX) or zero, and ``edge`` (n_edges, n_states,
-    n_states), filled with zero, receive them; mode MAX leaves ``edge`` alone. ``value``, finite, is
-    that of `upward`. ``messages`` is overwritten: each becomes the belief in the states of its
-    scope divided by itself. Cost: about four times the size of all tables.
+    Walks the buckets from ``end`` back to ``begin``; all those behind come first. ``node``
+    (n_nodes, n_states), filled with -inf (MAX) or zero, and ``edge`` (n_edges, n_states, n_states),
+    filled with zero and not used for MAX, receive them; ``value``, finite, is that of `upward`.
+    Each of ``messages`` becomes the belief in its scope divided by itself. Cost: about four times
+    the size of all tables.
     """
     own, gains, turn, table, belief = _scratch(plan, begin, end)
     for b in range(end - 1, begin - 1, -1):
@@ -351,7 +349,7 @@ def downward(
 
 @njit
 def choose(plan, unary, edges, edge_table, tables, mode, messages, uniforms, labels):
-    """Best labelling (mode MAX, lowest states on ties) or random labellings, after `upward`.
+    """Best labeling (mode MAX, lowest states on ties) or random labelings, after `upward`.
 
     ``labels`` (n_samples, n_nodes) receives them, ``uniforms`` (n_samples, n_nodes) are random
     numbers in [0, 1), not used for maxima. Given the states of its scope, a node has one number

@@ -31,7 +31,7 @@ class Plan(NamedTuple):
     child_start: np.ndarray  # (n_scope + n + 1,)
     child: np.ndarray  # buckets
     # How the table on the first places of the parent's scope runs through one part of a message:
-    # blocks of neighbouring places that the message has (stride > 0) or lacks (0).
+    # blocks of neighboring places that the message has (stride > 0) or lacks (0).
     walk_start: np.ndarray  # (n + 1,)
     walk_extent: np.ndarray
     walk_stride: np.ndarray
@@ -70,7 +70,7 @@ def _appended(pool, used, extra):
 
 @inner
 def _neighbor_rows(edges, n_nodes):
-    """Neighbours of each node, each once: (start, degree, pool), a row per node in one pool."""
+    """Neighbors of each node, each once: (start, degree, pool), a row per node in one pool."""
     start = np.zeros(n_nodes + 1, np.int64)
     for e in range(edges.shape[0]):
         start[edges[e, 0] + 1] += 1
@@ -100,10 +100,9 @@ def _neighbor_rows(edges, n_nodes):
 def min_fill(edges, size):
     """Greedy elimination order: (order, scope_start, scope, log2 of the largest table).
 
-    Each step takes the node whose neighbours lack the fewest edges; ties go to the smaller table,
-    then to the lower node. Ends before the first table of more than 2^LOG_TABLE_LIMIT entries: then
-    the order is too short, and what ``scope_start`` and the size say of this table a lower bound.
-    Cost: each new edge looks at the neighbours of its ends.
+    Each step takes the node whose neighbors lack the fewest edges; ties go to the smaller table,
+    then to the lower node. Ends before a table of more than 2^LOG_TABLE_LIMIT entries: the order is
+    then too short, and scopes and size are lower bounds.
     """
     n_nodes = size.size
     start, degree, pool = _neighbor_rows(edges, n_nodes)
@@ -112,7 +111,7 @@ def min_fill(edges, size):
     mark = np.full(n_nodes, -1)
     log_size = np.log2(size.astype(np.float64))
     log_table = log_size.copy()
-    fill = degree * (degree - 1)  # twice the number of pairs of neighbours, joined or not
+    fill = degree * (degree - 1)  # twice the number of pairs of neighbors, joined or not
     for v in range(n_nodes):
         for i in range(start[v], start[v] + length[v]):
             mark[pool[i]] = v
@@ -169,8 +168,8 @@ def min_fill(edges, size):
                 b = scope[j]
                 if mark[b] == clock:
                     continue
-                # Join a and b: their common neighbours lack one pair less, and each of the two
-                # lacks its new neighbour's edges to its old neighbours.
+                # Join a and b: their common neighbors lack one pair less, and each of the two
+                # lacks its new neighbor's edges to its old neighbors.
                 common = 0
                 for r in range(start[b], start[b] + length[b]):
                     w = pool[r]
@@ -204,7 +203,7 @@ def min_fill(edges, size):
         fill[v] = np.iinfo(np.int64).max
         for i in range(first, first + d):
             u = scope[i]
-            fill[u] -= degree[u] - d  # pairs of v with neighbours of u that v did not have
+            fill[u] -= degree[u] - d  # pairs of v with neighbors of u that v did not have
             degree[u] -= 1
             log_table[u] -= log_size[v]
         _play(knockout, v, fill, log_table)

@@ -1,7 +1,7 @@
 """Greedy one-to-one alignment of two graphs (SiGMa): pairs in a hash map and a lazy heap.
 
 Words are CSR rows of sorted word numbers that both sides share, with one weight per entry.
-Neighbours are CSR rows of (relation, neighbour), sorted, with one number per entry:
+Neighbors are CSR rows of (relation, neighbor), sorted, with one number per entry:
 gamma_i w_ik + gamma_k w_ki.
 """
 
@@ -31,7 +31,7 @@ class Values(NamedTuple):
 
 
 class Neighbors(NamedTuple):
-    """Neighbours of the entities of one side, sorted by relation and neighbour."""
+    """Neighbors of the entities of one side, sorted by relation and neighbor."""
 
     indptr: np.ndarray
     relations: np.ndarray
@@ -242,7 +242,6 @@ def comes_first(score, number, other_score, other, static, keys):
 
 @inner
 def push(heap, numbers, size, score, number, static, keys):
-    """Put an entry into a heap that has room."""
     at = size
     while at > 0:
         up = (at - 1) >> 1
@@ -273,7 +272,7 @@ def pop(heap, numbers, size, static, keys):
 
 @inner
 def touch(i, j, turn, graphs, free, most_pairs, found, n_keys, touched):
-    """Add what match number ``turn``, of i and j, adds to the pairs of their free neighbours.
+    """Add what match number ``turn``, of i and j, adds to the pairs of their free neighbors.
 
     Returns the pairs, their number, the touched ones, how many these are, and the number of
     blocks that were skipped.
@@ -357,7 +356,7 @@ def take_seeds(seeds, graphs, text, smoothing, weights, free, matches, terms):
 def align(seeds, suggested, graphs, text, smoothing, weights, limits):
     """Match greedily; returns matches, (score, graph term) of each, and counts.
 
-    ``weights`` are (alpha, beta, threshold), ``limits`` (most matches, most pairs of neighbours of
+    ``weights`` are (alpha, beta, threshold), ``limits`` (most matches, most pairs of neighbors of
     one relation). Counts are pairs that were scored and blocks that were skipped.
     """
     alpha, beta, threshold = weights
@@ -417,9 +416,9 @@ def align(seeds, suggested, graphs, text, smoothing, weights, limits):
 
 @inner
 def graph_term(i, j, mapping, graphs, seen, stamp):
-    """Sum over matched pairs of neighbours of i and j, each counted once.
+    """Sum over matched pairs of neighbors of i and j, each counted once.
 
-    ``seen`` marks neighbours that were counted, by a ``stamp`` of this pair's own.
+    ``seen`` marks neighbors that were counted, by a ``stamp`` of this pair's own.
     """
     graph1, graph2 = graphs
     total = 0.0
@@ -444,7 +443,7 @@ def graph_term(i, j, mapping, graphs, seen, stamp):
 
 @njit
 def graph_terms(pairs, mapping, graph1, graph2):
-    """Sum over matched pairs of neighbours, each counted once, of every pair."""
+    """Sum over matched pairs of neighbors, each counted once, of every pair."""
     out, seen = np.empty(len(pairs)), np.full(len(mapping), -1, dtype=np.int64)
     for t in range(len(pairs)):
         out[t] = graph_term(pairs[t, 0], pairs[t, 1], mapping, (graph1, graph2), seen, t)

@@ -1,4 +1,4 @@
-"""Iterated local search for best labellings of any graph, with trees as neighbourhoods.
+"""Iterated local search for best labelings of any graph, with trees as neighborhoods.
 
 The arrays of a graph are those of `message_passing.py`. Where potentials are ``-inf`` they must
 have been replaced by large finite penalties: sums are kept up to date by differences here.
@@ -11,14 +11,14 @@ from ..common.random import next_below
 
 DOUBLINGS = 6
 KICK = 2**DOUBLINGS  # most nodes that get random states at once
-REACH = 8  # times as many nodes, and some more, are optimised after that,
+REACH = 8  # times as many nodes, and some more, are optimized after that,
 REPAIRS = 2  # so many times
-PASS_OVER = 8  # one of so many neighbours stays outside of a tree that it could belong to
+PASS_OVER = 8  # one of so many neighbors stays outside of a tree that it could belong to
 
 
 @njit
 def gather_sums(unary, tables, edge_table, n_states, start, edge, other, labels, sums):
-    """``sums[i, k]`` receives the score of state k of node i given the labels of its neighbours."""
+    """``sums[i, k]`` receives the score of state k of node i given the labels of its neighbors."""
     for i in range(unary.shape[0]):
         for k in range(n_states[i]):
             sums[i, k] = unary[i, k]
@@ -31,12 +31,11 @@ def gather_sums(unary, tables, edge_table, n_states, start, edge, other, labels,
 
 @inner
 def _give(i, state, graph, labels, sums):
-    """Change the label of a node, and the sums of its neighbours with it."""
     tables, edge_table, n_states, start, edge, other = graph
     old = labels[i]
     labels[i] = state
     for h in range(start[2 * i], start[2 * i + 2]):
-        # Rows belong to this node, columns to the neighbour.
+        # Rows belong to this node, columns to the neighbor.
         side = 1 if h < start[2 * i + 1] else 0
         table = tables[side, edge_table[edge[h]]]
         j = other[h]
@@ -48,10 +47,9 @@ def _give(i, state, graph, labels, sums):
 def _grow(root, limit, graph, state, place, n_near, tree, link):
     """A random tree of at most ``limit`` nodes that the graph has no further edges between.
 
-    ``tree`` receives its nodes, each behind its parent, and ``link`` where the edge to the parent
-    is in the list of the node's edges. ``place[i]`` is the place of a node of the tree and
-    ``n_near[i]`` counts the neighbours that a node has in it: -1 and 0 before, which `_forget`
-    restores. Returns the number of nodes.
+    ``tree`` receives its nodes, each behind its parent, and ``link`` the edge to the parent in the
+    list of the node's edges. ``place[i]`` (-1 before) is the place of a node and ``n_near[i]`` (0
+    before) counts its neighbors in the tree; `_forget` restores both. Returns the number of nodes.
     """
     _, _, n_states, start, _, other = graph
     tree[0], link[0] = root, -1
@@ -84,7 +82,6 @@ def _grow(root, limit, graph, state, place, n_near, tree, link):
 
 @inner
 def _forget(n, graph, place, n_near, tree):
-    """Restore what `_grow` marked."""
     _, _, _, start, _, other = graph
     for t in range(n):
         i = tree[t]
@@ -141,11 +138,10 @@ def search(
     """Improve ``labels`` by ``n_rounds`` kicks and repairs; returns the value reached.
 
     A round gives the nodes of a short random walk random states, then lets random trees that begin
-    there take their best states given all else, and goes back unless the value is at least what it
-    was. Walks have all lengths up to `KICK`, shorter ones more often, and trees have some multiple
-    of that many nodes, all together and each at most: one or two on sparse graphs, on dense ones
-    many pairs. ``state`` is that of the random numbers; ``sums`` belong to ``labels``, see
-    `gather_sums`.
+    there take their best states given all else, and goes back if the value fell. Walks have all
+    lengths up to `KICK`, shorter ones more often; trees have some multiple of that many nodes, all
+    together and each at most: one or two on sparse graphs, many pairs on dense ones. ``sums``
+    belong to ``labels``, see `gather_sums`.
     """
     graph = (tables, edge_table, n_states, start, edge, other)
     n_nodes, width = unary.shape

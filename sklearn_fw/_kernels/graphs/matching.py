@@ -65,7 +65,7 @@ def _fit_line(line, perfect, entropic, heap):
 
 @inner
 def _fit_rows(p, v, perfect, entropic, u, z, column_sums, heap):
-    """z and u for given v, and the column sums; returns the dual objective, to be minimised."""
+    """z and u for given v, and the column sums; returns the dual objective, to be minimized."""
     J, K = p.shape
     value = 0.0
     for k in range(K):
@@ -84,7 +84,6 @@ def _fit_rows(p, v, perfect, entropic, u, z, column_sums, heap):
 
 @inner
 def _fit_columns(p, u, perfect, entropic, v, line, heap):
-    """v for given u."""
     J, K = p.shape
     for k in range(K):
         for j in range(J):
@@ -106,10 +105,9 @@ def _violation(column_sums, v, perfect):
 def _eliminate(joint, ground, push, drag, noise, n):
     """Gaussian elimination on the Laplacian of a graph, last node first.
 
-    Conductances to other nodes (lower triangle of ``joint``) and to the ground only ever grow here,
-    so nothing cancels even where they differ by hundreds of orders of magnitude. ``push`` is the
-    right-hand side but for ``drag``, the part that follows columns whose step is fixed, and
-    ``noise`` the rounding in it. The diagonal receives the degrees.
+    Conductances to other nodes (lower triangle of ``joint``) and to the ground only grow here, so
+    nothing cancels. ``push`` is the right-hand side but for ``drag``, the part of columns whose
+    step is fixed, and ``noise`` the rounding in it. The diagonal receives the degrees.
     """
     for a in range(n - 1, -1, -1):
         degree = ground[a]
@@ -216,7 +214,7 @@ def project(p, v, perfect, entropic, tol, max_iter):
 
     Returns (z, u, v, number of steps, violation of the columns); the loop ends when the latter is
     at most ``tol``. Each step is one of Newton, shortened as far as the objective demands, and one
-    exact minimisation over v for fixed u, which alone would converge too, but slowly. Cost of a
+    exact minimization over v for fixed u, which alone would converge too, but slowly. Cost of a
     step: J K^2 + K^3 / 3, so columns should be the shorter side.
     """
     J, K = p.shape

@@ -1,20 +1,19 @@
-"""Maximum flow and minimum cut with real capacities, by two trees that grow towards each other.
+"""Maximum flow and minimum cut with real capacities, by incremental breadth-first search.
 
 A tree of nodes that the source reaches and one of nodes that reach the sink grow in turns, one
-level of breadth-first distance at a time. Where they meet, flow is pushed along the path until an
-arc is full; nodes cut off from their root look for a parent on the level above, and move down to
-the lowest level they can have, or leave the tree, if there is none (incremental breadth-first
-search, Goldberg, Hed, Kaplan, Tarjan and Werneck, ESA 2011). The number of pushes is bounded by
-n_nodes * n_arcs whatever the capacities are: a full arc has residual capacity exactly zero in
-floating point, too.
+level at a time (Goldberg, Hed, Kaplan, Tarjan and Werneck, ESA 2011). Where they meet, flow is
+pushed along the path until an arc is full; nodes cut off from their root look for a parent on the
+level above, move to the lowest level they can have, or leave the tree. Pushes are at most n_nodes *
+n_arcs whatever the capacities are: a full arc has residual capacity exactly zero in floating point,
+too.
 
 Shared conventions: arc ``p`` leads from its tail to ``head[p]``, arcs of one tail are
 ``first[tail]`` to ``first[tail + 1] - 1``, ``sister[p]`` is the same arc the other way round, and
 ``residual[p]`` the flow that still fits, possibly infinite. ``excess[v]`` is what still fits from
 the source to ``v`` if positive, and from ``v`` to the sink if negative; it is finite.
 
-Loops take arrays and no tuples of them: to take an array out of a tuple counts its references,
-which costs more than a look at an arc.
+Loops take arrays and no tuples of them: taking an array out of a tuple counts references, which
+costs more than a look at an arc.
 """
 
 from typing import NamedTuple
@@ -30,8 +29,6 @@ ROOT, ORPHAN = -1, -2
 
 
 class Arcs(NamedTuple):
-    """Graph and residual capacities."""
-
     first: np.ndarray  # (n_nodes + 1,)
     head: np.ndarray  # (n_arcs,)
     sister: np.ndarray  # (n_arcs,)
@@ -104,7 +101,7 @@ def switch_form(unary, tables, edge_table, edges, share, gain, loss, crossed):
 
 @inner
 def _push_directly(first, head, sister, residual, excess):
-    """Push along all single arcs from the source's neighbours to the sink's; returns the flow."""
+    """Push along all single arcs from the source's neighbors to the sink's; returns the flow."""
     flow = 0.0
     for v in range(excess.size):
         left = excess[v]
@@ -388,9 +385,8 @@ def flip_losses(arcs, sink, nodes, fix, losses):
     """How much the minimum cut rises when one node has to change its side, after `max_flow`.
 
     ``losses[i]`` belongs to ``nodes[i]``, and ``sink`` holds the sides of `reaches_sink`. With
-    ``fix`` each node must stay where it is for all nodes after it. The loss is inf where arcs
-    without end join the node to one that is fixed. What a flip pushes, by shortest paths from the
-    node on, is taken back after it: nothing but the neighbourhood is touched.
+    ``fix`` each node must stay where it is for all nodes after it; inf where infinite arcs join a
+    node to a fixed one. What a flip pushes is taken back: only the neighborhood is touched.
     """
     excess = arcs.excess
     n_nodes, n_arcs = excess.size, arcs.head.size
@@ -418,7 +414,6 @@ def flip_losses(arcs, sink, nodes, fix, losses):
 
 @njit
 def score_of(unary, tables, edge_table, edges, labels):
-    """Score of a labelling."""
     total = 0.0
     for i in range(unary.shape[0]):
         total += unary[i, labels[i]]
@@ -431,7 +426,7 @@ def score_of(unary, tables, edge_table, edges, labels):
 def fusion(
     unary, tables, edge_table, edges, zero, one, rounding, arc, sister, residual, excess, crossed
 ):  # fmt: skip
-    """The best mixture of the labellings ``zero`` and ``one`` as a minimum cut.
+    """The best mixture of the labelings ``zero`` and ``one`` as a minimum cut.
 
     ``excess`` (n_nodes,) receives what each node loses by ``one``, ``residual`` (n_arcs,) the room
     of both arcs of each edge, and ``crossed[e]`` whether the edge wants its ends on different

@@ -1,4 +1,4 @@
-"""Maximisation over labellings of any graph: messages and coordinate moves.
+"""Maximization over labelings of any graph: messages and coordinate moves.
 
 Shared conventions: edges are sorted by their lower node, and edge ``e`` scores
 ``tables[0, edge_table[e], state of lower node, state of higher node]``; ``tables[1]`` holds the
@@ -107,10 +107,10 @@ def trws_sweep(
     ``messages`` (n_edges, width) holds for every edge the message to the end that this pass meets
     first and receives the message to the other end; the next pass has to go the other way.
     ``bound`` is what the pass before returned, and ``tops`` (n_nodes,) the parts of that sum.
-    ``bounds[i, k]`` receives a bound on all labellings with state k at node i, and a state whose
+    ``bounds[i, k]`` receives a bound on all labelings with state k at node i, and a state whose
     bound is not above ``cutoff`` becomes forbidden in ``unary``; all this means nothing in a first
-    pass. ``labels`` receives a labelling, fixed node by node on the way, and ``value`` is its
-    score. If no labelling can be left the pass ends at once and both numbers are ``-inf``.
+    pass. ``labels`` receives a labeling, fixed node by node on the way, and ``value`` is its
+    score. If no labeling can be left the pass ends at once and both numbers are ``-inf``.
 
     Why it is a bound: let S_i be the belief of node i less its top, so S_i <= 0, let 1 / share_i be
     the number of its edges that lead up or of those that lead down, whichever is larger, and M_ij
@@ -191,7 +191,7 @@ def trws_sweep(
                 guess[j] = difference if belief[j] > -np.inf else -np.inf
                 best = guess[j] if guess[j] > best else best
             if equal >= different and n == m:
-                # A state that is its own best neighbour does no harm to the maximum.
+                # A state that is its own best neighbor does no harm to the maximum.
                 best += different
                 for k in range(n):
                     candidate = guess[k] + equal
@@ -208,7 +208,7 @@ def icm_sweep(
     """Give every node that waits its best state given the others; returns the number of changes.
 
     Better means fewer forbidden parts, then a larger sum of the others. A node without states
-    keeps its label. After a change the neighbours in ``waiting`` (n_nodes,) wait for their turn, in
+    keeps its label. After a change the neighbors in ``waiting`` (n_nodes,) wait for their turn, in
     this pass or in the next one. ``potts`` holds the `equal_and_other` of the tables.
     """
     n_nodes, width = unary.shape

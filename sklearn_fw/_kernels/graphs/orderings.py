@@ -50,10 +50,9 @@ def _place(cost, K, T, chosen):
 def realign(order, present, tokens, starts, costs, counts, sums, slots):
     """Take one sequence out at a time and put it back where it is cheapest; number that moved.
 
-    ``order`` lists the sequences, ``present`` (n,) says which are in the template, and those that
-    are not are put in. ``tokens`` are those of all sequences, ``starts`` (n + 1,) where each
-    begins, ``slots`` their places, ``counts`` (n_tokens, n_slots) how often each token is in each
-    slot and ``sums`` the product of the symmetric ``costs`` (n_tokens, n_tokens) with it.
+    ``order`` lists the sequences; those not ``present`` (n,) are put in. ``starts`` (n + 1,) is
+    where each begins in ``tokens``, ``slots`` their places, ``counts`` (n_tokens, n_slots) how
+    often tokens are in slots, ``sums`` the symmetric ``costs`` (n_tokens, n_tokens) times these.
     """
     T, n_moved = counts.shape[1], 0
     new = np.empty(len(tokens), np.int64)

@@ -14,16 +14,15 @@ from .elimination_plan import scopes_of
 def effective_resistances(edges, conductance, n_nodes):
     """Resistance between the ends of each edge of a network of resistors.
 
-    Nodes are eliminated in the order of their numbers, so numbers decide about fill-in. Node v
-    with later neighbours N(v) is replaced by conductances ``g_vj g_vk / G_v`` between these, where
-    ``G_v = sum_j g_vj`` (star-mesh transformation). With ``p_j = g_vj / G_v``, resistances follow
-    in reverse order from those among N(v), which the fill-in contains::
+    Selected inversion of the Laplacian in resistances: nodes are eliminated in the order of their
+    numbers. Node v with later neighbors N(v) is replaced by conductances ``g_vj g_vk / G_v``
+    between these, where ``G_v = sum_j g_vj`` (star-mesh transformation). With ``p_j = g_vj / G_v``,
+    resistances follow in reverse order from those among N(v), which the fill-in contains::
 
         R_vj = 1 / G_v + sum_k p_k R_kj - 1/2 sum_kl p_k p_l R_kl
 
-    This is selected inversion of the Laplacian, told in resistances: no node is grounded and no
-    large numbers cancel, so components need no care and unequal conductances cost no digits.
-    Cost: sum over nodes of the squared number of later neighbours.
+    No node is grounded and no large numbers cancel, so components need no care. Cost: sum over
+    nodes of the squared number of later neighbors.
     """
     start, later, edge_place = _fill_in(edges, n_nodes)
     n_fill = later.size
@@ -71,7 +70,7 @@ def effective_resistances(edges, conductance, n_nodes):
 
 @inner
 def _fill_in(edges, n_nodes):
-    """Later neighbours of each node when those of eliminated nodes are joined with each other.
+    """Later neighbors of each node when those of eliminated nodes are joined with each other.
 
     Returns (start, later, edge_place): node v has ``later[start[v]:start[v + 1]]``, ascending, and
     edge e is entry ``edge_place[e]`` of its earlier node.

@@ -21,7 +21,6 @@ from .._jit import inner, njit
 
 @inner
 def _loss(truth, top, bottom, left, right):
-    """One minus intersection over union."""
     height = min(bottom, truth[2]) - max(top, truth[0])
     width = min(right, truth[3]) - max(left, truth[1])
     shared = max(height, 0) * max(width, 0)

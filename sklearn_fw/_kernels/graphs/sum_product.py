@@ -1,12 +1,12 @@
-"""Sums and maxima over the labellings of a forest: marginals, max-marginals and samples.
+"""Sums and maxima over the labelings of a forest: marginals, max-marginals and samples.
 
 Graph and scores are given as in `tree.py`: edges are (child, parent), leaves first. A *message*
-(n_edges, n_states) is the logarithm of the sum over all labellings of the child and what is below
+(n_edges, n_states) is the logarithm of the sum over all labelings of the child and what is below
 it, for each state of the parent, minus the largest of these, and a *belief* (n_nodes, n_states) a
 score plus all messages to the node: so numbers stay small on long chains.
 
 Marginals are found in ordinary numbers, which are made sums of 1 at every node: an edge costs no
-logarithm and no exponential but those of its table. A labelling with a number that is lost, since
+logarithm and no exponential but those of its table. A labeling with a number that is lost, since
 it is too small for float64, has at most the weight ``exp(-faint)``, where the best scores of all
 nodes and tables have weight 1. Where that could matter (`is_sure`), all is repeated in logarithms;
 there too sums of exponentials are taken relative to the largest belief and entry of the table, so
@@ -66,7 +66,7 @@ def scaled_upward(edges, row, table, high, belief, message, is_root):
     """Beliefs of nodes from the leaves to the roots, those of the scores before; see `is_sure`.
 
     Edge e has the exponentials ``table[row[e]]``, to which ``high[row[e]]`` is to be added in
-    logarithms. Returns the logarithm of the sum of all labellings without these, the sum of these,
+    logarithms. Returns the logarithm of the sum of all labelings without these, the sum of these,
     and what is faint. Cost: a multiplication per entry of a table of each edge.
     """
     n_nodes, n_states = belief.shape
@@ -129,7 +129,7 @@ def _normalise(own, norm, value, product, faint):
 
 @inner
 def is_sure(rest, faint, n_nodes, n_states):
-    """Whether all labellings with faint numbers are nothing beside a sum of ``exp(rest)``."""
+    """Whether all labelings with faint numbers are nothing beside a sum of ``exp(rest)``."""
     return faint == np.inf or faint + rest > n_nodes * np.log(n_states) + DIGITS
 
 
@@ -164,8 +164,6 @@ class Weights(NamedTuple):
 
 
 class Beliefs(NamedTuple):
-    """Work space for one forest after the other."""
-
     belief: np.ndarray  # (n_nodes, n_states)
     message: np.ndarray  # (n_edges, n_states)
     shift: np.ndarray  # (n_edges,) what was subtracted from each message
@@ -192,7 +190,6 @@ def scaled(numbers):
 
 @any_order
 def total(numbers):
-    """Sum of an array."""
     result = 0.0
     for i in range(numbers.size):
         result += numbers[i]
@@ -264,7 +261,6 @@ def _make_beliefs(n_nodes, n_edges, n_states):
 
 @inner
 def _log_sum(belief, table, state):
-    """One entry of a message without leaving logarithms."""
     high = -np.inf
     for j in range(belief.size):
         high = max(high, belief[j] + table[j, state])
@@ -280,7 +276,7 @@ def _log_sum(belief, table, state):
 
 @inner
 def _upward(scores, edges, edge_table, tables, weights, beliefs):
-    """Beliefs and messages of one forest; returns the logarithm of the sum over all labellings."""
+    """Beliefs and messages of one forest; returns the logarithm of the sum over all labelings."""
     belief, message, shift, is_root, scratch = beliefs
     below, sums = scratch[0], scratch[1]
     n_nodes, n_states = scores.shape
@@ -431,7 +427,7 @@ def tree_marginals(scores, edges, edge_table, tables, node, edge):
 
 @njit
 def tree_samples(scores, edges, edge_table, tables, uniforms, labels):
-    """Random labellings of a forest; returns the log-partition.
+    """Random labelings of a forest; returns the log-partition.
 
     ``labels`` (n_samples, n_nodes) receives them, nothing if the log-partition is -inf;
     ``uniforms`` of the same shape are random numbers in [0, 1). Cost per sample: n_states

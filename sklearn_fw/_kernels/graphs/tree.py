@@ -1,4 +1,4 @@
-"""Exact maximisation over labellings of a forest (chains and single nodes included).
+"""Exact maximization over labelings of a forest (chains and single nodes included).
 
 Shared conventions: node ``t`` has a row of ``scores`` (n_nodes, n_states); edge ``e`` joins
 ``edges[e] = (child, parent)`` and scores ``tables[edge_table[e], state_child, state_parent]``.
@@ -43,7 +43,7 @@ def _walk_back(edges, edge_table, tables, messages, kept, labels):
 
 @njit
 def tree_argmax(scores, edges, edge_table, tables, labels, messages):
-    """Best labelling by max-product; ties go to the lower state.
+    """Best labeling by max-product; ties go to the lower state.
 
     ``labels`` (n_nodes,) receives it; ``messages`` (>= n_nodes + 1, n_states) is overwritten.
     Returns its score. Cost: n_edges * n_states^2.
@@ -85,11 +85,11 @@ def tree_argmax(scores, edges, edge_table, tables, labels, messages):
 
 @njit
 def tree_runner_up(scores, edges, edge_table, tables, labels, messages):
-    """The best of all other labellings, after `tree_argmax` with the last two arguments.
+    """The best of all other labelings, after `tree_argmax` with the last two arguments.
 
     Somewhere it departs from the best one first, at a node whose parent keeps its state, and the
     subtree below that node follows. ``labels`` receives it; returns how much lower its score is,
-    inf where there is no other labelling. Cost: n_edges * n_states, and the walk back.
+    inf where there is no other labeling. Cost: n_edges * n_states, and the walk back.
     """
     n_nodes, n_states = scores.shape
     is_root = np.ones(n_nodes, np.bool_)
@@ -192,13 +192,13 @@ def _offer(pool, first, last, loss, origin, place, state):
 
 @njit
 def tree_departures(edges, edge_table, tables, messages, limit, losses, labels):
-    """The best labellings, after `tree_argmax` has left the first one in ``labels[0]``.
+    """The best labelings, after `tree_argmax` has left the first one in ``labels[0]``.
 
     ``labels`` (k, n_nodes) receives the others and ``losses`` (k,) what they lack of the first one,
     ascending; only those that lack less than ``limit`` are looked for. Returns how many there are.
 
     States are chosen from the roots on, and given that of its parent each node can have its best
-    one, so a labelling is told by the nodes where it departs from that. Each one that is found
+    one, so a labeling is told by the nodes where it departs from that. Each one that is found
     departs once more at some later node, with the second best state there, or takes the next best
     one where it departed last: the best of these is found next. Cost: n_nodes * n_states for the
     first, and for each other k * n_nodes at most, besides n_states where states differ.
@@ -269,7 +269,7 @@ def _from_the_roots(edges, edge_table, n_nodes):
 
 @njit
 def tree_top_k(scores, edges, edge_table, tables, k):
-    """The k best labellings in descending order: (values (m,), labels (m, n_nodes)), m <= k.
+    """The k best labelings in descending order: (values (m,), labels (m, n_nodes)), m <= k.
 
     Costs what `tree_argmax` and `tree_departures` cost.
     """
@@ -287,7 +287,7 @@ def tree_top_k(scores, edges, edge_table, tables, k):
 
 @njit
 def enumerate_argmax(scores, edges, edge_table, tables, labels, but=-1):
-    """Best labelling of any graph by trying all n_states^n_nodes of them; first one on ties.
+    """Best labeling of any graph by trying all n_states^n_nodes of them; first one on ties.
 
     ``but`` is the number, in lexicographic order, of one that is not tried.
     """
@@ -307,7 +307,7 @@ def enumerate_argmax(scores, edges, edge_table, tables, labels, but=-1):
             for t in range(n_nodes):
                 labels[t] = current[t]
         number += 1
-        t = n_nodes - 1  # last node turns fastest: ties give the lexicographically first labelling
+        t = n_nodes - 1  # last node turns fastest: ties give the lexicographically first labeling
         while t >= 0 and current[t] == n_states - 1:
             current[t] = 0
             t -= 1
@@ -332,9 +332,9 @@ def orient_forest(edges, n_nodes):
     """Turn and sort the edges of a forest as this file wants them, by removing leaf after leaf.
 
     Returns (directed, source, flipped): row r of ``directed`` (m, 2) is edge ``source[r]`` as
-    (child, parent), the other way round where ``flipped[r]``. An edge on or between cycles is
-    never reached, so m < n_edges says that there is a cycle (loops and double edges are cycles).
-    Edges that point to a root already are not flipped. Cost: n_nodes + n_edges.
+    (child, parent), turned where ``flipped[r]``. Edges on or between cycles (loops and double edges
+    are cycles) are never reached: then m < n_edges. Edges that point to a root are not flipped.
+    Cost: n_nodes + n_edges.
     """
     n_edges = edges.shape[0]
     degree = np.zeros(n_nodes, np.int64)

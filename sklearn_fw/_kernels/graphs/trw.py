@@ -1,12 +1,12 @@
 """Tree-reweighted free energy: gradient, exact line search and correction steps of Frank-Wolfe.
 
 A point ``mu`` holds all node marginals and then all edge marginals, blocks of any length one after
-the other. The objective, maximised over a polytope of such points, is
+the other. The objective, maximized over a polytope of such points, is
 
     <theta, mu> - sum_c entropy_c sum_x mu_c(x) log mu_c(x)
 
 Atoms are sparse points: row a of ``start, place`` says where an atom is not zero, and ``share``,
-from ``share_start[a]`` on, what it is there. A labelling has one place for every variable and edge,
+from ``share_start[a]`` on, what it is there. A labeling has one place for every variable and edge,
 where it is one, and no shares; atom 0 is the uniform point ``uniform``. With contraction ``delta``
 atom v stands for ``(1 - delta) v + delta uniform``.
 """
@@ -25,8 +25,6 @@ SLOPE = 1e-4  # of the first slope that a line search leaves: 5 evaluations inst
 
 
 class Energy(NamedTuple):
-    """The objective."""
-
     theta: np.ndarray  # (size,)
     entropy: np.ndarray  # (size,) weight of mu log mu of each coordinate
     uniform: np.ndarray  # (size,)
@@ -38,13 +36,12 @@ class Atoms(NamedTuple):
 
     start: np.ndarray  # (capacity + 1,) int64
     place: np.ndarray  # int32
-    share_start: np.ndarray  # (capacity,) int64, -1 for labellings
+    share_start: np.ndarray  # (capacity,) int64, -1 for labelings
     share: np.ndarray
 
 
 @njit
 def value(energy, mu):
-    """The objective."""
     total = 0.0
     for c in range(mu.size):
         if mu[c] > 0.0:  # what -inf forbids has no mass
@@ -54,7 +51,7 @@ def value(energy, mu):
 
 @njit
 def gradient(energy, mu, out):
-    """Gradient of the objective: the scores that the oracle maximises."""
+    """Gradient of the objective: the scores that the oracle maximizes."""
     for c in range(mu.size):
         logarithm = np.log(max(mu[c] + energy.floor, TINY))
         out[c] = energy.theta[c] - energy.entropy[c] * (1.0 + logarithm)
@@ -181,7 +178,7 @@ def step_to(energy, atoms, a, delta, mu, alpha):
 
 @njit
 def correct(energy, atoms, alpha, delta, mu, kind, tol, max_steps):
-    """Maximise over the hull of the atoms in place, until the pairwise gap is at most ``tol``.
+    """Maximize over the hull of the atoms in place, until the pairwise gap is at most ``tol``.
 
     ``kind`` allows Frank-Wolfe steps alone, or away steps too, or makes pairwise steps. Returns
     (steps made, Frank-Wolfe gap over the hull when last measured).

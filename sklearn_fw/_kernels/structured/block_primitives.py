@@ -28,7 +28,6 @@ def scores(parts, marginals, w, i, loss_weight, scratch):
 
 @njit
 def vertex(parts, i, labels, nodes, tables):
-    """Marginals of a labelling, into arrays of zeros."""
     for t in range(labels.size):
         nodes[t, labels[t]] = 1.0
     pt.add_pairs(parts.mix, parts, i, labels, 1.0, tables)
@@ -59,6 +58,5 @@ def add_to(parts, i, nodes, tables, factor, target, scratch):
 
 @njit
 def move(parts, dual, i, nodes, tables, lam, gamma, loss_change, visit, scratch):
-    """Move block i by ``gamma`` along a direction."""
     apply_direction(parts, i, nodes, tables, scratch)
     pt.take_step(parts, dual, i, lam, gamma, loss_change, visit, scratch)

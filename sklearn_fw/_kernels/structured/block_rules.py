@@ -42,8 +42,6 @@ class Gaps(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Settings of a pass."""
-
     lam: float
     variant: int = FW
     line_search: bool = True

@@ -14,7 +14,7 @@ from .block_rules import FW
 
 @njit
 def step_in_ball(w, v, radius, euclidean, gamma):
-    """``w <- (1 - gamma) w + gamma s`` where s maximises <s, v> over the l1 or l2 ball."""
+    """``w <- (1 - gamma) w + gamma s`` where s maximizes <s, v> over the l1 or l2 ball."""
     top, norm = 0, 0.0
     if euclidean:
         norm = np.sqrt(dot(v, v))

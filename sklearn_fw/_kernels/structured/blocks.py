@@ -235,7 +235,6 @@ def _step_by_vertices(parts, dual, vertices, rules, i, slot, value, current, scr
 
 @njit
 def begin(parts, dual, vertices, gaps, rules, i, scratch, counts):
-    """`begin_visit`, called from Python."""
     return begin_visit(parts, dual, vertices, gaps, rules, i, scratch, counts)
 
 
@@ -346,7 +345,6 @@ def mix_labels(parts, marginals, vertices, labels, gamma, scratch, counts):
 
 @njit
 def set_to_truth(parts, marginals):
-    """All mass of every block on its true output."""
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         for t in range(start, stop):
@@ -356,7 +354,7 @@ def set_to_truth(parts, marginals):
 
 @njit
 def losses_of(parts, labels):
-    """L_i of every block for a labelling of all nodes."""
+    """L_i of every block for a labeling of all nodes."""
     losses = np.empty(parts.weight.size)
     for i in range(parts.weight.size):
         losses[i] = pt.labels_loss(parts, i, labels[parts.node_start[i] : parts.node_start[i + 1]])
@@ -365,7 +363,7 @@ def losses_of(parts, labels):
 
 @njit
 def marginals_of_vertices(parts, marginals, vertices):
-    """Rebuild marginals and losses from renormalised alphas: removes the drift of many steps."""
+    """Rebuild marginals and losses from renormalized alphas: removes the drift of many steps."""
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         size = vertices.size[i]

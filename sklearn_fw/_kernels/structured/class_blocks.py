@@ -5,7 +5,7 @@ block is, up to a constant and with ``a = p |x|^2 / lam``,
 
     p (<g, mu'> - a / 2 |mu' - mu|^2),        g_k = H_i(k) at the weights of the moment
 
-whose maximiser over the simplex is the projection of ``mu + g / a`` (Crammer and Singer, 2001; in
+whose maximizer over the simplex is the projection of ``mu + g / a`` (Crammer and Singer, 2001; in
 this order of visits Keerthi et al., KDD 2008). Under bounds on w it is a minorant of the dual, so
 that no step lowers it.
 """
@@ -31,7 +31,6 @@ class Single(NamedTuple):
 
 @njit
 def number_columns(parts, scratch, single):
-    """Fill a `Single`."""
     for k in range(parts.n_columns):
         scratch.delta[0, k] = 0.0
     scratch.delta[0, 0] = 1.0
@@ -93,7 +92,6 @@ def _add_to_rows(columns, data, start, stop, change, changed, n_changed, rows):
 
 @inner
 def _clip(bounds, columns, start, stop, dual):
-    """Project the coordinates that a block just moved onto the bounds, where there are any."""
     if bounds is None:
         return
     v, lower, upper, w = dual.v.rows, bounds.rows, dual.upper.rows, dual.w.rows

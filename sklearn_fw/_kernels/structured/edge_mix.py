@@ -19,8 +19,6 @@ POTTS = 2.0
 
 
 class EdgeMix(NamedTuple):
-    """The sparse matrix of all edges."""
-
     indptr: np.ndarray  # (n_edges + 1,)
     table: np.ndarray  # (nnz,) int64
     value: np.ndarray  # (nnz,)

@@ -8,7 +8,7 @@ from .parts import labels_value
 
 @njit
 def keep_labels(parts, dual, vertices, labels, scratch, first):
-    """Make the labellings of blocks from ``first`` on vertices, with probability zero.
+    """Make the labelings of blocks from ``first`` on vertices, with probability zero.
 
     One takes the place of the worst without use where there is no other. Returns the number of the
     block that has none, or that of blocks.

@@ -42,7 +42,7 @@ class Parts(NamedTuple):
     mix: object  # `EdgeMix` of all edges in place of edge_table; None where none is needed
     n_own: object  # (n_nodes,) states that a node has; None where all have n_states
     # None where the oracle passes messages and zero_one_cost is 0, else whether it tries all
-    # labellings (small graphs with cycles): numba compiles none of the code for the rest.
+    # labelings (small graphs with cycles): numba compiles none of the code for the rest.
     exhaustive: object
     truth: np.ndarray  # (n_nodes,) int32
     node_cost: np.ndarray  # (n_nodes,) factor of the cost of a node
@@ -72,8 +72,6 @@ class Marginals(NamedTuple):
 
 
 class Dual(NamedTuple):
-    """Marginals of every block and the weights that they imply."""
-
     marginals: Marginals
     v: Weights  # before clipping to the bounds
     w: Weights  # the very same arrays as v where there are no bounds
@@ -95,8 +93,6 @@ class OracleScratch(NamedTuple):
 
 
 class StepScratch(NamedTuple):
-    """The same for directions."""
-
     delta: np.ndarray  # (longest, n_states) direction of node marginals
     delta_rows: np.ndarray  # the same memory as (most rows, n_columns)
     delta_tables: np.ndarray  # (n_tables * n_states^2,)
@@ -177,7 +173,7 @@ def tables_of(mix, parts, w, i, scratch):
 
 @inner
 def add_pairs(mix, parts, i, labels, factor, out):
-    """``out += factor`` times the pairs of a labelling, summed into flat tables."""
+    """``out += factor`` times the pairs of a labeling, summed into flat tables."""
     n_states = parts.cost.shape[1]
     for e in range(parts.edge_start[i], parts.edge_stop[i]):
         a, b = labels[parts.edges[e, 0]], labels[parts.edges[e, 1]]
@@ -189,7 +185,7 @@ def add_pairs(mix, parts, i, labels, factor, out):
 
 @inner
 def labels_value(parts, w, i, labels, scratch):
-    """H_i of a labelling: score plus loss, from the scores of `block_scores`."""
+    """H_i of a labeling: score plus loss, from the scores of `block_scores`."""
     start = parts.node_start[i]
     value = 0.0
     differs = False
@@ -206,7 +202,6 @@ def labels_value(parts, w, i, labels, scratch):
 
 @inner
 def labels_loss(parts, i, labels):
-    """L_i of a labelling."""
     start = parts.node_start[i]
     loss = 0.0
     differs = False
@@ -230,9 +225,9 @@ def current_value(parts, marginals, w, i, scratch):
 
 @inner
 def block_argmax(exhaustive, parts, w, i, zero_one_cost, scratch):
-    """The exact oracle: best labelling under `block_scores`, into ``scratch.labels``.
+    """The exact oracle: best labeling under `block_scores`, into ``scratch.labels``.
 
-    Every labelling but the truth gets ``zero_one_cost`` on top. Returns the value.
+    Every labeling but the truth gets ``zero_one_cost`` on top. Returns the value.
     """
     start, stop = parts.node_start[i], parts.node_start[i + 1]
     edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]

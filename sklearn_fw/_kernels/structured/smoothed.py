@@ -1,11 +1,11 @@
-"""Sums over all labellings of the samples of a training set, and dual ascent on their entropies.
+"""Sums over all labelings of the samples of a training set, and dual ascent on their entropies.
 
 For forests, `block_sums` finds the Gibbs distribution p(y) ~ exp(H_i(y) / temperature) of a sample:
 its log-partition and marginals. On chains whose edges share few tables this is done in ordinary
-numbers that are normalised at every node: an edge costs no logarithm, a node n_states exponentials
+numbers that are normalized at every node: an edge costs no logarithm, a node n_states exponentials
 and the tables theirs once. Where numbers are smaller than `LEAST`, something can be lost: less than
-1e-308 of the sum at a node, which later nodes lift by what their normalisers lack of 1 and by the
-number of labellings. Where that could be more than `LIFT` in all, and for other forests, the sums
+1e-308 of the sum at a node, which later nodes lift by what their normalizers lack of 1 and by the
+number of labelings. Where that could be more than `LIFT` in all, and for other forests, the sums
 are repeated as in `sum_product`.
 """
 
@@ -77,7 +77,7 @@ def _node_factors(scores, n_nodes, factor):
 
 @inner
 def _forward(n_nodes, edge_table, sums):
-    """Beliefs of a chain, normalised; logarithms of what was divided by and could be lifted."""
+    """Beliefs of a chain, normalized; logarithms of what was divided by and could be lifted."""
     belief, message, factor = sums.beliefs.belief, sums.message, sums.factor
     n_states = factor.shape[1]
     value, lift, least = 0.0, n_nodes * np.log(n_states), sums.least[0]
@@ -167,7 +167,6 @@ def block_sums(parts, w, i, temperature, oracle, sums):
 
 @inner
 def _forest_sums(mix, first, scores, edges, edge_table, tables, inverse, sums):
-    """The same for any forest."""
     n_nodes, n_states = scores.shape
     n_edges = len(edges)
     own = np.empty((n_edges, n_states, n_states))
@@ -186,7 +185,6 @@ def _forest_sums(mix, first, scores, edges, edge_table, tables, inverse, sums):
 
 @inner
 def _add_pairs(mix, first, edge_table, pairs, out):
-    """Marginals of edges, summed by their tables."""
     if mix is None:
         size = pairs.shape[1] * pairs.shape[2]
         for e in range(len(pairs)):

@@ -25,8 +25,6 @@ N_REPORTED = 5
 
 
 class Smoother(NamedTuple):
-    """How maxima over outputs are smoothed."""
-
     mu: float
     n_best: int  # outputs that count at most; doubled up to the limit until the last counts nothing
     limit: int
@@ -35,8 +33,6 @@ class Smoother(NamedTuple):
 
 
 class Point(NamedTuple):
-    """Marginals of one sample, where they are found."""
-
     node: np.ndarray  # (longest, n_states)
     table: np.ndarray  # (n_tables * n_states^2,)
 
@@ -144,7 +140,6 @@ def smooth_pass(parts, marginals, w, smoother, first, last, scratch, sums, point
 
 @inner
 def _make_up(walk, x, drift, total, m):
-    """m steps of one row."""
     power, reach, area = walk.power[m], walk.reach[m], walk.area[m]
     sums = walk.power[1] * reach  # of rho^j for 1 <= j <= m
     for c in range(x.size):

@@ -15,13 +15,12 @@ message_passing = lazy("graphs.message_passing")
 
 
 class PlanCache:
-    """The plan of the graph asked about last: adjacency, an elimination order and the like.
+    """Plan of the last graph: adjacency, an elimination order and the like.
 
-    ``make(edges, *sizes)`` computes a plan from a contiguous int64 copy of the edges, which the
-    plan may keep, and the tuple ``sizes_of(scores)``, by default the numbers of nodes and of
-    states. Plans are shared between threads: nobody may write into one. As an attribute of a class,
-    ``_plan = PlanCache(make)``, each object has a memory of its own, ``self._plan(scores)``, which
-    lives outside of the object: copies, clones and pickles know nothing of it.
+    ``make(edges, *sizes)`` computes it from a contiguous int64 copy of the edges and the tuple
+    ``sizes_of(scores)``, by default the numbers of nodes and states. Threads share plans: nobody
+    may write into one. With ``_plan = PlanCache(make)`` in a class, each object has a cache of its
+    own, ``self._plan(scores)``, which is not part of its copies, clones and pickles.
     """
 
     def __init__(self, make, sizes_of=lambda scores: scores.unary.shape):
@@ -81,8 +80,6 @@ def adjacency(edges, n_nodes, n_states):
 
 
 class Problem(NamedTuple):
-    """Scores in compiled form: the first arguments of all loops."""
-
     unary: np.ndarray
     tables: np.ndarray
     edge_table: np.ndarray
@@ -122,7 +119,7 @@ def softened(scores):
 
 
 def first_labels(scores, start):
-    """A copy of a given labelling, by default the best state of every node by itself."""
+    """A copy of a given labeling, by default the best state of every node by itself."""
     if start is None:
         return scores.unary.argmax(axis=1).astype(np.int32)
     labels = as_array(start, "start")
@@ -145,7 +142,7 @@ ROUNDING = 32 * np.finfo(np.float64).eps
 # An answer whose error is at most this share of its value counts as exact.
 NEGLIGIBLE = 1e-9
 MOST_ROUNDS = 10
-# Graphs of so few labellings are tried out where an oracle promises to be exact.
+# Graphs of so few labelings are tried out where an oracle promises to be exact.
 FEW = 2**14
 
 
@@ -162,14 +159,12 @@ def nothing_allowed(scores):
 
 
 def settled(solve, scores, start=None, exact=False):
-    """The answer of an oracle, from a solver that errs by a fraction of the largest score.
+    """Labels, value and upper bound from a solver that errs by a fraction of the largest score.
 
-    ``solve(scores, start) -> labels, value, bound, error``, where no labelling scores more than
-    ``bound``, and an optimal one may score up to ``error`` less; or None if none is allowed. Where
-    the error matters it is asked again about what may still be better than the best labelling
-    known. Returns labels, value and upper bound; both numbers are equal where ``bound`` is
-    no further from ``value`` than an error that does not matter. ``exact`` asks for this on all
-    small graphs.
+    ``solve(scores, start) -> labels, value, bound, error``: no labeling scores more than ``bound``,
+    and an optimal one may score up to ``error`` less; None if none is allowed. Where the error
+    matters, the labelings that may still be better are solved again. With ``exact``, small graphs
+    that leave a gap are enumerated.
     """
     answer, upper = None, np.inf
     part = scores
@@ -204,7 +199,7 @@ def settled(solve, scores, start=None, exact=False):
 
 
 def without_hopeless(scores, value):
-    """Scores that forbid states and pairs of no labelling above ``value``; None if that is none.
+    """Scores that forbid states and pairs of no labeling above ``value``; None if that is none.
 
     What a state or pair loses for sure is its distance to the best one of its node or edge, and of
     all edges at the node.

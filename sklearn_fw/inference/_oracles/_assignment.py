@@ -11,7 +11,7 @@ from ._adjacency import ROUNDING, is_negligible
 class Assignment(Oracle):
     """Best matching of the rows of a matrix of scores with its columns.
 
-    Maximises ``sum(scores * matching)`` exactly over 0/1 matrices with at most one 1 in each row
+    Maximizes ``sum(scores * matching)`` exactly over 0/1 matrices with at most one 1 in each row
     and column, or exactly one with ``perfect=True``. Choose it for word alignments, tracks,
     correspondences of points and whatever else pairs two sets.
 
@@ -24,9 +24,8 @@ class Assignment(Oracle):
     Attributes
     ----------
     exact : bool
-        True: ``value`` and ``upper_bound`` are equal in every answer, unless scores some 1e5 times
-        the size of the value are part of good perfect matchings and cancel: then what rounding
-        leaves open is between the two.
+        True: ``value`` and ``upper_bound`` are equal, unless scores some 1e5 times the size of the
+        value cancel in good perfect matchings: then the rounding error is between the two.
 
     See Also
     --------
@@ -74,16 +73,14 @@ class Assignment(Oracle):
         scores : array-like of shape (n_rows, n_columns)
             Score of each pair; ``-inf`` forbids a pair.
         start : object, default=None
-            Ignored: an exact answer needs no first guess.
+            Ignored.
 
         Returns
         -------
         matching : ndarray of shape (n_rows, n_columns), int8
             1 for the pairs that are made.
-        value : float
-            Its score, ``-inf`` (and no pair) when no perfect matching is allowed.
-        upper_bound : float
-            The same number.
+        value, upper_bound : float
+            Its score, twice; ``-inf`` (and no pair) when no perfect matching is allowed.
         """
         scores = self._check(scores)
         matching = np.zeros(scores.shape, np.int8)
@@ -121,15 +118,14 @@ class Assignment(Oracle):
         scores : array-like of shape (n_rows, n_columns)
             Score of each pair; ``-inf`` forbids a pair.
         k : int
-            How many matchings are wanted, at least 1.
+            Number of matchings, at least 1.
 
         Returns
         -------
-        values : ndarray of shape (m,)
-            Scores in descending order; m < k when fewer matchings are allowed.
-        matchings : ndarray of shape (m, n_rows, n_columns), int8
-            The matchings, all different. Unless ``perfect``, those with pairs of negative score and
-            those that lack some of positive score are among them.
+        values, matchings : ndarray of shape (m,) and (m, n_rows, n_columns), int8
+            Scores in descending order, and different matchings; m < k when fewer are allowed.
+            Unless ``perfect``, they may contain pairs of negative score or lack some of positive
+            score.
         """
         scores, k = self._check(scores), check.integer(k, "k", 1)
         if len(scores) > scores.shape[1]:
@@ -185,10 +181,10 @@ def best_pairs(scores, perfect):
 
 
 def _perfect(scores):
-    """Rows and columns of a best perfect matching, None if none is allowed; what it may lose.
+    """Rows and columns of a best perfect matching, None if none is allowed; possible loss.
 
-    SciPy errs by a fraction of the largest score. So pairs that cannot be in a matching better than
-    the one known, by what their rows and columns lose, are left out, and the rest is asked again.
+    SciPy errs by a fraction of the largest score. So pairs that cannot be in a better matching than
+    the known one are left out, and the rest is solved again.
     """
     from scipy.optimize import linear_sum_assignment
 

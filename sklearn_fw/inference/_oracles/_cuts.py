@@ -20,13 +20,12 @@ OFF_DIAGONAL = [0, 1], [1, 0]
 
 
 class QPBO(GraphOracle):
-    """Good labelling and upper bound for two states and edges of any kind, by roof duality.
+    """Good labeling and upper bound for two states and edges of any kind, by roof duality.
 
-    Maximises the score of `PairwiseScores` over a relaxation in which each node is either labelled
-    or half in each state: the linear program over the local polytope. Labels found there are those
-    of a best labelling, so the answer is exact if no node is left half. Choose it when some edges
-    are not attractive, so that `GraphCut` refuses the graph; the fewer and weaker they are, the
-    more nodes are labelled.
+    Maximizes the score of `PairwiseScores` over the linear program on the local polytope, where
+    each node is labeled or half in each state. Labels found there are those of a best labeling, so
+    the answer is exact if no node is left half. Choose it when some edges are not attractive, which
+    `GraphCut` requires.
 
     See Also
     --------
@@ -37,16 +36,12 @@ class QPBO(GraphOracle):
     Notes
     -----
     One maximum flow on a graph with two nodes for each node and two arcs for each edge and
-    direction [1]_ [2]_. Time at worst ``n_nodes^2 * n_edges``, memory linear. Labels come from the
-    strong components of what the flow leaves, so as many nodes are labelled as any minimum cut can
-    label [2]_.
-
-    A node that is left half takes its label from ``start``; the answer is then never worse than
-    ``start`` [3]_. Without it, the state with the better sum of its own score and the means of its
-    rows in the tables of its edges is taken. If these labels break a forbidden pair, the value is
-    ``-inf``.
-
-    The bound includes an allowance for rounding, some 1e-14 of the sum of all absolute scores.
+    direction [1]_ [2]_: time at worst ``n_nodes^2 * n_edges``, memory linear. As many nodes are
+    labeled as any minimum cut can label [2]_. Others take their label from ``start``, and the
+    answer is never worse than ``start`` [3]_; without it, the state with the better sum of its
+    score and the means of its rows in the tables of its edges. If these labels break a forbidden
+    pair, the value is ``-inf``. The bound includes an allowance for rounding, some 1e-14 of the sum
+    of all absolute scores.
 
     References
     ----------
@@ -67,10 +62,8 @@ class QPBO(GraphOracle):
     >>> edges = [(1, 2), (2, 3), (3, 1), (0, 1)]
     >>> scores = PairwiseScores.from_arrays(unary, 1 - np.eye(2), edges)
     >>> labels, value, upper_bound = QPBO().argmax(scores, start=[0, 0, 1, 1])
-    >>> labels
-    array([1, 0, 1, 1], dtype=int32)
-    >>> value, round(upper_bound, 9)
-    (6.0, 6.5)
+    >>> labels, value, round(upper_bound, 9)
+    (array([1, 0, 1, 1], dtype=int32), 6.0, 6.5)
     """
 
     def _argmax(self, scores, start):
@@ -90,8 +83,7 @@ class QPBO(GraphOracle):
 def half_integral(scores):
     """Optimal point of the local polytope for two states, none of which is forbidden.
 
-    Marginals of nodes, which are zero, one half or one, those of edges, and a bound on the score of
-    all points.
+    Marginals of nodes (0, 1/2 or 1), those of edges, and a bound on the score of all points.
     """
     form = switch_form(scores, "QPBO")
     known, flow = roof_dual(form, scores.edges)
@@ -104,7 +96,7 @@ def half_integral(scores):
 
 
 def roof_dual(form, edges):
-    """Labels that some best labelling has, -1 where none is known, and twice the cut's capacity.
+    """Labels that some best labeling has, -1 where none is known, and twice the cut's capacity.
 
     Node ``n_nodes + t`` stands for the opposite of node ``t``, and each edge is there twice: from
     ``a`` to the node that stands for ``y``, and from the opposite of this node to that of ``a``.
@@ -170,7 +162,7 @@ class SwitchForm(NamedTuple):
     rounding: float  # how far sums of these numbers may be off
 
     def bound(self, flow):
-        """No labelling scores more, if so much must flow from source to sink."""
+        """No labeling scores more, if so much must flow from source to sink."""
         return float(self.constant + np.maximum(self.gain, 0.0).sum() - flow + self.rounding)
 
     def merge(self, labels):
@@ -178,7 +170,7 @@ class SwitchForm(NamedTuple):
 
 
 def switch_form(scores, name):
-    """The `SwitchForm` of scores of at most two states; None if every labelling is forbidden."""
+    """The `SwitchForm` of scores of at most two states; None if every labeling is forbidden."""
     if scores.n_states > 2:
         raise ValueError(
             f"{name} needs two states per node, got {scores.n_states}; TreeMaxProduct() takes more "
@@ -221,10 +213,7 @@ def _finite_form(unary, tables, edge_table, edges, fixed):
 
 
 def possible_states(unary, tables, edges):
-    """States that are left when each needs an allowed pair on every edge: (n_nodes, n_states) bool.
-
-    What is left out is in no allowed labelling (arc consistency).
-    """
+    """States that arc consistency leaves, (n_nodes, n_states) bool: others are in no labeling."""
     possible = unary > -np.inf
     pairs = tables > -np.inf
     a, b = edges.T
@@ -274,15 +263,14 @@ def _filled(own, other):
 
 
 class GraphCut(GraphOracle, RankingOracle):
-    """Best labelling of a graph with two states whose edges are attractive, by a minimum cut.
+    """Best labeling of a graph with two states whose edges are attractive, by a minimum cut.
 
-    Maximises the score of `PairwiseScores` exactly, cycles or not, if for the table ``t`` of every
+    Maximizes the score of `PairwiseScores` exactly, cycles or not, if for the table ``t`` of every
     edge::
 
         t[0, 0] + t[1, 1] >= t[0, 1] + t[1, 0]
 
-    Choose it for segmentation and denoising of images with two labels, large grids
-    included. With edges of both kinds choose `QPBO`.
+    Choose it for segmentation and denoising with two labels, large grids included.
 
     Attributes
     ----------
@@ -297,14 +285,12 @@ class GraphCut(GraphOracle, RankingOracle):
 
     Notes
     -----
-    The score is the capacity of all arcs less that of a cut between source and sink [1]_. The
-    maximum flow is found with real capacities in double precision [2]_. Time at worst ``n_nodes^2 *
-    n_edges``, in practice a little more than linear; memory linear. Of several best labellings the
-    one with most nodes in state 0 is returned.
-
-    In `max_marginals` and `top_k`, the flip of a node costs as much as its neighbourhood is large
-    [3]_. The k best labellings come from partitions of all others by the first node where they
-    differ [4]_: k cuts and k times as many flips as nodes.
+    The score is the capacity of all arcs less that of a cut between source and sink [1]_; the flow
+    has real capacities in double precision [2]_. Time at worst ``n_nodes^2 * n_edges``, in practice
+    a little more than linear; memory linear. Of several best labelings the one with most nodes in
+    state 0 is returned. In `max_marginals`, the flip of a node costs as much as its neighborhood is
+    large [3]_. `top_k` divides all others by the first node where they differ [4]_: k cuts and k
+    times as many flips as nodes.
 
     References
     ----------
@@ -319,18 +305,13 @@ class GraphCut(GraphOracle, RankingOracle):
 
     Examples
     --------
-    A cycle of four nodes that want to be equal. Node 3 prefers state 1, but not enough.
-
     >>> import numpy as np
     >>> from sklearn_fw.inference import GraphCut, PairwiseScores
     >>> unary = [[1.0, 0.0], [0.0, 0.0], [0.5, 0.0], [0.0, 0.7]]
     >>> cycle = [(0, 1), (1, 2), (2, 3), (3, 0)]
     >>> scores = PairwiseScores.from_arrays(unary, np.eye(2), cycle)
-    >>> labels, value, upper_bound = GraphCut().argmax(scores)
-    >>> labels
-    array([0, 0, 0, 0], dtype=int32)
-    >>> value
-    5.5
+    >>> GraphCut().argmax(scores)
+    (array([0, 0, 0, 0], dtype=int32), 5.5, 5.5)
     """
 
     releases_gil = True
@@ -433,13 +414,12 @@ class Cut(NamedTuple):
 
 
 class CutMoves(GraphOracle):
-    """Good labelling of any graph by minimum cuts: alpha-expansion and alpha-beta swap.
+    """Good labeling of any graph by minimum cuts: alpha-expansion and alpha-beta swap.
 
     Increases the score of `PairwiseScores`: an expansion lets any set of nodes change to the state
-    alpha at once, a swap gives each node that has one of two states the better of both, and the
-    best such move is a minimum cut. Choose it for large grids and graphs with more than two states
-    whose edges want equal or similar states, as in stereo, denoising and segmentation. It has no
-    bound of its own: `BestOf` asks `TRWS`, too.
+    alpha at once, a swap gives each node that has one of two states the better of both. Choose it
+    for large grids with more than two states whose edges want equal or similar states, as in stereo
+    and denoising. It has no bound of its own; `BestOf` adds that of `TRWS`.
 
     Parameters
     ----------
@@ -447,8 +427,7 @@ class CutMoves(GraphOracle):
         Expansions are larger, and a round has fewer. Swaps are for tables that prefer equal states
         but are no metric, as truncated squares.
     max_iter : int, default=100
-        Largest number of rounds through all states, or pairs of them. Mostly three to six are
-        enough.
+        Largest number of rounds through all states, or pairs of them; three to six are usual.
 
     See Also
     --------
@@ -457,16 +436,15 @@ class CutMoves(GraphOracle):
 
     Notes
     -----
-    An expansion is a minimum cut if ``-t`` is a metric for the table ``t`` of every edge, as of
-    Potts and truncated linear scores. A local optimum then loses at most twice what the best
-    labelling loses on its edges, in Potts scores [1]_. A swap is one if ``t[a, a] + t[b, b] >=
-    t[a, b] + t[b, a]``. Where this does not hold, the move is made by roof duality [2]_, and
-    undecided nodes keep their state.
+    The best move is a minimum cut for expansions if ``-t`` is a metric for the table ``t`` of every
+    edge, as of Potts and truncated linear scores; in Potts scores a local optimum then loses at
+    most twice what the best labeling loses on its edges [1]_. For swaps it is one if ``t[a, a] +
+    t[b, b] >= t[a, b] + t[b, a]``. Elsewhere the move is made by roof duality [2]_, and undecided
+    nodes keep their state.
 
-    Begins with ``start``, by default the best state of each node by itself; the answer is never
-    worse. A round takes n_states cuts for expansions, n_states * (n_states - 1) / 2 for swaps.
-    Forbidden states and pairs count as more than all scores together, so that a forbidden ``start``
-    is left where a move can.
+    Begins with ``start``, by default the best state of each node, and is never worse. A round takes
+    n_states cuts for expansions, n_states * (n_states - 1) / 2 for swaps. Forbidden states and
+    pairs count as more than all scores together.
 
     References
     ----------
@@ -477,8 +455,6 @@ class CutMoves(GraphOracle):
 
     Examples
     --------
-    Nine nodes in a row; the one in the middle is an outlier.
-
     >>> import numpy as np
     >>> from sklearn_fw.inference import CutMoves, PairwiseScores
     >>> observed = np.array([0, 0, 0, 0, 2, 1, 1, 1, 1])
@@ -517,7 +493,7 @@ class CutMoves(GraphOracle):
 
 
 def _expansion(state, labels):
-    """Two labellings, of which an expansion of a state takes the best mixture."""
+    """Two labelings, of which an expansion of a state takes the best mixture."""
     return labels, np.full_like(labels, state)
 
 
@@ -527,8 +503,6 @@ def _swap(states, labels):
 
 
 class Fusions:
-    """Labels that become better by mixtures with others."""
-
     def __init__(self, scores, plan, labels):
         self._allowed = scores.unary > -np.inf
         edges, *self._arcs = plan
@@ -538,10 +512,7 @@ class Fusions:
         self.value = max_flow.score_of(*self._scores, labels)
 
     def fuse(self, zero, one):
-        """Take the best mixture of two labellings if it is better; returns whether it is.
-
-        Each node has one of its two states already.
-        """
+        """Take the best mixture of two labelings if it is better; returns whether it is."""
         nodes = np.arange(len(zero))
         one = np.where(self._allowed[nodes, one], one, self.labels)
         zero = np.where(self._allowed[nodes, zero], zero, self.labels)

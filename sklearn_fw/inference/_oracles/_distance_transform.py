@@ -17,12 +17,11 @@ tree = lazy("graphs.tree")
 class PoseScores:
     """Scores of the poses of some joints: the input of `DistanceTransform`.
 
-    A pose gives each joint a pixel. Its score, always maximised, is::
+    A pose gives each joint a pixel. Its score, always maximized, is::
 
         sum_j maps[j, y_j] + sum_e max_t bias[e, t] - deformation[e, t] @ (dr^2, dr, dc^2, dc)
 
-    where ``(dr, dc) = y_b - y_a - anchors[e, t]`` for edge ``(a, b) = edges[e]`` says by how many
-    rows and columns two joints are off the place that the edge wants.
+    with ``(dr, dc) = y_b - y_a - anchors[e, t]`` for edge ``(a, b) = edges[e]``.
 
     Parameters
     ----------
@@ -51,8 +50,6 @@ class PoseScores:
     >>> maps = np.zeros((2, 1, 6))
     >>> maps[0, 0, 0] = maps[1, 0, 4] = 2.0
     >>> scores = PoseScores.from_arrays(maps, [(0, 1)], [[1.0, 0.0, 1.0, 0.0]], [[0.0, 3.0]])
-    >>> scores
-    PoseScores(n_joints=2, n_rows=1, n_columns=6, n_edges=1, n_types=1)
     >>> scores.value([(0, 0), (0, 4)])
     3.0
     """
@@ -79,16 +76,14 @@ class PoseScores:
 
         Parameters
         ----------
-        maps : array-like of shape (n_joints, n_rows, n_columns)
-            Score of each pixel for each joint.
-        edges : array-like of shape (n_edges, 2), default=()
-            Joints that each edge joins.
+        maps, edges : array-like of shape (n_joints, n_rows, n_columns) and (n_edges, 2)
+            Score of each pixel for each joint; joints that each edge joins.
         deformation : array-like of shape (n_edges, 4) or (n_edges, n_types, 4), default=None
             Costs of squared rows, rows, squared columns and columns. None without edges.
         anchors : array-like of shape (n_edges, 2) or (n_edges, n_types, 2), default=None
-            Rows and columns by which the second joint should be away from the first; None for zero.
+            Rows and columns by which the second joint should be away from the first; None for 0.
         bias : array-like of shape (n_edges, n_types), default=None
-            Score of each type of an edge; None for zero.
+            Score of each type of an edge; None for 0.
 
         Returns
         -------
@@ -107,13 +102,7 @@ class PoseScores:
         return cls(maps, edges, deformation, anchors, bias)
 
     def check(self):
-        """Raise a ValueError that names the wrong array; cost linear in the size of the scores.
-
-        Returns
-        -------
-        scores : PoseScores
-            This object, if nothing is wrong.
-        """
+        """Return this object, or raise a ValueError that names the wrong array."""
         maps = self.maps
         if maps.ndim != 3 or 0 in maps.shape:
             raise ValueError(
@@ -152,17 +141,12 @@ class PoseScores:
         check_sums(max(largest, springs.max(initial=0.0)), 8 * len(self.maps))
 
     def value(self, positions):
-        """Score of one pose.
+        """Score of one pose with the best types, ``-inf`` if it is forbidden.
 
         Parameters
         ----------
         positions : array-like of shape (n_joints, 2), integer
             Row and column of each joint.
-
-        Returns
-        -------
-        value : float
-            The score with the best types, ``-inf`` if the pose is forbidden.
         """
         positions = check_positions(positions, "positions", len(self.maps), self.maps.shape[1:])
         value = self.maps[np.arange(len(self.maps)), positions[:, 0], positions[:, 1]].sum()
@@ -221,11 +205,10 @@ def _by_type(array, name, width):
 
 
 class DistanceTransform(Oracle):
-    """Best pose of a tree of joints, by generalised distance transforms.
+    """Best pose of a tree of joints, by generalized distance transforms.
 
-    Maximises the score of `PoseScores` exactly over all pixels for every joint, in time linear in
-    the number of pixels. Choose it for pictorial structures: people, hands, faces and whatever else
-    is made of parts that springs hold together.
+    Maximizes the score of `PoseScores` exactly over all pixels for every joint, in time linear in
+    the number of pixels. Choose it for pictorial structures such as people, hands and faces.
 
     See Also
     --------
@@ -245,19 +228,14 @@ class DistanceTransform(Oracle):
 
     Examples
     --------
-    Of two places for the second joint the one near the first joint is better.
-
     >>> import numpy as np
     >>> from sklearn_fw.inference import DistanceTransform, PoseScores
     >>> maps = np.zeros((2, 3, 8))
     >>> maps[0, 1, 1], maps[1, 1, 3], maps[1, 2, 7] = 2.0, 2.0, 2.5
     >>> scores = PoseScores.from_arrays(maps, [(0, 1)], [[0.1, 0.0, 0.1, 0.0]], [[0.0, 1.5]])
     >>> pose, value, upper_bound = DistanceTransform().argmax(scores)
-    >>> pose
-    array([[1, 1],
-           [1, 3]])
-    >>> round(value, 6)
-    3.975
+    >>> pose.tolist(), round(value, 6)
+    ([[1, 1], [1, 3]], 3.975)
     """
 
     exact = True
@@ -270,17 +248,15 @@ class DistanceTransform(Oracle):
         scores : PoseScores
             Maps of joints, and costs of edges.
         start : object, default=None
-            Ignored: an exact answer needs no first guess.
+            Ignored.
 
         Returns
         -------
         pose : ndarray of shape (n_joints, 2) or (n_joints, 3), int64
             Row and column of each joint. Where edges have several types, a third column holds that
             of the edge to the parent, 0 for joints without one.
-        value : float
-            Its score, ``-inf`` if every pose is forbidden.
-        upper_bound : float
-            The same number.
+        value, upper_bound : float
+            Its score, twice; ``-inf`` if every pose is forbidden.
         """
         if not isinstance(scores, PoseScores):
             raise TypeError(
@@ -306,7 +282,6 @@ def parents(edges, n_joints):
 
 
 def _towards_roots(scores):
-    """Edges (child, parent), leaves first, with costs of the displacement from the parent."""
     edges = np.array(scores.edges, dtype=np.int64, order="C")
     directed, source, flipped = tree.orient_forest(edges, len(scores.maps))
     sign = np.where(flipped, 1.0, -1.0)[:, None]  # as they stand, edges lead from the child

@@ -68,7 +68,6 @@ class Found(NamedTuple):
         return float(n_numbers) * SECONDS_PER_NUMBER
 
     def fitting(self, max_table_size):
-        """The plan; a ValueError where it is too large."""
         what = self.excess(max_table_size)
         if what is not None:
             raise ValueError(
@@ -133,19 +132,18 @@ def _plan_of(edges, *sizes):
 
 
 class Elimination(GibbsInference):
-    """Best labelling of any graph of small tree-width, by bucket elimination.
+    """Best labeling of any graph of small tree-width, by bucket elimination.
 
-    Maximises the score of `PairwiseScores` exactly, cycles or not: cliques of twenty nodes, grids
-    with twenty rows, restricted Boltzmann machines with twenty units on one side. It also answers
-    all questions about the Gibbs distribution ``p(y)`` ~ ``exp(score(y))``, as the junction-tree
-    algorithm does. Choose it for graphs with cycles that are too large for `Enumeration`.
+    Maximizes the score of `PairwiseScores` exactly, and sums over the Gibbs distribution ``p(y)`` ~
+    ``exp(score(y))`` as the junction-tree algorithm does. Choose it for graphs with cycles that are
+    too large for `Enumeration`: cliques of twenty nodes, grids with twenty rows.
 
     Parameters
     ----------
     max_table_size : int, default=2**26
-        Most numbers in the table of a node and the neighbours that it has when it is eliminated.
-        A table of 2^26 numbers, 512 MB, is reached at induced width 25 with two states. All
-        messages together may have 2^29 numbers, 4 GB, or 8 times ``max_table_size``.
+        Most numbers in the table of a node and the neighbors that it has when it is eliminated:
+        2^26, 512 MB, at induced width 25 with two states. All messages together may have 2^29
+        numbers, 4 GB, or 8 times ``max_table_size``.
 
     See Also
     --------
@@ -154,17 +152,16 @@ class Elimination(GibbsInference):
 
     Notes
     -----
-    Nodes leave in a greedy order, the one whose neighbours lack the fewest edges first [1]_, or in
+    Nodes leave in a greedy order, the one whose neighbors lack the fewest edges first [1]_, or in
     that of their numbers or of Cuthill and McKee where this makes large tables smaller. Time is a
-    few times the size of all tables, memory 8 bytes for each entry of all messages, which are
-    smaller than their tables by the number of states of the node that left. States after the last
-    one with a unary score above ``-inf`` count as absent. Sums run in logarithms, which takes two
-    to five times as long, where a table spans more than a factor of e^600.
+    few times the size of all tables, memory 8 bytes for each entry of all messages, which lack the
+    axis of the node that left. Sums run in logarithms, two to five times slower, where a table
+    spans more than a factor of e^600.
 
-    `top_k` divides the labellings into parts by max-marginals [2]_: up to two calls of
-    `max_marginals` and one of `argmax` for each of the k. Of several best labellings the node that
-    leaves last takes its lowest state, then the one before it, and so on. A call ends with a
-    TimeoutError when `time_left` comes to its end.
+    `top_k` divides the labelings into parts by max-marginals [2]_: up to two calls of
+    `max_marginals` and one of `argmax` for each of the k. Of several best labelings the node that
+    leaves last takes its lowest state, then the one before it, and so on. A call raises a
+    TimeoutError when `time_left` ends.
 
     References
     ----------
@@ -175,18 +172,14 @@ class Elimination(GibbsInference):
 
     Examples
     --------
-    Three nodes that want to differ from each other, with two states: one pair must agree.
-
     >>> import numpy as np
     >>> from sklearn_fw.inference import Elimination, PairwiseScores
     >>> triangle = [(0, 1), (1, 2), (2, 0)]
     >>> scores = PairwiseScores.from_arrays(np.zeros((3, 2)), 1 - np.eye(2), triangle)
     >>> Elimination().argmax(scores)
     (array([1, 0, 0], dtype=int32), 2.0, 2.0)
-    >>> node, edge, log_partition = Elimination().marginals(scores)
-    >>> edge[0].round(3)
-    array([[0.181, 0.319],
-           [0.319, 0.181]])
+    >>> Elimination().marginals(scores)[1][0].round(3).tolist()
+    [[0.181, 0.319], [0.319, 0.181]]
     """
 
     max_table_size: object = 2**26
@@ -200,17 +193,13 @@ class Elimination(GibbsInference):
         return walk.labels(np.empty((1, 0)))[0], value, value
 
     def largest_table(self, scores):
-        """Numbers in the largest table that a call would need, found without making the call.
+        """Size of the largest table of a call, found without it; see ``max_table_size``.
 
         Parameters
         ----------
         scores : PairwiseScores
-            Scores on any graph; only edges and forbidden states matter.
-
-        Returns
-        -------
-        size : int
-            The number to compare with ``max_table_size``; above 2^40 a lower bound of it.
+            Scores on any graph; only edges and forbidden states matter. Above 2^40 the number is a
+            lower bound.
         """
         return self._found(scores).largest
 
@@ -254,12 +243,10 @@ class Elimination(GibbsInference):
         return walk.labels(uniforms) if value > -math.inf else None, value
 
     def _found(self, scores):
-        """The plan for these scores, as large as it may be."""
         expect_scores(scores)
         return self._plan(scores)[1]
 
     def _walk(self, scores):
-        """The walk through all buckets, after the check of the size."""
         unary, tables, edge_table = arrays_of(scores)
         edges, found = self._plan(scores)
         return Walk(found.fitting(self.max_table_size), unary, edges, edge_table, tables)
@@ -317,7 +304,7 @@ class Walk:
 
 
 class FactorElimination:
-    """Sums and maxima over all labellings of nodes, by log-potentials on any number of them.
+    """Sums and maxima over all labelings of nodes, by log-potentials on any number of them.
 
     ``unary`` has an array for each node, ``tables`` one for each of ``scopes``, tuples of nodes.
     """

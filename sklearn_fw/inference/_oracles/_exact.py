@@ -17,10 +17,10 @@ PROBABILITY = 1e-9  # by which sums of probabilities may differ from one by roun
 
 
 class RankingOracle(Oracle):
-    """Max-marginals and k best labellings, from the hook ``_maxima(scores)`` of a subclass."""
+    """Max-marginals and k best labelings, from the hook ``_maxima(scores)`` of a subclass."""
 
     def max_marginals(self, scores):
-        """Best score that a labelling can have for each state of each node.
+        """Best score that a labeling can have for each state of each node.
 
         Parameters
         ----------
@@ -30,28 +30,23 @@ class RankingOracle(Oracle):
         Returns
         -------
         best : ndarray of shape (n_nodes, n_states)
-            The scores, ``-inf`` where a state is in no allowed labelling. The largest of each row
-            is the value of `argmax`.
+            The scores, ``-inf`` where a state is in no allowed labeling.
         """
         expect_scores(scores)
         return self._maxima(scores)
 
     def top_k(self, scores, k):
-        """The k best labellings, best first.
+        """The k best labelings, best first.
 
         Parameters
         ----------
-        scores : PairwiseScores
-            Scores on a graph that the oracle accepts.
-        k : int
-            How many labellings are wanted, at least 1.
+        scores, k : PairwiseScores, int
+            Scores on a graph that the oracle accepts; number of labelings, at least 1.
 
         Returns
         -------
-        values : ndarray of shape (m,)
-            Scores in descending order; m < k when fewer labellings are allowed.
-        labels : ndarray of shape (m, n_nodes), int32
-            The labellings, all different.
+        values, labels : ndarray of shape (m,) and (m, n_nodes), int32
+            Scores in descending order, and different labelings; m < k when fewer are allowed.
         """
         expect_scores(scores)
         return self._best(scores, check.integer(k, "k", 1))
@@ -61,12 +56,12 @@ class RankingOracle(Oracle):
 
 
 class GibbsInference(RankingOracle):
-    """Marginals, max-marginals, samples and k best labellings, from three hooks of a subclass.
+    """Marginals, max-marginals, samples and k best labelings, from three hooks of a subclass.
 
-    Besides ``_maxima`` these are ``_sums(scores, marginals) -> (node, edge, log_partition)``, where
-    node and edge may be None unless ``marginals``, and ``_draws(scores, uniforms) -> (labels,
-    log_partition)`` for random numbers in [0, 1) of shape (n_samples, n_nodes). Where a
-    log-partition is -inf, nothing is allowed, and the rest does not matter.
+    The others are ``_sums(scores, marginals) -> (node, edge, log_partition)``, where node and edge
+    may be None unless ``marginals``, and ``_draws(scores, uniforms) -> (labels, log_partition)``
+    for ``uniforms`` of shape (n_samples, n_nodes). A log-partition of -inf means that nothing is
+    allowed.
     """
 
     exact = True
@@ -81,12 +76,10 @@ class GibbsInference(RankingOracle):
 
         Returns
         -------
-        node : ndarray of shape (n_nodes, n_states)
-            Probability of each state of each node; zero where it is forbidden.
-        edge : ndarray of shape (n_edges, n_states, n_states)
-            Probability of each pair of states of each edge, with axes as in ``scores.pairwise``.
+        node, edge : ndarray of shape (n_nodes, n_states) and (n_edges, n_states, n_states)
+            Probabilities of states and of pairs, with axes as in ``scores.pairwise``.
         log_partition : float
-            Logarithm of the sum of ``exp(score(y))`` over all labellings.
+            Logarithm of the sum of ``exp(score(y))`` over all labelings.
         """
         expect_scores(scores)
         node, edge, log_partition = self._sums(scores, marginals=True)
@@ -94,37 +87,30 @@ class GibbsInference(RankingOracle):
         return normalised(node, "states"), normalised(edge, "pairs"), log_partition
 
     def log_partition(self, scores):
-        """Logarithm of the sum of ``exp(score(y))`` over all labellings y.
+        """Logarithm of the sum of ``exp(score(y))``, ``-inf`` if nothing is allowed.
 
         Parameters
         ----------
         scores : PairwiseScores
             Scores on a graph that the oracle accepts.
-
-        Returns
-        -------
-        log_partition : float
-            The logarithm, ``-inf`` when every labelling is forbidden.
         """
         expect_scores(scores)
         return self._sums(scores, marginals=False)[2]
 
     def sample(self, scores, n_samples, random_state=None):
-        """Independent labellings from the Gibbs distribution ``p(y)`` ~ ``exp(score(y))``.
+        """Independent labelings from the Gibbs distribution ``p(y)`` ~ ``exp(score(y))``.
 
         Parameters
         ----------
-        scores : PairwiseScores
-            Scores on a graph that the oracle accepts.
-        n_samples : int
-            How many labellings are wanted, at least 1.
+        scores, n_samples : PairwiseScores, int
+            Scores on a graph that the oracle accepts; number of labelings, at least 1.
         random_state : int, RandomState instance or None, default=None
-            Source of random numbers, of which each node of each sample takes one.
+            Random seed.
 
         Returns
         -------
         labels : ndarray of shape (n_samples, n_nodes), int32
-            The labellings.
+            The labelings.
         """
         expect_scores(scores)
         n_samples = check.integer(n_samples, "n_samples", 1)
@@ -160,17 +146,15 @@ def normalised(probabilities, what):
 
 
 class Enumeration(GibbsInference):
-    """Best labelling of any small graph, by trying all labellings.
+    """Best labeling of any small graph, by trying all labelings.
 
-    Maximises the score of `PairwiseScores` exactly, cycles or not, and answers all questions about
-    the Gibbs distribution ``p(y)`` ~ ``exp(score(y))``. Meant for graphs of a handful of nodes and
-    as the reference of other oracles.
+    Maximizes the score of `PairwiseScores` exactly, and sums over the Gibbs distribution ``p(y)`` ~
+    ``exp(score(y))``. Choose it for a handful of nodes, and as the reference of other oracles.
 
     Parameters
     ----------
     max_labelings : int, default=1_000_000
-        Largest number ``n_states ** n_nodes`` of labellings that will be tried; the guard against
-        a call that never returns.
+        Largest number ``n_states ** n_nodes`` of labelings that are tried.
 
     See Also
     --------
@@ -181,7 +165,7 @@ class Enumeration(GibbsInference):
     Notes
     -----
     Time ``n_states ** n_nodes * (n_nodes + n_edges)``; everything but `argmax` also needs 16 bytes
-    for each labelling. Of several best labellings the lexicographically first is returned, and it
+    for each labeling. Of several best labelings the lexicographically first is returned, and it
     comes first among equal ones of `top_k`.
 
     Examples
@@ -192,11 +176,8 @@ class Enumeration(GibbsInference):
     >>> from sklearn_fw.inference import Enumeration, PairwiseScores
     >>> triangle = [(0, 1), (1, 2), (2, 0)]
     >>> scores = PairwiseScores.from_arrays(np.zeros((3, 2)), 1 - np.eye(2), triangle)
-    >>> labels, value, upper_bound = Enumeration().argmax(scores)
-    >>> labels
-    array([0, 0, 1], dtype=int32)
-    >>> value
-    2.0
+    >>> Enumeration().argmax(scores)
+    (array([0, 0, 1], dtype=int32), 2.0, 2.0)
     """
 
     max_labelings: int = 1_000_000
@@ -239,7 +220,7 @@ class Enumeration(GibbsInference):
         if value == -np.inf:
             return None, value
         ends = np.cumsum(weights)
-        # One number chooses a labelling. Rounding must not choose one behind the last allowed.
+        # One number chooses a labeling. Rounding must not choose one behind the last allowed.
         chosen = np.searchsorted(ends, uniforms[:, 0] * ends[-1], side="right")
         return _labels_of(np.minimum(chosen, np.flatnonzero(weights)[-1]), scores), value
 

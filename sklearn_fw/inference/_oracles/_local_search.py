@@ -14,27 +14,27 @@ local_search = lazy("graphs.local_search")
 
 
 class ICM(GraphOracle):
-    """Good labelling of any graph in very little time, by iterated conditional modes.
+    """Good labeling of any graph in very little time, by iterated conditional modes.
 
-    Increases the score of `PairwiseScores` from a first guess on by giving each node in turn the
-    best state given its neighbours' states, until no node wants to change: a local maximum, often
-    far from the best labelling. Choose it to improve a labelling that is good already.
+    Increases the score of `PairwiseScores` by giving each node in turn the best state given its
+    neighbors, until none changes: a local maximum, often far from the best labeling. Choose it to
+    improve a good labeling.
 
     Parameters
     ----------
     max_iter : int, default=1000
-        Largest number of sweeps through all nodes. A few dozen are usual.
+        Largest number of sweeps through all nodes; a few dozen are usual.
 
     See Also
     --------
-    TRWS : Better labellings and a bound, at more cost.
+    TRWS : Better labelings and a bound, at more cost.
     BestOf : Several oracles, the best answer.
 
     Notes
     -----
-    A sweep takes time n_nodes * n_states + n_edges * n_states, and nodes come in the order of their
-    numbers, from ``start`` or each node's best state by itself. A node moves only if it gains.
-    Forbidden states and pairs are left first: a node prefers the state with fewest of them.
+    A sweep takes time (n_nodes + n_edges) * n_states, in the order of nodes, from ``start`` or the
+    best state of each node. A node moves only if it gains: fewer forbidden states and pairs come
+    first.
 
     References
     ----------
@@ -49,8 +49,6 @@ class ICM(GraphOracle):
     >>> from sklearn_fw.inference import ICM, PairwiseScores
     >>> triangle = [(0, 1), (1, 2), (2, 0)]
     >>> scores = PairwiseScores.from_arrays(0.4 * np.eye(3) + 0.1, np.eye(3), triangle)
-    >>> ICM().argmax(scores)
-    (array([1, 1, 1], dtype=int32), 3.7, inf)
     >>> ICM().argmax(scores, start=[0, 2, 2])
     (array([2, 2, 2], dtype=int32), 3.7, inf)
     """
@@ -75,16 +73,16 @@ def climb(problem, labels, max_iter=1000, potts=None):
             break
 
 
-LARGEST_TABLE = 2**16  # of the elimination that joins labellings
-MOST = 9  # labellings at once, or codes of what they agree on would leave 64 bits
+LARGEST_TABLE = 2**16  # of the elimination that joins labelings
+MOST = 9  # labelings at once, or codes of what they agree on would leave 64 bits
 
 
 def fuse(scores, labellings):
-    """The best labelling that has the states of one of the given ones at each cluster of nodes.
+    """The best labeling that has the states of one of the given ones at each cluster of nodes.
 
-    Clusters are connected nodes at which the same labellings agree (Houdayer and Martin, 2001).
-    ``labellings`` (m, n_nodes), at most `MOST`, stand best first: the value is at least that of
-    the first, and the last ones are left out where clusters are joined too densely to eliminate.
+    Clusters are connected nodes at which the same labelings agree (Houdayer and Martin, 2001).
+    ``labellings`` (m, n_nodes), at most `MOST`, stand best first; the last ones are left out where
+    clusters are joined too densely to eliminate.
     """
     oracle = Elimination(LARGEST_TABLE)
     while len(labellings) > 1:
@@ -97,13 +95,13 @@ def fuse(scores, labellings):
 
 
 def _clusters(scores, labellings):
-    """Scores of clusters, the labelling that each of their states stands for, cluster of nodes."""
+    """Scores of clusters, the labeling that each of their states stands for, cluster of nodes."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
     m, n = labellings.shape
     ends, edge = scores.edges, np.arange(scores.n_edges)
-    # Of each labelling the first one that has the same state at a node.
+    # Of each labeling the first one that has the same state at a node.
     first = (labellings[:, None] == labellings).argmax(axis=0)
     code = np.int64(m) ** np.arange(m) @ first
     inside = code[ends[:, 0]] == code[ends[:, 1]]
@@ -112,7 +110,7 @@ def _clusters(scores, labellings):
     n_clusters, cluster = connected_components(graph, directed=False)
     member = np.empty(n_clusters, np.int64)
     member[cluster] = np.arange(n)
-    # States of a cluster are the labellings that differ there, the first of equal ones.
+    # States of a cluster are the labelings that differ there, the first of equal ones.
     own = first[:, member] == np.arange(m)[:, None]
     pick = np.argsort(~own, axis=0, kind="stable").T
     width = int(own.sum(axis=0).max())
@@ -144,23 +142,23 @@ RUN_PER_NODE, SHORTEST_RUN, FEWEST_RUNS = 1.25, 400, 4
 
 
 class IteratedLocalSearch(GraphOracle):
-    """Good labelling of any graph by kicks and repairs, between `ICM` and exhaustive search.
+    """Good labeling of any graph by kicks and repairs, between `ICM` and exhaustive search.
 
-    Increases the score of `PairwiseScores`: some neighbouring nodes get random states, then random
-    trees around them, hundreds of nodes, take their best states given all others, and the change
-    stays unless the score fell. Choose it where couplings contradict each other, so that the labels
-    of `TRWS` are far from the best. It has no bound of its own, so `BestOf` runs both.
+    Increases the score of `PairwiseScores`: some neighboring nodes get random states, then random
+    trees around them, hundreds of nodes, take their best states given all others; the change stays
+    unless the score fell. Choose it for frustrated couplings, where `TRWS` is far from the best.
+    `BestOf` adds a bound.
 
     Parameters
     ----------
     n_rounds : int or "auto", default="auto"
-        Number of kicks. "auto" is 5 for each node, and between 200 and 20,000. From 5 for each
-        node, and 1,600, on they are shared among runs, most of them from random labels, and the
-        best parts of what these find are joined: worth some percent on large sparse graphs.
+        Number of kicks; "auto" is 5 for each node, between 200 and 20,000. From 5 for each node and
+        1,600 on, several runs share them, most from random labels, and their best parts are joined:
+        worth some percent on large sparse graphs.
     time_limit : float, default=None
         Seconds after which no further kicks follow. None for no limit.
     random_state : int, RandomState instance or None, default=0
-        For kicks and trees. With an int equal scores have equal answers.
+        Random seed.
 
     See Also
     --------
@@ -170,11 +168,11 @@ class IteratedLocalSearch(GraphOracle):
 
     Notes
     -----
-    A round takes time in proportion to n_states^2 and to the edges of some trees of 10 to 500
-    nodes [1]_ [2]_. Eight runs and the best labelling before them are joined: connected nodes at
-    which the same of them agree become one node [3]_, and elimination chooses for all of these, in
-    tables of at most 65,536 numbers. Forbidden states and pairs count as more than all scores
-    together; the answer is never worse than ``start``.
+    A round takes time in proportion to n_states^2 and to the edges of some trees of 10 to 500 nodes
+    [1]_ [2]_. Eight runs and the best labeling before them are joined: connected nodes at which the
+    same of them agree become one node [3]_, and elimination chooses their states, in tables of at
+    most 65,536 numbers. Forbidden states and pairs count as more than all scores together; the
+    answer is never worse than ``start``.
 
     References
     ----------
@@ -193,10 +191,9 @@ class IteratedLocalSearch(GraphOracle):
     >>> from sklearn_fw.inference import TRWS, Elimination, IteratedLocalSearch
     >>> scores = make_ising("grid", (12, 12), coupling=4.0, random_state=0).scores()
     >>> best = Elimination().argmax(scores)[1]
-    >>> bool(TRWS().argmax(scores)[1] < .95 * best)
-    True
-    >>> bool(IteratedLocalSearch().argmax(scores)[1] > .97 * best)
-    True
+    >>> trws, ils = TRWS().argmax(scores)[1], IteratedLocalSearch().argmax(scores)[1]
+    >>> bool(trws < 0.95 * best), bool(ils > 0.97 * best)
+    (True, True)
     """
 
     n_rounds: check.auto_or(check.at_least(1)) = "auto"
@@ -235,7 +232,6 @@ def _state_of(rng):
 
 
 def _runs(scores, problem, labels, n_rounds, run, rng):
-    """The labels that runs from the given ones and from random ones make together."""
     found, n_states = [labels], np.maximum(problem.n_states, 1)
     while n_rounds > 0 and time_left() > 0.0:
         new = found[0].copy()  # every ninth run goes on with the best labels

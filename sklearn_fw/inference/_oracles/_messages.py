@@ -17,20 +17,19 @@ message_passing = lazy("graphs.message_passing")
 
 
 class TRWS(GraphOracle):
-    """Good labelling of any graph with a bound, by sequential tree-reweighted message passing.
+    """Good labeling of any graph with a bound, by sequential tree-reweighted message passing.
 
-    Maximises the score of `PairwiseScores` approximately, and minimises a bound on the score of
-    every labelling: the dual of the linear relaxation over the local polytope. Choose it for
-    graphs with cycles that are too large for exact oracles. Where the relaxation is tight, as on
-    trees and often when couplings are weak, the answer is exact and known to be.
+    Maximizes the score of `PairwiseScores` approximately, and minimizes a bound on the score of
+    every labeling: the dual of the linear relaxation over the local polytope. Choose it for graphs
+    with cycles that are too large for exact oracles. Where the relaxation is tight, as on trees,
+    the answer is exact.
 
     Parameters
     ----------
     max_iter : int, default=100
         Largest number of iterations, each a pass up and a pass down through all nodes.
     tol : float, default=1e-7
-        An iteration that lowers the bound by less than this is the last one; in the unit of the
-        scores.
+        Stop when an iteration lowers the bound by less than this, in the unit of the scores.
 
     See Also
     --------
@@ -40,19 +39,15 @@ class TRWS(GraphOracle):
 
     Notes
     -----
-    An iteration takes time 2 * n_edges * n_states^2, or 2 * n_edges * n_states where a table has
-    one score for equal states and one for all others (Potts), and the bound never rises from one to
-    the next. It converges to the value of the linear relaxation for two states; in general it may
-    stop above it.
+    An iteration takes time 2 * n_edges * n_states^2, or 2 * n_edges * n_states for Potts tables
+    (one score for equal states, one for others). The bound never rises, and converges to the value
+    of the linear relaxation for two states; in general it may stop above it.
 
-    Every pass fixes a labelling node by node. `ICM` improves ``start`` and each of these that beats
-    those before it. The calculation ends early when bound and value agree but for errors of
-    rounding; where these are above 1e-9 of the value, states and pairs that cannot be part of a
-    better labelling are left out, and it is made again. ``value = -inf`` means that no labelling
-    tried was allowed.
-
-    Nodes are passed through in the order of their numbers; good orders have long monotonic paths,
-    as a grid has when it is numbered row by row.
+    Every pass fixes a labeling node by node. `ICM` improves ``start`` and each of these that is the
+    best so far. Iterations end early when bound and value agree up to rounding; where that is above
+    1e-9 of the value, states and pairs that are in no better labeling are left out, and they start
+    again. ``value = -inf`` means that no labeling tried was allowed. Nodes are passed in the order
+    of their numbers: number grids row by row.
 
     References
     ----------
@@ -64,18 +59,12 @@ class TRWS(GraphOracle):
 
     Examples
     --------
-    A cycle of four nodes that want to differ from their neighbours, and then one of three nodes:
-    one pair must agree there, which the relaxation does not see.
+    Three nodes that want to differ, with two states: one pair must agree.
 
     >>> import numpy as np
     >>> from sklearn_fw.inference import TRWS, PairwiseScores
-    >>> differ = 1 - np.eye(2)
-    >>> unary = [[0.5, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
-    >>> square = [(0, 1), (1, 2), (2, 3), (3, 0)]
-    >>> TRWS().argmax(PairwiseScores.from_arrays(unary, differ, square))
-    (array([0, 1, 0, 1], dtype=int32), 4.5, 4.5)
     >>> triangle = [(0, 1), (1, 2), (2, 0)]
-    >>> scores = PairwiseScores.from_arrays(np.zeros((3, 2)), differ, triangle)
+    >>> scores = PairwiseScores.from_arrays(np.zeros((3, 2)), 1 - np.eye(2), triangle)
     >>> labels, value, upper_bound = TRWS().argmax(scores)
     >>> value, round(upper_bound, 6)
     (2.0, 3.0)
@@ -119,7 +108,7 @@ class Incumbent:
         self._climb(self.labels)
 
     def offer(self, labels, value):
-        """Improve a labelling and keep it if it is best; tried if it sets a record by itself."""
+        """Improve a labeling and keep it if it is best; tried if it sets a record by itself."""
         if value > self._record:
             self._record = value
             self._climb(labels)
@@ -143,8 +132,8 @@ class Incumbent:
 class Relaxation:
     """Tree-reweighted message passing on one problem.
 
-    ``bound`` is a bound on all labellings and ``bounds[i, k]`` one on those with state k at node
-    i. States that cannot be part of a labelling of interest become forbidden in ``unary``.
+    ``bound`` is a bound on all labelings and ``bounds[i, k]`` one on those with state k at node
+    i. States that cannot be part of a labeling of interest become forbidden in ``unary``.
     """
 
     def __init__(self, problem, potts=None):
@@ -164,9 +153,9 @@ class Relaxation:
         return twin
 
     def iterate(self, cutoff=-np.inf):
-        """Yield a labelling and its value after a pass up, and after a pass down.
+        """Yield a labeling and its value after a pass up, and after a pass down.
 
-        With a ``cutoff`` only labellings above it are of interest: the bounds hold for these, and
+        With a ``cutoff`` only labelings above it are of interest: the bounds hold for these, and
         are ``-inf`` if there are none.
         """
         for upwards in (True, False):
@@ -185,18 +174,17 @@ class Relaxation:
 
 
 class MaxProduct(GraphOracle):
-    """Good labelling of any graph, by loopy max-product belief propagation with damping.
+    """Good labeling of any graph, by loopy max-product belief propagation with damping.
 
-    Sends messages about the best score of what lies behind an edge as if the graph had no cycles:
-    exact where it has none, a heuristic where it has. Choose it to compare with other software, and
-    where `TRWS`, which has a bound and always comes to rest, leaves something to be found: on
-    graphs with few and long cycles max-product often finds better labels.
+    Sends messages about the best score behind an edge as if the graph had no cycles: exact where it
+    has none, else a heuristic. Choose it on graphs with few and long cycles, where it often finds
+    better labels than `TRWS`, and to compare with other software.
 
     Parameters
     ----------
     damping : float, default=0.5
-        Share of the old message in the new one, at least 0 and below 1. More of it settles
-        messages that go back and forth, and takes more iterations.
+        Fraction of the old message in the new one, in [0, 1): more settles oscillating messages,
+        and takes more iterations.
     max_iter : int, default=100
         Largest number of iterations, each one pass through all nodes and one back.
     tol : float, default=1e-5
@@ -215,9 +203,8 @@ class MaxProduct(GraphOracle):
 
     Notes
     -----
-    An iteration takes 4 * n_edges * n_states^2, or 4 * n_edges * n_states where a table has one
-    score for equal states and one for all others (Potts). After each pass labels are fixed node by
-    node; those that beat all before are improved by `ICM`, and the best of all is the answer.
+    An iteration takes 4 * n_edges * n_states^2, or 4 * n_edges * n_states for Potts tables. Each
+    pass fixes labels node by node; `ICM` improves those that are the best so far.
 
     References
     ----------
@@ -228,8 +215,6 @@ class MaxProduct(GraphOracle):
 
     Examples
     --------
-    A cycle of four nodes that want to differ from their neighbours.
-
     >>> import numpy as np
     >>> from sklearn_fw.inference import MaxProduct, PairwiseScores
     >>> unary = [[0.5, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
@@ -266,32 +251,29 @@ logger = logging.getLogger("sklearn_fw")
 
 
 class BranchAndBound(GraphOracle):
-    """Best labelling of any graph, by depth-first search with tree-reweighted bounds.
+    """Best labeling of any graph, by depth-first search with tree-reweighted bounds.
 
-    Maximises the score of `PairwiseScores` exactly, cycles or not, if it is given the time; with
-    a budget it returns the best labelling found and a bound on all others. Choose it for graphs
-    with cycles whose tree-width is too large for elimination, and when a gap that `TRWS` leaves
-    has to be closed or made smaller.
+    Maximizes the score of `PairwiseScores` exactly; with a budget it returns the best labeling
+    found and a bound on all others. Choose it for graphs with cycles whose tree-width is too large
+    for elimination, and to close or reduce a gap that `TRWS` leaves.
 
     Parameters
     ----------
     max_nodes : int, default=None
-        Largest number of search nodes (subproblems) that are bounded, the whole problem included.
-        None for no limit.
+        Largest number of subproblems that are bounded, the whole problem included. None for no
+        limit.
     time_limit : float, default=None
-        Seconds after which the search ends, looked at before each subproblem; None for no limit.
-        Answers under a time limit depend on the machine.
+        Seconds after which no subproblem starts. None for no limit.
     max_iter : int, default=20
         Largest number of iterations of `TRWS` on the whole problem.
     node_iter : int, default=2
-        Largest number of iterations on each subproblem, which starts where the problem it is part
-        of ended. More of them mean fewer but dearer subproblems.
+        Largest number of iterations on each subproblem, from the messages of its parent. More of
+        them mean fewer but dearer subproblems.
 
     Attributes
     ----------
     exact : bool
-        True without a budget: ``value`` and ``upper_bound`` are equal in every answer. With
-        ``max_nodes`` or ``time_limit`` they are where the search came to its end.
+        True without ``max_nodes`` and ``time_limit``: ``value`` and ``upper_bound`` are equal.
 
     See Also
     --------
@@ -301,17 +283,16 @@ class BranchAndBound(GraphOracle):
 
     Notes
     -----
-    A subproblem has some states forbidden. Its iterations give a bound on every state of every
-    node, and a state is forbidden as well when its bound shows that it cannot improve on the best
-    labelling so far, which begins as that of `ICM` from ``start``. The node with most score at
-    stake on edges to others with several states (standard deviation of each table, summed up) is
-    divided: its most promising state is fixed in one subproblem, looked at first, and forbidden in
-    the other.
+    A subproblem has some states forbidden. Its iterations bound every state of every node, and
+    forbid states that cannot improve on the best labeling so far, which begins as that of `ICM`
+    from ``start``. The node with most score at stake on edges to undecided nodes (sum of standard
+    deviations of tables) is divided: its most promising state is fixed in the first subproblem and
+    forbidden in the second.
 
     Time is exponential in the worst case, and 4 * node_iter * n_edges * n_states^2 for each
-    subproblem; memory n_edges * n_states for each level of the search. Errors of rounding are those
-    of `TRWS`: value and bound differ where scores that matter cancel others some 1e5 times their
-    size on graphs of more than 16384 labellings.
+    subproblem; memory n_edges * n_states for each level. Value and bound differ by rounding where
+    scores that matter cancel others some 1e5 times their size on graphs of more than 16384
+    labelings.
 
     References
     ----------
@@ -320,20 +301,17 @@ class BranchAndBound(GraphOracle):
 
     Examples
     --------
-    Three nodes that want to differ from each other, with two states: one pair must agree. The
-    relaxation alone does not see this.
+    Three nodes that want to differ, with two states: the relaxation alone leaves a gap.
 
     >>> import numpy as np
     >>> from sklearn_fw.inference import BranchAndBound, PairwiseScores
     >>> triangle = [(0, 1), (1, 2), (2, 0)]
     >>> unary = [[0.1, 0.0], [0.0, 0.0], [0.0, 0.0]]
     >>> scores = PairwiseScores.from_arrays(unary, 1 - np.eye(2), triangle)
-    >>> labels, value, upper_bound = BranchAndBound().argmax(scores)
-    >>> value, upper_bound
+    >>> BranchAndBound().argmax(scores)[1:]
     (2.1, 2.1)
-    >>> labels, value, upper_bound = BranchAndBound(max_nodes=1).argmax(scores)
-    >>> value, round(upper_bound, 6)
-    (2.1, 3.05)
+    >>> round(BranchAndBound(max_nodes=1).argmax(scores)[2], 6)
+    3.05
     """
 
     max_nodes: check.optional(check.at_least(1)) = None
@@ -362,7 +340,7 @@ class BranchAndBound(GraphOracle):
 
 
 class _Search:
-    """The best labelling so far and the parts of the problem that may hold better ones."""
+    """The best labeling so far and the parts of the problem that may hold better ones."""
 
     def __init__(self, scores, plan, start):
         self.incumbent = Incumbent(scores, plan, start)

@@ -31,21 +31,18 @@ class Attempt(NamedTuple):
 class BestOf(Oracle):
     """Best answer of several oracles, by default of all fast ones for general graphs.
 
-    Returns the labelling with the largest score of `PairwiseScores` that any of them finds, with
+    Returns the labeling with the largest score of `PairwiseScores` that any of them finds, with
     the smallest of their bounds. Choose it on graphs with cycles that are too large for an exact
     oracle, where none of the approximate ones is always ahead.
 
     Parameters
     ----------
     oracles : "auto" or list of (str, object or callable), default="auto"
-        The oracles, in the order in which they are asked, as names, objects or functions that
-        `resolve_oracle` knows. "auto" is ``("qpbo", "trws", "ils")`` for scores with at most two
-        states, padding included, and ``("trws", "ils")`` for others.
-
+        Oracles in their order, in the forms of `resolve_oracle`. "auto" is ``("qpbo", "trws",
+        "ils")`` for at most two states, padding included, and ``("trws", "ils")`` else.
     tol : float, default=0.0
-        Share of its score by which an answer may fall short of its bound and still be good enough:
-        the oracles behind it are not asked. Training takes ``1e-3``, where a local search after
-        `TRWS` costs most of the time and changes no prediction.
+        Gap, as a fraction of the score, at which no further oracle is called. Training takes
+        ``1e-3``, where local search costs most of the time and changes no prediction.
 
     Attributes
     ----------
@@ -59,9 +56,8 @@ class BestOf(Oracle):
 
     Notes
     -----
-    The cost is that of all oracles; those behind an oracle whose answer is exact are not asked.
-    Each begins with the best labelling known, ``start`` or what those before it found. An oracle
-    that refuses the graph ends the call with its error.
+    The cost is that of all oracles up to the first exact answer. Each begins with the best labeling
+    known. An oracle that refuses the graph ends the call with its error.
 
     References
     ----------
@@ -96,21 +92,18 @@ class BestOf(Oracle):
         return self._ask(scores, start)[0]
 
     def compare(self, scores, start=None):
-        """What each oracle answers, in the order in which they are asked.
+        """Answers of all oracles, in their order up to the first exact one.
 
         Parameters
         ----------
-        scores : PairwiseScores
-            Scores on a graph that all oracles take.
-        start : array-like of shape (n_nodes,), integer, default=None
-            A labelling to begin with.
+        scores, start : PairwiseScores, array-like of shape (n_nodes,), integer, default=None
+            Scores on a graph that all oracles accept, and a labeling to begin with.
 
         Returns
         -------
         attempts : list of Attempt
-            Named tuples ``(oracle, value, upper_bound, seconds)``: what was asked, by the name or
-            as the object that ``oracles`` holds, the score of its labels, its own bound, and the
-            time of its answer. Oracles behind an exact answer are missing, for nobody asked them.
+            Named tuples ``(oracle, value, upper_bound, seconds)``: the entry of ``oracles``, the
+            score of its labels, its own bound, and its time.
 
         Examples
         --------
@@ -200,9 +193,8 @@ def resolve_oracle(oracle, *, default=None):
         "auto" for ``default``; a name: "alpha_beta_swap", "alpha_expansion", "approx" (`BestOf`),
         "branch_and_bound", "elimination", "enumeration", "graph_cut", "icm", "ils", "lp",
         "max_product", "milp", "qpbo", "toulbar2", "tree", "trws" or "viterbi"; an object with a
-        method ``argmax(scores, start=None) -> (labels, value, upper_bound)``, which is cloned if it
-        has parameters, so that the estimator's own parameter stays as it was; or a function
-        ``scores -> labels``, which becomes a `CheckedOracle`.
+        method ``argmax(scores, start=None) -> (labels, value, upper_bound)``, cloned if it has
+        parameters; or a function ``scores -> labels``, which becomes a `CheckedOracle`.
     default : str, object or callable, default=None
         What "auto" stands for, in any of the other forms.
 
@@ -256,10 +248,9 @@ MOST_SECONDS = 0.1  # of an exact answer that is asked for thousands of times
 
 
 def exact_oracle(scores):
-    """What answers exactly, and about how many seconds it takes to sum over all labellings.
+    """The exact oracle, and about how many seconds it takes to sum over all labelings.
 
-    `TreeMaxProduct` and 0 for forests, else `Elimination`, and inf where that would need too large
-    a table.
+    `TreeMaxProduct` and 0 for forests, else `Elimination`, and inf if its tables are too large.
     """
     if is_forest(scores.edges, scores.n_nodes):
         return TreeMaxProduct(), 0.0
@@ -270,7 +261,7 @@ def exact_oracle(scores):
 def natural_oracle(scores, n_listed=FEW_LABELINGS):
     """The oracle for many questions on one graph: exact while it costs little.
 
-    `TreeMaxProduct` for forests; for others `Enumeration` up to ``n_listed`` labellings,
+    `TreeMaxProduct` for forests; for others `Enumeration` up to ``n_listed`` labelings,
     `Elimination`, or else `BestOf`; on large or dense graphs few passes of `TRWS` alone, after a
     cut where there are two states. The scores are those of the largest graph in question.
     """
@@ -288,11 +279,7 @@ def natural_oracle(scores, n_listed=FEW_LABELINGS):
 
 
 def quick_oracle(oracle, n_states):
-    """A `BestOf` without local search, and with few passes of messages; others as they are.
-
-    On large graphs local search takes ten times as long and finds next to nothing; on others it
-    finds nothing that the choice among many fits depends on.
-    """
+    """A `BestOf` without local search, which changes no choice among fits, and with few passes."""
     if type(oracle) is not BestOf or not check.is_auto(oracle.oracles):
         return oracle
     passes = TRWS(max_iter=FEW_PASSES)

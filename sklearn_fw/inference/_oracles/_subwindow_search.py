@@ -68,11 +68,6 @@ class BoxScores:
         ----------
         box : array-like of shape (4,)
             Box ``(top, left, bottom, right)``.
-
-        Returns
-        -------
-        value : float
-            The score.
         """
         from ...task_losses import BoxLoss
 
@@ -84,23 +79,20 @@ class BoxScores:
 class SubwindowSearch(Oracle):
     """Best box of an image whose score is a sum over pixels, by branch and bound.
 
-    Maximises exactly over all boxes, the loss of overlap included, or ends with a bound. Choose it
-    to find one thing in each image, where pixels (or points in them) carry evidence for and
-    against.
+    Maximizes exactly over all boxes, the loss of overlap included, or ends with a bound. Choose it
+    to find one object in each image, where pixels carry evidence for and against.
 
     Parameters
     ----------
     max_nodes : int, default=None
         Largest number of sets of boxes that are bounded; None for no limit.
     time_limit : float, default=None
-        Seconds after which the search ends; None for no limit. Answers under a time limit depend
-        on the machine.
+        Seconds after which the search ends; None for no limit.
 
     Attributes
     ----------
     exact : bool
-        True without a budget: ``value`` and ``upper_bound`` are equal in every answer. With one
-        they are where the search came to its end.
+        True without a budget: ``value`` and ``upper_bound`` are equal in every answer.
 
     See Also
     --------
@@ -155,10 +147,8 @@ class SubwindowSearch(Oracle):
         -------
         box : ndarray of shape (4,), int64
             The box ``(top, left, bottom, right)``, never empty.
-        value : float
-            Its score.
-        upper_bound : float
-            No box has a larger score.
+        value, upper_bound : float
+            Its score, and a bound on that of all boxes.
         """
         scores = scores if isinstance(scores, BoxScores) else BoxScores(scores)
         boxes, bound = self._search(scores, 1)
@@ -170,17 +160,14 @@ class SubwindowSearch(Oracle):
 
         Parameters
         ----------
-        scores : BoxScores or array-like of shape (n_rows, n_columns)
-            Weights of pixels.
-        k : int
-            How many boxes are wanted, at least 1.
+        scores, k : BoxScores or array-like of shape (n_rows, n_columns), int
+            Weights of pixels; number of boxes, at least 1.
 
         Returns
         -------
-        values : ndarray of shape (m,)
-            Scores in descending order; m < k where a budget ends or fewer boxes exist.
-        boxes : ndarray of shape (m, 4), int64
-            The boxes, all different, and most of them nearly the same.
+        values, boxes : ndarray of shape (m,) and (m, 4), int64
+            Scores in descending order, and different boxes, most of them nearly the same; m < k
+            where a budget ends or fewer boxes exist.
         """
         scores = scores if isinstance(scores, BoxScores) else BoxScores(scores)
         k = check.integer(k, "k", 1)

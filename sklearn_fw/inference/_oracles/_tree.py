@@ -24,7 +24,6 @@ def _orient(scores):
 
 
 def _forest(scores):
-    """Arguments of the compiled loops: edges from child to parent, leaves first."""
     edges, source, flipped = _orient(scores)
     unary, tables, edge_table = arrays_of(scores)
     shared = len(tables) < len(edges)
@@ -41,11 +40,10 @@ def _forest(scores):
 
 
 class TreeMaxProduct(GibbsInference):
-    """Best labelling of a tree or forest, by max-product message passing.
+    """Best labeling of a tree or forest, by max-product message passing.
 
-    Maximises the score of `PairwiseScores` exactly on any graph without cycles: chains, stars,
-    parse trees, pictorial structures, several of them at once, or nodes without edges. Edges may
-    come in any order and direction.
+    Maximizes the score of `PairwiseScores` exactly on any graph without cycles, connected or not.
+    Edges may come in any order and direction.
 
     See Also
     --------
@@ -56,12 +54,12 @@ class TreeMaxProduct(GibbsInference):
     Notes
     -----
     Time n_edges * n_states^2, memory n_nodes * n_states. On large trees let ``edges`` point towards
-    one node: tables that must be read the other way are copied in each call. Of several best states
-    a root takes the lowest, and so does every other node given its parent's state.
+    one node: other tables are transposed in each call. Of several best states a root takes the
+    lowest, and so does every other node given its parent's state.
 
-    Marginals of the Gibbs distribution ``p(y)`` ~ ``exp(score(y))`` take at most one more pass and
-    are stable for scores of any size. `top_k` departs from the best labelling at one node after the
-    other [2]_, and takes n_nodes * (n_states + k) for each of the k besides the time of `argmax`.
+    Marginals take at most one more pass and are stable for scores of any size. `top_k` departs from
+    the best labeling at one node after the other [2]_, in time n_nodes * (n_states + k) for each of
+    the k.
 
     References
     ----------
@@ -71,7 +69,7 @@ class TreeMaxProduct(GibbsInference):
 
     Examples
     --------
-    A star: the middle node 0 prefers state 0, its three neighbours state 1, and equal is better.
+    A star: the middle node 0 prefers state 0, its three neighbors state 1, and equal is better.
 
     >>> import numpy as np
     >>> from sklearn_fw.inference import PairwiseScores, TreeMaxProduct
@@ -80,8 +78,6 @@ class TreeMaxProduct(GibbsInference):
     >>> values, labels = TreeMaxProduct().top_k(scores, 2)
     >>> values, labels[0]
     (array([8.7, 7. ]), array([1, 1, 1, 1], dtype=int32))
-    >>> TreeMaxProduct().marginals(scores)[0][0].round(3)
-    array([0.269, 0.731])
     """
 
     _forest = staticmethod(_forest)
@@ -143,11 +139,10 @@ def _chain(scores):
 
 
 class Viterbi(TreeMaxProduct):
-    """Best labelling of a chain, by the Viterbi algorithm.
+    """Best labeling of a chain, by the Viterbi algorithm.
 
-    Maximises the score of `PairwiseScores` exactly, where node t is joined to node t + 1 and to
-    nothing else: sequences. It is the max-product recursion of a tree without the search for a
-    root, so it costs less per call than `TreeMaxProduct`, which accepts chains as well.
+    Maximizes the score of `PairwiseScores` exactly where node t is joined to node t + 1 only.
+    Choose it for sequences: it costs less per call than `TreeMaxProduct`.
 
     See Also
     --------
