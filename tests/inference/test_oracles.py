@@ -58,9 +58,6 @@ def test_long_chain_equals_tree_and_independent_nodes(rng):
     np.testing.assert_array_equal(labels, scores.unary.argmax(axis=1))
 
 
-# ---- kernels -----------------------------------------------------------------------------------
-
-
 # ---- errors ------------------------------------------------------------------------------------
 
 

@@ -195,9 +195,6 @@ def test_value_that_an_oracle_reports_proves_nothing():
     assert trw.log_partition_upper_ >= ExactMarginals().fit(mrf).log_partition_
 
 
-# ---- the mixture and its contraction -------------------------------------------------------------
-
-
 # ---- the objective -------------------------------------------------------------------------------
 
 

@@ -256,6 +256,3 @@ def test_warm_start_of_other_kinds(chains, rng):
     for blocks, old in [(other, exported), (fewer, exported), (black, parts.export())]:
         with pytest.raises(ValueError, match="outputs and the losses of the previous fit"):
             blocks.restore(old)
-
-
-# ---- closed forms --------------------------------------------------------------------------------
