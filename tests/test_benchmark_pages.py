@@ -218,34 +218,6 @@ def test_a_report_refuses_what_it_cannot_keep(benchmark_program):
 # ---- programs ------------------------------------------------------------------------------------
 
 
-def test_headlines_follow_the_results(benchmark_program, monkeypatch):
-    headlines = benchmark_program("headlines")
-    means = {"StructuredSVM": 91.25, "LinearSVC": 80.0, "LogisticRegression": 85.5, "CRF": 92.0}
-    data = {
-        "digit_words": ("sets", {"mean_digits": means, "n_sets": 4}),
-        "chunking": ("contenders", {"ours": {"f1": 93.5, "cpu": 2.0}, "peers": {
-            name: {"f1": f1, "cpu": 50.0} for name, f1 in (("ap", 93), ("pa", 94), ("l", 92))
-        }}),
-        "linear": ("generator-l2", {"seconds_to_1e-6": {
-            "AsagaClassifier": 1.0, "AsagaClassifier, 2 threads": 0.5, "scikit-learn saga": 4.0,
-            "other": 2.0, "slow": None,
-        }}),
-    }  # fmt: skip
-    results = {
-        name: {"parts": {part: {"data": found}}} for name, (part, found) in data.items()
-    }  # fmt: skip
-    monkeypatch.setattr(headlines, "read_result", results.get)
-    page, sentence = headlines.digit_words()
-    assert page == "digit_words"
-    assert "**91.2 % instead of 85.5 %**" in sentence
-    assert "`LogisticRegression`" in sentence
-    assert "mean of 4 sets; CRF reads 92.0 %" in sentence
-    assert "by `pa` 94.00 in 50.0 s, `ap` 93.00" in headlines.chunking()[1]
-    assert "the best of 2 others, other, needs 2.0 s" in headlines.linear()[1]
-    monkeypatch.setattr(headlines, "read_result", {}.get)
-    assert headlines.linear() is None
-
-
 def test_digit_words_sums_up_its_rows(benchmark_program):
     program = benchmark_program("digit_words")
     rows = [
@@ -261,20 +233,3 @@ def test_digit_words_sums_up_its_rows(benchmark_program):
     assert summary["mean_digits"] == pytest.approx({"StructuredSVM": 80.0, "LinearSVC": 77.5})
     assert summary["mean_words"] == pytest.approx({"StructuredSVM": 50.0, "LinearSVC": 50.0})
     assert summary["median_seconds"] == pytest.approx({"StructuredSVM": 2.0, "LinearSVC": 0.2})
-
-
-def test_defaults_say_their_regret(benchmark_program):
-    program = benchmark_program("defaults")
-    row = {
-        "set": "toy", "metric": "accuracy", "default": 90.0, "best": 92.0, "best_setting": "C=1",
-        "chosen": "", "seconds": 0.5, "peer": 91.25, "regret": 2.0,
-    }  # fmt: skip
-    report = benchmark_program("_report").Report("defaults")
-    program.add_family(report, {"title": "Toys", "about": "A toy.", "rows": [row]})
-    lines = [
-        line.split()
-        for block in report.blocks
-        for line in benchmark_program("_pages").block_lines(block)
-    ]
-    assert ["toy", "accuracy", "90.00", "92.00", "2.00", "91.25", "0.50", "--", "C=1"] in lines
-    assert ["regret,", "worst", "2", "<=", "1.5", "MISSED", "by", "0.5"] in lines
