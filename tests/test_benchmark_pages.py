@@ -213,23 +213,3 @@ def test_a_report_refuses_what_it_cannot_keep(benchmark_program):
     report = benchmark_program("_report").Report("toy")
     with pytest.raises(TypeError, match="not complex"):
         report.table(["a"], [[1j]])
-
-
-# ---- programs ------------------------------------------------------------------------------------
-
-
-def test_digit_words_sums_up_its_rows(benchmark_program):
-    program = benchmark_program("digit_words")
-    rows = [
-        {"contender": name, "digits": digits, "words": 0.5, "seconds": seconds}
-        for name, digits, seconds in [
-            ("StructuredSVM", 0.9, 1.0), ("LinearSVC", 0.8, 0.1),
-            ("StructuredSVM", 0.7, 3.0), ("LinearSVC", 0.75, 0.3),
-        ]
-    ]  # fmt: skip
-    summary = program.headline(rows)
-    assert summary["n_sets"] == 2
-    assert summary["n_sets_ahead"] == 1
-    assert summary["mean_digits"] == pytest.approx({"StructuredSVM": 80.0, "LinearSVC": 77.5})
-    assert summary["mean_words"] == pytest.approx({"StructuredSVM": 50.0, "LinearSVC": 50.0})
-    assert summary["median_seconds"] == pytest.approx({"StructuredSVM": 2.0, "LinearSVC": 0.2})
