@@ -19,7 +19,7 @@ from sklearn_fw.penalties import (
     Simplex,
     resolve_penalty,
 )
-from sklearn_fw.projections import project_box, project_l2_ball, project_simplex
+from sklearn_fw.projections import project_simplex
 
 pytestmark = pytest.mark.plain
 
@@ -108,18 +108,6 @@ def test_group_prox_is_the_minimiser(penalty, scale, rng):
     objective = lambda w: 0.8 * form.value(w) + np.sum((w - u) ** 2) / 2  # noqa: E731
     best = nelder_mead(objective, [u / (1 + np.linalg.norm(u)), np.full(3, 1e-3)])
     np.testing.assert_allclose(x, best.x, rtol=0, atol=1e-6)
-
-
-def test_constraints_are_projections(rng):
-    w = rng.normal(scale=2, size=N_FEATURES)
-    expected = w.copy()
-    expected[[0, 1]] = project_simplex(w[[0, 1]], radius=2.0)
-    expected[[2, 3]] = project_simplex(w[[2, 3]], radius=2.0)
-    form = Simplex(2.0, groups=[7, 7, 3, 3, -1]).bind(N_FEATURES)
-    np.testing.assert_allclose(form.prox(w, 0.3), expected, rtol=0, atol=1e-15)
-    expected = project_l2_ball(w, radius=1.5)
-    np.testing.assert_allclose(bound(L2Ball(1.5)).prox(w, 9.0), expected, rtol=1e-15)
-    np.testing.assert_array_equal(bound(Box(-1, 1)).prox(w, 2.0), project_box(w, -1, 1))
 
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)

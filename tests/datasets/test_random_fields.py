@@ -78,6 +78,7 @@ class TestIsing:
     @pytest.mark.parametrize(
         "params, message",
         [
+            ({"coupling": -1.0}, "coupling == -1.0, must be >= 0"),
             ({"graph": "grid", "size": 5}, "size must hold two integers for graph='grid', got 5"),
             ({"graph": "bipartite", "size": (5, 0)}, "an entry of size == 0, must be >= 1"),
         ],

@@ -105,6 +105,7 @@ def test_large_image_of_noise(rng):
         (([[1.0]], (0, 0, 0, 1)), "truth is empty"),
         (([[1.0]], (0, 0, 1)), "truth must be a box of four whole numbers"),
         (([[1.0]], (0, 0, 0.5, 1)), "truth must be a box of four whole numbers"),
+        (([[1.0]], (0, 0, 1, 1), -1.0), "cost"),
     ],
 )
 def test_refused(given, message):

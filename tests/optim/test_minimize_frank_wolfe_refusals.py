@@ -126,6 +126,7 @@ def test_curved_sets_are_warned_of():
         (lambda: objectives.Quadratic(np.eye(2), [1.0]), r"b.shape == \(1,\), expected \(2,\)"),
         (lambda: objectives.Composite("log_loss", np.eye(2), [0.0, 1.0]), "y must be -1 or \\+1"),
         (lambda: objectives.LeastSquares(np.eye(2), [1.0]), r"b has shape \(1,\), but A has 2"),
+        (lambda: objectives.LeastSquares(np.eye(1), [1], sample_weight=[-1]), "sample_weight"),
         (lambda: objectives.Composite("huber", np.eye(2)), "y must be given"),
         (lambda: objectives.Composite(plain, np.eye(2), [1, 2]), "y must be None"),
         (lambda: objectives.Composite("hinge", np.eye(2), [1, 1]), "is not smooth"),

@@ -95,6 +95,7 @@ def test_start():
     "options, error, message",
     [
         ({"loss": "hinge"}, ValueError, "loss='hinge' is not smooth; choose"),
+        ({"sample_weight": -np.ones(N)}, ValueError, "sample_weight must not be negative"),
         ({"x0": np.zeros(3)}, ValueError, r"x0.shape == \(3,\), expected \(5,\)"),
         ({"x0": np.zeros((D, 1))}, ValueError, r"x0.shape == \(5, 1\), expected \(5,\)"),
         ({"y": np.zeros(N)}, ValueError, r"y must hold -1 and \+1 for LogLoss\(\)"),

@@ -125,6 +125,7 @@ def test_ties():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (([[1.0]], [[-1.0]]), "costs must not be negative, got -1.0"),
         (([[1.0, 2.0]], [[1.0]]), r"one shape \(..., n_tokens\), got \(1, 2\) and \(1, 1\)"),
         (([[1.0]], [[np.inf]]), "costs must be finite for one token of each cell"),
         (([], []), "scores and costs are empty"),

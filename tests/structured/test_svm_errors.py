@@ -16,18 +16,9 @@ budget_may_end = pytest.mark.filterwarnings(
 )
 
 
-def letters(y):
-    return [np.array(["x", "y", "z"])[labels] for labels in y]
-
-
 @pytest.fixture
 def words():
     return sequences()
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
 
 
 # ---- bad parameters ------------------------------------------------------------------------------
@@ -250,7 +241,7 @@ def test_bad_rows(X, y, message):
         StructuredSVM().fit(X, y)
 
 
-def test_bad_data_at_prediction(words, iris):
+def test_bad_data_at_prediction(words):
     X, y = words
     svm = StructuredSVM(random_state=0).fit(X, y)
     for method in (svm.predict, svm.score_samples):
@@ -270,7 +261,7 @@ def test_bad_data_at_prediction(words, iris):
         svm.score(X, None)
     with pytest.raises(AttributeError, match="decision_function"):
         svm.decision_function(X)
-    rows, classes = iris
+    rows, classes = load_iris(return_X_y=True)
     svm = StructuredSVM(tol=0.1, max_iter=1000, random_state=0).fit(rows, classes)
     for method in (svm.predict, svm.decision_function, svm.score_samples):
         with pytest.raises(ValueError, match="X has 3 features, but StructuredSVM is expecting 4"):
@@ -281,11 +272,11 @@ def test_bad_data_at_prediction(words, iris):
         svm.score(X, y[:, :2])
 
 
-def test_labels_unseen_in_fit(words, iris):
+def test_labels_unseen_in_fit(words):
     """score warns and counts them as wrong; prediction does not care."""
     X, y = words
-    svm = StructuredSVM(random_state=0).fit(X, letters(y))
-    true = letters(y)
+    true = [np.array(["x", "y", "z"])[labels] for labels in y]
+    svm = StructuredSVM(random_state=0).fit(X, true)
     correct = [np.mean(a == b) for a, b in zip(svm.predict(X), true)]
     true[1] = np.array(["new"] * len(true[1]))
     correct[1] = 0.0
@@ -297,7 +288,7 @@ def test_labels_unseen_in_fit(words, iris):
     right[1] = False
     with pytest.warns(UserWarning, match="such as 9"):
         assert whole.score(X, replaced(y, 1, 9 + 0 * y[1])) == pytest.approx(np.mean(right))
-    rows, classes = iris
+    rows, classes = load_iris(return_X_y=True)
     svm = StructuredSVM(tol=0.1, max_iter=1000, random_state=0).fit(rows[:100], classes[:100])
     with pytest.warns(UserWarning, match="50 labels that were not seen in fit, such as 2"):
         score = svm.score(rows, classes)
