@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
-from sklearn.linear_model import LogisticRegression
 
 from sklearn_fw.losses import Loss
 
@@ -20,13 +19,6 @@ class Logistic(Loss):
 
     def probability(self, z):
         return expit(z)
-
-
-def sparse_logistic(**options):
-    """`LogisticRegression` with ``l1_ratio``, as the version at hand wants to be told."""
-    if LogisticRegression().penalty != "deprecated":  # before scikit-learn 1.8
-        options["penalty"] = "elasticnet"
-    return LogisticRegression(solver="saga", **options)
 
 
 def _margin(phi, slope):

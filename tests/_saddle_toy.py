@@ -91,8 +91,3 @@ def quadratic(x, y):
 
 
 SQUARE = domains.Box(-1.0, 2.0, size=2)
-
-
-class OnlyAnOracle:
-    def __init__(self, domain):
-        self.lmo = domain.lmo

@@ -282,7 +282,6 @@ class TestCompactLetters:
             ({"labels": np.array([0, 26, 3])}, r"'labels': .* 0 to 25 for a to z, but labels\[1\]"),
             ({"labels": np.array([0, 3, -1])}, r"'labels': .* but labels\[2\] is -1"),
             ({"labels": np.array([0.0, 1, 2])}, "'labels': has dtype float64, needs integers"),
-            ({"labels": np.array(["a", "b", "c"])}, "'labels': has dtype <U1, needs integers"),
             ({"labels": np.array(3)}, r"'labels': needs one label per letter, got shape \(\)"),
             ({"labels": np.empty(0, int)}, "'labels': needs one label per letter"),
             (
@@ -290,7 +289,6 @@ class TestCompactLetters:
                 r"has no array named \['labels'\]: it holds \['pixels', 'test', 'wor",
             ),
             ({"pixels": np.zeros((3, 16))}, "'pixels': has dtype float64, needs uint8, eight"),
-            ({"pixels": np.zeros((3, 16), np.uint16)}, "'pixels': has dtype uint16, needs uint8"),
             (
                 {"pixels": np.zeros((4, 16), np.uint8)},
                 r"'pixels': has shape \(4, 16\), needs \(3, ",
@@ -371,7 +369,6 @@ def test_lines_of_letters(old, new, message, tmp_path):
     [
         (PAIR.replace(b"[1, 0]", b"[true, 0]"), "links that are no pairs of whole numbers"),
         (PAIR.replace(b"[1, 0]", b"[NaN, 0]"), "links that are no pairs of whole numbers"),
-        (PAIR.replace(b"[1, 0]", b"[1e30, 0]"), "links that are no pairs of whole numbers"),
         (PAIR.replace(b"[1, 0]", b"[" + b"9" * 40 + b", 0]"), r"links the words \(9{40}, 0\)"),
         (PAIR.replace(b"[1, 0]", b"[" + b"9" * 5000 + b", 0]"), "is no JSON object"),
         (PAIR.replace(b"[[1, 0]]", b"null"), "links that are no pairs of whole numbers"),

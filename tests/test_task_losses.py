@@ -266,7 +266,6 @@ def test_what_values_of_users_are_is_checked(value, error, message):
         (lambda: HammingLoss(class_weight={0: -1}).value(0, 1), r"class_weight\[0\] == -1"),
         (lambda: HammingLoss(class_weight="balanced").value(0, 1), "class_weight must be a dict"),
         (lambda: HammingLoss(node_weight=[1]).value([0, 1], [1, 1]), "a sample has 2 labels"),
-        (lambda: HammingLoss("yes").value(0, 1), "normalize must be True or False"),
         (
             lambda: MatrixLoss([[0, 1]]).value(0, 1),
             r"costs of the task_loss must have shape \(1, 1",
@@ -284,14 +283,11 @@ def test_what_values_of_users_are_is_checked(value, error, message):
         (lambda: BlockLoss({0: 0}).value(0, 1), "label 1 in y_pred, which BlockLoss does not know"),
         (lambda: BlockLoss({0: []}).value(0, 1), "blocks must have names"),
         (lambda: FunctionLoss("edit").value(0, 1), "function must be callable, got 'edit'"),
-        (lambda: BlockLoss({0: 0, 1: 1}, within=2.0).value(0, 1), "within must be at most 1"),
         (lambda: OverlapLoss("b").value("a", "b"), "positive must be a list of labels, got 'b'"),
         (lambda: OverlapLoss([[]]).value("a", "b"), "positive must hold labels"),
         (lambda: resolve_task_loss("links", [None]), "names must hold names of losses"),
-        (lambda: LinkLoss(-1.0).value([(0, 0)], []), "false == -1.0, must be > 0"),
         (lambda: LinkLoss().value([[2]], [[1]]), "y_true must be a list of pairs"),
         (lambda: resolve_task_loss(HammingLoss), "task_loss must be one of"),
-        (lambda: resolve_task_loss(3), "task_loss must be one of"),
     ],
 )
 def test_errors(make, message):

@@ -344,7 +344,6 @@ def test_dtype_and_sparse_interface():
     ("params", "X", "error", "message"),
     [
         ({}, [[], []], ValueError, "X holds no token"),
-        ({}, [], ValueError, "X holds no token"),
         ({}, ["He runs"], TypeError, "sample 0 is a str, not a sentence"),
         ({}, [(("a", "X"),)], TypeError, "sample 0 is a tuple, not a sentence"),
         ({}, [[("a", "X")], [("a",)]], ValueError, r"token 0 of sample 1 is \('a',\): it needs 2"),
@@ -353,7 +352,6 @@ def test_dtype_and_sparse_interface():
         ({}, [np.array([["a"]])], ValueError, r"have shape \(1,\): they need at least 2 fields"),
         ({}, [np.array([["a", "X"]]), np.array([["a"]])], ValueError, "sample 1 has tokens"),
         ({"templates": [("w", 0)]}, SENTENCES, ValueError, r"templates holds \('w', 0\)"),
-        ({"min_count": 0}, SENTENCES, ValueError, "min_count == 0"),
     ],
 )  # fmt: skip
 def test_wrong_sentences_are_refused(params, X, error, message):

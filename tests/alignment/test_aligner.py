@@ -260,14 +260,10 @@ def test_blocks_that_blow_up_are_counted():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"alpha": 1.5}, "alpha must be a fraction from 0 to 1"),
         ({"relation_map": {"actor": "plays"}}, "relation_map names 'plays', which the second"),
         ({"relation_map": {"stars": "actor"}}, "relation_map names 'stars', which the first"),
         ({"seed": {"nobody": "p"}}, "seed names 'nobody'"),
         ({"seed": [("m", "m"), ("p", "m")]}, "one to one"),
-        ({"max_block": 0}, "max_block"),
-        ({"tokenizer": "bigrams"}, "tokenizer must be one of 'auto', 'trigrams', 'words'"),
-        ({"suggestion_threshold": "low"}, "suggestion_threshold must be 'auto' or a number"),
         ({"relation_map": iter([("a", "b")])}, "relation_map must be a dict or a list of pairs"),
         ({"seed": np.array(1)}, "seed must be a dict or a list of pairs"),
     ],

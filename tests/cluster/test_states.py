@@ -171,7 +171,6 @@ def changed(rng, **entries):
     ({"end": np.full(4, -1.0)}, "end of candidate 0 of clip 1 is before its start"),
     ({"score": np.full(4, 2.0)}, r"score of clips\[1\] must be from 0 to 1"),
     ({"more": 1}, r"clips\[1\] must have"),
-    ({"t_state": np.full(4, np.nan)}, r"t_state of clips\[1\] must be finite"),
 ])  # fmt: skip
 def test_refusals_name_the_clip(entries, message, rng):
     with pytest.raises(ValueError, match=message):

@@ -105,7 +105,6 @@ def test_rows_need_not_sum_to_one_and_axes_may_be_given():
         (lambda m: TopicDisplay.from_estimator(PCA(2).fit(np.eye(3))), "must not be negative"),
         (lambda m: TopicDisplay.from_estimator(m, components=[3]), "numbers below 3"),
         (lambda m: TopicDisplay.from_estimator(m, names=["a"]), "names must hold 12 names"),
-        (lambda m: TopicDisplay.from_estimator(m, n_top=0), "n_top"),
         (
             lambda m: TopicDisplay.from_estimator(m, ax=plt.subplots()[1]),
             "must hold 3 Axes, one per panel, got 1",

@@ -113,7 +113,6 @@ MAPS, SPRING = np.zeros((2, 3, 4)), np.ones((1, 4))
     ("given", "message"),
     [
         ((MAPS[0],), r"maps must have shape \(n_joints, n_rows, n_columns\)"),
-        ((np.full((1, 2, 2), np.nan),), "maps must hold finite numbers or -inf, got NaN"),
         ((MAPS, [(0, 1), (1, 0)], np.ones((2, 4))), "edges must form a tree: they have a cycle"),
         ((MAPS, [(1, 1)], SPRING), "edges must form a tree"),
         ((MAPS, [(0, 2)], SPRING), "edges must name joints 0 to 1, got 0 to 2"),
@@ -121,7 +120,6 @@ MAPS, SPRING = np.zeros((2, 3, 4)), np.ones((1, 4))
         ((MAPS, [(0, 1)], np.ones((2, 4))), r"deformation must have shape \(1, 1, 4\)"),
         ((MAPS, [(0, 1)], SPRING, np.zeros((1, 3))), r"anchors must have shape \(1, 1, 2\)"),
         ((MAPS, [(0, 1)], -SPRING), "deformation must not be negative in places 0 and 2"),
-        ((MAPS, [(0, 1)], SPRING * np.inf), "deformation must hold finite numbers"),
         ((MAPS + 1e306, [(0, 1)], SPRING), "may leave the range of float64"),
     ],
 )

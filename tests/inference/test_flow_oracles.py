@@ -1,6 +1,5 @@
 """Graph cuts and roof duality against enumeration, and maximum flows against scipy."""
 
-import networkx as nx
 import numpy as np
 import pytest
 from scipy import sparse
@@ -18,14 +17,7 @@ from _random_scores import (
 )
 from _references import labeling_values
 from sklearn_fw.inference import PairwiseScores
-from sklearn_fw.inference._oracles._cuts import (
-    QPBO,
-    GraphCut,
-    fill_arcs,
-    roof_dual,
-    strong_components,
-    switch_form,
-)
+from sklearn_fw.inference._oracles._cuts import QPBO, GraphCut, fill_arcs, roof_dual, switch_form
 
 N_INSTANCES = 200  # of each kind
 
@@ -205,39 +197,3 @@ def test_flow_equals_scipy_and_the_cut(rng):
         a, b = sink[edges].T
         cut = forward[~a & b].sum() + backward[a & ~b].sum()
         assert flow == cut + excess[sink & (excess > 0)].sum() - excess[~sink & (excess < 0)].sum()
-
-
-def test_flow_through_infinite_arcs(rng):
-    from sklearn_fw._kernels.graphs.max_flow import max_flow
-
-    for _ in range(200):
-        edges, forward, backward, excess = random_network(rng)
-        endless = rng.random(len(edges)) < 0.5
-        large = np.where(endless, 100_000.0, forward)
-        arcs = fill_arcs(edges, np.where(endless, np.inf, forward), backward, excess.copy())
-        assert max_flow(arcs) == flow_of_scipy(edges, large, backward, excess)
-
-
-def test_strong_components_equal_networkx_and_stand_in_order(rng):
-    for _ in range(200):
-        edges, forward, backward, excess = random_network(rng)
-        forward *= rng.random(len(edges)) < 0.5
-        backward *= rng.random(len(edges)) < 0.2
-        n = len(excess)
-        done = rng.random(n) < 0.2
-        arcs = fill_arcs(edges, forward, backward, excess)
-        component = strong_components(arcs, ~done)
-        np.testing.assert_array_equal(component == 0, done)
-        a, b = edges.T
-        tails = np.concatenate([a[forward > 0], b[backward > 0]])
-        heads = np.concatenate([b[forward > 0], a[backward > 0]])
-        kept = ~done[tails] & ~done[heads]
-        tails, heads = tails[kept], heads[kept]
-        assert np.all(component[heads] <= component[tails])
-        graph = nx.DiGraph()
-        graph.add_nodes_from(np.flatnonzero(~done).tolist())
-        graph.add_edges_from(zip(tails.tolist(), heads.tolist()))
-        found = [set(np.flatnonzero(component == c)) for c in np.unique(component[~done])]
-        assert sorted(map(sorted, found)) == sorted(
-            map(sorted, nx.strongly_connected_components(graph))
-        )

@@ -2,14 +2,12 @@
 
 import math
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
 
-from _random_scores import grid, parts, plain, random_edges, random_scores
+from _random_scores import grid, parts, random_scores
 from _references import best_labeling, best_labelings, labeling_value
 from sklearn_fw.inference import (
     ICM,
@@ -60,28 +58,6 @@ def test_long_chain_equals_tree_and_independent_nodes(rng):
     np.testing.assert_array_equal(labels, scores.unary.argmax(axis=1))
 
 
-# ---- kernels -----------------------------------------------------------------------------------
-
-
-def test_orient_forest_puts_leaves_first(rng):
-    from sklearn_fw._kernels.graphs.tree import orient_forest
-
-    for _ in range(100):
-        n_nodes = int(rng.integers(1, 30))
-        edges = random_edges(rng, "forest", n_nodes)
-        directed, source, flipped = orient_forest(edges, n_nodes)
-        for one, other in zip((directed, source, flipped), plain(orient_forest)(edges, n_nodes)):
-            np.testing.assert_array_equal(one, other)
-        assert sorted(source) == list(range(len(edges)))
-        np.testing.assert_array_equal(
-            np.where(flipped[:, None], directed[:, ::-1], directed), edges[source]
-        )
-        children = directed[:, 0].tolist()
-        assert len(set(children)) == len(children)
-        for r, parent in enumerate(directed[:, 1].tolist()):
-            assert parent not in children[:r]
-
-
 # ---- errors ------------------------------------------------------------------------------------
 
 
@@ -109,17 +85,6 @@ def test_wrong_graphs_are_refused_with_the_remedy(method):
     for oracle, scores, message in calls:
         with pytest.raises(ValueError, match=message.replace("()", r"\(\)")):
             getattr(oracle, method)(scores, *more)
-
-
-def test_k_is_checked():
-    with pytest.raises(ValueError, match="k == 0, must be >= 1"):
-        TreeMaxProduct().top_k(cycle(), 0)
-
-
-@pytest.mark.slow
-def test_import_does_not_load_numba():
-    code = "import sys, sklearn_fw.inference; sys.exit('numba' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 # ---- callables and names -----------------------------------------------------------------------

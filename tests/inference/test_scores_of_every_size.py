@@ -17,7 +17,6 @@ from sklearn_fw.inference import (
     PairwiseScores,
     TreeMaxProduct,
 )
-from sklearn_fw.inference._oracles._adjacency import is_negligible, settled, without_hopeless
 
 UNBOUNDED = "alpha-beta swap", "alpha-expansion", "icm", "local search"
 
@@ -131,25 +130,3 @@ def test_what_rounding_leaves_open_is_in_the_bound(rng):
         assert value < upper_bound
         assert value - 0.1 <= best <= upper_bound + 0.1  # the reference rounds as well
         assert upper_bound - value < 1e5
-
-
-def test_settled_asks_again_about_what_may_be_better(rng):
-    """A solver that errs by 1e-10 of the largest score."""
-    asked = []
-
-    def solve(scores, start):
-        finite = scores.unary[scores.unary > -np.inf]
-        asked.append(len(finite))
-        error = 1e-10 * np.abs(finite).max()
-        labels = scores.unary.argmax(axis=1).astype(np.int32)
-        value = scores.value(labels)
-        return labels, value, value + error, 2 * error
-
-    unary = np.array([[1.0, 0.5, -1e12], [2.0, 1e-3, -1e15]])
-    scores = PairwiseScores(unary, np.empty((0, 3, 3)), np.empty((0, 2), np.int64))
-    assert settled(solve, scores)[1:] == (3.0, 3.0)
-    assert asked == [6, 2]
-    assert not is_negligible(2e5, (scores.unary,), 3.0)
-    assert without_hopeless(scores, -np.inf) is None
-    left = without_hopeless(scores, 2.4)
-    np.testing.assert_array_equal(left.unary > -np.inf, [[True, True, False], [True, False, False]])

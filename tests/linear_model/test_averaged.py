@@ -188,13 +188,10 @@ def test_history_has_both_points():
 @pytest.mark.parametrize(
     "params, message",
     [
-        ({"averaging": "mean"}, "averaging scheme must be one of"),
-        ({"step_size": "slow"}, "step_size must be"),
         ({"step_size": lambda t: 1e9}, "must not be longer than 1 / mu"),
         ({"projection": "ball"}, "projection must be one of"),
         ({"projection": "l1_ball"}, "radius must be given"),
         ({"projection": lambda w: w[:2]}, "projection must return an array of shape"),
-        ({"projection": "l2_ball", "radius": -1.0}, "radius == -1.0, must be > 0"),
         ({"loss": SquaredHinge()}, "slopes without a bound"),
     ],
 )

@@ -16,12 +16,10 @@ from sklearn_fw.linear_model import (
     FrankWolfeClassifier,
     FrankWolfeRegressor,
 )
-from sklearn_fw.losses import EpsilonInsensitive, Huber, SmoothHinge
+from sklearn_fw.losses import EpsilonInsensitive, Huber
 from sklearn_fw.optim import minimize_frank_wolfe
 from sklearn_fw.optim._incremental._finite_sum import solve_positive
 from sklearn_fw.penalties import GroupLasso
-from sklearn_fw.structured._path_problems import RidgePiece
-from sklearn_fw.structured._solvers._base import Breakpoint
 from sklearn_fw.surrogates import QuadraticSurrogateClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -44,9 +42,6 @@ def three():
 # ---- bad parameters ------------------------------------------------------------------------------
 
 SHARED = [
-    ({"l1_ratio": -0.1}, ValueError, "l1_ratio == -0.1, must be >= 0"),
-    ({"l1_ratio": 1.1}, ValueError, "l1_ratio == 1.1, must be <= 1"),
-    ({"l1_ratio": "0.5"}, TypeError, "l1_ratio must be an instance of float, not str"),
     ({"penalty": "l1"}, ValueError, r"penalty must be 'elasticnet', None or an object.*got 'l1'"),
     ({"loss": "hinge"}, ValueError, "loss='hinge' is (not smooth|for classification)"),
     ({"loss": 3}, ValueError, "loss must be one of .* or an object of sklearn_fw.losses"),
@@ -68,13 +63,7 @@ def test_parameters_of_both(params, error, message):
 @pytest.mark.parametrize(
     "params, error, message",
     [
-        ({"C": 0}, ValueError, "C == 0, must be > 0"),
-        ({"C": -np.inf}, ValueError, "C == -inf, must be > 0"),
-        ({"C": np.nan}, ValueError, "C must be finite, got nan"),
-        ({"C": "1"}, TypeError, "C must be an instance of float, not str"),
         ({"loss": Huber()}, ValueError, r"loss=Huber\(\) is for regression"),
-        ({"loss": SmoothHinge(0.0)}, ValueError, "gamma == 0.0, must be > 0"),
-        ({"multi_class": "all"}, ValueError, "multi_class must be one of 'auto', 'multinomial'"),
         (
             {"multi_class": "multinomial", "loss": "squared_hinge"}, ValueError,
             "multi_class='multinomial' needs loss='log_loss', got loss='squared_hinge'",
@@ -97,12 +86,7 @@ def test_parameters_of_the_classifier(params, error, message):
 
 @pytest.mark.parametrize(
     "params, error, message",
-    [
-        ({"alpha": -1.0}, ValueError, "alpha == -1.0, must be >= 0"),
-        ({"alpha": np.inf}, ValueError, "alpha must be finite, got inf"),
-        ({"alpha": "1"}, ValueError, "alpha must be 'auto' or a number; got '1'"),
-        ({"loss": "log_loss"}, ValueError, "loss='log_loss' is for classification; for regression"),
-    ],
+    [({"loss": "log_loss"}, ValueError, "loss='log_loss' is for classification; for regression")],
 )
 def test_parameters_of_the_regressor(params, error, message):
     X, _, z = data()
@@ -113,10 +97,7 @@ def test_parameters_of_the_regressor(params, error, message):
 @pytest.mark.parametrize(
     "params, message",
     [
-        ({"radius": "large"}, "radius must be 'auto' or a number"),
         ({"domain": "ball"}, "domain must be one of"),
-        ({"domain": 3}, "domain must be one of"),
-        ({"variant": "best"}, "variant must be one of"),
         ({"loss": "absolute_error"}, "loss must be one of 'squared_error'"),
         ({"loss": EpsilonInsensitive(0.0)}, "is not smooth"),
     ],
@@ -177,11 +158,7 @@ def test_targets_that_are_too_large():
         (["a"] * N, "y has one class, 'a'; a classifier needs samples of at least two"),
         (np.linspace(0, 1, N), "Unknown label type: continuous"),
         (np.zeros((N, 2)), r"y should be a 1d array, got an array of shape \(30, 2\)"),
-        (np.arange(N - 1) % 2, r"inconsistent numbers of samples: \[30, 29\]"),
-        (None, "requires y to be passed, but the target y is None"),
-        ([np.nan] * N, "Input y contains NaN"),
     ],
-    ids=range(7),
 )
 def test_labels(y, message):
     with pytest.raises(ValueError, match=message):
@@ -308,13 +285,6 @@ def test_systems_without_numbers(entry):
         except FloatingPointError:
             return
     assert not np.all(np.isfinite(solution))
-
-
-def test_pieces_without_numbers_are_not_certified():
-    left = Breakpoint(1.0, np.ones(2), 1.0, 0.5, 0.1)
-    right = Breakpoint(0.1, np.ones(2) * np.nan, 0.5, 0.5, 0.1)
-    with within(20):
-        assert not RidgePiece(left, right).is_certified(0.5)
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e-160, 1e-100, 1.0, 1e100, 1e150])

@@ -287,11 +287,8 @@ def test_path_can_be_pickled():
     [
         ({"Cs": []}, ValueError, "Cs must hold at least one value"),
         ({"Cs": [1.0, 0.0]}, ValueError, "every one of Cs"),
-        ({"Cs": [1.0, np.nan]}, ValueError, "every one of Cs"),
         ({"alphas": [1.0]}, TypeError, "path of AsagaClassifier is one over C: give Cs"),
-        ({"n_values": 0}, ValueError, "n_values"),
         ({"ratio": 1.0}, ValueError, "ratio must be below 1"),
-        ({"ratio": -1.0}, ValueError, "ratio"),
         ({"eps": 0.1}, TypeError, "unexpected keyword argument 'eps'"),
     ],
 )

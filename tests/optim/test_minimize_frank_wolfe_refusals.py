@@ -79,12 +79,8 @@ def test_functions_that_are_none(answer, message):
     [
         ({"start": [1.0, 1.0, 1.0]}, "the start is not in domain"),
         ({"start": [1.0, 0.0]}, r"the start must be a vector of length 3, got shape \(2,\)"),
-        ({"start": [np.nan, 0.0, 0.0]}, "the start must be finite"),
         ({"start": (np.eye(3), [0.5, 0.5])}, "one weight per atom"),
         ({"start": (np.eye(3), [1.0, -1.0, 1.0])}, "weights of start must not be negative"),
-        ({"variant": "block"}, "variant must be one of"),
-        ({"step_size": "armijo"}, "step_size must be one of"),
-        ({"lipschitz": 0.0, "step_size": "short"}, "lipschitz"),
         ({"lmo_accuracy": 0.0}, "lmo_accuracy must be above 0 and at most 1"),
     ],
 )
@@ -129,16 +125,11 @@ def test_curved_sets_are_warned_of():
         (lambda: objectives.Quadratic(np.ones((2, 3))), "Q must be a square matrix"),
         (lambda: objectives.Quadratic(np.eye(2), [1.0]), r"b.shape == \(1,\), expected \(2,\)"),
         (lambda: objectives.Composite("log_loss", np.eye(2), [0.0, 1.0]), "y must be -1 or \\+1"),
-        (lambda: objectives.LeastSquares(np.eye(2), [1.0, np.nan]), "b must be finite"),
         (lambda: objectives.LeastSquares(np.eye(2), [1.0]), r"b has shape \(1,\), but A has 2"),
-        (
-            lambda: objectives.LeastSquares(np.eye(2), [1, 2], sample_weight=[-1, 1]),
-            "sample_weight",
-        ),
+        (lambda: objectives.LeastSquares(np.eye(1), [1], sample_weight=[-1]), "sample_weight"),
         (lambda: objectives.Composite("huber", np.eye(2)), "y must be given"),
         (lambda: objectives.Composite(plain, np.eye(2), [1, 2]), "y must be None"),
         (lambda: objectives.Composite("hinge", np.eye(2), [1, 1]), "is not smooth"),
-        (lambda: objectives.LeastSquares(np.eye(2), [1, 2])(np.zeros(3)), "x.shape"),
     ],
 )
 def test_objects_that_are_none(make, message):

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from _linear_problems import PROBLEMS, D, Quantile, run_on
 from sklearn_fw.losses import resolve_loss
-from sklearn_fw.optim import Asaga, NewtonCG, Saga, Svrg, minimize_saga
+from sklearn_fw.optim import Svrg, minimize_saga
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum, is_ridge
 from sklearn_fw.optim._incremental._minimize_saga import SOLVERS, resolve_incremental_solver
 from sklearn_fw.penalties import Box
@@ -93,14 +93,7 @@ def test_settings_keep_the_optimum(solver):
 @pytest.mark.parametrize(
     ("solver", "error", "words"),
     [
-        (Asaga(parallel="yes"), TypeError, "parallel"),
-        (Saga(variant="slow"), ValueError, "variant"),
-        (Svrg(n_inner=0), ValueError, "n_inner"),
         (Svrg(loopless=True, parallel=True), ValueError, "parallel=False"),
-        (Asaga(step_size="slow"), ValueError, "step_size"),
-        (Asaga(sampling="cyclic"), ValueError, "sampling"),
-        (Saga(conditioning="full"), ValueError, "conditioning"),
-        (NewtonCG(forcing=1.0), ValueError, "forcing"),
         ("bfgs", ValueError, "'asaga', .*'newton'"),
     ],
 )

@@ -19,7 +19,6 @@ from sklearn_fw.random_fields import (
     TRBPMarginals,
     trw_objective,
 )
-from sklearn_fw.random_fields._belief_propagation import away_from_zero
 from sklearn_fw.random_fields._choice import Request
 from sklearn_fw.random_fields._spanning_trees import check_edge_probabilities
 
@@ -178,15 +177,6 @@ def test_tightening_lowers_the_bound(rng):
     np.testing.assert_allclose(often.rho_.sum(), 5.0)
 
 
-def test_tiny_edge_probabilities_are_raised(rng):
-    mrf = random_mrf(rng, (2,) * 5, density=1.0)
-    rho = away_from_zero(mrf, spanning_tree(mrf))
-    assert rho.min() == pytest.approx(1e-3)
-    check_edge_probabilities(rho, mrf.edges, 5)
-    kept = np.full(mrf.n_edges, 0.4)
-    assert away_from_zero(mrf, kept) is kept
-
-
 # ---- loopy belief propagation --------------------------------------------------------------------
 
 
@@ -273,8 +263,6 @@ def test_callbacks_see_passes_and_can_stop_them(estimator):
 @pytest.mark.parametrize(
     "parameters, message",
     [
-        ({"damping": 1.0}, "damping == 1.0, must be < 1"),
-        ({"damping": np.nan}, "damping must be finite"),
         ({"rho_init": "any"}, "rho_init must be one of 'matrix_tree', 'matrix_tree_weighted'"),
         ({"rho_init": "ones", "n_rho_iter": 2}, 'n_rho_iter must be 1 for rho_init="ones"'),
         ({"rho_init": [0.5, 0.5, 0.5]}, "rho_init must be in the spanning tree polytope"),
@@ -299,13 +287,6 @@ def errors(estimator, data_file, folder, names):
         total.append(fitted.log_partition_ - truth[name]["log_partition"])
         bounded.append(fitted.log_partition_upper_ >= truth[name]["log_partition"] - 1e-4)
     return np.mean(node), np.mean(total), all(bounded)
-
-
-def test_first_clique(data_file):
-    trbp = TRBPMarginals("matrix_tree", tol=1e-5).fit(data_file("mrf/cliques/1.uai"))
-    np.testing.assert_allclose(trbp.rho_, 0.2)
-    # libDAI says 15.793, with edge probabilities of 1000 sampled trees
-    assert trbp.log_partition_ == pytest.approx(15.789, abs=1e-3)
 
 
 def test_cliques(data_file):
@@ -344,6 +325,3 @@ def test_messages_that_diverge_go_back(damping, rng):
     bp = TRBPMarginals(damping=damping).fit(graph)
     assert bp.converged_
     assert exact - 1e-9 <= bp.log_partition_upper_ < exact + 100.0
-
-
-# ---- kernels -------------------------------------------------------------------------------------

@@ -6,8 +6,6 @@ import pytest
 from _mrf_references import enumerate_scores, log_sum, marginal_blocks, random_graph
 from sklearn_fw.datasets import make_ising
 from sklearn_fw.random_fields import ExactMarginals, FactorGraph, MiniBucketMarginals
-from sklearn_fw.random_fields._mini_buckets import MiniBuckets
-from sklearn_fw.random_fields._reduced import Reduced
 
 pytestmark = pytest.mark.filterwarnings("ignore:the bound still falls")
 
@@ -52,34 +50,6 @@ def test_bounds_hold_at_every_pass(size, rng):
             np.testing.assert_allclose(one, table, rtol=0, atol=1e-9)
     assert n_exact > 10 or size < 27
     assert n_split > 20
-
-
-def test_beliefs_are_derivatives_of_the_bound(rng):
-    """By central differences, where buckets are split and shifts are not zero."""
-    scopes = [(0, 1, 2), (1, 2, 3), (0, 3), (2, 4), (3, 4), (0, 4)]
-    factors = [(scope, rng.normal(size=[3] * len(scope))) for scope in scopes]
-
-    def bound(factors):
-        buckets = MiniBuckets(Reduced(FactorGraph([3] * 5, factors)), 9)
-        buckets.shifts = shifts or buckets.shifts
-        return buckets, buckets.upper_bound()
-
-    shifts = None
-    buckets, _ = bound(factors)
-    assert buckets.n_split > 1
-    shifts = [rng.normal(size=s.shape) for s in buckets.shifts]
-    shifts = [s - s.mean(axis=0) for s in shifts]
-    buckets, _ = bound(factors)
-    beliefs, _ = buckets.beliefs()
-    for f in range(len(scopes)):
-        place = tuple(rng.integers(3, size=len(scopes[f])))
-        values = []
-        for change in (1e-5, -1e-5):
-            moved = [(scope, table.copy()) for scope, table in factors]
-            moved[f][1][place] += change
-            values.append(bound(moved)[1])
-        slope = (values[0] - values[1]) / 2e-5
-        assert beliefs[5 + f][place] == pytest.approx(slope, abs=1e-8)
 
 
 def test_larger_tables_and_passes_make_better_bounds():

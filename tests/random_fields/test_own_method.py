@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 
 from _mrf_references import brute_force, random_mrf
-from sklearn_fw.random_fields import (
-    ExactMarginals,
-    FactorGraph,
-    Inference,
-    MarginalsEstimator,
-    MeanFieldMarginals,
-    PairwiseMRF,
-    PerturbAndMAPMarginals,
-)
+from sklearn_fw.random_fields import ExactMarginals, FactorGraph, Inference, MarginalsEstimator
 
 GRAPH = FactorGraph([2, 2, 2], [((0, 1, 2), np.arange(8.0).reshape(2, 2, 2) / 4)])
 
@@ -67,17 +59,3 @@ def test_tables_are_learned():
 def test_answers_are_checked(answer, error, message):
     with pytest.raises(error, match=message):
         OwnOfFactors(answer).fit(GRAPH)
-
-
-@pytest.mark.parametrize(
-    "estimator, message",
-    [
-        (ExactMarginals(max_table_size=0), "max_table_size == 0, must be >= 1"),
-        (MeanFieldMarginals(time_limit=0.0), "time_limit == 0.0, must be > 0"),
-        (PerturbAndMAPMarginals(marginals="any"), "marginals must be one of 'conditioning', 'coun"),
-        (PerturbAndMAPMarginals("any"), "oracle='any' is unknown"),
-    ],
-)
-def test_wrong_parameters(estimator, message):
-    with pytest.raises(ValueError, match=message):
-        estimator.fit(PairwiseMRF([[0.0, 1.0]]))

@@ -169,7 +169,6 @@ def test_a_call_that_fails_changes_nothing(torch):
         ({"input_tokens": "abc"}, TypeError, "input_tokens must be a list of tokens of each"),
         ({"sample_weight": [-1.0]}, ValueError, "sample_weight must not be negative"),
         ({"X": [np.eye(3)]}, TypeError, r"X\[0\] holds features"),
-        ({"X": []}, ValueError, "X is empty"),
     ],
 )
 def test_errors(torch, call, error, message):
@@ -193,5 +192,3 @@ def test_errors_of_the_first_call(torch):
     free = small(output_length=4).partial_fit(["abc"], ["ab"])
     with pytest.raises(ValueError, match="more than max_length_=4: cut it, or begin again with"):
         free.partial_fit(["abc"], ["babab"])
-    with pytest.raises(ValueError, match="batch_size == 0"):
-        small(training={"batch_size": 0}).partial_fit(["abc"], ["abc"])

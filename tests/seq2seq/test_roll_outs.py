@@ -271,15 +271,9 @@ def test_errors(change, error, message):
     ("options", "message"),
     [
         ({"roll_out": "mixed_cells"}, "roll_out must be one of .* or a number of tokens; got 'mi"),
-        ({"roll_out": -1}, "roll_out == -1, must be >= 0"),
-        ({"roll_out": True}, "or a number of tokens; got True"),
-        ({"roll_out": 1.5}, "or a number of tokens; got 1.5"),
         ({"reference": "best_suffix"}, "known for the edit distance, not for HammingLoss"),
-        ({"n_tokens": 0}, "n_tokens == 0, must be >= 1"),
-        ({"token_sampling": "good"}, "token_sampling must be one of"),
         ({"token_sampling": {}}, "token_sampling is an empty dict"),
         ({"token_sampling": {"uniform": 0}}, r"token_sampling\['uniform'\] == 0"),
-        ({"sampled_softmax": 2}, "sampled_softmax must be True or False"),
     ],
 )
 def test_errors_of_settings(options, message):

@@ -74,13 +74,6 @@ def test_n_best_of_label_sets(rng):
         np.testing.assert_allclose(values, np.sort(expected)[::-1], atol=1e-12)
 
 
-@pytest.mark.parametrize("k", [0, -1, 1.5, None])
-def test_n_best_needs_a_count(k, rng):
-    svm, X, _ = fitted(rng)
-    with pytest.raises((ValueError, TypeError), match=r"^k (must|==)"):
-        svm.n_best(X, k)
-
-
 @pytest.mark.slow
 def test_n_best_needs_an_oracle_that_can(rng):
     svm, X, _ = fitted(rng, oracle=CheckedOracle(lambda s: TreeMaxProduct().argmax(s)))

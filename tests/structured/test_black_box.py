@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from sklearn_fw._kernels.structured import block_rules
 from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
-from sklearn_fw.structured import ChainModel, EnumeratedModel
+from sklearn_fw.structured import ChainModel
 from sklearn_fw.structured._models._base import REQUIRED
 from sklearn_fw.structured._problems._listed import BlackBoxProblem
 from sklearn_fw.structured._problems._parts import PartProblem
@@ -256,25 +256,3 @@ def test_warm_start_of_other_kinds(chains, rng):
     for blocks, old in [(other, exported), (fewer, exported), (black, parts.export())]:
         with pytest.raises(ValueError, match="outputs and the losses of the previous fit"):
             blocks.restore(old)
-
-
-# ---- closed forms --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("lam", [0.5, 5.0, 20.0])
-@pytest.mark.parametrize("step", STEPS)
-def test_one_sample_and_two_outputs(step, lam):
-    """w* = min(1 / lam, 1 / |x|^2) x: a straight path in 1 / lam with one kink."""
-    x = np.array([1.0, -2.0, 0.0])
-    model = EnumeratedModel().initialize([np.stack([x, 0 * x])], [0])
-    blocks = BlackBoxProblem(model, [np.stack([x, 0 * x])], [0], np.ones(1))
-    assert blocks.max_loss == 1.0
-    rules = make_rules(lam, step)
-    blocks.reset(lam, capacity=capacity_of(rules))
-    visit_blocks(blocks, np.zeros(2, np.int64), np.zeros(2), rules)
-    norm = x @ x
-    point = blocks.certify()
-    np.testing.assert_allclose(point.w, min(1 / lam, 1 / norm) * x, rtol=1e-12)
-    optimum = 1 - norm / (2 * lam) if lam >= norm else lam / (2 * norm)
-    np.testing.assert_allclose([point.primal, point.dual], optimum, rtol=1e-12)
-    assert point.sweep.answers[0].psi.indices.tolist() in ([], [0, 1])  # never the zero feature

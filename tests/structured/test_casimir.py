@@ -11,7 +11,6 @@ from _references import smallest_mean_hinge
 from sklearn_fw.inference import CheckedOracle, resolve_oracle
 from sklearn_fw.structured import (
     Casimir,
-    ChainModel,
     EnumeratedModel,
     GraphCutModel,
     MulticlassModel,
@@ -354,11 +353,3 @@ def test_models_with_four_methods_alone(rng):
     value = optimum("chain")[1]
     assert svm.objective_ == pytest.approx(p.objective(svm.coef_), rel=1e-9)
     assert value <= svm.objective_ <= value + svm.dual_gap_
-
-
-def test_default_on_chains_needs_no_settings(rng):
-    y = [rng.integers(3, size=6) for _ in range(30)]
-    X = [np.eye(3)[t] + 0.5 * rng.normal(size=(6, 3)) for t in y]
-    svm = StructuredSVM(ChainModel(), solver="casimir", random_state=0).fit(X, y)
-    assert svm.converged_
-    assert svm.score(X, y) > 0.85

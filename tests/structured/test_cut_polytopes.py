@@ -74,20 +74,6 @@ def test_projection_equals_that_of_a_generic_solver(blocks, rng):
 
 
 @pytest.mark.slow
-def test_scores_are_the_adjoint_of_features(blocks, rng):
-    polytopes = polytopes_of(blocks)
-    a, b = rng.random((2, polytopes.size))
-    w = rng.normal(size=polytopes.n_weights)
-    (psi_a, loss_a), (psi_b, loss_b) = polytopes.describe(a), polytopes.describe(b)
-    weighted = polytopes.weight_of_entries() * (b - a)
-    np.testing.assert_allclose(w @ (psi_a - psi_b), polytopes.scores(w, 0.0) @ weighted)
-    np.testing.assert_allclose(loss_b - loss_a, polytopes.scores(0 * w, 1.0) @ weighted)
-    psi, loss = polytopes.describe(polytopes.center())
-    np.testing.assert_allclose(psi, 0.0, atol=1e-12)
-    assert loss == pytest.approx(0.0, abs=1e-12)
-
-
-@pytest.mark.slow
 @pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
 )

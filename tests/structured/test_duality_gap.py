@@ -118,15 +118,7 @@ def test_nothing_is_claimed_without_bounds():
 def test_errors():
     X, y = load_iris(return_X_y=True)
     svm = StructuredSVM(C=0.1, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="inconsistent"):
-        svm.duality_gap(X, y[:-1])
-    with pytest.raises(ValueError, match="features"):
-        svm.duality_gap(X[:, :2], y)
-    with pytest.raises(ValueError, match="max_iter"):
-        svm.duality_gap(X, y, max_iter=0)
     with pytest.raises(ValueError, match="7"):
         svm.duality_gap(X, np.full(len(y), 7))
     with pytest.raises(ValueError, match="perceptron"):
         StructuredSVM(solver="perceptron").fit(X, y).duality_gap(X, y)
-    with pytest.raises(ValueError, match="NaN"):
-        svm.duality_gap(np.full(X.shape, np.nan), y)

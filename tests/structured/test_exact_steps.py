@@ -304,16 +304,6 @@ class Called:
         self.argmax, self.top_k = oracle.argmax, oracle.top_k
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["subgradient", "perceptron", "sp_bcfw"])
-def test_other_passes_with_a_zero_one_loss(name):
-    """They are compiled with it, too: against the black box, whose loss is the same number."""
-    p = problem("chain, zero-one")
-    svm = fit(p, name, max_iter=30, tol=0.0 if name != "sp_bcfw" else 10.0, C="auto")
-    assert np.isfinite(svm.coef_).all()
-    assert svm.score(p.X, p.y) >= 0.3
-
-
 def test_visits_of_chains_are_bounded(rng):
     """Where answers are many, a visit ends before its sample's own problem is solved."""
     X = [rng.normal(size=(length, 4)) for length in rng.integers(8, 14, size=2)]

@@ -14,7 +14,6 @@ from sklearn_fw.structured import (
     Extragradient,
     MatchingModel,
     MulticlassModel,
-    MultilabelModel,
     StructuredSVM,
 )
 from sklearn_fw.structured._problems._polytopes import Entropy
@@ -112,21 +111,6 @@ def test_ball_of_the_ridge_solution(name, geometry):
     # lam / 2 |w|^2 is the same for both but for the gap.
     assert np.sum((svm.coef_ - w) ** 2) <= 2 * svm.dual_gap_ / p.lam + 1e-10
     check_bound(svm)
-
-
-@pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
-@pytest.mark.parametrize("lam", [0.5, 5.0, 20.0])
-def test_one_sample_with_a_ridge(lam, geometry):
-    """w* = min(1 / lam, 1 / |x|^2) x."""
-    x = np.array([1.0, -2.0, 0.5])
-    model = MultilabelModel("none", fit_intercept=False)
-    solver = Extragradient(z_geometry=geometry)
-    svm = StructuredSVM(model, solver=solver, C=1 / lam, tol=1e-5, max_iter=3000).fit([x], [[1]])
-    psi = np.stack([-x, x], axis=1).ravel()
-    norm = psi @ psi
-    value = 1 - norm / (2 * lam) if lam >= norm else lam / (2 * norm)
-    assert svm.dual_objective_ - 1e-12 <= value <= svm.objective_ + 1e-12
-    np.testing.assert_allclose(svm.coef_, min(1 / lam, 1 / norm) * psi, atol=np.sqrt(2e-5 / lam))
 
 
 @pytest.mark.slow

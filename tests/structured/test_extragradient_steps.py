@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
-from sklearn.base import clone
 
 from _polytope_problems import FORESTS, candidates, matchings, planted
 from _problems import C, budget_may_end, fit, part_blocks, problem
@@ -127,35 +126,6 @@ def test_planted_matching():
     np.testing.assert_allclose(bounds, 32 * lipschitz / np.arange(1, 101), rtol=1e-12)
     np.testing.assert_allclose(bounds[[0, 9, 99]], [537, 53.7, 5.37], rtol=1e-3)
     np.testing.assert_allclose(gaps[[0, 9, 99]], [99.5, 29.7, 3.75], rtol=0.2)
-
-
-@budget_may_end
-@pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
-@pytest.mark.parametrize("solver", [{}, {"radius": 0.5}, {"step_size": "auto"}], ids=str)
-@pytest.mark.parametrize("name", ["multiclass", "chain", "matchings"])
-def test_memory(name, solver, geometry):
-    """Storing potentials and points changes nothing."""
-    if name == "matchings":
-        model, X, y = matchings()
-        args = model, X, y, None
-    else:
-        p = problem(name)
-        args = p.model, p.X, p.y, p.sample_weight
-    model, X, y, weight = args
-    runs = [
-        StructuredSVM(
-            clone(model),
-            solver=Extragradient(z_geometry=geometry, memory_efficient=lean, **solver),
-            tol=0.0,
-            max_iter=12,
-        ).fit(X, y, weight)
-        for lean in (True, False)
-    ]
-    np.testing.assert_allclose(runs[0].coef_, runs[1].coef_, rtol=1e-10, atol=1e-10)
-    for key in runs[0].history_.keys() - {"time", "n_oracle_calls"}:
-        np.testing.assert_allclose(
-            runs[0].history_[key], runs[1].history_[key], rtol=1e-9, atol=1e-10
-        )
 
 
 @budget_may_end

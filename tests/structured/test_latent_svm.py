@@ -264,13 +264,10 @@ def test_the_budget_ends_with_advice():
 @pytest.mark.parametrize(
     "params, error, message",
     [
-        ({"n_states_per_label": 0}, ValueError, "n_states_per_label == 0, must be >= 1"),
         ({"n_states_per_label": 1.5}, TypeError, "n_states_per_label must be an instance of int"),
         ({"n_states_per_label": [2]}, ValueError, "must hold 2 numbers, one for each label, got 1"),
         ({"n_states_per_label": [2, 0]}, ValueError, "n_states_per_label == 0, must be >= 1"),
         ({"n_states_per_label": "two"}, TypeError, "n_states_per_label must be an instance of int"),
-        ({"init": "clever"}, ValueError, "init must be one of 'k-means', 'random'"),
-        ({"n_init": 0}, ValueError, "n_init == 0, must be >= 1"),
         ({"task_loss": "zero_one", "model": "chain"}, ValueError, "a sum over nodes"),
         ({"model": EnumeratedModel()}, TypeError, "hidden states need a model of nodes and edges"),
         ({"model": "matching"}, TypeError, "hidden states need a model of nodes and edges"),

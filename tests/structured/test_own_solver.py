@@ -254,12 +254,3 @@ def test_weights_are_checked(w):
 
     with pytest.raises((TypeError, ValueError), match=r"weights\(\) of the solver Wrong"):
         fit(problem("chain"), Wrong(), max_iter=1, tol=1.0)
-
-
-def test_a_start_that_returns_no_method():
-    class Nothing(Solver):
-        def start(self, blocks, *, lam, tol, rng, warm=None):
-            return self
-
-    with pytest.raises(TypeError, match="start of the solver Nothing must return a method object"):
-        fit(problem("chain"), Nothing())

@@ -8,12 +8,10 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from _matchings import all_matchings
 from _polytope_problems import FORESTS, SUMS, Candidates, candidates, polytopes
 from _problems import C, fit, optimum, problem
 from sklearn_fw.optim._frank_wolfe._corrective import HullProjection
-from sklearn_fw.optim.domains import ConvexHull, Simplex
-from sklearn_fw.projections import project_matching, project_simplex
+from sklearn_fw.optim.domains import ConvexHull
 from sklearn_fw.structured import EnumeratedModel, Extragradient, StructuredSVM
 from sklearn_fw.structured._problems._listed import BlackBoxProblem
 from sklearn_fw.structured._problems._part_polytopes import polytopes_of
@@ -154,16 +152,6 @@ def test_projection_on_a_hull(n_atoms, rng):
         np.testing.assert_allclose(z, expected.x @ atoms, atol=1e-5)
         assert np.max((atoms - z) @ (p - z)) <= 1e-9 + 1e-12 * scale
         assert n_calls <= 3 * n_atoms
-
-
-@pytest.mark.parametrize("scale", [0.3, 3.0, 1e3])
-def test_projections_are_those_of_known_hulls(scale, rng):
-    matchings = np.array(all_matchings(3, 4)).reshape(-1, 12)
-    for p in scale * rng.normal(size=(10, 12)):
-        z, _ = HullProjection(Simplex(12)).project(p, accuracy=1e-12)
-        np.testing.assert_allclose(z, project_simplex(p), atol=1e-8)
-        z, _ = HullProjection(ConvexHull(matchings)).project(p, accuracy=1e-12)
-        np.testing.assert_allclose(z, project_matching(p.reshape(3, 4)).ravel(), atol=1e-6)
 
 
 def test_projection_that_takes_too_many_calls(rng):

@@ -142,8 +142,6 @@ def test_what_an_oracle_lacks_is_named():
 
 def test_arguments_are_checked():
     svm, (X, y) = fitted(), sequences()
-    with pytest.raises(ValueError, match="k == 0"):
-        svm.n_best(X, 0)
     with pytest.raises(ValueError, match="same length, got 10 and 9"):
         svm.calibrate(X, y[:-1])
     with (

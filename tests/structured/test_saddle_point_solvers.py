@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,18 +20,14 @@ from _problems import (
     smallest,
 )
 from _references import smallest_mean_hinge
-from sklearn_fw.inference import Viterbi
 from sklearn_fw.structured import (
     EnumeratedModel,
     Extragradient,
     MulticlassModel,
-    MultilabelModel,
     SaddlePointFrankWolfe,
     StructuredSVM,
 )
-from sklearn_fw.structured._problems._listed import BlackBoxProblem
 
-NORMS = ["l1", "l2"]
 SETTINGS = {
     "sp_fw": {},
     "sp_fw, fictitious": {"step_size": "fictitious"},
@@ -95,55 +90,6 @@ def test_l2_ball_of_the_ridge_solution(name, block):
     assert np.all(svm.history_["dual_objective"] <= hinge + 1e-8)
     assert np.all(svm.history_["objective"] >= hinge - 1e-8)
     assert np.sum((svm.coef_ - w) ** 2) <= 2 * svm.dual_gap_ / p.lam + 1e-8
-
-
-@pytest.mark.parametrize("settings", SETTINGS)
-def test_small_balls(settings):
-    """All there is then is the loss of w = 0."""
-    p = problem("chain")
-    worst = p.weight @ [loss.max() for loss in p.losses]
-    svm = fit(p, SaddlePointFrankWolfe(radius=1e-9, **SETTINGS[settings]), tol=1e-6, value=worst)
-    assert svm.converged_
-    np.testing.assert_allclose([svm.objective_, svm.dual_objective_], worst, rtol=1e-6)
-
-
-BALLS = [
-    *(SaddlePointFrankWolfe(norm=norm, **SETTINGS[name]) for norm in NORMS for name in SETTINGS),
-    *(Extragradient(norm=norm) for norm in NORMS),
-]
-
-
-@pytest.mark.parametrize("solver", BALLS, ids=str)
-def test_large_balls_separate(solver):
-    X, y = np.eye(3)[[0, 1, 2, 0, 1]], [0, 1, 2, 0, 1]
-    model, solver = MulticlassModel(fit_intercept=False), clone(solver).set_params(radius=12.0)
-    svm = StructuredSVM(model, solver=solver, tol=0.1, max_iter=5000, random_state=0).fit(X, y)
-    assert svm.converged_
-    assert svm.objective_ <= 0.1
-    assert svm.score(X, y) == 1.0
-
-
-@pytest.mark.parametrize("radius", [0.1, 0.3, 0.6])
-@pytest.mark.parametrize(
-    "solver",
-    [
-        *(SaddlePointFrankWolfe(norm=norm) for norm in NORMS),
-        *(Extragradient(norm=norm) for norm in NORMS),
-        Extragradient(radius=1.0, z_geometry="euclidean"),
-    ],
-    ids=str,
-)
-def test_one_sample(solver, radius):
-    """psi = x and L = 1: the value is max(0, 1 - radius |x|) with the dual norm of x."""
-    x = np.array([1.0, -2.0, 0.5])
-    model, solver = MultilabelModel("none", fit_intercept=False), clone(solver)
-    solver.set_params(radius=radius)
-    svm = StructuredSVM(model, solver=solver, tol=1e-2, max_iter=3000).fit([x], [[1]])
-    psi = np.stack([-x, x], axis=1).ravel()
-    length = np.linalg.norm(psi) if solver.norm == "l2" else np.abs(psi).max()
-    value = max(0.0, 1.0 - radius * length)
-    assert svm.dual_objective_ - 1e-12 <= value <= svm.objective_ + 1e-12
-    assert svm.objective_ <= value + 1e-2
 
 
 # ---- trajectories --------------------------------------------------------------------------------
@@ -262,32 +208,6 @@ def test_black_boxes_take_the_same_steps(name, norm, settings):
         np.testing.assert_allclose(one.history_[key], two.history_[key], rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_one_sample_makes_both_methods_the_same(norm):
-    """From the same start: mixtures of the answer at w = 0."""
-    p = problem("chain")
-    weight = np.ones(1)
-
-    def make():
-        return BlackBoxProblem(p.model, p.X[3:4], p.y[3:4], weight)
-
-    blocks = make()
-    blocks.reset(1.0)
-    blocks.step_towards(blocks.sweep(np.zeros(p.size)).answers, 1.0)
-    batch, block = (
-        SaddlePointFrankWolfe(radius=0.8, norm=norm, block=block).start(
-            make(), lam=1.0, tol=0.0, rng=np.random.RandomState(0), warm=warm
-        )
-        for block, warm in ((False, blocks.export()), (True, None))
-    )
-    batch.step()  # a certificate of the start
-    for _ in range(10):
-        batch.step()
-        block.step()
-        np.testing.assert_allclose(batch.w, block.w, rtol=1e-12, atol=1e-15)
-        np.testing.assert_allclose(batch.blocks.v, block.blocks.v, rtol=1e-12, atol=1e-15)
-
-
 @budget_may_end
 def test_weights_are_sparse():
     """At most one more that is not zero in every pass."""
@@ -353,16 +273,6 @@ def test_weights_of_samples():
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9, atol=1e-12)
     value = smallest_mean_hinge(p.psi, p.losses, weight / weight.sum(), 1.0)
     assert one.dual_objective_ <= value <= one.objective_
-
-
-@budget_may_end
-def test_oracles_called_from_python():
-    p = problem("chain")
-    one, two = (
-        fit(p, "sp_fw", tol=0.0, max_iter=10, oracle=oracle)
-        for oracle in ("auto", Viterbi().argmax)
-    )
-    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9, atol=1e-12)
 
 
 @budget_may_end

@@ -58,19 +58,6 @@ def test_empty_items_have_no_say(rng):
     assert stack_labels([[], [1, 2]])[0].dtype.kind == "i"
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_rows_with_constants(form, rng):
-    dense = rng.normal(size=(6, 3)).astype(np.float32) * (rng.random((6, 3)) < 0.5)
-    rows = Rows(form(dense), np.arange(7), np.arange(7), (np.array([0, 3]), np.array([3, 5])))
-    found = with_constants(rows, Units(4.0))
-    expected = np.column_stack(
-        [dense / 4, np.isin(np.arange(6), [0, 3]), np.isin(np.arange(6), [3, 5])]
-    )
-    np.testing.assert_array_equal(found.toarray(), expected)
-    assert found.dtype == np.float32
-    assert found.nnz == np.count_nonzero(expected)
-
-
 @pytest.mark.parametrize("solver", ["bcfw", "auto"])
 def test_a_fit_looks_at_its_data_once(solver, rng, monkeypatch):
     looks = []

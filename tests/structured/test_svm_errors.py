@@ -16,18 +16,9 @@ budget_may_end = pytest.mark.filterwarnings(
 )
 
 
-def letters(y):
-    return [np.array(["x", "y", "z"])[labels] for labels in y]
-
-
 @pytest.fixture
 def words():
     return sequences()
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
 
 
 # ---- bad parameters ------------------------------------------------------------------------------
@@ -36,17 +27,8 @@ def iris():
 @pytest.mark.parametrize(
     "params, error, message",
     [
-        ({"C": 0}, ValueError, "C == 0, must be > 0"),
-        ({"C": np.nan}, ValueError, "C must be finite, got nan"),
-        ({"C": np.inf}, ValueError, "C must be finite, got inf"),
         ({"C": "1"}, ValueError, "C must be 'auto' or a number; got '1'"),
-        ({"tol": -1e-3}, ValueError, "tol == -0.001, must be >= 0"),
         ({"tol": "1"}, ValueError, "tol must be 'auto' or a number; got '1'"),
-        ({"max_iter": 0}, ValueError, "max_iter == 0, must be >= 1"),
-        ({"max_iter": 1.5}, TypeError, "max_iter must be an instance of int, not float"),
-        ({"time_limit": 0}, ValueError, "time_limit == 0, must be > 0"),
-        ({"n_jobs": 0}, ValueError, "n_jobs == 0 in Parallel has no meaning"),
-        ({"random_state": "x"}, ValueError, "'x' cannot be used to seed"),
         ({"solver": "bcfv"}, ValueError, "solver must be one of 'auto', 'bcafw'.*; got 'bcfv'"),
         ({"solver": BlockFrankWolfe}, ValueError, "solver must be one of .* or a solver object"),
         ({"solver": None}, ValueError, "or a solver object; got None"),
@@ -67,16 +49,12 @@ def test_bad_parameters(words, params, error, message):
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"variant": "afw"}, "variant must be one of 'away', 'exact', 'fw'.*; got 'afw'"),
-        ({"sampling": "gaps"}, "sampling must be one of 'active', 'gap', 'max_gap'.*; got 'gaps'"),
         ({"cache": "yes"}, "cache must be True, False or 'auto', got 'yes'"),
         ({"cache": True, "cache_size": 1}, "cache_size must be at least 2"),
-        ({"step_size": True}, "step_size must be one of 'line_search', 'universal'; got True"),
         (
             {"step_size": "universal", "variant": "away"},
             "step_size='universal' is defined for variant='fw' only",
         ),
-        ({"warm_start_type": "keep"}, "warm_start_type must be one of 'keep_dual'.*; got 'keep'"),
         (
             {"lower_bounds": 1, "upper_bounds": 0},
             "lower_bounds must not exceed upper_bounds, got 1",
@@ -213,9 +191,6 @@ BAD_DATA = {
         lambda X, y: ([x[:0] for x in X], [labels[:0] for labels in y]),
         "X holds no element: all sequences of positive weight are empty",
     ),
-    "no samples": (lambda X, y: ([], []), "X is empty: found 0 sample"),
-    "X is None": (lambda X, y: (None, y), "X must not be None"),
-    "y is None": (lambda X, y: (X, None), "requires y to be passed, but the target y is None"),
     "fewer targets": (lambda X, y: (X, y[:-1]), "X and y must have the same length, got 10 and 9"),
     "fewer labels": (
         lambda X, y: (X, replaced(y, 1, y[1][:-1])),
@@ -232,16 +207,6 @@ BAD_DATA = {
     "labels of mixed types": (
         lambda X, y: (X, [np.array(["a", 1] * 3, dtype=object)[: len(t)] for t in y]),
         "y mixes labels that cannot be sorted: use one type of label",
-    ),
-    "NaN": (lambda X, y: (replaced(X, 0, X[0] * np.nan), y), "Input X contains NaN"),
-    "infinity": (
-        lambda X, y: (replaced(X, 0, np.full((3, 3), np.inf)), y),
-        "Input X contains infinity",
-    ),
-    "NaN in CSR": (lambda X, y: ([sp.csr_array(x * np.nan) for x in X], y), "Input X contains NaN"),
-    "NaN label": (
-        lambda X, y: (X, [t + (np.nan if i else 0.0) for i, t in enumerate(y)]),
-        "Input y contains NaN",
     ),
     "one class": (
         lambda X, y: (X, [0 * t for t in y]),
@@ -276,26 +241,7 @@ def test_bad_rows(X, y, message):
         StructuredSVM().fit(X, y)
 
 
-@pytest.mark.parametrize(
-    "weight, message",
-    [
-        ([1.0, -1.0] * 5, "sample_weight must not be negative, got -1.0"),
-        (np.zeros(10), "sample_weight must not be zero for all samples"),
-        (np.ones(9), r"sample_weight.shape == \(9,\), expected \(10,\): one weight per sample"),
-        (np.full(10, np.nan), "sample_weight must be finite, got NaN or infinity"),
-        (np.ones((10, 1)), "Sample weights must be 1D array or scalar"),
-    ],
-)
-def test_bad_weights(words, weight, message):
-    X, y = words
-    with pytest.raises(ValueError, match=message):
-        StructuredSVM().fit(X, y, sample_weight=weight)
-    svm = StructuredSVM(random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match=message):
-        svm.score(X, y, sample_weight=weight)
-
-
-def test_bad_data_at_prediction(words, iris):
+def test_bad_data_at_prediction(words):
     X, y = words
     svm = StructuredSVM(random_state=0).fit(X, y)
     for method in (svm.predict, svm.score_samples):
@@ -315,7 +261,7 @@ def test_bad_data_at_prediction(words, iris):
         svm.score(X, None)
     with pytest.raises(AttributeError, match="decision_function"):
         svm.decision_function(X)
-    rows, classes = iris
+    rows, classes = load_iris(return_X_y=True)
     svm = StructuredSVM(tol=0.1, max_iter=1000, random_state=0).fit(rows, classes)
     for method in (svm.predict, svm.decision_function, svm.score_samples):
         with pytest.raises(ValueError, match="X has 3 features, but StructuredSVM is expecting 4"):
@@ -326,11 +272,11 @@ def test_bad_data_at_prediction(words, iris):
         svm.score(X, y[:, :2])
 
 
-def test_labels_unseen_in_fit(words, iris):
+def test_labels_unseen_in_fit(words):
     """score warns and counts them as wrong; prediction does not care."""
     X, y = words
-    svm = StructuredSVM(random_state=0).fit(X, letters(y))
-    true = letters(y)
+    true = [np.array(["x", "y", "z"])[labels] for labels in y]
+    svm = StructuredSVM(random_state=0).fit(X, true)
     correct = [np.mean(a == b) for a, b in zip(svm.predict(X), true)]
     true[1] = np.array(["new"] * len(true[1]))
     correct[1] = 0.0
@@ -342,7 +288,7 @@ def test_labels_unseen_in_fit(words, iris):
     right[1] = False
     with pytest.warns(UserWarning, match="such as 9"):
         assert whole.score(X, replaced(y, 1, 9 + 0 * y[1])) == pytest.approx(np.mean(right))
-    rows, classes = iris
+    rows, classes = load_iris(return_X_y=True)
     svm = StructuredSVM(tol=0.1, max_iter=1000, random_state=0).fit(rows[:100], classes[:100])
     with pytest.warns(UserWarning, match="50 labels that were not seen in fit, such as 2"):
         score = svm.score(rows, classes)

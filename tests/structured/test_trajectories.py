@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import _problems
-from _problems import PROBLEMS, ROUNDING, budget_may_end, fit, optimum, part_blocks, problem
+from _problems import PROBLEMS, ROUNDING, fit, optimum, part_blocks, problem
 from sklearn_fw._kernels.structured import block_rules
 from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.structured import BlockFrankWolfe, EnumeratedModel, FrankWolfe
@@ -172,14 +172,6 @@ def test_batch_frank_wolfe(name, step_size, bounded, rng):
         slow.step_towards(vertices, gamma if step_size == "line_search" else 2 / (k + 2))
 
 
-@budget_may_end
-def test_fit_without_line_search():
-    p = problem("labels, tree")
-    svm = fit(p, BlockFrankWolfe(step_size="universal"), max_iter=300)
-    assert 0 < svm.dual_gap_ < 0.05
-    assert_certified(p, svm)
-
-
 @with_and_without_bounds
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("name", ["multiclass, costs", "labels, tree", "chain"])
@@ -246,19 +238,6 @@ def test_batch_step(name, step, rng):
     if step != "fw":
         sums = [sum(alphas.values()) for alphas in blocks.dual_coef()]
         np.testing.assert_allclose(sums, 1.0, rtol=1e-12)
-
-
-@budget_may_end
-@pytest.mark.parametrize("max_iter", [1, 7, 500])
-def test_batch_step_reports_the_certified_point(max_iter):
-    p = problem("labels, tree")
-    solver = BlockFrankWolfe("pairwise", batch_step=True, gap_check=2)
-    svm = fit(p, solver, tol=1e-6, max_iter=max_iter)
-    assert svm.dual_gap_ == svm.history_["dual_gap"][-1]
-    assert svm.converged_ == (svm.dual_gap_ <= 1e-6)
-    assert svm.n_oracle_calls_ == svm.history_["n_oracle_calls"][-1]
-    assert_certified(p, svm)
-    np.testing.assert_allclose(svm.block_gaps_.sum(), svm.dual_gap_, atol=1e-14)
 
 
 @pytest.mark.parametrize("step_size", ["line_search", "universal"])
@@ -350,25 +329,6 @@ def test_toy_example_of_gap_sampling(seed):
 # ---- the cache -----------------------------------------------------------------------------------
 
 
-@budget_may_end
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("sampling", ["gap", "uniform"])
-def test_demanding_cache_changes_nothing(step, sampling):
-    p = problem("chain")
-    solver = BlockFrankWolfe(step, sampling=sampling)
-    # Later equal vertices may come in another order from a table that keeps unused ones.
-    budget = {"tol": 0.0, "max_iter": 500 if step == "fw" else 4}
-    plain = fit(p, solver, **budget)
-    cached = fit(p, solver.set_params(cache=True, cache_nu=1e30), **budget)
-    assert cached.cache_stats_["hits"] == 0
-    assert cached.n_oracle_calls_ == plain.n_oracle_calls_
-    assert cached.step_counts_["away"] == plain.step_counts_["away"]
-    np.testing.assert_allclose(cached.coef_, plain.coef_, **ROUNDING)
-    np.testing.assert_allclose(
-        cached.history_["dual_gap"], plain.history_["dual_gap"], rtol=1e-6, atol=1e-11
-    )
-
-
 @pytest.mark.parametrize("step", STEPS)
 def test_undemanding_cache_never_converges(step):
     """F = nu = 0: one oracle call per block, and only gap passes tell that this is not enough."""
@@ -395,17 +355,6 @@ def test_cache_saves_oracle_calls():
     assert stats["hits"] + stats["misses"] <= n * cached.n_iter_
     assert cached.n_oracle_calls_ == stats["misses"] + n * len(cached.history_["dual_gap"])
     assert stats["misses"] - n <= stats["local"] + stats["global"] <= 2 * stats["misses"]
-
-
-def test_small_tables():
-    """FW evicts what is in use and then has no duals; the other rules make room."""
-    p = problem("chain")
-    for step in STEPS:
-        solver = BlockFrankWolfe(step, cache=True, cache_size=2, gap_check=3)
-        svm = fit(p, solver, tol=5e-3)
-        assert_certified(p, svm, optimum("chain")[1])
-        assert (svm.dual_coef_ is None) == (step == "fw")
-    assert max(map(len, svm.dual_coef_)) > 2
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])

@@ -243,7 +243,6 @@ def test_complexity_below_the_consistency_level():
         (lambda: calibration_function(np.zeros((2, 2)), 0.1), "costs must not be zero"),
         (lambda: calibration_function(np.eye(2), -0.1), "eps must not be negative"),
         (lambda: calibration_function(np.eye(2), 0.1, pairs=[(0, 2)]), "pairs: 2 is no prediction"),
-        (lambda: calibration_function(np.eye(2), 0.1, score_space="all"), "score_space must be"),
         (lambda: calibration_function(np.eye(2), [0.1], return_pair=True), "eps must be one"),
         (
             lambda: calibration_function(
@@ -252,7 +251,6 @@ def test_complexity_below_the_consistency_level():
             "score_space must hold",
         ),
         (lambda: calibration_function(np.eye(2), [0.2, 0.1], convex=True), "eps must be a vector"),
-        (lambda: calibration_function(np.eye(2), 0.2, bound="both"), "bound must be one of"),
         (lambda: surrogate_excess(np.eye(2), [1, 0], [0.5, 0.6]), "probabilities must"),
         (
             lambda: surrogate_excess(
