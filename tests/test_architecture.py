@@ -61,14 +61,14 @@ PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data
 # Lines of code of each subpackage, which may only fall: a commit that raises one says why.
 LINES_OF_CODE = {
     "sklearn_fw": 167,
-    "_kernels": 7148,
+    "_kernels": 7166,
     "_core": 1938,
     "losses": 410,
     "task_losses": 686,
     "penalties": 435,
     "projections": 125,
     "inference": 2043,
-    "optim": 6087,
+    "optim": 6098,
     "model_selection": 475,
     "random_fields": 3462,
     "structured": 9466,

@@ -200,6 +200,31 @@ def share_sums(state, me, team):
 SHORT = 6  # so many repetitions cost less than the logarithms of the closed form
 
 
+@njit
+def fenchel(state, n_columns, n_workers, penalty, step):
+    """An elastic net at x and at -A, in one sweep; the gradient mapping too, if ``step`` > 0.
+
+    Returns ``penalty(x)``, ``<A, x>`` (with the intercept), the sum of ``max(|A_v| - l1, 0)^2``,
+    the largest |A_v|, and the largest entry of ``(x - prox(x - step A)) / step``.
+    """
+    value, product, squares, steepest, mapping = 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(n_columns + 1):
+        slope = state[j, SUM]
+        for worker in range(1, n_workers):
+            slope += state[j, SUM + worker]
+        x = state[j, X]
+        product += slope * x
+        if j == n_columns:
+            break
+        value += penalty.l1 * abs(x) + 0.5 * penalty.l2 * x * x
+        squares += max(abs(slope) - penalty.l1, 0.0) ** 2
+        steepest = max(steepest, abs(slope))
+        if step > 0.0:
+            moved = proximal(x - step * slope, step, penalty, None, j)
+            mapping = max(mapping, abs(x - moved) / step)
+    return value, product, squares, steepest, mapping
+
+
 @inner
 def repeat(x, m, shift, threshold, shrink):
     """Apply ``x <- shrink * soft(x - shift, threshold)`` m times.

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._kernels import lazy
-from ._finite_sum import has_bounds, on_columns
+from ._finite_sum import Pair, has_bounds, on_columns
 
 group_incremental = lazy("incremental.group_incremental")
 incremental = lazy("incremental.incremental")
@@ -208,6 +208,19 @@ class SeparableEngine(Engine):
         penalty = on_columns(self.problem.penalty, hot[inside])
         moved[inside] = penalty.prox(moved[inside], share[inside])
         self.state[rows, 0] = moved
+
+    def fenchel(self, mapping=True):
+        if self.penalty.bounds is not None or not self.problem.has_dual:
+            return super().fenchel(mapping)
+        # One compiled sweep: in wide tables the general way takes a sixth of an epoch.
+        value, product, squares, steepest, size = incremental.fenchel(
+            self.state, self.problem.n_columns, self.pool.size, self.penalty,
+            self.problem.unit_step if mapping else 0.0,
+        )  # fmt: skip
+        l1, l2 = self.penalty.l1, self.penalty.l2
+        if l2 > 0.0:
+            return Pair(value, product, squares / (2.0 * l2), 1.0, size)
+        return Pair(value, product, 0.0, l1 / max(steepest, l1), size)
 
     # Columns of the state: the iterate, shares of steps, and the part of A of each worker.
 
