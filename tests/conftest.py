@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # What a skipped test says; scikit-learn's checks of array libraries have words of their own.
 MACHINE = re.compile("this machine lacks |PyTorch test requires |Skipping (XPU|MPS) device")
 WANTED = re.compile("needs the extra '(.*)'|(.*) is not installed: not checking array_api input")
-SAMPLE = 4
+SAMPLE = 3
 NAMED_DATA = os.environ.get("SKLEARN_FW_DATA")
 
 

@@ -99,6 +99,7 @@ def test_arrays_of_other_libraries(extra):
 STRUCTURED = [case for case in CASES if case.supervised and not case.two_d]
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 @pytest.mark.parametrize("case", one_of_each(STRUCTURED), ids=str)
 def test_structured_checks(case):

@@ -84,6 +84,7 @@ def installation(tmp_path):
     return Installation(tmp_path)
 
 
+@pytest.mark.slow
 def test_temporary_folder_serves_where_nothing_else_can_be_written(installation):
     assert installation.run("import sklearn_fw._kernels.small") == ([], "")
     out, err = installation.run()
@@ -129,6 +130,7 @@ def test_folders_that_others_can_change_are_not_used(installation, trap, monkeyp
     assert _cache.temporary_folder.__wrapped__() is None
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_where_no_folder_is_safe(installation):
     open_to_others(installation.own)
     out, err = installation.run()

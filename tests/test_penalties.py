@@ -220,6 +220,7 @@ def test_no_penalty_at_scale_zero(penalty):
 # --- conjugates -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", SEPARABLE, ids=repr)
 def test_separable_conjugate_is_the_supremum(penalty, rng):
     form = bound(penalty)

@@ -222,6 +222,7 @@ def test_variants_find_matches(films, changed):
     assert model.n_matches_ == 50 or "max_matches" not in changed
 
 
+@pytest.mark.slow
 def test_candidates_explain_the_match(films):
     kb1, kb2, _ = films
     model = KnowledgeBaseAligner().fit(kb1, kb2)

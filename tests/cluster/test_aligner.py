@@ -55,6 +55,7 @@ def test_refinement_never_raises_the_objective(rng):
                 assert problem.value(trial) >= problem.value(better) - 1e-8
 
 
+@pytest.mark.slow
 def test_equal_sequences_reach_the_optimum():
     for script in ("abcde", "edabc"):
         aligner = SequenceAligner(5, n_init=3, random_state=0).fit([list(script)] * 7)

@@ -159,6 +159,7 @@ def test_refusals(X, options, message):
         OrderedDiscriminativeClustering(2).fit(X, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_backgrounds", [0, 6])
 def test_steps_among_recurring_scenes_are_found_from_one_start(n_backgrounds, rng):
     steps, scenes = rng.normal(size=(7, 12)), rng.normal(size=(max(n_backgrounds, 1), 12))

@@ -26,6 +26,7 @@ def is_basis(found, true, atol):
     assert len(set(shares.argmax(axis=0))) == len(true)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 5, 20])
 @pytest.mark.parametrize("shear", SHEARS)
 def test_exact_similarity(shear, size, rng):

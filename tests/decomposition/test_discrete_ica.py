@@ -66,6 +66,7 @@ def test_long_documents_count_as_their_tokens_do(moments, kind):
     assert mean_error(draw, moments=moments) < 0.9 * equal
 
 
+@pytest.mark.slow
 def test_lda_moments_are_taken_where_they_fit():
     """Lengths of the squared variation .04, where concentrations would ask for 1."""
     lengths = 3 + np.random.RandomState(0).negative_binomial(33, 0.25, size=2000)
@@ -79,6 +80,7 @@ def test_lda_moments_are_taken_where_they_fit():
     assert DiscreteICA().fit(make_topic_corpus(1000, random_state=0).X).c0_ is None
 
 
+@pytest.mark.slow
 def test_fixed_lengths_are_noticed():
     def make(seed):
         return make_topic_corpus(2000, 300, 5, kind="lda", random_state=seed)
@@ -104,6 +106,7 @@ def test_refinement_improves_topics_and_never_lowers_the_bound():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tensor", "average", "mean_variance", "likelihood"])
 def test_priors(kind):
     data = make_topic_corpus(8000, 200, 3, prior=[0.2, 0.5, 0.8], random_state=0)
@@ -114,6 +117,7 @@ def test_priors(kind):
     assert model.rate_ == pytest.approx(model.concentration_ / model.mean_doc_length_)
 
 
+@pytest.mark.slow
 def test_invariances(rng):
     X = make_topic_corpus(300, 30, 3, random_state=0).X
     model = DiscreteICA(3).fit(X)
@@ -292,6 +296,7 @@ def test_the_bound_of_the_refinement_is_one_on_the_evidence():
     assert exact - 3.0 < lower[-1] <= exact
 
 
+@pytest.mark.slow
 def test_few_documents_do_not_make_topics_too_sharp():
     """Refined topics tell new documents better than those of a fixed prior and random starts."""
     data = make_topic_corpus(300, 400, 5, kind="lda", topic_prior=0.2, length=60, random_state=0)
@@ -317,6 +322,7 @@ def short_documents(seed):
     return data.X[:2000], data.X[2000:]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:no basis makes", "ignore:the matrices still turned")
 def test_prior_and_smoothing_suit_short_documents():
     X, new = short_documents(0)

@@ -153,6 +153,7 @@ def test_errors_are_at_most_those_of_a_prototype(kind, n_samples, expected, para
     assert error_of(kind, n_samples, **parameters) < 1.35 * expected
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*(complex eigenvalues|stay outside|negative mass):UserWarning")
 def test_other_methods_are_worse():
     data = published("discrete", 5000)

@@ -18,6 +18,7 @@ def draw_counts(rng, n):
     return rng.poisson(1.0, size=(n, 3)).astype(float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "options", "share", "below", "above"),
     [

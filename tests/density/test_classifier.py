@@ -54,6 +54,7 @@ def test_left_out_labels_are_those_of_refits(beta, formula, rng):
     assert_allclose(classifier.leave_one_out_scores(), given, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize(
     ("load", "limit"), [(load_breast_cancer, 0.95), (load_wine, 0.95), (load_iris, 0.97)]

@@ -77,6 +77,7 @@ def test_repeated_constraints(repeats, value):
     assert least.log_prob == pytest.approx(truth, rel=0, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "rho"), [(10, 0.5), (30, 0.9), (100, 0.9), (150, 0.3)])
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, np.inf), (-1.0, 1.0), (3.0, np.inf)])
 def test_sampling_finds_the_integral(n, rho, lower, upper):

@@ -186,6 +186,7 @@ def test_contradictions_are_refused_by_everybody(estimator):
         estimator.fit(triangle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oracle", ["auto", "elimination", "approx"])
 @pytest.mark.parametrize("scale", [1e-2, 1.0, 1e2, 1e4])
 @pytest.mark.filterwarnings("ignore:.*potentials are -inf:UserWarning")

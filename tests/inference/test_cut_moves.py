@@ -126,6 +126,7 @@ class TestContract:
         assert value == scores.value(start)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coupling", [0.3, 1.0, 3.0])
 def test_flips_on_a_grid_equal_cuts_with_one_state_forbidden(coupling, rng):
     scores = ising_grid(rng, 12, coupling, attractive=True)
@@ -163,6 +164,7 @@ def potts_scores(rng, kind):
     return PairwiseScores(scores.unary, tables, scores.edges)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["normal", "forbidden", "missing states", "double edges"])
 def test_potts_messages_are_those_of_the_tables(kind, rng):
     n_alike = 0

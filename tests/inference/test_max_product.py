@@ -7,6 +7,7 @@ from _random_scores import FOREST_KINDS, best_value, random_scores, size_of
 from sklearn_fw.inference import TRWS, Elimination, MaxProduct, PairwiseScores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damping", [0.0, 0.5])
 @pytest.mark.parametrize("kind", FOREST_KINDS)
 def test_exact_without_cycles(kind, damping, rng):

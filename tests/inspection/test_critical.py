@@ -170,6 +170,7 @@ def test_models_without_gradients_are_searched(rng):
         assert np.abs(there - X[result.critical]).max() <= 0.7 * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_frames_keep_the_names_of_their_columns(rng):
     pandas = pytest.importorskip("pandas")
     X, y = load_wine(return_X_y=True, as_frame=True)

@@ -80,6 +80,7 @@ def test_noise_is_equally_hard_and_digits_are_not():
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [1.0, 1e4])
 @pytest.mark.parametrize(
     ("last", "method", "least"),
@@ -132,6 +133,7 @@ def test_refusals_of_difficulty():
         example_difficulty(StandardScaler(), X, y)
 
 
+@pytest.mark.slow
 def test_random_labels_are_fitted_later_and_with_more_critical_samples():
     X, y = digits(500)
     model = MLPClassifier((300,), learning_rate_init=0.005)
@@ -169,6 +171,7 @@ def test_noise_in_inputs_and_capacity():
         memorization_curve(LogisticRegression(), X, y, X, y, param_name="depth", param_range=[1])
 
 
+@pytest.mark.slow
 def test_validation_accuracy_peaks_before_the_noise_is_fitted():
     X, y = digits(1000)
     noisy = corrupt_labels(y[:500], 0.4, random_state=0).y

@@ -47,6 +47,7 @@ def test_report(scale):
     np.testing.assert_array_equal(drawn, report.real_.train_accuracy)
 
 
+@pytest.mark.slow
 def test_report_of_a_forest():
     X, y = load_wine(return_X_y=True)
     report = MemorizationReport(RandomForestClassifier(10), n_runs=4, random_state=0)

@@ -90,6 +90,7 @@ def test_dependent_columns():
     np.testing.assert_allclose(lasso.predict(X), expected.predict(X), rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["newton", "newton_cg"])
 @pytest.mark.parametrize("loss", ["huber", Huber(0.01), "squared_epsilon_insensitive"], ids=str)
 def test_losses_without_second_derivatives(solver, loss):
@@ -132,6 +133,7 @@ def test_wide_tables_begin_at_the_optimum_of_the_products_of_rows(rng, form, n_c
     np.testing.assert_allclose(model.predict_proba(X), best.predict_proba(X), atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True])
 def test_rows_that_share_columns_are_not_for_single_steps(rng, shared):
     X, y = sp.random(500, 2500, 0.01, random_state=0).toarray(), rng.integers(0, 2, 500)
@@ -245,6 +247,7 @@ def test_separable_classes_without_a_penalty_have_no_optimum(rng, solver, n_clas
 # ---- alpha ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_automatic_alpha_does_not_depend_on_units():
     X, y = load_diabetes(return_X_y=True)
     model = AsagaRegressor().fit(X, y)
@@ -351,6 +354,7 @@ def test_coefficients_have_the_type_of_the_rows(dtype, solver):
     assert model.partial_fit(X, y).coef_.dtype == dtype
 
 
+@pytest.mark.slow
 def test_objectives_of_estimates_are_possible():
     """Losses are not negative; sums over slopes of several points knew nothing of it."""
     X, numbers, labels = unequal(4)

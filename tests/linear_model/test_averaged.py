@@ -46,6 +46,7 @@ def dense_loop(X, y, alpha, order, scheme, step_size, radius=np.inf):
     return average.value, w
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [*SCHEMES, ("power", 3.0), ("polynomial", 3.0)], ids=str)
 @pytest.mark.parametrize("step_size", ["theory", "pegasos"])
 @pytest.mark.parametrize("radius", [np.inf, 0.5])
@@ -161,6 +162,7 @@ def test_units_of_the_columns_do_not_matter():
     assert plain.alpha_ == 1 / 200
 
 
+@pytest.mark.slow
 def test_median_regression():
     X, y = load_diabetes(return_X_y=True)
     X = StandardScaler().fit_transform(X)

@@ -269,6 +269,7 @@ def test_sparse_coefficients():
 # ---- scikit-learn's tools ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_skops():
     skops = pytest.importorskip("skops.io")
     X, y = two_classes()

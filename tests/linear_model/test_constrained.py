@@ -195,6 +195,7 @@ def test_intercepts_where_all_losses_are_flat(radius):
     assert not model.converged_ or model.dual_gap_ <= model.tol_
 
 
+@pytest.mark.slow
 def test_automatic_radius_of_a_sparse_table_is_near_the_best_penalty(rng):
     X = sp.random(1200, 600, 0.02, format="csr", random_state=0)
     z = X @ (rng.standard_normal(600) * (rng.random(600) < 0.2))

@@ -30,6 +30,7 @@ def classes(n_classes=2):
 # ---- certificates --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", [None, GroupLasso([[0, 1]])], ids=repr)
 def test_gradient_mapping_where_there_is_no_dual(penalty):
     X, y = numbers()
@@ -130,6 +131,7 @@ def test_verbose(caplog):
         assert not caplog.records
 
 
+@pytest.mark.slow
 @needs_callbacks
 @pytest.mark.parametrize("solver", ["asaga", "saga", "svrg"])
 @pytest.mark.parametrize("kind", ["two", "three", "numbers"])

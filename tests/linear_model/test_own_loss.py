@@ -164,6 +164,7 @@ def optimum(loss, X, y, alpha):
     return found.x, found.fun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["newton", "newton_cg", "sdca"])
 def test_new_losses_reach_their_optimum(table, solver):
     (X, y), loss = table, SmoothQuantile(0.8)
@@ -191,6 +192,7 @@ def test_lasso_is_certified_by_conjugates_that_are_found(table):
 # ---- all else that takes a loss ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_partial_fit_path_and_pickle(labels):
     X, y = labels
     model, known = (AsagaClassifier(loss, random_state=0) for loss in (Logistic(), "log_loss"))
@@ -278,6 +280,7 @@ def test_good_losses_pass_in_all_units(rng, scale):
         loss._check_on(y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["newton", "newton_cg", "asaga", "saga", "sdca"])
 def test_errors_within_a_fit_arrive(labels, solver):
     class Sudden(Logistic):

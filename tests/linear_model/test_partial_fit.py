@@ -126,6 +126,7 @@ def test_rows_in_any_order():
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["log_loss", "multinomial", "modified_huber"])
 def test_classes_that_come_later(loss):
     X, y = data("three")

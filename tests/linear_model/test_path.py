@@ -212,6 +212,7 @@ def test_no_penalty_at_the_end():
     assert path.estimator_at(0.0).dual_gap_ is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "share"),
     [("ridge", 0.8), ("multinomial", 1.0), ("sparse logistic", 1.0), ("lasso", 1.0),

@@ -105,6 +105,7 @@ IOE = ["O", "E-X", "I-X", "E-Y", "I-Y"]
 BIOES = ["O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in "XY")]
 
 
+@pytest.mark.slow
 @given(pairs=st.sampled_from([IOB, IOE, BIOES]).flatmap(sequence_pairs).filter(len))
 def test_phrase_counts_equal_the_state_machine(pairs):
     y_true, y_pred = unzip(pairs)
@@ -196,6 +197,7 @@ def test_report():
     assert len({len(line) for line in lines[:-1]}) == 1
 
 
+@pytest.mark.slow
 def test_baseline_of_the_shared_task(data_home):
     """Published by Tjong Kim Sang and Buchholz (2000), Table 2: the most frequent chunk tag of
     each part of speech gives precision 72.58 %, recall 82.14 %, F1 77.07 %."""

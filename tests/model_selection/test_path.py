@@ -139,6 +139,7 @@ def test_function_and_estimators_are_one():
     assert search.score(X, y) == found.best_estimator.score(X, y)
 
 
+@pytest.mark.slow
 def test_search_has_what_its_estimator_has():
     X, y = load_iris(return_X_y=True)
     linear = AsagaClassifier(tol=1e-2, max_iter=1000, random_state=0)
@@ -235,6 +236,7 @@ def path():
     )
 
 
+@pytest.mark.slow
 def test_curves_are_those_of_the_path(path):
     X, y = load_diabetes(return_X_y=True)
     curves = ("coef", "nonzero", "norm", "gap", "score")

@@ -168,6 +168,7 @@ class Faulty(GroupSeparable):
         raise self.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["asaga", "svrg"])
 @pytest.mark.parametrize("n_workers", [1, 2])
 @pytest.mark.parametrize(

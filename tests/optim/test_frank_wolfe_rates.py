@@ -23,6 +23,7 @@ def errors_of(objective, domain, least, **options):
     return run.history["objective"] - least, run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theta", [np.pi / 10, np.pi / 20])
 def test_triangle(theta, rng):
     """GL, figure 5: away and pairwise steps are linear, about ten times faster than is proven.

@@ -100,6 +100,7 @@ def test_every_layout_makes_the_step_of_the_paper(name, conditioned):
 # ---- workers -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_workers_in_turn_make_the_steps_of_one():
     # Two workers, the second of which begins when the first has ended, see the same numbers.
     problem = Problem("log_loss", Box(-0.4, 0.4, l1=0.05), intercept=True, weighted=True).build()

@@ -78,6 +78,7 @@ def test_one_factor_is_the_method_without_blocks(variant, step_size, rng):
     np.testing.assert_allclose(paths[0][:n], paths[1][:n], rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step_size", ["universal", "exact"])
 def test_rate_of_the_expectation(step_size, rng):
     """E h_k <= 2 n / (k + 2 n) (sum_i C_i + h_0), for C_i of least squares on simplices."""

@@ -72,6 +72,7 @@ def test_result():
     assert result.history["certified"][-1]
 
 
+@pytest.mark.slow
 def test_start():
     X, y = data()
     options = {"loss": "squared_error", "alpha": 0.1, "solver": "svrg", "tol": 1e-10}

@@ -36,6 +36,7 @@ def random_dag(rng, n_nodes, share=0.5):
 # ---- paths ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variables", ["edges", "nodes"])
 @pytest.mark.parametrize("ends", ["given", "any"])
 def test_paths(variables, ends, rng):
@@ -96,6 +97,7 @@ def all_flows(graph):
     return amounts[np.all(balance == demand, axis=1)]
 
 
+@pytest.mark.slow
 def test_flows(rng):
     n_seen = n_refused = 0
     for _ in range(60):
@@ -140,6 +142,7 @@ def test_flows_without_limits(rng):
 # ---- matchings -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("perfect", [False, True])
 def test_matchings_of_graphs(perfect, rng):
     n_seen = n_refused = 0

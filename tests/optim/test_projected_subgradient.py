@@ -32,6 +32,7 @@ def svm(seed=0, n=200, d=5):
     return oracle, value, -best.fun, 4 * np.mean(np.sum(X**2, axis=1))
 
 
+@pytest.mark.slow
 def test_bound_in_expectation():
     oracle, value, minimum, B2 = svm()
     gaps = {}

@@ -14,6 +14,7 @@ SLOPES = st.floats(-2.0, 10.0) | st.sampled_from([0.0, 1.0])
 SHARES = st.floats(0.0, 1.0) | st.sampled_from([0.0, 1.0])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(data=st.data(), slopes=st.tuples(SLOPES, SLOPES), share=SHARES)
 def test_compiled_decisions_are_the_plain_ones(data, slopes, share):

@@ -132,6 +132,7 @@ def test_known_solution_is_found(update, rng):
     assert trbp.log_partition_upper_ == pytest.approx(0.0, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("max_iter", [1, 3, 100])
 @pytest.mark.parametrize("rho_init", ["matrix_tree_weighted", "matrix_tree", "sampled", "vertex"])

@@ -74,6 +74,7 @@ def test_rows_are_completed(rng):
     np.testing.assert_allclose(answer[:, : rest.marginals_.shape[1]], rest.marginals_, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [

@@ -20,6 +20,7 @@ def dense_graph(rng):
     return FactorGraph(n_states, factors, constant=1.0), factors, 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 4, 9, 27])
 def test_bounds_hold_at_every_pass(size, rng):
     """Against enumeration; exact where nothing is split, and no pass raises the bound."""
@@ -74,6 +75,7 @@ def test_a_budget_that_ends_is_told():
     assert found.n_iter_ == 3
 
 
+@pytest.mark.slow
 def test_models_of_a_competition_are_bounded(data_file, tmp_path):
     import gzip
 

@@ -203,6 +203,7 @@ def test_oracles_that_lose_what_they_found():
         PerturbAndMAPMarginals(Wavering(), n_samples=2).fit(PairwiseMRF([[0.0, 1.0]]))
 
 
+@pytest.mark.slow
 def test_errors_are_below_published_ones(data_file):
     """Ten draws for all states make less noise than in the paper; fifty, a third less at least."""
     truth = json.loads(data_file("mrf/cliques/exact.json").read_text())

@@ -243,6 +243,7 @@ def test_extreme_potentials_stay_finite():
 CLIQUES = {0.5: (0.065, 1.20), 2.0: (0.059, 0.62), 8.0: (0.013, 0.12)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coupling", CLIQUES)
 def test_cliques_of_the_paper(data_file, coupling):
     """Means over 100 cliques each, of which 20 are here: their own spread is 30 %."""
@@ -262,6 +263,7 @@ def test_cliques_of_the_paper(data_file, coupling):
     assert np.mean(excess) <= 1.3 * expected_excess
 
 
+@pytest.mark.slow
 def test_grids_of_the_paper(data_file):
     """15 grids of 5 x 5: error of marginals 0.047, of the bound 0.60 (Krishnan et al., 2015)."""
     from sklearn_fw.datasets import load_mrf_instances

@@ -29,6 +29,7 @@ def conditioned(data_file, kind, name):
     return field.condition(observed) if observed else field
 
 
+@pytest.mark.slow
 def test_all_models_load(data_file):
     paths = sorted(data_file("uai").glob("*/*.uai.gz"))
     assert len(paths) == 45
@@ -60,6 +61,7 @@ def test_a_file_that_contradicts_itself(data_file):
     assert ExactMarginals().fit(field).log_partition_ < bound
 
 
+@pytest.mark.slow
 def test_best_labelling_of_a_network(data_file):
     field = conditioned(data_file, "MAP", "Promedas_12")
     given = load_uai(data_file("uai/MAP/Promedas_12.uai.MAP"), "solution")

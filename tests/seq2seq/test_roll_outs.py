@@ -73,6 +73,7 @@ def assert_plain(policy, y, cost, roll_out, roll_in, **options):
     return found, total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("roll_in", ["learned", "reference"])
 @pytest.mark.parametrize("roll_out", N_LEARNED)
 @pytest.mark.parametrize("name", COSTS)

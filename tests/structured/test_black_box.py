@@ -191,6 +191,7 @@ def test_other_losses_and_step_sizes(chains, rng, task_loss):
     assert_same_state(parts, black)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["fw", "pairwise"])
 def test_common_steps_scaling_and_warm_starts(chains, rng, step):
     parts, black = both(chains)

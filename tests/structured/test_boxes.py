@@ -22,6 +22,7 @@ def images(rng, n_samples, shape=(14, 18)):
     return X, y
 
 
+@pytest.mark.slow
 def test_learned_boxes(rng):
     X, y = images(rng, 40)
     svm = StructuredSVM(BoxModel(), random_state=0).fit(X[:20], y[:20])

@@ -101,6 +101,7 @@ def test_solution(name, surrogate):
     assert gradient @ gradient / (2 * p.lam) < 1e-5 * exact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("surrogate", SMOOTH)
 @pytest.mark.parametrize("name", SUMS)
 def test_compiled_ascent_equals_plain(name, surrogate, rng):

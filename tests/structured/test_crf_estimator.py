@@ -22,6 +22,7 @@ def words(rng, n=40, n_states=3):
     return X, y
 
 
+@pytest.mark.slow
 def test_defaults(rng):
     X, y = words(rng, 300)
     crf = StructuredSVM("chain", surrogate="crf", random_state=0).fit(X[:200], y[:200])
@@ -112,6 +113,7 @@ def test_samplings_reach_the_same_optimum(sampling, rng):
     assert one.objective_ == pytest.approx(other.objective_, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_graphs_ask_the_oracle_for_marginals(rng):
     X = [rng.normal(size=(2, 3, 2)) for _ in range(8)]
     y = [(x[..., 0] > 0).astype(int) for x in X]

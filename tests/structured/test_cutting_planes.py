@@ -9,6 +9,7 @@ from sklearn_fw.optim._frank_wolfe._corrective import maximise_on_simplex
 from sklearn_fw.structured import NSlack, OneSlack
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [OneSlack(), OneSlack(cache=False), NSlack()], ids=str)
 def test_black_box(solver):
     p, (_, value) = problem("chain"), optimum("chain")

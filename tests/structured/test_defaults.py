@@ -140,6 +140,7 @@ def test_a_given_C_leaves_features_as_they_are_and_warns(rng):
     assert svm.feature_scale_ == 1.0
 
 
+@pytest.mark.slow
 def test_a_warm_start_keeps_the_units(rng):
     X, y = sentences(rng)
     svm = StructuredSVM(warm_start=True, random_state=0).fit([300 * x for x in X], y)

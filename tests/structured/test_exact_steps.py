@@ -114,6 +114,7 @@ def test_the_optimum_of_liblinear(C):
     np.testing.assert_allclose(coef, peer.coef_, atol=2e-3 * np.abs(coef).max())
 
 
+@pytest.mark.slow
 def test_few_visits_where_most_samples_are_settled():
     """Shrinking: far fewer oracle calls than passes over all samples, for a smaller gap."""
     X, y = load_iris(return_X_y=True)
@@ -173,6 +174,7 @@ def test_warm_start_goes_on():
     np.testing.assert_allclose(svm.objective_, fresh.objective_, rtol=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["exact", "heuristic"])
 def test_path(mode):
     X, y = load_iris(return_X_y=True)
@@ -188,6 +190,7 @@ def test_path(mode):
         assert objective <= best.objective_ + 0.05 + (0.02 if mode == "heuristic" else 1e-12)
 
 
+@pytest.mark.slow
 def test_what_auto_takes():
     X, y = load_iris(return_X_y=True)
     assert StructuredSVM(max_iter=1, tol=10.0).fit(X, y).solver_.variant == "exact"
@@ -218,6 +221,7 @@ def test_the_plain_pass_ends_where_the_projection_does(name, averaging, rng, mon
     assert plain.counts[VISITS] == compiled.counts[VISITS] == len(order)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chain", "labels, all pairs", "multiclass"])
 def test_every_oracle_and_kind_of_output(name):
     """A visit closes the gap of its sample, and fits end at the optimum."""

@@ -21,6 +21,7 @@ from sklearn_fw.structured._problems._polytopes import Entropy
 # ---- digits, words and matchings -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @budget_may_end
 @pytest.mark.parametrize(
     ("balanced", "errors"), [(False, (5.2e-1, 1.8e-2)), (True, (7.6e-2, 1.9e-3))]
@@ -179,6 +180,7 @@ def test_gap_stays_below_the_bound(name, ball, step_size, geometry):
             assert steps[-1] > steps[0] > 0.0
 
 
+@pytest.mark.slow
 @budget_may_end
 def test_restarts_and_longer_steps_save_iterations():
     p, tol = problem("chain"), 5e-3

@@ -36,6 +36,7 @@ def test_the_start_does_not_depend_on_the_random_state():
     np.testing.assert_array_equal(one.coef_, two.coef_)
 
 
+@pytest.mark.slow
 @budget_may_end
 def test_cut_weights_have_their_own_certificate():
     X, y = digits(300)

@@ -108,6 +108,7 @@ def textbook_matching(n_iter, eta, radius):
     return np.array(gaps)
 
 
+@pytest.mark.slow
 @budget_may_end
 def test_planted_matching():
     """The textbook form in sums over samples; bounds and, roughly, gaps known from other code.

@@ -128,6 +128,7 @@ def test_predictions_are_the_best_labellings(name, rng):
     assert augmented[[*map(tuple, outputs)].index(tuple(found))] == pytest.approx(max(augmented))
 
 
+@pytest.mark.slow
 def test_forests_have_compiled_passes(rng):
     X, y = make_graphs(rng)
     X = [(features, np.empty((0, 2), np.int64)) for features, *_ in X]

@@ -94,6 +94,7 @@ def test_scores_are_those_of_the_formula(rng):
         np.testing.assert_allclose(value, max(augmented), **CLOSE)
 
 
+@pytest.mark.slow
 def test_a_fit_without_arguments(rng):
     X, y = make_graphs(rng, 30)
     svm = StructuredSVM(random_state=0).fit(X[:20], y[:20])

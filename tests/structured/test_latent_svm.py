@@ -118,6 +118,7 @@ def test_one_state_per_label_is_a_structured_svm(name):
     assert svm.score(X, y) == plain.score(X, y)
 
 
+@pytest.mark.slow
 @budget_may_end
 @cases
 @pytest.mark.parametrize("solver", ["bcfw", "bcpfw", "cached", "auto", "fw"])
@@ -293,6 +294,7 @@ def test_what_needs_a_convex_objective():
 # ---- graphs and grids ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_grids_with_hidden_states_and_missing_labels():
     rng = np.random.default_rng(0)
     y = [np.kron(rng.integers(0, 2, (2, 2)), np.ones((2, 2), int)) for _ in range(12)]

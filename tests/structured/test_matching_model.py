@@ -212,6 +212,7 @@ def planted(rng, n_samples=8, low=2):
     return X, [Assignment().argmax(x @ w)[0] for x in X]
 
 
+@pytest.mark.slow
 def test_estimator_checks(rng):
     svm = StructuredSVM(MatchingModel(), solver="bcpfw", C=0.1, tol=1e-4, random_state=0)
     # Matrices of 0 and 1 have no labels that could be text.

@@ -152,6 +152,7 @@ def test_joint_feature(name, seed):
         assert sum(value.size for value in named.values()) == model.size_joint_feature
 
 
+@pytest.mark.slow
 @every_problem
 @given(seed=seeds)
 @few

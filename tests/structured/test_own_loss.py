@@ -10,6 +10,7 @@ from sklearn_fw.structured import ChainModel, EnumeratedModel
 from sklearn_fw.task_losses import NodeCosts, TaskLoss
 
 
+@pytest.mark.slow
 def test_a_chain_of_costs_as_a_black_box(rng):
     """Its methods for one sample, called by a model that hides the parts, give the same weights."""
 

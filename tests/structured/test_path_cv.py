@@ -26,6 +26,7 @@ def test_cross_validation_picks_the_best_step():
     np.testing.assert_array_equal(search.classes_, np.arange(10))
 
 
+@pytest.mark.slow
 def test_cross_validation_takes_weights_groups_and_splits():
     X, y = digits()
     groups = np.arange(len(y)) % 20

@@ -41,6 +41,7 @@ def test_radii_of_classes_are_exact():
     np.testing.assert_allclose(parts.radii("l1"), np.abs(X).max(axis=1) / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SUMS)
 def test_constants_of_distance(name):
     """The matrix of all features, column by column, and the distances of all vertices."""

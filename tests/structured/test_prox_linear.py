@@ -181,6 +181,7 @@ def test_solvers_without_certificate_are_refused():
         ProxLinearStructuredSVM(BoxNetwork(), solver="subgradient").fit(X, y)
 
 
+@pytest.mark.slow
 def test_pickle_clone_and_grid_search():
     X, y = sequences()
     svm = ProxLinearStructuredSVM(TagNetwork(), C=10.0, random_state=0).fit(X, y)

@@ -221,6 +221,7 @@ def test_weights_are_sparse():
 # ---- digits --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @budget_may_end
 @pytest.mark.parametrize(
     ("radius", "value", "block", "n_passes", "error"),
@@ -326,6 +327,7 @@ def test_warm_start_goes_on(settings, black_box):
     assert best == pytest.approx(alone.dual_objective_, rel=1e-12)
 
 
+@pytest.mark.slow
 @budget_may_end
 def test_warm_start_with_another_radius():
     p = problem("chain")

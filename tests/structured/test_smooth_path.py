@@ -32,6 +32,7 @@ def value_at(estimator, X, y, C, w):
     return found.primal, found.dual
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
 @pytest.mark.parametrize("surrogate", SMOOTH)
 @pytest.mark.parametrize("problem", PROBLEMS)

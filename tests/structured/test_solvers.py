@@ -66,6 +66,7 @@ def test_optimum(name, solver):
     np.testing.assert_allclose(svm.coef_, w, atol=0.3 if slow else 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("box", [(0.0, None), (None, 0.1), (-0.2, 0.3), (0.05, 0.2)], ids=str)
 @pytest.mark.parametrize("name", ["multiclass", "labels, tree", "chain, CSR"])
 @pytest.mark.parametrize(

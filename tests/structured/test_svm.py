@@ -50,6 +50,7 @@ def iris():
 # ---- prediction and scores -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oracle", ["auto", "enumeration", Viterbi().argmax], ids=str)
 def test_predictions_of_chains(words, oracle):
     X, y = words
@@ -238,6 +239,7 @@ def few_irises():
     return X[::9], y[::9]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [sequences, few_irises, label_sets, candidates])
 def test_weights_are_repeated_samples(data):
     X, y = data()
@@ -284,6 +286,7 @@ def test_tags():
         assert not StructuredSVM(model).__sklearn_tags__().input_tags.two_d_array
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [sequences, label_sets, candidates])
 @pytest.mark.parametrize("warm_start", [False, True])
 def test_storage(data, warm_start):

@@ -35,6 +35,7 @@ def test_scores_are_linear_in_features(n_types, rng):
             assert w @ model.joint_feature(x, truth) <= scores.value(truth) + 1e-12
 
 
+@pytest.mark.slow
 def test_loss_augmented_inference_is_exact(rng):
     X, y = small_problem(rng, shape=(3, 4))
     loss = DistanceLoss(2.5, unit="pixel")
@@ -49,6 +50,7 @@ def test_loss_augmented_inference_is_exact(rng):
         assert found == pytest.approx(max(value), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_solvers_agree_and_keep_the_bounds(rng):
     X, y = small_problem(rng)
     objectives = []

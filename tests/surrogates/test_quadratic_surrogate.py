@@ -95,6 +95,7 @@ def test_scores_are_expected_losses_of_ridge_weights(digits, loss):
     np.testing.assert_allclose(model.dual_coef_, ridge.dual_coef_, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_linear_kernel_is_linear(digits, rng):
     X, y, X_new, _ = digits
     weight = rng.integers(0, 3, size=len(y)).astype(float)

@@ -53,6 +53,7 @@ def problem(form=np.asarray, names=None):
     return X, y if names is None else [np.array(names)[t] for t in y]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_honest_estimator_passes(backend):
     pytest.importorskip("skops")
