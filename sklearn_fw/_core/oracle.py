@@ -150,7 +150,6 @@ class CheckedOracle(Oracle):
 
     Notes
     -----
-    -----
     Wrong shapes, labels that are no integers or out of range, NaN and bounds below the score of the
     labels raise ValueError or TypeError with the name of the oracle. A value that the labels do not
     have is replaced by theirs, and refused if a function returns it.

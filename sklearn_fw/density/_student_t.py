@@ -406,7 +406,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         """Draw a data set from the model itself, row after row, each given those before it.
 
         The first row is zero and ``x_n ~ q(. | x_1, ..., x_(n-1))`` on the box ``support``, which
-        must be given: section 4 and figure 2 of [1]_ of the class.
+        must be given: section 4 and figure 2 of the paper that the class cites.
 
         Parameters
         ----------

@@ -86,7 +86,7 @@ class RegularizationPath(ABC):
     of_sum : bool
         Whether the parameter multiplies the sum of the losses, so that a part of the data poses the
         same problem with a value that is larger in proportion.
-    values_, coefs_, gaps_ : ndarray of shape (n_values,), coefs_ of shape (n_values, ...)
+    values_, coefs_, gaps_ : ndarray of shape (n_values, ...), one entry per value of the parameter
         The arguments; gaps are NaN where the problem has none.
 
     See Also

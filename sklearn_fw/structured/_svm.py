@@ -113,7 +113,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         The model, oracle (None if the model's own) and solver used.
     classes_ : ndarray
         Labels, if the model has them.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features, if the model has them; column names of a data frame.
     C_, tol_, lam_ : float
         The values that were used; lam is 1 / (C n).
