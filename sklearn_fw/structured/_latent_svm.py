@@ -58,7 +58,7 @@ class LatentStructuredSVM(StructuredSVM):
     C : float or "auto", default="auto"
         Weight of the sum of losses. "auto" chooses on samples held out, with the first states;
         where more than a third of the labels is missing, it is three times the natural one.
-    feature_scale, edge_feature_scale : object, default="auto"
+    feature_scale, edge_feature_scale : "auto", float, array-like or None, default="auto"
         Divisors of features and of edge features in the fit, see `StructuredSVM`.
     tol : float or "auto", default="auto"
         ``dual_gap_ <= tol * abs(objective_)`` ends the fit; "auto" as for `StructuredSVM`.
