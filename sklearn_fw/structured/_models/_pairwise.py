@@ -352,7 +352,7 @@ class PairwiseModel(ScoredModel):
             return rows[np.arange(len(nodes)), truth], rows.argmax(axis=1) == truth
 
         own = np.ma.masked_invalid(parts.nodes[nodes])  # without the states that nodes lack
-        return probabilities, np.ptp(own, axis=1).filled(0.0), weight[nodes]
+        return probabilities, own.ptp(axis=1).filled(0.0), weight[nodes]
 
     def _of_labels(self, marginals):
         """Marginals of labels from those of the states of nodes."""
