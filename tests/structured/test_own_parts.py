@@ -219,7 +219,7 @@ def test_smoothed_answers(problem, rng):
 def test_visits_are_those_of_the_reference(problem, step, rng):
     """Compiled and plain passes, against a reference that lists all outputs."""
     steps = ("fw", "pairwise")
-    rules = Rules(problem.lam, steps.index(step), True, step != "fw", False, 0.0, 0.0, 1.0)
+    rules = Rules(problem.lam, steps.index(step))
     slow, compiled, plain = problem.dual(), part_blocks(problem), part_blocks(problem)
     for blocks in (compiled, plain):
         blocks.reset(problem.lam, capacity=4 if step != "fw" else 0)

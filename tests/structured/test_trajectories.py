@@ -17,7 +17,8 @@ STEPS = ["fw", "pairwise", "away", "hybrid"]
 
 
 def make_rules(p, step="fw", cache=None, **changes):
-    return Rules(p.lam, STEPS.index(step), True, cache is not None, *(cache or ()), **changes)
+    settings = dict(zip(("cache_f", "cache_nu"), cache or ()), use_cache=cache is not None)
+    return Rules(p.lam, STEPS.index(step), **settings, **changes)
 
 
 def capacity_of(rules, size):
@@ -96,7 +97,7 @@ def test_trajectory(name, step, cache, bounded, rng):
     """Every visit does what the papers say, and what must hold of any state holds."""
     p = problem(name)
     rules = make_rules(p, step, cache)
-    blocks, slow = with_reference(p, rng, bounded, capacity=100 if rules.explicit else 0)
+    blocks, slow = with_reference(p, rng, bounded, capacity=capacity_of(rules, 100))
     start_anywhere(p, blocks, slow, rng)
     n, dual, total, n_visits = blocks.n_blocks, -np.inf, blocks.max_loss, 0
     for k, i in enumerate(rng.permutation(n).tolist() + rng.integers(n, size=5 * n).tolist()):
