@@ -37,11 +37,6 @@ def _check_kernel_params(value, name):
         raise TypeError(f"{name} must be a dict or None, got {value!r}")
 
 
-def _check_step_size(value, name):
-    if value != "theory":
-        check.auto_or(check.strength, "'theory' or a number")(value, name)
-
-
 class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     """Least squares for the task loss: consistent for every loss, in closed form.
 
@@ -185,7 +180,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     fit_intercept: bool = True
     cost_weight: check.optional(check.options("auto", "root")) = "auto"
     radius: check.optional(check.strength) = None
-    step_size: _check_step_size = "auto"
+    step_size: check.auto_or(check.strength, words=("auto", "theory")) = "auto"
     max_iter: int = 50
     random_state: object = None
     verbose: int = 0
