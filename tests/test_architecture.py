@@ -72,7 +72,7 @@ LINES_OF_CODE = {
     "model_selection": 475,
     "random_fields": 3462,
     "structured": 9466,
-    "surrogates": 983,
+    "surrogates": 980,
     "linear_model": 1401,
     "density": 1417,
     "gaussian_probability": 1525,
