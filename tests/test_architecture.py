@@ -74,7 +74,7 @@ LINES_OF_CODE = {
     "structured": 9466,
     "surrogates": 980,
     "linear_model": 1401,
-    "density": 1417,
+    "density": 1423,
     "gaussian_probability": 1525,
     "pac_bayes": 595,
     "decomposition": 1499,

@@ -310,7 +310,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         scores : ndarray of shape (n_samples,)
             Larger is more probable; ``-inf`` outside the box of a normalized density.
         """
-        X, variance = self._variance(X, diag)
+        X, variance = self._variance(X, diag, "score_samples")
         scores = self._log_density.of_variance(X, variance)
         if self.normalize is not False:
             scores = np.where(self._box().contains(X), scores, -np.inf)
@@ -329,7 +329,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         variance : ndarray of shape (n_samples,)
             At least ``sigma0**2``, in units of k(x, x).
         """
-        return self._variance(X, diag)[1]
+        return self._variance(X, diag, "predictive_variance")[1]
 
     def score(self, X, y=None):
         """Sum of `score_samples`; it compares models only with ``normalize``, see Notes.
@@ -438,6 +438,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         X, diag : array-like of shape (n_samples, n_features), and array-like or None
             As in `score_samples`.
         """
+        self._check_query(X, "decision_function")
         return self.score_samples(X, diag=diag) - self.offset_
 
     def predict(self, X, *, diag=None):
@@ -453,6 +454,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         labels : ndarray of shape (n_samples,)
             1 for inliers, -1 for outliers.
         """
+        self._check_query(X, "predict")
         return self._label(self.decision_function(X, diag=diag))
 
     def _label(self, scores):
@@ -494,6 +496,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         p : ndarray of shape (n_samples,)
             In (0, 1]; small for novel rows.
         """
+        self._check_query(X, "novelty_p_values")
         scores, backend = self.score_samples(X, diag=diag), self._model_backend()
         return backend.array(self._reference.p_values(backend.to_host(scores)), scores)
 
@@ -504,15 +507,19 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     def _model_backend(self):
         return self._model.posterior.backend
 
-    def _variance(self, X, diag=None):
+    def _check_query(self, X, method):
         check_is_fitted(self)
         backend, fitted = backend_of(X), self._model_backend()
         if backend.name != fitted.name:
             raise ValueError(
-                f"X must use the same namespace as the rows of fit: fitted on {fitted.name} "
-                f"arrays, X is one of {backend.name}; convert X, or fit again"
+                f"inputs passed to {type(self).__name__}.{method}() must use the same namespace as "
+                f"those of fit: fitted on {fitted.name} arrays, X is one of {backend.name}; "
+                "convert X, or fit again"
             )
-        X = self._check_X(X, fitted, reset=False)
+
+    def _variance(self, X, diag, method):
+        self._check_query(X, method)
+        X = self._check_X(X, self._model_backend(), reset=False)
         if self._precomputed:
             diag = self._check_diagonal(diag, len(X))
         elif diag is not None:
