@@ -210,7 +210,6 @@ def within(low, high, closed="both"):
     def accept(value, name):
         value = number(value, name)  # comparisons with NaN would pass
         check_scalar(value, name, Real, min_val=low, max_val=high, include_boundaries=closed)
-        _as_float(value, name)
 
     return accept
 
