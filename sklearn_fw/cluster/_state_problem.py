@@ -55,8 +55,7 @@ class Clips:
             values = clip.get(name)
             if values is None and default is not None:
                 values = default[a:b]
-            values = check.array(values, f"{name} of clips[{n}]")
-            check.magnitude(values, f"{name} of clips[{n}]")
+            values = check.numbers(values, f"{name} of clips[{n}]")
             if values.shape != (b - a,):
                 raise ValueError(
                     f"{name} of clips[{n}] has shape {values.shape}, expected ({b - a},)"

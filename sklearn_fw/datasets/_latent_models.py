@@ -181,8 +181,7 @@ def _topics(rng, topics, n_features, n_components, concentration):
             raise ValueError("n_features times n_components must be below 2**31")
         concentration = check.between(concentration, "topic_prior", 1e-6, 1e6)
         return _draw_dirichlet(rng, np.full(n_features, concentration), n_components)
-    topics = check.array(topics, "topics")
-    check.magnitude(topics, "topics")
+    topics = check.numbers(topics, "topics")
     if topics.ndim != 2 or not topics.size:
         raise ValueError(f"topics must have shape (n_components, n_features), got {topics.shape}")
     sums = topics.sum(axis=1, keepdims=True)

@@ -97,8 +97,7 @@ def joint_diagonalize(matrices, *, shear=None, tol=1e-8, max_iter=100):
     """
     if shear is not None:
         check.choice(shear, "shear", SHEARS, "None")
-    matrices = check.array(matrices, "matrices")
-    check.magnitude(matrices, "matrices")
+    matrices = check.numbers(matrices, "matrices")
     if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
         raise ValueError(f"matrices must have shape (P, K, K), got {matrices.shape}")
     if shear is None:
@@ -181,8 +180,7 @@ def tensor_power_method(tensor, *, n_restarts=10, tol=1e-5, max_iter=100, random
     >>> np.sort(values).round(6).tolist()
     [2.0, 5.0]
     """
-    tensor = check.array(tensor, "tensor")
-    check.magnitude(tensor, "tensor")
+    tensor = check.numbers(tensor, "tensor")
     if tensor.ndim != 3 or len(set(tensor.shape)) > 1 or not tensor.size:
         raise ValueError(f"tensor must have shape (K, K, K), got {tensor.shape}")
     n_restarts = check.integer(n_restarts, "n_restarts", 1)

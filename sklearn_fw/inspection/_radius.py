@@ -99,8 +99,7 @@ def _told(radius):
 
 
 def _per_feature(value, name, shape):
-    value = check.array(value, name)
-    check.magnitude(value, name)
+    value = check.numbers(value, name)
     if value.shape not in ((), shape) or value.min() < 0.0:
         raise ValueError(
             f"{name} must be a number from 0, in the units of X, or one for each feature, shape "

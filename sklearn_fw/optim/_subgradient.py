@@ -421,8 +421,7 @@ class RunningAverage:
         w : array-like
             The point, of the same shape each time.
         """
-        w = check.array(w, "w")
-        check.magnitude(w, "w")
+        w = check.numbers(w, "w")
         if self._point is not None and w.shape != self._point.shape:
             raise ValueError(f"w has shape {w.shape}, the points before {self._point.shape}")
         self._unfold()

@@ -242,8 +242,7 @@ class Composite(Objective):
             return None
         if y is None:
             raise ValueError(f"{self._truth} must be given for loss={self.loss!r}")
-        y = check.array(y, self._truth)
-        check.magnitude(y, self._truth)
+        y = check.numbers(y, self._truth)
         if isinstance(self.loss, MultinomialLogLoss):
             labels = y.astype(np.int64)
             if y.ndim != 1 or np.any(labels != y) or np.any(labels < 0):

@@ -393,8 +393,7 @@ def _arcs_of(edges, size):
     if graph.shape[0] != graph.shape[1] or size not in (None, graph.shape[0]) or not graph.shape[0]:
         expected = "(size, size)" if size is None else (size, size)
         raise ValueError(f"edges.shape == {graph.shape}, expected {expected}")
-    weights = check.array(graph.data, "edges")
-    check.magnitude(weights, "edges")
+    weights = check.numbers(graph.data, "edges")
     between = graph.row != graph.col
     edges = np.column_stack([graph.row, graph.col]).astype(np.int64)
     return edges[between], weights[between], graph.shape[0]

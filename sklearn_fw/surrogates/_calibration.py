@@ -33,8 +33,7 @@ class _Pair(NamedTuple):
 
 
 def check_eps(eps, *, positive=False):
-    eps = check.array(eps, "eps")
-    check.magnitude(eps, "eps")
+    eps = check.numbers(eps, "eps")
     if eps.size and eps.min() < 0.0:
         raise ValueError(f"eps must not be negative, got {eps.min():g}")
     if positive and np.any(eps == 0.0):

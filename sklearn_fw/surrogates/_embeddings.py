@@ -53,8 +53,7 @@ class ScoreSpace:
                 )
             rows = costs.T if score_space == "loss" else np.eye(k)
         else:
-            rows = check.array(score_space, "score_space")
-            check.magnitude(rows, "score_space")
+            rows = check.numbers(score_space, "score_space")
             if rows.ndim != 2 or len(rows) != k or not np.any(rows):
                 raise ValueError(
                     f"score_space must be a matrix with one row for each of {k} predictions, not "

@@ -142,6 +142,5 @@ def kernel_matrix(model, X):
     X = _in_units(model, X)
     fitted = X if model.X_fit_ is None else _in_units(model, model.X_fit_)
     K = pairwise_kernels(X, fitted, metric=kernel, filter_params=not callable(kernel), **params)
-    K = check.array(K.toarray() if sp.issparse(K) else K, "kernel")
-    check.magnitude(K, "kernel")
+    K = check.numbers(K.toarray() if sp.issparse(K) else K, "kernel")
     return K

@@ -148,8 +148,7 @@ def start_of(domain, name, point=None, known=False, size=None):
         # Not zeros: an oracle that knows nothing of them may divide by their length.
         atom = ask(domain, np.full(check.integer(size, "size", 1), -1.0), _of(name))
     if not isinstance(atom, Atom):
-        atom = check.array(atom, which)
-        check.magnitude(atom, which)
+        atom = check.numbers(atom, which)
     size = getattr(domain, "size", atom.size)
     if not isinstance(size, Integral) or size < (0 if known else 1):
         raise ValueError(f"the size of {_of(name)} must be a positive integer, got {size!r}")

@@ -116,8 +116,7 @@ def minimize_saga(
         problem = make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept)
         tol, start = check.not_negative(tol, "tol"), None
         if x0 is not None:
-            x0 = check.array(x0, "x0")
-            check.magnitude(x0, "x0")
+            x0 = check.numbers(x0, "x0")
             if x0.shape != problem.shape:
                 raise ValueError(f"x0.shape == {x0.shape}, expected {problem.shape}")
             start = Start(x0, np.zeros(problem.shape[1:]))

@@ -30,8 +30,7 @@ def loss_of_nodes(model, task_loss, names):
 
 def check_weights(w, size):
     """Weights of moderate size, as many as there have to be."""
-    w = check.array(w, "w")
-    check.magnitude(w, "w")
+    w = check.numbers(w, "w")
     if w.shape != (size,):
         raise ValueError(f"w must have shape ({size},), got {w.shape}")
     return w

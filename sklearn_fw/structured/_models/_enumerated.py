@@ -180,8 +180,7 @@ def _are_costs(y):
 
 
 def _costs(y, name):
-    costs = check.array(y, name)
-    check.magnitude(costs, name)
+    costs = check.numbers(y, name)
     if costs.ndim != 1 or np.any(costs < 0.0) or not np.any(costs == 0.0):
         raise ValueError(
             f"{name} must be the number of a candidate or a vector of the costs of all, not "
