@@ -42,6 +42,13 @@ def test_hogwild_reaches_the_optimum(program, n_jobs):
     assert -1e-12 <= found.fun - best <= 1e-5
 
 
+def best_share(K, shared=False):
+    """The a of the step a / (4 L) with the best proven rate, Theorems 1 and 2 (shared slopes)."""
+    if shared:
+        return 2.0 * K / (1.0 + 1.5 * K + np.sqrt(1.0 + K + 2.25 * K * K))
+    return 2.0 * K / (1.0 + K + np.sqrt(1.0 + K * K))
+
+
 @pytest.mark.parametrize("variant", ["q_saga", "n_saga"])
 def test_rates_of_memorization(program, variant):
     """Theorem 1 with the step of the best rate, along epochs."""
@@ -50,14 +57,14 @@ def test_rates_of_memorization(program, variant):
     module = program("_neighbor_saga")
     best = minimize_saga(X, y, loss="squared_error", alpha=alpha, solver="newton", tol=1e-14).x
     K = 4 * q * 1.1 / (n * alpha)
-    a = module.memorization_step(K)
+    a = best_share(K)
     rate = q / n * min((1.0 - a) / (1.0 - a / 2.0), a / K)
     terms = (X @ best - y)[:, None] * X + alpha * best
     scale = 4 * (a / 4.4) / (K * alpha) * (1 - 2 * 1.1 * a / 4.4)
     begun = best @ best + scale * np.mean(np.square(terms).sum(axis=1))
     apart = []
     for seed in range(5):
-        solver = module.NeighborSaga(variant=variant, step_size="optimal", n_neighbors=q, **PLAIN)
+        solver = module.NeighborSaga(variant=variant, step_size=a / 4.4, n_neighbors=q, **PLAIN)
         run = minimize_saga(
             X, y, loss="squared_error", alpha=alpha, solver=solver, tol=0.0, max_iter=2,
             random_state=seed,
@@ -71,10 +78,12 @@ def test_rates_of_memorization(program, variant):
 def test_shared_slopes_stay_within_epsilon(program):
     X, y = data()
     best = minimize_saga(X, y, alpha=0.1, solver="newton", tol=1e-12).fun
+    q, smoothness = 20, 0.25 + 0.1  # of the loss and of the penalty
+    step_size = best_share(4 * q * smoothness / (len(y) * 0.1), shared=True) / (4 * smoothness)
     far = {}
     for variant in ("shared_n_saga", "epsilon_n_saga"):
         solver = program("_neighbor_saga").NeighborSaga(
-            variant=variant, step_size="optimal", **PLAIN
+            variant=variant, step_size=step_size, n_neighbors=q, **PLAIN
         )
         run = minimize_saga(X, y, alpha=0.1, solver=solver, tol=0.0, max_iter=20, random_state=0)
         far[variant] = run.fun - best

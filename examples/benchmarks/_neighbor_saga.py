@@ -388,9 +388,8 @@ class HogwildRun(Run):
         self.epochs += 1
         return self.certify()
 
-    def _stand(self, coef, intercept, slopes, total):
-        self.engine.move_to(coef, intercept)  # no memory
-        return self.problem.pair(coef, intercept, total, slopes.sum(axis=0))
+    def _stand(self, best):
+        self.engine.move_to(best.coef, best.intercept)  # no memory
 
     @property
     def step_size(self):

@@ -111,7 +111,8 @@ class MeanFieldMarginals(MarginalsEstimator):
             ended = drive(run, history=history, **options)
             q, bound = run.solution()
             history.amend(objective=bound)
-            if best is None or bound > best_bound:
+            # Starts that meet at one optimum differ by rounding only: the first of them counts.
+            if best is None or bound - best_bound > 1e-12 * abs(bound):
                 best, best_bound, outcome = q, bound, ended
             if ended.status is Status.STOPPED or budget_now().is_spent:
                 break
