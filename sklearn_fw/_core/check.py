@@ -78,21 +78,15 @@ def number(value, name):
 def _as_float(value, name):
     try:
         number = float(value)
-    except OverflowError:  # integers and fractions know no limit
-        raise ValueError(
-            f"{name} must be finite, got a number above {np.finfo(float).max}"
-        ) from None
+    except OverflowError:  # integers and fractions have no limit
+        number = np.inf
     if not np.isfinite(number):
-        raise ValueError(f"{name} must be finite, got {value}")
+        raise ValueError(f"{name} must be finite, got {number} as a float64")
     return number
 
 
-def integer(value, name, minimum):
-    """An integer not below ``minimum``."""
-    value = int(check_scalar(value, name, Integral, min_val=minimum))
-    if value >= 2**63:
-        raise ValueError(f"{name} must be below 2**63")
-    return value
+def integer(value, name, minimum, maximum=2**63 - 1):
+    return int(check_scalar(value, name, Integral, min_val=minimum, max_val=maximum))
 
 
 def flag(value, name):
@@ -135,15 +129,15 @@ def samples(items, name):
 
 
 def dtype(dtype):
-    if dtype is None:
-        raise ValueError("dtype must be a kind of numbers such as numpy.float64, got None")
     try:
-        dtype = np.dtype(dtype)
-    except TypeError as error:
-        raise ValueError(f"dtype must be a kind of numbers: {error}") from None
-    if dtype.kind not in "fiub":
-        raise ValueError(f"dtype must be a kind of real numbers, got {dtype}")
-    return dtype
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if dtype is None or found is None or found.kind not in "fiub":
+        raise ValueError(
+            f"dtype must be a kind of real numbers such as numpy.float64, got {dtype!r:.60}"
+        )
+    return found
 
 
 def time_limit(value):

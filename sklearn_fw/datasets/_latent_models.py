@@ -164,8 +164,8 @@ def make_two_views(
     for D, F, is_count in zip(loadings, private, counts):
         view = sources @ D.T
         if n_private:
-            own = rng.gamma(private_shape, private_scale / (n_private * private_shape),
-                            (n_samples, n_private))  # fmt: skip
+            mean = private_scale / (n_private * private_shape)
+            own = rng.gamma(private_shape, mean, (n_samples, n_private))
             view = view + (own if is_count else own * rng.choice([-1.0, 1.0], own.shape)) @ F.T
         views.append(rng.poisson(view) if is_count else view)
     return Bunch(
@@ -181,9 +181,7 @@ def _topics(rng, topics, n_features, n_components, concentration):
             raise ValueError("n_features times n_components must be below 2**31")
         concentration = check.between(concentration, "topic_prior", 1e-6, 1e6)
         return _draw_dirichlet(rng, np.full(n_features, concentration), n_components)
-    topics = check.numbers(topics, "topics")
-    if topics.ndim != 2 or not topics.size:
-        raise ValueError(f"topics must have shape (n_components, n_features), got {topics.shape}")
+    topics = check.matrix(topics, "topics")
     sums = topics.sum(axis=1, keepdims=True)
     if np.any(topics < 0.0) or np.any(sums <= 0.0):
         raise ValueError("topics must not be negative, and no row must be zero")
