@@ -171,10 +171,8 @@ def roll_out(policy, rolled, scores, targets, lengths, costs, draws, end=None):
     n_left = lengths[sample] - 1 - time
     is_end = first == end if end is not None else np.zeros(len(first), bool)
     # Where the reference goes on, unless the policy ends the output before.
-    is_cut = by_reference if n_learned is None else by_reference | (n_left >= n_learned)
-    if n_learned is not None:
-        n_left = np.minimum(n_left, n_learned)
-    n_left = np.where(by_reference | is_end, 0, n_left)
+    is_cut = by_reference | (n_left >= n_learned)
+    n_left = np.where(by_reference | is_end, 0, np.minimum(n_left, n_learned))
     value, n_steps, token = np.empty(len(first)), 0, np.where(is_end, -1, first)
     order = np.argsort(-n_left, kind="stable")
     joined = policy.join(states) if n_left.any() else None
@@ -384,27 +382,21 @@ class _Checked(StepPolicy):
         return made
 
     def as_array(self, scores):
-        scores = check.array(self._policy.as_array(scores), "scores of the policy's as_array")
-        if scores.ndim != 2 or scores.shape[1] != self.n_tokens:
-            raise ValueError(
-                f"as_array of the policy must return scores of shape (n_rows, {self.n_tokens}), "
-                f"got shape {scores.shape}"
-            )
-        return scores
+        return self._scores(self._policy.as_array(scores), len(scores), "as_array")
 
     def _pair(self, pair, n_rows, method):
-        if not (isinstance(pair, tuple) and len(pair) == 2):
-            raise TypeError(
-                f"{method} of the policy must return a state and scores, got {pair!r:.60}"
-            )
-        state, scores = pair[0], check.array(pair[1], f"scores of the policy's {method}")
+        state, scores = check.unpacked(pair, "state, scores", f"{method} of the policy")
+        return state, self._scores(scores, n_rows, method)
+
+    def _scores(self, scores, n_rows, method):
+        scores = check.array(scores, f"scores of the policy's {method}")
         n = self.n_tokens or "n_tokens"
         if scores.ndim != 2 or scores.shape != (n_rows, self.n_tokens or scores.shape[1]):
             raise ValueError(
                 f"{method} of the policy must return scores of shape ({n_rows}, {n}), got shape "
                 f"{scores.shape}"
             )
-        return state, scores
+        return scores
 
 
 def _check_outputs(y, n_samples, n_classes):

@@ -17,11 +17,6 @@ class Reader:
     def __init__(self):
         self.vocabularies, self.n_features = None, None
 
-    @property
-    def tokens(self):
-        """Known tokens of each column, by number; None for features."""
-        return self.vocabularies and [list(known) for known in self.vocabularies]
-
     def fit(self, X, tokens=None):
         """Learn the kind of inputs and their tokens, unless these are known; returns them read."""
         X = _samples(X, "X")
@@ -115,11 +110,11 @@ class Outputs:
     def lengths(y):
         return np.array([len(_output(own, f"y[{i}]")) for i, own in enumerate(y)])
 
-    def encode(self, y, X_lengths=None):
-        """Numbers of the tokens of each output; with lengths of inputs those of outputs agree."""
+    def encode(self, y, n_inputs):
+        """Numbers of the tokens of each output, as many outputs as inputs."""
         y = _samples(y, "y")
-        if X_lengths is not None and len(y) != len(X_lengths):
-            raise ValueError(f"X has {len(X_lengths)} samples, y has {len(y)}")
+        if len(y) != n_inputs:
+            raise ValueError(f"X has {n_inputs} samples, y has {len(y)}")
         return [
             _encode(_output(own, f"y[{i}]"), self._number, f"y[{i}]") for i, own in enumerate(y)
         ]

@@ -278,9 +278,8 @@ def warn_of_budget(model, run, training):
     if model.verbose:
         get_logger(model.verbose).info("%s", summary_of(model))
     what = model.status_
-    if run.held_out is None or what not in ("max_iter", "time_limit"):
-        return
-    if model.validation_loss_ == 0.0:
+    is_cut = what in ("max_iter", "time_limit")
+    if run.held_out is None or not is_cut or model.validation_loss_ == 0.0:
         return
     n_looks = int(training.n_iter_no_change)
     warn(

@@ -143,6 +143,11 @@ class MatrixLoss(_SumOverNodes):
         for cost, labels in zip(costs, classes):
             n = len(cost) if cost.ndim else 0
             _check_square(cost, n if labels is None else len(labels))
+            if not np.all(cost >= 0) or np.any(np.diag(cost)) or not np.all(np.isfinite(cost)):
+                raise ValueError(
+                    "costs of the task_loss must be finite and nonnegative with a zero diagonal"
+                )
+            check.magnitude(cost, "costs of the task_loss")
         return costs, classes
 
     def _read(self, y_true, y_pred):
@@ -210,9 +215,7 @@ class BlockLoss(_SumOverNodes):
         return read_labels(y_true, y_pred, list(self._numbers()), type(self).__name__)
 
     def _tables(self, truth):
-        within = check.not_negative(self.within, "within")
-        if within > 1.0:
-            raise ValueError(f"within must be at most 1, got {within}")
+        within = check.fraction(self.within, "within")
         return [self._table(labels.tolist(), within) for labels in truth.classes]
 
     def _table(self, labels, within):
@@ -338,21 +341,11 @@ def _check_square(cost, n_classes):
         )
 
 
-def _check_values(cost):
-    if not np.all(cost >= 0) or np.any(np.diag(cost)) or not np.all(np.isfinite(cost)):
-        raise ValueError(
-            "costs of the task_loss must be finite and nonnegative with a zero diagonal"
-        )
-    check.magnitude(cost, "costs of the task_loss")
-
-
 def _in_order(cost, own, labels):
-    """The checked cost matrix for classes in the order of ``labels``."""
+    """The cost matrix for classes in the order of ``labels``."""
     if own is None:
         _check_square(cost, len(labels))
-        _check_values(cost)
         return cost
-    _check_values(cost)
     number = {label: k for k, label in enumerate(own)}
     missing = [label for label in labels.tolist() if label not in number]
     if missing:
