@@ -283,7 +283,7 @@ def test_what_values_of_users_are_is_checked(value, error, message):
         (lambda: BlockLoss({0: 0}).value(0, 1), "label 1 in y_pred, which BlockLoss does not know"),
         (lambda: BlockLoss({0: []}).value(0, 1), "blocks must have names"),
         (lambda: FunctionLoss("edit").value(0, 1), "function must be callable, got 'edit'"),
-        (lambda: OverlapLoss("b").value("a", "b"), "positive must be a list of labels, got 'b'"),
+        (lambda: OverlapLoss("b").value("a", "b"), "positive must be a list of labels, got a str"),
         (lambda: OverlapLoss([[]]).value("a", "b"), "positive must hold labels"),
         (lambda: resolve_task_loss("links", [None]), "names must hold names of losses"),
         (lambda: LinkLoss().value([[2]], [[1]]), "y_true must be a list of pairs"),

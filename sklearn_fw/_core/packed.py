@@ -1,7 +1,5 @@
 """Ragged samples kept in one buffer."""
 
-from numbers import Integral
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
@@ -118,21 +116,16 @@ class Packed:
             if len(key) != 2 or key[1] is not Ellipsis:
                 raise IndexError("a Packed has one axis: index it by a key or (key, ...)")
             key = key[0]
-        if isinstance(key, Integral) and not isinstance(key, bool):
-            return self._block(self.index[key])
-        if isinstance(key, slice):
-            return self._view(self.values, self.offsets, self.index[key])
-        key = np.asarray(key)
-        if key.ndim == 0 and key.dtype.kind in "iu":
-            return self._block(self.index[int(key)])
-        if key.size == 0:
-            key = key.astype(np.int64)
-        if key.ndim != 1 or key.dtype.kind not in "iub":
-            raise IndexError(
-                "a Packed is indexed by an integer, a slice, a boolean mask or a 1-D "
-                f"integer array, got an array of shape {key.shape} and dtype {key.dtype}"
-            )
-        return self._view(self.values, self.offsets, self.index[key])
+        if not isinstance(key, slice):
+            key = np.asarray(key)
+            key = key if key.size else key.astype(np.int64)
+            if key.ndim > 1 or key.dtype.kind not in ("iub" if key.ndim else "iu"):
+                raise IndexError(
+                    "a Packed is indexed by an integer, a slice, a boolean mask or a 1-D "
+                    f"integer array, got an array of shape {key.shape} and dtype {key.dtype}"
+                )
+        index = self.index[key]
+        return self._view(self.values, self.offsets, index) if index.ndim else self._block(index)
 
     def __array__(self, dtype=None, copy=None):
         """Convert to a 1-D object array with one block per element."""

@@ -220,16 +220,10 @@ def find_adapter(estimator, X, gradient, radius):
         return found
     if gradient == "analytic":
         raise ValueError(
-            f"gradient='analytic' knows linear models, MLPClassifier, torch modules and Pipelines "
-            f"of affine steps before them, not {_name(estimator)}: take 'numeric' or 'search'"
+            f"gradient='analytic' knows linear models, MLPClassifier, torch modules and affine "
+            f"steps before them, not {type(estimator).__name__}: take 'numeric' or 'search'"
         )
     return TorchAdapter(estimator, None) if is_torch_module(estimator) else Adapter(estimator)
-
-
-def _name(estimator):
-    if isinstance(estimator, Pipeline):
-        return " + ".join(type(step).__name__ for _, step in estimator.steps)
-    return type(estimator).__name__
 
 
 def _numeric(estimator, X, radius):
@@ -237,7 +231,7 @@ def _numeric(estimator, X, radius):
         raise ValueError("gradient must be 'auto' or 'analytic' for a torch.nn.Module")
     if Adapter(estimator).scores(X[:1]) is None:
         raise ValueError(
-            f"estimator {_name(estimator)} has no scores of classes (decision_function or "
+            f"estimator {type(estimator).__name__} has no scores of classes (decision_function or "
             "predict_proba), of which gradient='numeric' takes differences: take gradient='search'"
         )
     return NumericAdapter(estimator, 1e-4 * np.asarray(radius))

@@ -249,14 +249,11 @@ class Epochs:
         order = self.rng.permutation(len(self.y))
         with noted(FITTED):
             if self.behind is None:
-                self._begin()
+                self.last, self.behind = last_of(self.model), self.X
+                if isinstance(self.model, Pipeline) and len(self.model.steps) > 1:
+                    self.behind = self.model[:-1].fit(self.X, self.y).transform(self.X)
             by_place = getattr(self.behind, "iloc", self.behind)  # frames go by names else
             self.last.partial_fit(by_place[order], self.y[order], classes=self.classes)
-
-    def _begin(self):
-        self.last, self.behind = last_of(self.model), self.X
-        if isinstance(self.model, Pipeline) and len(self.model.steps) > 1:
-            self.behind = self.model[:-1].fit(self.X, self.y).transform(self.X)
 
     def fit(self):
         with noted(FITTED):

@@ -51,7 +51,8 @@ def split_folds(cv, y, groups, n_samples, classifier):
 
 def _as_index(part, n_samples):
     """Indices of samples, from indices or from a mask."""
-    index = np.arange(n_samples)[np.asarray(part)]
+    part = np.asarray(part)
+    index = np.arange(n_samples)[part] if part.size else part
     if index.ndim != 1 or index.size == 0:
         raise ValueError(f"got a part of shape {index.shape}, which has no sample")
     return index

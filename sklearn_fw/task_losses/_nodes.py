@@ -280,10 +280,9 @@ class OverlapLoss(TaskLoss):
 
     def _positive(self, labels):
         """Whether each label is positive; false for what stands last, an unknown label."""
-        if isinstance(self.positive, str) or not hasattr(self.positive, "__iter__"):
-            raise TypeError(f"positive must be a list of labels, got {self.positive!r}")
+        positive = check.items(self.positive, "positive", "labels")
         try:
-            positive = set(self.positive)
+            positive = set(positive)
         except TypeError as error:
             raise TypeError(f"positive must hold labels: {error}") from None
         return np.array([label in positive for label in labels.tolist()] + [False])

@@ -89,7 +89,7 @@ def ends(parts):
             "'accuracy' is no scorer of structured .*'phrase_f1'",
         ),
         ({"scoring": ["phrase_f1"]}, TypeError, "scoring must be one name, a callable or None"),
-        ({"cv": ends((np.arange(50), np.arange(3)))}, ValueError, "fold 0 of cv .* index of 49"),
+        ({"cv": ends((np.arange(50), np.arange(3)))}, ValueError, "fold 0 of cv .* out of bounds"),
         ({"cv": ends(([0.5], [1]))}, ValueError, "fold 0 of cv must be a pair .* of integer"),
         ({"cv": ends((np.ones(3, bool), [1]))}, ValueError, "fold 0 of cv .* boolean axis is 3"),
         ({"cv": ends(([0, 1], []))}, ValueError, "which has no sample"),
