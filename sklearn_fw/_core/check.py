@@ -496,8 +496,7 @@ def sparse(X, name):
     indptr, indices = X.indptr, X.indices
     if indptr.dtype.kind != "i" or indptr.shape != (n_major + 1,):
         raise ValueError(
-            f"{name}.indptr must hold {n_major + 1} integers, got shape {indptr.shape} and dtype "
-            f"{indptr.dtype}"
+            f"{name}.indptr must hold {n_major + 1} integers, got {indptr.dtype} of {indptr.shape}"
         )
     if (
         indptr[0] != 0
@@ -518,8 +517,7 @@ def sparse(X, name):
 def _check_indices(indices, size, name):
     if indices.dtype.kind not in "iu" or indices.ndim != 1:
         raise ValueError(
-            f"{name} must be a vector of integers, got shape {indices.shape} and dtype "
-            f"{indices.dtype}"
+            f"{name} must be a vector of integers, got {indices.dtype} of shape {indices.shape}"
         )
     if len(indices) and not (indices.min() >= 0 and indices.max() < size):
         raise ValueError(

@@ -129,8 +129,7 @@ class NodeCosts(NamedTuple):
         weights = check.array(weights, "weights")
         if weights.shape != self.factor.shape or np.any(weights < 0):
             raise ValueError(
-                f"weights must hold {len(self.factor)} numbers that are not negative, one for each "
-                f"node"
+                f"weights must hold {len(self.factor)} numbers from 0 on, one per node"
             )
         return self._replace(factor=self.factor * weights)
 

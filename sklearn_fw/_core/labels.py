@@ -121,16 +121,12 @@ def links_of(y, name, shape=None):
             pairs = np.empty(0)
         if len(y) and not (pairs.ndim == 2 and pairs.dtype.kind in "iu" and pairs.min() >= 0):
             raise ValueError(
-                f"{name} must be a list of pairs (row, column) of numbers from 0 on; pass a 0/1 "
-                f"matrix as an array"
+                f"{name} must be a list of pairs (row, column) from 0 on, or a 0/1 array"
             )
         links = tuple(pairs.reshape(-1, 2).astype(np.int64).T)
         if shape is not None and len(y) and not np.all(pairs < shape):
             j, k = pairs[np.any(pairs >= shape, axis=1)][0].tolist()
-            raise ValueError(
-                f"{name} links row {j} to column {k}, but there are {shape[0]} rows and {shape[1]} "
-                f"columns"
-            )
+            raise ValueError(f"{name} links row {j} to column {k}, but the shape is {tuple(shape)}")
         return links
     y = np.asarray(y)
     if y.dtype.kind not in "fiub":

@@ -309,8 +309,7 @@ def check_labels(labels, scores, name):
     labels = np.asarray(labels)
     if labels.dtype.kind not in "iu":
         raise TypeError(
-            f"{name} must return integer labels, got dtype {labels.dtype}; convert them with "
-            f"labels.astype(int)"
+            f"{name} must return integer labels, got dtype {labels.dtype}: take labels.astype(int)"
         )
     if labels.size and (labels.min() < 0 or labels.max() >= scores.n_states):
         raise ValueError(
@@ -328,8 +327,7 @@ def _agree(value, found):
 def _check_value(value, found, name):
     if not _agree(value, found):
         raise ValueError(
-            f"{name} returned value {value!r} for labels that score {found!r}; return None to have "
-            f"it computed"
+            f"{name} returned value {value!r} for labels that score {found!r}; None has it computed"
         )
 
 

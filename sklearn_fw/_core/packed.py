@@ -60,8 +60,7 @@ class Packed:
             self.index = _as_integers(index, "index")
             if len(self.index) and not 0 <= self.index.min() <= self.index.max() < n_blocks:
                 raise IndexError(
-                    f"index must name blocks 0 to {n_blocks - 1} of offsets, got values "
-                    f"between {self.index.min()} and {self.index.max()}"
+                    f"index must name blocks 0 to {n_blocks - 1} of offsets, got {index!r:.60}"
                 )
 
     @classmethod
@@ -237,8 +236,7 @@ def _check_alike(blocks):
             raise ValueError(f"sample {i} is a scalar: every sample must be an array of rows")
         if block.shape[1:] != first.shape[1:]:
             raise ValueError(
-                f"sample {i} has rows of shape {block.shape[1:]}, sample 0 of {first.shape[1:]}: "
-                "all samples need the same features"
+                f"sample {i} has rows of shape {block.shape[1:]}, sample 0 of {first.shape[1:]}"
             )
     # numpy would turn numbers beside text into text without a word.
     seen = {}
@@ -247,8 +245,7 @@ def _check_alike(blocks):
             seen.setdefault("text" if block.dtype.kind in "US" else "numbers", i)
     if len(seen) == 2:
         raise ValueError(
-            f"sample {seen['text']} holds text but sample {seen['numbers']} holds numbers: "
-            "use one kind of label"
+            f"sample {seen['text']} holds text but sample {seen['numbers']} numbers: use one kind"
         )
 
 

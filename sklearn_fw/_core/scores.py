@@ -118,8 +118,7 @@ class PairwiseScores:
         unary, pairwise, edges = self.unary, self.pairwise, self.edges
         if unary.ndim != 2 or unary.shape[0] < 1 or unary.shape[1] < 1:
             raise ValueError(
-                f"unary must have shape (n_nodes, n_states) with at least one of each, "
-                f"got {unary.shape}"
+                f"unary must have shape (n_nodes, n_states), at least (1, 1), got {unary.shape}"
             )
         if edges.ndim != 2 or edges.shape[1] != 2:
             raise ValueError(f"edges must have shape (n_edges, 2), got {edges.shape}")

@@ -68,8 +68,7 @@ def make_topic_corpus(
         prior = np.full(len(topics), float(prior))
     if prior.shape != (len(topics),) or np.any(prior < 1e-6) or np.any(prior > 1e6):
         raise ValueError(
-            f"prior must be a number, or {len(topics)} numbers, from 1e-06 to 1e+06, got "
-            f"{prior!r:.80}"
+            f"prior must hold 1 or {len(topics)} numbers from 1e-06 to 1e+06, got {prior!r:.80}"
         )
     if kind == "gp":
         length = check.positive(length, "length")

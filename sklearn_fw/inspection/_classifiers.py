@@ -88,10 +88,7 @@ def check_classifier(estimator):
         )
     if hasattr(estimator, "fit"):
         if hasattr(estimator, "__sklearn_tags__") and not is_classifier(estimator):
-            raise TypeError(
-                f"estimator must be a classifier, got {type(estimator).__name__}, of which the "
-                "answers are no classes"
-            )
+            raise TypeError(f"estimator must be a classifier, got {type(estimator).__name__}")
         check_is_fitted(estimator)
     return best_of(estimator)
 
@@ -165,8 +162,7 @@ def labels_by(estimator, X):
         answer, shape = _answers(estimator, X, rows, "predict"), (X[rows].shape[0],)
         if answer.shape != shape:
             raise ValueError(
-                f"estimator: predict must give one label for each row, shape {shape}, got "
-                f"{answer.shape}"
+                f"estimator: predict must give one label per row, shape {shape}, got {answer.shape}"
             )
         if answer.dtype.kind == "f" and not np.all(np.isfinite(answer)):
             raise ValueError("estimator: predict gave NaN or infinity")

@@ -168,8 +168,7 @@ def _check_pairs(X, y, X_valid, y_valid):
     others = np.asarray(y_valid) if hasattr(y_valid, "__len__") else np.empty((0, 0))
     if others.shape != (len(X_valid),):
         raise ValueError(
-            f"y_valid must have one label for each of the {len(X_valid)} rows of X_valid, got "
-            f"shape {others.shape}"
+            f"y_valid must have one label for each of {len(X_valid)} rows, got shape {others.shape}"
         )
     if not np.isin(others, classes).all():
         strange = others[~np.isin(others, classes)].tolist()[0]

@@ -55,8 +55,7 @@ class Rows:
         vjp = affine_vjp(step, rows, rows + rows.std(axis=0))
         if vjp is None:
             raise ValueError(
-                f"estimator: the step {name!r} is not affine in X, so that there are no "
-                "derivatives through it"
+                f"estimator: the step {name!r} is not affine in X, which derivatives need"
             )
         self.steps.append((step, vjp))
         return step.transform(dressed(step, rows))
@@ -107,8 +106,7 @@ def _problem_of(estimator, X, y, classes):
     if isinstance(estimator, MLPClassifier):
         if not check.is_named(estimator.solver, "sgd"):
             raise ValueError(
-                f"estimator has solver={estimator.solver!r}: steps of plain descent are needed, "
-                "MLPClassifier(solver='sgd')"
+                f"estimator must be MLPClassifier(solver='sgd'), got solver={estimator.solver!r}"
             )
         check.choice(estimator.activation, "activation", ACTIVATIONS)
         hidden = np.atleast_1d(estimator.hidden_layer_sizes).tolist()
@@ -353,8 +351,7 @@ def _layers_of(model, n):
         layers, activation = [(W.astype(np.float64), b.astype(np.float64))], "identity"
         if model.l1_ratio or model.penalty in ("l1", "elasticnet"):
             raise ValueError(
-                "estimator has an l1 penalty, at the kinks of which there are no derivatives: "
-                "take l1_ratio=0"
+                "estimator has an l1 penalty, which has no derivatives at kinks: take l1_ratio=0"
             )
         if model.class_weight is not None:
             raise ValueError("estimator has class_weight, which is not known here: take None")

@@ -156,8 +156,7 @@ def _balanced_halves(y, rng):
     halves = np.flatnonzero(first), np.flatnonzero(~first)
     if any(len(np.unique(y[half])) < 2 for half in halves):
         raise ValueError(
-            f"y has {len(y)} labels, too few to have two classes in both halves: take "
-            "method='early'"
+            f"y has {len(y)} labels, too few for two classes in both halves: take method='early'"
         )
     return [halves, halves[::-1]]
 

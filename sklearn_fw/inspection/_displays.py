@@ -302,7 +302,7 @@ class MemorizationDisplay(Display):
         needed = {x_name, *wanted, *(("param_range",) if several else ())}
         if not isinstance(result, dict) or not needed <= set(result):
             raise TypeError(
-                "result must be a result of track_memorization or memorization_curve, got "
+                f"result must be a result of track_memorization or memorization_curve, got "
                 f"{type(result).__name__}"
             )
         (x,) = check_vectors(None, **{f"result.{x_name}": result[x_name]})

@@ -133,8 +133,7 @@ def check_feature_range(feature_range, X, each):
     for end in ends:
         if end.shape not in ((), X.shape[1:]):
             raise ValueError(
-                f"feature_range must hold numbers, or arrays of shape {X.shape[1:]}, got shape "
-                f"{end.shape}"
+                f"feature_range must hold numbers or shape {X.shape[1:]}, got shape {end.shape}"
             )
     if not np.all(ends[0] < ends[1]):
         raise ValueError("feature_range must rise")

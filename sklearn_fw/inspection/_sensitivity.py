@@ -133,8 +133,7 @@ def loss_sensitivity(
     bad = ~np.isfinite(norms)
     if bad.any():
         raise ValueError(
-            f"{int(bad.sum())} of {bad.size} sensitivities are not finite: weights are too "
-            "large, for a run because it diverges with this learning_rate"
+            f"{int(bad.sum())} of {bad.size} sensitivities are not finite: lower learning_rate"
         )
     mean = norms.mean(axis=0)
     if by_class:

@@ -110,8 +110,7 @@ class RegularizationPath(ABC):
         for name, array in (("coefs", self.coefs_), ("gaps", self.gaps_)):
             if array.shape[:1] != self.values_.shape:
                 raise ValueError(
-                    f"{name} must hold an entry for each of {len(self.values_)} values, got shape "
-                    f"{array.shape}"
+                    f"{name} must hold {len(self.values_)} entries, got shape {array.shape}"
                 )
 
     @abstractmethod

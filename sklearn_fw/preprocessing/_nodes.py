@@ -94,8 +94,7 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         """The nodes, and what the fitted transformer returned."""
         if not hasattr(self.transformer, "fit") or isinstance(self.transformer, type):
             raise TypeError(
-                "transformer must be a transformer object of scikit-learn, such as "
-                f"StandardScaler(), got {self.transformer!r:.60}"
+                f"transformer must be an object of scikit-learn, got {self.transformer!r:.60}"
             )
         transformer, nodes = clone(self.transformer), _Nodes(X, self.part)
         method = method if hasattr(transformer, method) else "fit"
@@ -281,8 +280,7 @@ class _Nodes:
         self.lengths = np.diff(self.offsets)
         if self.offsets[-1] == 0:
             raise ValueError(
-                f"X holds {len(self.lengths)} samples and no node: at least one sample must "
-                "have a row"
+                f"X holds {len(self.lengths)} samples and no node: at least one must have a row"
             )
 
     def split(self, table, transformer):
@@ -337,8 +335,7 @@ def _stack(blocks):
     for i, kind in enumerate(kinds):
         if kind != kinds[0]:
             raise ValueError(
-                f"the nodes of sample {i} are a {kind}, those of sample 0 a {kinds[0]}: all "
-                "samples of X must use one kind of container"
+                f"X: nodes of sample {i} are a {kind}, those of sample 0 a {kinds[0]}: use one kind"
             )
     if kinds[0] == "list":
         return list(chain.from_iterable(blocks)), [len(b) for b in blocks]

@@ -376,8 +376,8 @@ class _Checked(StepPolicy):
         is_good = made.dtype.kind in "iu" and made.shape == scores.shape[:1]
         if not is_good or np.any((made < 0) | (made >= self.n_tokens)):
             raise ValueError(
-                f"choose of the policy must return {len(scores)} numbers of tokens from 0 to "
-                f"{self.n_tokens - 1}, got {made!r:.60}"
+                f"choose of the policy must return {len(scores)} numbers of tokens below "
+                f"{self.n_tokens}, got {made!r:.60}"
             )
         return made
 

@@ -50,8 +50,7 @@ class Reader:
             own = _features(x, f"X[{i}]")
             if own.shape[1] != self.n_features:
                 raise ValueError(
-                    f"X[{i}] has {own.shape[1]} features, but the first input of fit had "
-                    f"{self.n_features}"
+                    f"X[{i}] has {own.shape[1]} features, but fit has had {self.n_features}"
                 )
             found.append(own)
         return Inputs(found)
@@ -136,8 +135,7 @@ def _kind(x, name):
         return "tokens"
     if not isinstance(x, list | tuple):
         raise TypeError(
-            f"{name} must be a text, a list of tokens or an array of features, got a "
-            f"{type(x).__name__}"
+            f"{name} must be a text, a list of tokens or an array of features, got {x!r:.60}"
         )
     if len(x) and isinstance(x[0], list | np.ndarray):
         return "features"
@@ -178,8 +176,7 @@ def _all_columns(X, n_columns=None):
     for i, own in enumerate(columns):
         if len(own) != wanted:
             raise ValueError(
-                f"X[{i}] holds {len(own)} tokens in each place, but the first input of fit held "
-                f"{wanted}"
+                f"X[{i}] holds {len(own)} tokens in each place, but the first of fit held {wanted}"
             )
     return columns
 

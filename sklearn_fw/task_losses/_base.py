@@ -184,8 +184,7 @@ class TaskLoss(Parameterized):
             return np.array([self._checked_value(*pair) for pair in pairs])
         if not self._has_costs:
             raise TypeError(
-                f"{type(self).__name__} says nothing about costs: give it a method "
-                f"value(y_true, y_pred) or node_costs(truth)"
+                f"{type(self).__name__} needs a method value(y_true, y_pred) or node_costs(truth)"
             )
         truth, states = self._read(as_samples(y_true), as_samples(y_pred))
         return costs_of(self, truth).losses(truth, states)

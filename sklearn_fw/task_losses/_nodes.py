@@ -163,8 +163,7 @@ class MatrixLoss(_SumOverNodes):
         costs, classes = self._matrices()
         if len(costs) != len(truth.classes):
             raise ValueError(
-                f"costs must hold a matrix for each of {len(truth.classes)} kinds of nodes, got "
-                f"{len(costs)}"
+                f"costs must hold a matrix per kind of node, {len(truth.classes)}, got {len(costs)}"
             )
         return [_in_order(c, own, labels) for c, own, labels in zip(costs, classes, truth.classes)]
 

@@ -200,8 +200,7 @@ class DistanceLoss(TaskLoss):
             whole = all(isinstance(j, int | np.integer) and 0 <= j < len(true) for j in pair)
             if len(pair) != 2 or not whole:
                 raise ValueError(
-                    f"unit must be 'box', 'pixel' or a pair of joints from 0 to {len(true) - 1}, "
-                    f"got {unit!r}"
+                    f"unit must be 'box', 'pixel' or two joints below {len(true)}, got {unit!r}"
                 )
             length = float(np.linalg.norm(true[pair[0]] - true[pair[1]]))
         return radius * max(length, 1.0)

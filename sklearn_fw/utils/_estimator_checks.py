@@ -109,8 +109,7 @@ def check_structured_estimator(
     case = _Case(estimator, X, y, sample_weight_tol, backend)
     if len(case.X) < 6 or len(case.X) != len(case.y):
         raise ValueError(
-            f"X and y need the same number of samples, at least 6; got {len(case.X)} and "
-            f"{len(case.y)}"
+            f"X and y must have one length from 6 on, got {len(case.X)} and {len(case.y)}"
         )
     results = {}
     for name, run in _CHECKS.items():
