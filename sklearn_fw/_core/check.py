@@ -122,9 +122,7 @@ def samples(items, name):
         shape = np.asarray(items).shape
     if shape == () or (shape is None and not hasattr(items, "__len__")):
         kind = "an array without axes" if shape == () else f"a {type(items).__name__}"
-        raise TypeError(
-            f"{name} must be a list or array of samples, got {kind}: give one entry per sample"
-        )
+        raise TypeError(f"{name} must be a list or array, got {kind}: give one entry per sample")
     return shape
 
 
@@ -134,9 +132,7 @@ def dtype(dtype):
     except TypeError:
         found = None
     if dtype is None or found is None or found.kind not in "fiub":
-        raise ValueError(
-            f"dtype must be a kind of real numbers such as numpy.float64, got {dtype!r:.60}"
-        )
+        raise ValueError(f"dtype must be a kind of real numbers (numpy.float64), got {dtype!r:.60}")
     return found
 
 
@@ -516,9 +512,7 @@ def sparse(X, name):
 
 def _check_indices(indices, size, name):
     if indices.dtype.kind not in "iu" or indices.ndim != 1:
-        raise ValueError(
-            f"{name} must be a vector of integers, got {indices.dtype} of shape {indices.shape}"
-        )
+        raise ValueError(f"{name} must hold integers, got {indices.dtype} of shape {indices.shape}")
     if len(indices) and not (indices.min() >= 0 and indices.max() < size):
         raise ValueError(
             f"{name} must name places from 0 to {size - 1}, got {indices.min()} to "

@@ -55,9 +55,7 @@ def read_bytes(source, member=None, *, name="source"):
         raise TypeError(f"member must be the name of a file in a zip archive, got {_kind(member)}")
     if hasattr(source, "read") and not isinstance(source, type):
         if member is not None:
-            raise ValueError(
-                f"member={member!r} goes with the path of a zip archive: open it there"
-            )
+            raise ValueError(f"member={member!r} goes with the path of a zip archive")
         return _read_open(source, name)
     path = check_path(source, name)
     # All bytes first: then what the system refuses stays an OSError, and the rest is damage.

@@ -309,7 +309,7 @@ def check_labels(labels, scores, name):
     labels = np.asarray(labels)
     if labels.dtype.kind not in "iu":
         raise TypeError(
-            f"{name} must return integer labels, got dtype {labels.dtype}: take labels.astype(int)"
+            f"{name} must return integer labels, got dtype {labels.dtype}: use .astype(int)"
         )
     if labels.size and (labels.min() < 0 or labels.max() >= scores.n_states):
         raise ValueError(

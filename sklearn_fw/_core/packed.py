@@ -175,7 +175,7 @@ def _check_values(values):
     if sp.issparse(values):
         if values.format != "csr":
             raise TypeError(
-                f"values must be dense or CSR, got {values.format}: call values.tocsr() first"
+                f"values must be dense or CSR, got {values.format}: call values.tocsr()"
             )
         return check.sparse(values, "values")
     if not isinstance(values, np.ndarray):

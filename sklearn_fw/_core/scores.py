@@ -313,9 +313,7 @@ def check_edges(edges, n_nodes, what="variables"):
     if not len(edges):
         return edges
     if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(
-            f"edges must be integers of shape (n_edges, 2), got {edges.dtype} of {edges.shape}"
-        )
+        raise ValueError(f"edges must be integers of shape (n_edges, 2), got {edges.shape}")
     _check_ends(edges, n_nodes, what)
     return edges
 

@@ -67,9 +67,7 @@ def make_topic_corpus(
     if prior.ndim == 0:
         prior = np.full(len(topics), float(prior))
     if prior.shape != (len(topics),) or np.any(prior < 1e-6) or np.any(prior > 1e6):
-        raise ValueError(
-            f"prior must hold 1 or {len(topics)} numbers from 1e-06 to 1e+06, got {prior!r:.80}"
-        )
+        raise ValueError(f"prior must hold 1 or {len(topics)} numbers from 1e-06 to 1e+06")
     if kind == "gp":
         length = check.positive(length, "length")
         _check_tokens(n_samples * length)
@@ -146,9 +144,7 @@ def make_two_views(
     n_components = check.integer(n_components, "n_components", 1)
     n_private = check.integer(n_private, "n_private", 0)
     if max(n_samples, n_features) * max(n_features, n_components, n_private) > MOST_TOKENS:
-        raise ValueError(
-            "n_samples, n_features, n_components and n_private must have products below 2**31"
-        )
+        raise ValueError("products of n_samples, n_features, n_components, n_private exceed 2**31")
     given = {"shape": shape, "scale": scale}
     given |= {"private_shape": private_shape, "private_scale": private_scale}
     shape, scale, private_shape, private_scale = (
@@ -189,9 +185,7 @@ def _topics(rng, topics, n_features, n_components, concentration):
 
 def _check_tokens(n_tokens):
     if n_tokens > MOST_TOKENS:
-        raise ValueError(
-            f"n_samples and length ask for {n_tokens:.3g} tokens, the most are 2**31 - 1"
-        )
+        raise ValueError(f"n_samples and length ask for {n_tokens:.3g} tokens, 2**31 at most")
 
 
 def _words(rng, counts, topics):

@@ -247,9 +247,7 @@ class LoadingDisplay(Display):
         views = [check.matrix(getattr(self, name), name) for name in ("x_loadings", "y_loadings")]
         sizes = [view.shape[1] for view in views]
         if sizes[0] != sizes[1]:
-            raise ValueError(
-                f"x_loadings and y_loadings must have the same number of columns, got {sizes}"
-            )
+            raise ValueError(f"x_loadings, y_loadings need the same number of columns, got {sizes}")
         names = [
             check_names(getattr(self, name), len(view), name)
             for view, name in zip(views, ("x_names", "y_names"))

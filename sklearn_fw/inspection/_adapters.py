@@ -147,9 +147,7 @@ class OwnAdapter(Adapter):
 
     def ascent(self, X, target, objective):
         if objective != "loss":
-            raise ValueError(
-                "objective must be 'loss' for an estimator with an input_gradient of its own"
-            )
+            raise ValueError("objective must be 'loss' for estimators with an input_gradient")
         named = target if self.scores(X[:1]) is None else self.classes[target]
         found = np.asarray(self.estimator.input_gradient(X.copy(), named))
         if found.shape != X.shape or found.dtype.kind not in "fiu":

@@ -317,9 +317,7 @@ def _check_param(estimator, name, values, n):
             raise ValueError(f"param_range holds {max(values)}, but X has {n} rows")
         return values
     if not isinstance(name, str) or name not in estimator.get_params():
-        raise ValueError(
-            f"param_name must be 'train_size' or a parameter of the estimator, got {name!r:.60}"
-        )
+        raise ValueError(f"param_name must be 'train_size' or a parameter, got {name!r:.60}")
     return values
 
 

@@ -155,9 +155,7 @@ def _balanced_halves(y, rng):
     first[order[::2]] = True
     halves = np.flatnonzero(first), np.flatnonzero(~first)
     if any(len(np.unique(y[half])) < 2 for half in halves):
-        raise ValueError(
-            f"y has {len(y)} labels, too few for two classes in both halves: take method='early'"
-        )
+        raise ValueError(f"y has {len(y)} labels, too few for two halves: take method='early'")
     return [halves, halves[::-1]]
 
 

@@ -210,9 +210,7 @@ def logits_of(module, tensor):
     n = len(tensor)
     if not isinstance(found, torch.Tensor) or found.ndim not in (1, 2) or len(found) != n:
         shape = tuple(found.shape) if isinstance(found, torch.Tensor) else type(found).__name__
-        raise ValueError(
-            f"estimator: the module must give logits of shape ({n}, n_classes), got {shape}"
-        )
+        raise ValueError(f"estimator: the module must give shape ({n}, n_classes), got {shape}")
     found = found.reshape(n, -1)
     if found.shape[1] == 1:
         found = torch.cat([torch.zeros_like(found), found], dim=1)

@@ -133,7 +133,7 @@ def loss_sensitivity(
     bad = ~np.isfinite(norms)
     if bad.any():
         raise ValueError(
-            f"{int(bad.sum())} of {bad.size} sensitivities are not finite: lower learning_rate"
+            f"{bad.sum()} of {bad.size} sensitivities are not finite: lower learning_rate"
         )
     mean = norms.mean(axis=0)
     if by_class:

@@ -131,7 +131,7 @@ class RegularizationPathDisplay(Display):
                 raise ValueError(f"there is nothing to draw for curves={curve!r}: {remedy}")
             if data[curve].shape[:1] != values.shape:
                 raise ValueError(
-                    f"{SOURCES[curve]} must hold {len(values)} values, got {data[curve].shape}"
+                    f"{SOURCES[curve]} must hold {len(values)}, got {data[curve].shape}"
                 )
         size = 6.4, max(4.8, 1.4 + 2.4 * len(curves))
         self.figure_, self.axes_ = new_figure(self, ax, len(curves), size=size, sharex=True)

@@ -279,9 +279,7 @@ class _Nodes:
             self.offsets = starts_of(lengths)
         self.lengths = np.diff(self.offsets)
         if self.offsets[-1] == 0:
-            raise ValueError(
-                f"X holds {len(self.lengths)} samples and no node: at least one must have a row"
-            )
+            raise ValueError(f"X holds {len(self.lengths)} samples and no node: give a row")
 
     def split(self, table, transformer):
         """Cut the rows of a transformed table at the bounds of the samples."""

@@ -52,9 +52,7 @@ def token_columns(X, n_fields, name="X"):
 
 def _refuse(token, place, n_fields, name):
     if isinstance(token, dict):
-        raise TypeError(
-            f"{place} is a dict: use NodeTransformer(DictVectorizer()) for dicts in {name}"
-        )
+        raise TypeError(f"{place} is a dict: use NodeTransformer(DictVectorizer()) for {name}")
     if not isinstance(token, (str, bytes, list, tuple, np.ndarray)):
         raise TypeError(
             f"{place} is {token!r:.60} of type {type(token).__name__}: a token of {name} is a str, "
@@ -70,7 +68,7 @@ def _split_rows(rows, n_fields, name):
         return [rows.tolist()]
     if rows.ndim != 2 or rows.shape[1] < n_fields:
         raise ValueError(
-            f"tokens of {name} have shape {rows.shape[1:]}: they need at least {n_fields} fields"
+            f"{name}: tokens have shape {rows.shape[1:]}: they need at least {n_fields} fields"
         )
     return [rows[:, k].tolist() for k in range(n_fields)]
 

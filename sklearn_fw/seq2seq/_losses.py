@@ -94,7 +94,7 @@ def _targets(target, costs):
     is_token = (target >= 0) & (target < n) & (target == np.rint(target))
     if target.shape != costs.shape[:-1] or not np.all(is_token):
         raise ValueError(
-            f"target must hold whole numbers from 0 to {n - 1} in shape {costs.shape[:-1]}"
+            f"target must hold whole numbers from 0 to {n - 1}, shape {costs.shape[:-1]}"
         )
     return target.astype(np.int64)
 

@@ -104,7 +104,7 @@ class Draws:
             self.sampled_softmax = loss != "ll"
         elif not self.sampled_softmax and self.wanted and loss not in ("ll", "mle"):
             raise ValueError(
-                f"sampled_softmax=False needs loss='ll', or n_tokens=None; got loss={loss!r}"
+                f"sampled_softmax=False needs loss='ll' or n_tokens=None, got {loss!r}"
             )
         self.chunk = int(settings.batch_size)
         self.coins, self.samples, self.ties = (

@@ -50,7 +50,7 @@ class Reader:
             own = _features(x, f"X[{i}]")
             if own.shape[1] != self.n_features:
                 raise ValueError(
-                    f"X[{i}] has {own.shape[1]} features, but fit has had {self.n_features}"
+                    f"X[{i}] has {own.shape[1]} features, but fit had {self.n_features}"
                 )
             found.append(own)
         return Inputs(found)
@@ -134,9 +134,7 @@ def _kind(x, name):
             return "features" if x.dtype.kind in "fiub" else "columns"
         return "tokens"
     if not isinstance(x, list | tuple):
-        raise TypeError(
-            f"{name} must be a text, a list of tokens or an array of features, got {x!r:.60}"
-        )
+        raise TypeError(f"{name} must be a text, a list of tokens or an array, got {x!r:.60}")
     if len(x) and isinstance(x[0], list | np.ndarray):
         return "features"
     return "columns" if len(x) and isinstance(x[0], tuple) else "tokens"
@@ -158,9 +156,7 @@ def _features(x, name):
 def _columns(x, name):
     kind = _kind(x, name)
     if kind == "features":
-        raise TypeError(
-            f"{name} holds features, but the first input of fit held tokens: take one kind"
-        )
+        raise TypeError(f"{name} holds features, but the first input of fit held tokens")
     if kind == "tokens":
         return [_sequence(x, name)]
     rows = x.tolist() if isinstance(x, np.ndarray) else x
@@ -183,9 +179,7 @@ def _all_columns(X, n_columns=None):
 
 def _sequence(x, name):
     if isinstance(x, np.ndarray) and x.dtype.kind in "fcmM":
-        raise ValueError(
-            f"{name} must hold tokens, got {x.dtype}: features have shape (length, n_features)"
-        )
+        raise ValueError(f"{name} must hold tokens, got {x.dtype}; features have two axes")
     tokens = tokens_of(x, name)
     if not tokens:
         raise ValueError(f"{name} is empty: leave it out")
@@ -207,18 +201,14 @@ def _numbered(sequences, name):
     try:
         return {token: k for k, token in enumerate(sorted(known))}
     except TypeError:
-        raise ValueError(
-            f"{name} mixes tokens that cannot be sorted: use one type of token"
-        ) from None
+        raise ValueError(f"{name} mixes tokens that cannot be sorted: use one type") from None
 
 
 def _named(tokens, n_columns):
     """Numbers of the tokens that a user names for each column."""
     tokens = check.items(tokens, "input_tokens", "tokens of each column")
     if len(tokens) != n_columns:
-        raise ValueError(
-            f"input_tokens names tokens of {len(tokens)} columns, and inputs have {n_columns}"
-        )
+        raise ValueError(f"input_tokens are of {len(tokens)} columns, and inputs have {n_columns}")
     return [
         _numbered([_output(own, f"input_tokens[{c}]")], f"input_tokens[{c}]")
         for c, own in enumerate(tokens)
@@ -251,9 +241,7 @@ def check_length(value, name):
     if isinstance(value, Integral) and not isinstance(value, bool):
         check.integer(value, name, 1)
     elif not check.is_named(value, "auto", "fixed", "free"):
-        raise ValueError(
-            f"{name} must be 'auto', 'fixed', 'free' or a number of tokens; got {value!r}"
-        )
+        raise ValueError(f"{name} must be 'auto', 'fixed', 'free' or a number, got {value!r}")
 
 
 def most_tokens(wanted, n_in, n_out, before=None):

@@ -183,9 +183,7 @@ class TaskLoss(Parameterized):
             pairs = zip(*as_lists(y_true, y_pred))
             return np.array([self._checked_value(*pair) for pair in pairs])
         if not self._has_costs:
-            raise TypeError(
-                f"{type(self).__name__} needs a method value(y_true, y_pred) or node_costs(truth)"
-            )
+            raise TypeError(f"{type(self).__name__} needs a method value or node_costs")
         truth, states = self._read(as_samples(y_true), as_samples(y_pred))
         return costs_of(self, truth).losses(truth, states)
 
@@ -209,9 +207,7 @@ class TaskLoss(Parameterized):
             Not negative; zero for true states. Rows of nodes without a known truth (-1) are not
             used, nor are the columns that a kind of node has no states for.
         """
-        raise TypeError(
-            f"{type(self).__name__} is known by its values alone: it has no method node_costs"
-        )
+        raise TypeError(f"{type(self).__name__} has values alone and no method node_costs")
 
     def matrix(self, outputs):
         """Costs between outputs.

@@ -95,9 +95,7 @@ class HammingLoss(_SumOverNodes):
                 raise ValueError("node_weight must be a vector of numbers that are not negative")
             most = truth.lengths.max(initial=0)
             if most > len(by_node):
-                raise ValueError(
-                    f"node_weight holds {len(by_node)} weights, but a sample has {most} labels"
-                )
+                raise ValueError(f"node_weight holds {len(by_node)} weights for {most} labels")
             first = np.repeat(truth.node_start[:-1], truth.lengths)
             weights *= by_node[np.arange(len(weights)) - first]
         return _balanced(weights, truth) if balanced else weights
@@ -323,9 +321,7 @@ def _balanced(weights, truth):
 def check_class_weight(class_weight):
     """The weights of a dict from classes to numbers that are not negative."""
     if not isinstance(class_weight, Mapping):
-        raise ValueError(
-            f"class_weight must be a dict, 'balanced_sample' or None, got {class_weight!r}"
-        )
+        raise ValueError(f"class_weight must be a dict or 'balanced_sample', got {class_weight!r}")
     return {
         label: check.moderate(weight, f"class_weight[{label!r}]")
         for label, weight in class_weight.items()

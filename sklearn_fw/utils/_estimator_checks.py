@@ -108,9 +108,7 @@ def check_structured_estimator(
     X, y = check.items(X, "X", "samples"), check.items(y, "y", "outputs")
     case = _Case(estimator, X, y, sample_weight_tol, backend)
     if len(case.X) < 6 or len(case.X) != len(case.y):
-        raise ValueError(
-            f"X and y must have one length from 6 on, got {len(case.X)} and {len(case.y)}"
-        )
+        raise ValueError(f"X and y need one length from 6 on, got {len(case.X)} and {len(case.y)}")
     results = {}
     for name, run in _CHECKS.items():
         if name in skip:
