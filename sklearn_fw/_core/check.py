@@ -90,9 +90,7 @@ def integer(value, name, minimum, maximum=2**63 - 1):
 
 
 def flag(value, name):
-    if not (
-        isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1))
-    ):
+    if not (isinstance(value, Integral | np.bool_) and value in (0, 1)):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
@@ -406,11 +404,8 @@ def find_labels(y, name):
         raise ValueError(
             f"{name} mixes labels that cannot be sorted: use one type of label"
         ) from None
-    if (
-        has_holes
-        or values.ndim != 1
-        or (labels.dtype.kind == "f" and not np.all(np.isfinite(labels)))
-    ):
+    is_finite = labels.dtype.kind != "f" or np.all(np.isfinite(labels))
+    if has_holes or values.ndim != 1 or not is_finite:
         raise ValueError(f"{name} must be a vector of labels without NaN and infinity")
     return labels
 
@@ -429,10 +424,8 @@ def _named(*names):
         yield
     except (TypeError, ValueError, OverflowError) as error:
         kind = ValueError if isinstance(error, OverflowError) else type(error)
-        if re.search(rf"\b({'|'.join(names)})\b", str(error)) or kind not in (
-            TypeError,
-            ValueError,
-        ):
+        is_named = re.search(rf"\b({'|'.join(names)})\b", str(error))
+        if is_named or kind not in (TypeError, ValueError):
             raise
         both = len(names) > 1 and "inconsistent" in str(error)
         raise kind(f"{' and '.join(names) if both else names[0]}: {error}") from None
@@ -494,14 +487,11 @@ def sparse(X, name):
         raise ValueError(
             f"{name}.indptr must hold {n_major + 1} integers, got {indptr.dtype} of {indptr.shape}"
         )
-    if (
-        indptr[0] != 0
-        or indptr[-1] > min(len(indices), len(X.data))
-        or np.any(indptr[1:] < indptr[:-1])
-    ):
+    n_entries = min(len(indices), len(X.data))
+    if indptr[0] != 0 or indptr[-1] > n_entries or np.any(indptr[1:] < indptr[:-1]):
         raise ValueError(
-            f"{name}.indptr must rise from 0 to the number of entries, at most "
-            f"{min(len(indices), len(X.data))}: make the matrix anew from its parts"
+            f"{name}.indptr must rise from 0 to the number of entries, at most {n_entries}: make "
+            f"the matrix anew from its parts"
         )
     _check_indices(indices, n_minor, f"{name}.indices")
     if len(indices) > indptr[-1] or len(X.data) > indptr[-1]:  # a reserve behind the last row

@@ -232,11 +232,8 @@ class CheckedOracle(Oracle):
         n_states = scores.n_states
         node = _probabilities(answer[0], (scores.n_nodes, n_states), f"node {name}")
         edge = _probabilities(answer[1], (scores.n_edges, n_states, n_states), f"edge {name}")
-        ends = node[scores.edges]
-        if not (
-            np.allclose(edge.sum(axis=2), ends[:, 0], rtol=0, atol=PROBABILITY)
-            and np.allclose(edge.sum(axis=1), ends[:, 1], rtol=0, atol=PROBABILITY)
-        ):
+        sums = np.stack([edge.sum(axis=2), edge.sum(axis=1)], axis=1)
+        if not np.allclose(sums, node[scores.edges], rtol=0, atol=PROBABILITY):
             raise ValueError(f"{name}: rows and columns of edges must sum to those of their nodes")
         return node, edge, _number(answer[2], f"log_partition of {name}")
 

@@ -63,9 +63,8 @@ class PairwiseScores:
     def __post_init__(self):
         for name in self.__slots__:
             value = getattr(self, name)
-            if not isinstance(value, np.ndarray) or isinstance(
-                value, np.ma.MaskedArray | np.matrix
-            ):
+            is_other = isinstance(value, np.ma.MaskedArray | np.matrix)
+            if is_other or not isinstance(value, np.ndarray):
                 raise TypeError(
                     f"{name} must be a numpy array, got {type(value).__name__}: use "
                     f"PairwiseScores.from_arrays for lists and other kinds"
@@ -109,8 +108,7 @@ class PairwiseScores:
         shared = isinstance(pairwise, np.ndarray) and pairwise.ndim == 3 and _is_shared(pairwise)
         pairwise = floats(pairwise[0] if shared else pairwise, "pairwise")
         if pairwise.ndim == 2:
-            n_edges = len(edges)
-            pairwise = np.broadcast_to(pairwise, (n_edges, *pairwise.shape))
+            pairwise = np.broadcast_to(pairwise, (len(edges), *pairwise.shape))
         return cls(unary, pairwise, edges)
 
     def check(self):
@@ -131,10 +129,8 @@ class PairwiseScores:
                 f"pairwise must have shape (n_edges, n_states, n_states) = {expected}, "
                 f"got {pairwise.shape}"
             )
-        for name, array in (
-            ("unary", unary),
-            ("pairwise", pairwise[:1] if _is_shared(pairwise) else pairwise),
-        ):
+        tables = pairwise[:1] if _is_shared(pairwise) else pairwise
+        for name, array in (("unary", unary), ("pairwise", tables)):
             if array.dtype != np.float64:
                 raise ValueError(f"{name} must be float64, got dtype {array.dtype}")
             # max() is NaN if any entry is, and NaN < inf is false

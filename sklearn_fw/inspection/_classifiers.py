@@ -203,9 +203,8 @@ def scores_by(estimator, X, method, n_classes):
 
 def check_template(estimator, X):
     """A classifier that can be cloned and fitted to rows of X; of a search the model it found."""
-    if isinstance(estimator, type) or not (
-        callable(getattr(estimator, "fit", None)) and hasattr(estimator, "get_params")
-    ):
+    can_fit = callable(getattr(estimator, "fit", None)) and hasattr(estimator, "get_params")
+    if isinstance(estimator, type) or not can_fit:
         raise TypeError(f"estimator must be a scikit-learn classifier, got {estimator!r:.60}")
     estimator = best_of(estimator)
     if not is_classifier(estimator):

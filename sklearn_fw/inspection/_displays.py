@@ -320,9 +320,8 @@ class MemorizationDisplay(Display):
             for k, value in enumerate(values):
                 more = f", {result.get('param_name')}={value}" if len(values) > 1 else ""
                 curves[name + more] = found[:, k] if several else found
-        return cls(x, curves, x_label="Fraction of noise" if several else "Epoch").plot(
-            ax, **kwargs
-        )
+        display = cls(x, curves, x_label="Fraction of noise" if several else "Epoch")
+        return display.plot(ax, **kwargs)
 
     def plot(self, ax=None, **kwargs):
         if not isinstance(self.curves, dict) or not self.curves:

@@ -252,9 +252,7 @@ class TorchProblem:
 
     def _logits(self, theta, X):
         split = theta.split([p.numel() for p in self.trained.values()])
-        parts = {
-            name: part.view_as(p) for (name, p), part in zip(self.trained.items(), split)
-        }  # fmt: skip
+        parts = {k: part.view_as(p) for (k, p), part in zip(self.trained.items(), split)}
         call = self.torch.func.functional_call
         return logits_of(lambda rows: call(self.module, parts, (rows,)), X)
 

@@ -197,15 +197,12 @@ class Training(IterativeMethod):
         if self.held_out is not None:
             if self._looked_at != self.updates.n_iter:
                 self._look()
-            row |= {"validation_loss": self._last, "patience": float(self._patience)}
+            patience = max(int(self._settings.n_iter_no_change) - self._bad, 0)
+            row |= {"validation_loss": self._last, "patience": float(patience)}
         return row
 
     def solution(self):
         return self.updates.state() if self._kept is None else self._kept
-
-    @property
-    def _patience(self):
-        return max(int(self._settings.n_iter_no_change) - self._bad, 0)
 
     def _look(self):
         """Decode what is held out, and keep the weights if they are the best so far."""

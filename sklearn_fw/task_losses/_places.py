@@ -255,8 +255,7 @@ def _joints(y, name):
 
 def _sides(shape):
     sides = check.items(shape, "shape", "numbers of rows and columns")
-    if len(sides) != 2 or not all(
-        isinstance(n, int | np.integer) and 0 < n <= LONGEST for n in sides
-    ):
+    are_lengths = all(isinstance(n, int | np.integer) and 0 < n <= LONGEST for n in sides)
+    if len(sides) != 2 or not are_lengths:
         raise ValueError(f"shape must be the numbers of rows and columns, got {shape!r:.100}")
     return sides
