@@ -293,9 +293,9 @@ def is_moderate(values):
     # NaN is the smallest and the largest number, and no larger or smaller than any.
     largest, smallest = np.maximum.reduce, np.minimum.reduce  # less to call than the methods
     # Single precision would have to hold the limit, which it does not.
-    return float(largest(values, axis=None)) <= LARGEST and (
-        float(smallest(values, axis=None)) >= -LARGEST
-    )
+    if not float(largest(values, axis=None)) <= LARGEST:
+        return False
+    return float(smallest(values, axis=None)) >= -LARGEST
 
 
 def magnitude(values, name):

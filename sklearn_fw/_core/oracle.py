@@ -201,9 +201,8 @@ class CheckedOracle(Oracle):
         name, k = f"top_k of {self._name}", check.integer(k, "k", 1)
         if not callable(getattr(self.oracle, "top_k", None)):
             return k_best_labelings(self, scores, k)
-        values, labels = check.unpacked(
-            self.oracle.top_k(copy_of(scores), k), "values, labels", name
-        )
+        answer = self.oracle.top_k(copy_of(scores), k)
+        values, labels = check.unpacked(answer, "values, labels", name)
         labels = np.asarray(labels)
         if labels.ndim != 2 or labels.shape[1] != scores.n_nodes or len(labels) > k:
             raise ValueError(

@@ -180,10 +180,8 @@ class PairwiseScores:
         return float(value)
 
     def __repr__(self):
-        return (
-            f"PairwiseScores(n_nodes={self.n_nodes}, n_states={self.n_states}, "
-            f"n_edges={self.n_edges})"
-        )
+        sizes = f"n_nodes={self.n_nodes}, n_states={self.n_states}, n_edges={self.n_edges}"
+        return f"PairwiseScores({sizes})"
 
     def __reduce__(self):
         # Pickling a broadcast view would write the table once per edge.
@@ -269,9 +267,8 @@ def arrays_of(scores):
 def check_range(scores):
     """Raise a ValueError where a sum of scores could leave the range of float64."""
     tables = scores.pairwise[:1] if _is_shared(scores.pairwise) else scores.pairwise
-    largest = max(
-        np.abs(part).max(where=np.isfinite(part), initial=0.0) for part in (scores.unary, tables)
-    )
+    parts = scores.unary, tables
+    largest = max(np.abs(part).max(where=np.isfinite(part), initial=0.0) for part in parts)
     check_sums(largest, scores.n_nodes + scores.n_edges)
 
 

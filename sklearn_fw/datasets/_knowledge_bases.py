@@ -69,9 +69,8 @@ def make_kb_pair(n_movies=1000, *, random_state=None):
             for e in entities
         }
         shift = (rng.random_sample(n_movies) < 0.05) * rng.randint(-1, 2, size=n_movies)
-        data[f"properties{side}"] = [
-            (ids[e], "year", int(years[e] + shift[e])) for e in entities if e < n_movies
-        ]
+        films = [e for e in entities if e < n_movies]
+        data[f"properties{side}"] = [(ids[e], "year", int(years[e] + shift[e])) for e in films]
     ids1, ids2 = data.pop("ids1"), data.pop("ids2")
     data["truth"] = {ids1[e]: ids2[e] for e in np.flatnonzero(kept[0] & kept[1]).tolist()}
     return Bunch(**data)

@@ -163,9 +163,8 @@ def make_two_views(
             own = rng.gamma(private_shape, mean, (n_samples, n_private))
             view = view + (own if is_count else own * rng.choice([-1.0, 1.0], own.shape)) @ F.T
         views.append(rng.poisson(view) if is_count else view)
-    return Bunch(
-        X=views[0], y=views[1], x_loadings=loadings[0], y_loadings=loadings[1], sources=sources
-    )
+    X, y = views
+    return Bunch(X=X, y=y, x_loadings=loadings[0], y_loadings=loadings[1], sources=sources)
 
 
 def _topics(rng, topics, n_features, n_components, concentration):

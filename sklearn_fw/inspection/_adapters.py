@@ -126,9 +126,8 @@ class TorchAdapter(Adapter):
 
     def codes(self, labels):
         values = labels.tolist()
-        return np.array([
-            v if isinstance(v, int | np.integer) and v < self.n_classes else -1 for v in values
-        ])  # fmt: skip
+        known = [isinstance(v, int | np.integer) and v < self.n_classes for v in values]
+        return np.array([v if is_known else -1 for v, is_known in zip(values, known)])
 
     def vjp(self, X, weights):
         with evaluating(self.estimator), self.torch.enable_grad():

@@ -257,9 +257,8 @@ class TorchProblem:
         return logits_of(lambda rows: call(self.module, parts, (rows,)), X)
 
     def _losses(self, theta, X, rows):
-        return self.torch.nn.functional.cross_entropy(
-            self._logits(theta, X), self._y[rows], reduction="none"
-        )
+        entropy = self.torch.nn.functional.cross_entropy
+        return entropy(self._logits(theta, X), self._y[rows], reduction="none")
 
     def loss(self, theta):
         return self._losses(self._theta(theta), self._X, slice(None)).detach().cpu().numpy()
@@ -279,9 +278,8 @@ class TorchProblem:
         bent, by_inputs = [], []
         for v in V:
             inner = g @ self.torch.as_tensor(v, device=X.device)
-            pair = self.torch.autograd.grad(
-                inner, (t, X), retain_graph=True, materialize_grads=True
-            )
+            options = {"retain_graph": True, "materialize_grads": True}
+            pair = self.torch.autograd.grad(inner, (t, X), **options)
             bent.append(pair[0].cpu().numpy())
             by_inputs.append(pair[1].cpu().numpy())
         return np.array(bent), np.array(by_inputs)

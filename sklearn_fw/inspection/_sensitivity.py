@@ -126,10 +126,8 @@ def loss_sensitivity(
     else:
         found = run.derivatives(groups, include_direct)
     # Norms by time, group and row.
-    norms = np.array([
-        np.linalg.norm(by_row.reshape(*by_row.shape[:2], -1), ord=norm, axis=2)
-        for by_row in found
-    ])  # fmt: skip
+    found = (by_row.reshape(*by_row.shape[:2], -1) for by_row in found)
+    norms = np.array([np.linalg.norm(by_row, ord=norm, axis=2) for by_row in found])
     bad = ~np.isfinite(norms)
     if bad.any():
         raise ValueError(

@@ -14,9 +14,7 @@ CURVES = {
     "nonzero": "Non-zero coefficients",
 }
 # Parameters with their data.
-SOURCES = {
-    "score": "scores", "norm": "norms", "gap": "gaps", "coef": "coefs", "nonzero": "coefs",
-}  # fmt: skip
+SOURCES = {"score": "scores", "norm": "norms", "gap": "gaps", "coef": "coefs", "nonzero": "coefs"}
 MAX_COEFS = 100  # curves of more coefficients are not distinguishable
 N_BETWEEN = 40  # values besides the breakpoints, on a path that holds for all values
 

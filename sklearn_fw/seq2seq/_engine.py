@@ -148,9 +148,8 @@ def roll_in(policy, X, targets, lengths, is_reference, end=None):
             state, score = policy.step(state, tokens[:, t])
     if end is not None:
         ended = tokens == end
-        lengths = np.where(
-            ended.any(axis=1), np.minimum(lengths, ended.argmax(axis=1) + 1), lengths
-        )
+        until = np.minimum(lengths, ended.argmax(axis=1) + 1)
+        lengths = np.where(ended.any(axis=1), until, lengths)
     return RolledIn(tokens, states, scores, lengths)
 
 
@@ -342,9 +341,8 @@ def priced(policy, X, targets, n_cells, costs, draws, end):
     dense = np.full(scores.shape, np.inf)
     sample, time = found.cells
     dense[sample[:, None], time[:, None], found.tokens] = found.costs
-    costs, tokens = (
-        [own[:n] for own, n in zip(rows, rolled.lengths)] for rows in (dense, rolled.tokens)
-    )
+    costs = [own[:n] for own, n in zip(dense, rolled.lengths)]
+    tokens = [own[:n] for own, n in zip(rolled.tokens, rolled.lengths)]
     return RollOutCosts(costs, tokens, found.n_rollouts, found.n_steps)
 
 

@@ -107,9 +107,8 @@ class Draws:
                 f"sampled_softmax=False needs loss='ll' or n_tokens=None, got {loss!r}"
             )
         self.chunk = int(settings.batch_size)
-        self.coins, self.samples, self.ties = (
-            np.random.RandomState(rng.randint(2**31 - 1)) for _ in range(3)
-        )
+        streams = [np.random.RandomState(rng.randint(2**31 - 1)) for _ in range(3)]
+        self.coins, self.samples, self.ties = streams
 
     def reference_cells(self, shape):
         """Which cells of the roll-in the reference fills."""

@@ -114,9 +114,8 @@ class Outputs:
         y = _samples(y, "y")
         if len(y) != n_inputs:
             raise ValueError(f"X has {n_inputs} samples, y has {len(y)}")
-        return [
-            _encode(_output(own, f"y[{i}]"), self._number, f"y[{i}]") for i, own in enumerate(y)
-        ]
+        named = [(f"y[{i}]", own) for i, own in enumerate(y)]
+        return [_encode(_output(own, name), self._number, name) for name, own in named]
 
 
 def _samples(values, name):
@@ -209,10 +208,8 @@ def _named(tokens, n_columns):
     tokens = check.items(tokens, "input_tokens", "tokens of each column")
     if len(tokens) != n_columns:
         raise ValueError(f"input_tokens are of {len(tokens)} columns, and inputs have {n_columns}")
-    return [
-        _numbered([_output(own, f"input_tokens[{c}]")], f"input_tokens[{c}]")
-        for c, own in enumerate(tokens)
-    ]
+    named = [(f"input_tokens[{c}]", own) for c, own in enumerate(tokens)]
+    return [_numbered([_output(own, name)], name) for name, own in named]
 
 
 def _encode(tokens, known, name):

@@ -164,10 +164,7 @@ class Updates:
 
 
 def _converted(state, convert):
-    return {
-        number: {name: convert(value) for name, value in own.items()}
-        for number, own in state.items()
-    }
+    return {k: {name: convert(value) for name, value in own.items()} for k, own in state.items()}
 
 
 class Training(IterativeMethod):
@@ -232,9 +229,8 @@ def _likelihood(scores, targets):
 def _optimizer(network, settings):
     kinds = network._torch.optim
     kind = {"adadelta": kinds.Adadelta, "adam": kinds.Adam, "sgd": kinds.SGD}[settings.optimizer]
-    return kind(
-        network.parts.parameters(), lr=settings._rate, weight_decay=float(settings.weight_decay)
-    )
+    decay = float(settings.weight_decay)
+    return kind(network.parts.parameters(), lr=settings._rate, weight_decay=decay)
 
 
 def chunks(n, size=MOST_EVALUATED):

@@ -41,10 +41,8 @@ def read_mistakes(y_true, y_pred):
     else:  # plain Python comparison: "1" and 1 differ, np.str_ and str do not
         pairs = zip(_listed(true), _listed(predicted))
         wrong = np.fromiter((a != b for a, b in pairs), np.int32, int(lengths.sum()))
-    truth = Truth(
-        np.zeros_like(wrong), starts_of(lengths), (RIGHT_OR_WRONG,), shapes=_matrices(shapes)
-    )
-    return truth, wrong
+    starts, shapes = starts_of(lengths), _matrices(shapes)
+    return Truth(np.zeros_like(wrong), starts, (RIGHT_OR_WRONG,), shapes=shapes), wrong
 
 
 def as_list(y, name):

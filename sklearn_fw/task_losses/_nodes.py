@@ -322,10 +322,8 @@ def check_class_weight(class_weight):
     """The weights of a dict from classes to numbers that are not negative."""
     if not isinstance(class_weight, Mapping):
         raise ValueError(f"class_weight must be a dict or 'balanced_sample', got {class_weight!r}")
-    return {
-        label: check.moderate(weight, f"class_weight[{label!r}]")
-        for label, weight in class_weight.items()
-    }
+    named = [(label, f"class_weight[{label!r}]") for label in class_weight]
+    return {label: check.moderate(class_weight[label], name) for label, name in named}
 
 
 def _check_square(cost, n_classes):

@@ -340,9 +340,8 @@ def _check_score(case):
 
 def _check_grid_search(case):
     scorer = None if hasattr(case.fitted, "score") else (lambda *args: 0.0)
-    search = GridSearchCV(
-        clone(case.estimator), {}, cv=2, n_jobs=2, scoring=scorer, error_score="raise"
-    )
+    options = {"cv": 2, "n_jobs": 2, "scoring": scorer, "error_score": "raise"}
+    search = GridSearchCV(clone(case.estimator), {}, **options)
     with joblib.parallel_config(backend=case.backend):
         search.fit(_copy(case.X), _copy(case.y))
         out = cross_val_predict(clone(case.estimator), _copy(case.X), _copy(case.y), cv=2, n_jobs=2)
