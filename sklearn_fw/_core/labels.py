@@ -124,7 +124,10 @@ def links_of(y, name, shape=None):
         links = tuple(pairs.reshape(-1, 2).astype(np.int64).T)
         if shape is not None and len(y) and not np.all(pairs < shape):
             j, k = pairs[np.any(pairs >= shape, axis=1)][0].tolist()
-            raise ValueError(f"{name} links row {j} to column {k}, but the shape is {tuple(shape)}")
+            raise ValueError(
+                f"{name} links row {j} to column {k}, but there are {shape[0]} rows and {shape[1]} "
+                f"columns"
+            )
         return links
     y = np.asarray(y)
     if y.dtype.kind not in "fiub":
