@@ -120,7 +120,10 @@ def links_of(y, name, shape=None):
         except (TypeError, ValueError):
             pairs = np.empty(0)
         if len(y) and not (pairs.ndim == 2 and pairs.dtype.kind in "iu" and pairs.min() >= 0):
-            raise ValueError(f"{name} must be a list of pairs (row, column), or a 0/1 array")
+            raise ValueError(
+                f"{name} must be a list of pairs (row, column) of numbers from 0 on; pass a 0/1 "
+                f"matrix as an array"
+            )
         links = tuple(pairs.reshape(-1, 2).astype(np.int64).T)
         if shape is not None and len(y) and not np.all(pairs < shape):
             j, k = pairs[np.any(pairs >= shape, axis=1)][0].tolist()
