@@ -31,10 +31,8 @@ def main(arguments=None):
     single = _demo.tune(_demo.make_single, words)
     chain = _demo.tune(with_progress(_demo.make_chain), words)
     print(f"\n{'':28}{'best C':>8}{'right digits':>14}{'right words':>13}{'CPU s':>8}")
-    for name, tuned in (
-        ("LinearSVC, digit by digit", single),
-        ("StructuredSVM, whole words", chain),
-    ):
+    rows = {"LinearSVC, digit by digit": single, "StructuredSVM, whole words": chain}
+    for name, tuned in rows.items():
         print(f"{name:28}{tuned.C:8g}{tuned.digits:14.1%}{tuned.words:13.1%}{tuned.seconds:8.2f}")
     svm = chain.reader
     print(

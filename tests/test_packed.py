@@ -174,7 +174,7 @@ VALUES = np.zeros((4, 2))
         ((VALUES, [0, 3, 2, 4]), ValueError, "never decrease, got 3 then 2 at position 1"),
         ((VALUES, [0.0, 4.0]), TypeError, "offsets must hold integers, got dtype float64"),
         ((VALUES, [[0, 4]]), ValueError, "offsets must have one dimension"),
-        ((VALUES, [0, 4], [1]), IndexError, "index must name blocks 0 to 0 .* between 1 and 1"),
+        ((VALUES, [0, 4], [1]), IndexError, "index must name blocks 0 to 0 .* got .1."),
         ((VALUES, [0, 4], [True]), TypeError, "index must hold integers"),
         (([[0.0]], [0, 1]), TypeError, "use Packed.from_list"),
         ((sp.csc_array(VALUES), [0, 4]), TypeError, "got csc: call values.tocsr"),
@@ -193,7 +193,7 @@ def test_wrong_parts_are_refused(arguments, error, message):
         ([VALUES, VALUES[:, :1]], r"sample 1 has rows of shape \(1,\), sample 0 of \(2,\)"),
         ([VALUES, sp.csr_array(VALUES)], "samples 1 and 0 are not both sparse"),
         ([1, 2], "sample 0 is a scalar"),
-        ([["a"], [1]], "sample 0 holds text but sample 1 holds numbers"),
+        ([["a"], [1]], "sample 0 holds text but sample 1 numbers"),
     ],
 )
 def test_blocks_that_do_not_fit_are_refused(blocks, message):

@@ -350,7 +350,7 @@ def test_dtype_and_sparse_interface():
         ({}, [["ab"]], ValueError, "token 0 of sample 0 is 'ab': it needs 2 fields"),
         ({}, [[("a", 1)]], TypeError, "field 'pos' holds 1 of type int: fields must be text"),
         ({}, [np.array([["a"]])], ValueError, r"have shape \(1,\): they need at least 2 fields"),
-        ({}, [np.array([["a", "X"]]), np.array([["a"]])], ValueError, "sample 1 has tokens"),
+        ({}, [np.array([["a", "X"]]), np.array([["a"]])], ValueError, "needs 2 fields"),
         ({"templates": [("w", 0)]}, SENTENCES, ValueError, r"templates holds \('w', 0\)"),
     ],
 )  # fmt: skip

@@ -45,7 +45,7 @@ def test_numbers(check):
         ),
         (
             lambda v: check.integer(v, "max_iter", 1), [10**30, 10**400],
-            r"max_iter must be below 2\*\*63",
+            "max_iter == .*, must be <= 9223372036854775807",
         ),
         (
             lambda v: check.strength(v, "C"), [1e-101, 1e101, 5e-324, 1e308],

@@ -4,6 +4,7 @@ import math
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import NamedTuple
 
 from . import check
@@ -87,22 +88,14 @@ def finishing():
 def shared(function):
     """The function with the budget of the moment, wherever joblib may run it."""
     left = budget_now().left
-    return _Shared(function, None if left == math.inf else time.time() + left)
+    # The clock of all processes.
+    return partial(_run_until, None if left == math.inf else time.time() + left, function)
 
 
-class _Shared:
-    """A function that can be sent to another thread or process, and until when it may run."""
-
-    __slots__ = ("_ends", "_function")  # no dictionary: wrappers would copy it into their own
-
-    def __init__(self, function, ends):
-        self._function, self._ends = function, ends
-
-    def __call__(self, *args, **kwargs):
-        # The clock of all processes; what is over already gets the least that is a limit.
-        left = None if self._ends is None else max(self._ends - time.time(), 1e-9)
-        with time_budget(left):
-            return self._function(*args, **kwargs)
+def _run_until(end, function, *args, **kwargs):
+    # What is over already gets the least that is a limit.
+    with time_budget(None if end is None else max(end - time.time(), 1e-9)):
+        return function(*args, **kwargs)
 
 
 def time_left():

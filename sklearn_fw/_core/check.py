@@ -78,27 +78,19 @@ def number(value, name):
 def _as_float(value, name):
     try:
         number = float(value)
-    except OverflowError:  # integers and fractions know no limit
-        raise ValueError(
-            f"{name} must be finite, got a number above {np.finfo(float).max}"
-        ) from None
+    except OverflowError:  # integers and fractions have no limit
+        number = np.inf
     if not np.isfinite(number):
-        raise ValueError(f"{name} must be finite, got {value}")
+        raise ValueError(f"{name} must be finite, got {number} as a float64")
     return number
 
 
-def integer(value, name, minimum):
-    """An integer not below ``minimum``."""
-    value = int(check_scalar(value, name, Integral, min_val=minimum))
-    if value >= 2**63:
-        raise ValueError(f"{name} must be below 2**63")
-    return value
+def integer(value, name, minimum, maximum=2**63 - 1):
+    return int(check_scalar(value, name, Integral, min_val=minimum, max_val=maximum))
 
 
 def flag(value, name):
-    if not (
-        isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1))
-    ):
+    if not (isinstance(value, Integral | np.bool_) and value in (0, 1)):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
@@ -128,22 +120,18 @@ def samples(items, name):
         shape = np.asarray(items).shape
     if shape == () or (shape is None and not hasattr(items, "__len__")):
         kind = "an array without axes" if shape == () else f"a {type(items).__name__}"
-        raise TypeError(
-            f"{name} must be a list or array of samples, got {kind}: give one entry per sample"
-        )
+        raise TypeError(f"{name} must be a list or array, got {kind}: give one entry per sample")
     return shape
 
 
 def dtype(dtype):
-    if dtype is None:
-        raise ValueError("dtype must be a kind of numbers such as numpy.float64, got None")
     try:
-        dtype = np.dtype(dtype)
-    except TypeError as error:
-        raise ValueError(f"dtype must be a kind of numbers: {error}") from None
-    if dtype.kind not in "fiub":
-        raise ValueError(f"dtype must be a kind of real numbers, got {dtype}")
-    return dtype
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if dtype is None or found is None or found.kind not in "fiub":
+        raise ValueError(f"dtype must be a kind of real numbers (numpy.float64), got {dtype!r:.60}")
+    return found
 
 
 def time_limit(value):
@@ -305,9 +293,9 @@ def is_moderate(values):
     # NaN is the smallest and the largest number, and no larger or smaller than any.
     largest, smallest = np.maximum.reduce, np.minimum.reduce  # less to call than the methods
     # Single precision would have to hold the limit, which it does not.
-    return float(largest(values, axis=None)) <= LARGEST and (
-        float(smallest(values, axis=None)) >= -LARGEST
-    )
+    if not float(largest(values, axis=None)) <= LARGEST:
+        return False
+    return float(smallest(values, axis=None)) >= -LARGEST
 
 
 def magnitude(values, name):
@@ -416,11 +404,8 @@ def find_labels(y, name):
         raise ValueError(
             f"{name} mixes labels that cannot be sorted: use one type of label"
         ) from None
-    if (
-        has_holes
-        or values.ndim != 1
-        or (labels.dtype.kind == "f" and not np.all(np.isfinite(labels)))
-    ):
+    is_finite = labels.dtype.kind != "f" or np.all(np.isfinite(labels))
+    if has_holes or values.ndim != 1 or not is_finite:
         raise ValueError(f"{name} must be a vector of labels without NaN and infinity")
     return labels
 
@@ -439,10 +424,8 @@ def _named(*names):
         yield
     except (TypeError, ValueError, OverflowError) as error:
         kind = ValueError if isinstance(error, OverflowError) else type(error)
-        if re.search(rf"\b({'|'.join(names)})\b", str(error)) or kind not in (
-            TypeError,
-            ValueError,
-        ):
+        is_named = re.search(rf"\b({'|'.join(names)})\b", str(error))
+        if is_named or kind not in (TypeError, ValueError):
             raise
         both = len(names) > 1 and "inconsistent" in str(error)
         raise kind(f"{' and '.join(names) if both else names[0]}: {error}") from None
@@ -502,17 +485,13 @@ def sparse(X, name):
     indptr, indices = X.indptr, X.indices
     if indptr.dtype.kind != "i" or indptr.shape != (n_major + 1,):
         raise ValueError(
-            f"{name}.indptr must hold {n_major + 1} integers, got shape {indptr.shape} and dtype "
-            f"{indptr.dtype}"
+            f"{name}.indptr must hold {n_major + 1} integers, got {indptr.dtype} of {indptr.shape}"
         )
-    if (
-        indptr[0] != 0
-        or indptr[-1] > min(len(indices), len(X.data))
-        or np.any(indptr[1:] < indptr[:-1])
-    ):
+    n_entries = min(len(indices), len(X.data))
+    if indptr[0] != 0 or indptr[-1] > n_entries or np.any(indptr[1:] < indptr[:-1]):
         raise ValueError(
-            f"{name}.indptr must rise from 0 to the number of entries, at most "
-            f"{min(len(indices), len(X.data))}: make the matrix anew from its parts"
+            f"{name}.indptr must rise from 0 to the number of entries, at most {n_entries}: make "
+            f"the matrix anew from its parts"
         )
     _check_indices(indices, n_minor, f"{name}.indices")
     if len(indices) > indptr[-1] or len(X.data) > indptr[-1]:  # a reserve behind the last row
@@ -523,10 +502,7 @@ def sparse(X, name):
 
 def _check_indices(indices, size, name):
     if indices.dtype.kind not in "iu" or indices.ndim != 1:
-        raise ValueError(
-            f"{name} must be a vector of integers, got shape {indices.shape} and dtype "
-            f"{indices.dtype}"
-        )
+        raise ValueError(f"{name} must hold integers, got {indices.dtype} of shape {indices.shape}")
     if len(indices) and not (indices.min() >= 0 and indices.max() < size):
         raise ValueError(
             f"{name} must name places from 0 to {size - 1}, got {indices.min()} to "

@@ -128,10 +128,7 @@ class NodeCosts(NamedTuple):
             raise ValueError("weights of nodes need a loss that is a sum over nodes")
         weights = check.array(weights, "weights")
         if weights.shape != self.factor.shape or np.any(weights < 0):
-            raise ValueError(
-                f"weights must hold {len(self.factor)} numbers that are not negative, one for each "
-                f"node"
-            )
+            raise ValueError(f"weights must hold {len(self.factor)} numbers from 0, one per node")
         return self._replace(factor=self.factor * weights)
 
     def losses(self, truth, states):
@@ -196,9 +193,7 @@ def _check_costs(costs, truth, name):
     row = np.asarray(costs.row)
     if factor.shape != (n_nodes,) or row.shape != (n_nodes,) or table.ndim != 2:
         n_found = len(row) if row.ndim else 0
-        raise ValueError(
-            f"{name} must have one row for each of {n_nodes} nodes, got {n_found} rows"
-        )
+        raise ValueError(f"{name} must have one row for each of {n_nodes} nodes, got {n_found}")
     if table.shape[1] != truth.n_states:
         raise ValueError(
             f"{name} must have one column for each of {truth.n_states} states, got {table.shape[1]}"

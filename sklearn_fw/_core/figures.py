@@ -42,11 +42,9 @@ def check_names(names, size, parameter):
 
 def check_vectors(finite=True, **named):
     """Vectors of one length, by the names of their parameters."""
-    found = [check.array(values, name, finite) for name, values in named.items()]
+    found = [check.numbers(values, name, finite) for name, values in named.items()]
     if any(v.ndim != 1 or not v.size or v.shape != found[0].shape for v in found):
         raise ValueError(f"{' and '.join(named)} must be vectors of one length, not empty")
-    for name, vector in zip(named, found):
-        check.magnitude(np.where(np.isfinite(vector), vector, 0.0), name)
     return found
 
 

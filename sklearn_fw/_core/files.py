@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-CHUNK = 1 << 16
 # Names of the encodings in which the mark of UTF-8 is no text; numbers are read as Latin-1.
 MARKED = {"utf-8", "utf-8-sig", "iso8859-1"}
 # What no text in a superset of ASCII begins with.
@@ -56,9 +55,7 @@ def read_bytes(source, member=None, *, name="source"):
         raise TypeError(f"member must be the name of a file in a zip archive, got {_kind(member)}")
     if hasattr(source, "read") and not isinstance(source, type):
         if member is not None:
-            raise ValueError(
-                f"member={member!r} goes with the path of a zip archive: open it there"
-            )
+            raise ValueError(f"member={member!r} goes with the path of a zip archive")
         return _read_open(source, name)
     path = check_path(source, name)
     # All bytes first: then what the system refuses stays an OSError, and the rest is damage.
@@ -66,7 +63,7 @@ def read_bytes(source, member=None, *, name="source"):
     suffix = path.suffix.lower()
     if member is not None or suffix == ".zip":
         return _read_member(path, content, member)
-    return b"".join(_gunzip(path, io.BytesIO(content))) if suffix == ".gz" else content
+    return gunzip(path, content) if suffix == ".gz" else content
 
 
 def _read_open(source, name):
@@ -87,22 +84,12 @@ def _read_open(source, name):
     return bytes(content)
 
 
-def gzip_chunks(path):
-    """Yield what is inside a gzip file, some at a time; ValueError where it is damaged."""
-    with path.open("rb") as file:
-        yield from _gunzip(path, file)
-
-
-def _gunzip(path, file):
-    unpacked = gzip.GzipFile(fileobj=file, mode="rb")
-    while True:
-        try:
-            chunk = unpacked.read(CHUNK)
-        except Exception as error:  # of the kinds EOFError, zlib.error, BadGzipFile, struct.error
-            raise damage(path, f"is no intact gzip file ({_reason(error)})") from None
-        if not chunk:
-            return
-        yield chunk
+def gunzip(path, content, most=-1):
+    """What is inside a gzip file, its first ``most`` bytes; ValueError where it is damaged."""
+    try:
+        return gzip.GzipFile(fileobj=io.BytesIO(content)).read(most)
+    except Exception as error:  # of the kinds EOFError, zlib.error, BadGzipFile, struct.error
+        raise damage(path, f"is no intact gzip file ({_reason(error)})") from None
 
 
 def _reason(error):

@@ -70,29 +70,24 @@ def _as_labels(part, name):
 def _refuse_missing(pairs, lengths):
     """Refuse None and NaN, which equal nothing and would count as wrong without a word."""
     for name, flat in zip(("y_true", "y_pred"), pairs):
-        labels = flat
-        if isinstance(flat, np.ndarray):
-            if flat.dtype.kind not in "OfcmM":
-                continue
-            labels = flat.tolist()
+        if isinstance(flat, np.ndarray) and flat.dtype.kind not in "OfcmM":
+            continue
+        labels = flat.tolist() if isinstance(flat, np.ndarray) else flat
         try:
-            # None is found as it is, and NaN is the label that differs from itself.
-            distinct = set(labels)
-            missing = [label for label in distinct if label is None or label != label]
+            is_strange = any(map(_is_no_label, set(labels)))
         except TypeError as error:
             raise TypeError(f"{name} holds labels that cannot be compared: {error}") from None
-        nested = next((x for x in distinct if isinstance(x, tuple | frozenset)), None)
-        if nested is not None:
+        if is_strange:
+            token = next(k for k, label in enumerate(labels) if _is_no_label(label))
             raise ValueError(
-                f"{locate(labels.index(nested), lengths)} of {name} has the label {nested!r:.60}: "
-                "labels must be text or numbers"
+                f"{locate(token, lengths)} of {name} has the label {labels[token]!r:.60}, which is "
+                "no label: labels must be text or numbers; leave out what is not labelled"
             )
-        if missing:
-            token = next(k for k, label in enumerate(labels) if label is None or label != label)
-            raise ValueError(
-                f"{locate(token, lengths)} of {name} has the label {labels[token]}, which is no "
-                "label: leave out what is not labelled"
-            )
+
+
+def _is_no_label(label):
+    # NaN differs from itself.
+    return label is None or isinstance(label, tuple | frozenset) or label != label
 
 
 def _nested(part):
@@ -168,9 +163,8 @@ def as_mapping(pairs, name):
     if isinstance(pairs, dict):
         return _named(pairs, name)
     try:
-        if not isinstance(pairs, list | tuple | np.ndarray):
-            raise TypeError
-        if any(isinstance(p, str | bytes) for p in pairs):
+        is_list = isinstance(pairs, list | tuple | np.ndarray)
+        if not is_list or any(isinstance(p, str | bytes) for p in pairs):
             raise TypeError
         listed = [(a, b) for a, b in pairs]
         made = dict(listed)

@@ -201,9 +201,8 @@ class CheckedOracle(Oracle):
         name, k = f"top_k of {self._name}", check.integer(k, "k", 1)
         if not callable(getattr(self.oracle, "top_k", None)):
             return k_best_labelings(self, scores, k)
-        values, labels = check.unpacked(
-            self.oracle.top_k(copy_of(scores), k), "values, labels", name
-        )
+        answer = self.oracle.top_k(copy_of(scores), k)
+        values, labels = check.unpacked(answer, "values, labels", name)
         labels = np.asarray(labels)
         if labels.ndim != 2 or labels.shape[1] != scores.n_nodes or len(labels) > k:
             raise ValueError(
@@ -232,11 +231,8 @@ class CheckedOracle(Oracle):
         n_states = scores.n_states
         node = _probabilities(answer[0], (scores.n_nodes, n_states), f"node {name}")
         edge = _probabilities(answer[1], (scores.n_edges, n_states, n_states), f"edge {name}")
-        ends = node[scores.edges]
-        if not (
-            np.allclose(edge.sum(axis=2), ends[:, 0], rtol=0, atol=PROBABILITY)
-            and np.allclose(edge.sum(axis=1), ends[:, 1], rtol=0, atol=PROBABILITY)
-        ):
+        sums = np.stack([edge.sum(axis=2), edge.sum(axis=1)], axis=1)
+        if not np.allclose(sums, node[scores.edges], rtol=0, atol=PROBABILITY):
             raise ValueError(f"{name}: rows and columns of edges must sum to those of their nodes")
         return node, edge, _number(answer[2], f"log_partition of {name}")
 
@@ -309,8 +305,7 @@ def check_labels(labels, scores, name):
     labels = np.asarray(labels)
     if labels.dtype.kind not in "iu":
         raise TypeError(
-            f"{name} must return integer labels, got dtype {labels.dtype}; convert them with "
-            f"labels.astype(int)"
+            f"{name} must return integer labels, got dtype {labels.dtype}: use .astype(int)"
         )
     if labels.size and (labels.min() < 0 or labels.max() >= scores.n_states):
         raise ValueError(
@@ -328,8 +323,7 @@ def _agree(value, found):
 def _check_value(value, found, name):
     if not _agree(value, found):
         raise ValueError(
-            f"{name} returned value {value!r} for labels that score {found!r}; return None to have "
-            f"it computed"
+            f"{name} returned value {value!r} for labels that score {found!r}; None has it computed"
         )
 
 
@@ -351,31 +345,6 @@ def _probabilities(array, shape, name):
     return array
 
 
-class _Part:
-    """Outputs with some states left to each node, and the best of them."""
-
-    def __init__(self, left, labels):
-        self.left, self.labels = left, labels
-        self._others = None
-
-    def others(self, max_marginals):
-        """Max-marginals of all states but those of the best output."""
-        if self._others is None:
-            table = np.where(self.left, max_marginals(self.left), -np.inf)
-            table[np.arange(len(table)), self.labels] = -np.inf
-            self._others = table
-        return self._others
-
-    def divide(self, node, state):
-        """Leave out a state, and return what is left where it is the only one of its node."""
-        rest = self.left.copy()
-        rest[node] = False
-        rest[node, state] = True
-        self.left[node, state] = False
-        self._others = None
-        return rest
-
-
 def k_best(argmax, max_marginals, left, k):
     """Values (m,) and labels (m, n_nodes) of the k best outputs, best first.
 
@@ -393,7 +362,7 @@ def k_best(argmax, max_marginals, left, k):
         labels, value = argmax(left)
         if value > -np.inf:
             found.append((value, labels))
-            parts.append(_Part(left, labels))
+            parts.append([left, labels, None])
         left = _next_part(parts, max_marginals) if len(found) < k else None
     values = np.array([value for value, _ in found])
     order = np.argsort(-values, kind="stable")  # rounding may differ from part to part
@@ -403,12 +372,22 @@ def k_best(argmax, max_marginals, left, k):
 
 def _next_part(parts, max_marginals):
     """What is left in the part that holds the best output not found so far; None if none does."""
-    tables = [part.others(max_marginals) for part in parts]
-    tops = [table.max(initial=-np.inf) for table in tables]
+    for part in parts:
+        left, labels, table = part
+        if table is None:  # max-marginals of all states but those of the best output
+            part[2] = np.where(left, max_marginals(left), -np.inf)
+            part[2][np.arange(len(left)), labels] = -np.inf
+    tops = [table.max(initial=-np.inf) for *_, table in parts]
     if max(tops, default=-np.inf) == -np.inf:
         return None
-    p = int(np.argmax(tops))
-    return parts[p].divide(*np.unravel_index(tables[p].argmax(), tables[p].shape))
+    part = parts[int(np.argmax(tops))]
+    left, _, table = part
+    node, state = np.unravel_index(table.argmax(), table.shape)
+    rest = left.copy()
+    rest[node] = False
+    rest[node, state] = True
+    left[node, state], part[2] = False, None
+    return rest
 
 
 def k_best_labelings(oracle, scores, k):

@@ -1,7 +1,5 @@
 """Ragged samples kept in one buffer."""
 
-from numbers import Integral
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
@@ -62,8 +60,7 @@ class Packed:
             self.index = _as_integers(index, "index")
             if len(self.index) and not 0 <= self.index.min() <= self.index.max() < n_blocks:
                 raise IndexError(
-                    f"index must name blocks 0 to {n_blocks - 1} of offsets, got values "
-                    f"between {self.index.min()} and {self.index.max()}"
+                    f"index must name blocks 0 to {n_blocks - 1} of offsets, got {index!r:.60}"
                 )
 
     @classmethod
@@ -118,21 +115,16 @@ class Packed:
             if len(key) != 2 or key[1] is not Ellipsis:
                 raise IndexError("a Packed has one axis: index it by a key or (key, ...)")
             key = key[0]
-        if isinstance(key, Integral) and not isinstance(key, bool):
-            return self._block(self.index[key])
-        if isinstance(key, slice):
-            return self._view(self.values, self.offsets, self.index[key])
-        key = np.asarray(key)
-        if key.ndim == 0 and key.dtype.kind in "iu":
-            return self._block(self.index[int(key)])
-        if key.size == 0:
-            key = key.astype(np.int64)
-        if key.ndim != 1 or key.dtype.kind not in "iub":
-            raise IndexError(
-                "a Packed is indexed by an integer, a slice, a boolean mask or a 1-D "
-                f"integer array, got an array of shape {key.shape} and dtype {key.dtype}"
-            )
-        return self._view(self.values, self.offsets, self.index[key])
+        if not isinstance(key, slice):
+            key = np.asarray(key)
+            key = key if key.size else key.astype(np.int64)
+            if key.ndim > 1 or key.dtype.kind not in ("iub" if key.ndim else "iu"):
+                raise IndexError(
+                    "a Packed is indexed by an integer, a slice, a boolean mask or a 1-D "
+                    f"integer array, got an array of shape {key.shape} and dtype {key.dtype}"
+                )
+        index = self.index[key]
+        return self._view(self.values, self.offsets, index) if index.ndim else self._block(index)
 
     def __array__(self, dtype=None, copy=None):
         """Convert to a 1-D object array with one block per element."""
@@ -183,7 +175,7 @@ def _check_values(values):
     if sp.issparse(values):
         if values.format != "csr":
             raise TypeError(
-                f"values must be dense or CSR, got {values.format}: call values.tocsr() first"
+                f"values must be dense or CSR, got {values.format}: call values.tocsr()"
             )
         return check.sparse(values, "values")
     if not isinstance(values, np.ndarray):
@@ -244,8 +236,7 @@ def _check_alike(blocks):
             raise ValueError(f"sample {i} is a scalar: every sample must be an array of rows")
         if block.shape[1:] != first.shape[1:]:
             raise ValueError(
-                f"sample {i} has rows of shape {block.shape[1:]}, sample 0 of {first.shape[1:]}: "
-                "all samples need the same features"
+                f"sample {i} has rows of shape {block.shape[1:]}, sample 0 of {first.shape[1:]}"
             )
     # numpy would turn numbers beside text into text without a word.
     seen = {}
@@ -254,8 +245,7 @@ def _check_alike(blocks):
             seen.setdefault("text" if block.dtype.kind in "US" else "numbers", i)
     if len(seen) == 2:
         raise ValueError(
-            f"sample {seen['text']} holds text but sample {seen['numbers']} holds numbers: "
-            "use one kind of label"
+            f"sample {seen['text']} holds text but sample {seen['numbers']} numbers: use one kind"
         )
 
 

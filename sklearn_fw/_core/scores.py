@@ -63,9 +63,8 @@ class PairwiseScores:
     def __post_init__(self):
         for name in self.__slots__:
             value = getattr(self, name)
-            if not isinstance(value, np.ndarray) or isinstance(
-                value, np.ma.MaskedArray | np.matrix
-            ):
+            is_other = isinstance(value, np.ma.MaskedArray | np.matrix)
+            if is_other or not isinstance(value, np.ndarray):
                 raise TypeError(
                     f"{name} must be a numpy array, got {type(value).__name__}: use "
                     f"PairwiseScores.from_arrays for lists and other kinds"
@@ -109,8 +108,7 @@ class PairwiseScores:
         shared = isinstance(pairwise, np.ndarray) and pairwise.ndim == 3 and _is_shared(pairwise)
         pairwise = floats(pairwise[0] if shared else pairwise, "pairwise")
         if pairwise.ndim == 2:
-            n_edges = len(edges)
-            pairwise = np.broadcast_to(pairwise, (n_edges, *pairwise.shape))
+            pairwise = np.broadcast_to(pairwise, (len(edges), *pairwise.shape))
         return cls(unary, pairwise, edges)
 
     def check(self):
@@ -118,8 +116,7 @@ class PairwiseScores:
         unary, pairwise, edges = self.unary, self.pairwise, self.edges
         if unary.ndim != 2 or unary.shape[0] < 1 or unary.shape[1] < 1:
             raise ValueError(
-                f"unary must have shape (n_nodes, n_states) with at least one of each, "
-                f"got {unary.shape}"
+                f"unary must have shape (n_nodes, n_states), at least (1, 1), got {unary.shape}"
             )
         if edges.ndim != 2 or edges.shape[1] != 2:
             raise ValueError(f"edges must have shape (n_edges, 2), got {edges.shape}")
@@ -132,10 +129,8 @@ class PairwiseScores:
                 f"pairwise must have shape (n_edges, n_states, n_states) = {expected}, "
                 f"got {pairwise.shape}"
             )
-        for name, array in (
-            ("unary", unary),
-            ("pairwise", pairwise[:1] if _is_shared(pairwise) else pairwise),
-        ):
+        tables = pairwise[:1] if _is_shared(pairwise) else pairwise
+        for name, array in (("unary", unary), ("pairwise", tables)):
             if array.dtype != np.float64:
                 raise ValueError(f"{name} must be float64, got dtype {array.dtype}")
             # max() is NaN if any entry is, and NaN < inf is false
@@ -185,10 +180,8 @@ class PairwiseScores:
         return float(value)
 
     def __repr__(self):
-        return (
-            f"PairwiseScores(n_nodes={self.n_nodes}, n_states={self.n_states}, "
-            f"n_edges={self.n_edges})"
-        )
+        sizes = f"n_nodes={self.n_nodes}, n_states={self.n_states}, n_edges={self.n_edges}"
+        return f"PairwiseScores({sizes})"
 
     def __reduce__(self):
         # Pickling a broadcast view would write the table once per edge.
@@ -274,9 +267,8 @@ def arrays_of(scores):
 def check_range(scores):
     """Raise a ValueError where a sum of scores could leave the range of float64."""
     tables = scores.pairwise[:1] if _is_shared(scores.pairwise) else scores.pairwise
-    largest = max(
-        np.abs(part).max(where=np.isfinite(part), initial=0.0) for part in (scores.unary, tables)
-    )
+    parts = scores.unary, tables
+    largest = max(np.abs(part).max(where=np.isfinite(part), initial=0.0) for part in parts)
     check_sums(largest, scores.n_nodes + scores.n_edges)
 
 
@@ -314,9 +306,7 @@ def check_edges(edges, n_nodes, what="variables"):
     if not len(edges):
         return edges
     if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(
-            f"edges must be integers of shape (n_edges, 2), got {edges.dtype} of {edges.shape}"
-        )
+        raise ValueError(f"edges must be integers of shape (n_edges, 2), got {edges.shape}")
     _check_ends(edges, n_nodes, what)
     return edges
 

@@ -119,8 +119,7 @@ def load_conll(
     if columns is not None:
         if not all(-n_columns <= c < n_columns for c in columns):
             raise ValueError(
-                f"columns must name some of the {n_columns} columns of {file} by integers, got "
-                f"{columns}"
+                f"columns must name some of {n_columns} columns of {file}, got {columns}"
             )
         values = values[:, columns]
     return Packed(values, np.array(offsets, dtype=np.int64))
@@ -213,10 +212,7 @@ def _check_encoding(encoding):
     except (LookupError, ValueError) as error:
         raise ValueError(f"encoding={encoding!r} cannot be used: {error}") from None
     if not fits:
-        raise ValueError(
-            f"encoding={encoding!r} is no superset of ASCII: open the file with it and pass the "
-            "open file"
-        )
+        raise ValueError(f"encoding={encoding!r} is no superset of ASCII: open the file with it")
 
 
 def _check_text(text, name):

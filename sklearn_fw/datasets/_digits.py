@@ -8,7 +8,7 @@ from sklearn.utils import Bunch
 
 from .._core import check
 from ._files import bundle
-from ._grids import check_size, grid_edges
+from ._grids import grid_edges
 
 # Images in a random order: first those for training, last those for testing; validation words, when
 # there are any, get the first half of the latter.
@@ -97,12 +97,12 @@ def make_digit_words(
     >>> words.X_train[0].shape, words.y_train[0]
     ((7, 65), array([5, 7, 2, 6, 3, 6, 5]))
     """
-    n_train = check_size(n_train, "n_train", 1, MOST_WORDS)
-    n_test = check_size(n_test, "n_test", 1, MOST_WORDS)
-    n_valid = check_size(n_valid, "n_valid", 0, MOST_WORDS)
+    n_train = check.integer(n_train, "n_train", 1, MOST_WORDS)
+    n_test = check.integer(n_test, "n_test", 1, MOST_WORDS)
+    n_valid = check.integer(n_valid, "n_valid", 0, MOST_WORDS)
     noise = check.moderate(noise, "noise")
-    min_length = check_size(min_length, "min_length", 1, LONGEST_WORD)
-    max_length = check_size(max_length, "max_length", min_length, LONGEST_WORD)
+    min_length = check.integer(min_length, "min_length", 1, LONGEST_WORD)
+    max_length = check.integer(max_length, "max_length", min_length, LONGEST_WORD)
     bias = check.flag(bias, "bias")
     check.flag(return_X_y, "return_X_y")
     rng, rng_train, rng_test = _generators(random_state)
@@ -197,8 +197,8 @@ def make_digit_inpainting(patch=4, n_test=100, *, random_state=0):
     ((1697, 64), (100, 64), array([9, 9]))
     """
     images, digits = load_digits(return_X_y=True)
-    patch = check_size(patch, "patch", 1, 8)
-    n_test = check_size(n_test, "n_test", 1, len(images) - 1)
+    patch = check.integer(patch, "patch", 1, 8)
+    n_test = check.integer(n_test, "n_test", 1, len(images) - 1)
     rng = check.random_state(random_state)
     X = (images > INK).astype(np.int64)
     order = rng.permutation(len(X))

@@ -17,12 +17,11 @@ from typing import NamedTuple
 
 from sklearn.utils import Bunch
 
-from .._core.files import check_path, gzip_chunks
+from .._core.files import check_path, gunzip
 
 logger = logging.getLogger("sklearn_fw")
 
 VARIABLE = "SKLEARN_FW_DATA"
-CHUNK = 1 << 16
 TIMEOUT = 30.0  # seconds without any answer
 N_RETRIES, DELAY = 3, 1.0  # further tries after a connection that failed, and seconds between them
 BROKEN = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError)
@@ -91,81 +90,71 @@ class Remote(NamedTuple):
     sha256: str
 
 
-class _Broken(Exception):
-    """The connection failed or ended too early: trying again may help."""
-
-
 def fetch(remote, folder):
     """The path of a file in the folder, downloaded first if it is not there or damaged."""
     path = folder / remote.address.rpartition("/")[2]
     if path.is_file():
-        fault = _fault(path, remote)
+        fault = _fault(path, path.read_bytes(), remote)
         if fault is None:
             return path
         logger.warning("%s %s: it is downloaded again", path, fault)
     folder.mkdir(parents=True, exist_ok=True)
+    content = _download(remote, folder)
+    fault = _fault(path, content, remote)
+    if fault is not None:
+        raise OSError(f"what {remote.address} sent {fault}; nothing was stored")
     with tempfile.TemporaryDirectory(dir=folder, prefix="download-") as temporary:
         fresh = Path(temporary) / path.name
-        for left in range(N_RETRIES, -1, -1):
-            try:
-                _download(remote.address, fresh, remote.size)
-                break
-            except _Broken as error:
-                if not left:
-                    raise OSError(
-                        f"could not download {remote.address}: {error}; get it in another way and "
-                        f"put it into {folder}"
-                    ) from error
-                logger.warning("%s: %s; trying again in %g s", remote.address, error, DELAY)
-                time.sleep(DELAY)
-        fault = _fault(fresh, remote)
-        if fault is not None:
-            raise OSError(f"what {remote.address} sent {fault}; nothing was stored")
+        fresh.write_bytes(content)
         os.replace(fresh, path)
     return path
 
 
-def _download(address, path, limit):
-    """Write what the address sends, at most ``limit`` bytes, and report every quarter."""
+def _download(remote, folder):
+    """What the address sends, after a few tries if need be."""
+    for left in range(N_RETRIES, -1, -1):
+        try:
+            return _read(remote)
+        except BROKEN as error:
+            if not left:
+                raise OSError(
+                    f"could not download {remote.address}: {error}; get it in another way and put "
+                    f"it into {folder}"
+                ) from error
+            logger.warning("%s: %s; trying again in %g s", remote.address, error, DELAY)
+            time.sleep(DELAY)
+
+
+def _read(remote):
+    address = remote.address
     try:
-        with urllib.request.urlopen(address, timeout=TIMEOUT) as answer, path.open("wb") as file:
+        with urllib.request.urlopen(address, timeout=TIMEOUT) as answer:
             length = answer.headers.get("Content-Length") or ""
-            length = int(length) if length.isdigit() else None
             logger.info("downloading %s (%s bytes)", address, length or "?")
-            received, reported = 0, 0
-            while chunk := answer.read(CHUNK):
-                file.write(chunk)
-                received += len(chunk)
-                if received > limit:
-                    raise OSError(f"{address} sends more than the {limit} bytes that were expected")
-                if length and (quarter := 4 * received // length) > reported:
-                    reported = quarter
-                    logger.info("%s: %d %%", path.name, 25 * quarter)
+            content = answer.read(remote.size + 1)
     except urllib.error.HTTPError as error:
         error.close()  # it is the answer, too
         if error.code >= 500:
-            raise _Broken(str(error)) from error
+            raise
         raise OSError(f"could not download {address}: {error}") from error
-    except BROKEN as error:
-        raise _Broken(str(error) or repr(error)) from error
-    if length is not None and received < length:
-        raise _Broken(f"the connection ended after {received} of {length} bytes")
+    if len(content) > remote.size:
+        raise OSError(f"{address} sends more than the {remote.size} bytes that were expected")
+    if length.isdigit() and len(content) < int(length):
+        raise ConnectionError(f"the connection ended after {len(content)} of {length} bytes")
+    logger.info("%s: 100 %%", address.rpartition("/")[2])
+    return content
 
 
-def _fault(path, remote):
-    """What is wrong with a file, or None."""
-    digest, size = hashlib.sha256(), 0
+def _fault(path, content, remote):
+    """What is wrong with the content of a file, or None."""
     try:
-        # A damaged or hostile file may unpack to anything: read no more than is needed to tell.
-        for chunk in gzip_chunks(path):
-            digest.update(chunk)
-            size += len(chunk)
-            if size > remote.size:
-                break
+        # A damaged or hostile file may unpack to anything: one byte more than expected will do.
+        text = gunzip(path, content, remote.size + 1)
     except ValueError as error:
         return str(error).removeprefix(f"{path}: ")
-    if size > remote.size:
+    if len(text) > remote.size:
         return f"holds more than the {remote.size} bytes that were expected"
-    if digest.hexdigest() != remote.sha256:
-        return f"holds text with SHA-256 {digest.hexdigest()}, expected {remote.sha256}"
+    digest = hashlib.sha256(text).hexdigest()
+    if digest != remote.sha256:
+        return f"holds text with SHA-256 {digest}, expected {remote.sha256}"
     return None

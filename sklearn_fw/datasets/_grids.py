@@ -1,9 +1,6 @@
 """Grids of cells: labels with patterns that no single cell shows, and snakes to be numbered."""
 
-from numbers import Integral
-
 import numpy as np
-from sklearn.utils import check_scalar
 
 from .._core import check
 from ._files import bundle
@@ -62,11 +59,11 @@ def make_label_grids(
     (4, 7, 2)
     """
     check.choice(pattern, "pattern", set(PATTERNS))
-    n_samples = check_size(n_samples, "n_samples", 1, MOST_GRIDS)
+    n_samples = check.integer(n_samples, "n_samples", 1, MOST_GRIDS)
     least, looks = PATTERNS[pattern]
     if not isinstance(shape, tuple | list) or len(shape) != 2:
         raise ValueError(f"shape must be a tuple (n_rows, n_columns), got {shape!r}")
-    shape = tuple(check_size(side, "shape", least, LONGEST_SIDE) for side in shape)
+    shape = tuple(check.integer(side, "shape", least, LONGEST_SIDE) for side in shape)
     noise = check.moderate(noise, "noise")
     rng = check.random_state(random_state)
     y = [_drawn(pattern, shape, rng) for _ in range(n_samples)]
@@ -207,11 +204,6 @@ def _graph(x, edge_features):
     if not edge_features:
         return nodes, edges
     return nodes, edges, [nodes[pairs].reshape(len(pairs), 2 * nodes.shape[1]) for pairs in edges]
-
-
-def check_size(value, name, least, most):
-    """An integer of a range."""
-    return int(check_scalar(value, name, Integral, min_val=least, max_val=most))
 
 
 def grid_edges(n_rows, n_columns, offsets):

@@ -55,9 +55,8 @@ def make_kb_pair(n_movies=1000, *, random_state=None):
         kept.append(there)
         entities = np.flatnonzero(there).tolist()
         use = there[facts[:, 0]] & there[facts[:, 2]] & (rng.random_sample(len(facts)) < 0.85)
-        ids = {
-            e: f"{side}:{t}" for e, t in zip(entities, rng.permutation(len(entities)), strict=True)
-        }
+        order = rng.permutation(len(entities))
+        ids = {e: f"{side}:{t}" for e, t in zip(entities, order, strict=True)}
         data[f"ids{side}"] = ids
         data[f"relations{side}"] = [
             (ids[m], "actor" if r == 0 else "director", ids[p]) for m, r, p in facts[use].tolist()
@@ -70,9 +69,8 @@ def make_kb_pair(n_movies=1000, *, random_state=None):
             for e in entities
         }
         shift = (rng.random_sample(n_movies) < 0.05) * rng.randint(-1, 2, size=n_movies)
-        data[f"properties{side}"] = [
-            (ids[e], "year", int(years[e] + shift[e])) for e in entities if e < n_movies
-        ]
+        films = [e for e in entities if e < n_movies]
+        data[f"properties{side}"] = [(ids[e], "year", int(years[e] + shift[e])) for e in films]
     ids1, ids2 = data.pop("ids1"), data.pop("ids2")
     data["truth"] = {ids1[e]: ids2[e] for e in np.flatnonzero(kept[0] & kept[1]).tolist()}
     return Bunch(**data)
@@ -101,9 +99,8 @@ def _names(rng, n_movies, n_people):
     names = [[next(words) for _ in range(length)] for length in lengths.tolist()]
     firsts = first[rng.choice(300, size=n_people, p=_zipf(300, 1.0))]
     lasts = last[rng.choice(3000, size=n_people, p=_zipf(3000, 0.7))]
-    return names + [[a, b] for a, b in zip(firsts, lasts, strict=True)], rng.randint(
-        1950, 2012, size=n_movies
-    )
+    names += [[a, b] for a, b in zip(firsts, lasts, strict=True)]
+    return names, rng.randint(1950, 2012, size=n_movies)
 
 
 def _facts(rng, n_movies, n_people):

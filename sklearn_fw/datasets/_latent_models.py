@@ -67,10 +67,7 @@ def make_topic_corpus(
     if prior.ndim == 0:
         prior = np.full(len(topics), float(prior))
     if prior.shape != (len(topics),) or np.any(prior < 1e-6) or np.any(prior > 1e6):
-        raise ValueError(
-            f"prior must be a number, or {len(topics)} numbers, from 1e-06 to 1e+06, got "
-            f"{prior!r:.80}"
-        )
+        raise ValueError(f"prior must hold 1 or {len(topics)} numbers from 1e-06 to 1e+06")
     if kind == "gp":
         length = check.positive(length, "length")
         _check_tokens(n_samples * length)
@@ -147,9 +144,7 @@ def make_two_views(
     n_components = check.integer(n_components, "n_components", 1)
     n_private = check.integer(n_private, "n_private", 0)
     if max(n_samples, n_features) * max(n_features, n_components, n_private) > MOST_TOKENS:
-        raise ValueError(
-            "n_samples, n_features, n_components and n_private must have products below 2**31"
-        )
+        raise ValueError("products of n_samples, n_features, n_components, n_private exceed 2**31")
     given = {"shape": shape, "scale": scale}
     given |= {"private_shape": private_shape, "private_scale": private_scale}
     shape, scale, private_shape, private_scale = (
@@ -164,13 +159,12 @@ def make_two_views(
     for D, F, is_count in zip(loadings, private, counts):
         view = sources @ D.T
         if n_private:
-            own = rng.gamma(private_shape, private_scale / (n_private * private_shape),
-                            (n_samples, n_private))  # fmt: skip
+            mean = private_scale / (n_private * private_shape)
+            own = rng.gamma(private_shape, mean, (n_samples, n_private))
             view = view + (own if is_count else own * rng.choice([-1.0, 1.0], own.shape)) @ F.T
         views.append(rng.poisson(view) if is_count else view)
-    return Bunch(
-        X=views[0], y=views[1], x_loadings=loadings[0], y_loadings=loadings[1], sources=sources
-    )
+    X, y = views
+    return Bunch(X=X, y=y, x_loadings=loadings[0], y_loadings=loadings[1], sources=sources)
 
 
 def _topics(rng, topics, n_features, n_components, concentration):
@@ -181,9 +175,7 @@ def _topics(rng, topics, n_features, n_components, concentration):
             raise ValueError("n_features times n_components must be below 2**31")
         concentration = check.between(concentration, "topic_prior", 1e-6, 1e6)
         return _draw_dirichlet(rng, np.full(n_features, concentration), n_components)
-    topics = check.numbers(topics, "topics")
-    if topics.ndim != 2 or not topics.size:
-        raise ValueError(f"topics must have shape (n_components, n_features), got {topics.shape}")
+    topics = check.matrix(topics, "topics")
     sums = topics.sum(axis=1, keepdims=True)
     if np.any(topics < 0.0) or np.any(sums <= 0.0):
         raise ValueError("topics must not be negative, and no row must be zero")
@@ -192,9 +184,7 @@ def _topics(rng, topics, n_features, n_components, concentration):
 
 def _check_tokens(n_tokens):
     if n_tokens > MOST_TOKENS:
-        raise ValueError(
-            f"n_samples and length ask for {n_tokens:.3g} tokens, the most are 2**31 - 1"
-        )
+        raise ValueError(f"n_samples and length ask for {n_tokens:.3g} tokens, 2**31 at most")
 
 
 def _words(rng, counts, topics):

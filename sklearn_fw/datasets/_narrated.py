@@ -46,7 +46,7 @@ def make_scripts(
     """
     n, K = check.integer(n_sequences, "n_sequences", 1), check.integer(n_steps, "n_steps", 1)
     D = check.integer(n_tokens, "n_tokens", K + 1)
-    p_missing, noise = check.fraction(p_missing, "p_missing"), check.not_negative(noise, "noise")
+    p_missing = check.fraction(p_missing, "p_missing")
     check.within(0.0, 1e4)(noise, "noise")
     rng, sequences = check.random_state(random_state), []
     for _ in range(n):

@@ -10,7 +10,7 @@ from .._core import check
 from .._core.files import damage, read_text
 from ..random_fields import PairwiseMRF, load_uai
 from ._files import Origin, find_file
-from ._grids import check_size, grid_edges
+from ._grids import grid_edges
 
 # So large a complete graph, or grid, still fits into memory.
 MOST_SPINS, MOST_ROWS = 10_000, 100_000
@@ -109,14 +109,14 @@ def make_ising(
     coupling, field = check.moderate(coupling, "coupling"), check.moderate(field, "field")
     check.flag(attractive, "attractive")
     if graph == "clique":
-        n_variables = check_size(size, "size", 1, MOST_SPINS)
+        n_variables = check.integer(size, "size", 1, MOST_SPINS)
         edges = np.column_stack(np.triu_indices(n_variables, k=1))
     else:
         flat = isinstance(size, tuple | list) or (isinstance(size, np.ndarray) and size.ndim == 1)
         if not flat or len(size) != 2:
             raise ValueError(f"size must hold two integers for graph={graph!r}, got {size!r}")
         most = MOST_ROWS if graph == "grid" else MOST_SPINS
-        first, second = (check_size(n, "an entry of size", 1, most) for n in size)
+        first, second = (check.integer(n, "an entry of size", 1, most) for n in size)
         if graph == "grid":
             n_variables, edges = first * second, grid_edges(first, second, [(0, 1), (1, 0)])
         else:

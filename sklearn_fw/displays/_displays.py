@@ -238,18 +238,15 @@ class LoadingDisplay(Display):
             x_names = getattr(estimator, "feature_names_in_", None)
         if y_names is None:
             y_names = getattr(estimator, "_y_names", None)
-        display = cls(
-            estimator.x_loadings_, estimator.y_loadings_, x_names=x_names, y_names=y_names
-        )
+        loadings = estimator.x_loadings_, estimator.y_loadings_
+        display = cls(*loadings, x_names=x_names, y_names=y_names)
         return display.plot(ax, components=components, n_top=n_top, **kwargs)
 
     def plot(self, ax=None, *, components=None, n_top=8, **kwargs):
         views = [check.matrix(getattr(self, name), name) for name in ("x_loadings", "y_loadings")]
         sizes = [view.shape[1] for view in views]
         if sizes[0] != sizes[1]:
-            raise ValueError(
-                f"x_loadings and y_loadings must have the same number of columns, got {sizes}"
-            )
+            raise ValueError(f"x_loadings, y_loadings need the same number of columns, got {sizes}")
         names = [
             check_names(getattr(self, name), len(view), name)
             for view, name in zip(views, ("x_names", "y_names"))
@@ -257,9 +254,8 @@ class LoadingDisplay(Display):
         components, n_top = _chosen(components, sizes[0]), check.integer(n_top, "n_top", 1)
         self.bars_ = []
         for panel, k in zip(self._grid(ax, len(components)), components):
-            for sign, color, side, view, own in zip(
-                (-1, 1), ("C0", "C1"), ("right", "left"), views, names
-            ):
+            sides = (-1, "C0", "right"), (1, "C1", "left")
+            for (sign, color, side), view, own in zip(sides, views, names):
                 top = np.argsort(-np.abs(view[:, k]), kind="stable")[:n_top]
                 lengths = np.abs(view[top, k]) / (np.abs(view[top[0], k]) or 1.0)
                 style = {"color": color, "alpha": 0.5, **kwargs}

@@ -126,9 +126,8 @@ class TorchAdapter(Adapter):
 
     def codes(self, labels):
         values = labels.tolist()
-        return np.array([
-            v if isinstance(v, int | np.integer) and v < self.n_classes else -1 for v in values
-        ])  # fmt: skip
+        known = [isinstance(v, int | np.integer) and v < self.n_classes for v in values]
+        return np.array([v if is_known else -1 for v, is_known in zip(values, known)])
 
     def vjp(self, X, weights):
         with evaluating(self.estimator), self.torch.enable_grad():
@@ -147,9 +146,7 @@ class OwnAdapter(Adapter):
 
     def ascent(self, X, target, objective):
         if objective != "loss":
-            raise ValueError(
-                "objective must be 'loss' for an estimator with an input_gradient of its own"
-            )
+            raise ValueError("objective must be 'loss' for estimators with an input_gradient")
         named = target if self.scores(X[:1]) is None else self.classes[target]
         found = np.asarray(self.estimator.input_gradient(X.copy(), named))
         if found.shape != X.shape or found.dtype.kind not in "fiu":
@@ -220,16 +217,10 @@ def find_adapter(estimator, X, gradient, radius):
         return found
     if gradient == "analytic":
         raise ValueError(
-            f"gradient='analytic' knows linear models, MLPClassifier, torch modules and Pipelines "
-            f"of affine steps before them, not {_name(estimator)}: take 'numeric' or 'search'"
+            f"gradient='analytic' knows linear models, MLPClassifier, torch modules and affine "
+            f"steps before them, not {type(estimator).__name__}: take 'numeric' or 'search'"
         )
     return TorchAdapter(estimator, None) if is_torch_module(estimator) else Adapter(estimator)
-
-
-def _name(estimator):
-    if isinstance(estimator, Pipeline):
-        return " + ".join(type(step).__name__ for _, step in estimator.steps)
-    return type(estimator).__name__
 
 
 def _numeric(estimator, X, radius):
@@ -237,7 +228,7 @@ def _numeric(estimator, X, radius):
         raise ValueError("gradient must be 'auto' or 'analytic' for a torch.nn.Module")
     if Adapter(estimator).scores(X[:1]) is None:
         raise ValueError(
-            f"estimator {_name(estimator)} has no scores of classes (decision_function or "
+            f"estimator {type(estimator).__name__} has no scores of classes (decision_function or "
             "predict_proba), of which gradient='numeric' takes differences: take gradient='search'"
         )
     return NumericAdapter(estimator, 1e-4 * np.asarray(radius))

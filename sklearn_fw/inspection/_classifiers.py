@@ -88,10 +88,7 @@ def check_classifier(estimator):
         )
     if hasattr(estimator, "fit"):
         if hasattr(estimator, "__sklearn_tags__") and not is_classifier(estimator):
-            raise TypeError(
-                f"estimator must be a classifier, got {type(estimator).__name__}, of which the "
-                "answers are no classes"
-            )
+            raise TypeError(f"estimator must be a classifier, got {type(estimator).__name__}")
         check_is_fitted(estimator)
     return best_of(estimator)
 
@@ -165,8 +162,7 @@ def labels_by(estimator, X):
         answer, shape = _answers(estimator, X, rows, "predict"), (X[rows].shape[0],)
         if answer.shape != shape:
             raise ValueError(
-                f"estimator: predict must give one label for each row, shape {shape}, got "
-                f"{answer.shape}"
+                f"estimator: predict must give one label per row, shape {shape}, got {answer.shape}"
             )
         if answer.dtype.kind == "f" and not np.all(np.isfinite(answer)):
             raise ValueError("estimator: predict gave NaN or infinity")
@@ -207,9 +203,8 @@ def scores_by(estimator, X, method, n_classes):
 
 def check_template(estimator, X):
     """A classifier that can be cloned and fitted to rows of X; of a search the model it found."""
-    if isinstance(estimator, type) or not (
-        callable(getattr(estimator, "fit", None)) and hasattr(estimator, "get_params")
-    ):
+    can_fit = callable(getattr(estimator, "fit", None)) and hasattr(estimator, "get_params")
+    if isinstance(estimator, type) or not can_fit:
         raise TypeError(f"estimator must be a scikit-learn classifier, got {estimator!r:.60}")
     estimator = best_of(estimator)
     if not is_classifier(estimator):
@@ -249,14 +244,11 @@ class Epochs:
         order = self.rng.permutation(len(self.y))
         with noted(FITTED):
             if self.behind is None:
-                self._begin()
+                self.last, self.behind = last_of(self.model), self.X
+                if isinstance(self.model, Pipeline) and len(self.model.steps) > 1:
+                    self.behind = self.model[:-1].fit(self.X, self.y).transform(self.X)
             by_place = getattr(self.behind, "iloc", self.behind)  # frames go by names else
             self.last.partial_fit(by_place[order], self.y[order], classes=self.classes)
-
-    def _begin(self):
-        self.last, self.behind = last_of(self.model), self.X
-        if isinstance(self.model, Pipeline) and len(self.model.steps) > 1:
-            self.behind = self.model[:-1].fit(self.X, self.y).transform(self.X)
 
     def fit(self):
         with noted(FITTED):

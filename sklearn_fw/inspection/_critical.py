@@ -113,8 +113,8 @@ def critical_sample_ratio(
         found, n_iter, best = exact(box)
     else:
         raise ValueError(
-            f"gradient='exact' needs scores that are linear in X, which "
-            f"{type(estimator).__name__} does not have: take 'auto'"
+            f"gradient='exact' needs scores that are linear in X, which {type(estimator).__name__} "
+            f"does not have: take 'auto'"
         )
     n, ratio = len(found), float(found.mean())
     wilson = binomtest(int(found.sum()), n).proportion_ci(method="wilson")

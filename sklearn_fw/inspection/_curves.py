@@ -7,16 +7,7 @@ from sklearn.utils.parallel import delayed
 
 from .._core import check
 from .._core.threads import parallel
-from ._classifiers import (
-    Epochs,
-    check_labels,
-    check_names,
-    check_rows,
-    check_template,
-    has_epochs,
-    labels_by,
-    names_of,
-)
+from . import _classifiers as models
 from ._critical import critical_sample_ratio
 
 
@@ -55,7 +46,7 @@ def corrupt_labels(y, fraction, *, mode="uniform", random_state=None):
     """
     fraction = check.fraction(fraction, "fraction")
     check.choice(mode, "mode", ("different", "uniform"))
-    classes, codes = check_labels(y, None)
+    classes, codes = models.check_labels(y, None)
     rng = check.random_state(random_state)
     touched, mask = _draw_rows(fraction, len(codes), rng)
     if mode == "uniform":
@@ -101,7 +92,7 @@ def corrupt_inputs(X, fraction, *, per_feature=False, random_state=None):
     """
     fraction = check.fraction(fraction, "fraction")
     per_feature = check.flag(per_feature, "per_feature")
-    X = check_rows(X, copy=True)
+    X = models.check_rows(X, copy=True)
     rng = check.random_state(random_state)
     touched, mask = _draw_rows(fraction, len(X), rng)
     axis = 0 if per_feature else None
@@ -158,7 +149,7 @@ def track_memorization(
     >>> result.epochs.tolist()
     [1, 2, 3, 4]
     """
-    estimator = check_template(estimator, X)
+    estimator = models.check_template(estimator, X)
     data = _check_pairs(X, y, X_valid, y_valid)
     n_epochs = check.integer(n_epochs, "n_epochs", 1)
     every = check.integer(every, "every", 1)
@@ -169,16 +160,15 @@ def track_memorization(
 
 
 def _check_pairs(X, y, X_valid, y_valid):
-    check_names(X_valid, names_of(X), "X_valid", "X")
-    X, X_valid = check_rows(X), check_rows(X_valid, "X_valid")
+    models.check_names(X_valid, models.names_of(X), "X_valid", "X")
+    X, X_valid = models.check_rows(X), models.check_rows(X_valid, "X_valid")
     if X.shape[1] != X_valid.shape[1]:
         raise ValueError(f"X has {X.shape[1]} features, X_valid {X_valid.shape[1]}")
-    classes, codes = check_labels(y, len(X))
+    classes, codes = models.check_labels(y, len(X))
     others = np.asarray(y_valid) if hasattr(y_valid, "__len__") else np.empty((0, 0))
     if others.shape != (len(X_valid),):
         raise ValueError(
-            f"y_valid must have one label for each of the {len(X_valid)} rows of X_valid, got "
-            f"shape {others.shape}"
+            f"y_valid must have one label for each of {len(X_valid)} rows, got shape {others.shape}"
         )
     if not np.isin(others, classes).all():
         strange = others[~np.isin(others, classes)].tolist()[0]
@@ -189,12 +179,12 @@ def _check_pairs(X, y, X_valid, y_valid):
 def _track(estimator, data, n_epochs, every, radius, rng, stop):
     """One run; with ``stop`` it ends when all training rows are right."""
     X, y, X_valid, y_valid, classes = data
-    run, rows = Epochs(estimator, X, y, classes, rng), []
+    run, rows = models.Epochs(estimator, X, y, classes, rng), []
     seed = int(rng.randint(2**31))
 
     def measure(epoch):
-        train = float(np.mean(labels_by(run.model, X) == y))
-        valid = float(np.mean(labels_by(run.model, X_valid) == y_valid))
+        train = float(np.mean(models.labels_by(run.model, X) == y))
+        valid = float(np.mean(models.labels_by(run.model, X_valid) == y_valid))
         is_end = not stop or train == 1.0 or epoch in (0, n_epochs)
         critical = np.nan
         if is_end and radius is not None:
@@ -203,7 +193,7 @@ def _track(estimator, data, n_epochs, every, radius, rng, stop):
         rows.append((epoch, train, valid, critical))
         return stop and is_end
 
-    if not has_epochs(estimator):
+    if not models.has_epochs(estimator):
         run.fit()
         measure(0)
     else:
@@ -213,7 +203,7 @@ def _track(estimator, data, n_epochs, every, radius, rng, stop):
                 break
     epochs, train, valid, critical = (np.array(column) for column in zip(*rows))
     fitted = epochs[train == 1.0]
-    to_fit = float(fitted[0]) if len(fitted) and has_epochs(estimator) else np.inf
+    to_fit = float(fitted[0]) if len(fitted) and models.has_epochs(estimator) else np.inf
     return Bunch(
         epochs=epochs, train_accuracy=train, valid_accuracy=valid, critical_ratio=critical,
         epochs_to_fit=to_fit,
@@ -279,7 +269,7 @@ def memorization_curve(
     >>> bool(result.valid_accuracy[0, 0] > result.valid_accuracy[1, 0])
     True
     """
-    estimator = check_template(estimator, X)
+    estimator = models.check_template(estimator, X)
     data = _check_pairs(X, y, X_valid, y_valid)
     check.choice(noise, "noise", ("inputs", "labels"))
     fractions = check.items(fractions, "fractions", "shares")
@@ -327,9 +317,7 @@ def _check_param(estimator, name, values, n):
             raise ValueError(f"param_range holds {max(values)}, but X has {n} rows")
         return values
     if not isinstance(name, str) or name not in estimator.get_params():
-        raise ValueError(
-            f"param_name must be 'train_size' or a parameter of the estimator, got {name!r:.60}"
-        )
+        raise ValueError(f"param_name must be 'train_size' or a parameter, got {name!r:.60}")
     return values
 
 

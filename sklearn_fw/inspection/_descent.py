@@ -54,10 +54,7 @@ class Rows:
         rows = np.asarray(X, dtype=np.float64)
         vjp = affine_vjp(step, rows, rows + rows.std(axis=0))
         if vjp is None:
-            raise ValueError(
-                f"estimator: the step {name!r} is not affine in X, so that there are no "
-                "derivatives through it"
-            )
+            raise ValueError(f"estimator: the step {name!r} is not affine, as derivatives need")
         self.steps.append((step, vjp))
         return step.transform(dressed(step, rows))
 
@@ -106,10 +103,7 @@ def _problem_of(estimator, X, y, classes):
         return TorchProblem(estimator, X, classes[y]), (None, 0.0, False, 200)
     if isinstance(estimator, MLPClassifier):
         if not check.is_named(estimator.solver, "sgd"):
-            raise ValueError(
-                f"estimator has solver={estimator.solver!r}: steps of plain descent are needed, "
-                "MLPClassifier(solver='sgd')"
-            )
+            raise ValueError(f"estimator must have solver='sgd', got solver={estimator.solver!r}")
         check.choice(estimator.activation, "activation", ACTIVATIONS)
         hidden = np.atleast_1d(estimator.hidden_layer_sizes).tolist()
         hidden = [check.integer(size, "hidden_layer_sizes", 1) for size in hidden]
@@ -352,10 +346,7 @@ def _layers_of(model, n):
         W, b = model.coef_.T, np.ravel(model.intercept_)
         layers, activation = [(W.astype(np.float64), b.astype(np.float64))], "identity"
         if model.l1_ratio or model.penalty in ("l1", "elasticnet"):
-            raise ValueError(
-                "estimator has an l1 penalty, at the kinks of which there are no derivatives: "
-                "take l1_ratio=0"
-            )
+            raise ValueError("estimator has an l1 penalty, which has kinks: take l1_ratio=0")
         if model.class_weight is not None:
             raise ValueError("estimator has class_weight, which is not known here: take None")
         is_free = model.penalty is None or (np.ndim(model.C) == 0 and model.C in (np.inf,))

@@ -8,16 +8,7 @@ from sklearn.utils.parallel import delayed
 from .._core import check
 from .._core.threads import parallel
 from .._core.warnings import warn
-from ._classifiers import (
-    Epochs,
-    check_labels,
-    check_rows,
-    check_template,
-    has_epochs,
-    labels_by,
-    probabilities,
-    random_states,
-)
+from . import _classifiers as models
 
 # A pilot run ends after so many epochs, or when so many did not make it better.
 MOST_EPOCHS = 200
@@ -93,17 +84,17 @@ def example_difficulty(
     >>> bool(noisy.mask[suspects].sum() >= 10)
     True
     """
-    estimator = check_template(estimator, X)
-    X = check_rows(X, accept_sparse="csr")
-    classes, codes = check_labels(y, X.shape[0])
+    estimator = models.check_template(estimator, X)
+    X = models.check_rows(X, accept_sparse="csr")
+    classes, codes = models.check_labels(y, X.shape[0])
     y = classes[codes]
     n_runs = check.integer(n_runs, "n_runs", 2)
     check.choice(method, "method", ("auto", "early", "held_out"))
     rng = check.random_state(random_state)
     early = method == "early"
     if method == "auto":
-        early = has_epochs(estimator) and bool(random_states(estimator))
-    if early and not has_epochs(estimator):
+        early = models.has_epochs(estimator) and bool(models.random_states(estimator))
+    if early and not models.has_epochs(estimator):
         raise ValueError(
             f"method='early' needs partial_fit, which {type(estimator).__name__} does not have: "
             "take 'held_out'"
@@ -138,10 +129,10 @@ def _summary(parts, early, n_epochs, rng):
 
 def _early(problem, n_epochs, seed):
     estimator, X, y, classes = problem
-    run = Epochs(estimator, X, y, classes, np.random.RandomState(seed))
+    run = models.Epochs(estimator, X, y, classes, np.random.RandomState(seed))
     for _ in range(n_epochs):
         run.step()
-    return probabilities(run.model, X, y)
+    return models.probabilities(run.model, X, y)
 
 
 def _halves(problem, n_epochs, seed):
@@ -150,9 +141,9 @@ def _halves(problem, n_epochs, seed):
     rng = np.random.RandomState(seed)
     wrong, score = np.zeros(len(y), dtype=bool), np.zeros(len(y))
     for train, test in _balanced_halves(y, rng):
-        run = Epochs(estimator, X[train], y[train], classes, rng)
+        run = models.Epochs(estimator, X[train], y[train], classes, rng)
         run.fit()
-        wrong[test], score[test] = probabilities(run.model, X[test], y[test])
+        wrong[test], score[test] = models.probabilities(run.model, X[test], y[test])
     return wrong, score
 
 
@@ -164,10 +155,7 @@ def _balanced_halves(y, rng):
     first[order[::2]] = True
     halves = np.flatnonzero(first), np.flatnonzero(~first)
     if any(len(np.unique(y[half])) < 2 for half in halves):
-        raise ValueError(
-            f"y has {len(y)} labels, too few to have two classes in both halves: take "
-            "method='early'"
-        )
+        raise ValueError(f"y has {len(y)} labels, too few for two halves: take method='early'")
     return [halves, halves[::-1]]
 
 
@@ -186,15 +174,15 @@ def _epochs_for(problem, n_epochs, rng, early):
     for _ in range(PILOTS):
         order = rng.permutation(n)
         test, train = order[: n // 5], order[n // 5 :]
-        runs.append((Epochs(estimator, X[train], y[train], classes, rng), train, test))
+        runs.append((models.Epochs(estimator, X[train], y[train], classes, rng), train, test))
     best, at = np.inf, 1
     for epoch in range(1, MOST_EPOCHS + 1):
         losses, errors = [], []
         for run, train, test in runs:
             run.step()
-            errors.append(np.mean(labels_by(run.model, X[train]) != y[train]))
+            errors.append(np.mean(models.labels_by(run.model, X[train]) != y[train]))
             # Not the log loss, which single wrong labels dominate.
-            losses.append(np.mean(labels_by(run.model, X[test]) != y[test]))
+            losses.append(np.mean(models.labels_by(run.model, X[test]) != y[test]))
         if np.mean(losses) < best - LEAST_GAIN:
             best, at = np.mean(losses), epoch
         if np.mean(errors) < LEAST_ERROR or epoch >= at + PATIENCE:

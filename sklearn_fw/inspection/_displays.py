@@ -302,7 +302,7 @@ class MemorizationDisplay(Display):
         needed = {x_name, *wanted, *(("param_range",) if several else ())}
         if not isinstance(result, dict) or not needed <= set(result):
             raise TypeError(
-                "result must be a result of track_memorization or memorization_curve, got "
+                f"result must be a result of track_memorization or memorization_curve, got "
                 f"{type(result).__name__}"
             )
         (x,) = check_vectors(None, **{f"result.{x_name}": result[x_name]})
@@ -320,9 +320,8 @@ class MemorizationDisplay(Display):
             for k, value in enumerate(values):
                 more = f", {result.get('param_name')}={value}" if len(values) > 1 else ""
                 curves[name + more] = found[:, k] if several else found
-        return cls(x, curves, x_label="Fraction of noise" if several else "Epoch").plot(
-            ax, **kwargs
-        )
+        display = cls(x, curves, x_label="Fraction of noise" if several else "Epoch")
+        return display.plot(ax, **kwargs)
 
     def plot(self, ax=None, **kwargs):
         if not isinstance(self.curves, dict) or not self.curves:

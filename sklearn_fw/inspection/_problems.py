@@ -210,9 +210,7 @@ def logits_of(module, tensor):
     n = len(tensor)
     if not isinstance(found, torch.Tensor) or found.ndim not in (1, 2) or len(found) != n:
         shape = tuple(found.shape) if isinstance(found, torch.Tensor) else type(found).__name__
-        raise ValueError(
-            f"estimator: the module must give logits of shape ({n}, n_classes), got {shape}"
-        )
+        raise ValueError(f"estimator: the module must give shape ({n}, n_classes), got {shape}")
     found = found.reshape(n, -1)
     if found.shape[1] == 1:
         found = torch.cat([torch.zeros_like(found), found], dim=1)
@@ -254,16 +252,13 @@ class TorchProblem:
 
     def _logits(self, theta, X):
         split = theta.split([p.numel() for p in self.trained.values()])
-        parts = {
-            name: part.view_as(p) for (name, p), part in zip(self.trained.items(), split)
-        }  # fmt: skip
+        parts = {k: part.view_as(p) for (k, p), part in zip(self.trained.items(), split)}
         call = self.torch.func.functional_call
         return logits_of(lambda rows: call(self.module, parts, (rows,)), X)
 
     def _losses(self, theta, X, rows):
-        return self.torch.nn.functional.cross_entropy(
-            self._logits(theta, X), self._y[rows], reduction="none"
-        )
+        entropy = self.torch.nn.functional.cross_entropy
+        return entropy(self._logits(theta, X), self._y[rows], reduction="none")
 
     def loss(self, theta):
         return self._losses(self._theta(theta), self._X, slice(None)).detach().cpu().numpy()
@@ -283,9 +278,8 @@ class TorchProblem:
         bent, by_inputs = [], []
         for v in V:
             inner = g @ self.torch.as_tensor(v, device=X.device)
-            pair = self.torch.autograd.grad(
-                inner, (t, X), retain_graph=True, materialize_grads=True
-            )
+            options = {"retain_graph": True, "materialize_grads": True}
+            pair = self.torch.autograd.grad(inner, (t, X), **options)
             bent.append(pair[0].cpu().numpy())
             by_inputs.append(pair[1].cpu().numpy())
         return np.array(bent), np.array(by_inputs)

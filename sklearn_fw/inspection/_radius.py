@@ -132,10 +132,7 @@ def check_feature_range(feature_range, X, each):
     ends = [check.array(end, "feature_range", finite=False) for end in feature_range]
     for end in ends:
         if end.shape not in ((), X.shape[1:]):
-            raise ValueError(
-                f"feature_range must hold numbers, or arrays of shape {X.shape[1:]}, got shape "
-                f"{end.shape}"
-            )
+            raise ValueError(f"feature_range must have shape {X.shape[1:]}, got {end.shape}")
     if not np.all(ends[0] < ends[1]):
         raise ValueError("feature_range must rise")
     if np.any(ends[0] > X) or np.any(ends[1] < X):

@@ -127,12 +127,10 @@ class MemorizationReport(Parameterized):
         counts = np.unique(y, return_counts=True)[1]
         if counts.min() < 4:
             raise ValueError(
-                f"y has a class of {counts.min()} rows only, of which no quarter can be set aside: "
-                "pass X_valid and y_valid"
+                f"y has a class of {counts.min()} rows, too few to split: pass X_valid and y_valid"
             )
-        X, X_valid, y, y_valid = train_test_split(
-            X, y, test_size=0.25, stratify=y, random_state=rng.randint(2**31)
-        )
+        options = {"test_size": 0.25, "stratify": y, "random_state": rng.randint(2**31)}
+        X, X_valid, y, y_valid = train_test_split(X, y, **options)
         return X, y, X_valid, y_valid
 
     def plot(self, ax=None):

@@ -126,15 +126,12 @@ def loss_sensitivity(
     else:
         found = run.derivatives(groups, include_direct)
     # Norms by time, group and row.
-    norms = np.array([
-        np.linalg.norm(by_row.reshape(*by_row.shape[:2], -1), ord=norm, axis=2)
-        for by_row in found
-    ])  # fmt: skip
+    found = (by_row.reshape(*by_row.shape[:2], -1) for by_row in found)
+    norms = np.array([np.linalg.norm(by_row, ord=norm, axis=2) for by_row in found])
     bad = ~np.isfinite(norms)
     if bad.any():
         raise ValueError(
-            f"{int(bad.sum())} of {bad.size} sensitivities are not finite: weights are too "
-            "large, for a run because it diverges with this learning_rate"
+            f"{bad.sum()} of {bad.size} sensitivities are not finite: lower learning_rate"
         )
     mean = norms.mean(axis=0)
     if by_class:

@@ -51,17 +51,10 @@ def split_folds(cv, y, groups, n_samples, classifier):
 
 def _as_index(part, n_samples):
     """Indices of samples, from indices or from a mask."""
-    index = np.asarray(part)
+    part = np.asarray(part)
+    index = np.arange(n_samples)[part] if part.size else part
     if index.ndim != 1 or index.size == 0:
         raise ValueError(f"got a part of shape {index.shape}, which has no sample")
-    if index.dtype == bool:
-        if len(index) != n_samples:
-            raise ValueError(f"got a mask of length {len(index)}")
-        return np.flatnonzero(index)
-    if index.dtype.kind not in "iu":
-        raise TypeError(f"got {index.dtype} indices")
-    if index.min() < -n_samples or index.max() >= n_samples:
-        raise IndexError(f"got an index of {index[np.argmax(np.abs(index))]}")
     return index
 
 

@@ -14,9 +14,7 @@ CURVES = {
     "nonzero": "Non-zero coefficients",
 }
 # Parameters with their data.
-SOURCES = {
-    "score": "scores", "norm": "norms", "gap": "gaps", "coef": "coefs", "nonzero": "coefs",
-}  # fmt: skip
+SOURCES = {"score": "scores", "norm": "norms", "gap": "gaps", "coef": "coefs", "nonzero": "coefs"}
 MAX_COEFS = 100  # curves of more coefficients are not distinguishable
 N_BETWEEN = 40  # values besides the breakpoints, on a path that holds for all values
 
@@ -131,8 +129,7 @@ class RegularizationPathDisplay(Display):
                 raise ValueError(f"there is nothing to draw for curves={curve!r}: {remedy}")
             if data[curve].shape[:1] != values.shape:
                 raise ValueError(
-                    f"{SOURCES[curve]} must hold an entry for each of {len(values)} values, got "
-                    f"shape {data[curve].shape}"
+                    f"{SOURCES[curve]} must hold {len(values)}, got {data[curve].shape}"
                 )
         size = 6.4, max(4.8, 1.4 + 2.4 * len(curves))
         self.figure_, self.axes_ = new_figure(self, ax, len(curves), size=size, sharex=True)

@@ -35,9 +35,7 @@ def check_scorer(estimator, scoring):
     """The scorer that ``scoring`` means; None is the estimator's own score."""
     if not isinstance(scoring, str):
         if scoring is not None and not callable(scoring):
-            raise TypeError(
-                f"scoring must be one name, a callable or None, got {type(scoring).__name__}"
-            )
+            raise TypeError(f"scoring must be one name, a callable or None, got {scoring!r:.60}")
         return check_scoring(estimator, scoring)
     from ..metrics import SCORERS
 
@@ -109,10 +107,7 @@ class RegularizationPath(ABC):
             raise ValueError(f"coefs must be an array of shape (n_values, ...): {error}") from None
         for name, array in (("coefs", self.coefs_), ("gaps", self.gaps_)):
             if array.shape[:1] != self.values_.shape:
-                raise ValueError(
-                    f"{name} must hold an entry for each of {len(self.values_)} values, got shape "
-                    f"{array.shape}"
-                )
+                raise ValueError(f"{name} must hold {len(self.values_)} entries, got {array.shape}")
 
     @abstractmethod
     def estimator_at(self, value):
@@ -176,9 +171,7 @@ class RegularizationPath(ABC):
             raise
         score = score.item() if isinstance(score, np.ndarray) and score.ndim == 0 else score
         if not isinstance(score, Real):
-            raise TypeError(
-                f"scoring must give a number, got {score!r:.60} for the value {value:g}"
-            )
+            raise TypeError(f"scoring must give a number, got {score!r:.60} at {value:g}")
         return float(score)
 
 

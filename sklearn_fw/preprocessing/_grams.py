@@ -84,9 +84,8 @@ class Grams:
     def _lay_out(self, rows, offsets):
         """Codes with gaps, room for those of the bases, and the place of each token."""
         lengths = np.diff(offsets)
-        places = np.arange(offsets[-1]) + self.gap * np.repeat(
-            np.arange(1, len(lengths) + 1), lengths
-        )
+        sentence = np.repeat(np.arange(1, len(lengths) + 1), lengths)
+        places = np.arange(offsets[-1]) + self.gap * sentence
         total = offsets[-1] + self.gap * (len(lengths) + 1)
         codes = np.full((self.n_rows + len(self.bases), total), -1, dtype=np.int32)
         codes[: self.n_rows, places] = rows

@@ -94,8 +94,7 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         """The nodes, and what the fitted transformer returned."""
         if not hasattr(self.transformer, "fit") or isinstance(self.transformer, type):
             raise TypeError(
-                "transformer must be a transformer object of scikit-learn, such as "
-                f"StandardScaler(), got {self.transformer!r:.60}"
+                f"transformer must be an object of scikit-learn, got {self.transformer!r:.60}"
             )
         transformer, nodes = clone(self.transformer), _Nodes(X, self.part)
         method = method if hasattr(transformer, method) else "fit"
@@ -280,10 +279,7 @@ class _Nodes:
             self.offsets = starts_of(lengths)
         self.lengths = np.diff(self.offsets)
         if self.offsets[-1] == 0:
-            raise ValueError(
-                f"X holds {len(self.lengths)} samples and no node: at least one sample must "
-                "have a row"
-            )
+            raise ValueError(f"X holds {len(self.lengths)} samples and no node: give a row")
 
     def split(self, table, transformer):
         """Cut the rows of a transformed table at the bounds of the samples."""
@@ -337,8 +333,7 @@ def _stack(blocks):
     for i, kind in enumerate(kinds):
         if kind != kinds[0]:
             raise ValueError(
-                f"the nodes of sample {i} are a {kind}, those of sample 0 a {kinds[0]}: all "
-                "samples of X must use one kind of container"
+                f"X: nodes of sample {i} are a {kind}, those of sample 0 a {kinds[0]}: use one kind"
             )
     if kinds[0] == "list":
         return list(chain.from_iterable(blocks)), [len(b) for b in blocks]

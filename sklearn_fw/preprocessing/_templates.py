@@ -65,9 +65,7 @@ def named_templates(templates, fields):
         return chunking_templates()
     if templates == "tagging":
         return tagging_templates(*fields)
-    raise ValueError(
-        f"templates must be 'tagging', 'chunking' or a list of tuples, got {templates!r}"
-    )
+    raise ValueError(f"templates must be 'tagging', 'chunking' or a list, got {templates!r}")
 
 
 def chunking_templates():

@@ -33,14 +33,7 @@ def token_columns(X, n_fields, name="X"):
                 f"arrays of shape (n_tokens, {n_fields}) or lists of tokens"
             )
     offsets = starts_of([len(s) for s in X])
-    if X and all(isinstance(s, np.ndarray) and s.ndim == X[0].ndim for s in X):
-        widths = [s.shape[1:] for s in X]
-        for i, width in enumerate(widths):
-            if width != widths[0]:
-                raise ValueError(
-                    f"sample {i} has tokens of shape {width}, sample 0 of {widths[0]}: all "
-                    "tokens need the same fields"
-                )
+    if X and all(isinstance(s, np.ndarray) and s.shape[1:] == X[0].shape[1:] for s in X):
         # Object arrays keep the strings; joining widths of text first would copy them all.
         return _split_rows(np.concatenate([s.astype(object) for s in X]), n_fields, name), offsets
     tokens = list(chain.from_iterable(X))
@@ -59,9 +52,7 @@ def token_columns(X, n_fields, name="X"):
 
 def _refuse(token, place, n_fields, name):
     if isinstance(token, dict):
-        raise TypeError(
-            f"{place} is a dict: use NodeTransformer(DictVectorizer()) for dicts in {name}"
-        )
+        raise TypeError(f"{place} is a dict: use NodeTransformer(DictVectorizer()) for {name}")
     if not isinstance(token, (str, bytes, list, tuple, np.ndarray)):
         raise TypeError(
             f"{place} is {token!r:.60} of type {type(token).__name__}: a token of {name} is a str, "
@@ -77,7 +68,7 @@ def _split_rows(rows, n_fields, name):
         return [rows.tolist()]
     if rows.ndim != 2 or rows.shape[1] < n_fields:
         raise ValueError(
-            f"tokens of {name} have shape {rows.shape[1:]}: they need at least {n_fields} fields"
+            f"{name}: tokens have shape {rows.shape[1:]}: they need at least {n_fields} fields"
         )
     return [rows[:, k].tolist() for k in range(n_fields)]
 
@@ -89,15 +80,10 @@ _CONSTANT = {"bias": "bias", "first": "__BOS__", "last": "__EOS__"}
 
 
 def _check_functions(functions, name):
-    if functions is None:
-        return
-    if not isinstance(functions, dict):
+    if not isinstance(functions, dict) or not all(
+        isinstance(key, str) and callable(function) for key, function in functions.items()
+    ):
         raise TypeError(f"{name} must be a dict of str to callable, got {functions!r:.60}")
-    for key, function in functions.items():
-        if not isinstance(key, str) or not callable(function):
-            raise TypeError(
-                f"{name} must be a dict of str to callable, got {key!r:.60}: {function!r:.60}"
-            )
 
 
 class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
@@ -174,7 +160,7 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     templates: object = "tagging"
     _: KW_ONLY
     fields: object = ("w",)
-    functions: _check_functions = None
+    functions: check.optional(_check_functions) = None
     boundaries: check.flag = True
     bias: check.flag = True
     min_count: check.at_least(1) = 1

@@ -23,15 +23,12 @@ def costs_for(task_loss, reference, classes, targets, lengths, y, *, is_free):
     reference = REFERENCES[check.choice(reference, "reference", REFERENCES)]
     if isinstance(task_loss, EditLoss):
         if reference == BEST and not is_free:
-            raise ValueError(
-                "reference='best_suffix' ends outputs at any length, so it needs "
-                "output_length='free': take 'copy'"
-            )
+            raise ValueError("reference='best_suffix' needs output_length='free': take 'copy'")
         return EditCosts(task_loss, reference, targets, lengths)
     if reference == BEST:
         raise ValueError(
-            f"reference='best_suffix' is known for the edit distance, not for "
-            f"{type(task_loss).__name__}: take 'copy'"
+            f"reference='best_suffix' is known for the edit distance alone, got {task_loss!r}: "
+            f"take 'copy'"
         )
     if task_loss.decomposes and not task_loss._has_value and not is_free:
         return NodeSums(task_loss, classes, targets, lengths)

@@ -148,9 +148,8 @@ def roll_in(policy, X, targets, lengths, is_reference, end=None):
             state, score = policy.step(state, tokens[:, t])
     if end is not None:
         ended = tokens == end
-        lengths = np.where(
-            ended.any(axis=1), np.minimum(lengths, ended.argmax(axis=1) + 1), lengths
-        )
+        until = np.minimum(lengths, ended.argmax(axis=1) + 1)
+        lengths = np.where(ended.any(axis=1), until, lengths)
     return RolledIn(tokens, states, scores, lengths)
 
 
@@ -171,10 +170,8 @@ def roll_out(policy, rolled, scores, targets, lengths, costs, draws, end=None):
     n_left = lengths[sample] - 1 - time
     is_end = first == end if end is not None else np.zeros(len(first), bool)
     # Where the reference goes on, unless the policy ends the output before.
-    is_cut = by_reference if n_learned is None else by_reference | (n_left >= n_learned)
-    if n_learned is not None:
-        n_left = np.minimum(n_left, n_learned)
-    n_left = np.where(by_reference | is_end, 0, n_left)
+    is_cut = by_reference | (n_left >= n_learned)
+    n_left = np.where(by_reference | is_end, 0, np.minimum(n_left, n_learned))
     value, n_steps, token = np.empty(len(first)), 0, np.where(is_end, -1, first)
     order = np.argsort(-n_left, kind="stable")
     joined = policy.join(states) if n_left.any() else None
@@ -344,9 +341,8 @@ def priced(policy, X, targets, n_cells, costs, draws, end):
     dense = np.full(scores.shape, np.inf)
     sample, time = found.cells
     dense[sample[:, None], time[:, None], found.tokens] = found.costs
-    costs, tokens = (
-        [own[:n] for own, n in zip(rows, rolled.lengths)] for rows in (dense, rolled.tokens)
-    )
+    costs = [own[:n] for own, n in zip(dense, rolled.lengths)]
+    tokens = [own[:n] for own, n in zip(rolled.tokens, rolled.lengths)]
     return RollOutCosts(costs, tokens, found.n_rollouts, found.n_steps)
 
 
@@ -378,33 +374,27 @@ class _Checked(StepPolicy):
         is_good = made.dtype.kind in "iu" and made.shape == scores.shape[:1]
         if not is_good or np.any((made < 0) | (made >= self.n_tokens)):
             raise ValueError(
-                f"choose of the policy must return {len(scores)} numbers of tokens from 0 to "
-                f"{self.n_tokens - 1}, got {made!r:.60}"
+                f"choose of the policy must return {len(scores)} numbers of tokens below "
+                f"{self.n_tokens}, got {made!r:.60}"
             )
         return made
 
     def as_array(self, scores):
-        scores = check.array(self._policy.as_array(scores), "scores of the policy's as_array")
-        if scores.ndim != 2 or scores.shape[1] != self.n_tokens:
-            raise ValueError(
-                f"as_array of the policy must return scores of shape (n_rows, {self.n_tokens}), "
-                f"got shape {scores.shape}"
-            )
-        return scores
+        return self._scores(self._policy.as_array(scores), len(scores), "as_array")
 
     def _pair(self, pair, n_rows, method):
-        if not (isinstance(pair, tuple) and len(pair) == 2):
-            raise TypeError(
-                f"{method} of the policy must return a state and scores, got {pair!r:.60}"
-            )
-        state, scores = pair[0], check.array(pair[1], f"scores of the policy's {method}")
+        state, scores = check.unpacked(pair, "state, scores", f"{method} of the policy")
+        return state, self._scores(scores, n_rows, method)
+
+    def _scores(self, scores, n_rows, method):
+        scores = check.array(scores, f"scores of the policy's {method}")
         n = self.n_tokens or "n_tokens"
         if scores.ndim != 2 or scores.shape != (n_rows, self.n_tokens or scores.shape[1]):
             raise ValueError(
                 f"{method} of the policy must return scores of shape ({n_rows}, {n}), got shape "
                 f"{scores.shape}"
             )
-        return state, scores
+        return scores
 
 
 def _check_outputs(y, n_samples, n_classes):

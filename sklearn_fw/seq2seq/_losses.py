@@ -91,10 +91,11 @@ def searnn_loss(scores, costs, loss="ll", *, cost_scale=1.0, target=None, sample
 def _targets(target, costs):
     target = check.array(target, "target")
     n = costs.shape[-1]
-    if target.shape != costs.shape[:-1] or np.any((target < 0) | (target >= n)):
-        raise ValueError(f"target must hold numbers from 0 to {n - 1} in shape {costs.shape[:-1]}")
-    if np.any(target != np.rint(target)):
-        raise ValueError("target must hold whole numbers")
+    is_token = (target >= 0) & (target < n) & (target == np.rint(target))
+    if target.shape != costs.shape[:-1] or not np.all(is_token):
+        raise ValueError(
+            f"target must hold whole numbers from 0 to {n - 1}, shape {costs.shape[:-1]}"
+        )
     return target.astype(np.int64)
 
 

@@ -45,9 +45,8 @@ class Network(StepPolicy):
         self._start = n_tokens  # number of the token before the first
         parts = nn.ModuleDict()
         if reader.n_features is None:
-            parts["read"] = nn.ModuleList(
-                [_embedding(nn, len(known), width) for known in reader.vocabularies]
-            )
+            vectors = [_embedding(nn, len(known), width) for known in reader.vocabularies]
+            parts["read"] = nn.ModuleList(vectors)
             n_in = width * len(reader.vocabularies)
         else:
             n_in = reader.n_features
@@ -59,9 +58,8 @@ class Network(StepPolicy):
         parts["write"] = _embedding(nn, n_tokens + 1, width)
         n_in = width + size * (bool(settings.input_feed) + aligned)
         cell = nn.GRUCell if is_gru else nn.LSTMCell
-        parts["decoder"] = nn.ModuleList(
-            [cell(n_in if layer == 0 else size, size) for layer in range(n_layers)]
-        )
+        widths = [n_in] + [size] * (n_layers - 1)
+        parts["decoder"] = nn.ModuleList([cell(own, size) for own in widths])
         if settings.attention is not None:
             parts["key"] = nn.Linear(size, size, bias=False)
             parts["mix"] = nn.Linear(2 * size, size)

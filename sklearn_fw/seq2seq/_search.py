@@ -13,6 +13,7 @@ from .._core.parameters import Parameterized, check_parameters
 from ._costs import REFERENCES
 
 ALL_TOKENS, FEW_TOKENS = 10, 5  # what "auto" of n_tokens means
+ENDLESS = np.iinfo(np.int64).max
 SAMPLINGS = ("biased_policy", "policy", "top_k", "uniform", "unigram")
 
 
@@ -103,13 +104,11 @@ class Draws:
             self.sampled_softmax = loss != "ll"
         elif not self.sampled_softmax and self.wanted and loss not in ("ll", "mle"):
             raise ValueError(
-                f"sampled_softmax=False sums over tokens without costs, which loss={loss!r} needs: "
-                f"take 'll', or n_tokens=None"
+                f"sampled_softmax=False needs loss='ll' or n_tokens=None, got {loss!r}"
             )
         self.chunk = int(settings.batch_size)
-        self.coins, self.samples, self.ties = (
-            np.random.RandomState(rng.randint(2**31 - 1)) for _ in range(3)
-        )
+        streams = [np.random.RandomState(rng.randint(2**31 - 1)) for _ in range(3)]
+        self.coins, self.samples, self.ties = streams
 
     def reference_cells(self, shape):
         """Which cells of the roll-in the reference fills."""
@@ -181,12 +180,12 @@ def all_cells(lengths):
 
 
 def _roll_out(value):
-    """Who finishes outputs, and after how many tokens of the network the reference does."""
+    """Who finishes outputs, and after at most how many tokens of the network the reference does."""
     if isinstance(value, Integral) and not isinstance(value, bool):
         n_learned = check.integer(value, "roll_out", 0)
         return "learned" if n_learned else "reference", n_learned
     roll_outs = ("learned", "mixed", "reference")
-    return check.choice(value, "roll_out", roll_outs, "a number of tokens"), None
+    return check.choice(value, "roll_out", roll_outs, "a number of tokens"), ENDLESS
 
 
 def _tokens_by_kind(n_tokens, sampling, n_all):

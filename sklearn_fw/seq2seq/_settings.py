@@ -78,9 +78,7 @@ class RecurrentNetwork(Parameterized):
     def _check(self):
         check_parameters(self)
         if self.bidirectional and self.hidden_size % 2:
-            raise ValueError(
-                f"hidden_size must be even with bidirectional=True, got {self.hidden_size}"
-            )
+            raise ValueError(f"hidden_size must be even if bidirectional, got {self.hidden_size}")
         if self.input_feed and self.attention is None:
             raise ValueError("input_feed=True needs attention, of which it tells the next cell")
 

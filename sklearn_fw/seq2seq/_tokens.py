@@ -17,11 +17,6 @@ class Reader:
     def __init__(self):
         self.vocabularies, self.n_features = None, None
 
-    @property
-    def tokens(self):
-        """Known tokens of each column, by number; None for features."""
-        return self.vocabularies and [list(known) for known in self.vocabularies]
-
     def fit(self, X, tokens=None):
         """Learn the kind of inputs and their tokens, unless these are known; returns them read."""
         X = _samples(X, "X")
@@ -55,8 +50,7 @@ class Reader:
             own = _features(x, f"X[{i}]")
             if own.shape[1] != self.n_features:
                 raise ValueError(
-                    f"X[{i}] has {own.shape[1]} features, but the first input of fit had "
-                    f"{self.n_features}"
+                    f"X[{i}] has {own.shape[1]} features, but fit had {self.n_features}"
                 )
             found.append(own)
         return Inputs(found)
@@ -115,14 +109,13 @@ class Outputs:
     def lengths(y):
         return np.array([len(_output(own, f"y[{i}]")) for i, own in enumerate(y)])
 
-    def encode(self, y, X_lengths=None):
-        """Numbers of the tokens of each output; with lengths of inputs those of outputs agree."""
+    def encode(self, y, n_inputs):
+        """Numbers of the tokens of each output, as many outputs as inputs."""
         y = _samples(y, "y")
-        if X_lengths is not None and len(y) != len(X_lengths):
-            raise ValueError(f"X has {len(X_lengths)} samples, y has {len(y)}")
-        return [
-            _encode(_output(own, f"y[{i}]"), self._number, f"y[{i}]") for i, own in enumerate(y)
-        ]
+        if len(y) != n_inputs:
+            raise ValueError(f"X has {n_inputs} samples, y has {len(y)}")
+        named = [(f"y[{i}]", own) for i, own in enumerate(y)]
+        return [_encode(_output(own, name), self._number, name) for name, own in named]
 
 
 def _samples(values, name):
@@ -140,10 +133,7 @@ def _kind(x, name):
             return "features" if x.dtype.kind in "fiub" else "columns"
         return "tokens"
     if not isinstance(x, list | tuple):
-        raise TypeError(
-            f"{name} must be a text, a list of tokens or an array of features, got a "
-            f"{type(x).__name__}"
-        )
+        raise TypeError(f"{name} must be a text, a list of tokens or an array, got {x!r:.60}")
     if len(x) and isinstance(x[0], list | np.ndarray):
         return "features"
     return "columns" if len(x) and isinstance(x[0], tuple) else "tokens"
@@ -165,9 +155,7 @@ def _features(x, name):
 def _columns(x, name):
     kind = _kind(x, name)
     if kind == "features":
-        raise TypeError(
-            f"{name} holds features, but the first input of fit held tokens: take one kind"
-        )
+        raise TypeError(f"{name} holds features, but the first input of fit held tokens")
     if kind == "tokens":
         return [_sequence(x, name)]
     rows = x.tolist() if isinstance(x, np.ndarray) else x
@@ -183,17 +171,14 @@ def _all_columns(X, n_columns=None):
     for i, own in enumerate(columns):
         if len(own) != wanted:
             raise ValueError(
-                f"X[{i}] holds {len(own)} tokens in each place, but the first input of fit held "
-                f"{wanted}"
+                f"X[{i}] holds {len(own)} tokens in each place, but the first of fit held {wanted}"
             )
     return columns
 
 
 def _sequence(x, name):
     if isinstance(x, np.ndarray) and x.dtype.kind in "fcmM":
-        raise ValueError(
-            f"{name} must hold tokens, got {x.dtype}: features have shape (length, n_features)"
-        )
+        raise ValueError(f"{name} must hold tokens, got {x.dtype}; features have two axes")
     tokens = tokens_of(x, name)
     if not tokens:
         raise ValueError(f"{name} is empty: leave it out")
@@ -215,22 +200,16 @@ def _numbered(sequences, name):
     try:
         return {token: k for k, token in enumerate(sorted(known))}
     except TypeError:
-        raise ValueError(
-            f"{name} mixes tokens that cannot be sorted: use one type of token"
-        ) from None
+        raise ValueError(f"{name} mixes tokens that cannot be sorted: use one type") from None
 
 
 def _named(tokens, n_columns):
     """Numbers of the tokens that a user names for each column."""
     tokens = check.items(tokens, "input_tokens", "tokens of each column")
     if len(tokens) != n_columns:
-        raise ValueError(
-            f"input_tokens names tokens of {len(tokens)} columns, and inputs have {n_columns}"
-        )
-    return [
-        _numbered([_output(own, f"input_tokens[{c}]")], f"input_tokens[{c}]")
-        for c, own in enumerate(tokens)
-    ]
+        raise ValueError(f"input_tokens are of {len(tokens)} columns, and inputs have {n_columns}")
+    named = [(f"input_tokens[{c}]", own) for c, own in enumerate(tokens)]
+    return [_numbered([_output(own, name)], name) for name, own in named]
 
 
 def _encode(tokens, known, name):
@@ -259,9 +238,7 @@ def check_length(value, name):
     if isinstance(value, Integral) and not isinstance(value, bool):
         check.integer(value, name, 1)
     elif not check.is_named(value, "auto", "fixed", "free"):
-        raise ValueError(
-            f"{name} must be 'auto', 'fixed', 'free' or a number of tokens; got {value!r}"
-        )
+        raise ValueError(f"{name} must be 'auto', 'fixed', 'free' or a number, got {value!r}")
 
 
 def most_tokens(wanted, n_in, n_out, before=None):

@@ -164,10 +164,7 @@ class Updates:
 
 
 def _converted(state, convert):
-    return {
-        number: {name: convert(value) for name, value in own.items()}
-        for number, own in state.items()
-    }
+    return {k: {name: convert(value) for name, value in own.items()} for k, own in state.items()}
 
 
 class Training(IterativeMethod):
@@ -197,15 +194,12 @@ class Training(IterativeMethod):
         if self.held_out is not None:
             if self._looked_at != self.updates.n_iter:
                 self._look()
-            row |= {"validation_loss": self._last, "patience": float(self._patience)}
+            patience = max(int(self._settings.n_iter_no_change) - self._bad, 0)
+            row |= {"validation_loss": self._last, "patience": float(patience)}
         return row
 
     def solution(self):
         return self.updates.state() if self._kept is None else self._kept
-
-    @property
-    def _patience(self):
-        return max(int(self._settings.n_iter_no_change) - self._bad, 0)
 
     def _look(self):
         """Decode what is held out, and keep the weights if they are the best so far."""
@@ -235,9 +229,8 @@ def _likelihood(scores, targets):
 def _optimizer(network, settings):
     kinds = network._torch.optim
     kind = {"adadelta": kinds.Adadelta, "adam": kinds.Adam, "sgd": kinds.SGD}[settings.optimizer]
-    return kind(
-        network.parts.parameters(), lr=settings._rate, weight_decay=float(settings.weight_decay)
-    )
+    decay = float(settings.weight_decay)
+    return kind(network.parts.parameters(), lr=settings._rate, weight_decay=decay)
 
 
 def chunks(n, size=MOST_EVALUATED):
@@ -278,9 +271,8 @@ def warn_of_budget(model, run, training):
     if model.verbose:
         get_logger(model.verbose).info("%s", summary_of(model))
     what = model.status_
-    if run.held_out is None or what not in ("max_iter", "time_limit"):
-        return
-    if model.validation_loss_ == 0.0:
+    is_cut = what in ("max_iter", "time_limit")
+    if run.held_out is None or not is_cut or model.validation_loss_ == 0.0:
         return
     n_looks = int(training.n_iter_no_change)
     warn(

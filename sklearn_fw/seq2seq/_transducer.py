@@ -19,6 +19,7 @@ from .._core.result import Outcome, Status
 from .._core.torch import import_torch
 from .._core.warnings import warn_of_scorer
 from ..task_losses import resolve_task_loss
+from . import _training as trainer
 from ._costs import task_losses_of, written
 from ._engine import beam_search, priced, roll_in
 from ._losses import LOSSES
@@ -26,19 +27,6 @@ from ._network import Network
 from ._search import Draws, LearningToSearch
 from ._settings import Minibatches, RecurrentNetwork
 from ._tokens import Outputs, Reader, check_length, check_lengths, most_tokens
-from ._training import (
-    MOST_EVALUATED,
-    Pairs,
-    Training,
-    Updates,
-    chunks,
-    decode,
-    seeded,
-    split,
-    summary_of,
-    warn_of_budget,
-    weighted,
-)
 
 
 def settings_of(kind):
@@ -183,7 +171,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         """
         search, network_settings, training = self._settings()
         torch, rng = import_torch("SeaRNNTransducer"), check.random_state(self.random_state)
-        with time_budget(self.time_limit), seeded(torch, rng):
+        with time_budget(self.time_limit), trainer.seeded(torch, rng):
             pairs = self._read_pairs(X, y, sample_weight, (classes, input_tokens))
             self.task_loss_ = self._task_loss()
             self._counts = self._counts_of(pairs)
@@ -192,12 +180,12 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             network = self._new_network()
             if start is not None:
                 network.load(start)
-            trained, held_out = split(pairs, training, rng)
+            trained, held_out = trainer.split(pairs, training, rng)
             updates = self._updates(network, draws, training)
             counts = len(trained), len(held_out or ())
             if self.verbose:
                 get_logger(self.verbose).info("%d pairs to train with, %d held out", *counts)
-            run = Training(updates, trained, held_out, rng=rng, max_length=self.max_length_)
+            run = trainer.Training(updates, trained, held_out, rng=rng, max_length=self.max_length_)
             tasks = FitTasks(self, X, y, max_subtasks=self.max_iter, sample_weight=sample_weight)
             outcome = drive(
                 run, tol=0.0, max_iter=self.max_iter, verbose=self.verbose,
@@ -205,15 +193,13 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             )  # fmt: skip
             self._store(run, outcome)
             tasks.finish()
-            warn_of_budget(self, run, training)
+            trainer.warn_of_budget(self, run, training)
             return self
 
     def _settings(self):
-        kinds = {"search": LearningToSearch, "network": RecurrentNetwork, "training": Minibatches}
-        given = {name: getattr(self, name) for name in kinds}
-        search, network, training = (
-            kinds[name]() if value is None else clone(value) for name, value in given.items()
-        )
+        search = clone(self.search or LearningToSearch())
+        network = clone(self.network or RecurrentNetwork())
+        training = clone(self.training or Minibatches())
         network._check()
         check_parameters(training)
         return search, network, training
@@ -248,7 +234,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         if n_iter and isinstance(self.random_state, Integral):
             # Other numbers in each call, and the same ones in a copy that goes on from here.
             rng = np.random.RandomState([self.random_state, n_iter])
-        with seeded(torch, rng):
+        with trainer.seeded(torch, rng):
             self._update(X, y, sample_weight, (classes, input_tokens), rng)
         return self
 
@@ -262,7 +248,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         else:
             self._compare(tokens)
             pairs, network = self._pairs(X, y, is_training=True), self._fitted_network()
-            pairs = weighted(pairs, sample_weight)
+            pairs = trainer.weighted(pairs, sample_weight)
             del self._network  # so that a call that fails leaves the weights of before
             n_before = self.n_iter_
         self._counts = self._counts + self._counts_of(pairs)
@@ -277,7 +263,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         return counts if pairs.end is None else np.append(counts, len(pairs))
 
     def _updates(self, network, draws, training, n_iter=0):
-        return Updates(
+        return trainer.Updates(
             network, loss=self.loss, task_loss=self.task_loss_, classes=self.classes_, draws=draws,
             settings=training, n_iter=n_iter,
         )  # fmt: skip
@@ -296,11 +282,11 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             self._reader = Reader()
             inputs = self._reader.fit(X, tokens[1])
             self._outputs = Outputs(y, tokens[0])
-        outputs = self._outputs.encode(y, inputs.lengths)
+        outputs = self._outputs.encode(y, len(inputs))
         vars(self).pop("n_features_in_", None)
         vars(self).pop("input_tokens_", None)
         if self._reader.n_features is None:
-            self.input_tokens_ = self._reader.tokens
+            self.input_tokens_ = [list(known) for known in self._reader.vocabularies]
         else:
             self.n_features_in_ = self._reader.n_features
         self.classes_ = self._outputs.classes
@@ -308,7 +294,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         before = self.max_length_ if goes_on else None
         self.max_length_ = most_tokens(self.output_length, inputs.lengths, lengths, before)
         end = None if self.max_length_ is None else len(self.classes_)
-        return weighted(Pairs(inputs, outputs, y, None, end=end), sample_weight)
+        return trainer.weighted(trainer.Pairs(inputs, outputs, y, None, end=end), sample_weight)
 
     def _task_loss(self):
         is_free = self.max_length_ is not None
@@ -385,7 +371,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     def _fitted_network(self):
         if "_network" not in vars(self):
             # Its first weights, which are replaced, are no reason to draw from PyTorch's numbers.
-            with seeded(import_torch("SeaRNNTransducer"), np.random.RandomState(0)):
+            with trainer.seeded(import_torch("SeaRNNTransducer"), np.random.RandomState(0)):
                 self._take_network(self._new_network())
         return self._network
 
@@ -430,7 +416,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         if check.integer(self.beam_size, "beam_size", 1) > 1:
             made = [outputs[0] for outputs, _ in self._beams(inputs, self.beam_size)]
         else:
-            codes = decode(self._fitted_network(), inputs, self._n_cells(inputs), self._end)
+            codes = trainer.decode(self._fitted_network(), inputs, self._n_cells(inputs), self._end)
             made = [self._written(own) for own in codes]
         made = _column(made)
         warn_of_scorer(made)
@@ -460,7 +446,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         network, found = self._fitted_network(), []
         n_cells = self._n_cells(inputs)
         with network.inference():
-            for own in chunks(len(inputs), max(1, MOST_EVALUATED // width)):
+            for own in trainer.chunks(len(inputs), max(1, trainer.MOST_EVALUATED // width)):
                 beams = beam_search(network, inputs.take(own), n_cells[own], width, self._end)
                 for tokens, logs, lengths in zip(*beams, strict=True):
                     there = logs > -np.inf
@@ -486,7 +472,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             output and the last row that in which it ends, or is cut.
         """
         inputs, found = self._inputs(X), []
-        for own in chunks(len(inputs)):
+        for own in trainer.chunks(len(inputs)):
             part = inputs.take(own)
             n_cells = self._n_cells(part)
             learned = np.zeros((len(part), int(n_cells.max())), bool)
@@ -509,7 +495,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             ``log p(y | x)``; where lengths are free, with the end of the output.
         """
         pairs, found = self._pairs(X, y), []
-        for own in map(pairs.take, chunks(len(pairs))):
+        for own in map(pairs.take, trainer.chunks(len(pairs))):
             targets = own.targets()
             shares, _ = self._shares(own.inputs, targets, own.n_cells, np.ones(targets.shape, bool))
             logs = np.take_along_axis(shares, targets[:, :, None], axis=2)[:, :, 0]
@@ -527,13 +513,13 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
 
     def _pairs(self, X, y, is_training=False):
         inputs, y = self._inputs(X, is_training), check.items(y, "y", "sequences")
-        outputs = self._outputs.encode(y, inputs.lengths)
+        outputs = self._outputs.encode(y, len(inputs))
         check_lengths(
             self.max_length_, inputs.lengths, np.array([len(own) for own in outputs]),
             "outputs are as long as inputs", f"max_length_={self.max_length_}: cut it, or begin "
             f"again with a larger output_length",
         )  # fmt: skip
-        return Pairs(inputs, outputs, y, np.ones(len(y)), end=self._end)
+        return trainer.Pairs(inputs, outputs, y, np.ones(len(y)), end=self._end)
 
     def rollout_costs(self, X, y, random_state=None):
         """Costs of each token in each place of the output, with the fitted network.
@@ -552,7 +538,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             not tried.
         """
         pairs, rng = self._pairs(X, y), check.random_state(random_state)
-        draws = self._draws(LearningToSearch() if self.search is None else self.search, "ll", rng)
+        draws = self._draws(self.search or LearningToSearch(), "ll", rng)
         network, targets = self._fitted_network(), pairs.targets()
         costs = pairs.costs(self.task_loss_, draws.settings.reference, self.classes_)
         with network.inference():
@@ -599,7 +585,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     def summary(self):
         """Text of a few sentences on the fit and the held-out loss."""
         check_is_fitted(self)
-        return summary_of(self)
+        return trainer.summary_of(self)
 
     def __getstate__(self):
         # The weights are in state_dict_, on no device; the network is made of them when needed.

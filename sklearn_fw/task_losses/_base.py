@@ -41,10 +41,8 @@ def read_mistakes(y_true, y_pred):
     else:  # plain Python comparison: "1" and 1 differ, np.str_ and str do not
         pairs = zip(_listed(true), _listed(predicted))
         wrong = np.fromiter((a != b for a, b in pairs), np.int32, int(lengths.sum()))
-    truth = Truth(
-        np.zeros_like(wrong), starts_of(lengths), (RIGHT_OR_WRONG,), shapes=_matrices(shapes)
-    )
-    return truth, wrong
+    starts, shapes = starts_of(lengths), _matrices(shapes)
+    return Truth(np.zeros_like(wrong), starts, (RIGHT_OR_WRONG,), shapes=shapes), wrong
 
 
 def as_list(y, name):
@@ -183,10 +181,7 @@ class TaskLoss(Parameterized):
             pairs = zip(*as_lists(y_true, y_pred))
             return np.array([self._checked_value(*pair) for pair in pairs])
         if not self._has_costs:
-            raise TypeError(
-                f"{type(self).__name__} says nothing about costs: give it a method "
-                f"value(y_true, y_pred) or node_costs(truth)"
-            )
+            raise TypeError(f"{type(self).__name__} needs a method value or node_costs")
         truth, states = self._read(as_samples(y_true), as_samples(y_pred))
         return costs_of(self, truth).losses(truth, states)
 
@@ -210,9 +205,7 @@ class TaskLoss(Parameterized):
             Not negative; zero for true states. Rows of nodes without a known truth (-1) are not
             used, nor are the columns that a kind of node has no states for.
         """
-        raise TypeError(
-            f"{type(self).__name__} is known by its values alone: it has no method node_costs"
-        )
+        raise TypeError(f"{type(self).__name__} has values alone and no method node_costs")
 
     def matrix(self, outputs):
         """Costs between outputs.

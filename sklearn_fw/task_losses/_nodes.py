@@ -95,9 +95,7 @@ class HammingLoss(_SumOverNodes):
                 raise ValueError("node_weight must be a vector of numbers that are not negative")
             most = truth.lengths.max(initial=0)
             if most > len(by_node):
-                raise ValueError(
-                    f"node_weight holds {len(by_node)} weights, but a sample has {most} labels"
-                )
+                raise ValueError(f"node_weight holds {len(by_node)} weights for {most} labels")
             first = np.repeat(truth.node_start[:-1], truth.lengths)
             weights *= by_node[np.arange(len(weights)) - first]
         return _balanced(weights, truth) if balanced else weights
@@ -143,6 +141,11 @@ class MatrixLoss(_SumOverNodes):
         for cost, labels in zip(costs, classes):
             n = len(cost) if cost.ndim else 0
             _check_square(cost, n if labels is None else len(labels))
+            if not np.all(cost >= 0) or np.any(np.diag(cost)) or not np.all(np.isfinite(cost)):
+                raise ValueError(
+                    "costs of the task_loss must be finite and nonnegative with a zero diagonal"
+                )
+            check.magnitude(cost, "costs of the task_loss")
         return costs, classes
 
     def _read(self, y_true, y_pred):
@@ -158,8 +161,7 @@ class MatrixLoss(_SumOverNodes):
         costs, classes = self._matrices()
         if len(costs) != len(truth.classes):
             raise ValueError(
-                f"costs must hold a matrix for each of {len(truth.classes)} kinds of nodes, got "
-                f"{len(costs)}"
+                f"costs must hold a matrix per kind of node, {len(truth.classes)}, got {len(costs)}"
             )
         return [_in_order(c, own, labels) for c, own, labels in zip(costs, classes, truth.classes)]
 
@@ -210,9 +212,7 @@ class BlockLoss(_SumOverNodes):
         return read_labels(y_true, y_pred, list(self._numbers()), type(self).__name__)
 
     def _tables(self, truth):
-        within = check.not_negative(self.within, "within")
-        if within > 1.0:
-            raise ValueError(f"within must be at most 1, got {within}")
+        within = check.fraction(self.within, "within")
         return [self._table(labels.tolist(), within) for labels in truth.classes]
 
     def _table(self, labels, within):
@@ -277,10 +277,9 @@ class OverlapLoss(TaskLoss):
 
     def _positive(self, labels):
         """Whether each label is positive; false for what stands last, an unknown label."""
-        if isinstance(self.positive, str) or not hasattr(self.positive, "__iter__"):
-            raise TypeError(f"positive must be a list of labels, got {self.positive!r}")
+        positive = check.items(self.positive, "positive", "labels")
         try:
-            positive = set(self.positive)
+            positive = set(positive)
         except TypeError as error:
             raise TypeError(f"positive must hold labels: {error}") from None
         return np.array([label in positive for label in labels.tolist()] + [False])
@@ -322,13 +321,9 @@ def _balanced(weights, truth):
 def check_class_weight(class_weight):
     """The weights of a dict from classes to numbers that are not negative."""
     if not isinstance(class_weight, Mapping):
-        raise ValueError(
-            f"class_weight must be a dict, 'balanced_sample' or None, got {class_weight!r}"
-        )
-    return {
-        label: check.moderate(weight, f"class_weight[{label!r}]")
-        for label, weight in class_weight.items()
-    }
+        raise ValueError(f"class_weight must be a dict or 'balanced_sample', got {class_weight!r}")
+    named = [(label, f"class_weight[{label!r}]") for label in class_weight]
+    return {label: check.moderate(class_weight[label], name) for label, name in named}
 
 
 def _check_square(cost, n_classes):
@@ -338,21 +333,11 @@ def _check_square(cost, n_classes):
         )
 
 
-def _check_values(cost):
-    if not np.all(cost >= 0) or np.any(np.diag(cost)) or not np.all(np.isfinite(cost)):
-        raise ValueError(
-            "costs of the task_loss must be finite and nonnegative with a zero diagonal"
-        )
-    check.magnitude(cost, "costs of the task_loss")
-
-
 def _in_order(cost, own, labels):
-    """The checked cost matrix for classes in the order of ``labels``."""
+    """The cost matrix for classes in the order of ``labels``."""
     if own is None:
         _check_square(cost, len(labels))
-        _check_values(cost)
         return cost
-    _check_values(cost)
     number = {label: k for k, label in enumerate(own)}
     missing = [label for label in labels.tolist() if label not in number]
     if missing:

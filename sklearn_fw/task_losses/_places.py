@@ -183,9 +183,9 @@ class DistanceLoss(TaskLoss):
             Costs, whose sum over the joints of a pose is the loss.
         """
         true = _joints(y_true, "y_true")
-        rows, columns = (
-            (np.arange(n) - true[:, axis, None]) ** 2 for axis, n in enumerate(_sides(shape))
-        )
+        n_rows, n_columns = _sides(shape)
+        rows = (np.arange(n_rows) - true[:, :1]) ** 2
+        columns = (np.arange(n_columns) - true[:, 1:]) ** 2
         costs = (rows[:, :, None] + columns[:, None, :]) / self._radius(true) ** 2
         return np.minimum(costs, 1.0, out=costs) / len(true)
 
@@ -200,8 +200,7 @@ class DistanceLoss(TaskLoss):
             whole = all(isinstance(j, int | np.integer) and 0 <= j < len(true) for j in pair)
             if len(pair) != 2 or not whole:
                 raise ValueError(
-                    f"unit must be 'box', 'pixel' or a pair of joints from 0 to {len(true) - 1}, "
-                    f"got {unit!r}"
+                    f"unit must be 'box', 'pixel' or two joints below {len(true)}, got {unit!r}"
                 )
             length = float(np.linalg.norm(true[pair[0]] - true[pair[1]]))
         return radius * max(length, 1.0)
@@ -256,8 +255,7 @@ def _joints(y, name):
 
 def _sides(shape):
     sides = check.items(shape, "shape", "numbers of rows and columns")
-    if len(sides) != 2 or not all(
-        isinstance(n, int | np.integer) and 0 < n <= LONGEST for n in sides
-    ):
+    are_lengths = all(isinstance(n, int | np.integer) and 0 < n <= LONGEST for n in sides)
+    if len(sides) != 2 or not are_lengths:
         raise ValueError(f"shape must be the numbers of rows and columns, got {shape!r:.100}")
     return sides

@@ -57,6 +57,5 @@ def resolve_task_loss(task_loss, names=tuple(MAKERS)):
         return MatrixLoss(task_loss)
     known = ", ".join(map(repr, names))
     raise ValueError(
-        f"task_loss must be one of {known}, a matrix of costs, a function or a TaskLoss; got "
-        f"{task_loss!r}"
+        f"task_loss must be one of {known}, a matrix, a function or a TaskLoss; got {task_loss!r}"
     )

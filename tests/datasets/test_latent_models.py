@@ -43,7 +43,7 @@ def test_cross_covariance_is_that_of_shared_factors(kind):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prior": [1.0]}, "prior must be a number, or 10 numbers"),
+        ({"prior": [1.0]}, "prior must hold 1 or 10 numbers"),
         ({"kind": "lda", "length": [1, 2]}, "length must"),
         ({"topics": [[1.0, -1.0]]}, "topics must not be negative"),
         ({"kind": "plsa"}, "kind must be one of 'gp', 'lda'"),

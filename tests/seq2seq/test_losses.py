@@ -130,7 +130,7 @@ def test_ties():
         (([[1.0]], [[np.inf]]), "costs must be finite for one token of each cell"),
         (([], []), "scores and costs are empty"),
         ({"cost_scale": 0.0}, "cost_scale"),
-        ({"target": [2]}, "target must hold numbers from 0 to 1"),
+        ({"target": [2]}, "target must hold whole numbers from 0 to 1"),
         ({"target": [0.5]}, "target must hold whole numbers"),
         ({"loss": "kl", "sampled_softmax": False}, "sampled_softmax=False needs loss='ll'"),
     ],

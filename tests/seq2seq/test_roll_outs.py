@@ -272,7 +272,7 @@ def test_errors(change, error, message):
     ("options", "message"),
     [
         ({"roll_out": "mixed_cells"}, "roll_out must be one of .* or a number of tokens; got 'mi"),
-        ({"reference": "best_suffix"}, "known for the edit distance, not for HammingLoss"),
+        ({"reference": "best_suffix"}, "known for the edit distance alone, got HammingLoss"),
         ({"token_sampling": {}}, "token_sampling is an empty dict"),
         ({"token_sampling": {"uniform": 0}}, r"token_sampling\['uniform'\] == 0"),
     ],

@@ -439,7 +439,7 @@ def test_errors_of_data(torch, X, y, error, message):
         ({"search": "all"}, "search must be a LearningToSearch object or None"),
         ({"network": 100}, "network must be a RecurrentNetwork object or None"),
         ({"training": 0.1}, "training must be a Minibatches object or None"),
-        ({"network__hidden_size": 7}, "hidden_size must be even with bidirectional=True"),
+        ({"network__hidden_size": 7}, "hidden_size must be even if bidirectional"),
         ({"network__attention": None, "network__input_feed": True}, "input_feed=True needs"),
         ({"network__device": "abacus"}, "device 'abacus' cannot be used by PyTorch"),
         ({"network__device": 0}, "device must be a name"),

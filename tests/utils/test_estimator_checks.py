@@ -275,7 +275,7 @@ def test_samples_of_equal_shape():
 
 def test_wrong_arguments_are_refused():
     X, y = problem()
-    with pytest.raises(ValueError, match="at least 6; got 5 and 5"):
+    with pytest.raises(ValueError, match="from 6 on, got 5 and 5"):
         check_structured_estimator(Nearest(), X[:5], y[:5])
     with pytest.raises(ValueError, match="got 8 and 7"):
         check_structured_estimator(Nearest(), X, y[:-1])
