@@ -298,6 +298,19 @@ def matrix(values, name):
     return values
 
 
+def shaped(values, name, *shape):
+    """`numbers` of a shape; a text is any size above zero, the same where it is repeated."""
+    values = numbers(values, name)
+    sizes = {size: size for size in shape if not isinstance(size, str)}
+    fits = values.ndim == len(shape) and all(
+        sizes.setdefault(size, n) == n for size, n in zip(shape, values.shape)
+    )
+    if not fits or not (values.size or 0 in shape):
+        wanted = str(shape).replace("'", "")
+        raise ValueError(f"{name} must have shape {wanted}, got {values.shape}")
+    return values
+
+
 def is_moderate(values):
     """Whether all numbers are finite and have squares that can be summed: a quick question."""
     if not values.size:

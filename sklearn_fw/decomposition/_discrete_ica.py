@@ -352,10 +352,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             Intensities, or proportions, of topics.
         """
         check_is_fitted(self)
-        X = check.array(X, "X")
-        if X.ndim != 2 or X.shape[1] != self.n_components_:
-            raise ValueError(f"X must have shape (n_samples, {self.n_components_}), got {X.shape}")
-        return X @ self.components_
+        return check.shaped(X, "X", "n_samples", self.n_components_) @ self.components_
 
     def score_samples(self, X):
         """Lower bounds on the log probabilities of documents, in nats, of shape (n_samples,).

@@ -258,16 +258,8 @@ def localization_f1(intervals_true, locations_pred, *, matching="hungarian"):
     >>> scores.precision, scores.recall
     (0.75, 1.0)
     """
-    truth = check.array(intervals_true, "intervals_true")
-    found = check.array(locations_pred, "locations_pred")
-    if truth.ndim != 3 or truth.shape[2] != 2 or not truth.size:
-        raise ValueError(
-            f"intervals_true must have shape (n_sequences, n_steps, 2), got {truth.shape}"
-        )
-    if found.ndim != 2 or len(found) != len(truth) or not found.size:
-        raise ValueError(
-            f"locations_pred must have shape ({len(truth)}, n_steps), got {found.shape}"
-        )
+    truth = check.shaped(intervals_true, "intervals_true", "n_sequences", "n_steps", 2)
+    found = check.shaped(locations_pred, "locations_pred", len(truth), "n_steps")
     if np.any(found != np.floor(found)):
         raise ValueError(
             "locations_pred must hold whole numbers of rows, got fractions: round them"
