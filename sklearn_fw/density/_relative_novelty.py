@@ -4,7 +4,6 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
@@ -90,13 +89,8 @@ class RelativeNoveltyDetector(Estimator):
 
         """
         X, y = check.rows(self, X, y)
-        check_classification_targets(y)
-        labels = np.unique(y)
-        if len(labels) < 2:
-            raise ValueError(
-                "y needs 0 for rows of the background and 1 for rows of the target; found one class"
-            )
-        samples = X[y == labels[0]], X[y != labels[0]]
+        _, is_target = check.classes(y)
+        samples = X[is_target == 0], X[is_target > 0]
         rng = check.random_state(self.random_state)
         n_rows = self._n_rows(min(map(len, samples)))
         chosen = [rng.permutation(len(sample))[:n_rows] for sample in samples]
@@ -108,7 +102,7 @@ class RelativeNoveltyDetector(Estimator):
         self.target_ = density
         self.target_.fit(samples[1][chosen[1]])
         own = self.target_.score_samples(samples[1])
-        own[chosen[1]] = self.target_._reference.scores[self.target_._model.place]
+        own[chosen[1]] = self.target_._reference[0][self.target_._model.place]
         scores = self.background_.score_samples(samples[1]) - own
         self.offset_ = score_threshold(scores, np.ones(len(scores)), self.contamination)
         return self

@@ -205,11 +205,8 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             The estimator.
         """
         with time_budget():
-            if (
-                not check.is_auto(self.standardize)
-                and self.standardize
-                and check.is_named(self.kernel, "precomputed")
-            ):
+            standardizes = not check.is_auto(self.standardize) and self.standardize
+            if standardizes and check.is_named(self.kernel, "precomputed"):
                 raise ValueError("standardize must be 'auto' or False for kernel='precomputed'")
             rng = check.random_state(self.random_state)
             X, y = check.data(self, X, y, multi_output=True, **TABLE)
