@@ -386,7 +386,8 @@ def data(estimator, X, *y, **options):
 def rows(estimator, X, *y, **options):
     """`data` as float64, with squares that do not overflow."""
     found = data(estimator, X, *y, dtype=np.float64, **options)
-    magnitude(found[0] if y else found, "X")
+    X = found[0] if y else found
+    magnitude(X.data if sp.issparse(X) else X, "X")
     return found
 
 

@@ -10,7 +10,6 @@ from .._core import check
 from .._core.estimator import Estimator
 from ._classifier import prototype
 from ._model import score_threshold
-from ._student_t import check_contamination
 
 
 class RelativeNoveltyDetector(Estimator):
@@ -72,7 +71,7 @@ class RelativeNoveltyDetector(Estimator):
 
     density: object = None
     _: KW_ONLY
-    contamination: check_contamination = 0.05
+    contamination: check.within(0.0, 0.5, "right") = 0.05
     max_samples: int = 300
     random_state: object = None
 

@@ -18,11 +18,6 @@ from ._posterior import ExactPosterior, LowRankPosterior
 NORMAL_SHARE = 0.05  # of new normal rows that contamination="auto" calls outliers
 
 
-def check_contamination(value, name):
-    if check.positive(value, name) > 0.5:
-        raise ValueError(f"{name} must be in (0, 0.5], got {value!r}")
-
-
 def _check_beta(value, name):
     if not (isinstance(value, float | int) and value in (0, np.inf)):  # with formulas of their own
         check.strength(value, name)
@@ -166,7 +161,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     jacobian: _check_jacobian = "auto"
     normalize: _check_normalize = False
     support: object = "auto"
-    contamination: check.auto_or(check_contamination) = "auto"
+    contamination: check.auto_or(check.within(0.0, 0.5, "right")) = "auto"
     max_rank: check.optional(check.at_least(1)) = None
     random_state: object = None
 

@@ -111,9 +111,6 @@ class ListedOutputs:
         self.largest_cost = float(self.costs.max())
         self.table = -self.costs @ self.space.basis / self.costs.shape[1]
 
-    def embed(self, codes):
-        return self.table[codes]
-
     def scores(self, g):
         return self.space.scores(g)
 
