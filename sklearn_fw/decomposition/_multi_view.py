@@ -6,12 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    MultiOutputMixin,
-    RegressorMixin,
-    TransformerMixin,
-)
+from sklearn import base
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -63,8 +58,8 @@ def find_loadings(whitening, basis, counts):
 
 
 class MultiViewCCA(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiOutputMixin, RegressorMixin,
-    Estimator,
+    base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, base.MultiOutputMixin,
+    base.RegressorMixin, Estimator,
 ):  # fmt: skip
     """Shared factors of two views, with loadings that are unique.
 

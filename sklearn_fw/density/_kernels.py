@@ -373,11 +373,8 @@ def resolve_kernel(estimator, X, backend):
     if callable(kernel):
         return FunctionKernel(kernel), None
     names = (*RADIAL, "linear", "polynomial", "all_subsets", "precomputed")
-    known = ", ".join(map(repr, names))
-    raise ValueError(
-        f"kernel must be one of {known}, a function k(X, Y), or a kernel of "
-        f"sklearn.gaussian_process; got {kernel!r}"
-    )
+    other = "a function k(X, Y) or a kernel of sklearn.gaussian_process"
+    return check.choice(kernel, "kernel", names, other)  # raises: names are served above
 
 
 def _resolve_length_scale(value, X):

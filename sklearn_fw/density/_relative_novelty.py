@@ -108,10 +108,7 @@ class RelativeNoveltyDetector(Estimator):
 
     def _n_rows(self, available):
         if isinstance(self.max_samples, float):
-            if not 0 < self.max_samples <= 1:
-                raise ValueError(
-                    f"max_samples as a share must be in (0, 1], got {self.max_samples}"
-                )
+            check.within(0.0, 1.0, "right")(self.max_samples, "max_samples")
             return max(1, int(self.max_samples * available))
         return min(check.integer(self.max_samples, "max_samples", 1), available)
 

@@ -42,11 +42,8 @@ class ScoreSpace:
     def __init__(self, costs, score_space="loss"):
         k = costs.shape[1]
         if isinstance(score_space, str):
-            if score_space not in ("loss", "full"):
-                raise ValueError(
-                    f"score_space must be 'loss', 'full' or a matrix with one row for each "
-                    f"prediction, got {score_space!r}"
-                )
+            other = "a matrix with one row for each prediction"
+            check.choice(score_space, "score_space", ("loss", "full"), other)
             rows = costs.T if score_space == "loss" else np.eye(k)
         else:
             rows = check.shaped(score_space, "score_space", k, "r")
