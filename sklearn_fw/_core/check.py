@@ -292,10 +292,7 @@ def numbers(values, name, finite=True):
 
 
 def matrix(values, name):
-    values = numbers(values, name)
-    if values.ndim != 2 or not values.size:
-        raise ValueError(f"{name} must be a matrix that is not empty, got shape {values.shape}")
-    return values
+    return shaped(values, name, "n_rows", "n_columns")
 
 
 def shaped(values, name, *shape):
