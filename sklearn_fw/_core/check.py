@@ -280,9 +280,19 @@ def numbers(values, name, finite=True):
 
 
 def matrix(values, name):
+    return shaped(values, name, "n_rows", "n_columns")
+
+
+def shaped(values, name, *shape):
+    """`numbers` of a shape; a text is any size above zero, the same where it is repeated."""
     values = numbers(values, name)
-    if values.ndim != 2 or not values.size:
-        raise ValueError(f"{name} must be a matrix that is not empty, got shape {values.shape}")
+    sizes = {size: size for size in shape if not isinstance(size, str)}
+    fits = values.ndim == len(shape) and all(
+        sizes.setdefault(size, n) == n for size, n in zip(shape, values.shape)
+    )
+    if not fits or not (values.size or 0 in shape):
+        wanted = str(shape).replace("'", "")
+        raise ValueError(f"{name} must have shape {wanted}, got {values.shape}")
     return values
 
 
@@ -361,7 +371,8 @@ def data(estimator, X, *y, **options):
 def rows(estimator, X, *y, **options):
     """`data` as float64, with squares that do not overflow."""
     found = data(estimator, X, *y, dtype=np.float64, **options)
-    magnitude(found[0] if y else found, "X")
+    X = found[0] if y else found
+    magnitude(X.data if sp.issparse(X) else X, "X")
     return found
 
 

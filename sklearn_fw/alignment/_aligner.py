@@ -15,17 +15,7 @@ from .._core.packed import starts_of
 from .._core.parameters import check_parameters
 from .._core.warnings import warn
 from .._kernels.graphs.greedy_alignment import align, graph_terms, pair_terms
-from ._encoding import (
-    SIMILARITIES,
-    encode_graph,
-    encode_labels,
-    encode_values,
-    mutual_fraction,
-    pairs_of_labels,
-    pairs_of_rare_values,
-    simple_words,
-    tie_names,
-)
+from . import _encoding as enc
 from ._knowledge_base import check_knowledge_base
 
 MOST_LABELS = 100_000  # of both sides, for which trigrams are tried
@@ -56,7 +46,7 @@ def _check_tokenizer(value, name):
 def _check_similarity(value, name):
     if isinstance(value, Mapping):
         for key, kind in value.items():
-            check.choice(kind, f"{name}[{key!r}]", SIMILARITIES)
+            check.choice(kind, f"{name}[{key!r}]", enc.SIMILARITIES)
     else:
         check.choice(value, name, ("auto",))
 
@@ -251,18 +241,18 @@ class KnowledgeBaseAligner(Estimator):
         for kb, name in ((kb1, "kb1"), (kb2, "kb2")):
             if len(kb) == 0:
                 raise ValueError(f"{name} has no entities: give it facts or entities")
-        tokenizer = self.tokenizer if callable(self.tokenizer) else simple_words
+        tokenizer = self.tokenizer if callable(self.tokenizer) else enc.simple_words
         sides, smoothing = (kb1, kb2), self.string_smoothing
         if check.is_auto(smoothing):
             smoothing = np.log10(len(kb1)) + np.log10(len(kb2))
         texts = [[tokenizer(text) if text else () for text in kb.labels] for kb in sides]
         labels, counts, least = self._encoded_labels(texts)
         similarity = {} if check.is_auto(self.property_similarity) else self.property_similarity
-        ties = tie_names(*(kb.property_names for kb in sides), self.property_map, "property")
-        values, words = encode_values(sides, ties, tokenizer, self.property_weights, similarity)
-        ties = tie_names(*(kb.relation_names for kb in sides), self.relation_map, "relation")
+        ties = enc.tie_names(*(kb.property_names for kb in sides), self.property_map, "property")
+        values, words = enc.encode_values(sides, ties, tokenizer, self.property_weights, similarity)
+        ties = enc.tie_names(*(kb.relation_names for kb in sides), self.relation_map, "relation")
         weights = self.graph_weights, self.graph_smoothing
-        self._graphs = tuple(encode_graph(kb, tie, *weights) for kb, tie in zip(sides, ties))
+        self._graphs = tuple(enc.encode_graph(kb, tie, *weights) for kb, tie in zip(sides, ties))
         linked = all(len(graph.neighbors) for graph in self._graphs)
         self.alpha_ = float(self.alpha) if linked else 0.0
         self._text = (*labels, *values, *words)
@@ -272,9 +262,9 @@ class KnowledgeBaseAligner(Estimator):
         del texts  # of a million entities, a quarter of all memory
         suggested = np.empty((0, 2), dtype=np.int64)
         if self.suggestions is not None and self.threshold < np.inf:
-            suggested = pairs_of_labels(labels, counts, self, least)[0]
+            suggested = enc.pairs_of_labels(labels, counts, self, least)[0]
             if self.beta > 0.0:
-                rare = pairs_of_rare_values(values, words)
+                rare = enc.pairs_of_rare_values(values, words)
                 suggested = np.concatenate([suggested, rare])
         limit = min(len(kb1), len(kb2)) if self.max_matches is None else self.max_matches
         found = align(
@@ -289,13 +279,13 @@ class KnowledgeBaseAligner(Estimator):
         kinds = [self.tokenizer]
         if check.is_auto(self.tokenizer):
             kinds = ["words", "trigrams"][: 1 + (sum(map(len, texts)) <= MOST_LABELS)]
-        best, chosen = -np.inf, None
+        best = -np.inf
         for kind in kinds:
             least = self.suggestion_threshold
             if check.is_auto(least):
                 least = 0.4 if kind == "trigrams" else 0.5
-            found = *encode_labels(texts, self.string_weights, kind == "trigrams"), least
-            fraction = mutual_fraction(*found[:2], self, least) if len(kinds) > 1 else 0.0
+            found = *enc.encode_labels(texts, self.string_weights, kind == "trigrams"), least
+            fraction = enc.mutual_fraction(*found[:2], self, least) if len(kinds) > 1 else 0.0
             if fraction > best + 0.01:
                 best, chosen, self.tokenizer_ = fraction, found, kind
         return chosen

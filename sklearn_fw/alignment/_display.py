@@ -82,10 +82,8 @@ class MatchEvidenceDisplay(Display):
         ).plot(ax)
 
     def plot(self, ax=None):
-        evidence = check.array(self.evidence, "evidence")
         n = len(self.names)
-        if evidence.shape != (n, 3):
-            raise ValueError(f"evidence must have shape ({n}, 3), got {evidence.shape}")
+        evidence = check.shaped(self.evidence, "evidence", n, 3)
         for name in ("matched", "taken_by"):
             if (found := len(getattr(self, name))) != n:
                 raise ValueError(f"{name} holds {found} entries, expected {n}")

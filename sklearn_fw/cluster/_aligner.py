@@ -196,14 +196,10 @@ class SequenceAligner(Estimator):
             costs = np.full((V, V), float(self.mismatch_cost))
             np.fill_diagonal(costs, float(self.match_cost))
             return costs
-        costs = np.array(check.array(self.cost_matrix, "cost_matrix"))
-        if costs.shape != (V, V) or np.any(costs != costs.T):
-            raise ValueError(
-                f"cost_matrix must be symmetric, of shape ({V}, {V}) as vocabulary has it; got "
-                f"shape {costs.shape}"
-            )
-        check.magnitude(costs, "cost_matrix")
-        return costs
+        costs = check.shaped(self.cost_matrix, "cost_matrix", V, V)
+        if np.any(costs != costs.T):
+            raise ValueError("cost_matrix must be symmetric")
+        return costs.copy()
 
     def _codes(self, tokens):
         code = {token: k for k, token in enumerate(self.vocabulary_)}
@@ -262,10 +258,9 @@ class SequenceAligner(Estimator):
             for row in counts
         ]
         support = counts.sum(axis=1)
-        levels = np.unique(support)
         # The lowest support of which all slots fit, so that equals are not told apart
-        fits = [m for m in levels if np.sum(support >= m) <= self.n_steps]
-        chosen = np.flatnonzero(support >= fits[0]) if fits else np.empty(0, np.int64)
+        fits = (m for m in np.unique(support) if np.sum(support >= m) <= self.n_steps)
+        chosen = np.flatnonzero(support >= next(fits, np.inf))
         self.step_slots_, self.support_, self.n_steps_ = used[chosen], support[chosen], len(chosen)
         self.steps_ = [list(self.template_[k]) for k in chosen]
         self.step_names_ = [names[0] for names in self.steps_]
@@ -375,18 +370,16 @@ def _check_sequences(sequences):
 
 def _check_tokens(tokens, name):
     for token in tokens:
-        try:
-            hash(token)
-        except TypeError:
-            raise TypeError(
-                f"{name} holds {token!r:.80}, which cannot be a token: take text, numbers or tuples"
-            ) from None
         if check.is_missing(token):
             raise ValueError(f"{name} holds {token!r}, which is no token")
-        if type(token).__eq__ is object.__eq__ and not isinstance(token, Enum):
+        try:
+            hash(token)
+            is_token = type(token).__eq__ is not object.__eq__ or isinstance(token, Enum)
+        except TypeError:
+            is_token = False
+        if not is_token:  # it has no hash, or equals nothing but itself
             raise TypeError(
-                f"{name} holds {token!r:.80}, which equals no other token: take text, numbers or "
-                f"tuples"
+                f"{name} holds {token!r:.80}, which cannot be a token: take text, numbers or tuples"
             )
 
 

@@ -12,13 +12,8 @@ def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
     An array with ``groups`` is cut by its numbers, whose rows need not stand together.
     """
     if groups is not None:
-        X = check.array(X, name)
-        groups = check.array(groups, "groups")
-        if X.ndim != 2 or groups.shape != X.shape[:1]:
-            raise ValueError(
-                f"groups must have one entry per row of {name}: got shapes {groups.shape} and "
-                f"{X.shape}"
-            )
+        X = check.shaped(X, name, "n_rows", "n_features")
+        groups = check.shaped(groups, "groups", len(X))
         order = np.argsort(groups, kind="stable")
         _, counts = np.unique(groups, return_counts=True)
         given = np.split(X[order], np.cumsum(counts)[:-1])
@@ -32,17 +27,10 @@ def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
         raise ValueError(f"{name} holds no sequence")
     arrays = []
     for n, rows in enumerate(given):
-        rows = check.array(rows, f"{name}[{n}]")
-        if rows.ndim != 2 or rows.shape[1] == 0:
-            raise ValueError(
-                f"{name}[{n}] must have shape (n_rows, n_features), got shape {rows.shape}"
-            )
+        rows = check.shaped(rows, f"{name}[{n}]", "n_rows", n_features or "n_features")
+        n_features = rows.shape[1]
         if len(rows) < n_rows:
             raise ValueError(f"{name}[{n}] has {len(rows)} rows, but there must be {n_rows}")
-        width = n_features or arrays[0].shape[1] if arrays or n_features else rows.shape[1]
-        if rows.shape[1] != width:
-            raise ValueError(f"{name}[{n}] has {rows.shape[1]} features, expected {width}")
-        check.magnitude(rows, f"{name}[{n}]")
         arrays.append(rows)
     order = np.arange(sum(map(len, arrays))) if order is None else order
     return np.concatenate(arrays), starts_of([len(rows) for rows in arrays]), order
@@ -57,28 +45,19 @@ def check_windows(windows, lengths, n_steps):
         raise ValueError(f"windows holds {len(windows)} sequences, but X {len(lengths)}")
     masks = []
     for n, (given, n_rows) in enumerate(zip(windows, lengths.tolist())):
-        if given is None:
-            given = []
+        name, given = f"windows[{n}]", [] if given is None else given
         if isinstance(given, np.ndarray):
-            mask = check.array(given, f"windows[{n}]") != 0.0
-            if mask.shape != (n_rows, n_steps):
-                raise ValueError(
-                    f"windows[{n}] has shape {mask.shape}, expected {(n_rows, n_steps)}"
-                )
+            mask = check.shaped(given, name, n_rows, n_steps) != 0.0
         else:
             mask = np.zeros((n_rows, n_steps), bool)
-            for window in check.items(given, f"windows[{n}]", "(step, first, last)"):
-                entry = check.array(window, f"windows[{n}]")
-                whole = np.all(np.abs(entry) < 2.0**53) and np.all(entry == entry // 1)
-                if entry.shape != (3,) or not whole:
+            for window in check.items(given, name, "(step, first, last)"):
+                entry = check.array(window, name)
+                if entry.shape != (3,) or np.any(entry % 1) or entry[0] not in range(n_steps):
                     raise ValueError(
-                        f"windows[{n}] must hold (step, first row, last row), got {window!r:.80}"
+                        f"{name} must hold (step, first row, last row), with steps from 0 to "
+                        f"{n_steps - 1}; got {window!r:.80}"
                     )
-                step, first, last = entry.astype(np.int64).tolist()
-                if not 0 <= step < n_steps:
-                    raise ValueError(
-                        f"windows[{n}] names step {step}, steps are from 0 to {n_steps - 1}"
-                    )
+                step, first, last = map(int, entry)
                 mask[max(first, 0) : max(last + 1, 0), step] = True
         masks.append(mask | ~mask.any(axis=0))
     return masks

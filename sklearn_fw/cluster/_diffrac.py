@@ -33,12 +33,10 @@ class Classifier:
         values, vectors = eigh(X.T @ X if d <= T else X @ X.T)
         used = values > TINY * max(values[-1], 0.0)
         values, vectors = values[used], vectors[:, used]
-        if d <= T:
-            self.back = vectors / np.sqrt(values + T * reg)
-            self.root = np.ascontiguousarray(X @ self.back)
-        else:
-            self.root = vectors * np.sqrt(values / (values + T * reg))
-            self.back = X.T @ (vectors / np.sqrt(values * (values + T * reg)))
+        if d > T:
+            vectors = X.T @ (vectors / np.sqrt(values))
+        self.back = vectors / np.sqrt(values + T * reg)
+        self.root = np.ascontiguousarray(X @ self.back)
 
     def linear(self, means, images):
         """Coefficients (K, d) and intercepts (K,) for means of Z and ``root.T @ Z``, transposed."""

@@ -143,19 +143,14 @@ class StepsDisplay(Display):
         return cls(found, intervals_true, names).plot(ax)
 
     def plot(self, ax=None):
-        locations = np.asarray(self.locations)
-        if locations.ndim != 2 or locations.dtype.kind not in "iuf":
-            raise ValueError(f"locations must be a table of numbers, got shape {locations.shape}")
+        locations = check.shaped(self.locations, "locations", "n_sequences", "n_steps")
         n, n_steps = locations.shape
-        names = self.names
-        if names is None:
-            names = [f"step {k}" for k in range(n_steps)]
-        names = check_names(names, n_steps, "names")
+        names = [f"step {k}" for k in range(n_steps)]
+        if self.names is not None:
+            names = check_names(self.names, n_steps, "names")
         truth = np.empty((n, 0, 2))
         if self.intervals_true is not None:
-            truth = check.array(self.intervals_true, "intervals_true")
-        if truth.ndim != 3 or truth.shape[::2] != (n, 2):
-            raise ValueError(f"intervals_true must have shape ({n}, n_steps, 2), got {truth.shape}")
+            truth = check.shaped(self.intervals_true, "intervals_true", n, "n_steps", 2)
         ax, rows, self.points_ = self._axes(ax), np.arange(n), []
         for k, name in enumerate(names):
             color = f"C{k % 10}"
@@ -231,9 +226,7 @@ class StateActionDisplay(Display):
         data = Clips(clip)
         found, scored = estimator.predict(clip), estimator.decision_function(clip)
         name = "actions of decision_function of estimator"
-        scores = check.array(getattr(scored, "actions", None), name)
-        if scores.shape != data.t_action.shape:
-            raise ValueError(f"{name} must have shape {data.t_action.shape}, got {scores.shape}")
+        scores = check.shaped(getattr(scored, "actions", None), name, len(data.t_action))
         (states,) = _one_each(getattr(found, "state_labels", None), "predict", 1)
         states = _integers(states, "predict", data.begin.shape, -1, 1)
         action = getattr(found, "action_locations", None)
@@ -272,9 +265,7 @@ def _one_each(values, method, n):
 def _integers(values, method, shape, least, most):
     """Integers that a method of the estimator, possibly the user's, has returned."""
     name = f"the result of {method} of estimator"
-    array = check.array(values, name)
-    if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+    array = check.shaped(values, name, *shape)
     if not np.all((array >= least) & (array <= most) & (array == np.floor(array))):
         raise ValueError(f"{name} must be integers from {least} to {most}")
     return array.astype(np.int64)

@@ -303,10 +303,8 @@ class Rounding:
         root, starts = self.objective.terms[0].classifier.root, np.cumsum(lengths) - lengths
         image = self.objective.image(self.domain.vertex(self.slots))
         answers = self._descend(self._answers(image), np.inf)
-        n_failures = 0
-        for _ in range(N_MOVES):
-            if n_failures == N_FAILURES:
-                break
+        n_failures = n_moves = 0
+        while n_failures < N_FAILURES and n_moves < N_MOVES:
             n, step = rng.randint(len(lengths)), rng.randint(K)
             row = rng.randint(lengths[n])
             place = np.searchsorted(np.delete(self.slots.reshape(-1, K)[n], step), row)
@@ -314,7 +312,7 @@ class Rounding:
             alike /= max(alike[starts[n] + row], np.finfo(float).tiny)
             moved = np.insert(np.delete(answers, step, axis=1), place, alike, axis=1)
             before, found = self.value, self._descend(moved, 6)
-            n_failures += 1
+            n_failures, n_moves = n_failures + 1, n_moves + 1
             if self.value < before:
                 answers, n_failures = found, 0
 

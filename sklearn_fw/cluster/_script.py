@@ -11,8 +11,6 @@ from .._core.estimator import Estimator
 from ._aligner import SequenceAligner
 from ._ordered import OrderedDiscriminativeClustering
 
-MOST = 2.0**52  # rows
-
 
 class ScriptDiscovery(Estimator):
     """Steps of a task from narrated series: a script of the words, then its steps in the features.
@@ -114,16 +112,11 @@ class ScriptDiscovery(Estimator):
             raise ValueError(f"token_rows holds {len(token_rows)} sequences, tokens {len(labels)}")
         windows = []
         for n, (own, rows) in enumerate(zip(labels, token_rows)):
-            rows, shape = check.array(rows, f"token_rows[{n}]"), (len(own), 2)
-            if rows.shape != shape:
-                raise ValueError(f"token_rows[{n}] has shape {rows.shape}, expected {shape}")
-            if np.any(rows != np.floor(rows)):
-                raise ValueError(
-                    f"token_rows[{n}] must hold numbers of rows, which are whole: round them"
-                )
-            ends = np.floor(rows[:, 0] - self.before), np.ceil(rows[:, 1] + self.after)
-            first, last = (np.clip(end, -MOST, MOST).astype(np.int64) for end in ends)
-            found = zip(own.tolist(), first.tolist(), last.tolist())
+            rows = check.shaped(rows, f"token_rows[{n}]", len(own), 2)
+            if np.any(rows % 1):
+                raise ValueError(f"token_rows[{n}] must hold whole numbers of rows: round them")
+            first, last = np.floor(rows[:, 0] - self.before), np.ceil(rows[:, 1] + self.after)
+            found = zip(own.tolist(), map(int, first), map(int, last))
             windows.append([window for window in found if window[0] >= 0])
         return windows
 

@@ -55,12 +55,7 @@ class Clips:
             values = clip.get(name)
             if values is None and default is not None:
                 values = default[a:b]
-            values = check.numbers(values, f"{name} of clips[{n}]")
-            if values.shape != (b - a,):
-                raise ValueError(
-                    f"{name} of clips[{n}] has shape {values.shape}, expected ({b - a},)"
-                )
-            found.append(values)
+            found.append(check.shaped(values, f"{name} of clips[{n}]", int(b - a)))
         return np.concatenate(found)
 
 
@@ -68,14 +63,13 @@ class Problem:
     """Sets, objective and roundings of a list of clips."""
 
     def __init__(self, data, terms, coupling, constraint, restricted, weight):
-        cut = slice_all(data.starts)
-        begin, end = [data.begin[c] for c in cut], [data.end[c] for c in cut]
+        begin, end = (np.split(times, data.starts[1:-1]) for times in (data.begin, data.end))
         lengths = np.diff(data.row_starts)
         masks = None
         if restricted:
             masks = [
-                _within(data.t_action[r], b.min(), e.max())[None]
-                for r, b, e in zip(slice_all(data.row_starts), begin, end)
+                _within(times, b.min(), e.max())[None]
+                for times, b, e in zip(np.split(data.t_action, data.row_starts[1:-1]), begin, end)
             ]
         self.T, self.M = len(data.X_action), len(data.X_state)
         self.actions = OrderedPlacements([(1, int(n)) for n in lengths], masks)
@@ -91,8 +85,9 @@ class Problem:
         self.row_offsets = starts_of(np.repeat(sizes, lengths))
         clip_of_row = np.repeat(np.arange(len(sizes)), lengths)
         self.row_starts = data.row_starts
-        self.given = [begin[n] for n in clip_of_row], [end[n] for n in clip_of_row]
-        self.constraint, self._copies = constraint, None
+        self.copies = StateChoices(
+            [begin[n] for n in clip_of_row], [end[n] for n in clip_of_row], constraint
+        )
         self.allowed = np.ones(self.T, bool) if masks is None else np.concatenate(masks, 1)[0]
         self.linear = np.repeat(weight * (1.0 - data.score) / self.M, 2)
         if terms is not None:
@@ -124,11 +119,9 @@ class Problem:
 
         The states are found for every action that a clip could have.
         """
-        if self._copies is None:
-            self._copies = StateChoices(*self.given, self.constraint)
         own = (1.0 - 2.0 * states) / (2.0 * self.M) + self.linear.reshape(-1, 2)
         cost = own[self.candidate] + self.far
-        labels = self._copies.choose(cost.ravel())
+        labels = self.copies.choose(cost.ravel())
         chosen = np.where(labels == 0, cost[:, 0], np.where(labels == 1, cost[:, 1], 0.0))
         values = np.add.reduceat(chosen, self.row_offsets[:-1])
         values = values + (1.0 - 2.0 * actions) / (2.0 * self.T)
@@ -142,10 +135,6 @@ class Problem:
         rows = self.actions.place(1.0 - 2.0 * actions) + self.row_starts[:-1]
         cost = (1.0 - 2.0 * states) / (2.0 * self.M) + self.linear.reshape(-1, 2)
         return rows, self.states.choose(cost.ravel())
-
-
-def slice_all(starts):
-    return [slice(int(a), int(b)) for a, b in pairwise(starts)]
 
 
 def _within(times, first, last):

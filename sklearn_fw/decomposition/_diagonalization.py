@@ -97,9 +97,7 @@ def joint_diagonalize(matrices, *, shear=None, tol=1e-8, max_iter=100):
     """
     if shear is not None:
         check.choice(shear, "shear", SHEARS, "None")
-    matrices = check.numbers(matrices, "matrices")
-    if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
-        raise ValueError(f"matrices must have shape (P, K, K), got {matrices.shape}")
+    matrices = check.shaped(matrices, "matrices", "P", "K", "K")
     if shear is None:
         turned = matrices.transpose(0, 2, 1)
         if not np.allclose(matrices, turned, rtol=0.0, atol=1e-8 * np.max(np.abs(matrices))):
@@ -180,9 +178,7 @@ def tensor_power_method(tensor, *, n_restarts=10, tol=1e-5, max_iter=100, random
     >>> np.sort(values).round(6).tolist()
     [2.0, 5.0]
     """
-    tensor = check.numbers(tensor, "tensor")
-    if tensor.ndim != 3 or len(set(tensor.shape)) > 1 or not tensor.size:
-        raise ValueError(f"tensor must have shape (K, K, K), got {tensor.shape}")
+    tensor = check.shaped(tensor, "tensor", "K", "K", "K")
     n_restarts = check.integer(n_restarts, "n_restarts", 1)
     tol, max_iter = check.positive(tol, "tol"), check.integer(max_iter, "max_iter", 1)
     rng = check.random_state(random_state)

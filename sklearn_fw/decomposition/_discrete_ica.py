@@ -25,16 +25,6 @@ MUCH_NEGATIVE_MASS, MANY_TOPICS = 0.45, 0.2
 MUCH_OFF_DIAGONAL = 0.15
 
 
-def _check_projections(value, name):
-    if not check.is_named(value, "canonical"):
-        check.integer(value, name, 1)
-
-
-def _check_smoothing(value, name):
-    if check.not_negative(value, name) >= 1.0:
-        raise ValueError(f"{name} must be below 1, got {value}")
-
-
 class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Topics of documents by matching moments: a few passes, no random start.
 
@@ -167,7 +157,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     _: KW_ONLY
     moments: check.options("auto", "gp", "lda", "generalized") = "auto"
     algorithm: check.options("jd", "spectral", "tpm") = "jd"
-    projections: _check_projections = "canonical"
+    projections: check.auto_or(check.at_least(1), "an integer", words=("canonical",)) = "canonical"
     c0: check.optional(partial(check.between, least=1e-6, most=1e6)) = None
     weighting: check.options("auto", "equal") = "auto"
     prior_estimator: check.options("auto", "average", "likelihood", "mean_variance", "tensor") = (
@@ -176,7 +166,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     refine: check.optional(check.options("vi")) = None
     max_iter: int = 100
     tol: float = 1e-4
-    smoothing: check.auto_or(_check_smoothing) = "auto"
+    smoothing: check.auto_or(check.within(0.0, 1.0, "left")) = "auto"
     batch_size: check.at_least(1) = 4096
     random_state: object = None
 
@@ -352,10 +342,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             Intensities, or proportions, of topics.
         """
         check_is_fitted(self)
-        X = check.array(X, "X")
-        if X.ndim != 2 or X.shape[1] != self.n_components_:
-            raise ValueError(f"X must have shape (n_samples, {self.n_components_}), got {X.shape}")
-        return X @ self.components_
+        return check.shaped(X, "X", "n_samples", self.n_components_) @ self.components_
 
     def score_samples(self, X):
         """Lower bounds on the log probabilities of documents, in nats, of shape (n_samples,).

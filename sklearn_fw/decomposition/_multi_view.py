@@ -6,12 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    MultiOutputMixin,
-    RegressorMixin,
-    TransformerMixin,
-)
+from sklearn import base
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -63,8 +58,8 @@ def find_loadings(whitening, basis, counts):
 
 
 class MultiViewCCA(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiOutputMixin, RegressorMixin,
-    Estimator,
+    base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, base.MultiOutputMixin,
+    base.RegressorMixin, Estimator,
 ):  # fmt: skip
     """Shared factors of two views, with loadings that are unique.
 
@@ -192,11 +187,9 @@ class MultiViewCCA(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        is_count = next(
-            (c for kind, c in COUNTS.items() if check.is_named(self.kind, kind)), (0, 0)
-        )
-        tags.input_tags.positive_only = tags.input_tags.categorical = bool(is_count[0])
-        tags.target_tags.positive_only = bool(is_count[1])
+        x_counts, y_counts = COUNTS.get(str(self.kind), (False, False))
+        tags.input_tags.positive_only = tags.input_tags.categorical = x_counts
+        tags.target_tags.positive_only = y_counts
         tags.target_tags.required = True
         tags.regressor_tags.poor_score = True
         return tags
@@ -263,8 +256,7 @@ class MultiViewCCA(
                     f"{name} is constant: all of its columns have variance 0, so it shares nothing "
                     "with the other view; give a view that varies"
                 )
-        smallest = min(moments.sizes)
-        if self.n_components > smallest:
+        if self.n_components > min(moments.sizes):
             raise ValueError(
                 f"n_components={self.n_components} must be at most the number of columns of both "
                 f"views, n_features={moments.sizes[0]} and n_targets={moments.sizes[1]}"
@@ -394,17 +386,11 @@ class MultiViewCCA(
             The same for the second view; only where y is given.
         """
         check_is_fitted(self)
-        made = []
-        for scores, name in ((X, "X"), (y, "y")):
-            if scores is None and name == "y":
-                break
-            scores = check.array(scores, name)
-            size = self._n_features_out
-            if scores.ndim != 2 or scores.shape[1] != size:
-                raise ValueError(f"{name} must have shape (n_samples, {size}), got {scores.shape}")
-            D, mean = (getattr(self, f"{name.lower()}_{part}_") for part in ("mixing", "mean"))
-            made.append(scores @ D.T + mean)
-        return made[0] if y is None else tuple(made)
+        size = self._n_features_out
+        X = check.shaped(X, "X", "n_samples", size) @ self.x_mixing_.T + self.x_mean_
+        if y is None:
+            return X
+        return X, check.shaped(y, "y", "n_samples", size) @ self.y_mixing_.T + self.y_mean_
 
     def _estimates(self, X):
         X = check_view(X, "X", self._counts[0], self)

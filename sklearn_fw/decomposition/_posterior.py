@@ -245,10 +245,8 @@ def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
 
 
 def _check_topics(topics, prior):
-    topics, prior = check.array(topics, "topics"), check.array(prior, "prior")
-    check.magnitude(topics, "topics")
-    if topics.ndim != 2 or not topics.size:
-        raise ValueError(f"topics must have shape (n_topics, n_features), got {topics.shape}")
+    topics = check.shaped(topics, "topics", "n_topics", "n_features")
+    prior = check.array(prior, "prior")
     sums = topics.sum(axis=1)
     if np.any(topics < 0.0) or np.any(np.abs(sums - 1.0) > 1e-6):
         raise ValueError("topics must not be negative, and rows must sum to one")

@@ -72,14 +72,7 @@ class Box:
 
     def log_integral(self, method, rng):
         """Logarithm of the integral, by "quadrature" or "importance" sampling."""
-        if method == "importance":
-            return self._importance(rng)
-        if len(self.low) > 3:
-            raise ValueError(
-                f"normalize='quadrature' is for up to 3 features, X has {len(self.low)}: use "
-                "normalize='importance'"
-            )
-        return self._quadrature()
+        return self._importance(rng) if method == "importance" else self._quadrature()
 
     def sample(self, n_samples, rng):
         """Draw rows: from a grid, by resampling, or else by Markov chains."""
@@ -93,6 +86,11 @@ class Box:
 
     def _quadrature(self, tol=1e-5):
         """Log integral by composite Gauss-Legendre rules, panels halved until it stands still."""
+        if len(self.low) > 3:
+            raise ValueError(
+                f"normalize='quadrature' is for up to 3 features, X has {len(self.low)}: use "
+                "normalize='importance'"
+            )
         panels = np.maximum(1, np.ceil(self.width / self.scale)).astype(int)
         previous = None
         while np.prod(NODES * panels.astype(float)) <= MAX_POINTS:

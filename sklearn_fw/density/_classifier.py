@@ -1,6 +1,5 @@
 """Label reconstruction: the density of inputs and labels together."""
 
-from collections.abc import Hashable
 from dataclasses import KW_ONLY
 
 import numpy as np
@@ -12,17 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._core import check
 from .._core.estimator import Estimator, LabelMixin
 from .._core.parameters import check_parameters
+from . import _kernels as kernels
 from ._backend import NUMPY
-from ._kernels import (
-    MAX_ROWS,
-    MIN_ROWS,
-    RADIAL,
-    RadialKernel,
-    distinct_rows,
-    likely_unit,
-    median_distance,
-    resolve_kernel,
-)
 from ._model import StudentTModel, batches, log_volume
 from ._posterior import ExactPosterior
 from ._student_t import KernelStudentTDensity
@@ -116,9 +106,9 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         self.X_fit_ = X
         check_parameters(self.density_)
         kernel, scale = self.density_.kernel, self.density_.length_scale
-        if check.is_auto(scale) and check.is_named(kernel, *RADIAL):
+        if check.is_auto(scale) and check.is_named(kernel, *kernels.RADIAL):
             self.density_.length_scale = self._choose_length_scale(X, self.y_fit_)
-        self.kernel_, self.length_scale_ = resolve_kernel(self.density_, X, NUMPY)
+        self.kernel_, self.length_scale_ = kernels.resolve_kernel(self.density_, X, NUMPY)
         self._model = self._joint_model(self.kernel_, X, self.y_fit_, weight)
         return self
 
@@ -134,15 +124,16 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
 
     def _choose_length_scale(self, X, y):
         """The one under which left-out labels are most probable, at a temperature that suits it."""
-        unit = likely_unit(X)
-        joint = distinct_rows(np.column_stack([X, y]), MAX_ROWS)
+        unit = kernels.likely_unit(X)
+        joint = kernels.distinct_rows(np.column_stack([X, y]), kernels.MAX_ROWS)
         X, y = joint[:, :-1] / unit, joint[:, -1].astype(int)
-        median = median_distance(X)
-        if len(X) < MIN_ROWS:
+        median = kernels.median_distance(X)
+        if len(X) < kernels.MIN_ROWS:
             return median * unit
 
         def likelihood(multiple):
-            kernel = RadialKernel(self.density_.kernel, multiple * median, X.mean(axis=0))
+            scale = multiple * median
+            kernel = kernels.RadialKernel(self.density_.kernel, scale, X.mean(axis=0))
             model = self._joint_model(kernel, X, y, np.ones(len(X)))
             scores = self._left_out(model, kernel(X, X), y)
             return max(_log_probability(scores / T, y).mean() for T in TEMPERATURES)
@@ -217,13 +208,10 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         y = np.asarray(y)
         if y.shape != (n_rows,):
             raise ValueError(f"y has shape {y.shape}, expected ({n_rows},): a label per row")
-        number = {label: place for place, label in enumerate(self.classes_.tolist())}
-        places = [
-            number.get(label, -1) if isinstance(label, Hashable) else -1 for label in y.tolist()
-        ]
-        if -1 in places:
-            raise ValueError(f"y holds labels unseen in fit: {y[places.index(-1)]!r}")
-        return np.array(places)
+        labels, known = y.tolist(), self.classes_.tolist()
+        if strange := [label for label in labels if label not in known]:
+            raise ValueError(f"y holds labels unseen in fit: {strange[0]!r}")
+        return np.array([known.index(label) for label in labels])
 
     def leave_one_out_scores(self):
         """Score of wrong labels: ``log p(y_i | x_i)`` in the model without row i, at `temperature`.

@@ -108,8 +108,7 @@ class SmoothKernel:
     def diag_derivatives(self, X):
         return np.zeros_like(X), np.zeros(len(X))
 
-    def volume_derivatives(self, X):
-        return np.zeros_like(X), np.zeros(len(X))
+    volume_derivatives = diag_derivatives
 
 
 class RadialKernel(SmoothKernel):
@@ -118,17 +117,11 @@ class RadialKernel(SmoothKernel):
     far_value = 1.0
 
     def __init__(self, name, length_scale, center, backend=NUMPY):
-        self.name, self.backend, self.length_scale = name, backend, length_scale
+        self.profile, self._derivatives = RADIAL[name]
+        self.differentiable = self._derivatives is not None
+        self.backend, self.length_scale = backend, length_scale
         # Distances come from inner products, which lose no digits when the data surround zero.
         self.center = center
-
-    @property
-    def _derivatives(self):
-        return RADIAL[self.name][1]
-
-    @property
-    def differentiable(self):
-        return self._derivatives is not None
 
     def squared_distances(self, X, Y):
         A, B = self._scaled(X), self._scaled(Y)
@@ -151,16 +144,15 @@ class RadialKernel(SmoothKernel):
         return self.backend.positive_part(q)
 
     def __call__(self, X, Y):
-        profile = RADIAL[self.name][0]
         if not self.backend.on_host:
-            return profile(self.backend, self.squared_distances(X, Y))
+            return self.profile(self.backend, self.squared_distances(X, Y))
         # Panels of rows stay in the cache through all steps of the formula.
         A, B = self._scaled(X), self._scaled(Y)
         norms_A, norms_B = self._norms(A, B)
         B *= -2.0
         K = np.empty((len(A), len(B)))
         for rows in gen_batches(len(A), PANEL):
-            K[rows] = profile(NUMPY, self._pairs(A[rows], B, norms_A[rows], norms_B))
+            K[rows] = self.profile(NUMPY, self._pairs(A[rows], B, norms_A[rows], norms_B))
         if Y is X:
             np.fill_diagonal(K, 1.0)
         return K
@@ -381,22 +373,14 @@ def resolve_kernel(estimator, X, backend):
     if callable(kernel):
         return FunctionKernel(kernel), None
     names = (*RADIAL, "linear", "polynomial", "all_subsets", "precomputed")
-    known = ", ".join(map(repr, names))
-    raise ValueError(
-        f"kernel must be one of {known}, a function k(X, Y), or a kernel of "
-        f"sklearn.gaussian_process; got {kernel!r}"
-    )
+    other = "a function k(X, Y) or a kernel of sklearn.gaussian_process"
+    return check.choice(kernel, "kernel", names, other)  # raises: names are served above
 
 
 def _resolve_length_scale(value, X):
     if isinstance(value, str):
-        if value == "median":
-            return median_distance(X)
-        if check.is_auto(value):
-            return choose_length_scale(X)
-        raise ValueError(
-            f"length_scale must be 'auto', 'median', a number or an array; got {value!r}"
-        )
+        check.choice(value, "length_scale", ("auto", "median"), "a number or an array")
+        return choose_length_scale(X) if value == "auto" else median_distance(X)
     scale = check.array(value, "length_scale")
     if scale.ndim > 1 or (scale.ndim == 1 and len(scale) != X.shape[1]):
         raise ValueError(

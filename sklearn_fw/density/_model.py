@@ -42,10 +42,7 @@ def log_volume(jacobian, kernel, X):
         return 0.0 * X[:, 0]
     if not callable(jacobian):
         return kernel.log_volume(X)
-    volume = check.array(jacobian(X), "what jacobian returns")
-    if volume.shape != (len(X),):
-        raise ValueError(f"jacobian returned shape {volume.shape}, expected ({len(X)},)")
-    return volume
+    return check.vector(jacobian(X), "what jacobian returns", len(X))
 
 
 class StudentTModel:
@@ -203,20 +200,13 @@ class LogDensity:
         return variance, kernel.diag_derivatives(X)[0] - 2.0 * found, coefficients, slopes
 
 
-class ReferenceScores:
-    """Scores of the training rows without themselves, with weights."""
-
-    def __init__(self, scores, weight):
-        self.scores, self.weight = scores, weight
-        order = np.argsort(scores)
-        self._sorted = scores[order]
-        self._below = np.concatenate([[0.0], np.cumsum(weight[order])])
-
-    def p_values(self, scores):
-        """``(1 + weight of reference scores not above) / (1 + total weight)`` of each score."""
-        at_most = scores + TIE * (1.0 + np.abs(scores))
-        place = np.searchsorted(self._sorted, at_most, side="right")
-        return (1.0 + self._below[place]) / (1.0 + self._below[-1])
+def p_values(scores, reference, weight):
+    """``(1 + weight of reference scores not above) / (1 + total weight)`` of each score."""
+    order = np.argsort(reference)
+    below = np.concatenate([[0.0], np.cumsum(weight[order])])
+    at_most = scores + TIE * (1.0 + np.abs(scores))
+    place = np.searchsorted(reference[order], at_most, side="right")
+    return (1.0 + below[place]) / (1.0 + below[-1])
 
 
 def score_threshold(scores, weight, share):

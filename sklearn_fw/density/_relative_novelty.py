@@ -4,14 +4,12 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
 from .._core.estimator import Estimator
 from ._classifier import prototype
 from ._model import score_threshold
-from ._student_t import check_contamination
 
 
 class RelativeNoveltyDetector(Estimator):
@@ -73,7 +71,7 @@ class RelativeNoveltyDetector(Estimator):
 
     density: object = None
     _: KW_ONLY
-    contamination: check_contamination = 0.05
+    contamination: check.within(0.0, 0.5, "right") = 0.05
     max_samples: int = 300
     random_state: object = None
 
@@ -90,13 +88,8 @@ class RelativeNoveltyDetector(Estimator):
 
         """
         X, y = check.rows(self, X, y)
-        check_classification_targets(y)
-        labels = np.unique(y)
-        if len(labels) < 2:
-            raise ValueError(
-                "y needs 0 for rows of the background and 1 for rows of the target; found one class"
-            )
-        samples = X[y == labels[0]], X[y != labels[0]]
+        _, is_target = check.classes(y)
+        samples = X[is_target == 0], X[is_target > 0]
         rng = check.random_state(self.random_state)
         n_rows = self._n_rows(min(map(len, samples)))
         chosen = [rng.permutation(len(sample))[:n_rows] for sample in samples]
@@ -108,17 +101,14 @@ class RelativeNoveltyDetector(Estimator):
         self.target_ = density
         self.target_.fit(samples[1][chosen[1]])
         own = self.target_.score_samples(samples[1])
-        own[chosen[1]] = self.target_._reference.scores[self.target_._model.place]
+        own[chosen[1]] = self.target_._reference[0][self.target_._model.place]
         scores = self.background_.score_samples(samples[1]) - own
         self.offset_ = score_threshold(scores, np.ones(len(scores)), self.contamination)
         return self
 
     def _n_rows(self, available):
         if isinstance(self.max_samples, float):
-            if not 0 < self.max_samples <= 1:
-                raise ValueError(
-                    f"max_samples as a share must be in (0, 1], got {self.max_samples}"
-                )
+            check.within(0.0, 1.0, "right")(self.max_samples, "max_samples")
             return max(1, int(self.max_samples * available))
         return min(check.integer(self.max_samples, "max_samples", 1), available)
 

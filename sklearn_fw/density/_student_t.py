@@ -12,15 +12,10 @@ from .._core.warnings import warn
 from ._backend import NUMPY, backend_of
 from ._box import Box, resolve_support, support_sides
 from ._kernels import needs_numpy, resolve_kernel
-from ._model import LogDensity, ReferenceScores, StudentTModel, equal_rows, score_threshold
+from ._model import LogDensity, StudentTModel, equal_rows, p_values, score_threshold
 from ._posterior import ExactPosterior, LowRankPosterior
 
 NORMAL_SHARE = 0.05  # of new normal rows that contamination="auto" calls outliers
-
-
-def check_contamination(value, name):
-    if check.positive(value, name) > 0.5:
-        raise ValueError(f"{name} must be in (0, 0.5], got {value!r}")
 
 
 def _check_beta(value, name):
@@ -166,7 +161,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     jacobian: _check_jacobian = "auto"
     normalize: _check_normalize = False
     support: object = "auto"
-    contamination: check.auto_or(check_contamination) = "auto"
+    contamination: check.auto_or(check.within(0.0, 0.5, "right")) = "auto"
     max_rank: check.optional(check.at_least(1)) = None
     random_state: object = None
 
@@ -210,7 +205,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         else:
             posterior = ExactPosterior(self.kernel_(X, X), noise, backend)
         self._set_model(posterior, weight, places)
-        if len(place) > 2 and np.ptp(self._reference.scores) < 1e-8 * self.exponent_:
+        if len(place) > 2 and np.ptp(self._reference[0]) < 1e-8 * self.exponent_:
             warn(
                 "all rows get the same score: length_scale is far too small or too large, or all "
                 "rows are equal; try length_scale='median'",
@@ -288,9 +283,9 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
             self.log_normalizer_ = self._box().log_integral(self.normalize, rng)
         self.log_floor_ = density.floor() - self.log_normalizer_
         scores = density.reference() - self.log_normalizer_
-        self._reference = ReferenceScores(scores, backend.to_host(weight))
+        self._reference = scores, backend.to_host(weight)
         share = NORMAL_SHARE if check.is_auto(self.contamination) else self.contamination
-        self.offset_ = score_threshold(scores, self._reference.weight, share)
+        self.offset_ = score_threshold(*self._reference, share)
 
     def _box(self):
         return Box(self.support_, self._log_density, self.X_fit_, self.length_scale_)
@@ -474,7 +469,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         """
         self.fit(X, y, sample_weight=sample_weight)
         place = self._model.place
-        decision, unused = self._reference.scores[place] - self.offset_, place < 0
+        decision, unused = self._reference[0][place] - self.offset_, place < 0
         if np.any(unused):
             decision[unused] = self._model_backend().to_host(self.decision_function(X))[unused]
         return self._label(self._model_backend().array(decision, X))
@@ -498,7 +493,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         """
         self._check_query(X, "novelty_p_values")
         scores, backend = self.score_samples(X, diag=diag), self._model_backend()
-        return backend.array(self._reference.p_values(backend.to_host(scores)), scores)
+        return backend.array(p_values(backend.to_host(scores), *self._reference), scores)
 
     @property
     def _precomputed(self):
@@ -535,10 +530,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
                     "diag=, the values k(x, x) of the new rows"
                 )
             return np.full(n_rows, fitted[0])
-        diag = check.numbers(diag, "diag")
-        if diag.shape != (n_rows,):
-            raise ValueError(f"diag has shape {diag.shape}, expected ({n_rows},): k(x, x) per row")
-        return diag
+        return check.shaped(diag, "diag", n_rows)
 
     def _rows_to_differentiate(self, X, name):
         check_is_fitted(self)

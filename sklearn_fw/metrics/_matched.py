@@ -4,15 +4,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import Bunch
 
-from .._core import check
-from .._core.labels import (
-    as_mapping,
-    common_shape,
-    links_of,
-    mapping_counts,
-    pairs_of,
-    precision_recall_f1,
-)
+from .._core import check, labels
 
 
 def alignment_error_rate(y_sure, y_possible, y_pred):
@@ -67,9 +59,9 @@ def alignment_error_rate(y_sure, y_possible, y_pred):
                 raise ValueError(
                     f"{name}[{i}] must be a 0/1 matrix or a list of pairs, got {output!r:.60}"
                 )
-        shape = common_shape(*outputs)
+        shape = labels.common_shape(*outputs)
         sure, possible, predicted = (
-            pairs_of(links_of(output, f"{name}[{i}]", shape))
+            labels.pairs_of(labels.links_of(output, f"{name}[{i}]", shape))
             for name, output in zip(("y_sure", "y_possible", "y_pred"), outputs)
         )
         n_right += len(predicted & sure) + len(predicted & (possible | sure))
@@ -101,9 +93,9 @@ def alignment_prf(truth, mapping, *, complete=False):
     (1.0, 0.5, 0.6666666666666666)
     """
     check.flag(complete, "complete")
-    truth, mapping = as_mapping(truth, "truth"), as_mapping(mapping, "mapping")
-    n_right, n_judged, n_true = mapping_counts(truth, mapping)
-    return precision_recall_f1(n_right, len(mapping) if complete else n_judged, n_true)
+    truth, mapping = labels.as_mapping(truth, "truth"), labels.as_mapping(mapping, "mapping")
+    n_right, n_judged, n_true = labels.mapping_counts(truth, mapping)
+    return labels.precision_recall_f1(n_right, len(mapping) if complete else n_judged, n_true)
 
 
 def topic_l1_error(topics_true, topics_pred):
@@ -128,10 +120,8 @@ def topic_l1_error(topics_true, topics_pred):
     >>> topic_l1_error([[1, 0, 0], [0, 1, 1]], [[0, 2, 2], [1, 1, 0]])
     0.25
     """
-    true, found = (
-        _unit_rows(check.matrix(topics, name), name)
-        for topics, name in ((topics_true, "topics_true"), (topics_pred, "topics_pred"))
-    )
+    true = _unit_rows(check.matrix(topics_true, "topics_true"), "topics_true")
+    found = _unit_rows(check.matrix(topics_pred, "topics_pred"), "topics_pred")
     _check_fit(true, found, "topics_true", "topics_pred")
     return _best_order(_distances(true, found))
 
@@ -258,20 +248,10 @@ def localization_f1(intervals_true, locations_pred, *, matching="hungarian"):
     >>> scores.precision, scores.recall
     (0.75, 1.0)
     """
-    truth = check.array(intervals_true, "intervals_true")
-    found = check.array(locations_pred, "locations_pred")
-    if truth.ndim != 3 or truth.shape[2] != 2 or not truth.size:
-        raise ValueError(
-            f"intervals_true must have shape (n_sequences, n_steps, 2), got {truth.shape}"
-        )
-    if found.ndim != 2 or len(found) != len(truth) or not found.size:
-        raise ValueError(
-            f"locations_pred must have shape ({len(truth)}, n_steps), got {found.shape}"
-        )
+    truth = check.shaped(intervals_true, "intervals_true", "n_sequences", "n_steps", 2)
+    found = check.shaped(locations_pred, "locations_pred", len(truth), "n_steps")
     if np.any(found != np.floor(found)):
-        raise ValueError(
-            "locations_pred must hold whole numbers of rows, got fractions: round them"
-        )
+        raise ValueError("locations_pred must hold whole numbers of rows: round them")
     check.choice(matching, "matching", ("hungarian", "identity"))
     there, given = truth[:, :, 0] >= 0.0, found >= 0.0
     at = found[:, :, None]
@@ -284,5 +264,5 @@ def localization_f1(intervals_true, locations_pred, *, matching="hungarian"):
     n_right = int(right[rows, columns].sum())
     mapping = np.full(found.shape[1], -1)
     mapping[rows] = columns
-    values = precision_recall_f1(n_right, int(given.sum()), int(there.sum()))
+    values = labels.precision_recall_f1(n_right, int(given.sum()), int(there.sum()))
     return Bunch(**dict(zip(("precision", "recall", "f1"), values)), mapping=mapping)

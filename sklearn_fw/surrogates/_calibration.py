@@ -203,10 +203,11 @@ def _lower(costs, eps, score_space):
 
 def _upper(costs, eps):
     slack = 1e-9 * costs.max()
-    is_distance = costs.shape[0] == costs.shape[1] and not np.any(np.diag(costs))
-    is_distance = is_distance and np.allclose(costs, costs.T, rtol=0.0, atol=slack)
-    if is_distance:
-        is_distance = all(np.all(costs <= c[:, None] + c + slack) for c in costs)
+    is_distance = (
+        costs.shape[0] == costs.shape[1] and not np.any(np.diag(costs))
+        and np.allclose(costs, costs.T, rtol=0.0, atol=slack)
+        and all(np.all(costs <= c[:, None] + c + slack) for c in costs)
+    )  # fmt: skip
     if not is_distance:
         raise ValueError(
             "costs must be distances (zero for the truth, symmetric, with the triangle inequality) "
@@ -304,7 +305,7 @@ def consistency_level(costs, *, score_space="loss"):
     among = space.predictable()
     programs = _PairPrograms(space, among)
     excesses = (programs.largest_excess(i, j) for i, j in _check_pairs(None, among))
-    return float(max(0.0, *excesses, 0.0))
+    return float(max([0.0, *excesses]))
 
 
 def calibration_function_closed_form(
@@ -368,9 +369,7 @@ def _check_sizes(block_sizes):
 
 def _of_blocks(loss, eps, sizes, within, score_space):
     k, b, s = sizes.sum(), len(sizes), sizes[0]
-    within = check.not_negative(within, "within")
-    if within > 1.0:
-        raise ValueError(f"within must be at most 1, got {within}")
+    within = check.fraction(within, "within")
     if loss == "block":
         if within:
             raise ValueError("within must be 0 for 'block': take loss='mixed'")

@@ -17,13 +17,9 @@ RANK = 1e-10  # singular values below this share of the largest are rounding
 
 def check_costs(costs):
     """A cost matrix (n_labels, n_predictions) as float64."""
-    costs = check.array(costs, "costs")
-    if costs.ndim != 2 or costs.shape[0] < 1 or costs.shape[1] < 2:
-        raise ValueError(
-            f"costs must have shape (n_labels, n_predictions), one label and two predictions at "
-            f"least; got {costs.shape}"
-        )
-    check.magnitude(costs, "costs")
+    costs = check.shaped(costs, "costs", "n_labels", "n_predictions")
+    if costs.shape[1] < 2:
+        raise ValueError("costs must have at least two predictions, got one column")
     if costs.min() < 0.0:
         raise ValueError(
             f"costs must not be negative, got {costs.min():g}: add a constant to the row of each "
@@ -46,19 +42,13 @@ class ScoreSpace:
     def __init__(self, costs, score_space="loss"):
         k = costs.shape[1]
         if isinstance(score_space, str):
-            if score_space not in ("loss", "full"):
-                raise ValueError(
-                    f"score_space must be 'loss', 'full' or a matrix with one row for each "
-                    f"prediction, got {score_space!r}"
-                )
+            other = "a matrix with one row for each prediction"
+            check.choice(score_space, "score_space", ("loss", "full"), other)
             rows = costs.T if score_space == "loss" else np.eye(k)
         else:
-            rows = check.numbers(score_space, "score_space")
-            if rows.ndim != 2 or len(rows) != k or not np.any(rows):
-                raise ValueError(
-                    f"score_space must be a matrix with one row for each of {k} predictions, not "
-                    f"all zero; got shape {rows.shape}"
-                )
+            rows = check.shaped(score_space, "score_space", k, "r")
+            if not np.any(rows):
+                raise ValueError("score_space must not be zero")
         _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)
         self.first, self.group = first[order], np.argsort(order)[np.ravel(group)]
@@ -117,9 +107,6 @@ class ListedOutputs:
         self.holds_loss = self.space.holds_loss
         self.largest_cost = float(self.costs.max())
         self.table = -self.costs @ self.space.basis / self.costs.shape[1]
-
-    def embed(self, codes):
-        return self.table[codes]
 
     def scores(self, g):
         return self.space.scores(g)

@@ -87,18 +87,16 @@ def _distinct(X, targets, weight):
     Rows count as equal if their columns, centered and in units of their spread, are equal in single
     precision. Those of sparse X are not centered.
     """
-    rows, scale, is_sparse = np.flatnonzero(weight), _scale(X, weight), sp.issparse(X)
-    if is_sparse:
-        X = sp.csr_array(X.multiply(1.0 / scale)).astype(np.float32)
-        X.sum_duplicates()
-        X.eliminate_zeros()
-    else:
-        X = ((X - weight @ X / weight.sum()) / scale).astype(np.float32) + 0.0  # -0.0 is a zero
+    rows, scale = np.flatnonzero(weight), _scale(X, weight)
+    X = X.multiply(1.0 / scale) if sp.issparse(X) else (X - weight @ X / weight.sum()) / scale
+    X = sp.csr_array(X).astype(np.float32)
+    X.sum_duplicates()
+    X.eliminate_zeros()
     number, codes = {}, np.empty(len(rows), dtype=np.intp)
     for place, i in enumerate(rows):
-        part = slice(X.indptr[i], X.indptr[i + 1]) if is_sparse else None
-        content = [X.indices[part], X.data[part]] if is_sparse else [X[i]]
-        key = blake2b(b"".join(map(np.ndarray.tobytes, content)), digest_size=16).digest()
+        part = slice(X.indptr[i], X.indptr[i + 1])
+        content = X.indices[part].tobytes() + X.data[part].tobytes()
+        key = blake2b(content, digest_size=16).digest()
         codes[place] = number.setdefault(key, len(number))
     first = np.unique(codes, return_index=True)[1]
     total = np.bincount(codes, weights=weight[rows])
@@ -117,10 +115,7 @@ def _scale(X, weight):
     """Standard deviations of columns, one for those that are constant."""
     share = weight / weight.sum()
     mean = share @ X
-    if sp.issparse(X):
-        squares = X.multiply(X).T @ share - mean**2
-    else:
-        squares = share @ (X - mean) ** 2
+    squares = X.multiply(X).T @ share - mean**2 if sp.issparse(X) else share @ (X - mean) ** 2
     scale = np.sqrt(np.maximum(squares, 0.0))
     return np.where(scale > CONSTANT * np.abs(mean), scale, 1.0)
 
@@ -142,5 +137,4 @@ def kernel_matrix(model, X):
     X = _in_units(model, X)
     fitted = X if model.X_fit_ is None else _in_units(model, model.X_fit_)
     K = pairwise_kernels(X, fitted, metric=kernel, filter_params=not callable(kernel), **params)
-    K = check.numbers(K.toarray() if sp.issparse(K) else K, "kernel")
-    return K
+    return check.numbers(K.toarray() if sp.issparse(K) else K, "kernel")

@@ -150,13 +150,11 @@ class FeatureDescent(_Descent):
         W, mean, step = self.point, self.mean, self.step_size
         is_sparse = sp.issparse(self.X)
         for i, rate in zip(order, rates):
+            columns, x = slice(None), self.X[i]
             if is_sparse:
                 part = slice(self.X.indptr[i], self.X.indptr[i + 1])
                 columns, x = self.X.indices[part], self.X.data[part]
-                W[:, columns] -= step * np.outer(W[:, columns] @ x - self.targets[i], x)
-            else:
-                x = self.X[i]
-                W -= np.outer(step * (W @ x - self.targets[i]), x)
+            W[:, columns] -= np.outer(step * (W[:, columns] @ x - self.targets[i]), x)
             size = np.sqrt(np.vdot(W, W))
             if size > self.radius:
                 W *= self.radius / size

@@ -24,7 +24,6 @@ MOST_OUTPUTS = 5000
 LEAST_COST = 0.01  # of the largest one, in weights of samples
 NAMES = ("auto", "hamming", "hamming_sum", "zero_one")  # of losses of labels
 KERNELS = {"auto", *PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}
-TABLE = {"accept_sparse": "csr", "dtype": np.float64}
 
 
 def _check_kernel(value, name):
@@ -205,17 +204,14 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             The estimator.
         """
         with time_budget():
-            if (
-                not check.is_auto(self.standardize)
-                and self.standardize
-                and check.is_named(self.kernel, "precomputed")
-            ):
+            standardizes = not check.is_auto(self.standardize) and self.standardize
+            if standardizes and check.is_named(self.kernel, "precomputed"):
                 raise ValueError("standardize must be 'auto' or False for kernel='precomputed'")
             rng = check.random_state(self.random_state)
-            X, y = check.data(self, X, y, multi_output=True, **TABLE)
-            check.magnitude(X.data if sp.issparse(X) else X, "X")
+            X, y = check.rows(self, X, y, multi_output=True, accept_sparse="csr")
             weight = check.sample_weight(sample_weight, X.shape[0])
-            targets = self._embed(y)
+            self._outputs, targets = self._embed(y)
+            self.rank_ = self._outputs.rank
             self.coef_ = self.dual_coef_ = None
             size = self._sizes(targets, weight)
             targets, weight = targets / size[:, None], weight * size
@@ -238,7 +234,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         return size
 
     def _embed(self, y):
-        """Targets of least squares; sets what says which outputs there are."""
+        """Outputs and targets of least squares; sets what says which outputs there are."""
         if sp.issparse(y):
             y = y.toarray()
         if y.ndim == 2 and y.shape[1] == 1:
@@ -249,35 +245,29 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         else:
             self.task_loss_ = resolve_task_loss(self.task_loss, NAMES)
         self.outputs_, self.classes_ = None, check.find_labels(y.ravel(), "y")
-        if y.ndim == 1:
-            if len(self.classes_) < 2:
+        states, listed = np.searchsorted(self.classes_, y), self.classes_
+        self.loss_matrix_ = self.score_basis_ = None
+        if y.ndim == 2 and self.task_loss_.decomposes:
+            outputs = NodeOutputs(self.task_loss_, states, self.classes_, self.score_space)
+            return outputs, outputs.targets
+        if y.ndim == 2:
+            distinct, states = np.unique(states, axis=0, return_inverse=True)
+            if not 2 <= len(distinct) <= MOST_OUTPUTS:
                 raise ValueError(
-                    f"y has one class, {self.classes_.tolist()[0]!r}; a classifier needs samples "
-                    f"of at least two"
+                    f"y has {len(distinct)} distinct outputs, which task_loss={self.task_loss!r} "
+                    f"needs a list of: from 2 to {MOST_OUTPUTS} are possible; take a loss that is "
+                    f"a sum over labels, such as 'hamming'"
                 )
-            codes = np.searchsorted(self.classes_, y)
-            return self._list(self.task_loss_.matrix(self.classes_), codes)
-        states = np.searchsorted(self.classes_, y)
-        if self.task_loss_.decomposes:
-            self._outputs = NodeOutputs(self.task_loss_, states, self.classes_, self.score_space)
-            self.loss_matrix_ = self.score_basis_ = None
-            self.rank_ = self._outputs.rank
-            return self._outputs.targets
-        distinct, codes = np.unique(states, axis=0, return_inverse=True)
-        if not 2 <= len(distinct) <= MOST_OUTPUTS:
+            self.outputs_ = listed = self.classes_[distinct]
+        elif len(listed) < 2:
             raise ValueError(
-                f"y has {len(distinct)} distinct outputs, which task_loss={self.task_loss!r} needs "
-                f"a list of: from 2 to {MOST_OUTPUTS} are possible; take a loss that is a sum over "
-                f"labels, such as 'hamming'"
+                f"y has one class, {listed.tolist()[0]!r}; a classifier needs samples of at least "
+                f"two"
             )
-        self.outputs_ = self.classes_[distinct]
-        return self._list(self.task_loss_.matrix(self.outputs_), np.ravel(codes))
-
-    def _list(self, costs, codes):
-        self._outputs = ListedOutputs(costs, self.score_space)
-        self.loss_matrix_, self.score_basis_ = costs, self._outputs.space.basis
-        self.rank_ = self._outputs.rank
-        return self._outputs.embed(codes)
+        self.loss_matrix_ = self.task_loss_.matrix(listed)
+        outputs = ListedOutputs(self.loss_matrix_, self.score_space)
+        self.score_basis_ = outputs.space.basis
+        return outputs, outputs.table[np.ravel(states)]
 
     def _learn(self, features, targets, weight, rng):
         is_kernel, fit_intercept = self.X_fit_ is not None, bool(self.fit_intercept)
@@ -309,8 +299,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     def _answer(self, X, name):
         """A method of the outputs for the functions of X."""
         check_is_fitted(self)
-        X = check.data(self, X, reset=False, **TABLE)
-        check.magnitude(X.data if sp.issparse(X) else X, "X")
+        X = check.rows(self, X, reset=False, accept_sparse="csr")
         features = X if self.X_fit_ is None else kernel_matrix(self, X)
         coef = self.coef_ if self.X_fit_ is None else self.dual_coef_
         g = functions(features, coef, self.intercept_, self.X_fit_ is not None)

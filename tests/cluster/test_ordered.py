@@ -145,13 +145,13 @@ def test_groups_need_not_stand_together(rng):
 
 @pytest.mark.parametrize("X, options, message", [
     ([np.ones((4, 2)), np.ones((1, 2))], {}, r"X\[1\] has 1 rows, but there must be 2"),
-    ([np.ones((4, 2)), np.ones((4, 3))], {}, r"X\[1\] has 3 features, expected 2"),
+    ([np.ones((4, 2)), np.ones((4, 3))], {}, r"X\[1\] must have shape \(n_rows, 2\)"),
     ([], {}, "X holds no sequence"),
     (np.ones((4, 2)), {}, "X is one array: give a list"),
-    (np.ones((4, 2)), {"groups": [0, 1]}, "groups must have one entry per row"),
+    (np.ones((4, 2)), {"groups": [0, 1]}, r"groups must have shape \(4,\), got \(2,\)"),
     ([np.ones((4, 2))], {"windows": []}, "windows holds 0 sequences, but X 1"),
-    ([np.ones((4, 2))], {"windows": [[(5, 0, 1)]]}, r"windows\[0\] names step 5"),
-    ([np.ones((4, 2))], {"windows": [np.ones((2, 2))]}, r"windows\[0\] has shape"),
+    ([np.ones((4, 2))], {"windows": [[(5, 0, 1)]]}, r"windows\[0\] must hold .* steps from 0"),
+    ([np.ones((4, 2))], {"windows": [np.ones((2, 2))]}, r"windows\[0\] must have shape"),
     ([np.ones((4, 2))], {"windows": [[(0, 1)]]}, r"windows\[0\] must hold \(step, first row"),
 ])  # fmt: skip
 def test_refusals(X, options, message):

@@ -164,9 +164,9 @@ def changed(rng, **entries):
 
 
 @pytest.mark.parametrize("entries, message", [
-    ({"X_action": np.ones((4, 3))}, r"X_action of clips\[1\] has 3 features, expected 2"),
-    ({"X_state": np.ones((0, 3))}, r"X_state of clips\[1\] has 0 rows"),
-    ({"t_action": np.ones(3)}, r"t_action of clips\[1\] has shape \(3,\), expected \(4,\)"),
+    ({"X_action": np.ones((4, 3))}, r"X_action of clips\[1\] must have shape \(n_rows, 2\)"),
+    ({"X_state": np.ones((0, 3))}, r"X_state of clips\[1\] must have shape"),
+    ({"t_action": np.ones(3)}, r"t_action of clips\[1\] must have shape \(4,\)"),
     ({"start": np.zeros(4), "end": np.ones(4)}, "clip 1 has no candidate in the first state"),
     ({"end": np.full(4, -1.0)}, "end of candidate 0 of clip 1 is before its start"),
     ({"score": np.full(4, 2.0)}, r"score of clips\[1\] must be from 0 to 1"),

@@ -237,7 +237,7 @@ def test_precomputed_kernel_sees_inner_products_only(rng):
     assert_allclose(density.predict(K, diag=diag), expected.predict(new))
     with pytest.raises(ValueError, match="pass diag="):
         density.score_samples(K)
-    with pytest.raises(ValueError, match="diag has shape"):
+    with pytest.raises(ValueError, match="diag must have shape"):
         density.score_samples(K, diag=diag[:2])
 
 

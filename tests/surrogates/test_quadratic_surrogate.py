@@ -394,7 +394,7 @@ def test_weights_are_copies(digits, rng):
         ({"task_loss": np.eye(3)}, "zero diagonal"),
         ({"task_loss": 1 - np.eye(4)}, "costs of the task_loss must have shape"),
         ({"task_loss": "hinge"}, "task_loss must be one of"),
-        ({"score_space": np.ones((2, 2))}, "score_space must be a matrix with one row for each"),
+        ({"score_space": np.ones((2, 2))}, r"score_space must have shape \(3, r\)"),
         ({"standardize": True, "kernel": "precomputed"}, "standardize must be 'auto' or False"),
         ({"kernel": "precomputed"}, "Precomputed matrix must be a square matrix"),
         ({"kernel": "sigmoid", "gamma": 1.0, "alpha": 1e-9}, "kernel matrix plus alpha"),

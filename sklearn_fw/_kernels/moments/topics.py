@@ -40,8 +40,7 @@ def infer_proportions(data, indices, indptr, topics, prior, gamma, tol, max_iter
         start, stop = indptr[i], indptr[i + 1]
         for _ in range(max_iter):
             _expected(row, weights)
-            for k in range(n_topics):
-                sums[k] = 0.0
+            sums[:] = 0.0
             for j in range(start, stop):
                 word = topics[indices[j]]
                 share = data[j] / (dot(word, weights) + SMALLEST)
@@ -59,10 +58,7 @@ def infer_proportions(data, indices, indptr, topics, prior, gamma, tol, max_iter
 @inner
 def _expected(row, weights):
     """exp(E log theta) of a Dirichlet law, into ``weights``; returns digamma of the sum."""
-    total = 0.0
-    for k in range(row.size):
-        total += row[k]
-    base = digamma(total)
+    base = digamma(row.sum())
     for k in range(row.size):
         weights[k] = math.exp(digamma(row[k]) - base)
     return base
@@ -108,10 +104,7 @@ def _draw(probabilities, uniform):
     """A topic with these probabilities, which need no sum; their largest one if ``uniform`` < 0."""
     if uniform < 0.0:
         return np.argmax(probabilities)
-    total = 0.0
-    for k in range(probabilities.size):
-        total += probabilities[k]
-    left = uniform * total
+    left = uniform * probabilities.sum()
     for k in range(probabilities.size):
         left -= probabilities[k]
         if left < 0.0:
