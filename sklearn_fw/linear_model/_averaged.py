@@ -13,7 +13,7 @@ from .._core.loop import drive
 from .._core.result import Outcome, Status
 from ..losses import Hinge, resolve_loss
 from ..optim import RunningAverage
-from ..optim import _subgradient as subgradient
+from ..optim._subgradient import RidgeProblem, RowSteps, SubgradientState, ask, resolve_step_size
 from ..projections import project_l1_ball
 from ._linear import LinearClassifier, LinearEstimator, LinearRegressor, Units, only
 
@@ -107,7 +107,7 @@ class AveragedModel(LinearEstimator):
         rows, problems = stream.units.rows(X), []
         columns = targets, stream.units.y_center, stream.alphas, stream.spreads
         for y, center, alpha, spread in zip(*columns, strict=True):
-            problem = subgradient.RidgeProblem(
+            problem = RidgeProblem(
                 rows, y - center if center else y, loss, alpha, weight=weight, bias=self._bias
             )
             problem.project, problem.radius = self._projection(problem)
@@ -121,7 +121,7 @@ class AveragedModel(LinearEstimator):
             if stream.square is None:
                 stream.square = problem.mean_square()
             return 1.0, stream.square / (spread * problem.alpha)
-        return subgradient.resolve_step_size(self.step_size, problem.alpha)
+        return resolve_step_size(self.step_size, problem.alpha)
 
     @property
     def _bias(self):
@@ -143,7 +143,7 @@ class AveragedModel(LinearEstimator):
         averages = [RunningAverage(self.averaging, horizon=horizon) for _ in targets]
         return SimpleNamespace(
             units=units, mean_weight=1.0 if weight is None else weight.mean(), spreads=spreads,
-            states=[subgradient.SubgradientState(X.shape[1] + 1, mean) for mean in averages],
+            states=[SubgradientState(X.shape[1] + 1, mean) for mean in averages],
             rng=check.random_state(self.random_state),
             alphas=self._strengths(spreads, targets, weight),
             square=None,  # mean of the squared rows, where steps depend on it
@@ -172,7 +172,7 @@ class AveragedModel(LinearEstimator):
         if chosen is None:
             return None, np.inf
         if callable(chosen):
-            return functools.partial(subgradient.ask, chosen, name="projection"), np.inf
+            return functools.partial(ask, chosen, name="projection"), np.inf
         check.choice(chosen, "projection", PROJECTIONS)
         if chosen == "nonneg":
             return functools.partial(np.maximum, 0.0), np.inf
@@ -192,7 +192,7 @@ class AveragedModel(LinearEstimator):
     # ---- the steps -------------------------------------------------------------------------------
 
     def _steps(self, problem, state, rng):
-        return subgradient.RowSteps(
+        return RowSteps(
             problem, state, rule=problem.rule, sampling=self.sampling, rng=rng,
             record=bool(self.record_history),
         )  # fmt: skip
