@@ -1,5 +1,6 @@
 """Linear models by incremental gradients, Newton's method and dual coordinate ascent."""
 
+from contextlib import closing
 from copy import copy, deepcopy
 from dataclasses import KW_ONLY
 from numbers import Integral
@@ -32,69 +33,59 @@ CERTIFIED = (
 
 
 class Stream:
-    def __init__(self, random_state):
-        self.starts = None  # a `Start` with the memory of all rows, per problem
+    def __init__(self, problems, random_state):
+        self.starts = [_blank(problem) for problem in problems]  # with the memory of all rows
         self.n_rows, self.weight = 0, 0.0
         self.strength = None  # of the penalty of a regressor
         self.rng = check.random_state(random_state)
 
-    def places(self, rows, n_samples):
-        """Row numbers of a part and whether they are new; all of them or none must be."""
-        if rows is None:
-            rows = slice(self.n_rows, self.n_rows + n_samples)
-        if isinstance(rows, slice):
-            rows = np.arange(rows.start or 0, rows.stop)
-        rows = np.asarray(rows)
-        if rows.dtype.kind not in "iu" or rows.shape != (n_samples,):
-            raise ValueError(
-                f"rows must be a slice or {n_samples} integers, one per sample; got an array of "
-                f"dtype {rows.dtype} and shape {rows.shape}"
-            )
-        if n_samples and rows.min() < 0:
-            raise ValueError(f"rows must not be negative, got {rows.min()}")
-        if np.unique(rows).size != n_samples:
-            raise ValueError("rows must not name a row twice")
-        new = rows >= self.n_rows
-        if new.any() and not np.array_equal(np.sort(rows), self.n_rows + np.arange(n_samples)):
-            raise ValueError(
-                f"rows must be rows seen before (below {self.n_rows}) or exactly the next ones "
-                f"({self.n_rows} to {self.n_rows + n_samples - 1})"
-            )
-        return rows, bool(new.any())
+
+def _places(rows, n_seen, n_samples):
+    """Row numbers of a part and whether they are new; all of them or none must be."""
+    next_rows = n_seen + np.arange(n_samples)
+    if rows is None:
+        return next_rows, True
+    if isinstance(rows, slice):
+        rows = np.arange(rows.start or 0, rows.stop)
+    rows = np.asarray(rows)
+    if (
+        rows.dtype.kind not in "iu"
+        or rows.shape != (n_samples,)
+        or np.unique(rows).size != n_samples
+    ):
+        raise ValueError(
+            f"rows must be a slice or {n_samples} integers, one per sample and none twice; got an "
+            f"array of dtype {rows.dtype} and shape {rows.shape}"
+        )
+    is_new = np.array_equal(np.sort(rows), next_rows)
+    if not is_new and np.any((rows < 0) | (rows >= n_seen)):
+        raise ValueError(
+            f"rows must be rows seen before (below {n_seen}) or exactly the next ones "
+            f"({n_seen} to {n_seen + n_samples - 1})"
+        )
+    return rows, is_new
+
+
+def _blank(problem):
+    """A `Start` before all rows."""
+    shape, outputs = problem.shape, problem.shape[1:]
+    seen = Seen(np.zeros(problem.n_columns), 0, True, np.zeros(shape), np.zeros(outputs))
+    return Start(problem.resting_point(), np.zeros(outputs), np.zeros((0, *outputs)), seen)
 
 
 def _visit(model, problem, start, rows, adds, rng):
-    shape = problem.shape
-    memory = np.zeros((0, *shape[1:])) if start is None else start.memory
-    if adds:
-        memory = np.concatenate([memory, np.zeros((rows.size, *shape[1:]))])
-    else:
-        memory = memory.copy()
-    if start is None:
-        start = Start(
-            problem.resting_point(), np.zeros(shape[1:]), None,
-            Seen(np.zeros(problem.n_columns), 0, True, np.zeros(shape), np.zeros(shape[1:])),
-        )  # fmt: skip
+    outputs = problem.shape[1:]
+    memory = np.concatenate([start.memory, np.zeros((rows.size if adds else 0, *outputs))])
     if not problem.fit_intercept:  # now, whatever it was before
-        start = start._replace(intercept=np.zeros(shape[1:]))
-    seen = start.seen._replace(adds=adds)
-    run = model.solver_.start(
-        problem, tol=0.0, rng=rng, n_workers=count_workers(model.n_jobs),
-        start=start._replace(memory=memory[rows], seen=seen),
-    )  # fmt: skip
-    try:
+        start = start._replace(intercept=np.zeros(outputs))
+    start = start._replace(memory=memory[rows], seen=start.seen._replace(adds=adds))
+    options = {"tol": 0.0, "rng": rng, "n_workers": count_workers(model.n_jobs)}
+    with closing(model.solver_.start(problem, start=start, **options)) as run:
         engine = run.engine
         run.advance(run.draw())
-        memory[rows] = engine.memory.reshape(rows.size, *shape[1:])
-        coef, intercept = engine.point()
+        memory[rows] = engine.memory.reshape(rows.size, *outputs)
         seen = Seen(engine.counts(), engine.n_rows, adds, engine.total(), engine.mass())
-        return Start(coef, intercept, memory, seen)
-    finally:
-        run.close()
-
-
-# Why a solver was taken that was not chosen here.
-GIVEN = "it was given"
+        return Start(*engine.point(), memory, seen)
 
 
 def _keeps_memory(estimator):
@@ -113,23 +104,14 @@ class AsagaModel(PathModel):
     l1_ratio: float = 0.0
     penalty: object = "elasticnet"
     solver: object = "auto"
-    fit_intercept: bool = True
     max_iter: int = 100
     tol: float = 1e-4
     time_limit: float | None = None
     n_jobs: int | None = None
-    warm_start: bool = False
-    random_state: object = None
-    verbose: int = 0
 
     def _train(self, problems, tasks):
-        def end(runs):
-            return tasks.end(
-                lambda: self._snapshot([run.engine.point() for run in runs], len(problems))
-            )
-
         rng = check.random_state(self.random_state)
-        solved = self._solve(problems, self._starts(problems), rng, begin=tasks.begin, end=end)
+        solved = self._solve(problems, self._starts(problems), rng, tasks)
         for _, advice in self._missed(solved):
             warn(advice, ConvergenceWarning)
         self._store(solved)
@@ -137,33 +119,39 @@ class AsagaModel(PathModel):
     def _choose(self, problem=None):
         """What "auto" takes, the same for all problems of a fit; without one a memory of rows."""
         self.solver_ = incremental.resolve_incremental_solver(self.solver)
-        self.solver_reason_ = GIVEN
+        self.solver_reason_ = "it was given"
         if isinstance(self.solver_, incremental.Auto) and problem is None:
             self.solver_, self.solver_reason_ = Asaga(), "it remembers the rows of other parts"
         elif isinstance(self.solver_, incremental.Auto):
             self.solver_, self.solver_reason_ = incremental.choose_solver(problem)
 
-    def _solve(self, problems, starts, rng, begin=None, end=None):
-        """Run and `Outcome` of every problem; of the runs in ``end`` only the last is open."""
-        solved = []
+    def _solve(self, problems, starts, rng, tasks=None):
+        """Run and `Outcome` of every problem."""
+        solved, points = [], []
+
+        def end(run):
+            return tasks.end(lambda: self._snapshot([*points, run.engine.point()], len(problems)))
+
+        hooks = {} if tasks is None else {"begin": tasks.begin, "end": end}
         for problem, start in zip(problems, starts, strict=True):
-            runs = [run for run, _ in solved]
-            hook = None if end is None else (lambda run, runs=runs: end([*runs, run]))
-            solved.append(
-                incremental.solve(
-                    problem, self.solver_, rng=rng, start=start, begin=begin, end=hook,
-                    tol=float(self.tol), max_iter=self.max_iter, verbose=self.verbose,
-                    n_workers=count_workers(self.n_jobs),
-                )
+            run, outcome = incremental.solve(
+                problem, self.solver_, rng=rng, start=start, tol=float(self.tol),
+                max_iter=self.max_iter, verbose=self.verbose,
+                n_workers=count_workers(self.n_jobs), **hooks,
             )  # fmt: skip
+            solved.append((run, outcome))
+            points.append(run.engine.point())
         return solved
 
     def _missed(self, solved):
-        return [
-            (run, incremental.convergence_advice(run, outcome))
-            for run, outcome in solved
-            if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol > 0
-        ]
+        """By which factor runs missed ``tol``, and what to do."""
+        missed = []
+        for run, outcome in solved:
+            if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol > 0:
+                _, value, limit = run.shortfall
+                excess = value / max(limit, np.finfo(float).tiny)
+                missed.append((excess, incremental.convergence_advice(run, outcome)))
+        return missed
 
     @available_if(_keeps_memory)
     def partial_fit(self, X, y, classes=None, sample_weight=None, rows=None):
@@ -192,23 +180,23 @@ class AsagaModel(PathModel):
         first = stream is None
         X, y, weight = self._check(X, y, sample_weight, reset=first)
         self._name_classes(y, classes, first)
-        if first:
-            stream = Stream(self.random_state)
-        stream.rng = deepcopy(stream.rng)
-        rows, adds = stream.places(rows, X.shape[0])
-        total_weight = stream.weight
+        n_samples = X.shape[0]
+        rows, adds = _places(rows, 0 if first else stream.n_rows, n_samples)
+        total_weight = 0.0 if first else stream.weight
         if adds:
-            total_weight += float(X.shape[0] if weight is None else weight.sum())
+            total_weight += float(n_samples if weight is None else weight.sum())
         problems = self._make_problems(X, y, weight, total_weight)
+        if first:
+            stream = Stream(problems, self.random_state)
+        stream.rng = deepcopy(stream.rng)
         if hasattr(self, "alpha_"):
             stream.strength = self.alpha_ * total_weight
-        starts = [None] * len(problems) if first else stream.starts
         stream.starts = [
             _visit(self, problem, start, rows, adds, stream.rng)
-            for problem, start in zip(problems, starts, strict=True)
+            for problem, start in zip(problems, stream.starts, strict=True)
         ]
         stream.weight = total_weight
-        stream.n_rows += X.shape[0] if adds else 0
+        stream.n_rows += n_samples if adds else 0
         if first:
             for name in CERTIFIED:
                 vars(self).pop(name, None)
@@ -227,8 +215,7 @@ class AsagaModel(PathModel):
         warm = self._store(solved)
         if hasattr(self, "alpha"):
             self.alpha_ = value
-        missed = [(_excess(run), advice) for run, advice in self._missed(solved)]
-        return sum(outcome.n_iter for _, outcome in solved), missed, warm
+        return sum(outcome.n_iter for _, outcome in solved), self._missed(solved), warm
 
     def _make_grid(self, units, given, n_values, ratio):
         if not has_strength(units[0].penalty):
@@ -285,21 +272,10 @@ class AsagaModel(PathModel):
         self._warm = warm if self.warm_start else None
         return warm
 
-    def __getstate__(self):
-        state = super().__getstate__().copy()
-        if not self.warm_start:
-            state.pop("_warm", None)
-        return state
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = isinstance(self.n_jobs, Integral) and self.n_jobs != 1
         return tags
-
-
-def _excess(run):
-    _, value, limit = run.shortfall
-    return value / max(limit, np.finfo(float).tiny)
 
 
 def _fitting(start, problem):
@@ -433,7 +409,6 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     _: KW_ONLY
     C: float = 1.0
     multi_class: check.options("auto", "multinomial", "ovr") = "auto"
-    class_weight: object = None
 
     def _make_problems(self, X, y, weight, total_weight=None):
         codes, weight = self._codes(y, weight, is_part=total_weight is not None)
@@ -571,14 +546,13 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
             total_weight = X.shape[0] if weight is None else weight.sum()
         loss = resolve_loss(self.loss, "regression", smooth=True)
         targets = self._find_targets(y)
-        if isinstance(self.alpha, str):
-            stream = getattr(self, "_stream", None)
-            if stream is None:
-                unit = self._problem(X, targets[0], weight, loss, 1.0)
-                strength = automatic_strength(unit, targets)
-            else:  # parts of a table keep the strength of the first
-                strength = stream.strength
-        else:
+        stream = getattr(self, "_stream", None)
+        if not isinstance(self.alpha, str):
             strength = float(self.alpha) * total_weight
+        elif stream is not None:  # parts of a table keep the strength of the first
+            strength = stream.strength
+        else:
+            unit = self._problem(X, targets[0], weight, loss, 1.0)
+            strength = automatic_strength(unit, targets)
         self.alpha_ = strength / total_weight
         return self._variants(X, targets, weight, loss, strength)

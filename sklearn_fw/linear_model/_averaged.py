@@ -13,14 +13,7 @@ from .._core.loop import drive
 from .._core.result import Outcome, Status
 from ..losses import Hinge, resolve_loss
 from ..optim import RunningAverage
-from ..optim._subgradient import (
-    SAMPLINGS,
-    RidgeProblem,
-    RowSteps,
-    SubgradientState,
-    ask,
-    resolve_step_size,
-)
+from ..optim._subgradient import RidgeProblem, RowSteps, SubgradientState, ask, resolve_step_size
 from ..projections import project_l1_ball
 from ._linear import LinearClassifier, LinearEstimator, LinearRegressor, Units, only
 
@@ -34,11 +27,17 @@ FAR, STEEPEST = 1e12, 1e6
 
 
 class AveragedModel(LinearEstimator):
-    parameters = {
-        "alpha": check.auto_or(check.strength), "intercept_scaling": check.positive,
-        "record_history": check.flag, "sampling": check.options(*SAMPLINGS),
-        "standardize": check.auto_or(check.flag, "True or False"),
-    }  # fmt: skip
+    _: KW_ONLY
+    alpha: check.auto_or(check.strength) = "auto"
+    averaging: object = "weighted2"
+    step_size: object = "auto"
+    projection: object = None
+    radius: check.optional(check.strength) = None
+    standardize: check.auto_or(check.flag, "True or False") = "auto"
+    intercept_scaling: check.positive = 1.0
+    max_iter: int = 50
+    sampling: check.options("uniform", "shuffle", "cyclic") = "shuffle"
+    record_history: check.flag = False
 
     def _problems(self, X, y, weight):
         targets, weight = self._targets(y, weight)
@@ -49,18 +48,17 @@ class AveragedModel(LinearEstimator):
     def _train(self, problems, tasks):
         stream = self._stream
         hooks = tasks.hooks(lambda: self._snapshot(self._points(stream, "mean"), len(problems)))
-        runs, outcomes = [], []
+        outcomes, objectives = [], []
         for problem, state in zip(problems, stream.states, strict=True):
-            runs.append(self._steps(problem, state, stream.rng))
-            outcome = drive(
-                runs[-1], tol=0.0, max_iter=self.max_iter, verbose=self.verbose, **hooks
-            )
+            steps = self._steps(problem, state, stream.rng)
+            outcome = drive(steps, tol=0.0, max_iter=self.max_iter, verbose=self.verbose, **hooks)
+            objectives.append(problem.value(state.mean))
             if outcome.status is Status.MAX_ITER:
                 outcome = outcome._replace(status=Status.FINISHED)
             outcomes.append(outcome)
         self._store(stream, problems[0].X.dtype)
         outcome = Outcome.joined(outcomes)
-        self.objective_ = only([run.problem.value(run.state.mean) for run in runs])
+        self.objective_ = only(objectives)
         self.n_iter_, self.status_ = outcome.n_iter, outcome.status.name.lower()
         self.history_ = outcome.history
 
@@ -142,13 +140,11 @@ class AveragedModel(LinearEstimator):
         if standardizes:
             units = Units.of(X, weight, units.y_center, self._bias > 0.0)
         horizon = self.max_iter * X.shape[0]
-        states = [
-            SubgradientState(X.shape[1] + 1, RunningAverage(self.averaging, horizon=horizon))
-            for _ in targets
-        ]
+        averages = [RunningAverage(self.averaging, horizon=horizon) for _ in targets]
         return SimpleNamespace(
             units=units, mean_weight=1.0 if weight is None else weight.mean(), spreads=spreads,
-            states=states, rng=check.random_state(self.random_state),
+            states=[SubgradientState(X.shape[1] + 1, mean) for mean in averages],
+            rng=check.random_state(self.random_state),
             alphas=self._strengths(spreads, targets, weight),
             square=None,  # mean of the squared rows, where steps depend on it
         )  # fmt: skip
@@ -172,7 +168,7 @@ class AveragedModel(LinearEstimator):
 
     def _projection(self, problem):
         """Projection of the coefficients or None, and radius of the ball for all of w."""
-        chosen = self.projection
+        chosen, radius = self.projection, self.radius
         if chosen is None:
             return None, np.inf
         if callable(chosen):
@@ -180,21 +176,17 @@ class AveragedModel(LinearEstimator):
         check.choice(chosen, "projection", PROJECTIONS)
         if chosen == "nonneg":
             return functools.partial(np.maximum, 0.0), np.inf
-        if self.radius is None and chosen != "l2_ball":
+        if chosen == "l2_ball" and radius is None:
+            # Where the objective is that of w = 0, and half of it for the hinge by its dual.
+            is_hinge = isinstance(problem.loss, Hinge)
+            zero = 0.5 if is_hinge else problem.value(np.zeros(problem.X.shape[1] + 1))
+            return None, max(np.sqrt(2.0 * zero / problem.alpha), np.finfo(float).tiny)
+        if radius is None:
             raise ValueError(f"radius must be given for projection={chosen!r}")
         if chosen == "l2_ball":
-            if self.radius is not None:
-                return None, check.strength(self.radius, "radius")
-            # Where the objective is that of w = 0, and half of it for the hinge by its dual.
-            zero = (
-                0.5
-                if isinstance(problem.loss, Hinge)
-                else problem.value(np.zeros(problem.X.shape[1] + 1))
-            )
-            return None, max(np.sqrt(2.0 * zero / problem.alpha), np.finfo(float).tiny)
-        radius = check.strength(self.radius, "radius")
+            return None, float(radius)
         if chosen == "l1_ball":
-            return functools.partial(project_l1_ball, radius=radius), np.inf
+            return functools.partial(project_l1_ball, radius=float(radius)), np.inf
         return functools.partial(np.clip, a_min=-radius, a_max=radius), np.inf
 
     # ---- the steps -------------------------------------------------------------------------------
@@ -344,22 +336,6 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
     """
 
     loss: object = "hinge"
-    _: KW_ONLY
-    alpha: object = "auto"
-    averaging: object = "weighted2"
-    step_size: object = "auto"
-    projection: object = None
-    radius: object = None
-    standardize: object = "auto"
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    max_iter: int = 50
-    sampling: object = "shuffle"
-    class_weight: object = None
-    warm_start: bool = False
-    record_history: bool = False
-    random_state: object = None
-    verbose: int = 0
 
     def _centers_and_spreads(self, targets, weight):
         return np.zeros(len(targets)), np.ones(len(targets))
@@ -456,21 +432,6 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
     """
 
     loss: object = "absolute_error"
-    _: KW_ONLY
-    alpha: object = "auto"
-    averaging: object = "weighted2"
-    step_size: object = "auto"
-    projection: object = None
-    radius: object = None
-    standardize: object = "auto"
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    max_iter: int = 50
-    sampling: object = "shuffle"
-    warm_start: bool = False
-    record_history: bool = False
-    random_state: object = None
-    verbose: int = 0
 
     def _centers_and_spreads(self, targets, weight):
         """Medians, and mean distances from them; one where all targets are the same."""

@@ -41,11 +41,15 @@ SEARCH, SEARCH_OF_SQUARES = (1e-2, 60), (1e-3, 500)
 
 
 class ConstrainedModel(PathModel):
-    parameters = {
-        "radius": check.auto_or(check.strength),
-        "standardize": check.auto_or(check.flag, "True or False"),
-        "tol": check.auto_or(check.not_negative),
-    }
+    _: KW_ONLY
+    domain: object = "l1"
+    radius: check.auto_or(check.strength) = "auto"
+    variant: object = "auto"
+    step_size: object = "auto"
+    standardize: check.auto_or(check.flag, "True or False") = "auto"
+    max_iter: int = 10_000
+    tol: check.auto_or(check.not_negative) = "auto"
+    time_limit: float | None = None
 
     _has_passes = False
 
@@ -374,20 +378,6 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
     """
 
     loss: object = "log_loss"
-    _: KW_ONLY
-    domain: object = "l1"
-    radius: object = "auto"
-    variant: object = "auto"
-    step_size: object = "auto"
-    standardize: object = "auto"
-    fit_intercept: bool = True
-    class_weight: object = None
-    max_iter: int = 10_000
-    tol: float | str = "auto"
-    time_limit: float | None = None
-    warm_start: bool = False
-    random_state: object = None
-    verbose: int = 0
 
 
 class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
@@ -481,16 +471,3 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
     """
 
     loss: object = "squared_error"
-    _: KW_ONLY
-    domain: object = "l1"
-    radius: object = "auto"
-    variant: object = "auto"
-    step_size: object = "auto"
-    standardize: object = "auto"
-    fit_intercept: bool = True
-    max_iter: int = 10_000
-    tol: float | str = "auto"
-    time_limit: float | None = None
-    warm_start: bool = False
-    random_state: object = None
-    verbose: int = 0

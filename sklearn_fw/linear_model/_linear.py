@@ -1,5 +1,6 @@
 """What all linear models share: checked data, scores, labels and targets, units of columns."""
 
+from dataclasses import KW_ONLY
 from typing import NamedTuple
 
 import numpy as np
@@ -77,6 +78,12 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
 
     A method of training has `_problems`, one per output or one of all, and `_train` solves them.
     """
+
+    _: KW_ONLY
+    fit_intercept: bool = True
+    warm_start: bool = False
+    random_state: object = None
+    verbose: int = 0
 
     _has_passes = True  # whether a callback sees passes of a problem, or problems
 
@@ -165,6 +172,9 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
 
 
 class LinearClassifier(ClassifierMixin, LinearEstimator):
+    _: KW_ONLY
+    class_weight: object = None
+
     _multi_output = False
     _task = "classification"
 

@@ -162,20 +162,15 @@ def has_strength(penalty):
 
 
 def check_grid(grid, name):
-    option = GRID_OPTIONS[name]
-    values = check.array(grid, f"every one of {option}")
-    if values.ndim != 1:
-        raise ValueError(f"{option} must be an array of shape (n_values,), got {values.shape}")
-    values = np.unique(values)
-    if not values.size:
-        raise ValueError(f"{option} must hold at least one value")
-    accept = check.not_negative if name == "alpha" else check.positive
+    option = f"every one of {GRID_OPTIONS[name]}"
+    values = np.unique(check.vector(grid, GRID_OPTIONS[name]))
     for value in values:
-        accept(value, f"every one of {option}")
-        if (
-            name == "C" and value < check.LARGEST**-2
-        ):  # the inverse is multiplied with other numbers
-            raise ValueError(f"every one of Cs must be at least {check.LARGEST**-2:g}, got {value}")
+        if name == "C":  # the inverse is multiplied with other numbers
+            check.between(value, option, check.LARGEST**-2, np.inf)
+        elif name == "alpha":
+            check.not_negative(value, option)
+        else:
+            check.positive(value, option)
     return values[::-1] if name == "alpha" else values
 
 

@@ -214,8 +214,6 @@ def step_sizes(rule, mu, first, n_steps):
 
 subgradient = lazy("incremental.subgradient")
 
-SAMPLINGS = {"uniform", "shuffle", "cyclic"}
-
 
 class RidgeProblem(FiniteSum):
     """``alpha / 2 |w|^2 + sum_i s_i loss(y_i, <w, (x_i, bias)>) / n``, the s_i of mean one.

@@ -10,17 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core import check
 from .._core.estimator import Estimator, ScoreMixin
 from ..gaussian_probability import truncated_normal_moments
-from ._bounds import (
-    LOSSES,
-    alquier_bound,
-    catoni_bound,
-    check_delta,
-    check_range,
-    largest_temperature,
-    psi_gaussian_linear,
-    subgamma_coefficients,
-    values,
-)
+from . import _bounds as bounds
 
 
 def clipped_losses(residual, spread, noise, low, high):
@@ -125,7 +115,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
     prior_mean: object = None
     fit_intercept: bool = True
     temperature: check.options("n", "sqrt", other="a number") = "n"
-    delta: check_delta = 0.05
+    delta: bounds.check_delta = 0.05
 
     # ---- fit -------------------------------------------------------------------------------------
 
@@ -181,7 +171,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
     def _prior(self, d, center):
         """Standard deviations and means of the prior of all coefficients of centered features."""
-        variance = values(self.prior_variance, "prior_variance", least=0.0, strict=True)
+        variance = bounds.values(self.prior_variance, "prior_variance", least=0.0, strict=True)
         if variance.ndim > 1 or (variance.ndim == 1 and len(variance) != d):
             raise ValueError(
                 f"prior_variance must be a number or have shape ({d},), got {variance.shape}"
@@ -359,8 +349,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         """
         check_is_fitted(self)
         check.choice(kind, "kind", KINDS)
-        check.choice(loss, "loss", LOSSES)
-        delta = check_delta(self.delta if delta is None else delta)
+        check.choice(loss, "loss", bounds.LOSSES)
+        delta = bounds.check_delta(self.delta if delta is None else delta)
         pair = self.kl_divergence_, self.n_samples_fit_, delta
         if kind in ("catoni", "hoeffding"):
             risk, low, high = self._clipped_risk(kind, loss, loss_range)
@@ -371,10 +361,10 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
             risk, lam, known = self._gaussian_model(kind, loss, lam, assumptions)
         if kind == "catoni":
             beta = lam / self.n_samples_fit_ * (high - low)
-            value = catoni_bound(risk, *pair, beta=beta, **assumptions)
+            value = bounds.catoni_bound(risk, *pair, beta=beta, **assumptions)
         else:
             known = assumptions if kind == "hoeffding" else known
-            value = alquier_bound(risk, *pair, lam=lam, **known)
+            value = bounds.alquier_bound(risk, *pair, lam=lam, **known)
         complexity = (self.kl_divergence_ - np.log(delta)) / lam
         is_rigorous = kind != "subgamma" and bool(np.isfinite(value))
         return Bunch(
@@ -389,7 +379,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
             raise ValueError(f"loss must be 'nll' for kind={kind!r}")
         if loss_range is None:
             raise ValueError(f"loss_range must be given for kind={kind!r}, such as (1, 4)")
-        low, high = check_range(loss_range)
+        low, high = bounds.check_range(loss_range)
         residual, spread, weight = self._losses
         risks = clipped_losses(residual, spread, self.noise_variance, low, high)
         return float(weight @ risks) / self.n_samples_fit_, low, high
@@ -418,11 +408,11 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         if loss == "squared":
             risk = 2.0 * noise * (risk - 0.5 * np.log(2.0 * np.pi * noise))
             noise = 0.5
-        limit = largest_temperature(noise, float(variance[0]), given["x_variance"])
+        limit = bounds.largest_temperature(noise, float(variance[0]), given["x_variance"])
         if lam is None:
             lam = self.lambda_ if kind == "subgamma" else min(self.lambda_, SAFE * limit)
         lam = check.strength(lam, "lam")
         if kind == "gaussian_linear":
-            return risk, lam, {"psi": partial(psi_gaussian_linear, **model)}
-        s2, c = subgamma_coefficients(**model, t=lam / self.n_samples_fit_)
+            return risk, lam, {"psi": partial(bounds.psi_gaussian_linear, **model)}
+        s2, c = bounds.subgamma_coefficients(**model, t=lam / self.n_samples_fit_)
         return risk, lam, {"s2": s2, "c": c}

@@ -286,7 +286,7 @@ def test_path_can_be_pickled():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"Cs": []}, ValueError, "Cs must hold at least one value"),
+        ({"Cs": []}, ValueError, "Cs must be a vector, got shape"),
         ({"Cs": [1.0, 0.0]}, ValueError, "every one of Cs"),
         ({"alphas": [1.0]}, TypeError, "path of AsagaClassifier is one over C: give Cs"),
         ({"ratio": 1.0}, ValueError, "ratio must be below 1"),

@@ -324,13 +324,11 @@ class LaggedEngine(Engine):
     def __init__(self, problem, pull):
         super().__init__(problem, 1)
         penalty = problem.penalty
-        if not penalty.separable or problem.n_outputs is not None:
+        if not penalty.separable or problem.n_outputs is not None or has_bounds(penalty):
             raise ValueError(
                 "columns can catch up later for one output and penalties of single coefficients "
-                "only: use solver='asaga'"
+                "without bounds only: use solver='asaga'"
             )
-        if has_bounds(penalty):
-            raise ValueError("bounds cannot be caught up with; use solver='asaga'")
         self.penalty = separable(penalty, None)
         self.pull = pull
         self._allocate()

@@ -10,15 +10,7 @@ from ..._core import check
 from ..._core.parameters import check_parameters
 from ..._kernels import lazy
 from ...losses import SquaredError
-from ._finite_sum import (
-    Curvature,
-    is_ridge,
-    on_columns,
-    solve_positive,
-    solve_scores,
-    sums_of_squares,
-    weighted_products,
-)
+from . import _finite_sum as finite_sum
 from ._run import Run, Solver, Start
 
 sums = lazy("common.sums")
@@ -55,7 +47,7 @@ class Hessian:
         from scipy.linalg.lapack import dpotrf
 
         self.problem, self.ridge = problem, ridge
-        self.curvature = Curvature(problem, scores, slopes)
+        self.curvature = finite_sum.Curvature(problem, scores, slopes)
         h = self.curvature.rows
         if problem.n_outputs is None:
             # Where losses are straight their largest curvature keeps the steps short.
@@ -72,7 +64,7 @@ class Hessian:
         if problem.fit_intercept:
             self.mean = problem.gradient(h) / self.mass
         if exact and problem.n_columns <= COLUMNS:
-            matrix = weighted_products(problem, h)
+            matrix = finite_sum.weighted_products(problem, h)
             places = np.diag_indices_from(matrix)
             matrix[places] += ridge
             self.scale = _inverse_root(np.diagonal(matrix))
@@ -81,7 +73,7 @@ class Hessian:
             self.factor, info = dpotrf(matrix, lower=1)
             self.factor = None if info else self.factor
         if self.factor is None:
-            self.scale = _inverse_root(sums_of_squares(problem.X, h) + ridge)
+            self.scale = _inverse_root(finite_sum.sums_of_squares(problem.X, h) + ridge)
 
     def times(self, v):
         problem = self.problem
@@ -179,9 +171,8 @@ class NewtonCGRun(SecondOrderRun):
 
     def step(self):
         damping = DAMPED[self.damping]
-        hessian = Hessian(
-            self.problem, self.scores, self.slopes, self.ridge, damping, self.exact
-        )  # fmt: skip
+        model = self.problem, self.scores, self.slopes, self.ridge, damping, self.exact
+        hessian = Hessian(*model)
         found = self._search(self._direction(hessian))
         self.damping += -1 if found and self.length > 0.1 else 1
         self.damping = min(max(self.damping, 0), len(DAMPED) - 1)
@@ -287,9 +278,11 @@ def _after(run, n_steps):
 
 
 def is_wide(problem):
-    n, l2 = problem.active.size, problem.penalty.l2
-    fits = WIDE * n <= problem.n_columns and n <= FEW and is_ridge(problem.penalty) and l2 > 0.0
-    return fits and is_dense(problem) and problem.smoothness * n >= STIFF * l2
+    n, penalty = problem.active.size, problem.penalty
+    if not (finite_sum.is_ridge(penalty) and penalty.l2 > 0.0 and is_dense(problem)):
+        return False
+    fits = WIDE * n <= problem.n_columns and n <= FEW
+    return fits and problem.smoothness * n >= STIFF * penalty.l2
 
 
 def start_from_products(problem, solver, *, tol, rng):
@@ -357,7 +350,7 @@ class NewtonCG(Solver):
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
         check_parameters(self)
-        if not is_ridge(problem.penalty):
+        if not finite_sum.is_ridge(problem.penalty):
             raise ValueError(
                 "solver='newton_cg' needs a ridge penalty or none; use solver='newton' or 'asaga'"
             )
@@ -384,7 +377,7 @@ class NewtonRun(SecondOrderRun):
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
         self.bound = None  # curvature that no point exceeds
-        self.free = is_ridge(problem.penalty)
+        self.free = finite_sum.is_ridge(problem.penalty)
         coef, intercept = self.engine.point()
         coef = problem.penalty.prox(coef, 0.0)  # a start may be outside of the bounds
         self._stand_at(coef, *problem._best_scores(coef, intercept))
@@ -398,8 +391,8 @@ class NewtonRun(SecondOrderRun):
 
     def step(self):
         coef, _ = self.engine.point()
-        curvature = Curvature(self.problem, self.scores, self.slopes)
-        matrix = weighted_products(self.problem, curvature.rows)
+        curvature = finite_sum.Curvature(self.problem, self.scores, self.slopes)
+        matrix = finite_sum.weighted_products(self.problem, curvature.rows)
         for damping in range(self.damping, len(DAMPED)):
             damped = matrix if damping == 0 else matrix + DAMPED[damping] * self._bound()
             moved = minimize_model(damped, self.total, coef, self.problem.penalty, self.free)
@@ -418,7 +411,7 @@ class NewtonRun(SecondOrderRun):
     def _bound(self):
         if self.bound is None:
             largest = self.problem.loss.smoothness * self.problem.weights
-            self.bound = weighted_products(self.problem, largest)
+            self.bound = finite_sum.weighted_products(self.problem, largest)
         return self.bound
 
     def _descend(self, coef, move):
@@ -457,7 +450,7 @@ def minimize_model(matrix, slopes, coef, penalty, free):
     """
     l1, l2 = float(penalty.l1), float(penalty.l2)
     if free:
-        return coef - solve_positive(matrix, slopes + l2 * coef, l2)
+        return coef - finite_sum.solve_positive(matrix, slopes + l2 * coef, l2)
     bounds = np.empty((len(coef), 2))
     bounds[:, 0], bounds[:, 1] = penalty.lower, penalty.upper
     lower, upper = bounds.T
@@ -479,7 +472,7 @@ def _with_free_solved(matrix, gradient, w, l1, l2, lower, upper):
         return None
     now = gradient[free] + l2 * w[free] + l1 * sign[free]
     move = np.zeros_like(w)
-    move[free] = -solve_positive(matrix[np.ix_(free, free)], now, l2)
+    move[free] = -finite_sum.solve_positive(matrix[np.ix_(free, free)], now, l2)
     moved = w + move
     if np.any((moved < lower) | (moved > upper)):
         return None
@@ -560,10 +553,10 @@ def _newton_step(problem, certificate, columns):
     coef, total = certificate.coef[columns], certificate.total[columns]
     sign = np.where(coef != 0.0, np.sign(coef), -np.sign(total))
     scores = part.scores(coef, certificate.intercept)
-    curvature = Curvature(part, scores, certificate.memory)
+    curvature = finite_sum.Curvature(part, scores, certificate.memory)
     missing = total + penalty.l1 * sign + penalty.l2 * coef
     free = np.ones(columns.size, dtype=bool)
-    move = solve_scores(part, curvature, missing, free, LEFT * np.linalg.norm(missing))
+    move = finite_sum.solve_scores(part, curvature, missing, free, LEFT * np.linalg.norm(missing))
     moved = np.where((coef - move) * sign > 0.0, coef - move, 0.0)
     found = np.zeros_like(certificate.coef)
     found[columns] = np.clip(moved, part.penalty.lower, part.penalty.upper)
@@ -571,6 +564,6 @@ def _newton_step(problem, certificate, columns):
 
 
 def _on_columns(problem, columns):
-    X = problem.X[:, columns]
+    X, penalty = problem.X[:, columns], finite_sum.on_columns(problem.penalty, columns)
     X = X if sp.issparse(X) else np.ascontiguousarray(X)
-    return problem.like(X, problem.y, on_columns(problem.penalty, columns), problem.weight)
+    return problem.like(X, problem.y, penalty, problem.weight)

@@ -165,8 +165,7 @@ class Saga(IncrementalSolver):
             raise ValueError("solver='sag' needs a smooth penalty: use 'saga', or l1_ratio=0")
         return LaggedEngine(problem, 1.0 / problem.active.size)
 
-    def make_run(self, problem, engine, *, tol, rng, start):
-        return SagaRun(problem, engine, self, tol=tol, rng=rng, start=start)
+    make_run = Asaga.make_run
 
 
 # Epochs between two snapshots: more would be a mistake, and never end.
