@@ -16,20 +16,6 @@ block_saddle = lazy("structured.block_saddle")
 KEPT = 0.5
 
 
-def _check_step_size(value, name):
-    reasons = {
-        "line_search": "cycles on bilinear saddle points",
-        "adaptive": "needs strong convexity on both sides, which hinges lack",
-        "heuristic": "needs strong convexity on both sides, which hinges lack",
-    }
-    if isinstance(value, str) and value in reasons:
-        raise ValueError(
-            f"{name}={value!r} {reasons[value]}: take 'universal' or 'fictitious'; "
-            f"sklearn_fw.optim.solve_saddle_point has it for problems that allow it"
-        )
-    check.choice(value, name, {"universal", "fictitious"})
-
-
 class SaddlePointFrankWolfe(Solver):
     """Structured SVM with a bound on the norm of the weights instead of a ridge: sparse models.
 
@@ -93,7 +79,7 @@ class SaddlePointFrankWolfe(Solver):
     radius: check.strength = 1.0
     norm: check.options("l1", "l2") = "l1"
     block: check.flag = False
-    step_size: _check_step_size = "universal"
+    step_size: check.options("universal", "fictitious") = "universal"
     gap_check: int = 5
     parameters = PASSES
 
