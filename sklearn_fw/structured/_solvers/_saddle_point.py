@@ -116,7 +116,6 @@ class _SaddleMethod(BestPointMethod):
     def __init__(self, settings, blocks, warm):
         self.settings, self.blocks = settings, blocks
         self.radius, self.euclidean = float(settings.radius), settings.norm == "l2"
-        self.lines = []  # (l, |v|) of the mixtures met: each bounds the value for all radii
         self.n_passes = warm.get("n_passes", 0)
         self.w = self._start_of(warm.get("w"))
         self.mean = self._start_of(warm.get("mean"))
@@ -148,28 +147,29 @@ class _SaddleMethod(BestPointMethod):
     def _bound(self):
         """The mixture's bound from below; its minimum over the ball has a closed form."""
         loss, norm = float(self.blocks.loss.sum()), dual_norm(self.blocks.v, self.settings.norm)
-        self.lines.append((loss, norm))
+        if self.lines is not None:
+            self.lines.add([(loss, norm)])
         self.dual = max(self.dual, loss - self.radius * norm)
 
-    def move_to(self, radius, dual):
+    def move_to(self, radius):
         """Continue in another ball, with weights in proportion and the same mixture.
 
-        A smaller ball forgets the best weights. ``dual`` is a lower bound on its value.
+        A smaller ball forgets the best weights.
         """
         factor = radius / self.radius
         self.w *= factor
         self.mean *= factor
         if factor < 1.0:
             self.primal = np.inf
-        self.radius, self.dual = radius, dual
+        self.radius, self.dual = radius, float(self.lines.at(radius))
         self.n_passes = round(KEPT * self.n_passes)
 
 
 class _BatchMethod(_SaddleMethod):
     answers = None  # at the weights of the moment
 
-    def move_to(self, radius, dual):
-        super().move_to(radius, dual)
+    def move_to(self, radius):
+        super().move_to(radius)
         self.answers = None
 
     def step(self):
