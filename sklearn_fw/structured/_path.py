@@ -17,6 +17,8 @@ from ._solvers import begin, has_radius, resolve_solver
 
 block_rules = lazy("structured.block_rules")
 
+# Points of a piece that are looked at before its gap is bounded everywhere.
+N_PROBES = 17
 # Fraction of eps to which breakpoints are solved; the rest is for the mixtures between them.
 KAPPA = {"exact": 0.85, "heuristic": 0.7}
 # Log ratios of the parameter from one breakpoint to the next: the first, and the largest. Where
@@ -258,7 +260,7 @@ class _Walk:
                 here = self.solved[-1]
                 goal = ahead.pop() if ahead else self._solve(self._next(here))
                 piece = self.problem.piece(here, goal)
-                gaps = piece.probe()
+                gaps = piece.gap(np.geomspace(here.at, goal.at, N_PROBES))
                 if gaps.max() <= self.eps and piece.is_certified(self.eps):
                     self.solved.append(goal)
                     self._adapt_stride(piece, gaps.max())

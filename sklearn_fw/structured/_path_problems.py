@@ -49,8 +49,6 @@ WEAKEST = 1e-5
 # A path without radius_max ends at this multiple of the radius at which the hinge loss would be
 # zero if it went on falling as it begins.
 WIDEST = 100.0
-# Points of a piece that are looked at before its gap is bounded everywhere.
-N_PROBES = 17
 # Ratio of two lams, on the log scale, between which no further cut is made.
 FINEST = 1e-7
 # Relative distance of values of the parameter that count as equal.
@@ -231,15 +229,7 @@ class _Trusting:
         )
 
 
-class Piece:
-    """The path between two breakpoints."""
-
-    def probe(self):
-        """Gaps at N_PROBES points, evenly spread from left to right on a log scale."""
-        return self.gap(np.geomspace(self.left.at, self.right.at, N_PROBES))
-
-
-class RidgePiece(Piece):
+class RidgePiece:
     """The path between two breakpoints, for a larger and a smaller lam."""
 
     def __init__(self, left, right):
@@ -340,7 +330,8 @@ class OverRadius:
         start = max(tol - slack, 0.5 * tol) / norm * (1 - TOUCH)
         end = max(WIDEST * loss / norm, start) if high is None else high
         self.ends = min(max(start, low or 0.0), end), end
-        return _BallMethod(method, self.lines)
+        method.lines = self.lines
+        return method
 
     @staticmethod
     def value(at):
@@ -369,30 +360,6 @@ class OverRadius:
 
     def params_at(self, estimator, value):
         return {"solver": clone(estimator.solver_).set_params(radius=value)}
-
-
-class _BallMethod:
-    """A solver of one ball after the other, whose mixtures are bounds for all of them."""
-
-    def __init__(self, method, lines):
-        self.method, self.lines, self.tol = method, lines, method.tol
-        self.step, self.certify = method.step, method.certify
-
-    def move_to(self, radius):
-        """The ball of another radius, whose optimum is known to be above the lines."""
-        self.method.move_to(radius, float(self.lines.at(radius)))
-
-    def breakpoint(self):
-        """The best weights met."""
-        if not self.method.blocks.certified:
-            raise ValueError(
-                "a path over radii needs an oracle that is exact or bounds the score of its "
-                "answers: take such an oracle, or a grid over solver__radius"
-            )
-        if self.method.lines:
-            self.lines.add(self.method.lines)
-            self.method.lines.clear()
-        return self.method.breakpoint()
 
 
 class Lines:
@@ -443,7 +410,7 @@ class Lines:
         return float(np.max((self.loss - height)[:-1] / self.norm[:-1], initial=0.0))
 
 
-class BallPiece(Piece):
+class BallPiece:
     """The path between two breakpoints, for a smaller and a larger radius."""
 
     def __init__(self, left, right, lines):

@@ -13,17 +13,14 @@ from .blocks import values_of_block
 def values(parts, dual, vertices, i, scratch):
     """H_i of the point of block i, and the score of the truth; see `values_of_block`."""
     current = values_of_block(parts, dual, vertices, i, scratch)
-    truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
-    return current, pt.labels_value(parts, dual.w, i, truth, scratch.oracle)
+    return current, pt.true_value(parts, dual.w, i, scratch.oracle)
 
 
 @njit
 def scores(parts, marginals, w, i, loss_weight, scratch):
     """Part scores of block i into ``scratch``; H_i of the truth and the point, as `values`."""
     pt.block_scores(parts, w, i, loss_weight, scratch)
-    truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
-    true_value = pt.labels_value(parts, w, i, truth, scratch)
-    return true_value, pt.current_value(parts, marginals, w, i, scratch)
+    return pt.true_value(parts, w, i, scratch), pt.current_value(parts, marginals, w, i, scratch)
 
 
 @njit

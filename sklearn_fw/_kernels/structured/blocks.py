@@ -137,7 +137,7 @@ def check_answer(parts, w, i, scratch, counts):
     """
     start, stop = parts.node_start[i], parts.node_start[i + 1]
     value = pt.labels_value(parts, w, i, scratch.labels, scratch)
-    true_value = pt.labels_value(parts, w, i, parts.truth[start:stop], scratch)
+    true_value = pt.true_value(parts, w, i, scratch)
     if value >= true_value - 1e-12 * max(1.0, abs(true_value)):
         return value
     counts[br.WORSE] += 1
@@ -281,29 +281,18 @@ def sweep(parts, marginals, w, loss_weight, first, last, scratch, hinge, current
         pt.block_scores(parts, w, i, loss_weight, scratch)
         zero_one_cost = loss_weight * parts.zero_one_cost
         value = pt.block_argmax(parts.exhaustive, parts, w, i, zero_one_cost, scratch)
-        true_value = pt.labels_value(parts, w, i, parts.truth[start:stop], scratch)
+        true_value = pt.true_value(parts, w, i, scratch)
         hinge[i] = value - true_value
         current[i] = pt.current_value(parts, marginals, w, i, scratch) - true_value
         labels[start:stop] = scratch.labels[: stop - start]
 
 
 @njit
-def node_scores(parts, w, loss_weight, first, last, scratch, out):
-    """Scores of the nodes of blocks first..last plus ``loss_weight`` times their losses."""
-    for i in range(first, last):
-        pt.block_scores(parts, w, i, loss_weight, scratch)
-        start = parts.node_start[i]
-        for t in range(parts.node_start[i + 1] - start):
-            out[start + t] = scratch.scores[t]
-
-
-@njit
 def current_values(parts, marginals, w, scratch, current):
     """The current values of a sweep, without asking the oracle."""
     for i in range(parts.weight.size):
-        start, stop = parts.node_start[i], parts.node_start[i + 1]
         pt.block_scores(parts, w, i, 1.0, scratch)
-        true_value = pt.labels_value(parts, w, i, parts.truth[start:stop], scratch)
+        true_value = pt.true_value(parts, w, i, scratch)
         current[i] = pt.current_value(parts, marginals, w, i, scratch) - true_value
 
 

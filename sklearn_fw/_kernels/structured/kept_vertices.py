@@ -3,7 +3,7 @@
 from .._jit import njit
 from .block_rules import free_slot
 from .blocks import find_vertex, put_vertex, values_of_block
-from .parts import labels_value
+from .parts import true_value
 
 
 @njit
@@ -33,7 +33,6 @@ def best_vertices(parts, dual, vertices, scratch, slots, values, current):
     for i in range(parts.weight.size):
         current[i] = values_of_block(parts, dual, vertices, i, scratch)
         best = scratch.values[: vertices.size[i]].argmax()
-        truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
-        true_value = labels_value(parts, dual.w, i, truth, scratch.oracle)
-        slots[i], values[i] = best, scratch.values[best] - true_value
-        current[i] -= true_value
+        truth = true_value(parts, dual.w, i, scratch.oracle)
+        slots[i], values[i] = best, scratch.values[best] - truth
+        current[i] -= truth

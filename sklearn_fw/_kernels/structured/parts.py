@@ -201,6 +201,12 @@ def labels_value(parts, w, i, labels, scratch):
 
 
 @inner
+def true_value(parts, w, i, scratch):
+    truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
+    return labels_value(parts, w, i, truth, scratch)
+
+
+@inner
 def labels_loss(parts, i, labels):
     start = parts.node_start[i]
     loss = 0.0

@@ -72,8 +72,7 @@ def _mix_best(parts, w, i, smoother, scratch, point):
     oracle = scratch.oracle
     pt.block_scores(parts, w, i, 1.0, oracle)
     start, stop = parts.node_start[i], parts.node_start[i + 1]
-    truth = parts.truth[start:stop]
-    true_value = pt.labels_value(parts, w, i, truth, oracle)
+    true_value = pt.true_value(parts, w, i, oracle)
     edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
     edge_table, tables = pt.tables_of(parts.mix, parts, w, i, oracle)
     labels = oracle.labels[: stop - start]
@@ -110,8 +109,7 @@ def _mixed(sums, parts, w, i, smoother, scratch, point):
     if sums is None:
         return _mix_best(parts, w, i, smoother, scratch, point)
     value, _, loss = gibbs(parts, w, i, smoother.mu, smoother.loss_weight, scratch.oracle, sums)
-    truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
-    value -= pt.labels_value(parts, w, i, truth, scratch.oracle)
+    value -= pt.true_value(parts, w, i, scratch.oracle)
     return value, value, loss, False, 1
 
 
@@ -127,7 +125,7 @@ def smooth_pass(parts, marginals, w, smoother, first, last, scratch, sums, point
     for i in range(first, last):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         smoothed, top, loss, cut, n_calls = _mixed(sums, parts, w, i, smoother, scratch, point)
-        true_value = pt.labels_value(parts, w, i, parts.truth[start:stop], scratch.oracle)
+        true_value = pt.true_value(parts, w, i, scratch.oracle)
         if sums is not None and smoother.exact:
             top = pt.block_argmax(parts.exhaustive, parts, w, i, 0.0, scratch.oracle) - true_value
         marginals.nodes[start:stop] = point.node[: stop - start]

@@ -77,7 +77,7 @@ class BlackBox:
     def _losses(self, y_true, y, X=None):
         model = CheckedModel(self.model)
         pairs = enumerate(zip(y_true, y, strict=True))
-        return np.array([model.loss_between(i, a, b) for i, (a, b) in pairs])
+        return np.array([model.loss(i, a, b) for i, (a, b) in pairs])
 
     def _top_k(self, X, w, oracle, k):
         w, model = dense(w), CheckedModel(self.model, oracle)

@@ -87,7 +87,7 @@ class CheckedModel:
 
     def sample(self, i, x, y):
         sample = Sample(i, x, y, self.features(i, x, y))
-        if self.loss(sample, y) != 0.0:
+        if self.loss(i, y, y) != 0.0:
             raise ValueError(f"loss(y, y) of sample {i} must be 0: the truth costs nothing")
         return sample
 
@@ -95,12 +95,9 @@ class CheckedModel:
         phi, name = self._call("joint_feature", i, x, y), f"joint_feature of sample {i}"
         if sp.issparse(phi):
             phi = check.sparse(phi, name).tocsr()
-            data = check.array(phi.data, name, finite=None)
+            data = check.numbers(phi.data, name)
         else:
-            phi = data = check.array(phi, name, finite=None)
-        if not check.is_moderate(data):
-            check.array(data, name)
-            check.magnitude(data, name)
+            phi = data = check.numbers(phi, name)
         if self.n_weights is None and phi.ndim:
             self.n_weights = phi.shape[-1]
         if phi.shape not in ((self.n_weights,), (1, self.n_weights)):
@@ -118,10 +115,7 @@ class CheckedModel:
             data = np.bincount(place, weights=data)  # sums duplicates
         return SparseVector(indices, data)
 
-    def loss(self, sample, y):
-        return self.loss_between(sample.i, sample.y, y)
-
-    def loss_between(self, i, y_true, y):
+    def loss(self, i, y_true, y):
         loss = self._call("loss", i, y_true, y)
         if isinstance(loss, np.ndarray) and loss.size == 1:
             loss = loss.item()
@@ -198,7 +192,7 @@ class CheckedModel:
 
     def _output(self, sample, y, keyed, slack=0.0):
         psi = difference(sample.phi, self.features(sample.i, sample.x, y))
-        return Output(psi, self.loss(sample, y), self.key(y) if keyed else None, slack)
+        return Output(psi, self.loss(sample.i, sample.y, y), self.key(y) if keyed else None, slack)
 
     def _call(self, method, i, *args):
         """What a method of the model answers; its errors go on as they are, with a note."""

@@ -17,7 +17,7 @@ from ...optim._frank_wolfe._corrective import HullProjection
 from ...optim.domains import SparseAtom
 from ...projections import project_simplex
 from ._listed import BlackBoxProblem
-from ._part_sets import edges_of_samples
+from ._part_sets import edges_of_samples, rows_of
 from ._polytopes import ModelPolytopes, Point
 
 blocks_kernels = lazy("structured.blocks")
@@ -66,7 +66,7 @@ class PartPolytopes:
         self._blocks, self._parts, self._graph = blocks, blocks._parts, blocks._graph
         self._marginals = marginals = Marginals(*map(np.zeros_like, blocks.marginals))
         self.weight, self.n_weights, self.n_calls = blocks.weight, blocks.n_weights, 0
-        self.size = marginals.nodes.size + marginals.tables.size
+        self.size, self._rows = marginals.nodes.size + marginals.tables.size, rows_of(self._parts)
         self._lengths = np.diff(blocks._parts.node_start)
 
     @cached_property
@@ -97,20 +97,15 @@ class PartPolytopes:
 
     def scores(self, w, s):
         """``F_i' w + s c_i`` as a flat vector."""
-        out = np.empty_like(self._marginals.nodes)
-        view = self._score_nodes(w, s, out)
+        nodes, view = self._score_nodes(w, s)
         tables = np.broadcast_to(view.flat_tables, self._marginals.tables.shape)
-        return np.concatenate([out.ravel(), tables.ravel()])
+        return np.concatenate([nodes.ravel(), tables.ravel()])
 
-    def _score_nodes(self, w, s, out):
-        blocks = self._blocks
-        view = blocks._view(np.ascontiguousarray(w))
-        blocks._share(
-            lambda first, last: blocks_kernels.node_scores(
-                self._parts, view, float(s), first, last, blocks._make_scratch().oracle, out
-            )
-        )
-        return view
+    def _score_nodes(self, w, s):
+        """Scores of nodes plus s times their costs, and the weights as rows and tables."""
+        parts, view = self._parts, self._blocks._view(np.ascontiguousarray(w))
+        nodes = (self._rows @ view.rows).reshape(self._marginals.nodes.shape)
+        return nodes + s * parts.node_cost[:, None] * parts.cost[parts.cost_row], view
 
     def hand_over(self, blocks, z):
         self._put(z, blocks.marginals)
@@ -132,12 +127,7 @@ class PartPolytopes:
         return np.concatenate([self._marginals.nodes.ravel(), self._marginals.tables.ravel()])
 
     def _psi(self):
-        psi, blocks = np.zeros(self.n_weights), self._blocks
-        blocks_kernels.accumulate(
-            self._parts, self._marginals, np.empty(0, np.int32), 1.0, blocks._view(psi),
-            blocks._make_scratch().step,
-        )  # fmt: skip
-        return psi
+        return self._blocks.features_of(self._marginals, 1.0)
 
     # ---- entropy ---------------------------------------------------------------------------------
 
@@ -305,8 +295,7 @@ class CutPolytopes(PartPolytopes):
     # ---- features and losses ---------------------------------------------------------------------
 
     def scores(self, w, s):
-        nodes = np.empty_like(self._marginals.nodes)
-        view = self._score_nodes(w, s, nodes)
+        nodes, view = self._score_nodes(w, s)
         tables = np.empty((len(self._ends), 2, 2))
         for i, (a, b) in enumerate(pairwise(self._edge_start)):
             tables[a:b] = self._graph.scores(i, None, view.tables).pairwise

@@ -21,6 +21,8 @@ kept_vertices = lazy("structured.kept_vertices")
 smoothed = lazy("structured.smoothed")
 sum_product = lazy("graphs.sum_product")
 
+NO_LABELS = np.empty(0, np.int32)
+
 
 class PartProblem(Problem):
     """Dual problem of a `PairwiseModel`.
@@ -501,22 +503,22 @@ class PartProblem(Problem):
         """Recompute v, w and l from the marginals (from the alphas where they are complete)."""
         if self.complete:
             kernels.marginals_of_vertices(self._parts, self.marginals, self._vertices)
-        self.v[:] = 0.0
-        self._add_weights_of(np.empty(0, np.int32), self.v)
+        self.features_of(self.marginals, self.lam, out=self.v)
         if self.bounded:
             np.clip(self.v, self.lower, self.upper, out=self.w)
 
-    def _add_weights_of(self, labels, target):
+    def features_of(self, marginals, lam, labels=NO_LABELS, out=None):
+        """``sum_i p_i / lam`` times the feature differences of marginals, or else of labels."""
+        out = np.zeros(self.n_weights) if out is None else out
+        out[:] = 0.0
         kernels.accumulate(
-            self._parts, self.marginals, labels, self.lam, self._view(target),
-            self._make_scratch().step,
-        )  # fmt: skip
-        return target
+            self._parts, marginals, labels, lam, self._view(out), self._make_scratch().step
+        )
+        return out
 
     def vertex_of(self, answers):
         losses = kernels.losses_of(self._parts, answers)
-        vertex = self._add_weights_of(answers, np.zeros(self.n_weights))
-        return vertex, float(self.weight @ losses)
+        return self.features_of(self.marginals, self.lam, answers), float(self.weight @ losses)
 
     def step_towards(self, answers, gamma):
         while self.explicit and self._vertices.size.max() >= self._vertices.alpha.shape[1]:

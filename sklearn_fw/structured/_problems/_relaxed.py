@@ -59,12 +59,7 @@ class RelaxedProblem(PartProblem):
         return truth
 
     def vertex_of(self, answers):
-        vertex = np.zeros(self.n_weights)
-        kernels.accumulate(
-            self._parts, answers, np.empty(0, np.int32), self.lam, self._view(vertex),
-            self._make_scratch().step,
-        )  # fmt: skip
-        return vertex, float(answers.loss.sum())
+        return self.features_of(answers, self.lam), float(answers.loss.sum())
 
     def step_towards(self, answers, gamma):
         for mine, other in zip(self.marginals, answers, strict=True):

@@ -11,6 +11,7 @@ from ..._core import check
 from ..._core.parameters import Parameterized
 from ..._core.scores import check_edges
 from ..._core.torch import import_torch, is_torch_module
+from .._problems._checked_model import read_only
 
 NEEDED = ("init", "value", "jvp", "vjp")
 STEP = 1e-5  # of central differences, relative to the weights
@@ -176,7 +177,7 @@ class CheckedScores:
     def value(self, i, x, w):
         """Flat scores of sample i, and their `Layout`."""
         name = f"value of {self.name} for sample {i}"
-        arrays = _as_tuple(self._call("value", i, x, _read_only(w)))
+        arrays = _as_tuple(self._call("value", i, x, read_only(w)))
         if not 1 <= len(arrays) <= 3:
             raise ValueError(
                 f"{name} must be an array, (unary, pairwise) or (unary, pairwise, edges), got a "
@@ -192,7 +193,7 @@ class CheckedScores:
     def jvp(self, i, x, w, d, layout):
         """Flat derivative along d."""
         name = f"jvp of {self.name} for sample {i}"
-        arrays = _as_tuple(self._call("jvp", i, x, _read_only(w), _read_only(d)))
+        arrays = _as_tuple(self._call("jvp", i, x, read_only(w), read_only(d)))
         arrays = [check.array(array, name) for array in arrays[: len(layout.shapes)]]
         shapes = tuple(array.shape for array in arrays)
         if shapes != layout.shapes:
@@ -202,7 +203,7 @@ class CheckedScores:
     def vjp(self, i, x, w, flat, layout):
         """Gradient of the scores times ``flat``."""
         name = f"vjp of {self.name} for sample {i}"
-        answer = self._call("vjp", i, x, _read_only(w), layout.as_given(flat))
+        answer = self._call("vjp", i, x, read_only(w), layout.as_given(flat))
         gradient = check.array(answer, name)
         if gradient.shape != w.shape:
             raise ValueError(f"{name} must have shape {w.shape}, got {gradient.shape}")
@@ -225,7 +226,7 @@ class CheckedScores:
     def values(self, group, w):
         """Flat scores of a group, sample after sample."""
         if len(group.index) > 1:
-            return self._finite(self.model._values(group.inputs, _read_only(w)), "value")
+            return self._finite(self.model._values(group.inputs, read_only(w)), "value")
         flat, layout = self.value(group.index[0], group.inputs[0], w)
         if layout.shapes != group.layouts[0].shapes:
             raise ValueError(
@@ -237,7 +238,7 @@ class CheckedScores:
     def jvps(self, group, w, d):
         """Flat derivatives of a group along d."""
         if len(group.index) > 1:
-            return self._finite(self.model._jvps(group.inputs, _read_only(w), d), "jvp")
+            return self._finite(self.model._jvps(group.inputs, read_only(w), d), "jvp")
         return self.jvp(group.index[0], group.inputs[0], w, d, group.layouts[0])
 
     def vjps(self, group, w, flat):
@@ -246,7 +247,7 @@ class CheckedScores:
             layout, rows = group.layouts[0], flat.reshape(len(group.index), -1)
             parts = np.split(rows, np.cumsum(layout.sizes)[:-1], axis=1)
             parts = [own.reshape(-1, *shape) for own, shape in zip(parts, layout.shapes)]
-            return self._finite(self.model._vjps(group.inputs, _read_only(w), parts), "vjp")
+            return self._finite(self.model._vjps(group.inputs, read_only(w), parts), "vjp")
         return self.vjp(group.index[0], group.inputs[0], w, flat, group.layouts[0])
 
     def _finite(self, array, method):
@@ -325,12 +326,6 @@ def _flat(arrays):
     return np.concatenate([np.asarray(array, np.float64).ravel() for array in arrays])
 
 
-def _read_only(w):
-    view = w.view()
-    view.flags.writeable = False
-    return view
-
-
 BATCH = 8  # most samples of a block, which take one step together
 SAME = 1e-9  # what scores of samples may differ by, relative, when many are computed at once
 
@@ -393,40 +388,24 @@ class TorchScores(ScoreModel):
 
     def _jvp(self, scores, w, d):
         import torch
-        import torch.autograd.forward_ad as forward
 
-        named, directions = self._named(w), self._tensors(d)
-        with torch.no_grad(), forward.dual_level():
-            duals = {
-                name: forward.make_dual(named[name], direction)
-                for name, direction in zip(self._names, directions, strict=True)
-            }
-            parts = scores(duals)[:2]
-            tangents = [forward.unpack_dual(part).tangent for part in parts]
-            # None stands for scores that no weight changes.
-            return [
-                torch.zeros_like(part) if tangent is None else tangent
-                for part, tangent in zip(parts, tangents)
-            ]
+        directions = dict(zip(self._names, self._tensors(d), strict=True))
+        with torch.no_grad():
+            return torch.func.jvp(
+                lambda named: scores(named)[:2], (self._named(w),), (directions,)
+            )[1]
 
     def _vjp(self, scores, w, factors):
         import torch
 
-        with torch.enable_grad():
-            weights = {name: t.detach().requires_grad_() for name, t in self._named(w).items()}
-            # Scores that no weight changes have no graph.
-            pairs = [
-                (part, torch.as_tensor(np.ascontiguousarray(factor), device=part.device))
-                for part, factor in zip(scores(weights), factors)
-                if part.requires_grad
-            ]
-            if not pairs:
-                return np.zeros(len(w))
-            parts, factors = zip(*pairs, strict=True)
-            gradient = torch.autograd.grad(
-                parts, list(weights.values()), factors, allow_unused=True, materialize_grads=True
+        parts, pull = torch.func.vjp(lambda named: scores(named)[:2], self._named(w))
+        (gradient,) = pull(
+            tuple(
+                torch.as_tensor(np.ascontiguousarray(factor), device=part.device)
+                for part, factor in zip(parts, factors)
             )
-        return self._flat(gradient)
+        )
+        return self._flat([gradient[name] for name in self._names])
 
     # ---- many inputs of one shape ----------------------------------------------------------------
 

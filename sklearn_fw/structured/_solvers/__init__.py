@@ -10,25 +10,6 @@ from ._extragradient import Extragradient
 from ._saddle_point import SaddlePointFrankWolfe
 from ._subgradient import Subgradient
 
-__all__ = [
-    "BlockFrankWolfe",
-    "Casimir",
-    "DualAscent",
-    "Extragradient",
-    "FrankWolfe",
-    "MinibatchFrankWolfe",
-    "NSlack",
-    "OneSlack",
-    "SaddlePointFrankWolfe",
-    "Solver",
-    "Subgradient",
-    "begin",
-    "has_radius",
-    "resolve_solver",
-    "suitable_solver",
-    "with_bounds_of",
-]
-
 SOLVERS = {
     "auto": lambda: BlockFrankWolfe("fw", sampling="shuffle", averaging="auto"),
     "bcfw": lambda: BlockFrankWolfe("fw"),

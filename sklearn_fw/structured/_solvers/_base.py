@@ -336,6 +336,7 @@ class BestPointMethod(IterativeMethod):
     """A run whose point is the best one met, ``best_w``, with the best bound from below."""
 
     primal, dual = np.inf, -np.inf
+    lines = None  # of a path over balls: what every mixture proves for all radii
 
     @property
     def gap(self):
@@ -351,7 +352,12 @@ class BestPointMethod(IterativeMethod):
         return numbers(self, self.blocks, self.gap)
 
     def breakpoint(self):
-        """The best point in the ball of the moment, with what it proves at other radii."""
+        """The best point in the ball of the moment."""
+        if not self.blocks.certified:
+            raise ValueError(
+                "a path over radii needs an oracle that is exact or bounds the score of its "
+                "answers: take such an oracle, or a grid over solver__radius"
+            )
         return Breakpoint(self.radius, self.best_w.copy(), self.primal, self.gap)
 
 

@@ -10,7 +10,7 @@ from ..._core import check
 from ..._kernels import lazy
 from ...projections import project_l2_ball
 from ._base import PASSES, BestPointMethod, Solution, Solver, dual_norm
-from ._visits import visit_blocks
+from ._block_frank_wolfe import BlockFrankWolfe
 
 block_rules = lazy("structured.block_rules")
 
@@ -153,7 +153,7 @@ class Extragradient(Solver):
         lam, warm = (lam, warm) if is_ridge else (1.0, None)
         bounds = self._reset(blocks, lam, warm)
         if is_ridge and self.first_passes and not np.any(blocks.v):
-            start = _make_first_passes(blocks, lam, bounds, int(self.first_passes))
+            start = self._make_first_passes(blocks, lam, bounds)
         polytopes = polytopes_of(blocks)
         name = polytopes.resolve(self.z_geometry)
         geometry = Entropy if name == "entropy" else Euclidean
@@ -165,29 +165,26 @@ class Extragradient(Solver):
             weights = ball(blocks.n_weights, float(self.radius))
         return _ExtragradientMethod(self, blocks, weights, outputs, tol, start)
 
-
-def _make_first_passes(blocks, lam, bounds, n_passes):
-    """The best weights after some passes of Frank-Wolfe steps; the blocks forget all but counts."""
-    blocks.reset(lam, bounds=bounds, averaging=True)
-    rng = np.random.RandomState(0)  # an order all the same, for a method that is deterministic
-    for _ in range(n_passes):
-        order = rng.permutation(blocks.n_blocks)
-        visit_blocks(blocks, order, np.zeros(blocks.n_blocks), block_rules.Rules(lam))
-    blocks.refresh()
-    # Where C is large, the average is ahead for many passes, and zero ahead of both for some.
-    points, n_unbounded = [], 0
-    for averaged in (False, True):
-        points.append(blocks.certify(averaged))
-        n_unbounded += blocks.n_unbounded
-    best = min(points, key=lambda point: point.primal)
-    start = best._replace(w=best.w.copy(), dual=max(point.dual for point in points))
-    counts, zero = blocks.counts, blocks.clip(np.zeros(blocks.n_weights))
-    blocks.reset(lam, bounds=bounds)
-    blocks.counts[:] = counts
-    if not np.any(zero) and start.primal > blocks.max_loss:
-        return start._replace(w=zero, primal=blocks.max_loss)
-    blocks.n_unbounded = n_unbounded  # these weights count
-    return start
+    def _make_first_passes(self, blocks, lam, bounds):
+        """The best weights after some passes of Frank-Wolfe; the blocks forget all but counts."""
+        solver = BlockFrankWolfe(
+            sampling="shuffle", averaging="auto", lower_bounds=self.lower_bounds,
+            upper_bounds=self.upper_bounds,
+        )  # fmt: skip
+        rng = np.random.RandomState(0)  # an order all the same, for a method that is deterministic
+        method = solver.start(blocks, lam=lam, tol=0.0, rng=rng)
+        for _ in range(int(self.first_passes)):
+            method.run_pass()
+        start = method.solution()
+        counts, n_unbounded = blocks.counts, blocks.n_unbounded
+        zero = blocks.clip(np.zeros(blocks.n_weights))
+        blocks.reset(lam, bounds=bounds)
+        blocks.counts[:] = counts
+        # Where C is large, zero is ahead of both points for some passes.
+        if not np.any(zero) and start.primal > blocks.max_loss:
+            return start._replace(w=zero, primal=blocks.max_loss)
+        blocks.n_unbounded = n_unbounded  # these weights count
+        return start
 
 
 # ---- where the weights live ----------------------------------------------------------------------
@@ -318,7 +315,6 @@ class _ExtragradientMethod(BestPointMethod):
         self.of_outputs = outputs.lipschitz(settings.norm)
         self.lipschitz = weights.scale * self.of_outputs or 1.0
         self.step_weight, self.n_iter = 1.0, 0
-        self.lines = []  # (l, |Psi|) of the averages of a ball: each bounds all radii
         self.origin = outputs.at(outputs.zero())
         if start is None and np.any(weights.center.w):
             start = blocks.certify()
@@ -432,17 +428,14 @@ class _ExtragradientMethod(BestPointMethod):
 
     # ---- other balls -----------------------------------------------------------------------------
 
-    def move_to(self, radius, dual):
-        """Start again in another ball; ``dual`` is a lower bound on its value.
-
-        The best weights stay where the new ball holds them.
-        """
+    def move_to(self, radius):
+        """Start again in another ball; the best weights stay where it holds them."""
         space = self.space
         if radius < space.radius:
             self.best_w, self.primal = np.zeros_like(self.best_w), self.blocks.max_loss
         self.space = type(space)(len(self.best_w), radius)
         self.lipschitz = self.space.scale * self.of_outputs or 1.0
-        self.dual, self.step_weight, self.n_iter = dual, 1.0, 0
+        self.dual, self.step_weight, self.n_iter = float(self.lines.at(radius)), 1.0, 0
         self.blocks.objective = self.primal
         self._set_out(self.space.center)
 
@@ -459,8 +452,8 @@ class _ExtragradientMethod(BestPointMethod):
         hinge, _ = blocks.ask(w)
         primal = float(0.5 * space.lam * (w @ w) + hinge)
         dual = space.dual(psi, loss)
-        if self.settings.radius is not None:
-            self.lines.append((float(loss), dual_norm(psi, space.norm)))
+        if self.lines is not None:
+            self.lines.add([(float(loss), dual_norm(psi, space.norm))])
         if primal < self.primal:
             self.primal, self.best_w = primal, w
             blocks.objective = primal

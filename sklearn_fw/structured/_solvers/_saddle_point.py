@@ -16,20 +16,6 @@ block_saddle = lazy("structured.block_saddle")
 KEPT = 0.5
 
 
-def _check_step_size(value, name):
-    reasons = {
-        "line_search": "cycles on bilinear saddle points",
-        "adaptive": "needs strong convexity on both sides, which hinges lack",
-        "heuristic": "needs strong convexity on both sides, which hinges lack",
-    }
-    if isinstance(value, str) and value in reasons:
-        raise ValueError(
-            f"{name}={value!r} {reasons[value]}: take 'universal' or 'fictitious'; "
-            f"sklearn_fw.optim.solve_saddle_point has it for problems that allow it"
-        )
-    check.choice(value, name, {"universal", "fictitious"})
-
-
 class SaddlePointFrankWolfe(Solver):
     """Structured SVM with a bound on the norm of the weights instead of a ridge: sparse models.
 
@@ -93,7 +79,7 @@ class SaddlePointFrankWolfe(Solver):
     radius: check.strength = 1.0
     norm: check.options("l1", "l2") = "l1"
     block: check.flag = False
-    step_size: _check_step_size = "universal"
+    step_size: check.options("universal", "fictitious") = "universal"
     gap_check: int = 5
     parameters = PASSES
 
@@ -130,7 +116,6 @@ class _SaddleMethod(BestPointMethod):
     def __init__(self, settings, blocks, warm):
         self.settings, self.blocks = settings, blocks
         self.radius, self.euclidean = float(settings.radius), settings.norm == "l2"
-        self.lines = []  # (l, |v|) of the mixtures met: each bounds the value for all radii
         self.n_passes = warm.get("n_passes", 0)
         self.w = self._start_of(warm.get("w"))
         self.mean = self._start_of(warm.get("mean"))
@@ -162,28 +147,29 @@ class _SaddleMethod(BestPointMethod):
     def _bound(self):
         """The mixture's bound from below; its minimum over the ball has a closed form."""
         loss, norm = float(self.blocks.loss.sum()), dual_norm(self.blocks.v, self.settings.norm)
-        self.lines.append((loss, norm))
+        if self.lines is not None:
+            self.lines.add([(loss, norm)])
         self.dual = max(self.dual, loss - self.radius * norm)
 
-    def move_to(self, radius, dual):
+    def move_to(self, radius):
         """Continue in another ball, with weights in proportion and the same mixture.
 
-        A smaller ball forgets the best weights. ``dual`` is a lower bound on its value.
+        A smaller ball forgets the best weights.
         """
         factor = radius / self.radius
         self.w *= factor
         self.mean *= factor
         if factor < 1.0:
             self.primal = np.inf
-        self.radius, self.dual = radius, dual
+        self.radius, self.dual = radius, float(self.lines.at(radius))
         self.n_passes = round(KEPT * self.n_passes)
 
 
 class _BatchMethod(_SaddleMethod):
     answers = None  # at the weights of the moment
 
-    def move_to(self, radius, dual):
-        super().move_to(radius, dual)
+    def move_to(self, radius):
+        super().move_to(radius)
         self.answers = None
 
     def step(self):
