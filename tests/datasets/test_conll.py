@@ -84,7 +84,7 @@ def test_equal_words_are_stored_once():
         ("", {}, "the file holds no token"),
         ("\n\n", {}, "the file holds no token"),
         ("a b\n\nc d e\n", {}, "StringIO, line 3: 3 columns, but the first token has 2: check sep"),
-        ("a b\n", {"columns": (2,)}, "columns must name some of the 2 columns of the open Str"),
+        ("a b\n", {"columns": (2,)}, "columns must name some of 2 columns of the open Str"),
         ("a b\n", {"columns": ("w",)}, r"columns must name some .*integers, got \('w',\)"),
         ("a b\n", {"columns": ()}, "columns must name some"),
     ],

@@ -344,7 +344,7 @@ def test_enumerated_model(task_loss, rng):
         ([np.full((2, 3), np.inf)], [0], {}, r"X\[0\] contains NaN or infinity"),
         ([np.ones((2, 3))], [2], {}, r"y\[0\] must name one of 2 candidates, got 2"),
         ([np.ones((2, 3))], [-1], {}, r"y\[0\] must name one of 2 candidates, got -1"),
-        ([np.ones((2, 3))], [0], {"task_loss": "hamming"}, "'zero_one', a matrix of costs"),
+        ([np.ones((2, 3))], [0], {"task_loss": "hamming"}, "one of 'zero_one', a matrix"),
     ],
 )
 def test_bad_candidates(X, y, params, message):

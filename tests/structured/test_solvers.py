@@ -356,9 +356,6 @@ def test_perceptron(name, averaging):
     [
         (Extragradient(norm="l1"), "norm='l1' needs a radius"),
         (Extragradient(radius=1.0, lower_bounds=0.0), "radius and lower_bounds or upper_bounds ex"),
-        (SaddlePointFrankWolfe(step_size="line_search"), "cycles on bilinear saddle points: take"),
-        (SaddlePointFrankWolfe(step_size="adaptive"), "needs strong convexity on both sides"),
-        (SaddlePointFrankWolfe(step_size="heuristic"), "needs strong convexity on both sides"),
         (SaddlePointFrankWolfe(step_size="long"), "step_size must be one of 'fictitious', 'univer"),
         (SaddlePointFrankWolfe(step_size="fictitious", block=True), "must be 'universal' when"),
         (BlockFrankWolfe("exact", cache=True), "'exact' has no use for a cache: set cache=False"),
