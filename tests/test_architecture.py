@@ -74,7 +74,7 @@ LINES_OF_CODE = {
     "structured": 9380,
     "surrogates": 946,
     "linear_model": 1316,
-    "density": 1372,
+    "density": 1376,
     "gaussian_probability": 1525,
     "pac_bayes": 585,
     "decomposition": 1468,

@@ -1,5 +1,6 @@
 """Label reconstruction: the density of inputs and labels together."""
 
+from collections.abc import Hashable
 from dataclasses import KW_ONLY
 
 import numpy as np
@@ -208,10 +209,13 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         y = np.asarray(y)
         if y.shape != (n_rows,):
             raise ValueError(f"y has shape {y.shape}, expected ({n_rows},): a label per row")
-        labels, known = y.tolist(), self.classes_.tolist()
-        if strange := [label for label in labels if label not in known]:
-            raise ValueError(f"y holds labels unseen in fit: {strange[0]!r}")
-        return np.array([known.index(label) for label in labels])
+        number = {label: place for place, label in enumerate(self.classes_.tolist())}
+        places = [
+            number.get(label, -1) if isinstance(label, Hashable) else -1 for label in y.tolist()
+        ]
+        if -1 in places:
+            raise ValueError(f"y holds labels unseen in fit: {y[places.index(-1)]!r}")
+        return np.array(places)
 
     def leave_one_out_scores(self):
         """Score of wrong labels: ``log p(y_i | x_i)`` in the model without row i, at `temperature`.
