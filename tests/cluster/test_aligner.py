@@ -80,6 +80,7 @@ def test_script_of_the_generator_is_found():
     assert aligner.score(data.sequences) > 0.0
 
 
+@pytest.mark.slow
 def test_ties_beyond_the_number_of_steps_are_dropped():
     lines = [list("abc"), list("abc"), list("ab")]
     assert SequenceAligner(2, random_state=0).fit(lines).step_names_ == ["a", "b"]

@@ -148,6 +148,7 @@ class TestInstances:
         ):
             load_mrf_instances(home, name="rbm")
 
+    @pytest.mark.slow
     def test_published_cliques(self, data_file):
         cliques = load_mrf_instances(data_file("mrf/cliques/exact.json").parents[1])
         assert len(cliques.mrfs) == 180

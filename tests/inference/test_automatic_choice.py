@@ -44,6 +44,7 @@ def test_narrow_fields_are_summed(rng, caplog):
         np.testing.assert_allclose(frequency, trw.marginals_[1, :3], rtol=0, atol=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-3, 0.1, 1.0])
 def test_no_tree_gets_uniform_marginals(scale, rng):
     """Of a small field even uniform marginals are within half a nat."""
@@ -54,6 +55,7 @@ def test_no_tree_gets_uniform_marginals(scale, rng):
     np.testing.assert_array_equal(trw.rho_, 1.0)
 
 
+@pytest.mark.slow
 def test_long_trees_are_summed_by_messages():
     """Wide stars and long chains have tables of four numbers."""
     n = 3000
@@ -112,6 +114,7 @@ def test_oracles_look_at_the_clock():
     assert value <= best <= bound
 
 
+@pytest.mark.slow
 def test_parts_of_an_elimination_are_the_whole(monkeypatch, rng):
     """Every bucket a part of its own."""
     mrf = random_mrf(rng, (2, 3, 2, 4, 2))
@@ -128,6 +131,7 @@ def test_parts_of_an_elimination_are_the_whole(monkeypatch, rng):
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_a_call_that_takes_too_long_is_interrupted():
     """One elimination of this grid takes longer than the limit: bounds come from messages then."""
     mrf = make_ising("grid", (18, 18), coupling=4.0, random_state=0)

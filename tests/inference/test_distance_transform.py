@@ -82,6 +82,7 @@ def test_all_positions(kind, rng):
             assert pose[:, 2].max() < scores.bias.shape[1]
 
 
+@pytest.mark.slow
 def test_long_lines_against_all_pairs(rng):
     """Envelopes of many parabolas, with anchors between pixels and outside of the image."""
     for _ in range(20):

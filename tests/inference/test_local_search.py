@@ -14,6 +14,7 @@ ROUNDS = 300
 # ---- the oracle ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_way_out_of_what_is_forbidden(rng):
     """Proper colours of a ring with chords, from a start of one colour."""
     n = 20

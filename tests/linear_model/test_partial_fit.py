@@ -27,6 +27,7 @@ def data(kind):
 # ---- warm starts ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["two", "three", "number", "numbers"])
 @pytest.mark.parametrize("solver", ["asaga", "saga", "svrg"])
 def test_refit_at_the_optimum(kind, solver):

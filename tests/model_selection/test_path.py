@@ -118,6 +118,7 @@ def test_of_many_equal_scores_the_middle_wins():
     assert result.best_value == 0.6
 
 
+@pytest.mark.slow
 def test_function_and_estimators_are_one():
     X, y = load_iris(return_X_y=True)
     svm = StructuredSVM(random_state=0, max_iter=1000)

@@ -54,6 +54,7 @@ def test_optimality_conditions(name, perfect, kind, rng):
             assert_optimal(name, p, z, duals, perfect, tol=1e-9)
 
 
+@pytest.mark.slow
 @both_forms
 @every_projection
 def test_distance_is_certified(name, perfect, rng):

@@ -56,6 +56,7 @@ def with_known_optimum(rng, n_states=(3, 2, 3, 2, 2)):
 # ---- known optima --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("J, value", [(0.5, 2.466176), (2.0, 3.966176)])
 def test_triangle_over_the_marginal_polytope(J, value):
     trw = searched(rho_init=[2 / 3] * 3, n_rho_iter=1, tol=1e-4, max_iter=5000)

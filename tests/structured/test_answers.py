@@ -63,6 +63,7 @@ def test_n_best_of_classes(rng):
     np.testing.assert_allclose(scores, np.take_along_axis(decision, order, 1), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_n_best_of_label_sets(rng):
     X, y = rng.normal(size=(12, 2)), rng.integers(2, size=(12, 3))
     svm = StructuredSVM(MultilabelModel("tree"), max_iter=3, random_state=0).fit(X, y)
@@ -86,6 +87,7 @@ def test_n_best_needs_an_oracle_that_can(rng):
 # ---- empty sequences -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, "packed"], ids=str)
 @pytest.mark.parametrize("model", ["hamming", "hamming_sum", "zero_one"])
 @pytest.mark.parametrize("oracle", ["auto", "enumeration"])
@@ -259,6 +261,7 @@ def test_perfect_predictions_have_no_best_temperature(rng):
     assert all(np.isfinite(m).all() for m in svm.predict_marginals(X))
 
 
+@pytest.mark.slow
 def test_calibrate_names_what_is_wrong(rng):
     svm, X, y = fitted(rng)
     with pytest.raises(ValueError, match="X and y must have the same length, got 6 and 5"):

@@ -173,6 +173,7 @@ def test_chains_agree_with_dual_ascent(surrogate):
     assert one.objective_ == pytest.approx(other.objective_, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["const_nonstrong", "adapt_nonstrong"])
 def test_without_a_penalty(schedule):
     """C is finite in estimators, so that lam = 0 is reached by solvers alone."""

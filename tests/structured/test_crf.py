@@ -32,6 +32,7 @@ def listed(p, w, surrogate, temperature=None):
     return np.array(values), np.array(losses), np.array(entropies), mean
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:features in X have a norm")
 @pytest.mark.parametrize("behind", [100.0, 800.0, 3000.0])
 def test_states_far_behind_may_still_win(behind, rng):
@@ -82,6 +83,7 @@ def test_smoothed_pass_equals_listed_outputs(name, surrogate, temperature, rng):
     assert blocks.counts[0] == 2 * len(p.X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("surrogate", SMOOTH)
 @pytest.mark.parametrize("name", SUMS)
 def test_solution(name, surrogate):

@@ -41,6 +41,7 @@ def test_warm_start(name, solver):
     np.testing.assert_allclose(svm.objective_, value, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["n_slack", OneSlack(cache=True)], ids=str)
 def test_dual_variables_make_the_weights(solver):
     p = problem("chain, CSR")

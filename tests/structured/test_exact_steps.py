@@ -203,6 +203,7 @@ def test_what_auto_takes():
 # ---- the plain pass ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("averaging", [False, True])
 @pytest.mark.parametrize("name", CLASSES)
 def test_the_plain_pass_ends_where_the_projection_does(name, averaging, rng, monkeypatch):

@@ -305,6 +305,7 @@ def test_warm_start_from_another_solver():
 # ---- errors --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_bounds_of_the_model():
     class Positive(MulticlassModel):
         def bounds(self):

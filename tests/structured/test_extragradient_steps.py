@@ -129,6 +129,7 @@ def test_planted_matching():
     np.testing.assert_allclose(gaps[[0, 9, 99]], [99.5, 29.7, 3.75], rtol=0.2)
 
 
+@pytest.mark.slow
 @budget_may_end
 @pytest.mark.parametrize(
     "setting", [{}, {"radius": 0.5}, {"radius": 0.7, "norm": "l1"}], ids=["ridge", "l2", "l1"]

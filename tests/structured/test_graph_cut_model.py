@@ -149,6 +149,7 @@ def test_more_than_two_labels(rng):
 # ---- weights of nodes --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_weights_of_nodes_in_fit_and_score(rng):
     X, y = make_graphs(rng)
     svm = StructuredSVM(GraphCutModel(), C=2.0, random_state=0).fit(X, y)

@@ -203,6 +203,7 @@ def as_networkx(x, labels, graph):
     return graph, {names[t]: label.item() for t, label in reversed(list(enumerate(labels)))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [nx.Graph, nx.DiGraph])
 def test_networkx_graphs(rng, cls):
     X, y = make_graphs(rng)
@@ -239,6 +240,7 @@ ROWS = np.array([[1.0], [-1.0], [2.0], [-2.0]])
 STATES = [1, 0, 1, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "edges",
     [

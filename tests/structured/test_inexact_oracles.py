@@ -54,6 +54,7 @@ def test_paths_need_certificates():
     assert not regularization_path(svm, p.X, p.y, eps=0.5, mode="heuristic").certified
 
 
+@pytest.mark.slow
 def test_bounds_of_the_model_are_never_ignored():
     class Bounded(MulticlassModel):
         box = (0.0, None)

@@ -256,6 +256,7 @@ def test_sample_weight_repeats_samples():
     assert weighted.values_[0] == pytest.approx(repeated.values_[0], rel=1e-10)
 
 
+@pytest.mark.slow
 def test_cone_bounds_are_kept_along_the_path():
     X, y = digits()
     estimator = svm(MulticlassModel(), solver=BlockFrankWolfe("pairwise", lower_bounds=0.0))

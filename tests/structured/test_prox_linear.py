@@ -80,6 +80,7 @@ def test_linear_scores_reach_the_convex_optimum(rng):
     assert svm.dual_objective_ <= convex.objective_ * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_the_certificate_bounds_the_model_and_its_gradient():
     """Against a much more exact solution of the model at the point that was returned."""
     X, y = boxes(n_samples=20, n_boxes=12)

@@ -208,6 +208,7 @@ def test_warm_start_from_a_primal_baseline():
 # ---- the same run in other ways ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @budget_may_end
 @pytest.mark.parametrize("averaging", [False, True], ids=["", "average"])
 @pytest.mark.parametrize("step", STEPS)
@@ -243,6 +244,7 @@ def test_oracles_called_from_python(name, step, averaging):
         assert all(np.array_equal(one, other) for one, other in zip(a, b))
 
 
+@pytest.mark.slow
 @budget_may_end
 @pytest.mark.parametrize(
     "name, oracle",
