@@ -265,7 +265,7 @@ def test_what_values_of_users_are_is_checked(value, error, message):
         (lambda: HammingLoss().value([0, 1], [0]), "sample 0 has 2 labels in y_true but 1 labels"),
         (lambda: HammingLoss(class_weight={0: -1}).value(0, 1), r"class_weight\[0\] == -1"),
         (lambda: HammingLoss(class_weight="balanced").value(0, 1), "class_weight must be a dict"),
-        (lambda: HammingLoss(node_weight=[1]).value([0, 1], [1, 1]), "a sample has 2 labels"),
+        (lambda: HammingLoss(node_weight=[1]).value([0, 1], [1, 1]), "1 weights for 2 labels"),
         (
             lambda: MatrixLoss([[0, 1]]).value(0, 1),
             r"costs of the task_loss must have shape \(1, 1",

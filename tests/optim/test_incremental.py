@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from _linear_problems import PROBLEMS, D, Problem, run_on
+from _incremental_problems import PROBLEMS, D, Problem, run_on
 from _linear_references import SlowSaga, minimize_linear
 from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.incremental.incremental import repeat

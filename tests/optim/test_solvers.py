@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from _linear_problems import PROBLEMS, D, Quantile, run_on
+from _incremental_problems import PROBLEMS, D, Quantile, run_on
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim import Svrg, minimize_saga
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum, is_ridge
