@@ -393,7 +393,7 @@ def padded(mrf, marginals):
         exists = np.arange(node.shape[1]) < mrf.n_states[:, None]
         node[exists] = marginals[: mrf.node_start[-1]]
         return node, None
-    scores = mrf._scores_of(marginals)
+    scores = mrf.scores(marginals)
     return np.maximum(scores.unary, 0.0), scores.pairwise.copy()
 
 

@@ -89,14 +89,11 @@ class FactorGraph(Conditioning, Naming, Networks):
 
     def __init__(self, n_states, factors=(), *, constant=0.0, names=None, state_names=None):
         n_states = integers(n_states, "n_states", 1)
-        if n_states.ndim != 1 or not n_states.size:
+        if n_states.ndim != 1 or not n_states.size or n_states.min() < 1:
             raise ValueError(
-                f"n_states must hold a number for each of one or more variables, got shape "
-                f"{n_states.shape}"
+                f"n_states must hold a number >= 1 for each of one or more variables, got "
+                f"{n_states!r:.60}"
             )
-        if n_states.min() < 1:
-            i = int(n_states.argmin())
-            raise ValueError(f"n_states[{i}] must be >= 1, got {n_states[i]}")
         self.n_states = n_states
         self._set_names(names, state_names)
         unary = [np.zeros(k) for k in n_states]
@@ -106,9 +103,6 @@ class FactorGraph(Conditioning, Naming, Networks):
         merged, total = collect(unary, factors, constant)
         if total == -np.inf:
             raise ValueError("factors on no variable forbid everything: one of them is -inf")
-        for i, block in enumerate(unary):
-            if not np.any(block > -np.inf):
-                raise ValueError(f"factors allow no state of variable {i}: all are -inf")
         self._fill(unary, list(merged), list(merged.values()), total)
 
     def _factor(self, factor, name):
@@ -141,6 +135,9 @@ class FactorGraph(Conditioning, Naming, Networks):
         return FactorGraph._of(unary, factors, **options)
 
     def _fill(self, unary, scopes, tables, constant):
+        for i, block in enumerate(unary):
+            if block.max() == -np.inf:
+                raise ValueError(f"unary[{i}] allows no state: factors on variable {i} are -inf")
         self.scopes, self.constant = scopes, constant
         self._shapes = [table.shape for table in tables]
         self.variables, self.evidence = np.arange(len(unary)), {}
@@ -213,22 +210,19 @@ class FactorGraph(Conditioning, Naming, Networks):
         return flat
 
     def __repr__(self):
-        low, high = self.n_states.min(), self.n_states.max()
-        states = str(low) if low == high else f"{low}..{high}"
         largest = max(map(len, self.scopes), default=1)
-        return (
-            f"FactorGraph(n_variables={self.n_variables}, n_factors={self.n_factors}, "
-            f"n_states={states}, largest_scope={largest})"
-        )
+        return f"FactorGraph({self._sizes('n_factors')}, largest_scope={largest})"
+
+    def _sizes(self, parts):
+        low, high = self.n_states.min(), self.n_states.max()
+        states = low if low == high else f"{low}..{high}"
+        return f"n_variables={self.n_variables}, {parts}={self.n_factors}, n_states={states}"
 
     _pairs = False  # whether factors are on two variables
 
     def _plain(self):
         """This field without the methods that a subclass overrides."""
-        kind = PairwiseMRF if self._pairs else FactorGraph
-        if type(self) is kind:
-            return self
-        plain = object.__new__(kind)
+        plain = object.__new__(PairwiseMRF if self._pairs else FactorGraph)
         vars(plain).update(vars(self))
         return plain
 
@@ -277,9 +271,7 @@ class FactorGraph(Conditioning, Naming, Networks):
 
     def _check_labels(self, X):
         """Labelings (n_samples, n_variables) as int64, refused when a state does not exist."""
-        X = as_array(X, "X")
-        if X.dtype.kind not in "fiub" or np.ma.is_masked(X):
-            X = check.array(X, "X", finite=None)
+        X = check.array(X, "X", finite=None)
         if X.ndim != 2 or X.shape[1] != self.n_variables:
             raise ValueError(
                 f"labellings X must have shape (n_samples, {self.n_variables}), got {X.shape}"
@@ -452,9 +444,6 @@ class PairwiseMRF(OtherForms, FactorGraph):
         blocks = [potentials(block, f"unary[{i}]", 1) for i, block in enumerate(unary)]
         if not blocks:
             raise ValueError("unary is empty: a random field has at least one variable")
-        for i, block in enumerate(blocks):
-            if not np.any(block > -np.inf):
-                raise ValueError(f"unary[{i}] allows no state: give it at least one finite entry")
         n_states = np.array([len(block) for block in blocks])
         edges = check_edges(edges, len(blocks))
         tables = tables_of(pairwise, edges, n_states)
@@ -498,12 +487,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
         return self.factor_start
 
     def __repr__(self):
-        low, high = self.n_states.min(), self.n_states.max()
-        states = str(low) if low == high else f"{low}..{high}"
-        return (
-            f"PairwiseMRF(n_variables={self.n_variables}, n_edges={self.n_edges}, "
-            f"n_states={states})"
-        )
+        return f"PairwiseMRF({self._sizes('n_edges')})"
 
     # ---- other fields ---------------------------------------------------------------------------
 
@@ -519,10 +503,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
         """
         if theta is not None:
             theta = self._flat(floats(theta, "theta"), "theta")
-        return self._scores_of(self.theta if theta is None else theta)
-
-    def _scores_of(self, theta):
-        return self._flat_parts.scores(theta)
+        return self._flat_parts.scores(self.theta if theta is None else theta)
 
     def mutual_information(self, mu):
         """Mutual information of the two variables of every edge, (n_edges,), in nats.
@@ -562,15 +543,10 @@ class PairwiseMRF(OtherForms, FactorGraph):
         """
         node = check.array(node, "node", finite=None)
         edge = check.array(edge, "edge", finite=None)
-        k = node.shape[1] if node.ndim == 2 else 0
-        if node.shape != (self.n_variables, k) or k < self.n_states.max():
+        n, m, k = self.n_variables, self.n_edges, max(node.shape[-1:], default=0)
+        if k < self.n_states.max() or (node.shape, edge.shape) != ((n, k), (m, k, k)):
             raise ValueError(
-                f"node must have shape ({self.n_variables}, {self.n_states.max()}), got "
-                f"{node.shape}"
-            )
-        if edge.shape != (self.n_edges, k, k):
-            raise ValueError(
-                f"edge must have shape ({self.n_edges}, {k}, {k}), as node has {k} columns; got "
-                f"{edge.shape}"
+                f"node and edge must have shapes ({n}, k) and ({m}, k, k) with k at least "
+                f"{self.n_states.max()}, got {node.shape} and {edge.shape}"
             )
         return self._flat_parts.flatten(node, edge)

@@ -174,7 +174,7 @@ def _draw(field, oracle, noise, n_copies, conditioning):
     """The `Draw` of one perturbation; ``noise`` is added to the potentials of variables."""
     theta = field.theta.copy()
     theta[: len(noise)] += noise
-    scores = field._scores_of(theta)
+    scores = field.scores(theta)
     labels, value, _ = oracle.argmax(scores)
     labels = field._check_labels(labels[None])[0]
     if not conditioning or value == -np.inf:
