@@ -282,7 +282,7 @@ class FactorGraph(Conditioning, Naming, Networks):
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
             raise ValueError(
-                f"X[{row}, {column}] is {X[row, column]}, but variable {column} has the states "
+                f"X[{row}, {column}] is {X[row, column]:g}, but variable {column} has the states "
                 f"0 to {self.n_states[column] - 1}"
             )
         return states

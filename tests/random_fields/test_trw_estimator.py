@@ -303,7 +303,7 @@ def test_bad_rows_are_refused(rng):
     with pytest.raises(NotFittedError):
         trw.predict()
     trw.fit(table(rng))
-    with pytest.raises(ValueError, match=r"X\[0, 0\] is 2.0, but variable 0 has the states 0 to 1"):
+    with pytest.raises(ValueError, match=r"X\[0, 0\] is 2, but variable 0 has the states 0 to 1"):
         trw.predict([[2, 0, 0, 0]])
     with pytest.raises(ValueError, match="set n_states for tables that lack a state"):
         trw.score([[2, 0, 0, 0]])
