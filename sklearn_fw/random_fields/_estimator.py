@@ -12,12 +12,13 @@ from .._core import check
 from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
+from .._core.parameters import check_parameters
 from .._core.scores import is_forest
 from .._core.warnings import warn
 from ._choice import Inference, Request
 from ._fields import FactorGraph, PairwiseMRF
 from ._files import load_uai
-from ._learning import ForestRows, MRFLearner, check_learned, check_states
+from ._learning import ForestRows, MRFLearner, check_states
 from ._map import allowed_labelling
 from ._objective import Products
 
@@ -127,7 +128,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         self : object
             The fitted estimator.
         """
-        self._part("learner")._check()
+        check_parameters(self._part("learner"))
         with self._budget():
             mrf, learned = self._field(X, sample_weight)
             tasks = FitTasks(self, X, y, max_subtasks=None, sample_weight=sample_weight)
@@ -175,8 +176,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             vars(self).pop("feature_names_in_", None)  # columns of an earlier table
             return X._plain(), None  # a field is data: nobody asks the code of a subclass
         X = check_states(X, partial(check.data, self))
-        learner = self._part("learner")
-        learned = check_learned(learner.learn(X, sample_weight), learner, X.shape[1])
+        learned = self._part("learner").learn(X, sample_weight)
         learned.mrf.names = list(getattr(self, "feature_names_in_", [])) or None
         return learned.mrf, learned
 

@@ -366,7 +366,7 @@ def tighten(run, rho, *, n_rho_iter, max_calls, **options):
         from scipy.optimize import minimize_scalar
 
         def bound(step):
-            solve(choice.rho + step * choice.trees.direction(FW), state.n_iter + 1)
+            solve(choice.solution() + step * choice.trees.direction(FW), state.n_iter + 1)
             return run.bound
 
         options = {"xatol": 5e-4}
@@ -376,4 +376,4 @@ def tighten(run, rho, *, n_rho_iter, max_calls, **options):
     rule = best_step if run.settings.rho_step_size == "line_search" else None
     choice = TreeChoice(run.mrf, rho, solve, rule)
     drive(choice, tol=0.0, max_iter=n_rho_iter, end=is_over)
-    return choice.rho, choice.rho_gap, status
+    return choice.solution(), choice.rho_gap, status

@@ -20,7 +20,7 @@ from ._estimator import MarginalsEstimator
 from ._frank_wolfe import BarrierFrankWolfe, TRWRun, tighten
 from ._objective import Products
 from ._reduced import soften
-from ._spanning_trees import starting_rho, tree_gap
+from ._spanning_trees import TreeChoice, starting_rho
 
 RHO_ITERATIONS = 10  # problems solved for a given random field, as in the paper
 
@@ -308,8 +308,9 @@ def _no_search(oracle, rho, rho_gap=0.0, vertices=None, weights=None):
 
 def _closed_form(mrf, learned):
     """Inference in a field that was made from its own marginals: objective and bound are zero."""
-    rho_gap = tree_gap(mrf, learned.marginals, learned.rho)
-    attributes = _no_search(None, learned.rho, rho_gap, learned.rows, learned.weight)
+    choice = TreeChoice(mrf, learned.rho, lambda rho, i: (rho, learned.marginals))
+    choice.step()
+    attributes = _no_search(None, learned.rho, choice.rho_gap, learned.rows, learned.weight)
     lower = float(np.logaddexp.reduce(mrf.score(learned.rows)))
     return Inference(learned.marginals, 0.0, 0.0, lower, attributes)
 
