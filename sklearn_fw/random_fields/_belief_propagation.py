@@ -152,13 +152,12 @@ class TRBPMarginals(MarginalsEstimator):
             answer.attributes["rho_gap_"] = np.nan
             return answer
         rho, is_known = starting_rho(self.rho_init, field, request, rng, "ones")
-        if not is_known:  # for a known one, messages of zero are the answer
-            rho = away_from_zero(field, rho)
         answers = []
 
         def solve(rho, i):
             run.history.common["rho_iter"] = i
-            rho = rho if i == 0 else away_from_zero(field, rho)
+            if i or not is_known:  # for a known one, messages of zero are the answer
+                rho = away_from_zero(field, rho)
             answers.append(run.solve(rho))
             return rho, answers[-1].marginals
 

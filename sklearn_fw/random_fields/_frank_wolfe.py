@@ -13,6 +13,7 @@ from .._core.result import History, Status
 from .._kernels import lazy
 from .._kernels.common.step_rules import FW
 from ..inference import ICM
+from ..optim._frank_wolfe._core import KINDS
 from ..optim.domains import MarginalPolytope
 from ._objective import make_energy, uniform_marginals
 from ._spanning_trees import TreeChoice
@@ -130,11 +131,9 @@ class TRWRun(IterativeMethod):
         if isinstance(polytope, MarginalPolytope):
             self._nearby = MarginalPolytope(mrf.n_states, mrf.edges, ICM())
         self.tol, self.local_search = tol, local_search
-        self.kind = {"fw": trw.FW, "pairwise": trw.PAIRWISE, "away": trw.AWAY, None: None}[
-            settings.variant
-        ]
+        self.kind = KINDS.get(settings.variant)
         self.delta = 0.0 if settings.contraction == "none" else settings.delta
-        self.upper, self._visited = math.inf, {}
+        self.upper = math.inf
         self.n_calls, self.history = 0, History()
         self._numbers = {}
         self._labels = []
@@ -147,8 +146,7 @@ class TRWRun(IterativeMethod):
         self._add(np.arange(size), self.uniform)
         self.alpha[0] = 1.0
         self.mu = self.uniform.copy()
-        self._vertex = self._last_correction_gap = None
-        self._small = 0
+        self._last_correction_gap = None
 
     # ---- atoms ---------------------------------------------------------------------------------
 
@@ -163,8 +161,7 @@ class TRWRun(IterativeMethod):
 
     @property
     def labellings(self):
-        shape = (-1, self.mrf.n_variables)
-        return np.array(self._labels, dtype=np.int32).reshape(shape)
+        return np.array(self._labels, np.int32).reshape(-1, self.mrf.n_variables)
 
     def _add(self, places, shares):
         self._place.extend(places)
@@ -182,9 +179,6 @@ class TRWRun(IterativeMethod):
             shares = None if isinstance(vertex.values, float) else vertex.values
             self._numbers[key] = self._add(vertex.places, shares)
             self._labels.append(vertex.labels)
-            # Two fractional vertices may round to one labeling, which counts once.
-            name = vertex.labels.astype(np.int32).tobytes()
-            self._visited[name] = float(self.mrf.score(vertex.labels[None])[0])
         return self._numbers[key]
 
     def resume(self, labellings, weights, delta):
@@ -202,8 +196,7 @@ class TRWRun(IterativeMethod):
         self.rho = rho
         floor = FLOOR if self.delta == 0.0 else 0.0
         self.energy = make_energy(self.mrf, rho, theta=self.theta, floor=floor)
-        self._vertex = None
-        self._small = 0
+        self._vertex, self._small = None, 0
 
     def step(self):
         if self._vertex is not None:
@@ -241,7 +234,9 @@ class TRWRun(IterativeMethod):
     @property
     def lower(self):
         """Log of the total potential of the labelings visited: log Z from below."""
-        return float(np.logaddexp.reduce(list(self._visited.values()), initial=-math.inf))
+        # Two fractional vertices may round to one labeling, which counts once.
+        visited = self.mrf.score(np.unique(self.labellings, axis=0))
+        return float(np.logaddexp.reduce(visited, initial=-math.inf))
 
     def forbidden_weight(self):
         """Weight of forbidden states and pairs, beyond what the method leaves on all of them.
@@ -256,12 +251,6 @@ class TRWRun(IterativeMethod):
         spilt = float((self.mu[at] - allowed).max())
         return max(spilt if spilt > TRACE else 0.0, weight if weight > REMAINDER else 0.0)
 
-    @property
-    def bound(self):
-        """What the current point says about log Z from above, proven or not."""
-        gap = self.gap if math.isfinite(self.gap) else self.estimated_gap
-        return self.log_partition + gap
-
     def _ask(self):
         self._slopes = np.empty_like(self.mu)
         trw.gradient(self.energy, self.mu, self._slopes)
@@ -272,7 +261,8 @@ class TRWRun(IterativeMethod):
         self.n_calls += 1
         if -vertex.value <= here < bound and self._nearby is not None:
             # An oracle without guarantee found nothing better than the point itself.
-            better = self._nearby.lmo(-self._slopes, self._mean_labels())
+            labels = np.array([block.argmax() for block in self.mrf.node_blocks(self.mu)])
+            better = self._nearby.lmo(-self._slopes, labels)
             vertex = better if better.value < vertex.value else vertex
         self._vertex = vertex
         self._last = self._number(vertex)
@@ -327,9 +317,6 @@ class TRWRun(IterativeMethod):
             number = self._number(vertex)
             trw.step_to(self.energy, self.atoms, number, self.delta, self.mu, self.alpha)
 
-    def _mean_labels(self):
-        return np.array([block.argmax() for block in self.mrf.node_blocks(self.mu)])
-
 
 def tighten(run, rho, *, n_rho_iter, max_calls, **options):
     """Minimize over edge appearance probabilities too (Algorithm 2, lines 4 and 20 to 24).
@@ -367,7 +354,8 @@ def tighten(run, rho, *, n_rho_iter, max_calls, **options):
 
         def bound(step):
             solve(choice.solution() + step * choice.trees.direction(FW), state.n_iter + 1)
-            return run.bound
+            gap = run.gap if math.isfinite(run.gap) else run.estimated_gap
+            return run.log_partition + gap  # log Z from above, proven or not
 
         options = {"xatol": 5e-4}
         found = minimize_scalar(bound, bounds=(0.0, 0.99), method="bounded", options=options)

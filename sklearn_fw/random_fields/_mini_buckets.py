@@ -120,11 +120,10 @@ class MiniBucketMarginals(MarginalsEstimator):
         run = _Passes(reduced, limit)
         outcome = drive(run, **request.loop_options(self, lambda: {"n_iter_": run.n_passes}))
         if run.is_loose or run.buckets.limit < limit:
-            limit_now = 1 if run.is_loose else run.buckets.limit
             text = (
                 f"time_limit leaves no room for tables of max_table_size={limit}: those of a split "
-                f"bucket have at most {limit_now} numbers; increase time_limit for a "
-                f"closer bound"
+                f"bucket have at most {1 if run.is_loose else run.buckets.limit} numbers; increase "
+                f"time_limit for a closer bound"
             )
             notes.append(ConvergenceWarning(text))
         marginals = reduced.expand(*run.solution())
@@ -165,8 +164,8 @@ class _Passes(IterativeMethod):
         except TimeoutError:
             if self.beliefs is None:
                 self.is_loose = True
-                self.bound = self.constant + self.buckets.loose_bound()
-                self.beliefs = self.buckets.loose_beliefs()
+                bound, self.beliefs = self.buckets.loose()
+                self.bound = self.constant + bound
             return {"dual_objective": self.bound, "change": None}
         if found is None:
             self.length *= SHORTER
@@ -278,15 +277,11 @@ class MiniBuckets:
 
     # ---- sums ----------------------------------------------------------------------------------
 
-    def loose_bound(self):
-        """Log Z from above without the constant: sums for variables, the largest of each table."""
-        n = len(self.sizes)
-        sums = sum(np.logaddexp.reduce(block) for block in self.given[:n])
-        return float(sums + sum(table.max() for table in self.given[n:]))
-
-    def loose_beliefs(self):
-        """Probabilities of the states of each variable and each table, looked at alone."""
-        return [np.exp(t - np.logaddexp.reduce(t, axis=None)) for t in self.given]
+    def loose(self):
+        """Log Z from above without the constant, and beliefs, by each variable and table alone."""
+        n, sums = len(self.sizes), [np.logaddexp.reduce(t, axis=None) for t in self.given]
+        bound = sum(sums[:n]) + sum(table.max() for table in self.given[n:])
+        return float(bound), [np.exp(t - total) for t, total in zip(self.given, sums)]
 
     def upper_bound(self):
         """Log Z from above, with the shifts of the moment; without the constant."""
@@ -350,7 +345,6 @@ class MiniBuckets:
             weight = 1.0 / len(beliefs)
             with np.errstate(divide="ignore"):
                 logs = np.log(beliefs)
-            certain = np.any(logs < IMPOSSIBLE, axis=0)  # forbidden, or as good as that
-            logs[:, certain] = 0.0
+            logs[:, np.any(logs < IMPOSSIBLE, axis=0)] = 0.0  # forbidden, or as good as that
             found.append(weight * (logs.mean(axis=0) - logs))
         return found

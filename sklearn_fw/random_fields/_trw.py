@@ -210,8 +210,9 @@ class TRWMarginals(MarginalsEstimator):
         if is_known:
             run.upper = 0.0  # this rho's bound is known: the potentials were made from it
         # Fields of incomplete rows, which come without tasks, have other variables.
-        if self.warm_start and tasks is not None and self._fits(mrf):
-            run.resume(self.vertices_, self.weights_, self.delta_)
+        before = getattr(self, "vertices_", None) if self.warm_start and tasks is not None else None
+        if before is not None and np.array_equal(pairs_of(self.mrf_).n_states, mrf.n_states):
+            run.resume(before, self.weights_, self.delta_)
         budget = request.loop_options(self, lambda: {"n_oracle_calls_": run.n_calls})
         del budget["tol"]
         max_calls = math.inf if self.max_oracle_calls is None else self.max_oracle_calls
@@ -232,16 +233,13 @@ class TRWMarginals(MarginalsEstimator):
         mrf, oracle = run.mrf, getattr(run.polytope, "oracle", None)
         history = run.history.columns()
         history.pop("stopping_gap", None)
-        attributes = {
+        vertices = run.labellings if oracle is not None else None
+        attributes = _no_search(oracle, rho, rho_gap, vertices, run.alpha.copy())
+        attributes |= {
             "dual_gap_": run.gap,
             "estimated_gap_": run.estimated_gap,
-            "rho_": rho,
-            "rho_gap_": rho_gap,
             "delta_": run.delta,
-            "vertices_": run.labellings if oracle is not None else None,
-            "weights_": run.alpha.copy(),
             "n_oracle_calls_": run.n_calls,
-            "oracle_": oracle,
             **Outcome(status, run.history.n_iter, history).attributes(),
         }
         # On weakly coupled fields independent variables say more than a few hundred labelings do.
@@ -280,15 +278,6 @@ class TRWMarginals(MarginalsEstimator):
             raise ValueError("local_search finds labellings: it needs polytope='marginal'")
         return solver, solver.local_search == "icm"
 
-    def _fits(self, mrf):
-        """Whether the mixture of the previous fit is one of labelings of this random field."""
-        before = getattr(self, "mrf_", None)
-        return (
-            before is not None
-            and self.vertices_ is not None
-            and np.array_equal(pairs_of(before).n_states, mrf.n_states)
-        )
-
 
 def _no_search(oracle, rho, rho_gap=0.0, vertices=None, weights=None):
     """Attributes of an answer that is exact: nothing was searched for."""
@@ -317,19 +306,13 @@ def _closed_form(mrf, learned):
 
 def _forbidden(run, has_allowed, tol):
     """What is wrong with an answer of small gap where potentials are -inf, or None."""
+    weight, what = run.forbidden_weight(), None
     if not has_allowed:
-        return (
-            f"certified gap {run.gap:.3g}, but no labelling was found that the potentials of -inf "
-            f"allow, and the lower bound on log Z is -inf: lower tol={tol:g}, or take "
-            f"polytope='marginal' with an exact oracle"
-        )
-    weight = run.forbidden_weight()
-    if weight > 0.0:
-        return (
-            f"certified gap {run.gap:.3g}, but a weight of {weight:.2g} is on labellings that the "
-            f"potentials of -inf forbid: lower tol={tol:g}, or take an exact oracle"
-        )
-    return None
+        what = "no labelling was found that the potentials of -inf allow"
+    elif weight > 0.0:
+        what = f"a weight of {weight:.2g} is on labellings that the potentials of -inf forbid"
+    remedy = f"lower tol={tol:g}, or take polytope='marginal' with an exact oracle"
+    return what and f"certified gap {run.gap:.3g}, but {what}: {remedy}"
 
 
 def _advice(run, status, tol):
