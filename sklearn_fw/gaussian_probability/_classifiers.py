@@ -12,7 +12,7 @@ from .._core.estimator import Estimator, LabelMixin
 from ._process import (
     IntervalProcess,
     Intervals,
-    LatentIntervals,
+    latent_posterior,
     positive_probability,
     sign_bounds,
     standardised,
@@ -112,18 +112,20 @@ class BayesPointMachine(LabelMixin, Estimator):
         K = self._kernel(X, X) / self._lengths / self._lengths[:, None]
         ends = sign_bounds(signs)
         noises = NOISES if check.is_auto(self.noise) else (float(self.noise),)
-        fits = [
-            LatentIntervals(K, *ends, float(noise), self.tol, self.max_iter) for noise in noises
-        ]
-        fits = [f for f in fits if f.possible and (f.noise > 0.0 or _agrees(f, K, signs))]
+        fits = []
+        for noise in noises:
+            found = latent_posterior(K, *ends, float(noise), self.tol, self.max_iter)
+            # Without noise the mean must give every row its sign.
+            agrees = found and found.converged and np.all(signs * (K @ found.weights) > 0.0)
+            if found and (noise > 0.0 or agrees):
+                fits.append((found.log_z, float(noise), found))
         if not fits:
             raise ValueError(
                 "no half-space agrees with all labels, the region is empty: set noise above 0"
             )
-        self._posterior = best = max(fits, key=lambda fit: fit.log_evidence)
+        self.log_evidence_, self.noise_, best = max(fits, key=lambda fit: fit[0])
         warn_unless_settled([best], self.tol, self.max_iter)
-        self.noise_, self.n_iter_ = best.noise, best.sites.n_iter
-        self.log_evidence_ = best.log_evidence
+        self._posterior, self.n_iter_ = best, best.n_iter
         self.dual_coef_ = best.weights / self._lengths
         if self.kernel == "linear":
             self.coef_ = (self.dual_coef_ @ X)[None]
@@ -167,11 +169,6 @@ class BayesPointMachine(LabelMixin, Estimator):
 
     def predict_proba(self, X):
         return positive_probability(*self._latent(X), float(self.noise_))
-
-
-def _agrees(fit, K, signs):
-    """Whether the mean gives every row its sign."""
-    return fit.sites.converged and bool(np.all(signs * (K @ fit.weights) > 0.0))
 
 
 class EPProbitClassifier(LabelMixin, IntervalProcess):

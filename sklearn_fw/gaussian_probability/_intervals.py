@@ -176,7 +176,7 @@ class Ranks(Intervals):
         return Ranks(self.ranks[rows], self.thresholds, self.noise, self.scale)
 
     def gradient(self, posterior):
-        low, high = posterior.sites.bound_gradients(self.lower, self.upper)
+        low, high = posterior.bound_gradients(self.lower, self.upper)
         n = len(self.thresholds)
         at_thresholds = np.bincount(self.ranks, high, n + 1)[:n]
         at_thresholds += np.bincount(self.ranks, low, n + 1)[1:]
@@ -392,7 +392,7 @@ def _std_factor(X, lower, upper, posterior):
     rows = (counts[places.ravel()] == 1) & (np.isfinite(lower) | np.isfinite(upper))
     if not np.any(rows):
         return 1.0
-    mean, var = (a[rows, None] for a in (posterior.sites.cavity_mean, posterior.sites.cavity_var))
+    mean, var = (a[rows, None] for a in (posterior.cavity_mean, posterior.cavity_var))
     half, edge = NORMAL_95 * FACTORS * np.sqrt(var), 1e-9 * np.sqrt(var)  # of known targets
     low, high = lower[rows, None] - edge, upper[rows, None] + edge
     inner = np.maximum(low, mean - half), np.minimum(high, mean + half)

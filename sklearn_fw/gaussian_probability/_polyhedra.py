@@ -9,8 +9,8 @@ from .._core import check
 def check_covariance(cov):
     if cov is None:
         raise ValueError("cov must be given, for instance numpy.eye(n)")
-    cov = check.numbers(cov, "cov")
-    if cov.ndim != 2 or cov.shape[0] != cov.shape[1] or not cov.size:
+    cov = check.matrix(cov, "cov")
+    if cov.shape[0] != cov.shape[1]:
         raise ValueError(f"cov must be a square matrix, got shape {cov.shape}")
     scale = float(np.abs(cov).max())
     if not np.allclose(cov, cov.T, rtol=0.0, atol=1e-8 * scale):
@@ -46,21 +46,17 @@ def check_order(lower, upper):
     """Refuse intervals without an inside."""
     wrong = ~(lower < upper)
     if np.any(wrong):
-        place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
-        at = ", ".join(str(int(i)) for i in place)
+        at = tuple(np.argwhere(wrong)[0].tolist())
         raise ValueError(
-            f"lower must be below upper, got {lower[place]} and {upper[place]} at {at}: "
-            f"such a region is empty or has no volume"
+            f"lower must be below upper, got {lower[at]} and {upper[at]} at {list(at)}: such a "
+            f"region is empty or has no volume"
         )
 
 
 def check_constraints(constraints, n=None):
-    A = check.numbers(constraints, "constraints")
-    if A.ndim != 2 or not A.size or (n is not None and A.shape[1] != n):
-        raise ValueError(
-            f"constraints must be a matrix with one row per constraint"
-            f"{'' if n is None else f' and {n} columns'}, got shape {A.shape}"
-        )
+    A = check.matrix(constraints, "constraints")
+    if n not in (None, A.shape[1]):
+        raise ValueError(f"constraints must be a matrix of {n} columns, got shape {A.shape}")
     return A
 
 

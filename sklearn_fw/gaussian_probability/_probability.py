@@ -91,6 +91,7 @@ class GaussianProbabilityResult:
         return float(np.exp(self.log_prob))
 
 
+TINY = 1e-300  # smallest damping and power
 METHODS = {"auto", "ep", "exact", "genz", "sampled"}
 DEEP = -1e14  # log probability of one row beyond which expectation propagation has no digits
 DEEPEST = -1e31  # and beyond which nothing has
@@ -181,7 +182,7 @@ def log_gaussian_probability(
     options = {
         "tol": check.positive(tol, "tol"),
         "max_iter": check.integer(max_iter, "max_iter", 1),
-        "damping": _check_share(damping, "damping"),
+        "damping": check.between(damping, "damping", TINY, 1.0),
     }
     draws = None if n_draws is None else check.integer(n_draws, "n_draws", 16)
     random_state = check.random_state(random_state)
@@ -195,7 +196,7 @@ def log_gaussian_probability(
     if isinstance(power, str):
         check.choice(power, "power", {"gram"}, "a number")
     else:
-        power = _check_share(power, "power")
+        power = check.between(power, "power", TINY, 1.0)
     region = _Region(lower, upper, mean, cov, A, power)
     if not region.is_possible:
         return GaussianProbabilityResult(-np.inf, 0.0, "exact")
@@ -204,13 +205,6 @@ def log_gaussian_probability(
     if method == "genz":
         return region.by_lattice(draws)
     return region.solve(method, options, draws, random_state)
-
-
-def _check_share(value, name):
-    value = check.positive(value, name)
-    if value > 1.0:
-        raise ValueError(f"{name} must be above 0 and at most 1, got {value}")
-    return value
 
 
 def _cosines(G):
@@ -420,39 +414,30 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
 
 
 def _check_boxes(lower, upper, mean, n):
-    arrays = []
-    for values, name in ((lower, "lower"), (upper, "upper"), (mean, "mean")):
-        values = check.numbers(values, name, finite=name == "mean")
-        if values.ndim > 2 or (values.ndim and values.shape[-1] != n):
-            raise ValueError(f"{name} must have {n} columns, got shape {values.shape}")
-        arrays.append(np.atleast_2d(np.broadcast_to(values, np.broadcast_shapes(values.shape, n))))
-    n_boxes = max(map(len, arrays))
-    for values, name in zip(arrays, ("lower", "upper", "mean"), strict=True):
-        if len(values) not in (1, n_boxes):
-            raise ValueError(f"{name} must have 1 or {n_boxes} rows, got {len(values)}")
-    lower, upper, mean = (np.ascontiguousarray(np.broadcast_to(a, (n_boxes, n))) for a in arrays)
+    arrays = {"lower": lower, "upper": upper, "mean": mean}
+    arrays = {k: check.numbers(values, k, finite=k == "mean") for k, values in arrays.items()}
+    n_boxes = max(len(values) if values.ndim == 2 else 1 for values in arrays.values())
+    for name, values in arrays.items():
+        if values.shape not in ((), (n,), (1, n), (n_boxes, n)):
+            raise ValueError(
+                f"{name} must have {n} columns, and 1 or {n_boxes} rows, got shape {values.shape}"
+            )
+    lower, upper, mean = (
+        np.ascontiguousarray(np.broadcast_to(a, (n_boxes, n))) for a in arrays.values()
+    )
     check_order(lower, upper)
     return lower, upper, mean
 
 
 def _propagate(lower, upper, mean, G, tol, max_iter):
-    """Log Z, gradients in the mean and last changes; the formulas of `Marginals`, by box."""
+    """Log Z, gradients in the mean and last changes, by box."""
     origin = np.clip(mean, lower, upper)
     low, high, h = lower - origin, upper - origin, mean - origin
     n = len(G)
     tau, nu, change = np.zeros_like(h), np.zeros_like(h), np.zeros(len(h))
     propagate_boxes(G, h, low, high, np.ones(n), tau, nu, 1.0, tol, max_iter, change)
-    root = np.sqrt(tau)
-    factor = np.linalg.cholesky(np.eye(n) + root[:, :, None] * G * root[:, None, :])
-    half_log_det = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
-    inverse = np.linalg.inv(factor)
-    slight = tau * np.diag(G) < engine.SLIGHT
-    left = np.maximum(np.sum(inverse**2, axis=1), 1e-300)  # 1 - tau var
-    var = np.diag(G) - np.sum((inverse @ (root[:, :, None] * G)) ** 2, axis=1)
-    var = np.where(slight, var, (1.0 - left) / np.where(slight, 1.0, tau))
-    weights = engine.site_weights(G, h, tau, nu, inverse)
-    centre = h + weights @ G
-    cavity = -var * weights / left, var / left
-    ends = low - centre, high - centre
-    log_z, _ = engine.log_evidence(G, weights, half_log_det, *ends, *cavity, tau)
-    return log_z, weights, change
+    now = engine.Marginals(G, h, tau, nu)
+    ends = low - now.mean, high - now.mean
+    cavity = now.cavities(np.ones(n))
+    log_z, _ = engine.log_evidence(G, now.weights, now.half_log_det, *ends, *cavity, tau)
+    return log_z, now.weights, change
