@@ -21,15 +21,11 @@ SLIGHT = 1e-6  # precision of a site in that of its prior, below which differenc
 
 
 def interval_masses(lower, upper, mean, var):
-    """Log mass, mean and variance of intervals of normal variables, arrays of one shape."""
-    shape = np.shape(mean)
-    out = np.empty((int(np.prod(shape)), 3))
-    arrays = [
-        np.ascontiguousarray(np.broadcast_to(a, shape), dtype=float).ravel()
-        for a in (lower, upper, mean, var)
-    ]
-    all_interval_moments(*arrays, out)
-    return (out[:, i].reshape(shape) for i in range(3))
+    """Log mass, mean and variance of intervals of normal variables."""
+    arrays = np.broadcast_arrays(lower, upper, mean, var)
+    out = np.empty((arrays[0].size, 3))
+    all_interval_moments(*(np.ascontiguousarray(a, dtype=float).ravel() for a in arrays), out)
+    return (out[:, i].reshape(arrays[0].shape) for i in range(3))
 
 
 class Marginals:
@@ -51,12 +47,20 @@ class Marginals:
             self.inverse = np.linalg.inv(np.linalg.cholesky(inner))
         self.left = np.einsum("...ij,...ij->...i", self.inverse.mT, self.inverse.mT)
         self.half_log_det = -np.log(np.diagonal(self.inverse, axis1=-2, axis2=-1)).sum(axis=-1)
-        self.weights = site_weights(G, h, tau, nu, self.inverse)  # nu - tau mean
+        self.weights = self._weights(G, h, tau, nu)  # nu - tau mean
         precise = tau * np.diag(G) > 1.0
         self.mean = np.where(
             precise, (nu - self.weights) / np.where(precise, tau, 1.0), h + self.weights @ G
         )
         self.var = self._variances(G, tau)
+
+    def _weights(self, G, h, tau, nu):
+        """w with (I + T G) w = nu - T h, without differences of what precise sites make large."""
+        slight = tau * np.diag(G) < SLIGHT
+        light = np.where(slight, nu, 0.0)
+        h = h + light @ G if np.any(slight) else h
+        ends = np.where(slight, 0.0, nu / np.where(slight, 1.0, self.root)) - self.root * h
+        return light + self.root * (self.inverse.mT @ (self.inverse @ ends[..., None]))[..., 0]
 
     def _variances(self, G, tau):
         slight = tau * np.diag(G) < SLIGHT
@@ -83,18 +87,6 @@ class Marginals:
         left = self.left if np.all(fraction == 1.0) else 1.0 - (1.0 - self.left) / fraction
         left = np.where(left > 1e-300, left, 1e-300)
         return -self.var * self.weights / fraction / left, self.var / left
-
-
-def site_weights(G, h, tau, nu, inverse):
-    """w with (I + T G) w = nu - T h, without differences of what precise sites make large.
-
-    The last axis has the variables; ``inverse`` is that of `Marginals`.
-    """
-    root, slight = np.sqrt(tau), tau * np.diag(G) < SLIGHT
-    light = np.where(slight, nu, 0.0)
-    h = h + light @ G if np.any(slight) else h
-    ends = np.where(slight, 0.0, nu / np.where(slight, 1.0, root)) - root * h
-    return light + root * (inverse.mT @ (inverse @ ends[..., None]))[..., 0]
 
 
 def parallel_sites(G, h, lower, upper, fraction, tol, max_iter, first=None):

@@ -72,7 +72,7 @@ def _common_factor(lower, upper, rho):
     slope, var, bounds = np.sqrt(rho), 1.0 - rho, np.r_[lower, upper]
 
     def masses_at(t):
-        means = np.repeat(slope * np.reshape(t, (-1, 1)), len(lower), axis=1)
+        means = slope * np.reshape(t, (-1, 1))
         masses, inner, _ = interval_masses(lower, upper, means, var)
         return masses.sum(axis=1) - 0.5 * np.reshape(t, -1) ** 2, (inner - means).sum(axis=1)
 
@@ -140,7 +140,7 @@ def exact_log_probability(G, h, lower, upper):
     low, high = (lower - h) / sd, (upper - h) / sd
     correlation = G / sd / sd[:, None]
     p = len(h)
-    masses, _, _ = interval_masses(low, high, np.zeros(p), np.ones(p))
+    masses, _, _ = interval_masses(low, high, 0.0, 1.0)
     pairs = correlation[np.triu_indices(p, 1)]
     if np.all(np.abs(pairs) <= EQUAL):
         return float(masses.sum()), 1e-13 * max(abs(float(masses.sum())), 1.0)

@@ -133,9 +133,8 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
 
     def _by_rank(self, X):
         mean, var = self.latent_mean_and_variance(X)
-        ends = np.r_[-np.inf, self.thresholds_, np.inf]
-        mean, var = (np.repeat(a[:, None], len(ends) - 1, axis=1) for a in (mean, var))
-        masses, _, _ = interval_masses(ends[:-1], ends[1:], mean, var + float(self.noise) ** 2)
+        ends, var = np.r_[-np.inf, self.thresholds_, np.inf], var + float(self.noise) ** 2
+        masses, _, _ = interval_masses(ends[:-1], ends[1:], mean[:, None], var[:, None])
         return np.exp(masses)
 
     def predict(self, X):

@@ -9,7 +9,7 @@ from .._core.packed import starts_of
 from .._core.scores import FlatParts, as_array, check_edges, floats, integers
 from .._kernels import lazy
 from ._conditioning import Conditioning, Naming, collect
-from ._forms import Networks, OtherForms, potentials, tables_of
+from ._forms import Networks, OtherForms, tables_of
 from ._map import find_map
 from ._uai import MOST_AXES
 
@@ -441,9 +441,12 @@ class PairwiseMRF(OtherForms, FactorGraph):
         self, unary, edges=None, pairwise=None, *, constant=0.0, names=None, state_names=None
     ):
         unary = check.items(unary, "unary", "log-potentials, one row for each variable")
-        blocks = [potentials(block, f"unary[{i}]", 1) for i, block in enumerate(unary)]
+        blocks = [np.array(floats(block, f"unary[{i}]")) for i, block in enumerate(unary)]
         if not blocks:
             raise ValueError("unary is empty: a random field has at least one variable")
+        for i, block in enumerate(blocks):
+            if block.ndim != 1 or not block.size:
+                raise ValueError(f"unary[{i}] must be a vector, got shape {block.shape}")
         n_states = np.array([len(block) for block in blocks])
         edges = check_edges(edges, len(blocks))
         tables = tables_of(pairwise, edges, n_states)

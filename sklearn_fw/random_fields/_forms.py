@@ -191,13 +191,6 @@ def _attributes(name, attribute, items):
     return [item[-1][attribute] for item in items]
 
 
-def potentials(block, name, n_dims):
-    block = np.array(floats(block, name))
-    if block.ndim != n_dims or block.size == 0:
-        raise ValueError(f"{name} must have {n_dims} axes and no empty one, got {block.shape}")
-    return block
-
-
 def tables_of(pairwise, edges, n_states):
     if pairwise is None:
         if len(edges):
@@ -210,7 +203,7 @@ def tables_of(pairwise, edges, n_states):
         raise ValueError(f"pairwise holds {len(pairwise)} tables for {len(edges)} edges")
     tables = []
     for e, (table, (i, j)) in enumerate(zip(pairwise, edges)):
-        table = potentials(table, f"pairwise[{e}]", 2)
+        table = np.array(floats(table, f"pairwise[{e}]"))
         if table.shape != (n_states[i], n_states[j]):
             raise ValueError(
                 f"pairwise[{e}] must have shape {(int(n_states[i]), int(n_states[j]))}, the "

@@ -372,9 +372,10 @@ class ForestRows:
     def __init__(self, mrf: PairwiseMRF):
         self._scores, self._oracle = mrf.scores(), TreeMaxProduct()
         self.unary, *self._forest = self._oracle._forest(self._scores)
+        self._sizes = *self.unary.shape, self._scores.n_edges
 
     def batches(self, rows):
-        (n, k), n_edges = self.unary.shape, self._scores.n_edges
+        n, k, n_edges = self._sizes
         size = max(1, ENTRIES_AT_ONCE // (n * k + n_edges * k * k))
         return [slice(a, a + size) for a in range(0, len(rows), size)]
 
@@ -384,7 +385,7 @@ class ForestRows:
         return np.where(seen, self.unary, -np.inf)
 
     def _sums(self, rows, node, edge):
-        (n, k), n_edges = self.unary.shape, self._scores.n_edges
+        n, k, n_edges = self._sizes
         starts, none = n * np.arange(len(rows) + 1), np.zeros(len(rows), np.int64)
         samples = self._given(rows).reshape(-1, k), starts, none, none + n_edges
         return sum_product.tree_marginals_batch(*samples, *self._forest, node, edge)
@@ -400,7 +401,7 @@ class ForestRows:
         those of pairs, (n_edges, n_states, n_states) with axes as in ``mrf.edges``, None without
         weights; and the logarithm of the total potential of the completions of each row.
         """
-        (n, k), n_edges = self.unary.shape, self._scores.n_edges
+        n, k, n_edges = self._sizes
         node, edge = np.empty((len(rows) * n, k)), np.empty((len(rows) * n_edges, k, k))
         total = self._sums(rows, node, edge)
         if np.any(total == -np.inf):

@@ -136,11 +136,10 @@ class RegionSearch:
 
     def _region(self, labels, root):
         """The labels with those of a region around a variable replaced by the best ones."""
-        if self._thickness > 0:
-            layer = self._layers(root)
         while self._thickness > 0:
             if time_left() <= 0.0:
                 raise TimeoutError
+            layer = self._layers(root)
             period = 1 + int(self._rng.integers(1, self._thickness + 1))
             free = layer % period != int(self._rng.integers(period))
             found = self._solved(free, labels)

@@ -202,7 +202,7 @@ class _Bucket(NamedTuple):
     variable: int
     turn: int  # of the parts of this bucket
     inputs: tuple  # numbers of tables
-    scope: tuple  # variables of the product, the one that leaves last of all
+    scope: list  # variables of the product, ascending as in all tables
     output: int  # number of the table that is left
 
 
@@ -245,7 +245,7 @@ class MiniBuckets:
             for turn, (inputs, together) in enumerate(self._split(sorted(at[v]), limit)):
                 output = len(self.scopes)
                 self.scopes.append(tuple(sorted(together - {v})))
-                bucket = _Bucket(v, turn, tuple(inputs), (*self.scopes[output], v), output)
+                bucket = _Bucket(v, turn, tuple(inputs), sorted(together), output)
                 self._buckets.append(bucket)
                 for i in self.scopes[output]:
                     at[i] = (at[i] - set(inputs)) | {output}
@@ -289,12 +289,12 @@ class MiniBuckets:
         self._tables = [*self.given, *[None] * len(self._buckets)]
         for bucket in self._buckets:
             self._in_time()
-            table, weight = self._product(bucket)
-            top = np.max(table, axis=-1, keepdims=True)
+            table, weight, axis = self._product(bucket)
+            top = np.max(table, axis=axis, keepdims=True)
             top[top == -np.inf] = 0.0
             with np.errstate(divide="ignore"):
-                sums = np.log(np.exp((table - top) / weight).sum(axis=-1))
-            self._tables[bucket.output] = weight * sums + top[..., 0]
+                sums = np.log(np.exp((table - top) / weight).sum(axis=axis))
+            self._tables[bucket.output] = weight * sums + top.squeeze(axis)
         self._tops = [t for t in range(self.n_given, len(self.scopes)) if not self.scopes[t]]
         return float(sum(self._tables[t] for t in self._tops))
 
@@ -306,18 +306,16 @@ class MiniBuckets:
         of_parts = [np.empty_like(shift) for shift in self.shifts]
         for bucket in reversed(self._buckets):
             self._in_time()
-            table, weight = self._product(bucket)
-            message = self._tables[bucket.output][..., None]
+            table, weight, axis = self._product(bucket)
+            message = np.expand_dims(self._tables[bucket.output], axis)
             share = np.exp((table - np.where(message > -np.inf, message, 0.0)) / weight)
-            share *= found[bucket.output][..., None]
+            share *= np.expand_dims(found[bucket.output], axis)
             found[bucket.output] = None
-            axes = {i: a for a, i in enumerate(bucket.scope)}
             for t in bucket.inputs:
-                kept = [axes[i] for i in self.scopes[t]]
-                others = tuple(a for a in range(share.ndim) if a not in kept)
-                # What is left has its axes in the order of the bucket's scope.
-                found[t] = share.sum(axis=others).transpose(np.argsort(np.argsort(kept)))
-            of_parts[bucket.variable][bucket.turn] = share.sum(axis=tuple(range(share.ndim - 1)))
+                others = [a for a, i in enumerate(bucket.scope) if i not in self.scopes[t]]
+                found[t] = share.sum(axis=tuple(others))
+            others = tuple(a for a in range(share.ndim) if a != axis)
+            of_parts[bucket.variable][bucket.turn] = share.sum(axis=others)
         return found[: self.n_given], of_parts
 
     def _in_time(self):
@@ -325,18 +323,12 @@ class MiniBuckets:
             raise TimeoutError
 
     def _product(self, bucket):
-        v = bucket.variable
-        table = np.zeros([self.sizes[i] for i in bucket.scope])
-        table += self.shifts[v][bucket.turn]
-        place = {i: a for a, i in enumerate(bucket.scope)}
-        for t in bucket.inputs:
-            axes = [place[i] for i in self.scopes[t]]
-            order = np.argsort(axes)
-            shape = [1] * table.ndim
-            for i in self.scopes[t]:
-                shape[place[i]] = self.sizes[i]
-            table += self._tables[t].transpose(order).reshape(shape)
-        return table, 1.0 / len(self.shifts[v])
+        """The product, its weight and the axis of the variable that leaves."""
+        v, table = bucket.variable, np.zeros([self.sizes[i] for i in bucket.scope])
+        factors = [((v,), self.shifts[v][bucket.turn])]
+        for scope, factor in factors + [(self.scopes[t], self._tables[t]) for t in bucket.inputs]:
+            table += factor.reshape([self.sizes[i] if i in scope else 1 for i in bucket.scope])
+        return table, 1.0 / len(self.shifts[v]), bucket.scope.index(v)
 
     def directions(self, of_parts):
         """Directions of the shifts in which the beliefs of parts come to agree."""

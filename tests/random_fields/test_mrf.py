@@ -118,7 +118,7 @@ ZEROS = np.zeros((3, 2))
     "arguments, message",
     [
         (([],), "unary is empty"),
-        (([[0.0], []],), r"unary\[1\] must have 1 axes and no empty one"),
+        (([[0.0], []],), r"unary\[1\] must be a vector, got shape \(0,\)"),
         (([[-np.inf, -np.inf]],), r"unary\[0\] allows no state"),
         ((ZEROS, [(0, 3)], np.eye(2)), "edges must name variables 0 to 2, got 0 to 3"),
         ((ZEROS, [(-1, 1)], np.eye(2)), "edges must name variables"),
