@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._core import check
 from .._core.estimator import LabelMixin
+from .._core.scores import as_array
 from .._core.warnings import warn
 from ._engine import interval_masses
 from ._process import IntervalProcess, Intervals
@@ -309,7 +310,7 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         return self
 
     def _check_targets(self, X, y, reset=True):
-        if _has_two_columns(y):
+        if as_array(y, "y").shape[1:] == (2,):
             X = check.rows(self, X, reset=reset)
             ends = check.array(y, "y", finite=False)
             check_consistent_length(X, ends)
@@ -403,14 +404,6 @@ def _std_factor(X, lower, upper, posterior):
     held = np.where(valid, np.exp(np.minimum(part - whole, 0.0)), 0.0)
     enough = held.mean(axis=0) >= min(0.95 * (1.0 + 1.0 / len(held)), 1.0)
     return float(FACTORS[np.argmax(enough)]) if np.any(enough) else float(FACTORS[-1])
-
-
-def _has_two_columns(y):
-    try:
-        shape = np.asarray(y).shape
-    except ValueError:  # of unequal lengths, of which scikit-learn says so
-        return False
-    return len(shape) == 2 and shape[1] == 2
 
 
 def _location_and_scale(lower, upper):

@@ -135,15 +135,13 @@ class TRWRun(IterativeMethod):
         self.delta = 0.0 if settings.contraction == "none" else settings.delta
         self.upper = math.inf
         self.n_calls, self.history = 0, History()
-        self._numbers = {}
-        self._labels = []
-        size = len(theta)
+        self._numbers, self._labels = {}, []
         self.uniform = uniform_marginals(mrf)
         self._start, self._place = Growing(np.int64), Growing(np.int32)
         self._share_start, self._share = Growing(np.int64), Growing(np.float64)
         self._alpha = Growing(np.float64)
         self._start.extend([0])
-        self._add(np.arange(size), self.uniform)
+        self._add(np.arange(len(theta)), self.uniform)
         self.alpha[0] = 1.0
         self.mu = self.uniform.copy()
         self._last_correction_gap = None
@@ -270,8 +268,7 @@ class TRWRun(IterativeMethod):
         # Near zero the logarithms are not those of the objective: then nothing is certified.
         self.gap = bound - here if self.energy.floor == 0.0 else math.inf
         self.upper = min(self.upper, self.log_partition + self.gap)
-        small = self.estimated_gap <= self.tol
-        self._small = self._small + 1 if small else 0
+        self._small = self._small + 1 if self.estimated_gap <= self.tol else 0
         if self.gap <= self.tol:
             self.stopping_gap = self.gap
         elif bound <= -vertex.value or self._small >= PATIENCE or self.estimated_gap <= 0.0:

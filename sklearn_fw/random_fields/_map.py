@@ -296,7 +296,7 @@ def _as_pairs(field):
     return n_edges * float(k) ** 2 <= MOST_PAIRS and seconds <= MESSAGES_SHARE * time_left()
 
 
-def _eliminated(eliminate, reason):
+def eliminated(eliminate, reason):
     """What ``eliminate()`` returns, and why; None and why not where time ends."""
     try:
         with part_of_time(EXACT_SHARE):
@@ -316,7 +316,7 @@ def _find_in_pairs(mrf, oracle, start):
         choice = choose(mrf, 3.0 * EXACT_SHARE * time_left())
         found, reason = None, choice.reason
         if choice.sums:
-            found, reason = _eliminated(lambda: choice.oracle.argmax(scores, start), reason)
+            found, reason = eliminated(lambda: choice.oracle.argmax(scores, start), reason)
         if found is None:
             found = _approximate(mrf, scores, start)
         labels, value, bound = found
@@ -346,7 +346,7 @@ def _find_in_factors(graph, oracle, first=False):
     size = f"tables of up to {reduced.elimination.found.largest:,} numbers"
     cost, reason = reduced.elimination.cost(), f"exact by elimination: {size}"
     if oracle is None and cost <= 3.0 * EXACT_SHARE * time_left() and np.isfinite(cost):
-        labels, reason = _eliminated(reduced.best, reason)
+        labels, reason = eliminated(reduced.best, reason)
         if labels is not None:
             return labels, None, reason
     elif oracle is None:

@@ -1,5 +1,6 @@
 """Tree-reweighted marginals by Frank-Wolfe."""
 
+import functools
 import math
 from dataclasses import KW_ONLY
 
@@ -8,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from .._core import check
-from .._core.budget import part_of_time, time_left
+from .._core.budget import time_left
 from .._core.loop import get_logger
 from .._core.oracle import checked
 from .._core.result import Outcome, Status
@@ -18,6 +19,7 @@ from ..optim.domains import LocalPolytope, MarginalPolytope
 from ._choice import EXACT_SHARE, Choice, Inference, Request, choose, exact_inference, pairs_of
 from ._estimator import MarginalsEstimator
 from ._frank_wolfe import BarrierFrankWolfe, TRWRun, tighten
+from ._map import eliminated
 from ._objective import Products
 from ._reduced import soften
 from ._spanning_trees import TreeChoice, starting_rho
@@ -192,15 +194,13 @@ class TRWMarginals(MarginalsEstimator):
             answer = _closed_form(mrf, learned)
             return self._told("closed_form", "a learned field maximises its own bound", answer)
         if choice.sums:
-            try:
-                with part_of_time(EXACT_SHARE):
-                    answer = exact_inference(mrf, choice.oracle)
-                rho = np.ones(mrf.n_edges) if is_forest(mrf.edges, mrf.n_variables) else None
-                answer.attributes.update(_no_search(choice.oracle, rho))
-                return self._told("exact", choice.reason, answer)
-            except TimeoutError:
-                reason = f"approximate: time_limit ended what was to be {choice.reason}"
-                choice = Choice(BestOf(), False, reason)
+            sums = functools.partial(exact_inference, mrf, choice.oracle)
+            answer, reason = eliminated(sums, choice.reason)
+            if answer is not None:
+                own_rho = np.ones(mrf.n_edges) if is_forest(mrf.edges, mrf.n_variables) else None
+                answer.attributes.update(_no_search(choice.oracle, own_rho))
+                return self._told("exact", reason, answer)
+            choice = Choice(BestOf(), False, reason)
         notes = []
         theta = soften(mrf, notes)
         polytope = LocalPolytope(mrf.n_states, mrf.edges)
@@ -244,8 +244,7 @@ class TRWMarginals(MarginalsEstimator):
         }
         # On weakly coupled fields independent variables say more than a few hundred labelings do.
         lower = max(run.lower, Products(mrf).bound(run.mu))
-        failure = None if run.gap <= self.tol else _advice(run, status, self.tol)
-        failure = failure or _forbidden(run, lower > -math.inf or has_allowed, self.tol)
+        failure = _failure(run, status, self.tol, lower > -math.inf or has_allowed)
         attributes["converged_"] = failure is None
         if failure is not None and status is not Status.STOPPED:
             notes.append(ConvergenceWarning(failure))
@@ -304,22 +303,17 @@ def _closed_form(mrf, learned):
     return Inference(learned.marginals, 0.0, 0.0, lower, attributes)
 
 
-def _forbidden(run, has_allowed, tol):
-    """What is wrong with an answer of small gap where potentials are -inf, or None."""
-    weight, what = run.forbidden_weight(), None
-    if not has_allowed:
-        what = "no labelling was found that the potentials of -inf allow"
-    elif weight > 0.0:
-        what = f"a weight of {weight:.2g} is on labellings that the potentials of -inf forbid"
-    remedy = f"lower tol={tol:g}, or take polytope='marginal' with an exact oracle"
-    return what and f"certified gap {run.gap:.3g}, but {what}: {remedy}"
-
-
-def _advice(run, status, tol):
+def _failure(run, status, tol, has_allowed):
+    """What the answer lacks, and the remedy; None for nothing."""
     gap = f"certified gap {run.gap:.3g}" if math.isfinite(run.gap) else "no certified gap"
-    text = (
-        f"{gap} (estimated {run.estimated_gap:.3g}), tol={tol:g}, after {run.n_calls} oracle calls"
-    )
-    if status is Status.CONVERGED:
-        return f"{text}: the oracle finds no better labelling but proves nothing; take an exact one"
-    return f"{text}: increase max_iter, max_oracle_calls or time_limit, or loosen tol"
+    gap += f" (estimated {run.estimated_gap:.3g}), tol={tol:g}, after {run.n_calls} oracle calls"
+    weight, remedy = run.forbidden_weight(), "lower tol, or take an exact oracle over 'marginal'"
+    if run.gap > tol and status is Status.CONVERGED:
+        return f"{gap}: the oracle finds no better labelling but proves nothing; take an exact one"
+    if run.gap > tol:
+        return f"{gap}: increase max_iter, max_oracle_calls or time_limit, or loosen tol"
+    if not has_allowed:
+        return f"{gap}, but potentials of -inf forbid all labellings that were found: {remedy}"
+    if weight > 0.0:
+        return f"{gap}, but a weight of {weight:.2g} is on labellings that -inf forbids: {remedy}"
+    return None
